@@ -1,0 +1,14 @@
+# colock_warnings(target): the warnings of our own targets. Boost's headers come as system headers
+# and stay silent.
+function(colock_warnings target)
+    # An implicit change of sign alone is everywhere in code with sizes and differences.
+    target_compile_options(${target} PRIVATE
+        -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
+    if(COLOCK_WERROR)
+        target_compile_options(${target} PRIVATE -Werror)
+    endif()
+    if(COLOCK_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+        # The checks that a sanitizer inserts hide from g++ that a variable is set.
+        target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)
+    endif()
+endfunction()

@@ -1,0 +1,111 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <colock/config.hpp>
+#include <colock/detail/initiate.hpp>
+#include <colock/error.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace colock {
+
+class lock;
+
+/// What a client is doing at one moment.
+struct client_stats {
+    std::size_t links_up = 0;       ///< connections that are up, that for pub/sub included
+    std::size_t holds = 0;          ///< holds given out, neither released nor lost
+    std::size_t waiters = 0;        ///< acquires that wait
+    std::size_t keys = 0;           ///< names with a hold, a waiter or a release under way
+    std::size_t subscriptions = 0;  ///< channels, those that linger included
+    std::size_t owed_releases = 0;  ///< releases that the server has not yet confirmed
+    std::uint64_t reconnects = 0;   ///< connections that came up again after a loss
+};
+
+namespace detail {
+using finished = void(error_code);
+void client_run(core_ptr, asio::any_completion_handler<finished>);
+void client_close(core_ptr, asio::any_completion_handler<finished>);
+}  // namespace detail
+
+/// One Redis or Valkey deployment: its connections, its holds and its waiters.
+///
+/// A server makes one client and shares it. Its state lives on a strand of its own; locks are
+/// cheap handles to it.
+///
+/// \par Executor
+///   Handlers run on their associated executor, else on the client's; never inline, never on its
+///   strand.
+/// \par Thread-safety
+///   Safe: all members but the destructor may be called on a shared object from any thread.
+/// \par Lifetimes
+///   Must be destroyed before its execution context. Not to be used in a forked child, where it
+///   would be a second process with the same identity.
+class client {
+public:
+    using executor_type = boost::asio::any_io_executor;
+
+    /// Makes a client; connects nothing before `run()`.
+    explicit client(boost::asio::any_io_executor executor, config settings = {});
+
+    /// As `stop()`.
+    ~client();
+
+    client(client const&) = delete;
+    client& operator=(client const&) = delete;
+
+    executor_type get_executor() const noexcept { return detail::executor_of(core_); }
+
+    /// Connects, and keeps the connections up: after a loss they are made again, with scripts
+    /// loaded, subscriptions restored, waiters woken and holds confirmed.
+    ///
+    /// \par Completion signature
+    ///   `void(error_code)`
+    /// \par Completes when
+    ///   After `stop()` or `close()`, without error. Never because of a connection.
+    /// \par Errors
+    ///   - `error::invalid_argument` — the config breaks a rule; the log says which.
+    ///   - `error::closed` — `close()` was called before.
+    ///   - `boost::asio::error::already_started` — it runs already.
+    /// \par Cancellation
+    ///   terminal, partial, total: as `stop()`, and completes with `operation_aborted`.
+    template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
+    auto run(Token&& token = {})
+    {
+        return detail::initiate<detail::finished>(core_, &detail::client_run, token);
+    }
+
+    /// Ends the client in order: refuses new work, ends the waiters with `error::closed`, releases
+    /// what is held, waits for the server's answers, then ends `run()`. Holds that live are
+    /// released under their owners, whose `lost()` says so.
+    ///
+    /// \par Completion signature
+    ///   `void(error_code)`
+    /// \par Errors
+    ///   - success — everything is released.
+    ///   - `error::unavailable` — some release was not answered within `config::close_timeout`;
+    ///     those leases run out by themselves.
+    /// \par Cancellation
+    ///   terminal, partial, total: ends the waiting; the closing goes on.
+    template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
+    auto close(Token&& token = {})
+    {
+        return detail::initiate<detail::finished>(core_, &detail::client_close, token);
+    }
+
+    /// Drops the connections at once; waiters end with `error::closed`, leases run out by
+    /// themselves. `run()` may be called again.
+    void stop();
+
+    /// A picture of the last moment; cheap, from any thread.
+    client_stats stats() const;
+
+private:
+    friend class lock;
+    detail::core_ptr core_;
+};
+
+}  // namespace colock

@@ -1,0 +1,16 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+/// Distributed locks for C++20 coroutines on Boost.Asio, over Redis or Valkey.
+
+#include <colock/client.hpp>
+#include <colock/config.hpp>
+#include <colock/error.hpp>
+#include <colock/fence.hpp>
+#include <colock/hold.hpp>
+#include <colock/lock.hpp>
+#include <colock/log.hpp>
+#include <colock/observer.hpp>
+#include <colock/options.hpp>
+#include <colock/owner.hpp>
+#include <colock/with_lock.hpp>

@@ -1,0 +1,64 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/deferred.hpp>
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+// Where a completion token becomes a type-erased handler. What is behind it is compiled once.
+namespace colock::detail {
+
+namespace asio = boost::asio;
+
+class core;
+using core_ptr = std::shared_ptr<core>;
+
+/// The executor that the client was made with, never its strand; the system executor for none.
+asio::any_io_executor executor_of(core_ptr const&) noexcept;
+
+template <class Token, class Signature>
+concept token_for = asio::completion_token_for<Token, Signature>;
+
+/// The initiation of every operation. It has an executor type, so that a bare `cancel_after(5s)`
+/// finds the executor for its timer.
+template <class Signature, class... Arguments>
+struct initiation {
+    using executor_type = asio::any_io_executor;
+    using entry_point = void (*)(core_ptr, asio::any_completion_handler<Signature>, Arguments...);
+
+    core_ptr core;
+    entry_point entry;
+
+    executor_type get_executor() const noexcept { return executor_of(core); }
+
+    template <class Handler, class... Values>
+    void operator()(Handler&& handler, Values&&... values) const
+    {
+        entry(
+            core,
+            asio::any_completion_handler<Signature>(std::forward<Handler>(handler)),
+            std::forward<Values>(values)...
+        );
+    }
+};
+
+/// Starts `entry` with a copy of the arguments: nothing in an operation refers to the caller.
+template <class Signature, class Token, class... Arguments>
+auto initiate(
+    core_ptr core,
+    void (*entry)(core_ptr, asio::any_completion_handler<Signature>, Arguments...),
+    Token&& token,
+    std::type_identity_t<Arguments>... arguments
+)
+{
+    return asio::async_initiate<Token, Signature>(
+        initiation<Signature, Arguments...>{std::move(core), entry}, token, std::move(arguments)...
+    );
+}
+
+}  // namespace colock::detail

@@ -1,0 +1,247 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <colock/client.hpp>
+#include <colock/detail/initiate.hpp>
+#include <colock/hold.hpp>
+#include <colock/options.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace colock {
+
+namespace detail {
+
+using acquired = void(error_code, hold);
+using tried = void(error_code, std::optional<hold>);
+using answered_bool = void(error_code, bool);
+using answered_count = void(error_code, std::int64_t);
+using answered_lease = void(error_code, std::optional<std::chrono::milliseconds>);
+
+template <class Signature>
+using handler = asio::any_completion_handler<Signature>;
+
+void lock_acquire(core_ptr, handler<acquired>, std::string, acquire_options);
+void lock_try_acquire(core_ptr, handler<tried>, std::string, acquire_options);
+void lock_try_acquire_for(
+    core_ptr, handler<tried>, std::string, std::chrono::milliseconds wait, acquire_options
+);
+void lock_is_locked(core_ptr, handler<answered_bool>, std::string);
+void lock_hold_count(core_ptr, handler<answered_count>, std::string, owner);
+void lock_remaining_lease(core_ptr, handler<answered_lease>, std::string);
+void lock_force_release(core_ptr, handler<answered_bool>, std::string);
+
+}  // namespace detail
+
+/// A re-entrant mutex over Redis: Redisson's RLock, on the same keys and channel, so that Java and
+/// C++ share it.
+///
+/// In Redis it is a hash `name` with one field, `<client uuid>:<number>`, whose value is the depth
+/// of re-entry, and a TTL that is the lease (Redisson's layout). A release publishes `0` on
+/// `redisson_lock__channel:{name}`.
+///
+/// \par Guarantees
+///   With one healthy server, clocks of about the same rate, and holders that run: at most one
+///   owner holds the name at a time. A holder is told before its lease can pass on. See
+///   docs/guarantees.md for what no lease can promise, and `fence` for what helps.
+/// \par Executor
+///   Handlers run on their associated executor, else on the client's; never inline, never on the
+///   client's strand.
+/// \par Thread-safety
+///   An immutable handle: distinct and shared objects are safe, from any thread.
+/// \par Lifetimes
+///   Keeps the inside of the client alive. Operations keep what they need: the lock may be
+///   destroyed while one is pending.
+class lock {
+public:
+    using milliseconds = std::chrono::milliseconds;
+
+    /// The lock `name` at the client's server. Nothing is sent. A name has 1 to 1024 bytes of any
+    /// kind; a part in braces decides its slot, as in Redis.
+    lock(client const& where, std::string name) : core_{where.core_}, name_{std::move(name)} {}
+
+    std::string const& name() const noexcept { return name_; }
+
+    /// Acquires the lock, waiting for its turn if another owner has it.
+    ///
+    /// \par Effects
+    ///   `scripts/acquire.lua`, one round trip if the lock is free. If it is held, subscribes to
+    ///   its channel, tries once more when the subscription is confirmed, and then on each message,
+    ///   when the holder's lease ends, and each `config::poll_cap`. Waiters of one client stand in
+    ///   one queue, first come first served; only its head asks the server. With the owner of a
+    ///   hold of the same name: `scripts/extend.lua`, no waiting.
+    /// \par Guarantees
+    ///   The hold's validity is counted from before the script was sent, and at least half of it
+    ///   is left. Its fencing token is higher than that of every earlier ownership.
+    /// \par Completion signature
+    ///   `void(error_code, hold)`; the hold is empty if and only if there is an error.
+    /// \par Completes when
+    ///   The lock is held, or one of the errors. While no connection is up, it waits.
+    /// \par Errors
+    ///   - `error::invalid_argument` — an empty or over-long name, a lease that is not positive or
+    ///     over ten years. Nothing was sent.
+    ///   - `error::lost` — re-entry on a hold that is gone at the server; nothing was taken.
+    ///   - `error::wrong_type` — the key is no lock.
+    ///   - `error::server_refused` — the server refuses us; its text is in the log.
+    ///   - `error::closed` — the client was closed or stopped.
+    /// \par Cancellation
+    ///   terminal, partial, total. Completes at once with `operation_aborted`, and leaves nothing:
+    ///   a grant that still arrives goes to the next waiter, or is released in the background.
+    template <detail::token_for<detail::acquired> Token = boost::asio::deferred_t>
+    auto acquire(acquire_options options, Token&& token = {}) const
+    {
+        return detail::initiate<detail::acquired>(
+            core_, &detail::lock_acquire, token, name_, std::move(options)
+        );
+    }
+
+    template <detail::token_for<detail::acquired> Token>
+    auto acquire(Token&& token) const
+    {
+        return acquire(acquire_options{}, std::forward<Token>(token));
+    }
+
+    auto acquire() const { return acquire(acquire_options{}, boost::asio::deferred); }
+
+    /// Tries once to acquire the lock.
+    ///
+    /// \par Effects
+    ///   `scripts/acquire.lua`, one round trip. None at all if this client holds the lock or has
+    ///   others waiting for it. Joins an attempt of this client that is under way and, if that one
+    ///   is cancelled, takes its place.
+    /// \par Completion signature
+    ///   `void(error_code, std::optional<hold>)`; empty: somebody else has it.
+    /// \par Errors
+    ///   As `acquire`, and `error::unavailable` or the link's last error when there was no answer
+    ///   within `config::timeout`.
+    /// \par Cancellation
+    ///   As `acquire`.
+    template <detail::token_for<detail::tried> Token = boost::asio::deferred_t>
+    auto try_acquire(acquire_options options, Token&& token = {}) const
+    {
+        return detail::initiate<detail::tried>(
+            core_, &detail::lock_try_acquire, token, name_, std::move(options)
+        );
+    }
+
+    template <detail::token_for<detail::tried> Token>
+    auto try_acquire(Token&& token) const
+    {
+        return try_acquire(acquire_options{}, std::forward<Token>(token));
+    }
+
+    auto try_acquire() const { return try_acquire(acquire_options{}, boost::asio::deferred); }
+
+    /// Acquires the lock, waiting at most `wait` for it. Zero tries once.
+    ///
+    /// \par Effects
+    ///   As `acquire`. The limit counts from the call and includes connecting; it holds also when
+    ///   the server is silent.
+    /// \par Completion signature
+    ///   `void(error_code, std::optional<hold>)`; empty: the wait ran out.
+    /// \par Errors
+    ///   As `acquire`, and `error::invalid_argument` for a negative wait.
+    /// \par Cancellation
+    ///   As `acquire`.
+    template <
+        class Rep,
+        class Period,
+        detail::token_for<detail::tried> Token = boost::asio::deferred_t>
+    auto try_acquire_for(
+        std::chrono::duration<Rep, Period> wait, acquire_options options, Token&& token = {}
+    ) const
+    {
+        return detail::initiate<detail::tried>(
+            core_,
+            &detail::lock_try_acquire_for,
+            token,
+            name_,
+            std::chrono::ceil<milliseconds>(wait),
+            std::move(options)
+        );
+    }
+
+    template <class Rep, class Period, detail::token_for<detail::tried> Token>
+    auto try_acquire_for(std::chrono::duration<Rep, Period> wait, Token&& token) const
+    {
+        return try_acquire_for(wait, acquire_options{}, std::forward<Token>(token));
+    }
+
+    template <class Rep, class Period>
+    auto try_acquire_for(std::chrono::duration<Rep, Period> wait) const
+    {
+        return try_acquire_for(wait, acquire_options{}, boost::asio::deferred);
+    }
+
+    /// Whether anybody holds the lock.
+    ///
+    /// \par Effects
+    ///   `scripts/inspect.lua`, one round trip. The answer is old when it arrives.
+    /// \par Completion signature
+    ///   `void(error_code, bool)`
+    /// \par Errors
+    ///   `error::invalid_argument`, `error::wrong_type`, `error::server_refused`, `error::closed`;
+    ///   `error::unavailable` or the link's last error after `config::timeout`.
+    /// \par Cancellation
+    ///   terminal, partial, total: ends the waiting.
+    template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
+    auto is_locked(Token&& token = {}) const
+    {
+        return detail::initiate<detail::answered_bool>(
+            core_, &detail::lock_is_locked, token, name_
+        );
+    }
+
+    /// How many living holds `who` has on this lock, through this client. Nothing is sent.
+    ///
+    /// \par Completion signature
+    ///   `void(error_code, std::int64_t)`
+    template <detail::token_for<detail::answered_count> Token = boost::asio::deferred_t>
+    auto hold_count(owner who, Token&& token = {}) const
+    {
+        return detail::initiate<detail::answered_count>(
+            core_, &detail::lock_hold_count, token, name_, who
+        );
+    }
+
+    /// The time until the lock becomes free unless its holder renews or releases it; none if
+    /// nobody holds it, the greatest duration if it has no TTL. Effects, errors and cancellation
+    /// as `is_locked`.
+    ///
+    /// \par Completion signature
+    ///   `void(error_code, std::optional<std::chrono::milliseconds>)`
+    template <detail::token_for<detail::answered_lease> Token = boost::asio::deferred_t>
+    auto remaining_lease(Token&& token = {}) const
+    {
+        return detail::initiate<detail::answered_lease>(
+            core_, &detail::lock_remaining_lease, token, name_
+        );
+    }
+
+    /// Takes the lock away from whoever holds it, and wakes the waiters.
+    ///
+    /// \par Effects
+    ///   `scripts/force.lua`, one round trip. Holds of this client are lost at once; those of
+    ///   others learn of it at their next renewal. The result says whether there was a lock.
+    /// \par Completion signature
+    ///   `void(error_code, bool)`
+    /// \par Errors and cancellation
+    ///   As `is_locked`; cancelled, it may still take effect.
+    template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
+    auto force_release(Token&& token = {}) const
+    {
+        return detail::initiate<detail::answered_bool>(
+            core_, &detail::lock_force_release, token, name_
+        );
+    }
+
+private:
+    detail::core_ptr core_;
+    std::string name_;
+};
+
+}  // namespace colock

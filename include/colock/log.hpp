@@ -1,0 +1,27 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+namespace colock {
+
+enum class log_level { debug, info, warning, error, off };
+
+/// Where log lines go.
+///
+/// Each line names the lock or link, the operation, the cause and what to do, and never a
+/// password. `colock/log/spdlog.hpp` has a sink for spdlog.
+struct logger {
+    /// Called with each line at or above `level`, from the client's strand, so it must not block
+    /// and must not call the client. What it throws is dropped. Empty: no line is made.
+    std::function<void(log_level, std::string_view)> sink{};
+
+    /// The least level that is made into a line at all.
+    log_level level = log_level::info;
+};
+
+/// A logger that writes warnings and errors to standard error, one line each. The default.
+logger stderr_logger(log_level level = log_level::warning);
+
+}  // namespace colock

@@ -1,0 +1,23 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <colock/owner.hpp>
+
+#include <chrono>
+#include <optional>
+
+namespace colock {
+
+/// How a lock is to be held. Plain fields for designated initializers:
+/// `lock.acquire({.lease = 3s, .as = me})`.
+struct acquire_options {
+    /// None: the lock gets `config::lease` and is renewed while it is held. A value: the lock is
+    /// held that long and not renewed; at least 1 ms, at most ten years.
+    std::optional<std::chrono::milliseconds> lease{};
+
+    /// Who holds it. None: a fresh owner for this call, so that two coroutines never share a lock
+    /// by accident.
+    std::optional<owner> as{};
+};
+
+}  // namespace colock

@@ -1,0 +1,23 @@
+#include "base/clock.hpp"
+
+namespace colock {
+
+namespace {
+std::atomic<clock::rep> faked{0};
+}
+
+clock::time_point clock::now() noexcept
+{
+    if (auto const ticks = faked.load(std::memory_order_relaxed); ticks != 0) [[unlikely]]
+        return time_point{duration{ticks}};
+    return base::now();
+}
+
+void clock::fake(time_point now) noexcept
+{
+    faked.store(now.time_since_epoch().count(), std::memory_order_relaxed);
+}
+
+bool clock::is_fake() noexcept { return faked.load(std::memory_order_relaxed) != 0; }
+
+}  // namespace colock

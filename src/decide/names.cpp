@@ -1,0 +1,62 @@
+#include "decide/names.hpp"
+
+#include <boost/crc.hpp>
+
+#include <charconv>
+#include <vector>
+
+namespace colock::decide {
+
+namespace {
+
+unsigned crc_slot(std::string_view part) noexcept
+{
+    boost::crc_optimal<16, 0x1021, 0, 0, false, false> crc;
+    crc.process_bytes(part.data(), part.size());
+    return crc.checksum() % slot_count;
+}
+
+// Some 150,000 short checksums, a few milliseconds once a process.
+std::vector<std::string> make_fence_counters()
+{
+    std::vector<std::string> counters(slot_count);
+    unsigned missing = slot_count;
+    char digits[12];
+    for (unsigned n = 0; missing != 0; ++n) {
+        std::string_view const tag{digits, std::to_chars(digits, digits + sizeof digits, n).ptr};
+        std::string& counter = counters[crc_slot(tag)];
+        if (!counter.empty())
+            continue;
+        counter.append("colock_fence:{").append(tag).append("}");
+        --missing;
+    }
+    return counters;
+}
+
+}  // namespace
+
+unsigned slot_of(std::string_view key) noexcept
+{
+    if (auto const open = key.find('{'); open != key.npos) {
+        auto const close = key.find('}', open + 1);
+        if (close != key.npos && close != open + 1)
+            return crc_slot(key.substr(open + 1, close - open - 1));
+    }
+    return crc_slot(key);
+}
+
+std::string lock_channel(std::string_view name)
+{
+    std::string channel = "redisson_lock__channel:";
+    if (name.find('{') != name.npos)
+        return channel.append(name);
+    return channel.append("{").append(name).append("}");
+}
+
+std::string_view fence_counter(unsigned slot)
+{
+    static std::vector<std::string> const counters = make_fence_counters();
+    return counters[slot];
+}
+
+}  // namespace colock::decide

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace colock::decide {
+
+inline constexpr unsigned slot_count = 16'384;
+inline constexpr std::size_t longest_name = 1'024;
+
+/// The hash slot of a key, as a cluster computes it: CRC-16 (XMODEM) of the part between the first
+/// `{` and the first `}` after it, or of the whole key when there is no such part or it is empty.
+unsigned slot_of(std::string_view key) noexcept;
+
+/// Redisson's unlock channel: `redisson_lock__channel:{name}`, or without the braces when the name
+/// has a `{` of its own.
+std::string lock_channel(std::string_view name);
+
+/// The fencing counter that locks of this slot share, `colock_fence:{tag}`, in the same slot. The
+/// tag is the least decimal number whose slot is this one: part of the data format.
+std::string_view fence_counter(unsigned slot);
+
+}  // namespace colock::decide

@@ -1,0 +1,62 @@
+#include "decide/reply.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace colock::decide {
+
+fault classify(std::string_view text) noexcept
+{
+    using namespace std::string_view_literals;
+    constexpr std::array not_now{
+        "LOADING"sv, "BUSY"sv, "TRYAGAIN"sv, "CLUSTERDOWN"sv, "MASTERDOWN"sv};
+    auto const code = text.substr(0, text.find(' '));
+    if (code == "NOSCRIPT")
+        return fault::script_missing;
+    if (code == "READONLY")
+        return fault::read_only;
+    if (code == "WRONGTYPE")
+        return fault::wrong_type;
+    if (std::ranges::find(not_now, code) != not_now.end())
+        return fault::not_now;
+    return fault::refused;
+}
+
+acquire_answer read_acquire(reply const& r) noexcept
+{
+    using kind = acquire_answer::kind;
+    if (r.what == reply::kind::integer && r.number >= 0)
+        return {kind::granted, static_cast<std::uint64_t>(r.number), 0};
+    if (r.what == reply::kind::list && r.items.size() == 1 &&
+        r.items.front().what == reply::kind::integer)
+        return {kind::refused, 0, r.items.front().number};
+    return {};
+}
+
+release_answer read_release(reply const& r) noexcept
+{
+    using kind = release_answer::kind;
+    if (r.what == reply::kind::integer)
+        return {kind::released, r.number};
+    if (r.what == reply::kind::nil)
+        return {kind::gone, 0};
+    return {};
+}
+
+extend_answer read_extend(reply const& r) noexcept
+{
+    if (r.what != reply::kind::integer)
+        return extend_answer::malformed;
+    return r.number == 1 ? extend_answer::extended : extend_answer::gone;
+}
+
+inspect_answer read_inspect(reply const& r) noexcept
+{
+    if (r.what != reply::kind::list || r.items.empty() ||
+        r.items.front().what != reply::kind::integer)
+        return {};
+    auto const pttl = r.items.front().number;
+    return {true, pttl != -2, pttl};
+}
+
+}  // namespace colock::decide

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace colock::decide {
+
+/// One answer of the server, apart from the wire.
+struct reply {
+    enum class kind { nil, integer, text, list, error };
+
+    kind what = kind::nil;
+    std::int64_t number = 0;
+    std::string text{};
+    std::vector<reply> items{};
+
+    static reply of(std::int64_t n) { return {kind::integer, n, {}, {}}; }
+    static reply of(std::string_view s) { return {kind::text, 0, std::string{s}, {}}; }
+    static reply of(std::vector<reply> l) { return {kind::list, 0, {}, std::move(l)}; }
+    static reply error(std::string_view s) { return {kind::error, 0, std::string{s}, {}}; }
+};
+
+/// What an error reply asks of the sender.
+enum class fault {
+    script_missing,  ///< NOSCRIPT: send the text
+    not_now,         ///< LOADING, BUSY, TRYAGAIN and the like: nothing was done, ask again later
+    read_only,       ///< READONLY: this server is no primary any more
+    wrong_type,      ///< WRONGTYPE: the key holds something else
+    refused          ///< all others: permission, memory, syntax
+};
+
+fault classify(std::string_view error_text) noexcept;
+
+/// Of the acquire script: an integer is the last fencing token of the block, a list is a refusal.
+struct acquire_answer {
+    enum class kind { granted, refused, malformed };
+
+    kind what = kind::malformed;
+    std::uint64_t last_token = 0;  ///< granted; 0 without fencing
+    std::int64_t pttl = 0;         ///< refused: what is left of the holder's lease, -1 without TTL
+};
+
+acquire_answer read_acquire(reply const&) noexcept;
+
+/// Of the release script: an integer is the number of receivers, nil says that it was gone.
+struct release_answer {
+    enum class kind { released, gone, malformed };
+
+    kind what = kind::malformed;
+    std::int64_t receivers = 0;  ///< -1: released, but the server refused to publish
+};
+
+release_answer read_release(reply const&) noexcept;
+
+/// Of the extend script and of each place in a renewal.
+enum class extend_answer { extended, gone, malformed };
+
+extend_answer read_extend(reply const&) noexcept;
+
+/// Of the inspect script: PTTL, then the hash's fields and values in turn.
+struct inspect_answer {
+    bool well_formed = false;
+    bool locked = false;
+    std::int64_t pttl = -2;
+};
+
+inspect_answer read_inspect(reply const&) noexcept;
+
+}  // namespace colock::decide

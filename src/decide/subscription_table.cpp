@@ -1,0 +1,144 @@
+#include "decide/subscription_table.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace colock::decide {
+
+subscription_table::state subscription_table::add(std::string_view name, time_point now)
+{
+    auto at = channels_.find(name);
+    if (at == channels_.end()) {
+        at = channels_.emplace(std::string{name}, channel{}).first;
+        wanted_.push_back(at->first);
+    }
+    channel& c = at->second;
+    ++c.waiters;
+    if (c.is == state::refused && c.until <= now) {
+        c.is = state::wanted;
+        wanted_.push_back(at->first);
+    }
+    return c.is;
+}
+
+void subscription_table::drop(std::string_view name, time_point now)
+{
+    auto const at = channels_.find(name);
+    if (at == channels_.end() || at->second.waiters == 0 || --at->second.waiters != 0)
+        return;
+    // A refused channel is remembered as such, or each new waiter would restart the link.
+    if (at->second.is != state::refused)
+        at->second.until = now + linger_;
+    expiries_.emplace(std::max(at->second.until, now), at->first);
+}
+
+void subscription_table::link_up()
+{
+    up_ = true;
+    busy_ = false;
+    under_way_.clear();
+    std::vector<std::string> suspected;
+    for (auto const& part : suspects_)
+        suspected.insert(suspected.end(), part.begin(), part.end());
+    std::ranges::sort(suspected);
+    wanted_.clear();
+    for (auto& [name, c] : channels_)
+        if (c.is != state::refused) {
+            c.is = state::wanted;
+            if (!std::ranges::binary_search(suspected, name))
+                wanted_.push_back(name);
+        }
+}
+
+void subscription_table::link_down()
+{
+    up_ = false;
+    busy_ = false;
+    for (auto& [name, c] : channels_)
+        if (c.is != state::refused)
+            c.is = state::wanted;
+}
+
+bool subscription_table::confirm(std::string_view name)
+{
+    auto const at = channels_.find(name);
+    if (at == channels_.end())
+        return false;
+    at->second.is = state::live;
+    return at->second.waiters != 0;
+}
+
+void subscription_table::take_wanted(change& next)
+{
+    auto const ask = [&](std::string const& name) {
+        auto const at = channels_.find(name);
+        if (at == channels_.end() || at->second.is != state::wanted)
+            return;
+        at->second.is = state::asked;
+        next.subscribe.push_back(name);
+    };
+    // Healthy channels first: they must not wait for the search among the suspects.
+    for (auto const& name : std::exchange(wanted_, {}))
+        ask(name);
+    while (next.subscribe.empty() && !suspects_.empty()) {
+        for (auto const& name : suspects_.front())
+            ask(name);
+        suspects_.pop_front();
+    }
+}
+
+subscription_table::change subscription_table::next_change(time_point now)
+{
+    change next;
+    if (busy_)
+        return next;
+    while (!expiries_.empty() && expiries_.begin()->first <= now) {
+        auto const name = std::move(expiries_.begin()->second);
+        expiries_.erase(expiries_.begin());
+        auto const at = channels_.find(name);
+        if (at == channels_.end() || at->second.waiters != 0 || at->second.until > now)
+            continue;  // somebody came back; a later entry stands for it
+        if (up_ && (at->second.is == state::live || at->second.is == state::asked))
+            next.unsubscribe.push_back(name);
+        channels_.erase(at);
+    }
+    if (!up_)
+        return next;
+    take_wanted(next);
+    busy_ = !next.empty();
+    under_way_ = next.subscribe;
+    return next;
+}
+
+void subscription_table::change_done()
+{
+    busy_ = false;
+    under_way_.clear();
+}
+
+std::vector<std::string> subscription_table::change_refused(time_point now)
+{
+    auto failed = std::exchange(under_way_, {});
+    busy_ = false;
+    if (failed.size() > 1) {
+        auto const middle = failed.begin() + static_cast<std::ptrdiff_t>(failed.size() / 2);
+        suspects_.emplace_back(failed.begin(), middle);
+        suspects_.emplace_back(middle, failed.end());
+        return {};
+    }
+    for (auto const& name : failed)
+        if (auto const at = channels_.find(name); at != channels_.end()) {
+            at->second.is = state::refused;
+            at->second.until = now + refusal_memory;
+            if (at->second.waiters == 0)
+                expiries_.emplace(at->second.until, name);
+        }
+    return failed;
+}
+
+subscription_table::time_point subscription_table::next_expiry() const noexcept
+{
+    return expiries_.empty() || busy_ ? time_point::max() : expiries_.begin()->first;
+}
+
+}  // namespace colock::decide

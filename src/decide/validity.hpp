@@ -1,0 +1,44 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+// How long a lock may be relied on. All is reckoned from before the script was sent, by the steady
+// clock of this process.
+namespace colock::decide {
+
+using std::chrono::milliseconds;
+using time_point = std::chrono::steady_clock::time_point;
+
+inline constexpr milliseconds shortest_renewed_lease{100};
+inline constexpr milliseconds longest_lease = std::chrono::hours{24 * 3'653};
+
+/// What two clocks may drift apart during a lease: 1 % of it, and 2 ms for the server's expiry
+/// resolution.
+constexpr milliseconds drift(milliseconds lease) noexcept { return lease / 100 + milliseconds{2}; }
+
+/// Until when a lease that was sent at `sent` surely runs; not before `sent`.
+constexpr time_point valid_until(time_point sent, milliseconds lease) noexcept
+{
+    return sent + std::max(milliseconds{0}, lease - drift(lease));
+}
+
+/// How long before the end of validity the loss is told: a tenth of the lease from 10 ms to 1 s,
+/// or as configured, and never more than a quarter of the lease, so that a short one has a life.
+constexpr milliseconds loss_margin(
+    milliseconds lease, std::optional<milliseconds> configured
+) noexcept
+{
+    auto const margin =
+        configured.value_or(std::clamp(lease / 10, milliseconds{10}, milliseconds{1'000}));
+    return std::min(margin, lease / 4);
+}
+
+/// A grant is given out only while at least half of its validity is left.
+constexpr bool is_fresh(time_point now, time_point sent, milliseconds lease) noexcept
+{
+    return now - sent <= (valid_until(sent, lease) - sent) / 2;
+}
+
+}  // namespace colock::decide

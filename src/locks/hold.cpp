@@ -1,0 +1,123 @@
+#include "decide/validity.hpp"
+#include "service/core.hpp"
+#include "service/hold_state.hpp"
+#include "service/tenure.hpp"
+#include <colock/hold.hpp>
+
+#include <boost/asio/system_executor.hpp>
+
+#include <utility>
+
+namespace colock {
+
+namespace detail {
+
+namespace {
+
+using handler = completion<>::handler_type;
+
+void answer_empty(handler to)
+{
+    completion<>{std::move(to), asio::system_executor{}}(error::not_held);
+}
+
+/// Makes a change of the call and carries it out on the strand.
+template <class Act>
+void start_change(core_ptr const& inside, handler to, hold_ptr state, Act act)
+{
+    auto const who = std::make_shared<change>(inside, std::move(state));
+    who->listen(inside->strand(), to);
+    who->done = {std::move(to), inside->executor()};
+    asio::dispatch(inside->strand(), [who, act] { act(*who->hold->ownership, who); });
+}
+
+}  // namespace
+
+core_ptr core_of(hold_ptr const& state) noexcept { return state ? state->inside : nullptr; }
+
+hold make_hold(hold_ptr state) noexcept { return hold{std::move(state)}; }
+
+void release_hold(core_ptr inside, handler to, hold_ptr state)
+{
+    if (!state)
+        return answer_empty(std::move(to));
+    start_change(
+        inside,
+        std::move(to),
+        std::move(state),
+        [](tenure& owned, std::shared_ptr<change> const& who) { owned.release(who); }
+    );
+}
+
+void extend_hold(core_ptr inside, handler to, hold_ptr state, milliseconds lease)
+{
+    if (!state)
+        return answer_empty(std::move(to));
+    start_change(
+        inside,
+        std::move(to),
+        std::move(state),
+        [lease](tenure& owned, std::shared_ptr<change> const& who) {
+            auto const least =
+                who->hold->renewed ? decide::shortest_renewed_lease : milliseconds{1};
+            if (lease < least || lease > decide::longest_lease)
+                who->finish(error::invalid_argument);
+            else
+                owned.extend(who, lease);
+        }
+    );
+}
+
+void wait_lost(core_ptr inside, handler to, hold_ptr state)
+{
+    if (!state)
+        return answer_empty(std::move(to));
+    auto const wait = std::make_shared<loss_wait>(std::move(state));
+    wait->listen(inside->strand(), to);
+    wait->done = {std::move(to), inside->executor()};
+    asio::dispatch(inside->strand(), [wait] {
+        switch (wait->watched->now()) {
+        case hold_state::status::held:
+            if (wait->done)  // not cancelled before it began
+                wait->watched->loss_waits.push_back(wait);
+            break;
+        case hold_state::status::lost: wait->done({}); break;
+        case hold_state::status::released: wait->done(asio::error::operation_aborted); break;
+        }
+    });
+}
+
+}  // namespace detail
+
+std::stop_token hold::stop_token() const
+{
+    return state_ ? state_->stop_token() : std::stop_token{};
+}
+
+std::uint64_t hold::fencing_token() const noexcept { return state_ ? state_->token : 0; }
+
+hold::clock::time_point hold::valid_until() const noexcept
+{
+    return state_ ? state_->valid_until() : clock::time_point{};
+}
+
+bool hold::valid_past(clock::duration time) const noexcept
+{
+    return state_ && colock::clock::now() + time < state_->valid_until();
+}
+
+owner const& hold::as() const noexcept { return state_->who; }
+
+hold::operator bool() const noexcept { return state_ && state_->now() == hold_state::status::held; }
+
+void hold::abandon() noexcept
+{
+    if (auto state = std::exchange(state_, nullptr);
+        state && state->now() != hold_state::status::released) {
+        auto& inside = *state->inside;
+        auto const life = state->inside;
+        inside.abandon(std::move(state));
+    }
+}
+
+}  // namespace colock

@@ -1,0 +1,324 @@
+#include "redis/command_link.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace colock {
+
+namespace redis = boost::redis;
+using decide::reply;
+
+namespace {
+
+// Places of the replies in the probe; the scripts follow.
+enum probe_place : std::size_t { place_id, place_time, place_info, place_scripts };
+
+/// The value of `key` in a section of INFO, or nothing.
+std::string info_field(std::string_view text, std::string_view key)
+{
+    auto const at = text.find(key);
+    if (at == text.npos)
+        return {};
+    auto const value = text.substr(at + key.size());
+    return std::string{value.substr(0, value.find_first_of("\r\n"))};
+}
+
+std::int64_t integer_of(reply const& r)
+{
+    std::int64_t n = r.number;
+    if (r.what == reply::kind::text)
+        std::from_chars(r.text.data(), r.text.data() + r.text.size(), n);
+    return n;
+}
+
+}  // namespace
+
+/// One request and what it carries. Kept by its handler; the link forgets the steps when it goes.
+struct command_link::batch {
+    redis::request request;
+    std::shared_ptr<std::vector<reply>> replies = std::make_shared<std::vector<reply>>();
+    std::vector<step*> steps;
+    time_point sent;
+};
+
+command_link::command_link(link_context const& context, listener& who, std::size_t index)
+    : context_{context}
+    , listener_{who}
+    , index_{index}
+    , loop_{std::make_shared<connection_loop>(
+          context, static_cast<connection_loop::owner&>(*this), "link " + std::to_string(index)
+      )}
+{}
+
+command_link::~command_link()
+{
+    abandon();
+    loop_->detach();
+}
+
+void command_link::start()
+{
+    started_ = true;
+    loop_->start();
+}
+
+void command_link::stop()
+{
+    started_ = false;
+    loop_->stop();
+    fail_waiting(error::closed);
+}
+
+void command_link::submit(step& s)
+{
+    if (loop_->down_reason() == error::server_refused) {
+        s.answered.set({answer::kind::failed, {}, error::server_refused, {}});
+        return;
+    }
+    waiting_.push_back(s);
+    if (gate_)
+        schedule_flush();
+}
+
+bool command_link::withdraw(step& s) noexcept
+{
+    if (!s.is_linked())
+        return false;
+    waiting_.erase(waiting_.iterator_to(s));
+    return true;
+}
+
+void command_link::abandon() noexcept
+{
+    *alive_ = false;
+    while (!waiting_.empty()) {
+        step& s = waiting_.front();
+        waiting_.pop_front();
+        s.answered.drop();
+    }
+    for (auto& sent : std::exchange(in_flight_, {}))
+        for (step* s : std::exchange(sent->steps, {}))
+            s->answered.drop();
+}
+
+void command_link::schedule_flush()
+{
+    if (std::exchange(flushing_, true))
+        return;
+    asio::post(context_.strand, [this, alive = alive_] {
+        if (*alive)
+            flush();
+    });
+}
+
+void command_link::flush()
+{
+    flushing_ = false;
+    if (!gate_ || waiting_.empty())
+        return;
+    auto now_sent = std::make_shared<batch>();
+    now_sent->sent = clock::now();
+    while (!waiting_.empty()) {
+        step& s = waiting_.front();
+        waiting_.pop_front();
+        write(s, now_sent->request);
+        now_sent->steps.push_back(&s);
+    }
+    now_sent->replies->reserve(now_sent->steps.size());
+    in_flight_.push_back(now_sent);
+    auto& request = now_sent->request;
+    auto adapter = collect_replies(now_sent->replies);
+    loop_->connection().async_exec(
+        request,
+        std::move(adapter),
+        [this,
+         alive = alive_,
+         now_sent = std::move(now_sent),
+         connection = loop_->share_connection()](error_code ec, std::size_t) mutable {
+            if (!*alive)
+                return;
+            if (auto const life = context_.life.lock())
+                on_batch(std::move(now_sent), ec);
+        }
+    );
+}
+
+void command_link::write(step const& s, redis::request& to)
+{
+    char count[8];
+    auto const end = std::to_chars(count, count + sizeof count, s.keys.size()).ptr;
+    bool const text = s.as_text || eval_only_;
+    words_.assign(
+        {text ? s.what.text : s.what.sha1,
+         std::string_view{count, static_cast<std::size_t>(end - count)}}
+    );
+    words_.insert(words_.end(), s.keys.begin(), s.keys.end());
+    words_.insert(words_.end(), s.arguments.begin(), s.arguments.end());
+    if (s.with_floor)
+        words_.push_back(floor_);
+    to.push_range(text ? "EVAL" : "EVALSHA", words_);
+}
+
+void command_link::on_batch(std::shared_ptr<batch> done, error_code ec)
+{
+    std::erase(in_flight_, done);
+    auto& replies = *done->replies;
+    if (!ec && replies.size() != done->steps.size()) {
+        // Whose reply is whose can't be known any more.
+        ec = error::bad_reply;
+        loop_->restart(ec);
+    }
+    // Setting an answer runs what waits for it, and that may end this link.
+    auto const alive = alive_;
+    auto steps = std::move(done->steps);
+    for (std::size_t i = 0; i != steps.size(); ++i) {
+        if (!*alive) {
+            for (; i != steps.size(); ++i)
+                steps[i]->answered.drop();
+            return;
+        }
+        if (ec)
+            steps[i]->answered.set({answer::kind::lost, {}, ec, done->sent});
+        else
+            settle(*steps[i], std::move(replies[i]), done->sent);
+    }
+}
+
+void command_link::settle(step& s, reply&& value, time_point sent)
+{
+    if (value.what != reply::kind::error) {
+        s.answered.set({answer::kind::replied, std::move(value), {}, sent});
+        return;
+    }
+    switch (decide::classify(value.text)) {
+    case decide::fault::script_missing:
+        if (!s.as_text) {
+            s.as_text = true;
+            submit(s);
+            return;
+        }
+        break;
+    case decide::fault::read_only: loop_->restart(error::unavailable); [[fallthrough]];
+    case decide::fault::not_now:
+        s.answered.set({answer::kind::not_now, {}, error::unavailable, sent});
+        return;
+    case decide::fault::wrong_type:
+        s.answered.set({answer::kind::failed, {}, error::wrong_type, sent});
+        return;
+    case decide::fault::refused: break;
+    }
+    write_log(
+        context_.settings.log,
+        log_level::error,
+        loop_->name() + ": the server refuses script " + std::string{s.what.name} + ": " +
+            value.text
+    );
+    s.answered.set({answer::kind::failed, {}, error::server_refused, sent});
+}
+
+void command_link::fail_waiting(error_code why)
+{
+    auto const alive = alive_;
+    step_list failing;
+    failing.swap(waiting_);
+    while (!failing.empty()) {
+        step& s = failing.front();
+        failing.pop_front();
+        if (*alive)
+            s.answered.set({answer::kind::failed, {}, why, {}});
+        else
+            s.answered.drop();
+    }
+}
+
+void command_link::write_probe(redis::request& to)
+{
+    to.push("CLIENT", "ID");
+    to.push("TIME");
+    to.push("INFO", "server");
+    for (auto const* script : scripts::all)
+        to.push("SCRIPT", "LOAD", script->text);
+}
+
+error_code command_link::judge_probe(connection_loop::replies const& got)
+{
+    if (got.size() != place_scripts + scripts::all.size())
+        return error::bad_reply;
+    for (auto const& r : got)
+        if (r.what == reply::kind::error && decide::classify(r.text) == decide::fault::not_now)
+            return error::unavailable;
+    auto const& time = got[place_time];
+    if (time.what != reply::kind::list || time.items.size() != 2) {
+        write_log(
+            context_.settings.log,
+            log_level::error,
+            loop_->name() + ": the server refuses TIME: " + time.text
+        );
+        return error::server_refused;
+    }
+    floor_ = std::to_string(integer_of(time.items[0]) * 1'000'000 + integer_of(time.items[1]));
+
+    auto const refused = std::find_if(got.begin() + place_scripts, got.end(), [](reply const& r) {
+        return r.what == reply::kind::error;
+    });
+    eval_only_ = refused != got.end();
+    if (eval_only_ && !std::exchange(warned_eval_, true))
+        write_log(
+            context_.settings.log,
+            log_level::warning,
+            loop_->name() +
+                ": the server refuses SCRIPT LOAD, each script is sent as text: " + refused->text
+        );
+
+    // Connection numbers begin again with the server: only while it is the same one does the old
+    // number mean the old connection.
+    auto const run_id = info_field(got[place_info].text, "run_id:");
+    bool const same_server = !run_id.empty() && run_id == run_id_;
+    predecessor_ = same_server ? connection_id_ : 0;
+    run_id_ = run_id;
+    connection_id_ = integer_of(got[place_id]);
+    return {};
+}
+
+void command_link::on_up()
+{
+    if (auto const old = std::exchange(predecessor_, 0); old != 0)
+        kill_predecessor(old);
+    else
+        open_gate();
+}
+
+// Bytes of the old connection may still lie in the server's buffer. A step of theirs that ran
+// after its undo would leave a lock that nobody owns for a lease.
+void command_link::kill_predecessor(std::int64_t id)
+{
+    auto request = std::make_shared<redis::request>();
+    request->push("CLIENT", "KILL", "ID", id);
+    loop_->exec(std::move(request), [this](error_code ec, connection_loop::replies) {
+        if (!ec)
+            open_gate();  // an error reply says that it is gone, or that we may not: go on
+    });
+}
+
+void command_link::open_gate()
+{
+    gate_ = true;
+    listener_.on_command_link_up(*this);
+    if (!waiting_.empty())
+        schedule_flush();
+}
+
+void command_link::on_down(error_code why)
+{
+    gate_ = false;
+    listener_.on_command_link_down(*this, why);
+    if (why == error::server_refused)
+        fail_waiting(why);
+}
+
+void command_link::on_refused(error_code why) { fail_waiting(why); }
+
+}  // namespace colock

@@ -1,0 +1,292 @@
+#include "redis/connection_loop.hpp"
+
+#include <boost/redis/error.hpp>
+
+#include <charconv>
+#include <utility>
+
+namespace colock {
+
+namespace redis = boost::redis;
+
+namespace {
+
+/// Builds a tree from nodes in the order of the wire. A reply that a lost connection cuts in half
+/// is never given to anybody: its request ends with an error.
+class reply_builder {
+public:
+    explicit reply_builder(std::shared_ptr<std::vector<decide::reply>> into)
+        : into_{std::move(into)}
+    {}
+
+    void
+    operator()(redis::any_adapter::parse_event what, redis::resp3::node_view const& node, boost::system::error_code&)
+    {
+        if (what != redis::any_adapter::parse_event::node)
+            return;
+        auto& siblings = node.depth == 0 ? *into_ : path_[node.depth - 1]->items;
+        siblings.push_back(value_of(node));
+        path_.resize(node.depth);
+        path_.push_back(&siblings.back());
+    }
+
+private:
+    static decide::reply value_of(redis::resp3::node_view const& node)
+    {
+        using type = redis::resp3::type;
+        switch (node.data_type) {
+        case type::number: {
+            std::int64_t n = 0;
+            std::from_chars(node.value.data(), node.value.data() + node.value.size(), n);
+            return decide::reply::of(n);
+        }
+        case type::null: return {};
+        case type::simple_error:
+        case type::blob_error: return decide::reply::error(node.value);
+        default:
+            if (redis::resp3::is_aggregate(node.data_type))
+                return decide::reply::of(std::vector<decide::reply>{});
+            return decide::reply::of(node.value);
+        }
+    }
+
+    std::shared_ptr<std::vector<decide::reply>> into_;
+    std::vector<decide::reply*> path_;
+};
+
+}  // namespace
+
+redis::any_adapter collect_replies(std::shared_ptr<std::vector<decide::reply>> into)
+{
+    return redis::any_adapter{redis::any_adapter::impl_t{reply_builder{std::move(into)}}};
+}
+
+connection_loop::connection_loop(link_context const& context, owner& who, std::string name)
+    : context_{context}
+    , owner_{&who}
+    , name_{std::move(name)}
+    , alarm_{[this] { tell(news::paused, generation_); }}
+    , backoff_{milliseconds{50}, milliseconds{1'000}}
+    , down_reason_{error::unavailable}
+    , last_log_{std::make_shared<std::string>()}
+{}
+
+void connection_loop::start()
+{
+    wanted_ = true;
+    if (!looping_)
+        keep_up(shared_from_this());
+}
+
+void connection_loop::stop()
+{
+    wanted_ = false;
+    if (connection_ && running_)
+        connection_->cancel();
+    else
+        tell(news::paused, generation_);
+}
+
+void connection_loop::restart(error_code why)
+{
+    if (!running_)
+        return;
+    restart_reason_ = why;
+    connection_->cancel();
+}
+
+void connection_loop::detach() noexcept
+{
+    owner_ = nullptr;
+    wanted_ = false;
+    alarm_.clear();
+    if (connection_)
+        connection_->cancel();
+    news_.drop();
+}
+
+sequence connection_loop::keep_up([[maybe_unused]] std::shared_ptr<connection_loop> self)
+{
+    looping_ = true;
+    while (wanted_) {
+        news_.reset();
+        open();
+        set_alarm(2 * silence_limit(context_.settings));  // for all until the probe's answer
+        news what = co_await news_;
+        alarm_.clear();
+        if (what == news::probed && !probe_error_)
+            probe_error_ = owner_->judge_probe(probed_);
+        if (what == news::probed && !probe_error_ && wanted_) {
+            up_ = true;
+            ++epoch_;
+            down_reason_ = {};
+            backoff_.reset();
+            owner_->on_up();
+        } else if (what == news::paused)
+            restart(asio::error::timed_out);
+        else if (what == news::probed && probe_error_ != asio::error::operation_aborted)
+            restart(probe_error_);
+        while (running_)
+            co_await news_;
+
+        connection_->cancel();  // what was queued and not written goes with it
+        down_reason_ = restart_reason_ ? restart_reason_ : run_error_;
+        if (set_up_refused())
+            down_reason_ = error::server_refused;
+        if (std::exchange(up_, false))
+            owner_->on_down(down_reason_);
+        else {
+            write_log(
+                context_.settings.log,
+                log_level::warning,
+                name_ + ": no connection to " + describe(context_.settings.addresses.front()) +
+                    ": " + (last_log_->empty() ? down_reason_.message() : *last_log_) +
+                    "; trying again"
+            );
+            if (down_reason_ == error::server_refused)
+                owner_->on_refused(down_reason_);
+        }
+        if (!wanted_)
+            break;
+        set_alarm(backoff_.next(context_.dice()));
+        co_await news_;
+        alarm_.clear();
+    }
+    looping_ = false;
+    if (!wanted_)
+        down_reason_ = error::unavailable;
+}
+
+bool connection_loop::set_up_refused() const noexcept
+{
+    if (run_error_ != redis::error::resp3_hello)
+        return probe_error_ == error::server_refused;
+    // The texts of refusals that pass by themselves.
+    return last_log_->find("LOADING") == std::string::npos &&
+        last_log_->find("MASTERDOWN") == std::string::npos;
+}
+
+void connection_loop::open()
+{
+    auto const generation = ++generation_;
+    last_log_->clear();
+    probe_error_ = run_error_ = restart_reason_ = {};
+    connection_ =
+        std::make_shared<redis_connection>(asio::any_io_executor{context_.strand}, make_logger());
+    owner_->prepare(connection_);
+
+    // The handlers keep the connection and this loop: destroying a connection that runs is not
+    // allowed.
+    running_ = true;
+    connection_->async_run(
+        make_settings(),
+        [self = shared_from_this(), generation, running = connection_](error_code ec) {
+            auto const life = self->context_life();
+            if (generation != self->generation_ || !life)
+                return;
+            self->running_ = false;
+            self->run_error_ = ec;
+            self->tell(news::ended, generation);
+        }
+    );
+
+    auto probe = std::make_shared<redis::request>();
+    owner_->write_probe(*probe);
+    auto answers = std::make_shared<replies>();
+    auto& sending = *probe;
+    connection_->async_exec(
+        sending,
+        collect_replies(answers),
+        [self = shared_from_this(),
+         generation,
+         probe = std::move(probe),
+         answers,
+         running = connection_](error_code ec, std::size_t) {
+            auto const life = self->context_life();
+            if (generation != self->generation_ || !self->running_ || !life)
+                return;
+            self->probe_error_ = ec;
+            self->probed_ = std::move(*answers);
+            self->tell(news::probed, generation);
+        }
+    );
+}
+
+void connection_loop::exec(std::shared_ptr<redis::request> request, on_replies done)
+{
+    auto answers = std::make_shared<replies>();
+    answers->reserve(request->get_expected_responses());
+    auto& sending = *request;
+    connection_->async_exec(
+        sending,
+        collect_replies(answers),
+        [self = shared_from_this(),
+         request = std::move(request),
+         answers,
+         done = std::move(done),
+         running = connection_](error_code ec, std::size_t) {
+            if (auto const life = self->context_life())
+                done(ec, std::move(*answers));
+        }
+    );
+}
+
+redis::config connection_loop::make_settings() const
+{
+    auto const& from = context_.settings;
+    redis::config c;
+    auto const& where = from.addresses.front();
+    if (where.unix_socket.empty())
+        c.addr = {where.host, std::to_string(where.port)};
+    else
+        c.unix_socket = where.unix_socket;
+    c.reconnect_wait_interval = clock::duration::zero();
+    c.resolve_timeout = c.connect_timeout = c.health_check_interval = silence_limit(from);
+    c.log_prefix.clear();
+
+    // Nothing here that may be refused to a valid user, for one refusal makes the link useless.
+    c.use_setup = true;
+    c.setup.clear();
+    if (from.username.empty() && from.password.empty())
+        c.setup.push("HELLO", "3", "SETNAME", from.client_name);
+    else
+        c.setup.push(
+            "HELLO",
+            "3",
+            "AUTH",
+            from.username.empty() ? "default" : from.username,
+            from.password,
+            "SETNAME",
+            from.client_name
+        );
+    if (from.database != 0)
+        c.setup.push("SELECT", from.database);
+    return c;
+}
+
+// The server's own words on a refused set-up are in Boost.Redis's log and nowhere else.
+redis::logger connection_loop::make_logger()
+{
+    return {
+        redis::logger::level::err,
+        [last = last_log_](redis::logger::level, std::string_view line) { last->assign(line); }};
+}
+
+std::shared_ptr<void> connection_loop::context_life() const noexcept
+{
+    return owner_ ? context_.life.lock() : nullptr;
+}
+
+void connection_loop::tell(news what, std::uint64_t generation)
+{
+    if (generation == generation_ && owner_)
+        news_.set(what);
+}
+
+void connection_loop::set_alarm(milliseconds after)
+{
+    if (context_.agenda.set(alarm_, clock::now() + after))
+        context_.agenda_changed();
+}
+
+}  // namespace colock

@@ -1,0 +1,128 @@
+#pragma once
+
+#include "base/sequence.hpp"
+#include "base/timer.hpp"
+#include "decide/agenda.hpp"
+#include "decide/backoff.hpp"
+#include "redis/link_settings.hpp"
+
+#include <boost/redis/connection.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+
+namespace colock {
+
+/// What links share beside their connections.
+struct link_context {
+    strand_type strand;
+    config const& settings;
+    decide::agenda& agenda;
+    std::function<void()> agenda_changed;  ///< the agenda has a new earliest entry
+    std::function<double()> dice;
+    std::weak_ptr<void> life;  ///< held while anything of the client is being run
+};
+
+/// Keeps one Boost.Redis connection up: connects, sets it up, lets its owner probe it, and begins
+/// again after a loss.
+///
+/// Boost.Redis's own reconnecting is off: it would send queued commands along with the set-up, and
+/// the server would run them even where the set-up fails; and it sends a multi-command request
+/// again in the middle, which shifts replies. So each connection object is used once, and nothing
+/// is sent before the probe has been answered but the probe.
+class connection_loop : public std::enable_shared_from_this<connection_loop> {
+public:
+    using redis_connection = boost::redis::connection;
+    using replies = std::vector<decide::reply>;
+    using on_replies = std::function<void(error_code, replies)>;
+
+    class owner {
+    public:
+        /// Fills in what is sent right after the set-up, again for each connection.
+        virtual void write_probe(boost::redis::request&) = 0;
+
+        /// Judges the probe's replies. An error: the connection is dropped and made again.
+        virtual error_code judge_probe(replies const&) = 0;
+
+        /// Prepares a connection before it runs.
+        virtual void prepare(std::shared_ptr<redis_connection>) {}
+
+        virtual void on_up() = 0;
+        virtual void on_down(error_code) = 0;
+
+        /// The server refuses us for what we are: no use in waiting.
+        virtual void on_refused(error_code) = 0;
+
+    protected:
+        ~owner() = default;
+    };
+
+    connection_loop(link_context const& context, owner& who, std::string name);
+
+    void start();
+
+    /// Ends the loop; `on_down` follows if the link was up.
+    void stop();
+
+    /// Drops the connection, for this reason; the loop makes a new one.
+    void restart(error_code why);
+
+    /// Sends a request, while up, and gives its replies, one a command, or an error when the
+    /// connection goes first. Errors of the server are replies.
+    void exec(std::shared_ptr<boost::redis::request> request, on_replies);
+
+    /// The connection of this epoch, for who sends without `exec`.
+    redis_connection& connection() noexcept { return *connection_; }
+    std::shared_ptr<redis_connection> share_connection() const noexcept { return connection_; }
+
+    bool is_up() const noexcept { return up_; }
+    std::uint64_t epoch() const noexcept { return epoch_; }
+    error_code down_reason() const noexcept { return down_reason_; }
+    std::string const& name() const noexcept { return name_; }
+
+    /// Forgets the owner: nothing is called any more.
+    void detach() noexcept;
+
+private:
+    enum class news { nothing, probed, ended, paused };
+
+    sequence keep_up(std::shared_ptr<connection_loop> self);
+    void open();
+    bool set_up_refused() const noexcept;
+    boost::redis::config make_settings() const;
+    boost::redis::logger make_logger();
+    void tell(news what, std::uint64_t generation);
+    void set_alarm(milliseconds after);
+
+    /// Nothing once the owner is detached: the context may then be gone.
+    std::shared_ptr<void> context_life() const noexcept;
+
+    link_context const& context_;
+    owner* owner_;
+    std::string name_;
+
+    std::shared_ptr<redis_connection> connection_;
+    std::uint64_t generation_ = 0;  ///< of the connection: late news of an older one is ignored
+    std::uint64_t epoch_ = 0;
+    event<news> news_;
+    decide::agenda::entry alarm_;
+    decide::backoff backoff_;
+    replies probed_;
+    error_code probe_error_{};
+    error_code run_error_{};
+    error_code down_reason_;
+    error_code restart_reason_{};
+    std::shared_ptr<std::string> last_log_;
+    bool wanted_ = false;
+    bool looping_ = false;
+    bool up_ = false;
+    bool running_ = false;
+};
+
+/// An adapter that collects replies as values; `into` must live as long as the request.
+boost::redis::any_adapter collect_replies(std::shared_ptr<std::vector<decide::reply>> into);
+
+}  // namespace colock

@@ -1,0 +1,115 @@
+#pragma once
+
+#include "base/completion.hpp"
+#include "decide/agenda.hpp"
+#include "redis/transport.hpp"
+#include "service/hold_state.hpp"
+#include "service/subscription_manager.hpp"
+#include "service/tenure.hpp"
+#include <colock/hold.hpp>
+#include <colock/options.hpp>
+
+#include <boost/intrusive/list.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+namespace colock {
+
+/// An acquire that has not ended yet.
+struct waiter final : operation, boost::intrusive::list_base_hook<> {
+    /// How it was asked: to wait without end, to try once, to wait so long.
+    using result = std::variant<completion<hold>, completion<std::optional<hold>>>;
+
+    waiter(core_ptr c, std::string n, acquire_options const& options, milliseconds default_lease);
+
+    void cancel() override;
+    void grant(hold);
+    void fail(error_code);
+    void give_up();  ///< not now: an empty optional
+    bool is_done() const noexcept;
+
+    core_ptr inside;
+    std::string name;
+    owner who;
+    milliseconds lease;
+    bool renewed;
+    bool shared_owner;                   ///< the caller named the owner: it may re-enter
+    bool once = false;                   ///< one attempt
+    std::optional<milliseconds> wait{};  ///< the longest
+    time_point asked{};
+    std::uint32_t attempts = 0;
+    contention* queue = nullptr;  ///< the one it stands in
+    result done;
+    decide::agenda::entry limit;
+    std::shared_ptr<operation> queued;  ///< itself, while it stands in a queue
+};
+
+/// All that this client knows of one key: the ownership it has, those who wait for it, and the
+/// one attempt that is under way for their head.
+class contention final : private subscription_manager::listener {
+public:
+    contention(core& inside, std::string name);
+    ~contention();
+
+    std::string const& name() const noexcept { return name_; }
+    unsigned slot() const noexcept { return slot_; }
+    tenure* held() const noexcept { return tenure_.get(); }
+
+    /// Takes in an acquire: re-enters, joins the queue, or answers at once.
+    void admit(std::shared_ptr<waiter> const&);
+
+    /// A waiter goes, for this reason; none: its wait ran out.
+    void leave(waiter&, error_code why);
+
+    /// An ownership has ended, or can't be relied on: the key is open to the next attempt.
+    void ended(tenure&);
+
+    /// Whatever is slept for may have come.
+    void wake();
+    void wake_sleeper() { sleeping_ ? wake() : void(); }
+
+    void end_waiters(error_code);
+
+    /// Destroys handlers, answering nobody: the context goes away.
+    void abandon() noexcept;
+
+    bool is_idle() const noexcept { return queue_.empty() && !tenure_ && !contending_; }
+
+private:
+    struct attempt;
+    enum class outcome { settled, unclaimed, again, sleep, over };
+
+    sequence contend();
+    outcome judge(attempt const&, answer const&);
+    outcome on_granted(attempt const&, std::uint64_t token, time_point sent);
+    outcome on_refused(std::int64_t pttl);
+    bool subscribe();
+    void give(std::uint64_t number, std::uint64_t token, time_point sent);
+    void owe_release(std::uint64_t number, time_point until);
+    void re_enter(std::shared_ptr<waiter> const&);
+    void take_out(waiter&);
+    void send_away_who_tries_once();
+    void sleep(milliseconds longest);
+
+    void on_subscribed() override { wake(); }
+    void on_message(std::string_view) override { wake(); }
+
+    core& core_;
+    std::string name_;
+    std::string channel_;
+    unsigned slot_;
+    boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>> queue_;
+    std::shared_ptr<tenure> tenure_;
+    event<bool> wake_;
+    decide::agenda::entry sleep_;
+    step* sending_ = nullptr;
+    bool contending_ = false;
+    bool sleeping_ = false;
+    bool subscribed_ = false;
+};
+
+}  // namespace colock

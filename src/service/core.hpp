@@ -1,0 +1,167 @@
+#pragma once
+
+#include "base/completion.hpp"
+#include "base/timer.hpp"
+#include "decide/agenda.hpp"
+#include "redis/link_settings.hpp"
+#include "redis/transport.hpp"
+#include "service/hold_state.hpp"
+#include "service/subscription_manager.hpp"
+#include "service/tenure.hpp"
+#include "service/watchdog.hpp"
+#include <colock/client.hpp>
+#include <colock/config.hpp>
+
+#include <boost/intrusive/list.hpp>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace colock {
+
+class contention;
+
+namespace detail {
+
+/// The inside of a client: owns the services and the state of each key, and runs them on one
+/// strand. Lives as long as the client, a lock, a hold or an operation.
+class core final : public std::enable_shared_from_this<core>, private transport_listener {
+public:
+    using make_transport =
+        std::function<std::unique_ptr<colock::transport>(core&, transport_listener&)>;
+
+    /// A core on the servers of its config.
+    static core_ptr make(asio::any_io_executor, config);
+
+    /// A core on another transport: tests.
+    static core_ptr make(asio::any_io_executor, config, make_transport const&);
+
+    ~core();
+
+    strand_type const& strand() const noexcept { return strand_; }
+    asio::any_io_executor const& executor() const noexcept { return executor_; }
+    config const& settings() const noexcept { return settings_; }
+    decide::agenda& agenda() noexcept { return agenda_; }
+    colock::transport& transport() noexcept { return *transport_; }
+    colock::watchdog& watchdog() noexcept { return watchdog_; }
+    subscription_manager& subscriptions() noexcept { return subscriptions_; }
+    observer& events() noexcept { return *events_; }
+
+    // ---- On the strand -------------------------------------------------------------------------
+
+    void run(std::shared_ptr<operation>, completion<>);
+    void cancel_run(std::shared_ptr<operation> const&);
+    void close(std::shared_ptr<operation>, completion<>);
+    void cancel_close(std::shared_ptr<operation> const&);
+    void stop();
+
+    /// New work is refused: the error to answer it with, or none.
+    error_code refusal() const noexcept;
+
+    /// Nothing will be sent until somebody calls `run()` again, if ever.
+    bool is_stopped() const noexcept { return phase_ == phase::stopped || phase_ == phase::closed; }
+
+    /// The state of a key, made if there is none.
+    contention& key(std::string const& name);
+    contention* find_key(std::string const& name) noexcept;
+
+    /// Drops the state of a key that nothing refers to any more.
+    void forget_if_idle(contention&) noexcept;
+
+    void add(tenure&);
+    void remove(tenure&) noexcept;
+
+    void set_alarm(decide::agenda::entry&, time_point at);
+    std::uint64_t next_number() noexcept { return ++last_number_; }
+    std::string const& uuid() const noexcept { return uuid_; }
+    double dice() noexcept { return std::uniform_real_distribution<>{}(random_); }
+
+    /// Logs what `make_line` makes, if the level is wanted.
+    template <class MakeLine>
+    void log(log_level level, MakeLine const& make_line) noexcept
+    {
+        if (settings_.log.sink && level >= settings_.log.level)
+            write_log(settings_.log, level, make_line());
+    }
+
+    // ---- From any thread -----------------------------------------------------------------------
+
+    struct counters {
+        std::atomic<std::size_t> holds = 0, waiters = 0, keys = 0, owed_releases = 0;
+        std::atomic<std::size_t> subscriptions = 0, links_up = 0;
+        std::atomic<std::uint64_t> reconnects = 0;
+    };
+    counters count;
+
+    /// Takes in a hold that its owner has dropped, to be released. Never throws.
+    void abandon(hold_ptr) noexcept;
+
+    /// The context goes away: destroys handlers and sequences, for nobody will run them.
+    void shut_down() noexcept;
+
+private:
+    enum class phase { idle, running, stopped, closing, closed };
+
+    core(asio::any_io_executor, config);
+
+    void on_link_up(std::size_t link, std::uint64_t epoch) override;
+    void on_link_down(std::size_t link, error_code why) override;
+    void on_subscribed(std::string_view channel) override;
+    void on_message(std::string_view channel, std::string_view payload) override;
+    void on_push_up() override;
+    void on_push_down() override;
+    void on_changed(error_code ec) override;
+
+    error_code check_settings() const;
+    void arm_timer();
+
+    /// A copy: what is called for a key may add and drop keys.
+    std::vector<std::string> key_names() const;
+    void drain_abandoned() noexcept;
+    void end_waiters(error_code);
+    void end_run(error_code);
+    void finish_closing_if_done();
+    void finish_closing(error_code);
+
+    asio::any_io_executor executor_;
+    strand_type strand_;
+    config settings_;
+    std::shared_ptr<observer> events_;
+    std::string uuid_;
+    std::mt19937_64 random_;
+    std::uint64_t last_number_ = 0;
+    phase phase_ = phase::idle;
+    int process_;
+
+    decide::agenda agenda_;
+    timer_type timer_;
+    time_point armed_ = never;
+
+    completion<> running_;
+    completion<> closing_;
+    std::shared_ptr<operation> runner_;
+    std::shared_ptr<operation> closer_;
+    decide::agenda::entry close_limit_;
+
+    std::atomic<hold_state*> abandoned_ = nullptr;
+    std::atomic<bool> shut_down_ = false;
+
+    // Destroyed from the bottom up: the sequences that wait for the transport go first, while the
+    // state that they refer to is still there.
+    std::unordered_map<std::string, std::unique_ptr<contention>> keys_;
+    boost::intrusive::list<tenure, boost::intrusive::constant_time_size<false>> tenures_;
+    colock::watchdog watchdog_;
+    subscription_manager subscriptions_;
+    std::unique_ptr<colock::transport> transport_;
+};
+
+}  // namespace detail
+
+using detail::core;
+
+}  // namespace colock

@@ -1,0 +1,115 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/completion.hpp"
+#include <colock/detail/initiate.hpp>
+#include <colock/hold.hpp>
+#include <colock/owner.hpp>
+
+#include <boost/intrusive/list.hpp>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+namespace colock {
+
+class tenure;
+
+namespace detail {
+
+/// A caller that waits for a hold's loss.
+struct loss_wait final : operation {
+    explicit loss_wait(hold_ptr h) : watched{std::move(h)} {}
+    void cancel() override;
+
+    hold_ptr watched;
+    completion<> done;
+};
+
+/// What a hold is, behind its handle. The handle's side reads the atomics; all else belongs to the
+/// strand.
+class hold_state :
+    public boost::intrusive::list_base_hook<
+        boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+public:
+    enum class status : char { held, lost, released };
+
+    hold_state(core_ptr c, owner const& holder, milliseconds l, bool by_watchdog)
+        : inside{std::move(c)}
+        , who{holder}
+        , lease{l}
+        , renewed{by_watchdog}
+    {}
+
+    // ---- From any thread -----------------------------------------------------------------------
+
+    status now() const noexcept { return status_.load(std::memory_order_acquire); }
+
+    time_point valid_until() const noexcept
+    {
+        return now() == status::held
+            ? time_point{time_point::duration{until_.load(std::memory_order_acquire)}}
+            : time_point{};
+    }
+
+    std::stop_token stop_token();
+
+    core_ptr const inside;
+    owner const who;
+    std::uint64_t token = 0;  ///< set before the hold is given out
+
+    // ---- On the strand -------------------------------------------------------------------------
+
+    void set_valid_until(time_point t) noexcept
+    {
+        until_.store(t.time_since_epoch().count(), std::memory_order_release);
+    }
+    time_point promised_until() const noexcept
+    {
+        return time_point{time_point::duration{until_.load(std::memory_order_relaxed)}};
+    }
+
+    /// The server has said that it is held, and nothing speaks against it.
+    bool is_confirmed() const noexcept
+    {
+        return now() == status::held && promised_until() != time_point{};
+    }
+
+    /// The hold may not be relied on any more: tells everybody who waits for that.
+    void lose();
+
+    /// The owner has given it back: who waits for the loss waits in vain.
+    void end();
+
+    std::shared_ptr<tenure> ownership;
+    milliseconds lease;
+    bool renewed;        ///< by the watchdog; else it ends by itself
+    bool given = false;  ///< the caller has it
+    time_point born{};   ///< when it was granted
+    time_point ends{};   ///< not renewed: when the server's lease of it ends
+    std::vector<std::shared_ptr<loss_wait>> loss_waits;
+
+    // ---- The way of an abandoned hold to the strand --------------------------------------------
+
+    hold_state* next_abandoned = nullptr;
+    hold_ptr self;
+
+private:
+    void finish_waits(error_code);
+
+    std::atomic<status> status_ = status::held;
+    std::atomic<time_point::rep> until_ = 0;
+    std::mutex stop_mutex_;
+    std::optional<std::stop_source> stop_;
+};
+
+}  // namespace detail
+
+using detail::hold_state;
+using hold_ptr = detail::hold_ptr;
+
+}  // namespace colock

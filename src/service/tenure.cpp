@@ -1,0 +1,439 @@
+#include "decide/names.hpp"
+#include "decide/validity.hpp"
+#include "service/contention.hpp"
+#include "service/core.hpp"
+#include "service/tenure.hpp"
+
+#include <algorithm>
+#include <ranges>
+#include <utility>
+
+namespace colock {
+
+using status = hold_state::status;
+
+namespace {
+
+constexpr milliseconds pause_after_not_now{20};
+
+}  // namespace
+
+change::change(core_ptr c, hold_ptr h)
+    : inside{std::move(c)}
+    , hold{std::move(h)}
+    , limit{[this] {
+        auto const why = inside->transport().down_reason(hold->ownership->slot());
+        if (done)
+            done(why ? why : error_code{error::unavailable});
+    }}
+{}
+
+void change::cancel()
+{
+    limit.clear();
+    if (done)
+        done(asio::error::operation_aborted);
+}
+
+void change::finish(error_code ec)
+{
+    limit.clear();
+    if (entered)
+        std::exchange(entered, nullptr)(ec);
+    if (done)
+        done(ec);
+}
+
+tenure::tenure(core& inside, contention& key, std::uint64_t number, owner const& who)
+    : core_{inside}
+    , key_{&key}
+    , name_{key.name()}
+    , field_{inside.uuid() + ":" + std::to_string(number)}
+    , slot_{key.slot()}
+    , who_{who}
+    , pause_alarm_{[this] { pause_.set(true); }}
+    , give_up_{[this] {
+        if (sending_ && core_.transport().withdraw(*sending_))
+            sending_->answered.set({});
+    }}
+{
+    core_.add(*this);
+}
+
+tenure::~tenure() = default;
+
+bool tenure::is_held() const noexcept { return living_holds() != 0; }
+
+std::size_t tenure::living_holds() const noexcept
+{
+    return static_cast<std::size_t>(std::ranges::count_if(holds_, [](hold_state const& h) {
+        return h.is_confirmed();
+    }));
+}
+
+void tenure::abandon() noexcept
+{
+    auto const asked = std::exchange(asked_, {});
+    pause_.drop();
+    for (auto& hold : holds_)
+        auto const waits = std::exchange(hold.loss_waits, {});
+}
+
+void tenure::begin(hold_ptr first, time_point sent, milliseconds lease)
+{
+    server_until_ = sent + lease;
+    first->ownership = shared_from_this();
+    first->born = clock::now();
+    first->ends = sent + lease;
+    holds_.push_back(*first);
+    confirm(*first, sent);
+    renew_at_ = decide::renewal_schedule::renewal_time(sent, lease, core_.dice());
+    watch();
+}
+
+void tenure::give_back(time_point until)
+{
+    server_until_ = until;
+    ask(std::make_shared<change>(core_.shared_from_this(), nullptr));
+}
+
+void tenure::enter(std::shared_ptr<change> who)
+{
+    auto& hold = *who->hold;
+    auto const now = clock::now();
+    hold.ownership = shared_from_this();
+    hold.born = now;
+    hold.ends = now + hold.lease;
+    holds_.push_back(hold);
+    ask(std::move(who));
+}
+
+void tenure::release(std::shared_ptr<change> who)
+{
+    auto const hold = who->hold;
+    if (!hold->is_linked()) {
+        who->finish(hold->now() == status::lost ? error_code{error::lost} : error_code{});
+        return;
+    }
+    remove(*hold);
+    if (gone_) {
+        who->finish(error::lost);
+        if (holds_.empty())
+            end();
+        return;
+    }
+    ask(std::move(who));
+}
+
+void tenure::extend(std::shared_ptr<change> who, milliseconds lease)
+{
+    auto& hold = *who->hold;
+    if (hold.now() != status::held) {
+        who->finish(hold.now() == status::lost ? error::lost : error::not_held);
+        return;
+    }
+    // Shorter counts from now on: the server may set it before its answer comes.
+    auto const now = clock::now();
+    hold.lease = lease;
+    hold.set_valid_until(std::min(hold.promised_until(), decide::valid_until(now, lease)));
+    hold.ends = now + lease;
+    ask(std::move(who));
+    watch();
+}
+
+void tenure::drop(hold_ptr const& hold)
+{
+    if (!hold->is_linked())
+        return;
+    release(std::make_shared<change>(core_.shared_from_this(), hold));
+}
+
+void tenure::release_all()
+{
+    auto const self = shared_from_this();
+    while (!holds_.empty())
+        remove(holds_.front());
+    if (gone_)
+        end();
+    else
+        ask(std::make_shared<change>(core_.shared_from_this(), nullptr));
+}
+
+void tenure::remove(hold_state& hold)
+{
+    hold.unlink();
+    if (hold.now() == status::held && hold.given)
+        core_.events().released(
+            name_, std::chrono::duration_cast<microseconds>(clock::now() - hold.born)
+        );
+    hold.end();
+    watch();
+}
+
+void tenure::lose(hold_state& hold, error_code why)
+{
+    if (hold.now() != status::held)
+        return;
+    hold.lose();
+    core_.events().lost(name_, why);
+    core_.log(log_level::warning, [&] {
+        return "hold " + name_ + " (" + field_ + "): lost: " +
+            (gone_ ? "the server no longer has it (expired, deleted or forced)"
+                   : "its lease is nearly over and no renewal was answered") +
+            "; stop the work it protects";
+    });
+}
+
+void tenure::gone(error_code why)
+{
+    auto const self = shared_from_this();
+    gone_ = true;
+    renewing_ = false;
+    for (auto& hold : holds_)
+        lose(hold, why);
+    watch();
+    detach();
+}
+
+void tenure::expire(time_point now)
+{
+    auto const self = shared_from_this();
+    for (auto& hold : holds_)
+        if (hold.is_confirmed() &&
+            now >= hold.promised_until() -
+                    decide::loss_margin(hold.lease, core_.settings().loss_margin))
+            lose(hold, error::lost);
+    if (!is_held()) {
+        renewing_ = false;
+        detach();  // who waits here may try: the server decides when
+    }
+    watch();
+}
+
+bool tenure::is_renewed(hold_state const& hold, time_point now) const noexcept
+{
+    auto const longest = core_.settings().max_hold;
+    return hold.renewed && hold.now() == status::held && (!longest || now - hold.born < *longest);
+}
+
+milliseconds tenure::shortest_renewed_lease(time_point now) const noexcept
+{
+    auto shortest = milliseconds::max();
+    for (auto const& hold : holds_)
+        if (is_renewed(hold, now))
+            shortest = std::min(shortest, hold.lease);
+    return shortest;
+}
+
+milliseconds tenure::promise(time_point now) const noexcept
+{
+    milliseconds longest{1};
+    for (auto const& hold : holds_)
+        if (hold.now() == status::held)
+            longest = std::max(
+                longest,
+                is_renewed(hold, now) ? hold.lease
+                                      : std::chrono::ceil<milliseconds>(hold.ends - now)
+            );
+    return longest;
+}
+
+void tenure::confirm(hold_state& hold, time_point sent) noexcept
+{
+    hold.ends = std::max(hold.ends, sent + hold.lease);
+    hold.set_valid_until(std::max(hold.promised_until(), decide::valid_until(sent, hold.lease)));
+}
+
+bool tenure::begin_renewal(time_point now) noexcept
+{
+    renew_at_ = never;
+    renewing_ = !gone_ && !leaving_ && !core_.is_stopped() &&
+        shortest_renewed_lease(now) != milliseconds::max();
+    return renewing_;
+}
+
+void tenure::renew_now()
+{
+    renewing_ = false;  // the answer, if one was due, went with the old connection
+    renew_at_ = clock::now();
+    watch();
+}
+
+void tenure::renewed(time_point sent)
+{
+    renewing_ = false;
+    failures_ = 0;
+    server_until_ = std::max(server_until_, sent + promise(sent));
+    auto const now = clock::now();
+    for (auto& hold : holds_)
+        if (is_renewed(hold, now) && hold.born <= sent)
+            confirm(hold, sent);
+    auto const lease = shortest_renewed_lease(now);
+    if (lease == milliseconds::max())
+        return watch();
+    renew_at_ = decide::renewal_schedule::renewal_time(sent, lease, core_.dice());
+    watch();
+    core_.events().renewed(
+        name_, std::chrono::duration_cast<milliseconds>(decide::valid_until(sent, lease) - now)
+    );
+}
+
+void tenure::renewal_failed(error_code why)
+{
+    renewing_ = false;
+    auto const now = clock::now();
+    auto const lease = shortest_renewed_lease(now);
+    if (lease != milliseconds::max())
+        renew_at_ = decide::renewal_schedule::retry_time(now, lease, failures_++);
+    watch();
+    core_.events().renew_failed(name_, why);
+}
+
+void tenure::watch()
+{
+    auto const now = clock::now();
+    auto lose_at = never;
+    for (auto const& hold : holds_)
+        if (hold.is_confirmed())
+            lose_at = std::min(
+                lose_at,
+                hold.promised_until() -
+                    decide::loss_margin(hold.lease, core_.settings().loss_margin)
+            );
+    bool const renew =
+        !gone_ && !leaving_ && !renewing_ && shortest_renewed_lease(now) != milliseconds::max();
+    if (lose_at == never)
+        core_.watchdog().forget(*this);
+    else
+        core_.watchdog().watch(*this, renew ? renew_at_ : never, lose_at);
+}
+
+void tenure::ask(std::shared_ptr<change> who)
+{
+    if (who->done)
+        core_.set_alarm(who->limit, clock::now() + core_.settings().timeout);
+    asked_.push_back(std::move(who));
+    if (!settling_)
+        settle(shared_from_this());
+}
+
+sequence tenure::settle([[maybe_unused]] std::shared_ptr<tenure> self)
+{
+    settling_ = true;
+    while (!asked_.empty() && !gone_ && !core_.is_stopped()) {
+        auto const doing = std::exchange(asked_, {});
+        bool const last = holds_.empty();
+        auto const depth = std::to_string(holds_.size());
+        auto const lease = promise(clock::now());
+        auto const lease_text = std::to_string(lease.count());
+        auto const channel = last ? decide::lock_channel(name_) : std::string{};
+        std::string_view const keys[]{name_};
+        std::string_view const give_back[]{field_, channel};
+        std::string_view const keep[]{field_, depth, lease_text};
+        step s = last ? step{scripts::release, slot_, keys, give_back}
+                      : step{scripts::extend, slot_, keys, keep};
+        if (last && !std::exchange(leaving_, true))
+            ++core_.count.owed_releases;
+        core_.set_alarm(give_up_, server_until_);
+        sending_ = &s;
+        core_.transport().submit(s);
+        answer const got = co_await s.answered;
+        sending_ = nullptr;
+        give_up_.clear();
+        if (!last)
+            server_until_ = std::max(server_until_, got.sent + lease);
+
+        if (may_send_again(got)) {
+            unsure_ = unsure_ || got.what == answer::kind::lost;
+            asked_.insert(asked_.begin(), doing.begin(), doing.end());
+            if (got.what == answer::kind::not_now) {
+                core_.set_alarm(pause_alarm_, clock::now() + pause_after_not_now);
+                co_await pause_;
+            }
+            continue;
+        }
+        auto const outcome = last ? conclude_release(got) : conclude_extend(doing, got);
+        for (auto const& who : doing) {
+            bool const was_lost = who->hold && who->hold->now() == status::lost;
+            who->finish(!outcome && was_lost ? error_code{error::lost} : outcome);
+        }
+        unsure_ = false;
+    }
+    settling_ = false;
+    for (auto const& who : std::exchange(asked_, {}))
+        who->finish(gone_ ? error::lost : error::closed);
+    if (holds_.empty())
+        end();
+}
+
+bool tenure::may_send_again(answer const& got) const noexcept
+{
+    return (got.what == answer::kind::lost || got.what == answer::kind::not_now) &&
+        !core_.is_stopped() && clock::now() < server_until_;
+}
+
+error_code tenure::conclude_release(answer const& got)
+{
+    if (got.what != answer::kind::replied)
+        return core_.is_stopped() ? error_code{error::closed}
+            : got.ec              ? got.ec
+                                  : error_code{error::unavailable};
+    auto const r = decide::read_release(got.value);
+    if (r.what == decide::release_answer::kind::malformed)
+        return error::bad_reply;
+    if (r.receivers < 0)
+        core_.log(log_level::warning, [&] {
+            return "release " + name_ +
+                ": the server refuses to publish; waiters get in at the poll cap. Remedy: allow"
+                " the user the channel " +
+                decide::lock_channel(name_);
+        });
+    // A repeat that finds nothing, while nothing else can have removed it, finds its own effect.
+    bool const released = r.what == decide::release_answer::kind::released ||
+        (unsure_ && clock::now() < server_until_);
+    return released ? error_code{} : error_code{error::lost};
+}
+
+error_code tenure::conclude_extend(
+    std::vector<std::shared_ptr<change>> const& doing, answer const& got
+)
+{
+    if (got.what != answer::kind::replied)
+        return core_.is_stopped() ? error_code{error::closed}
+            : got.ec              ? got.ec
+                                  : error_code{error::unavailable};
+    switch (decide::read_extend(got.value)) {
+    case decide::extend_answer::gone: gone(error::lost); return error::lost;
+    case decide::extend_answer::malformed: return error::bad_reply;
+    case decide::extend_answer::extended: break;
+    }
+    auto const now = clock::now();
+    for (auto& hold : holds_) {
+        bool const asked =
+            std::ranges::any_of(doing, [&](auto const& who) { return who->hold.get() == &hold; });
+        if (asked || (is_renewed(hold, now) && hold.born <= got.sent))
+            confirm(hold, got.sent);
+    }
+    if (auto const lease = shortest_renewed_lease(now); lease != milliseconds::max() && !renewing_)
+        renew_at_ = decide::renewal_schedule::renewal_time(got.sent, lease, core_.dice());
+    watch();
+    return {};
+}
+
+void tenure::detach()
+{
+    if (auto* const key = std::exchange(key_, nullptr))
+        key->ended(*this);
+}
+
+void tenure::end()
+{
+    auto const self = shared_from_this();
+    if (std::exchange(leaving_, false))
+        --core_.count.owed_releases;
+    core_.watchdog().forget(*this);
+    detach();
+    core_.remove(*this);
+}
+
+}  // namespace colock

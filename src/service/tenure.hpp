@@ -1,0 +1,155 @@
+#pragma once
+
+#include "base/completion.hpp"
+#include "decide/agenda.hpp"
+#include "decide/renewal_schedule.hpp"
+#include "redis/transport.hpp"
+#include "service/hold_state.hpp"
+
+#include <boost/intrusive/list.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace colock {
+
+class contention;
+using detail::core;
+using detail::core_ptr;
+
+/// What the caller of `release` or `extend` waits for, or an acquire that re-enters.
+struct change final : operation {
+    change(core_ptr c, hold_ptr h);
+    void cancel() override;
+
+    /// Completes the caller, if one still waits.
+    void finish(error_code);
+
+    core_ptr inside;
+    hold_ptr hold;
+    completion<> done{};
+    std::function<void(error_code)> entered{};  ///< re-entry: gives out the hold, or the error
+    decide::agenda::entry limit;                ///< `config::timeout` for the caller
+};
+
+using core_hook =
+    boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
+/// One ownership of a lock: a field in Redis, from the acquire that wrote it to the release that
+/// removes it, and the holds that live on it.
+///
+/// What the holds need of the server is a depth and a lease; `settle` brings the server there,
+/// one script after the other. So re-entry, partial release, release and extension are one
+/// sequence, and no step depends on how often another was run.
+class tenure final :
+    public std::enable_shared_from_this<tenure>,
+    public decide::renewal_schedule::entry,
+    public core_hook {
+public:
+    tenure(core& inside, contention& key, std::uint64_t number, owner const& who);
+    ~tenure();
+
+    /// The core knows it: it has not ended.
+    bool is_listed() const noexcept { return core_hook::is_linked(); }
+
+    std::string const& name() const noexcept { return name_; }
+    std::string const& field() const noexcept { return field_; }
+    unsigned slot() const noexcept { return slot_; }
+    owner const& who() const noexcept { return who_; }
+    std::uint64_t token() const noexcept { return token_; }
+    void set_token(std::uint64_t token) noexcept { token_ = token; }
+
+    /// Somebody holds it who has not been told otherwise.
+    bool is_held() const noexcept;
+    std::size_t living_holds() const noexcept;
+
+    /// The first hold; `sent` and `lease` are those of the acquire.
+    void begin(hold_ptr, time_point sent, milliseconds lease);
+
+    /// Nobody wants what was acquired, or may have been: releases it, until that moment.
+    void give_back(time_point until);
+
+    /// Enters once more for the same owner; `entered` is told the outcome.
+    void enter(std::shared_ptr<change>);
+    void release(std::shared_ptr<change>);
+    void extend(std::shared_ptr<change>, milliseconds lease);
+
+    /// The owner of a hold has dropped it.
+    void drop(hold_ptr const&);
+
+    /// Releases all holds, under their owners: the client closes.
+    void release_all();
+
+    /// The server says, or its client was told, that the field is gone.
+    void gone(error_code why);
+
+    /// Destroys handlers and sequences, answering nobody: the context goes away.
+    void abandon() noexcept;
+
+    // ---- For the watchdog ----------------------------------------------------------------------
+
+    /// The lease to set now: the longest that any hold was promised.
+    milliseconds promise(time_point now) const noexcept;
+
+    /// False if there is nothing to renew any more.
+    bool begin_renewal(time_point now) noexcept;
+
+    /// The link is new: the server may not know this ownership any more.
+    void renew_now();
+
+    /// An answer to the renewal under way is still of interest.
+    bool is_renewing() const noexcept { return renewing_; }
+
+    /// `lease` was set by a script sent at `sent`.
+    void renewed(time_point sent);
+    void renewal_failed(error_code why);
+
+    /// The time of loss has come for some hold.
+    void expire(time_point now);
+
+private:
+    using hold_list =
+        boost::intrusive::list<hold_state, boost::intrusive::constant_time_size<false>>;
+
+    sequence settle(std::shared_ptr<tenure> self);
+    error_code conclude_release(answer const&);
+    error_code conclude_extend(std::vector<std::shared_ptr<change>> const&, answer const&);
+    bool may_send_again(answer const&) const noexcept;
+    void ask(std::shared_ptr<change>);
+    void remove(hold_state&);
+    void lose(hold_state&, error_code why);
+    void confirm(hold_state&, time_point sent) noexcept;
+    void watch();
+    void detach();
+    void end();
+    bool is_renewed(hold_state const&, time_point now) const noexcept;
+    milliseconds shortest_renewed_lease(time_point now) const noexcept;
+
+    core& core_;
+    contention* key_;  ///< none once another ownership of the key may begin
+    std::string name_;
+    std::string field_;
+    unsigned slot_;
+    owner who_;
+    std::uint64_t token_ = 0;
+
+    hold_list holds_;
+    std::vector<std::shared_ptr<change>> asked_;
+    step* sending_ = nullptr;
+    event<bool> pause_;
+    decide::agenda::entry pause_alarm_;
+    decide::agenda::entry give_up_;
+    time_point server_until_{};  ///< the server's lease has ended by then, whatever was lost
+    time_point renew_at_ = never;
+    unsigned failures_ = 0;  ///< of renewals in a row
+    bool renewing_ = false;
+    bool settling_ = false;
+    bool unsure_ = false;  ///< a step's answer was lost: a repeat may find its effect
+    bool gone_ = false;
+    bool leaving_ = false;  ///< the release script was sent
+};
+
+}  // namespace colock

@@ -1,0 +1,192 @@
+#include <colock/config.hpp>
+
+#include <boost/system/system_error.hpp>
+
+#include <array>
+#include <charconv>
+#include <limits>
+
+namespace colock {
+
+namespace {
+
+using boost::system::result;
+
+template <class Number>
+result<Number> number(std::string_view text, Number least, Number most, error bad)
+{
+    Number n{};
+    auto const end = text.data() + text.size();
+    auto const [at, ec] = std::from_chars(text.data(), end, n);
+    if (ec != std::errc{} || at != end || text.empty() || n < least || n > most)
+        return bad;
+    return n;
+}
+
+int hex_digit(char c) noexcept
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+result<std::string> percent_decoded(std::string_view text, error bad)
+{
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] != '%') {
+            out += text[i];
+            continue;
+        }
+        int const high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
+        int const low = high < 0 ? -1 : hex_digit(text[i + 2]);
+        if (i + 2 >= text.size() || low < 0)
+            return bad;
+        out += static_cast<char>(high * 16 + low);
+        i += 2;
+    }
+    return out;
+}
+
+error_code read_credentials(std::string_view text, config& into)
+{
+    auto const colon = text.find(':');
+    auto user = percent_decoded(text.substr(0, colon), error::invalid_url_credentials);
+    if (!user)
+        return user.error();
+    into.username = *user;
+    if (colon == text.npos)
+        return {};
+    auto password = percent_decoded(text.substr(colon + 1), error::invalid_url_credentials);
+    if (!password)
+        return password.error();
+    into.password = *password;
+    return {};
+}
+
+error_code read_database(std::string_view text, config& into)
+{
+    auto const n =
+        number<int>(text, 0, std::numeric_limits<int>::max(), error::invalid_url_database);
+    if (!n)
+        return n.error();
+    into.database = *n;
+    return {};
+}
+
+error_code read_host_and_port(std::string_view text, address& into)
+{
+    std::string_view port;
+    if (text.starts_with('[')) {
+        auto const close = text.find(']');
+        if (close == text.npos)
+            return error::invalid_url_host;
+        into.host = text.substr(1, close - 1);
+        text.remove_prefix(close + 1);
+        if (!text.empty() && !text.starts_with(':'))
+            return error::invalid_url_host;
+        port = text.empty() ? text : text.substr(1);
+        if (text == ":")
+            return error::invalid_url_port;
+    } else {
+        auto const colon = text.find(':');
+        into.host = text.substr(0, colon);
+        if (colon != text.npos) {
+            port = text.substr(colon + 1);
+            if (port.empty())
+                return error::invalid_url_port;
+        }
+    }
+    if (into.host.empty() || into.host.find_first_of(" ,/?#@\\<>\"") != std::string::npos)
+        return error::invalid_url_host;
+    if (port.empty())
+        return {};
+    auto const n = number<std::uint16_t>(port, 1, 65'535, error::invalid_url_port);
+    if (!n)
+        return n.error();
+    into.port = *n;
+    return {};
+}
+
+error_code read_tcp(std::string_view rest, config& into)
+{
+    if (rest.find('?') != rest.npos || rest.find('#') != rest.npos)
+        return error::invalid_url_option;
+    auto const slash = rest.find('/');
+    if (slash != rest.npos && slash + 1 != rest.size())
+        if (auto const ec = read_database(rest.substr(slash + 1), into))
+            return ec;
+    return read_host_and_port(rest.substr(0, slash), into.addresses.front());
+}
+
+error_code read_unix(std::string_view rest, config& into)
+{
+    auto const question = rest.find('?');
+    auto path = percent_decoded(rest.substr(0, question), error::invalid_url_path);
+    if (!path)
+        return path.error();
+    if (!path->starts_with('/') || path->size() == 1)
+        return error::invalid_url_path;
+    into.addresses.front().unix_socket = *path;
+    if (question == rest.npos)
+        return {};
+    auto const option = rest.substr(question + 1);
+    if (!option.starts_with("db="))
+        return error::invalid_url_option;
+    return read_database(option.substr(3), into);
+}
+
+error_code read_url(std::string_view url, config& into)
+{
+    constexpr std::array<std::string_view, 5> known{
+        "rediss", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster"};
+    auto const colon = url.find("://");
+    if (colon == url.npos)
+        return error::invalid_url_scheme;
+    auto const scheme = url.substr(0, colon);
+    for (auto const& name : known)
+        if (scheme == name)
+            return error::unsupported;
+    if (scheme != "redis" && scheme != "unix")
+        return error::invalid_url_scheme;
+
+    auto rest = url.substr(colon + 3);
+    // The last @ before the path, so that a password may have one that is not encoded. A unix
+    // path begins at the first slash, a database at the first after the host.
+    auto const authority = rest.substr(
+        0,
+        rest.find_first_of(
+            "/?", rest.rfind('@') == rest.npos || scheme == "unix" ? 0 : rest.rfind('@')
+        )
+    );
+    if (auto const at = authority.rfind('@'); at != authority.npos) {
+        if (auto const ec = read_credentials(authority.substr(0, at), into))
+            return ec;
+        rest.remove_prefix(at + 1);
+    }
+    return scheme == "unix" ? read_unix(rest, into) : read_tcp(rest, into);
+}
+
+}  // namespace
+
+boost::system::result<config> config::parse(std::string_view url)
+{
+    config read;
+    if (auto const ec = read_url(url, read))
+        return ec;
+    return read;
+}
+
+config config::from_url(std::string_view url)
+{
+    auto read = parse(url);
+    if (!read)
+        throw boost::system::system_error{read.error(), "colock URL"};
+    return *std::move(read);
+}
+
+}  // namespace colock

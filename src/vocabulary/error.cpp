@@ -1,0 +1,60 @@
+#include <colock/error.hpp>
+
+#include <string>
+
+namespace colock {
+
+namespace {
+
+char const* text(error e) noexcept
+{
+    switch (e) {
+    case error::closed: return "the client was closed or stopped";
+    case error::lost: return "the hold is lost; stop the work it protects";
+    case error::not_held: return "there is nothing held here";
+    case error::wrong_type: return "the key holds a value that is no lock; choose another name";
+    case error::invalid_argument: return "an argument breaks its rule; nothing was sent";
+    case error::not_replicated: return "too few replicas have acknowledged the lock";
+    case error::no_quorum: return "a majority of the servers could not be locked";
+    case error::subscription_failed:
+        return "the server refused a subscription; waiting goes on by lease and poll cap";
+    case error::server_refused: return "the server refused a command; its text is in the log";
+    case error::unavailable:
+        return "no connection to Redis came up in time; check that run() was started and the "
+               "address";
+    case error::bad_reply:
+        return "the server's answer is none of this script; is it Redis or Valkey?";
+    case error::unsupported: return "not yet supported by this version";
+    case error::invalid_url_scheme: return "the URL's scheme is unknown; use redis:// or unix://";
+    case error::invalid_url_credentials:
+        return "the URL's user or password has a % without two hexadecimal digits";
+    case error::invalid_url_host: return "the URL names no valid host";
+    case error::invalid_url_port: return "the URL's port is not a number from 1 to 65535";
+    case error::invalid_url_database: return "the URL's database is not a number from 0 on";
+    case error::invalid_url_path: return "the URL names no absolute path of a unix socket";
+    case error::invalid_url_option: return "the URL has an option that its scheme does not know";
+    }
+    return "unknown colock error";
+}
+
+class category final : public boost::system::error_category {
+public:
+    char const* name() const noexcept override { return "colock"; }
+    std::string message(int value) const override { return text(static_cast<error>(value)); }
+    char const* message(int value, char*, std::size_t) const noexcept override
+    {
+        return text(static_cast<error>(value));
+    }
+};
+
+}  // namespace
+
+boost::system::error_category const& error_category() noexcept
+{
+    static category const instance;
+    return instance;
+}
+
+error_code make_error_code(error e) noexcept { return {static_cast<int>(e), error_category()}; }
+
+}  // namespace colock

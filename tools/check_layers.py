@@ -1,0 +1,341 @@
+#!/usr/bin/python3
+"""Checks that includes go down only, and the rules that keep the layers apart.
+
+    check_layers.py [ROOT]        exits 1 with file:line messages
+    check_layers.py --self-test
+
+docs/architecture.md shows the layers; ALLOWED below is the same in one table.
+"""
+
+import pathlib
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+# What a file of each layer may include of our own. "src" is what lies in src/ itself, "bridge" the
+# one public header that knows spdlog, "programs" what is built on top.
+ALLOWED = {
+    "public": {"public"},
+    "bridge": {"public"},
+    "vocabulary": {"vocabulary", "public"},
+    "decide": {"decide", "public"},
+    "base": {"base", "public"},
+    "redis": {"redis", "base", "decide", "public"},
+    "service": {"service", "redis", "base", "decide", "public"},
+    "locks": {"locks", "service", "redis", "base", "decide", "public"},
+    "src": {"src", "locks", "service", "redis", "base", "decide", "public"},
+    "programs": None,  # a matter of taste
+}
+INSIDE = {"src", "locks", "service", "redis", "base", "decide", "vocabulary"}
+
+BRIDGE = "include/colock/log/spdlog.hpp"
+REDIS_CODE = "src/redis/boost_redis.cpp"
+PROGRAMS = ("cli", "bench", "examples", "tools")
+FOLDERS = ("include", "src", *PROGRAMS)
+SUFFIXES = {".hpp", ".cpp", ".ipp", ".h"}
+
+INCLUDE = re.compile(r'[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]')
+# One alternative takes what another must not look into: comments first, then strings.
+NOT_CODE = re.compile(
+    r"//[^\n]*"
+    r"|/\*.*?\*/"
+    r'|R"(?P<mark>[^\s()\\]{0,16})\(.*?\)(?P=mark)"'
+    r'|"(?:\\.|[^"\\\n])*"'
+    r"|(?<!\w)'(?:\\.|[^'\\\n])+'",  # not the mark between digits
+    re.DOTALL,
+)
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+def blank(match: re.Match[str]) -> str:
+    """As many lines as before, so that line numbers stay."""
+    return re.sub(r"[^\n]", " ", match.group())
+
+
+@dataclass(frozen=True)
+class Include:
+    line: int
+    name: str  # as written
+    own: str | None  # the file of ours that it means
+
+
+def layer_of(path: str) -> str | None:
+    if path == BRIDGE:
+        return "bridge"
+    first, *rest = path.split("/")
+    if first == "include":
+        return "public"
+    if first in PROGRAMS:
+        return "programs"
+    if first != "src":
+        return None
+    if len(rest) == 1:
+        return "src"
+    return rest[0] if rest[0] in ALLOWED else None
+
+
+class Tree:
+    """The files of the project, and what is wrong with them."""
+
+    def __init__(self, files: dict[str, str]) -> None:
+        self.files = files
+        self.includes = {path: list(self.includes_of(path)) for path in files}
+        self.findings: list[str] = []
+        self.asio: dict[str, bool] = {}
+
+    def includes_of(self, path: str) -> Iterator[Include]:
+        text = COMMENT.sub(blank, self.files[path])
+        for number, line in enumerate(text.splitlines(), 1):
+            if match := INCLUDE.match(line):
+                yield Include(number, match[2], self.resolve(path, match[1], match[2]))
+
+    def resolve(self, path: str, bracket: str, name: str) -> str | None:
+        places = ["include", "src"]
+        if bracket == '"':
+            places.insert(0, path.rpartition("/")[0])
+        for place in places:
+            parts: list[str] = []
+            for part in f"{place}/{name}".split("/"):
+                if part == ".." and parts:
+                    parts.pop()
+                elif part not in ("", "."):
+                    parts.append(part)
+            if (candidate := "/".join(parts)) in self.files:
+                return candidate
+        return None
+
+    def reaches_asio(self, path: str) -> bool:
+        if path not in self.asio:
+            self.asio[path] = False  # ends a cycle, which is a finding of its own
+            self.asio[path] = any(
+                include.name.startswith("boost/asio")
+                or (include.own is not None and self.reaches_asio(include.own))
+                for include in self.includes[path]
+            )
+        return self.asio[path]
+
+    def find(self, path: str, line: int, what: str) -> None:
+        self.findings.append(f"{path}:{line}: {what}")
+
+    def check(self) -> list[str]:
+        for path in sorted(self.files):
+            layer = layer_of(path)
+            if layer is None:
+                self.find(path, 1, "lies in no layer")
+                continue
+            for include in self.includes[path]:
+                self.check_own(path, layer, include)
+                self.check_foreign(path, layer, include)
+            self.check_words(path, layer)
+        self.check_redis_code()
+        self.check_cycles()
+        return self.findings
+
+    def check_own(self, path: str, layer: str, include: Include) -> None:
+        if include.own is None:
+            if include.name == "colock_scripts.hpp" and layer not in INSIDE - {"decide", "base"}:
+                self.find(path, include.line, "the scripts belong to src/redis and above")
+            return
+        target = layer_of(include.own)
+        allowed = ALLOWED[layer]
+        if target == "bridge" and layer != "programs":
+            self.find(path, include.line, "the bridge to spdlog is for programs only")
+        elif allowed is not None and target not in allowed and include.own != path:
+            self.find(path, include.line, f"{layer} must not include {target} ({include.name})")
+        elif layer == "decide" and target == "public" and self.reaches_asio(include.own):
+            self.find(path, include.line, f"a decision gets Asio by way of {include.name}")
+
+    def check_foreign(self, path: str, layer: str, include: Include) -> None:
+        name = include.name
+
+        def refuse(what: str) -> None:
+            self.find(path, include.line, what)
+
+        if name.startswith("boost/redis") and layer != "redis":
+            refuse("Boost.Redis is included in src/redis only")
+        if name == "boost/redis/src.hpp" and path != REDIS_CODE:
+            refuse(f"boost/redis/src.hpp is included in {REDIS_CODE} only")
+        if name.startswith("spdlog/") and layer not in ("bridge", "programs"):
+            refuse(f"spdlog is included in {BRIDGE} and in programs only")
+        if layer == "decide" and re.match(r"boost/(asio|redis|beast)|openssl/", name):
+            refuse("a decision knows no I/O")
+        if layer in ("public", "bridge"):
+            if re.match(r"openssl/|boost/asio/ssl", name):
+                refuse("a public header doesn't include OpenSSL")
+            if name in ("boost/asio.hpp", "regex", "iostream"):
+                refuse(f"<{name}> is too much for a public header")
+
+    def check_words(self, path: str, layer: str) -> None:
+        if layer == "programs":
+            return
+        # The literals of scripts and messages don't count, nor does what comments say.
+        code = NOT_CODE.sub(blank, self.files[path])
+        clock = path.startswith("src/base/clock.")
+        for number, line in enumerate(code.splitlines(), 1):
+            if layer == "decide" and re.search(r"\bclock(_type)?\s*::\s*now\s*\(|_clock::now\s*\(", line):
+                self.find(path, number, "a decision gets the time as an argument")
+            elif not clock and re.search(r"\bsteady_clock\s*::\s*now\b", line):
+                self.find(path, number, "the time comes from src/base/clock alone")
+            if layer in INSIDE and (word := re.search(r"\b(detached|use_awaitable)(_t)?\b", line)):
+                self.find(path, number, f"no {word[1]} in src/: somebody must get the error")
+
+    def check_redis_code(self) -> None:
+        if REDIS_CODE not in self.files:
+            return
+        code = COMMENT.sub("", self.files[REDIS_CODE]).split("\n")
+        lines = [line.strip() for line in code if line.strip()]
+        if lines != ["#include <boost/redis/src.hpp>"]:
+            self.find(REDIS_CODE, 1, "must hold #include <boost/redis/src.hpp> and nothing else")
+
+    def check_cycles(self) -> None:
+        done: set[str] = set()
+
+        def visit(path: str, way: list[str]) -> None:
+            if path in way:
+                cycle = way[way.index(path) :] + [path]
+                line = next(i.line for i in self.includes[cycle[0]] if i.own == cycle[1])
+                self.find(cycle[0], line, "includes go in a circle: " + " -> ".join(cycle))
+                return
+            if path in done:
+                return
+            for include in self.includes[path]:
+                if include.own is not None:
+                    visit(include.own, [*way, path])
+            done.add(path)
+
+        for path in sorted(self.files):
+            visit(path, [])
+
+
+def load(root: pathlib.Path) -> dict[str, str]:
+    return {
+        file.relative_to(root).as_posix(): file.read_text(encoding="utf-8")
+        for folder in FOLDERS
+        for file in sorted((root / folder).rglob("*"))
+        if file.suffix in SUFFIXES and file.is_file()
+    }
+
+
+# Each case: files, and what the one finding begins with and holds; nothing when all is well.
+CASES: list[tuple[dict[str, str], str, str]] = [
+    (
+        {
+            "include/colock/error.hpp": "#include <boost/system/error_code.hpp>\n",
+            "include/colock/lock.hpp": "#include <colock/error.hpp>\n#include <boost/asio/deferred.hpp>\n",
+            "include/colock/log/spdlog.hpp": "#include <spdlog/spdlog.h>\n#include <colock/error.hpp>\n",
+            "src/decide/queue.hpp": "#include <colock/error.hpp>\n#include <deque>\n// clock::now()\n",
+            "src/base/clock.hpp": "auto now() { return std::chrono::steady_clock::now(); }\n",
+            "src/redis/link.hpp": "#include <boost/redis/connection.hpp>\n#include <base/clock.hpp>\n",
+            "src/redis/boost_redis.cpp": "// why\n#include <boost/redis/src.hpp>\n",
+            "src/service/core.cpp": '#include "redis/link.hpp"\nauto t = "detached"; // use_awaitable\n'
+            "int x = 10'000; char c = ','; auto d = R\"(detached)\";\n",
+            "src/locks/lock.cpp": '#include <service/core.hpp>\n#include "../decide/queue.hpp"\n',
+            "src/client.cpp": "#include <locks/lock.hpp>\n#include <colock_scripts.hpp>\n",
+            "cli/main.cpp": "#include <colock/log/spdlog.hpp>\n#include <spdlog/spdlog.h>\nasio::detached;\n",
+        },
+        "",
+        "",
+    ),
+    (
+        {"src/redis/link.hpp": '#include "service/core.hpp"\n', "src/service/core.hpp": ""},
+        "src/redis/link.hpp:1:",
+        "redis must not include service",
+    ),
+    (
+        {"src/decide/x.cpp": "\n#include <base/clock.hpp>\n", "src/base/clock.hpp": ""},
+        "src/decide/x.cpp:2:",
+        "decide must not include base",
+    ),
+    (
+        {"src/base/task.hpp": "#include <decide/x.hpp>\n", "src/decide/x.hpp": ""},
+        "src/base/task.hpp:1:",
+        "base must not include decide",
+    ),
+    ({"src/decide/x.cpp": "#include <boost/asio/buffer.hpp>\n"}, "src/decide/x.cpp:1:", "no I/O"),
+    (
+        {
+            "src/decide/x.cpp": "#include <colock/a.hpp>\n",
+            "include/colock/a.hpp": "#include <colock/b.hpp>\n",
+            "include/colock/b.hpp": "#include <boost/asio/buffer.hpp>\n",
+        },
+        "src/decide/x.cpp:1:",
+        "by way of colock/a.hpp",
+    ),
+    ({"src/decide/x.cpp": "auto t = clock::now();\n"}, "src/decide/x.cpp:1:", "as an argument"),
+    (
+        {"src/service/x.cpp": "/*\n*/ auto t = std::chrono::steady_clock::now();\n"},
+        "src/service/x.cpp:2:",
+        "src/base/clock",
+    ),
+    ({"include/colock/a.hpp": "auto t = steady_clock::now();\n"}, "include/colock/a.hpp:1:", "clock"),
+    ({"src/locks/x.cpp": "co_spawn(a, b, asio::detached);\n"}, "src/locks/x.cpp:1:", "no detached"),
+    ({"src/locks/x.cpp": "asio::use_awaitable_t<> t;\n"}, "src/locks/x.cpp:1:", "no use_awaitable"),
+    (
+        {"src/locks/x.cpp": "#include <boost/redis/request.hpp>\n"},
+        "src/locks/x.cpp:1:",
+        "src/redis only",
+    ),
+    (
+        {"bench/x.cpp": "#include <boost/redis/request.hpp>\n"},
+        "bench/x.cpp:1:",
+        "src/redis only",
+    ),
+    (
+        {"src/redis/link.cpp": "#include <boost/redis/src.hpp>\n"},
+        "src/redis/link.cpp:1:",
+        "boost_redis.cpp only",
+    ),
+    (
+        {"src/redis/boost_redis.cpp": "#include <boost/redis/src.hpp>\nint x;\n"},
+        "src/redis/boost_redis.cpp:1:",
+        "nothing else",
+    ),
+    ({"src/service/x.cpp": "#include <spdlog/spdlog.h>\n"}, "src/service/x.cpp:1:", "spdlog"),
+    (
+        {"src/service/x.cpp": "#include <colock/log/spdlog.hpp>\n", BRIDGE: ""},
+        "src/service/x.cpp:1:",
+        "for programs only",
+    ),
+    (
+        {"include/colock/a.hpp": "#include <service/x.hpp>\n", "src/service/x.hpp": ""},
+        "include/colock/a.hpp:1:",
+        "public must not include service",
+    ),
+    ({"include/colock/a.hpp": "#include <openssl/ssl.h>\n"}, "include/colock/a.hpp:1:", "OpenSSL"),
+    ({"include/colock/a.hpp": "#include <boost/asio.hpp>\n"}, "include/colock/a.hpp:1:", "too much"),
+    ({"src/extra/x.cpp": ""}, "src/extra/x.cpp:1:", "no layer"),
+    (
+        {
+            "src/service/a.hpp": "#include <service/b.hpp>\n",
+            "src/service/b.hpp": '\n#include "a.hpp"\n',
+        },
+        "src/service/a.hpp:1:",
+        "in a circle: src/service/a.hpp -> src/service/b.hpp -> src/service/a.hpp",
+    ),
+]
+
+
+def self_test() -> None:
+    for files, start, part in CASES:
+        findings = Tree(files).check()
+        good = not findings if not start else len(findings) == 1
+        if not good or (start and not (findings[0].startswith(start) and part in findings[0])):
+            sys.exit(f"expected {start or 'nothing'} {part}\nfound {findings}\nin {files}")
+    print(f"{len(CASES)} cases")
+
+
+def main() -> None:
+    if sys.argv[1:] == ["--self-test"]:
+        self_test()
+        return
+    root = pathlib.Path(sys.argv[1] if sys.argv[1:] else pathlib.Path(__file__).parents[1])
+    files = load(root)
+    findings = Tree(files).check()
+    for finding in findings:
+        print(finding)
+    print(f"{len(files)} files, {len(findings)} findings")
+    sys.exit(1 if findings else 0)
+
+
+main()
