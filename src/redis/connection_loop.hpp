@@ -4,6 +4,7 @@
 #include "base/timer.hpp"
 #include "decide/agenda.hpp"
 #include "decide/backoff.hpp"
+#include "decide/reply.hpp"
 #include "redis/link_settings.hpp"
 
 #include <boost/redis/connection.hpp>
