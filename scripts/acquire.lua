@@ -1,21 +1,41 @@
--- Takes a free lock, or finds that this very ownership took it already.
--- KEYS 1 lock  [2 fencing counter]
--- ARGV 1 field  2 lease in ms  [3 number of tokens  4 floor in microseconds]
--- Reply: an integer if granted, the last token taken (0 without a counter);
---        a list with the lock's PTTL if somebody else holds it.
+-- Takes each lock that is free, or that this very ownership took already.
+-- KEYS for each lock: lock, fencing counter; without fencing the lock alone
+-- ARGV 1 floor of the counters in microseconds, '' without fencing;
+--      then for each lock: field, lease in ms, number of tokens
+-- Reply: a list, for each lock an integer if granted, the last token taken (0 without fencing);
+--        a list with the lock's PTTL if somebody else holds it; an error if the key is no lock.
 -- Idempotent: a repeat finds its field, renews the lease and takes new tokens.
-if redis.call('exists', KEYS[1]) == 1 and redis.call('hexists', KEYS[1], ARGV[1]) == 0 then
-    return {redis.call('pttl', KEYS[1])}
-end
-local token = 0
-if KEYS[2] then
-    token = redis.call('incrby', KEYS[2], ARGV[3])
-    if token <= tonumber(ARGV[4]) then
-        local now = redis.call('time')
-        token = now[1] * 1000000 + now[2] + ARGV[3]
-        redis.call('set', KEYS[2], string.format('%.0f', token))
+local call, pcall = redis.call, redis.pcall
+local floor = tonumber(ARGV[1])
+local width = floor and 2 or 1
+local reply = {}
+for i = 1, #KEYS / width do
+    local lock = KEYS[width * i - width + 1]
+    local field, lease = ARGV[3 * i - 1], ARGV[3 * i]
+    local mine = 1
+    if call('exists', lock) == 1 then
+        mine = pcall('hexists', lock, field)
+    end
+    if mine == 0 then
+        reply[i] = {call('pttl', lock)}
+    elseif mine ~= 1 then
+        reply[i] = mine
+    else
+        -- What can fail comes before what takes: the counter first.
+        local token = 0
+        if floor then
+            token = pcall('incrby', KEYS[2 * i], ARGV[3 * i + 1])
+            if type(token) == 'number' and token <= floor then
+                local now = call('time')
+                token = now[1] * 1000000 + now[2] + ARGV[3 * i + 1]
+                call('set', KEYS[2 * i], string.format('%.0f', token))
+            end
+        end
+        if type(token) == 'number' then
+            call('hset', lock, field, 1)
+            call('pexpire', lock, lease)
+        end
+        reply[i] = token
     end
 end
-redis.call('hset', KEYS[1], ARGV[1], 1)
-redis.call('pexpire', KEYS[1], ARGV[2])
-return token
+return reply

@@ -1,11 +1,14 @@
--- Sets the depth and the lease of an ownership: re-entry, partial release, a new lease.
--- KEYS 1 lock
--- ARGV 1 field  2 depth  3 lease in ms
--- Reply: 1, or 0 if the field is gone; then nothing is taken.
+-- Sets the depth and the lease of each ownership: re-entry, partial release, a new lease.
+-- KEYS the locks
+-- ARGV for each lock: field, depth, lease in ms
+-- Reply: a list, for each lock 1, or 0 if the field is gone; then nothing is taken.
 -- Idempotent: the depth is the one to have, not a difference.
-if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then
-    return 0
+local reply = {}
+for i = 1, #KEYS do
+    reply[i] = 0
+    if redis.pcall('hexists', KEYS[i], ARGV[3 * i - 2]) == 1 then
+        redis.call('hset', KEYS[i], ARGV[3 * i - 2], ARGV[3 * i - 1])
+        reply[i] = redis.call('pexpire', KEYS[i], ARGV[3 * i])
+    end
 end
-redis.call('hset', KEYS[1], ARGV[1], ARGV[2])
-redis.call('pexpire', KEYS[1], ARGV[3])
-return 1
+return reply

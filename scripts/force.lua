@@ -1,11 +1,17 @@
--- Takes a lock away from whoever holds it and tells those who wait.
--- KEYS 1 lock
--- ARGV 1 channel
--- Reply: 1 if there was a lock, else 0. A key of another type is an error and stays.
+-- Takes each lock away from whoever holds it and tells those who wait.
+-- KEYS the locks
+-- ARGV for each lock: channel
+-- Reply: a list, for each lock 1 if somebody held it, else 0; an error if the key is no lock, which
+--        stays as it is.
 -- Idempotent.
-if redis.call('hlen', KEYS[1]) == 0 then
-    return 0
+local reply = {}
+for i = 1, #KEYS do
+    local depth = redis.pcall('hlen', KEYS[i])
+    reply[i] = depth
+    if type(depth) == 'number' and depth > 0 then
+        redis.call('del', KEYS[i])
+        redis.pcall('publish', ARGV[i], '0')
+        reply[i] = 1
+    end
 end
-redis.call('del', KEYS[1])
-redis.pcall('publish', ARGV[1], '0')
-return 1
+return reply

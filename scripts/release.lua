@@ -1,13 +1,18 @@
--- Gives an ownership back and tells those who wait.
--- KEYS 1 lock
--- ARGV 1 field  2 channel
--- Reply: the number of receivers, or -1 if the server refuses to publish; nil if the field is gone.
+-- Gives each ownership back and tells those who wait.
+-- KEYS the locks
+-- ARGV for each lock: field, channel
+-- Reply: a list, for each lock the number of receivers, or -1 if the server refuses to publish;
+--        false if the field is gone; an error if the key is no lock.
 -- Idempotent: a repeat finds no field and does nothing.
-if redis.call('hdel', KEYS[1], ARGV[1]) == 0 then
-    return nil
+local pcall = redis.pcall
+local reply = {}
+for i = 1, #KEYS do
+    local removed = pcall('hdel', KEYS[i], ARGV[2 * i - 1])
+    if removed == 1 then
+        local receivers = pcall('publish', ARGV[2 * i], '0')
+        reply[i] = type(receivers) == 'number' and receivers or -1
+    else
+        reply[i] = removed ~= 0 and removed
+    end
 end
-local receivers = redis.pcall('publish', ARGV[2], '0')
-if type(receivers) == 'table' then
-    return -1
-end
-return receivers
+return reply

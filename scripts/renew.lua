@@ -1,13 +1,13 @@
--- Renews many ownerships.
+-- Renews each ownership.
 -- KEYS the locks
--- ARGV two for each lock: field, lease in ms
--- Reply: a list, 1 for each lock that was renewed and 0 for each whose field is gone.
+-- ARGV for each lock: field, lease in ms
+-- Reply: a list, for each lock 1, or 0 if the field is gone.
 -- Idempotent.
-local renewed = {}
-for i, key in ipairs(KEYS) do
-    renewed[i] = 0
-    if redis.pcall('hexists', key, ARGV[2 * i - 1]) == 1 then
-        renewed[i] = redis.call('pexpire', key, ARGV[2 * i])
+local reply = {}
+for i = 1, #KEYS do
+    reply[i] = 0
+    if redis.pcall('hexists', KEYS[i], ARGV[2 * i - 1]) == 1 then
+        reply[i] = redis.call('pexpire', KEYS[i], ARGV[2 * i])
     end
 end
-return renewed
+return reply

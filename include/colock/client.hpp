@@ -7,6 +7,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
@@ -29,6 +30,9 @@ namespace detail {
 using finished = void(error_code);
 void client_run(core_ptr, asio::any_completion_handler<finished>);
 void client_close(core_ptr, asio::any_completion_handler<finished>);
+
+using pinged = void(error_code, std::chrono::microseconds);
+void client_ping(core_ptr, asio::any_completion_handler<pinged>);
 }  // namespace detail
 
 /// One Redis or Valkey deployment: its connections, its holds and its waiters.
@@ -94,6 +98,22 @@ public:
     auto close(Token&& token = {})
     {
         return detail::initiate<detail::finished>(core_, &detail::client_close, token);
+    }
+
+    /// Asks the server for a sign of life, over one of the command connections.
+    ///
+    /// \par Completion signature
+    ///   `void(error_code, std::chrono::microseconds)`; the time from just before the command was
+    ///   written to its answer.
+    /// \par Errors
+    ///   - `error::server_refused`, `error::closed`
+    ///   - `error::unavailable` or the link's last error — no answer within `config::timeout`.
+    /// \par Cancellation
+    ///   terminal, partial, total: ends the waiting.
+    template <detail::token_for<detail::pinged> Token = boost::asio::deferred_t>
+    auto ping(Token&& token = {}) const
+    {
+        return detail::initiate<detail::pinged>(core_, &detail::client_ping, token);
     }
 
     /// Drops the connections at once; waiters end with `error::closed`, leases run out by

@@ -1,3 +1,4 @@
+#include "locks/query.hpp"
 #include "service/core.hpp"
 #include <colock/client.hpp>
 
@@ -51,6 +52,22 @@ void client_close(core_ptr inside, completion<>::handler_type handler)
     asio::dispatch(inside->strand(), [close] {
         close->inside->close(close, std::move(close->done));
     });
+}
+
+void client_ping(core_ptr inside, completion<microseconds>::handler_type handler)
+{
+    query<microseconds>::start(
+        std::move(inside),
+        std::move(handler),
+        {},
+        {},
+        ping_command,
+        {},
+        [](answer const& got, microseconds& taken) {
+            taken = std::chrono::duration_cast<microseconds>(clock::now() - got.sent);
+            return error_code{};
+        }
+    );
 }
 
 }  // namespace detail

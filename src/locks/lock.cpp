@@ -50,22 +50,23 @@ void start_acquire(
     });
 }
 
-error_code read_flag(decide::reply const& r, bool& flag) noexcept
+error_code read_flag(answer const& got, bool& flag) noexcept
 {
+    auto const& r = got.value;
     flag = r.number == 1;
     return r.what == decide::reply::kind::integer ? error_code{} : error_code{error::bad_reply};
 }
 
-error_code read_locked(decide::reply const& r, bool& locked) noexcept
+error_code read_locked(answer const& from, bool& locked) noexcept
 {
-    auto const got = decide::read_inspect(r);
+    auto const got = decide::read_inspect(from.value);
     locked = got.locked;
     return got.well_formed ? error_code{} : error_code{error::bad_reply};
 }
 
-error_code read_lease(decide::reply const& r, std::optional<milliseconds>& lease) noexcept
+error_code read_lease(answer const& from, std::optional<milliseconds>& lease) noexcept
 {
-    auto const got = decide::read_inspect(r);
+    auto const got = decide::read_inspect(from.value);
     if (got.locked)
         lease = got.pttl < 0 ? milliseconds::max() : milliseconds{got.pttl};
     return got.well_formed ? error_code{} : error_code{error::bad_reply};
@@ -157,7 +158,7 @@ void lock_force_release(core_ptr inside, handler<answered_bool> handler, std::st
 {
     auto const wrong = check_name(name);
     auto const channel = decide::lock_channel(name);
-    auto forced = [weak = std::weak_ptr{inside}, name](decide::reply const& r, bool& was_locked) {
+    auto forced = [weak = std::weak_ptr{inside}, name](answer const& r, bool& was_locked) {
         auto const ec = read_flag(r, was_locked);
         auto const owner = weak.lock();
         auto* const key = owner && was_locked ? owner->find_key(name) : nullptr;

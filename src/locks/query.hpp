@@ -19,7 +19,7 @@ template <class Value>
 class query final : public operation {
 public:
     /// Reads the reply, or says what is wrong with it.
-    using reader = std::function<error_code(decide::reply const&, Value&)>;
+    using reader = std::function<error_code(answer const&, Value&)>;
     using handler_type = typename completion<Value>::handler_type;
 
     /// Called where the operation is initiated. `argument`: none if empty.
@@ -102,7 +102,7 @@ private:
             finish(got.ec, {});
         else if (got.what == answer::kind::replied) {
             Value value{};
-            auto const ec = read_(got.value, value);
+            auto const ec = read_(got, value);
             finish(ec, std::move(value));
         }
         return done_ && got.what == answer::kind::not_now;

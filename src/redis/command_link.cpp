@@ -3,6 +3,7 @@
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <utility>
 
@@ -36,10 +37,17 @@ std::int64_t integer_of(reply const& r)
 
 }  // namespace
 
-/// One request and what it carries. Kept by its handler; the link forgets the steps when it goes.
+/// One request: calls, each of one script for several steps. Kept by its handler; the link forgets
+/// the steps when it goes.
 struct command_link::batch {
+    struct call {
+        std::size_t first;
+        std::size_t count;
+    };
+
     redis::request request;
     std::shared_ptr<std::vector<reply>> replies = std::make_shared<std::vector<reply>>();
+    std::vector<call> calls;
     std::vector<step*> steps;
     time_point sent;
 };
@@ -119,46 +127,85 @@ void command_link::flush()
     flushing_ = false;
     if (!gate_ || waiting_.empty())
         return;
-    auto now_sent = std::make_shared<batch>();
-    now_sent->sent = clock::now();
-    while (!waiting_.empty()) {
-        step& s = waiting_.front();
-        waiting_.pop_front();
-        write(s, now_sent->request);
-        now_sent->steps.push_back(&s);
-    }
-    now_sent->replies->reserve(now_sent->steps.size());
-    in_flight_.push_back(now_sent);
-    auto& request = now_sent->request;
-    auto adapter = collect_replies(now_sent->replies);
+    auto sending = std::make_shared<batch>();
+    sending->sent = clock::now();
+    arrange(*sending);
+    for (auto const& c : sending->calls)
+        write(std::span{sending->steps}.subspan(c.first, c.count), sending->request);
+    sending->replies->reserve(sending->calls.size());
+    in_flight_.push_back(sending);
+    auto& request = sending->request;
+    auto adapter = collect_replies(sending->replies);
     loop_->connection().async_exec(
         request,
         std::move(adapter),
         [this,
          alive = alive_,
-         now_sent = std::move(now_sent),
+         sent = std::move(sending),
          connection = loop_->share_connection()](error_code ec, std::size_t) mutable {
             if (!*alive)
                 return;
             if (auto const life = context_.life.lock())
-                on_batch(std::move(now_sent), ec);
+                on_batch(std::move(sent), ec);
         }
     );
 }
 
-void command_link::write(step const& s, redis::request& to)
+// Steps of the same script go together. Where steps of one key meet, this order is right whichever
+// was handed over first: an older renewal must not shorten what an extension sets, and a release
+// makes way for an acquire.
+void command_link::arrange(batch& into)
 {
+    constexpr std::array order{
+        &scripts::renew, &scripts::extend, &scripts::release, &scripts::acquire
+    };
+    auto& steps = into.steps;
+    auto const take = [&](auto const& belongs) {
+        std::size_t const first = steps.size();
+        for (auto at = waiting_.begin(); at != waiting_.end();) {
+            step& s = *at++;
+            if (!belongs(s))
+                continue;
+            waiting_.erase(waiting_.iterator_to(s));
+            steps.push_back(&s);
+        }
+        return first;
+    };
+    for (auto const* script : order) {
+        std::size_t const first = take([script](step const& s) {
+            return &s.what == script && !s.alone && !s.as_text;
+        });
+        for (auto at = first; at != steps.size();) {
+            auto const count = std::min(largest_call, steps.size() - at);
+            into.calls.push_back({at, count});
+            at += count;
+        }
+    }
+    for (auto at = take([](step const&) { return true; }); at != steps.size(); ++at)
+        into.calls.push_back({at, 1});
+}
+
+void command_link::write(std::span<step* const> steps, redis::request& to)
+{
+    step const& any = *steps.front();
+    if (&any.what == &ping_command) {
+        to.push(any.what.name);
+        return;
+    }
+    bool const text = any.as_text || eval_only_;
     char count[8];
-    auto const end = std::to_chars(count, count + sizeof count, s.keys.size()).ptr;
-    bool const text = s.as_text || eval_only_;
+    auto const end =
+        std::to_chars(count, count + sizeof count, steps.size() * any.keys.size()).ptr;
     words_.assign(
-        {text ? s.what.text : s.what.sha1,
+        {text ? any.what.text : any.what.sha1,
          std::string_view{count, static_cast<std::size_t>(end - count)}}
     );
-    words_.insert(words_.end(), s.keys.begin(), s.keys.end());
-    words_.insert(words_.end(), s.arguments.begin(), s.arguments.end());
-    if (s.with_floor)
-        words_.push_back(floor_);
+    for (auto const* s : steps)
+        words_.insert(words_.end(), s->keys.begin(), s->keys.end());
+    if (&any.what == &scripts::acquire)
+        words_.push_back(any.floor == link_floor ? std::string_view{floor_} : any.floor);
+    for (auto const* s : steps)
+        words_.insert(words_.end(), s->arguments.begin(), s->arguments.end());
     to.push_range(text ? "EVAL" : "EVALSHA", words_);
 }
 
@@ -166,49 +213,64 @@ void command_link::on_batch(std::shared_ptr<batch> done, error_code ec)
 {
     std::erase(in_flight_, done);
     auto& replies = *done->replies;
-    if (!ec && replies.size() != done->steps.size()) {
+    if (!ec && replies.size() != done->calls.size()) {
         // Whose reply is whose can't be known any more.
         ec = error::bad_reply;
         loop_->restart(ec);
     }
     // Setting an answer runs what waits for it, and that may end this link.
     auto const alive = alive_;
-    auto steps = std::move(done->steps);
-    for (std::size_t i = 0; i != steps.size(); ++i) {
-        if (!*alive) {
-            for (; i != steps.size(); ++i)
-                steps[i]->answered.drop();
-            return;
+    for (std::size_t c = 0; c != done->calls.size(); ++c) {
+        auto const [first, count] = done->calls[c];
+        for (std::size_t i = 0; i != count; ++i) {
+            step& s = *done->steps[first + i];
+            if (!*alive)
+                s.answered.drop();
+            else if (ec)
+                s.answered.set({answer::kind::lost, {}, ec, done->sent});
+            else
+                settle(s, part_of(replies[c], s, i, count), count != 1, done->sent);
         }
-        if (ec)
-            steps[i]->answered.set({answer::kind::lost, {}, ec, done->sent});
-        else
-            settle(*steps[i], std::move(replies[i]), done->sent);
     }
 }
 
-void command_link::settle(step& s, reply&& value, time_point sent)
+/// The reply of one step in a call of `count`; the whole, if it is an error.
+reply command_link::part_of(reply& whole, step const& s, std::size_t i, std::size_t count)
+{
+    if (whole.what == reply::kind::list && whole.items.size() == count)
+        return std::move(whole.items[i]);
+    if (whole.what == reply::kind::error || &s.what == &ping_command)
+        return whole;
+    return reply::error("ERR the reply has the wrong shape");
+}
+
+void command_link::settle(step& s, reply&& value, bool in_company, time_point sent)
 {
     if (value.what != reply::kind::error) {
         s.answered.set({answer::kind::replied, std::move(value), {}, sent});
         return;
     }
-    switch (decide::classify(value.text)) {
-    case decide::fault::script_missing:
-        if (!s.as_text) {
-            s.as_text = true;
-            submit(s);
-            return;
-        }
-        break;
-    case decide::fault::read_only: loop_->restart(error::unavailable); [[fallthrough]];
-    case decide::fault::not_now:
+    auto const fault = decide::classify(value.text);
+    if (fault == decide::fault::script_missing && !s.as_text) {
+        s.as_text = true;
+        submit(s);
+        return;
+    }
+    if (fault == decide::fault::read_only)
+        loop_->restart(error::unavailable);
+    if (fault == decide::fault::read_only || fault == decide::fault::not_now) {
         s.answered.set({answer::kind::not_now, {}, error::unavailable, sent});
         return;
-    case decide::fault::wrong_type:
+    }
+    if (fault == decide::fault::wrong_type) {
         s.answered.set({answer::kind::failed, {}, error::wrong_type, sent});
         return;
-    case decide::fault::refused: break;
+    }
+    // Perhaps it is another lock's key that may not be touched.
+    if (in_company) {
+        s.alone = true;
+        submit(s);
+        return;
     }
     write_log(
         context_.settings.log,

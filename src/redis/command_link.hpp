@@ -13,11 +13,15 @@ namespace colock {
 
 /// A connection that carries steps.
 ///
-/// Steps that are handed over in one turn of the event loop go out as one request: the cost of a
-/// request in Boost.Redis is then shared. They wait while the link is down, unsent, and are
+/// Steps that are handed over in one turn of the event loop go out as one request, those of the
+/// same script as one call: what a request costs here, and a call in the server, is then shared.
+/// They wait while the link is down, unsent, and are
 /// never sent twice: what was written when the connection went is `lost`, and who sent it decides.
 class command_link final : private connection_loop::owner {
 public:
+    /// Locks a script call: a long one would keep the server's other clients waiting.
+    static constexpr std::size_t largest_call = 128;
+
     class listener {
     public:
         virtual void on_command_link_up(command_link&) = 0;
@@ -55,9 +59,11 @@ private:
     void open_gate();
     void schedule_flush();
     void flush();
-    void write(step const&, boost::redis::request&);
+    void arrange(batch&);
+    void write(std::span<step* const>, boost::redis::request&);
+    static decide::reply part_of(decide::reply& whole, step const&, std::size_t i, std::size_t count);
     void on_batch(std::shared_ptr<batch>, error_code);
-    void settle(step&, decide::reply&&, time_point sent);
+    void settle(step&, decide::reply&&, bool in_company, time_point sent);
     void fail_waiting(error_code);
     void kill_predecessor(std::int64_t id);
 

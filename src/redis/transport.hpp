@@ -33,7 +33,14 @@ struct answer {
     time_point sent{};  ///< just before it was written: where validity begins
 };
 
-/// One script call. It lives in the frame of the sequence that awaits `answered`, and so do the
+/// Stands for the fencing floor of the link: the server's time when its connection came up.
+inline constexpr std::string_view link_floor = "link";
+
+/// Not a script but a bare command, as a step sends it.
+inline constexpr scripts::script ping_command{"PING", "", ""};
+
+/// One lock's part of a script call: each script takes any number of locks, and a link joins the
+/// steps of one turn of the event loop into few calls. It lives in the frame of the sequence that awaits `answered`, and so do the
 /// texts that it refers to.
 struct step : boost::intrusive::list_base_hook<> {
     step(
@@ -52,8 +59,9 @@ struct step : boost::intrusive::list_base_hook<> {
     unsigned slot;
     std::span<std::string_view const> keys;
     std::span<std::string_view const> arguments;
-    bool as_text = false;     ///< with EVAL: the server does not know the script
-    bool with_floor = false;  ///< the link's fencing floor goes behind the arguments
+    std::string_view floor{};  ///< acquire: `link_floor` with fencing, else empty
+    bool alone = false;        ///< in a call of its own: the server has refused to run it in another
+    bool as_text = false;      ///< with EVAL: the server does not know the script
     event<answer> answered{};
 };
 

@@ -64,14 +64,15 @@ struct contention::attempt {
         , field{owner.uuid() + ":" + std::to_string(number)}
         , lease_text{std::to_string(lease.count())}
         , keys{key.name_, owner.settings().fencing ? decide::fence_counter(key.slot_) : ""}
-        , arguments{field, lease_text, "1"}
+        , arguments{field, lease_text, owner.settings().fencing ? "1" : "0"}
         , call{
               scripts::acquire,
               key.slot_,
               std::span{keys}.first(owner.settings().fencing ? 2 : 1),
-              std::span{arguments}.first(owner.settings().fencing ? 3 : 2)}
+              arguments
+          }
     {
-        call.with_floor = owner.settings().fencing;
+        call.floor = owner.settings().fencing ? link_floor : std::string_view{};
     }
     attempt(attempt const&) = delete;
     attempt& operator=(attempt const&) = delete;

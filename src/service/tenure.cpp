@@ -244,24 +244,46 @@ void tenure::confirm(hold_state& hold, time_point sent) noexcept
     hold.set_valid_until(std::max(hold.promised_until(), decide::valid_until(sent, hold.lease)));
 }
 
-bool tenure::begin_renewal(time_point now) noexcept
+void tenure::renew()
 {
     renew_at_ = never;
-    renewing_ = !gone_ && !leaving_ && !core_.is_stopped() &&
-        shortest_renewed_lease(now) != milliseconds::max();
-    return renewing_;
+    if (!gone_ && !leaving_ && !core_.is_stopped() &&
+        shortest_renewed_lease(clock::now()) != milliseconds::max())
+        send_renewal(shared_from_this());
 }
 
 void tenure::renew_now()
 {
-    renewing_ = false;  // the answer, if one was due, went with the old connection
-    renew_at_ = clock::now();
-    watch();
+    if (!gone_ && !leaving_ && !core_.is_stopped() && is_held())
+        send_renewal(shared_from_this());
+}
+
+sequence tenure::send_renewal([[maybe_unused]] std::shared_ptr<tenure> self)
+{
+    auto const round = ++renewal_;
+    renewing_ = true;
+    auto const lease = std::to_string(promise(clock::now()).count());
+    std::string_view const keys[]{name_};
+    std::string_view const arguments[]{field_, lease};
+    step s{scripts::renew, slot_, keys, arguments};
+    core_.transport().submit(s);
+    answer const got = co_await s.answered;
+    // Released or lost meanwhile, or overtaken by a later renewal: the answer is no news.
+    if (!renewing_ || leaving_ || round != renewal_)
+        co_return;
+    renewing_ = false;
+    auto const outcome = got.what == answer::kind::replied ? decide::read_extend(got.value)
+                                                           : decide::extend_answer::malformed;
+    if (outcome == decide::extend_answer::extended)
+        renewed(got.sent);
+    else if (outcome == decide::extend_answer::gone)
+        gone(error::lost);
+    else
+        renewal_failed(got.ec ? got.ec : error_code{error::bad_reply});
 }
 
 void tenure::renewed(time_point sent)
 {
-    renewing_ = false;
     failures_ = 0;
     server_until_ = std::max(server_until_, sent + promise(sent));
     auto const now = clock::now();
@@ -280,7 +302,6 @@ void tenure::renewed(time_point sent)
 
 void tenure::renewal_failed(error_code why)
 {
-    renewing_ = false;
     auto const now = clock::now();
     auto const lease = shortest_renewed_lease(now);
     if (lease != milliseconds::max())

@@ -91,21 +91,11 @@ public:
 
     // ---- For the watchdog ----------------------------------------------------------------------
 
-    /// The lease to set now: the longest that any hold was promised.
-    milliseconds promise(time_point now) const noexcept;
-
-    /// False if there is nothing to renew any more.
-    bool begin_renewal(time_point now) noexcept;
+    /// Sends a renewal, if there is anything to renew.
+    void renew();
 
     /// The link is new: the server may not know this ownership any more.
     void renew_now();
-
-    /// An answer to the renewal under way is still of interest.
-    bool is_renewing() const noexcept { return renewing_; }
-
-    /// `lease` was set by a script sent at `sent`.
-    void renewed(time_point sent);
-    void renewal_failed(error_code why);
 
     /// The time of loss has come for some hold.
     void expire(time_point now);
@@ -115,6 +105,12 @@ private:
         boost::intrusive::list<hold_state, boost::intrusive::constant_time_size<false>>;
 
     sequence settle(std::shared_ptr<tenure> self);
+    sequence send_renewal(std::shared_ptr<tenure> self);
+    void renewed(time_point sent);
+    void renewal_failed(error_code why);
+
+    /// The lease to set now: the longest that any hold was promised.
+    milliseconds promise(time_point now) const noexcept;
     error_code conclude_release(answer const&);
     error_code conclude_extend(std::vector<std::shared_ptr<change>> const&, answer const&);
     bool may_send_again(answer const&) const noexcept;
@@ -145,7 +141,8 @@ private:
     time_point server_until_{};  ///< the server's lease has ended by then, whatever was lost
     time_point renew_at_ = never;
     unsigned failures_ = 0;  ///< of renewals in a row
-    bool renewing_ = false;
+    std::uint64_t renewal_ = 0;  ///< the latest sent
+    bool renewing_ = false;      ///< its answer is still of interest
     bool settling_ = false;
     bool unsure_ = false;  ///< a step's answer was lost: a repeat may find its effect
     bool gone_ = false;

@@ -2,16 +2,14 @@
 #include "service/tenure.hpp"
 #include "service/watchdog.hpp"
 
-#include <boost/asio/async_result.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/redirect_error.hpp>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <utility>
+#include <iterator>
+#include <string>
 
 namespace colock {
 
@@ -35,39 +33,6 @@ auto log_failure(core_ptr const& owner)
             }
         });
     };
-}
-
-/// The script call of a batch, with the texts that it refers to.
-struct renewal_call {
-    explicit renewal_call(std::vector<std::shared_ptr<tenure>> const& batch, time_point now)
-    {
-        leases.reserve(batch.size());
-        for (auto const& t : batch) {
-            keys.push_back(t->name());
-            leases.push_back(std::to_string(t->promise(now).count()));
-            arguments.push_back(t->field());
-            arguments.push_back(leases.back());
-        }
-    }
-
-    std::vector<std::string> leases;
-    std::vector<std::string_view> keys, arguments;
-};
-
-template <class Handler>
-sequence submit(core& owner, step& s, Handler handler)
-{
-    owner.transport().submit(s);
-    answer got = co_await s.answered;
-    std::move(handler)(std::move(got));
-}
-
-/// Runs a step for an Asio coroutine, whose handler is called where the answer arrives.
-auto call(core& owner, step& s)
-{
-    return asio::async_initiate<asio::deferred_t const, void(answer)>(
-        [&owner, &s](auto handler) { submit(owner, s, std::move(handler)); }, asio::deferred
-    );
 }
 
 }  // namespace
@@ -124,57 +89,18 @@ asio::awaitable<void, strand_type> watchdog::patrol(core_ptr owner, std::uint64_
 
 void watchdog::round_up()
 {
-    auto due = schedule_.take(clock::now(), coalescing_window);
+    auto const due = schedule_.take(clock::now(), coalescing_window);
     auto const owned = [](decide::renewal_schedule::entry* e) {
         return static_cast<tenure*>(e)->shared_from_this();
     };
-    // Losses first, by the clock: after a pause of the whole process no renewal comes before them.
     std::vector<std::shared_ptr<tenure>> lost, renew;
     std::ranges::transform(due.lost, std::back_inserter(lost), owned);
     std::ranges::transform(due.renew, std::back_inserter(renew), owned);
+    // Losses first, by the clock: after a pause of the whole process no renewal comes before them.
     for (auto const& t : lost)
         t->expire(clock::now());
-
-    std::erase_if(renew, [](auto const& t) { return !t->begin_renewal(clock::now()); });
-    auto const link = [this](auto const& t) { return core_.transport().link_of(t->slot()); };
-    std::ranges::stable_sort(renew, {}, link);
-    for (auto first = renew.begin(); first != renew.end();) {
-        auto last = first;
-        while (last != renew.end() && link(*last) == link(*first) &&
-               static_cast<std::size_t>(last - first) < largest_batch)
-            ++last;
-        auto self = core_.shared_from_this();
-        asio::co_spawn(
-            core_.strand(),
-            watchdog::renew(self, {first, last}),
-            asio::bind_executor(core_.strand(), log_failure(self))
-        );
-        first = last;
-    }
-}
-
-asio::awaitable<void, strand_type> watchdog::renew(
-    core_ptr owner, std::vector<std::shared_ptr<tenure>> batch
-)
-{
-    renewal_call const texts{batch, clock::now()};
-    step s{scripts::renew, batch.front()->slot(), texts.keys, texts.arguments};
-    answer const got = co_await call(*owner, s);
-    bool const whole = got.what == answer::kind::replied &&
-        got.value.what == decide::reply::kind::list && got.value.items.size() == batch.size();
-    for (std::size_t i = 0; i != batch.size(); ++i) {
-        tenure& t = *batch[i];
-        if (!t.is_renewing())
-            continue;  // released or lost meanwhile: the answer is no news
-        auto const outcome =
-            whole ? decide::read_extend(got.value.items[i]) : decide::extend_answer::malformed;
-        if (outcome == decide::extend_answer::extended)
-            t.renewed(got.sent);
-        else if (outcome == decide::extend_answer::gone)
-            t.gone(error::lost);
-        else
-            t.renewal_failed(got.ec ? got.ec : error_code{error::bad_reply});
-    }
+    for (auto const& t : renew)
+        t->renew();
 }
 
 }  // namespace colock

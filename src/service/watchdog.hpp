@@ -6,9 +6,7 @@
 
 #include <boost/asio/awaitable.hpp>
 
-#include <cstddef>
-#include <memory>
-#include <vector>
+#include <cstdint>
 
 namespace colock {
 
@@ -19,13 +17,11 @@ class tenure;
 
 /// Renews what is held, and tells when something can't be relied on any more.
 ///
-/// One timer on the strand over all ownerships. When it fires, what is due goes together: a script
-/// call for up to 128 of those that share a link, each in a coroutine of its own. An answer that
-/// does not come in time changes nothing: the time of loss stands.
+/// One timer on the strand over all ownerships, and one coroutine that waits for it. When it
+/// fires, each ownership that is due sends its renewal; those of one link go out as one call of up
+/// to 128. An answer that does not come in time changes nothing: the time of loss stands.
 class watchdog {
 public:
-    static constexpr std::size_t largest_batch = 128;
-
     explicit watchdog(core& owner);
 
     /// The ownership's times have changed.
@@ -37,9 +33,6 @@ public:
 
 private:
     static asio::awaitable<void, strand_type> patrol(core_ptr, std::uint64_t round);
-    static asio::awaitable<void, strand_type> renew(
-        core_ptr, std::vector<std::shared_ptr<tenure>> batch
-    );
 
     void round_up();
     void wake();
