@@ -40,7 +40,8 @@ public:
         if (e.is_linked())
             e.unlink();
         e.at_ = at;
-        return entries_.insert(e) == entries_.begin();
+        auto const place = entries_.insert(e);  // before `begin` is asked
+        return place == entries_.begin();
     }
 
     /// When the next entry is due; the greatest time point if there is none.

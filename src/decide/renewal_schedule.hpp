@@ -45,7 +45,10 @@ public:
         e.renew_at_ = renew_at;
         e.lose_at_ = lose_at;
         e.at_ = std::min(renew_at, lose_at);
-        return e.at_ != never && entries_.insert(e) == entries_.begin();
+        if (e.at_ == never)
+            return false;
+        auto const place = entries_.insert(e);  // before `begin` is asked
+        return place == entries_.begin();
     }
 
     void remove(entry& e) noexcept

@@ -3,7 +3,6 @@
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <utility>
 
@@ -36,21 +35,6 @@ std::int64_t integer_of(reply const& r)
 }
 
 }  // namespace
-
-/// One request: calls, each of one script for several steps. Kept by its handler; the link forgets
-/// the steps when it goes.
-struct command_link::batch {
-    struct call {
-        std::size_t first;
-        std::size_t count;
-    };
-
-    redis::request request;
-    std::shared_ptr<std::vector<reply>> replies = std::make_shared<std::vector<reply>>();
-    std::vector<call> calls;
-    std::vector<step*> steps;
-    time_point sent;
-};
 
 command_link::command_link(link_context const& context, listener& who, std::size_t index)
     : context_{context}
@@ -127,22 +111,18 @@ void command_link::flush()
     flushing_ = false;
     if (!gate_ || waiting_.empty())
         return;
-    auto sending = std::make_shared<batch>();
+    auto sending = std::make_shared<call_batch>();
     sending->sent = clock::now();
-    arrange(*sending);
-    for (auto const& c : sending->calls)
-        write(std::span{sending->steps}.subspan(c.first, c.count), sending->request);
-    sending->replies->reserve(sending->calls.size());
+    sending->fill(waiting_, floor_, eval_only_);
     in_flight_.push_back(sending);
     auto& request = sending->request;
     auto adapter = collect_replies(sending->replies);
     loop_->connection().async_exec(
         request,
         std::move(adapter),
-        [this,
-         alive = alive_,
-         sent = std::move(sending),
-         connection = loop_->share_connection()](error_code ec, std::size_t) mutable {
+        [this, alive = alive_, sent = std::move(sending), connection = loop_->share_connection()](
+            error_code ec, std::size_t
+        ) mutable {
             if (!*alive)
                 return;
             if (auto const life = context_.life.lock())
@@ -151,69 +131,10 @@ void command_link::flush()
     );
 }
 
-// Steps of the same script go together. Where steps of one key meet, this order is right whichever
-// was handed over first: an older renewal must not shorten what an extension sets, and a release
-// makes way for an acquire.
-void command_link::arrange(batch& into)
-{
-    constexpr std::array order{
-        &scripts::renew, &scripts::extend, &scripts::release, &scripts::acquire
-    };
-    auto& steps = into.steps;
-    auto const take = [&](auto const& belongs) {
-        std::size_t const first = steps.size();
-        for (auto at = waiting_.begin(); at != waiting_.end();) {
-            step& s = *at++;
-            if (!belongs(s))
-                continue;
-            waiting_.erase(waiting_.iterator_to(s));
-            steps.push_back(&s);
-        }
-        return first;
-    };
-    for (auto const* script : order) {
-        std::size_t const first = take([script](step const& s) {
-            return &s.what == script && !s.alone && !s.as_text;
-        });
-        for (auto at = first; at != steps.size();) {
-            auto const count = std::min(largest_call, steps.size() - at);
-            into.calls.push_back({at, count});
-            at += count;
-        }
-    }
-    for (auto at = take([](step const&) { return true; }); at != steps.size(); ++at)
-        into.calls.push_back({at, 1});
-}
-
-void command_link::write(std::span<step* const> steps, redis::request& to)
-{
-    step const& any = *steps.front();
-    if (&any.what == &ping_command) {
-        to.push(any.what.name);
-        return;
-    }
-    bool const text = any.as_text || eval_only_;
-    char count[8];
-    auto const end =
-        std::to_chars(count, count + sizeof count, steps.size() * any.keys.size()).ptr;
-    words_.assign(
-        {text ? any.what.text : any.what.sha1,
-         std::string_view{count, static_cast<std::size_t>(end - count)}}
-    );
-    for (auto const* s : steps)
-        words_.insert(words_.end(), s->keys.begin(), s->keys.end());
-    if (&any.what == &scripts::acquire)
-        words_.push_back(any.floor == link_floor ? std::string_view{floor_} : any.floor);
-    for (auto const* s : steps)
-        words_.insert(words_.end(), s->arguments.begin(), s->arguments.end());
-    to.push_range(text ? "EVAL" : "EVALSHA", words_);
-}
-
-void command_link::on_batch(std::shared_ptr<batch> done, error_code ec)
+void command_link::on_batch(std::shared_ptr<call_batch> done, error_code ec)
 {
     std::erase(in_flight_, done);
-    auto& replies = *done->replies;
-    if (!ec && replies.size() != done->calls.size()) {
+    if (!ec && done->replies->size() != done->calls.size()) {
         // Whose reply is whose can't be known any more.
         ec = error::bad_reply;
         loop_->restart(ec);
@@ -229,19 +150,9 @@ void command_link::on_batch(std::shared_ptr<batch> done, error_code ec)
             else if (ec)
                 s.answered.set({answer::kind::lost, {}, ec, done->sent});
             else
-                settle(s, part_of(replies[c], s, i, count), count != 1, done->sent);
+                settle(s, done->reply_of(c, i), count != 1, done->sent);
         }
     }
-}
-
-/// The reply of one step in a call of `count`; the whole, if it is an error.
-reply command_link::part_of(reply& whole, step const& s, std::size_t i, std::size_t count)
-{
-    if (whole.what == reply::kind::list && whole.items.size() == count)
-        return std::move(whole.items[i]);
-    if (whole.what == reply::kind::error || &s.what == &ping_command)
-        return whole;
-    return reply::error("ERR the reply has the wrong shape");
 }
 
 void command_link::settle(step& s, reply&& value, bool in_company, time_point sent)

@@ -1,10 +1,10 @@
 #pragma once
 
+#include "redis/call_batch.hpp"
 #include "redis/connection_loop.hpp"
 #include "redis/transport.hpp"
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,9 +19,6 @@ namespace colock {
 /// never sent twice: what was written when the connection went is `lost`, and who sent it decides.
 class command_link final : private connection_loop::owner {
 public:
-    /// Locks a script call: a long one would keep the server's other clients waiting.
-    static constexpr std::size_t largest_call = 128;
-
     class listener {
     public:
         virtual void on_command_link_up(command_link&) = 0;
@@ -42,14 +39,12 @@ public:
 
     bool is_up() const noexcept { return loop_->is_up(); }
     bool is_started() const noexcept { return started_; }
+    bool has_waiting() const noexcept { return !waiting_.empty(); }
     std::size_t index() const noexcept { return index_; }
     std::uint64_t epoch() const noexcept { return loop_->epoch(); }
     error_code down_reason() const noexcept { return loop_->down_reason(); }
 
 private:
-    struct batch;
-    using step_list = boost::intrusive::list<step>;
-
     void write_probe(boost::redis::request&) override;
     error_code judge_probe(connection_loop::replies const&) override;
     void on_up() override;
@@ -59,10 +54,7 @@ private:
     void open_gate();
     void schedule_flush();
     void flush();
-    void arrange(batch&);
-    void write(std::span<step* const>, boost::redis::request&);
-    static decide::reply part_of(decide::reply& whole, step const&, std::size_t i, std::size_t count);
-    void on_batch(std::shared_ptr<batch>, error_code);
+    void on_batch(std::shared_ptr<call_batch>, error_code);
     void settle(step&, decide::reply&&, bool in_company, time_point sent);
     void fail_waiting(error_code);
     void kill_predecessor(std::int64_t id);
@@ -72,8 +64,7 @@ private:
     std::size_t index_;
     std::shared_ptr<connection_loop> loop_;
     step_list waiting_;
-    std::vector<std::shared_ptr<batch>> in_flight_;
-    std::vector<std::string_view> words_;
+    std::vector<std::shared_ptr<call_batch>> in_flight_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
     std::string floor_;  ///< the server's time in microseconds when this connection came up
     std::int64_t connection_id_ = 0;

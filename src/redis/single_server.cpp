@@ -19,7 +19,9 @@ single_server::single_server(link_context context, transport_listener& who)
 void single_server::start()
 {
     started_ = true;
-    links_.front()->start();
+    for (auto& link : links_)
+        if (link->index() == 0 || link->has_waiting())
+            link->start();
     if (push_wanted_)
         push_->start();
 }

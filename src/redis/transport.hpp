@@ -40,8 +40,8 @@ inline constexpr std::string_view link_floor = "link";
 inline constexpr scripts::script ping_command{"PING", "", ""};
 
 /// One lock's part of a script call: each script takes any number of locks, and a link joins the
-/// steps of one turn of the event loop into few calls. It lives in the frame of the sequence that awaits `answered`, and so do the
-/// texts that it refers to.
+/// steps of one turn of the event loop into few calls. It lives in the frame of the sequence that
+/// awaits `answered`, and so do the texts that it refers to.
 struct step : boost::intrusive::list_base_hook<> {
     step(
         scripts::script const& script,
@@ -60,8 +60,8 @@ struct step : boost::intrusive::list_base_hook<> {
     std::span<std::string_view const> keys;
     std::span<std::string_view const> arguments;
     std::string_view floor{};  ///< acquire: `link_floor` with fencing, else empty
-    bool alone = false;        ///< in a call of its own: the server has refused to run it in another
-    bool as_text = false;      ///< with EVAL: the server does not know the script
+    bool alone = false;    ///< in a call of its own: the server has refused to run it in another
+    bool as_text = false;  ///< with EVAL: the server does not know the script
     event<answer> answered{};
 };
 

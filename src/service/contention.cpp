@@ -15,47 +15,6 @@ constexpr milliseconds pause_after_not_now{20};
 
 }  // namespace
 
-waiter::waiter(
-    core_ptr c, std::string n, acquire_options const& options, milliseconds default_lease
-)
-    : inside{std::move(c)}
-    , name{std::move(n)}
-    , who{options.as.value_or(owner{})}
-    , lease{options.lease.value_or(default_lease)}
-    , renewed{!options.lease}
-    , shared_owner{options.as.has_value()}
-    , limit{[this] {
-        auto const why = once ? inside->transport().down_reason(queue->slot()) : error_code{};
-        queue->leave(*this, once && !why ? error_code{error::unavailable} : why);
-    }}
-{}
-
-void waiter::cancel()
-{
-    if (queue)
-        queue->leave(*this, asio::error::operation_aborted);
-    else
-        fail(asio::error::operation_aborted);
-}
-
-bool waiter::is_done() const noexcept
-{
-    return !std::visit([](auto const& c) { return static_cast<bool>(c); }, done);
-}
-
-void waiter::grant(hold h)
-{
-    std::visit([&](auto& c) { c(error_code{}, std::move(h)); }, done);
-}
-
-void waiter::fail(error_code ec)
-{
-    if (!is_done())
-        std::visit([&](auto& c) { c(ec, {}); }, done);
-}
-
-void waiter::give_up() { fail({}); }
-
 /// One acquire script, with the texts that it refers to.
 struct contention::attempt {
     attempt(core& owner, contention const& key, std::uint64_t n, milliseconds l)
@@ -69,8 +28,7 @@ struct contention::attempt {
               scripts::acquire,
               key.slot_,
               std::span{keys}.first(owner.settings().fencing ? 2 : 1),
-              arguments
-          }
+              arguments}
     {
         call.floor = owner.settings().fencing ? link_floor : std::string_view{};
     }
@@ -131,15 +89,21 @@ void contention::re_enter(std::shared_ptr<waiter> const& who)
     taken->token = held->token();
     auto entering = std::make_shared<change>(core_.shared_from_this(), taken);
     entering->entered = [who, taken, held](error_code ec) {
-        if (!ec && !who->is_done() && taken->now() == hold_state::status::held) {
+        auto const margin = decide::loss_margin(taken->lease, who->inside->settings().loss_margin);
+        if (!ec && clock::now() >= taken->promised_until() - margin)
+            ec = error::lost;  // the answer comes after its own validity
+        if (!ec && !who->is_done()) {
             taken->given = true;
             ++who->inside->count.holds;
+            who->limit.clear();
             who->grant(detail::make_hold(taken));
             return;
         }
-        who->fail(ec ? ec : error_code{error::lost});
+        who->fail(ec);
         held->drop(taken);
     };
+    if (who->wait)
+        core_.set_alarm(who->limit, who->asked + *who->wait);
     held->enter(std::move(entering));
 }
 
@@ -254,11 +218,11 @@ sequence contention::contend()
             sleep_.clear();
         }
     }
-    contending_ = false;
-    if (unclaimed > clock::now())
-        owe_release(number, unclaimed);
     if (std::exchange(subscribed_, false))
         core_.subscriptions().drop(channel_, *this);
+    if (unclaimed > clock::now())
+        owe_release(number, unclaimed);
+    contending_ = false;
     core_.forget_if_idle(*this);
 }
 

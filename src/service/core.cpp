@@ -1,53 +1,20 @@
 #include "decide/validity.hpp"
 #include "redis/single_server.hpp"
+#include "service/client_registry.hpp"
 #include "service/contention.hpp"
 #include "service/core.hpp"
 #include "service/tenure.hpp"
 
-#include <boost/asio/execution_context.hpp>
 #include <boost/asio/query.hpp>
 #include <boost/uuid/random_generator.hpp>
 #include <boost/uuid/uuid_io.hpp>
 
 #include <algorithm>
 #include <cassert>
-#include <mutex>
 #include <unistd.h>
 #include <utility>
 
 namespace colock::detail {
-
-namespace {
-
-/// Knows the clients of an execution context: when the context goes, their pending handlers have
-/// to be destroyed with it, as those of Asio's own objects are.
-class client_registry final : public asio::execution_context::service {
-public:
-    using key_type = client_registry;
-    static inline asio::execution_context::id id;
-
-    explicit client_registry(asio::execution_context& c) : service{c} {}
-
-    void add(std::weak_ptr<core> c)
-    {
-        std::scoped_lock const guard{mutex_};
-        std::erase_if(cores_, [](auto const& known) { return known.expired(); });
-        cores_.push_back(std::move(c));
-    }
-
-private:
-    void shutdown() override
-    {
-        for (auto const& known : std::exchange(cores_, {}))
-            if (auto const alive = known.lock())
-                alive->shut_down();
-    }
-
-    std::mutex mutex_;
-    std::vector<std::weak_ptr<core>> cores_;
-};
-
-}  // namespace
 
 core::core(asio::any_io_executor executor, config settings)
     : executor_{std::move(executor)}

@@ -18,32 +18,6 @@ constexpr milliseconds pause_after_not_now{20};
 
 }  // namespace
 
-change::change(core_ptr c, hold_ptr h)
-    : inside{std::move(c)}
-    , hold{std::move(h)}
-    , limit{[this] {
-        auto const why = inside->transport().down_reason(hold->ownership->slot());
-        if (done)
-            done(why ? why : error_code{error::unavailable});
-    }}
-{}
-
-void change::cancel()
-{
-    limit.clear();
-    if (done)
-        done(asio::error::operation_aborted);
-}
-
-void change::finish(error_code ec)
-{
-    limit.clear();
-    if (entered)
-        std::exchange(entered, nullptr)(ec);
-    if (done)
-        done(ec);
-}
-
 tenure::tenure(core& inside, contention& key, std::uint64_t number, owner const& who)
     : core_{inside}
     , key_{&key}
@@ -268,6 +242,8 @@ sequence tenure::send_renewal([[maybe_unused]] std::shared_ptr<tenure> self)
     step s{scripts::renew, slot_, keys, arguments};
     core_.transport().submit(s);
     answer const got = co_await s.answered;
+    // By the clock, before the answer: after a pause of the process no timer has fired yet.
+    expire(clock::now());
     // Released or lost meanwhile, or overtaken by a later renewal: the answer is no news.
     if (!renewing_ || leaving_ || round != renewal_)
         co_return;
@@ -429,6 +405,7 @@ error_code tenure::conclude_extend(
     case decide::extend_answer::extended: break;
     }
     auto const now = clock::now();
+    expire(now);
     for (auto& hold : holds_) {
         bool const asked =
             std::ranges::any_of(doing, [&](auto const& who) { return who->hold.get() == &hold; });

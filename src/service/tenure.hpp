@@ -1,15 +1,14 @@
 #pragma once
 
-#include "base/completion.hpp"
 #include "decide/agenda.hpp"
 #include "decide/renewal_schedule.hpp"
 #include "redis/transport.hpp"
+#include "service/change.hpp"
 #include "service/hold_state.hpp"
 
 #include <boost/intrusive/list.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,21 +18,6 @@ namespace colock {
 class contention;
 using detail::core;
 using detail::core_ptr;
-
-/// What the caller of `release` or `extend` waits for, or an acquire that re-enters.
-struct change final : operation {
-    change(core_ptr c, hold_ptr h);
-    void cancel() override;
-
-    /// Completes the caller, if one still waits.
-    void finish(error_code);
-
-    core_ptr inside;
-    hold_ptr hold;
-    completion<> done{};
-    std::function<void(error_code)> entered{};  ///< re-entry: gives out the hold, or the error
-    decide::agenda::entry limit;                ///< `config::timeout` for the caller
-};
 
 using core_hook =
     boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
@@ -140,7 +124,7 @@ private:
     decide::agenda::entry give_up_;
     time_point server_until_{};  ///< the server's lease has ended by then, whatever was lost
     time_point renew_at_ = never;
-    unsigned failures_ = 0;  ///< of renewals in a row
+    unsigned failures_ = 0;      ///< of renewals in a row
     std::uint64_t renewal_ = 0;  ///< the latest sent
     bool renewing_ = false;      ///< its answer is still of interest
     bool settling_ = false;

@@ -53,7 +53,12 @@ void watchdog::watch(tenure& t, time_point renew_at, time_point lose_at)
         wake();
 }
 
-void watchdog::forget(tenure& t) noexcept { schedule_.remove(t); }
+void watchdog::forget(tenure& t) noexcept
+{
+    schedule_.remove(t);
+    if (core_.is_stopped())
+        stop();
+}
 
 void watchdog::wake()
 {

@@ -1,0 +1,85 @@
+#include "redis/call_batch.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+namespace colock {
+
+using decide::reply;
+
+void call_batch::fill(step_list& from, std::string_view floor, bool as_text)
+{
+    arrange(from);
+    for (auto const& c : calls)
+        write(std::span{steps}.subspan(c.first, c.count), floor, as_text);
+    replies->reserve(calls.size());
+}
+
+// Steps of the same script go together. Where steps of one key meet, this order is right whichever
+// was handed over first: an older renewal must not shorten what an extension sets, and a release
+// makes way for an acquire.
+void call_batch::arrange(step_list& from)
+{
+    constexpr std::array order{
+        &scripts::renew, &scripts::extend, &scripts::release, &scripts::acquire};
+    auto const take = [&](auto const& belongs) {
+        std::size_t const first = steps.size();
+        for (auto at = from.begin(); at != from.end();) {
+            step& s = *at++;
+            if (!belongs(s))
+                continue;
+            from.erase(from.iterator_to(s));
+            steps.push_back(&s);
+        }
+        return first;
+    };
+    for (auto const* script : order) {
+        auto at =
+            take([script](step const& s) { return &s.what == script && !s.alone && !s.as_text; });
+        while (at != steps.size()) {
+            auto const count = std::min(largest_call, steps.size() - at);
+            calls.push_back({at, count});
+            at += count;
+        }
+    }
+    for (auto at = take([](step const&) { return true; }); at != steps.size(); ++at)
+        calls.push_back({at, 1});
+}
+
+void call_batch::write(std::span<step* const> some, std::string_view floor, bool as_text)
+{
+    step const& any = *some.front();
+    if (&any.what == &ping_command) {
+        request.push(any.what.name);
+        return;
+    }
+    bool const text = any.as_text || as_text;
+    char count[8];
+    auto const end = std::to_chars(count, count + sizeof count, some.size() * any.keys.size()).ptr;
+    words_.assign(
+        {text ? any.what.text : any.what.sha1,
+         std::string_view{count, static_cast<std::size_t>(end - count)}}
+    );
+    for (auto const* s : some)
+        words_.insert(words_.end(), s->keys.begin(), s->keys.end());
+    if (&any.what == &scripts::acquire)
+        words_.push_back(any.floor == link_floor ? floor : any.floor);
+    for (auto const* s : some)
+        words_.insert(words_.end(), s->arguments.begin(), s->arguments.end());
+    request.push_range(text ? "EVAL" : "EVALSHA", words_);
+}
+
+reply call_batch::reply_of(std::size_t c, std::size_t i)
+{
+    reply& whole = (*replies)[c];
+    auto const [first, count] = calls[c];
+    if (whole.what == reply::kind::list && whole.items.size() == count)
+        return std::move(whole.items[i]);
+    if (whole.what == reply::kind::error || &steps[first]->what == &ping_command)
+        return whole;
+    return reply::of(std::string_view{});  // which no reader takes
+}
+
+}  // namespace colock

@@ -1,0 +1,35 @@
+#include "service/change.hpp"
+#include "service/core.hpp"
+#include "service/tenure.hpp"
+
+#include <utility>
+
+namespace colock {
+
+change::change(core_ptr c, hold_ptr h)
+    : inside{std::move(c)}
+    , hold{std::move(h)}
+    , limit{[this] {
+        auto const why = inside->transport().down_reason(hold->ownership->slot());
+        if (done)
+            done(why ? why : error_code{error::unavailable});
+    }}
+{}
+
+void change::cancel()
+{
+    limit.clear();
+    if (done)
+        done(asio::error::operation_aborted);
+}
+
+void change::finish(error_code ec)
+{
+    limit.clear();
+    if (entered)
+        std::exchange(entered, nullptr)(ec);
+    if (done)
+        done(ec);
+}
+
+}  // namespace colock

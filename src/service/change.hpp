@@ -1,0 +1,31 @@
+#pragma once
+
+#include "base/completion.hpp"
+#include "decide/agenda.hpp"
+#include <colock/detail/initiate.hpp>
+#include <colock/hold.hpp>
+
+#include <functional>
+#include <memory>
+
+namespace colock {
+
+using detail::core_ptr;
+using detail::hold_ptr;
+
+/// What the caller of `release` or `extend` waits for, or an acquire that re-enters.
+struct change final : operation {
+    change(core_ptr c, hold_ptr h);
+    void cancel() override;
+
+    /// Completes the caller, if one still waits.
+    void finish(error_code);
+
+    core_ptr inside;
+    hold_ptr hold;
+    completion<> done{};
+    std::function<void(error_code)> entered{};  ///< re-entry: gives out the hold, or the error
+    decide::agenda::entry limit;                ///< `config::timeout` for the caller
+};
+
+}  // namespace colock

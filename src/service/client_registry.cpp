@@ -1,0 +1,15 @@
+#include "service/client_registry.hpp"
+#include "service/core.hpp"
+
+#include <utility>
+
+namespace colock::detail {
+
+void client_registry::shutdown()
+{
+    for (auto const& known : std::exchange(cores_, {}))
+        if (auto const alive = known.lock())
+            alive->shut_down();
+}
+
+}  // namespace colock::detail

@@ -1,0 +1,59 @@
+#include "decide/names.hpp"
+#include "service/contention.hpp"
+#include "service/core.hpp"
+#include "service/waiter.hpp"
+
+#include <utility>
+
+namespace colock {
+
+waiter::waiter(
+    core_ptr c, std::string n, acquire_options const& options, milliseconds default_lease
+)
+    : inside{std::move(c)}
+    , name{std::move(n)}
+    , who{options.as.value_or(owner{})}
+    , lease{options.lease.value_or(default_lease)}
+    , renewed{!options.lease}
+    , shared_owner{options.as.has_value()}
+    , limit{[this] {
+        auto const life = shared_from_this();
+        auto const slot = decide::slot_of(name);
+        auto why = once ? inside->transport().down_reason(slot) : error_code{};
+        if (once && !why)
+            why = error::unavailable;
+        if (queue)
+            queue->leave(*this, why);
+        else
+            fail(why);
+    }}
+{}
+
+void waiter::cancel()
+{
+    if (queue)
+        queue->leave(*this, asio::error::operation_aborted);
+    else
+        fail(asio::error::operation_aborted);
+}
+
+bool waiter::is_done() const noexcept
+{
+    return !std::visit([](auto const& c) { return static_cast<bool>(c); }, done);
+}
+
+void waiter::grant(hold h)
+{
+    std::visit([&](auto& c) { c(error_code{}, std::move(h)); }, done);
+}
+
+void waiter::fail(error_code ec)
+{
+    limit.clear();
+    if (!is_done())
+        std::visit([&](auto& c) { c(ec, {}); }, done);
+}
+
+void waiter::give_up() { fail({}); }
+
+}  // namespace colock

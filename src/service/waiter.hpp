@@ -1,0 +1,52 @@
+#pragma once
+
+#include "base/completion.hpp"
+#include "decide/agenda.hpp"
+#include <colock/detail/initiate.hpp>
+#include <colock/hold.hpp>
+#include <colock/options.hpp>
+
+#include <boost/intrusive/list.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+namespace colock {
+
+using detail::core_ptr;
+
+class contention;
+
+/// An acquire that has not ended yet.
+struct waiter final : operation, boost::intrusive::list_base_hook<> {
+    /// How it was asked: to wait without end, to try once, to wait so long.
+    using result = std::variant<completion<hold>, completion<std::optional<hold>>>;
+
+    waiter(core_ptr c, std::string n, acquire_options const& options, milliseconds default_lease);
+
+    void cancel() override;
+    void grant(hold);
+    void fail(error_code);
+    void give_up();  ///< not now: an empty optional
+    bool is_done() const noexcept;
+
+    core_ptr inside;
+    std::string name;
+    owner who;
+    milliseconds lease;
+    bool renewed;
+    bool shared_owner;                   ///< the caller named the owner: it may re-enter
+    bool once = false;                   ///< one attempt
+    std::optional<milliseconds> wait{};  ///< the longest
+    time_point asked{};
+    std::uint32_t attempts = 0;
+    contention* queue = nullptr;  ///< the one it stands in
+    result done;
+    decide::agenda::entry limit;
+    std::shared_ptr<operation> queued;  ///< itself, while it stands in a queue
+};
+
+}  // namespace colock
