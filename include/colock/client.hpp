@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace colock {
 
@@ -28,6 +29,7 @@ struct client_stats {
 
 namespace detail {
 using finished = void(error_code);
+struct client_access;  // of the tests
 void client_run(core_ptr, asio::any_completion_handler<finished>);
 void client_close(core_ptr, asio::any_completion_handler<finished>);
 
@@ -125,6 +127,9 @@ public:
 
 private:
     friend class lock;
+    friend struct detail::client_access;
+    explicit client(detail::core_ptr inside) noexcept : core_{std::move(inside)} {}
+
     detail::core_ptr core_;
 };
 

@@ -29,8 +29,8 @@ enum class error {
     /// The key holds a value that is no lock. Remedy: choose another name; nothing was changed.
     wrong_type,
 
-    /// An argument breaks its rule: an empty or over-long name, a lease that is not positive or
-    /// too short to be renewed, a negative wait. Nothing was sent.
+    /// An argument breaks its rule: an empty or over-long name, a lease that is
+    /// too short, a negative wait. Nothing was sent.
     invalid_argument,
 
     /// Fewer replicas than asked for have acknowledged the lock. It was released again.

@@ -111,7 +111,7 @@ public:
     /// \par Completion signature
     ///   `void(error_code)`
     /// \par Errors
-    ///   - `error::invalid_argument` — the lease is not positive, over ten years, or under 100 ms
+    ///   - `error::invalid_argument` — the lease is under 10 ms, over ten years, or under 100 ms
     ///     while the hold is renewed. Nothing was sent.
     ///   - `error::not_held` — empty, moved from or released.
     ///   - `error::lost` — it is lost, or the server says that it is gone.

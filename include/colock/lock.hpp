@@ -82,7 +82,7 @@ public:
     /// \par Completes when
     ///   The lock is held, or one of the errors. While no connection is up, it waits.
     /// \par Errors
-    ///   - `error::invalid_argument` — an empty or over-long name, a lease that is not positive or
+    ///   - `error::invalid_argument` — an empty or over-long name, a lease under 10 ms or
     ///     over ten years. Nothing was sent.
     ///   - `error::lost` — re-entry on a hold that is gone at the server; nothing was taken.
     ///   - `error::wrong_type` — the key is no lock.

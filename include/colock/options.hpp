@@ -12,7 +12,7 @@ namespace colock {
 /// `lock.acquire({.lease = 3s, .as = me})`.
 struct acquire_options {
     /// None: the lock gets `config::lease` and is renewed while it is held. A value: the lock is
-    /// held that long and not renewed; at least 1 ms, at most ten years.
+    /// held that long and not renewed; at least 10 ms, at most ten years.
     std::optional<std::chrono::milliseconds> lease{};
 
     /// Who holds it. None: a fresh owner for this call, so that two coroutines never share a lock

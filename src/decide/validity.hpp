@@ -12,6 +12,8 @@ using std::chrono::milliseconds;
 using time_point = std::chrono::steady_clock::time_point;
 
 inline constexpr milliseconds shortest_renewed_lease{100};
+/// Below this the drift is most of a lease, and a round trip the rest.
+inline constexpr milliseconds shortest_lease{10};
 inline constexpr milliseconds longest_lease = std::chrono::hours{24 * 3'653};
 
 /// What two clocks may drift apart during a lease: 1 % of it, and 2 ms for the server's expiry

@@ -80,6 +80,8 @@ client::~client() { stop(); }
 
 void client::stop()
 {
+    if (core_->is_shut_down())
+        return;
     boost::asio::dispatch(core_->strand(), [inside = core_] { inside->stop(); });
 }
 

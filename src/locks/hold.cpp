@@ -59,7 +59,7 @@ void extend_hold(core_ptr inside, handler to, hold_ptr state, milliseconds lease
         std::move(state),
         [lease](tenure& owned, std::shared_ptr<change> const& who) {
             auto const least =
-                who->hold->renewed ? decide::shortest_renewed_lease : milliseconds{1};
+                who->hold->renewed ? decide::shortest_renewed_lease : decide::shortest_lease;
             if (lease < least || lease > decide::longest_lease)
                 who->finish(error::invalid_argument);
             else

@@ -20,7 +20,7 @@ error_code check_name(std::string const& name) noexcept
 error_code check(std::string const& name, acquire_options const& options) noexcept
 {
     bool const good = !options.lease ||
-        (*options.lease > milliseconds{0} && *options.lease <= decide::longest_lease);
+        (*options.lease >= decide::shortest_lease && *options.lease <= decide::longest_lease);
     return good ? check_name(name) : error_code{error::invalid_argument};
 }
 

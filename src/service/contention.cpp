@@ -11,7 +11,7 @@ namespace colock {
 
 namespace {
 
-constexpr milliseconds pause_after_not_now{20};
+constexpr milliseconds short_pause{20};
 
 }  // namespace
 
@@ -186,6 +186,7 @@ void contention::wake() { wake_.set(true); }
 // wait for: our own hold, the holder's release, the end of its lease.
 sequence contention::contend()
 {
+    using field = verdict::field;
     contending_ = true;
     std::uint64_t number = 0;  // of this ownership, through all attempts until one is given out
     time_point unclaimed{};    // until then it may stand in Redis, with nobody to hold it
@@ -205,13 +206,13 @@ sequence contention::contend()
         sending_ = nullptr;
 
         auto const next = judge(now, got);
-        if (next == outcome::settled)
+        if (next.stands == field::given)
             number = 0;
-        if (next == outcome::unclaimed)
+        if (next.stands == field::unclaimed)
             unclaimed = std::max(unclaimed, got.sent + now.lease);
-        else if (got.what == answer::kind::replied)
+        else if (next.stands != field::unchanged)
             unclaimed = {};
-        if (next == outcome::sleep) {
+        if (next.asleep) {
             sleeping_ = true;
             co_await wake_;
             sleeping_ = false;
@@ -226,17 +227,14 @@ sequence contention::contend()
     core_.forget_if_idle(*this);
 }
 
-contention::outcome contention::judge(attempt const& asked, answer const& got)
+contention::verdict contention::judge(attempt const& asked, answer const& got)
 {
-    auto const fail_all = [this](error_code why) {
-        end_waiters(why);
-        return outcome::over;
-    };
+    using field = verdict::field;
     switch (got.what) {
-    case answer::kind::withdrawn: return outcome::again;
-    case answer::kind::failed: return fail_all(got.ec);
-    case answer::kind::lost: return outcome::unclaimed;
-    case answer::kind::not_now: sleep(pause_after_not_now); return outcome::sleep;
+    case answer::kind::withdrawn: return {};
+    case answer::kind::failed: return on_failed(got.ec);
+    case answer::kind::lost: return {field::unclaimed};
+    case answer::kind::not_now: return sleep(short_pause, field::unchanged);
     case answer::kind::replied: break;
     }
     auto const read = decide::read_acquire(got.value);
@@ -245,20 +243,32 @@ contention::outcome contention::judge(attempt const& asked, answer const& got)
     case decide::acquire_answer::kind::refused: return on_refused(read.pttl);
     case decide::acquire_answer::kind::malformed: break;
     }
-    return fail_all(error::bad_reply);
+    on_failed(error::bad_reply);
+    return {field::unclaimed};
 }
 
-contention::outcome contention::on_granted(
+contention::verdict contention::on_granted(
     attempt const& asked, std::uint64_t token, time_point sent
 )
 {
-    // Late, or for a head that has left and wanted another lease: the same field again, which
-    // renews it. Nobody left: it is given back.
-    if (queue_.empty() || queue_.front().lease != asked.lease ||
-        !decide::is_fresh(clock::now(), sent, asked.lease))
-        return outcome::unclaimed;
+    using field = verdict::field;
+    // Nobody is left: it is given back. Or the head has left, and the next wants another lease:
+    // the same field again, which sets it.
+    if (queue_.empty() || queue_.front().lease != asked.lease)
+        return {field::unclaimed};
+    // Half of its validity is over: the same field again, which renews it. A server or a network
+    // that is always that late is not asked without pause.
+    if (!decide::is_fresh(clock::now(), sent, asked.lease))
+        return late_++ == 0 ? verdict{field::unclaimed} : sleep(short_pause, field::unclaimed);
+    late_ = 0;
     give(asked.number, token, sent);
-    return outcome::settled;
+    return {field::given};
+}
+
+contention::verdict contention::on_failed(error_code why)
+{
+    end_waiters(why);
+    return {};
 }
 
 void contention::give(std::uint64_t number, std::uint64_t token, time_point sent)
@@ -282,7 +292,7 @@ void contention::give(std::uint64_t number, std::uint64_t token, time_point sent
     send_away_who_tries_once();
     if (!who.shared_owner)
         return;
-    for (auto at = queue_.begin(); at != queue_.end();) {
+    for (auto at = queue_.begin(); tenure_ && at != queue_.end();) {
         waiter& other = *at++;
         if (!other.shared_owner || !(other.who == who.who))
             continue;
@@ -298,18 +308,20 @@ void contention::owe_release(std::uint64_t number, time_point until)
     tenure_->give_back(until);
 }
 
-contention::outcome contention::on_refused(std::int64_t pttl)
+contention::verdict contention::on_refused(std::int64_t pttl)
 {
+    using field = verdict::field;
+    late_ = 0;
     send_away_who_tries_once();
     if (queue_.empty())
-        return outcome::over;
+        return {field::absent};
     if (queue_.front().attempts == 1)
         core_.events().waiting(name_, milliseconds{pttl});
     // What was published before the subscription was live is missed: then ask once more.
     if (!subscribed_ && subscribe())
-        return outcome::again;
-    sleep(decide::sleep_after_refusal(pttl, core_.settings().poll_cap, core_.dice()));
-    return outcome::sleep;
+        return {field::absent};
+    auto const& settings = core_.settings();
+    return sleep(decide::sleep_after_refusal(pttl, settings.poll_cap, core_.dice()), field::absent);
 }
 
 bool contention::subscribe()
@@ -319,6 +331,10 @@ bool contention::subscribe()
     return core_.subscriptions().add(channel_, *this);
 }
 
-void contention::sleep(milliseconds longest) { core_.set_alarm(sleep_, clock::now() + longest); }
+contention::verdict contention::sleep(milliseconds longest, verdict::field stands)
+{
+    core_.set_alarm(sleep_, clock::now() + longest);
+    return {stands, true};
+}
 
 }  // namespace colock

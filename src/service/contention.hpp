@@ -47,19 +47,26 @@ public:
 
 private:
     struct attempt;
-    enum class outcome { settled, unclaimed, again, sleep, over };
+    /// What an answer means for the attempt.
+    struct verdict {
+        enum class field { unchanged, absent, unclaimed, given };
+
+        field stands = field::unchanged;  ///< in Redis: with nobody to hold it, or with a hold
+        bool asleep = false;              ///< ask again when something has happened
+    };
 
     sequence contend();
-    outcome judge(attempt const&, answer const&);
-    outcome on_granted(attempt const&, std::uint64_t token, time_point sent);
-    outcome on_refused(std::int64_t pttl);
+    verdict judge(attempt const&, answer const&);
+    verdict on_granted(attempt const&, std::uint64_t token, time_point sent);
+    verdict on_refused(std::int64_t pttl);
+    verdict on_failed(error_code why);
     bool subscribe();
     void give(std::uint64_t number, std::uint64_t token, time_point sent);
     void owe_release(std::uint64_t number, time_point until);
     void re_enter(std::shared_ptr<waiter> const&);
     void take_out(waiter&);
     void send_away_who_tries_once();
-    void sleep(milliseconds longest);
+    verdict sleep(milliseconds longest, verdict::field);
 
     void on_subscribed() override { wake(); }
     void on_message(std::string_view) override { wake(); }
@@ -73,6 +80,7 @@ private:
     event<bool> wake_;
     decide::agenda::entry sleep_;
     step* sending_ = nullptr;
+    unsigned late_ = 0;  ///< grants in a row that came too late
     bool contending_ = false;
     bool sleeping_ = false;
     bool subscribed_ = false;

@@ -50,7 +50,8 @@ core_ptr core::make(
     asio::any_io_executor executor, config settings, make_transport const& transport
 )
 {
-    std::shared_ptr<core> const made{new core{std::move(executor), std::move(settings)}};
+    std::shared_ptr<core> const made{
+        new core{std::move(executor), std::move(settings)}, &core::destroy};
     made->transport_ = transport(*made, *made);
     auto& context = asio::query(made->executor_, asio::execution::context);
     asio::use_service<client_registry>(context).add(made);
@@ -58,6 +59,16 @@ core_ptr core::make(
 }
 
 core::~core() { shut_down(); }
+
+// The last reference may go on any thread, while handlers of the connections run on the strand.
+void core::destroy(core* c) noexcept
+{
+    std::unique_ptr<core> whole{c};
+    if (c->is_shut_down())
+        return;  // no handler runs any more
+    auto const strand = c->strand_;
+    asio::dispatch(strand, [whole = std::move(whole)] {});
+}
 
 // ---- Life
 // ----------------------------------------------------------------------------------------

@@ -101,6 +101,8 @@ public:
     /// Takes in a hold that its owner has dropped, to be released. Never throws.
     void abandon(hold_ptr) noexcept;
 
+    bool is_shut_down() const noexcept { return shut_down_; }
+
     /// The context goes away: destroys handlers and sequences, for nobody will run them.
     void shut_down() noexcept;
 
@@ -108,6 +110,7 @@ private:
     enum class phase { idle, running, stopped, closing, closed };
 
     core(asio::any_io_executor, config);
+    static void destroy(core*) noexcept;
 
     void on_link_up(std::size_t link, std::uint64_t epoch) override;
     void on_link_down(std::size_t link, error_code why) override;
