@@ -129,7 +129,7 @@ public:
             &detail::extend_hold,
             token,
             state_,
-            std::chrono::ceil<milliseconds>(lease)
+            detail::round_up<milliseconds>(lease)
         );
     }
 
@@ -171,7 +171,7 @@ public:
     template <class Rep, class Period>
     bool valid_for(std::chrono::duration<Rep, Period> time) const noexcept
     {
-        return valid_past(std::chrono::ceil<clock::duration>(time));
+        return valid_past(detail::round_up<clock::duration>(time));
     }
 
     /// The owner that holds it. \pre not empty.

@@ -160,7 +160,7 @@ public:
             &detail::lock_try_acquire_for,
             token,
             name_,
-            std::chrono::ceil<milliseconds>(wait),
+            detail::round_up<milliseconds>(wait),
             std::move(options)
         );
     }

@@ -103,7 +103,7 @@ hold::clock::time_point hold::valid_until() const noexcept
 
 bool hold::valid_past(clock::duration time) const noexcept
 {
-    return state_ && colock::clock::now() + time < state_->valid_until();
+    return state_ && time < state_->valid_until() - colock::clock::now();
 }
 
 owner const& hold::as() const noexcept { return state_->who; }

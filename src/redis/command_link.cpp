@@ -249,8 +249,10 @@ error_code command_link::judge_probe(connection_loop::replies const& got)
     // Connection numbers begin again with the server: only while it is the same one does the old
     // number mean the old connection.
     auto const run_id = info_field(got[place_info].text, "run_id:");
-    bool const same_server = !run_id.empty() && run_id == run_id_;
-    predecessor_ = same_server ? connection_id_ : 0;
+    if (run_id.empty() || run_id != run_id_)
+        predecessor_ = 0;
+    else if (std::exchange(carried_, false))
+        predecessor_ = connection_id_;  // else the one before it, which may not be killed yet
     run_id_ = run_id;
     connection_id_ = integer_of(got[place_id]);
     return {};
@@ -258,8 +260,8 @@ error_code command_link::judge_probe(connection_loop::replies const& got)
 
 void command_link::on_up()
 {
-    if (auto const old = std::exchange(predecessor_, 0); old != 0)
-        kill_predecessor(old);
+    if (predecessor_ != 0)
+        kill_predecessor(predecessor_);
     else
         open_gate();
 }
@@ -278,7 +280,8 @@ void command_link::kill_predecessor(std::int64_t id)
 
 void command_link::open_gate()
 {
-    gate_ = true;
+    predecessor_ = 0;
+    carried_ = gate_ = true;
     listener_.on_command_link_up(*this);
     if (!waiting_.empty())
         schedule_flush();

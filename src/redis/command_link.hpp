@@ -69,7 +69,8 @@ private:
     std::string floor_;  ///< the server's time in microseconds when this connection came up
     std::int64_t connection_id_ = 0;
     std::string run_id_;
-    std::int64_t predecessor_ = 0;  ///< the old connection, if its server still runs
+    std::int64_t predecessor_ = 0;  ///< the old connection, until its server has ended it
+    bool carried_ = false;          ///< the last connection has carried steps
     bool started_ = false;
     bool gate_ = false;  ///< up, and nothing of the old connection can execute any more
     bool flushing_ = false;

@@ -100,7 +100,7 @@ void connection_loop::detach() noexcept
     owner_ = nullptr;
     wanted_ = false;
     alarm_.clear();
-    if (connection_)
+    if (connection_ && !context_.is_context_gone())
         connection_->cancel();
     news_.drop();
 }

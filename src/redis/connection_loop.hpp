@@ -25,6 +25,9 @@ struct link_context {
     std::function<void()> agenda_changed;  ///< the agenda has a new earliest entry
     std::function<double()> dice;
     std::weak_ptr<void> life;  ///< held while anything of the client is being run
+
+    /// The execution context has destroyed its handlers: a cancellation would run into them.
+    std::function<bool()> is_context_gone;
 };
 
 /// Keeps one Boost.Redis connection up: connects, sets it up, lets its owner probe it, and begins

@@ -92,6 +92,9 @@ void contention::re_enter(std::shared_ptr<waiter> const& who)
         auto const margin = decide::loss_margin(taken->lease, who->inside->settings().loss_margin);
         if (!ec && clock::now() >= taken->promised_until() - margin)
             ec = error::lost;  // the answer comes after its own validity
+        auto const* const key = who->inside->find_key(who->name);
+        if (!ec && (!key || key->held() != held.get()))
+            ec = error::lost;  // the ownership was, meanwhile
         if (!ec && !who->is_done()) {
             taken->given = true;
             ++who->inside->count.holds;
@@ -123,8 +126,9 @@ void contention::leave(waiter& who, error_code why)
     who.fail(why);
     if (!was_head)
         return;
-    // The next one is head and tries at once. Nobody left: an attempt not yet sent is taken back.
-    if (sleeping_)
+    // The next one is head and tries at once. Nobody left: an attempt not yet sent is taken back,
+    // and nothing is subscribed for the sake of a hold of our own.
+    if (sleeping_ || (queue_.empty() && tenure_))
         wake();
     else if (queue_.empty() && sending_ && core_.transport().withdraw(*sending_))
         sending_->answered.set({});

@@ -40,7 +40,8 @@ core_ptr core::make(asio::any_io_executor executor, config settings)
                 c.agenda_,
                 [&c] { c.arm_timer(); },
                 [&c] { return c.dice(); },
-                c.weak_from_this()},
+                c.weak_from_this(),
+                [&c] { return c.is_context_gone_.load(); }},
             who
         );
     });
@@ -58,16 +59,30 @@ core_ptr core::make(
     return made;
 }
 
-core::~core() { shut_down(); }
+core::~core() { destroy_pending(); }
+
+/// Destroys a core on its strand, or where the context destroys what it will not run any more.
+struct core::farewell {
+    explicit farewell(core* c) noexcept : whole{c} {}
+    farewell(farewell&&) noexcept = default;
+    ~farewell()
+    {
+        if (whole)
+            whole->is_context_gone_ = true;
+    }
+    void operator()() { whole.reset(); }
+
+    std::unique_ptr<core> whole;
+};
 
 // The last reference may go on any thread, while handlers of the connections run on the strand.
 void core::destroy(core* c) noexcept
 {
-    std::unique_ptr<core> whole{c};
+    farewell last{c};
     if (c->is_shut_down())
         return;  // no handler runs any more
     auto const strand = c->strand_;
-    asio::dispatch(strand, [whole = std::move(whole)] {});
+    asio::dispatch(strand, std::move(last));
 }
 
 // ---- Life
@@ -207,6 +222,12 @@ void core::end_waiters(error_code why)
 }
 
 void core::shut_down() noexcept
+{
+    is_context_gone_ = true;
+    destroy_pending();
+}
+
+void core::destroy_pending() noexcept
 {
     if (shut_down_.exchange(true))
         return;

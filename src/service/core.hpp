@@ -110,7 +110,9 @@ private:
     enum class phase { idle, running, stopped, closing, closed };
 
     core(asio::any_io_executor, config);
+    struct farewell;
     static void destroy(core*) noexcept;
+    void destroy_pending() noexcept;
 
     void on_link_up(std::size_t link, std::uint64_t epoch) override;
     void on_link_down(std::size_t link, error_code why) override;
@@ -153,6 +155,7 @@ private:
 
     std::atomic<hold_state*> abandoned_ = nullptr;
     std::atomic<bool> shut_down_ = false;
+    std::atomic<bool> is_context_gone_ = false;
 
     // Destroyed from the bottom up: the sequences that wait for the transport go first, while the
     // state that they refer to is still there.

@@ -9,6 +9,7 @@ subscription_manager::subscription_manager(core& owner)
     : core_{owner}
     , table_{owner.settings().linger}
     , pump_{[this] { pump(); }}
+    , pump_at_{never}
 {}
 
 bool subscription_manager::add(std::string const& channel, listener& who)
@@ -30,22 +31,34 @@ void subscription_manager::drop(std::string const& channel, listener& who)
         listeners_.erase(at);
     table_.drop(channel, clock::now());
     if (!core_.is_stopped())
-        core_.set_alarm(pump_, table_.next_expiry());
+        pump_by(table_.next_expiry());
 }
 
-void subscription_manager::stop() { pump_.clear(); }
+void subscription_manager::stop()
+{
+    pump_.clear();
+    pump_at_ = never;
+}
 
 // What is asked for in one turn of the event loop goes out together.
-void subscription_manager::pump_soon() { core_.set_alarm(pump_, clock::now()); }
+void subscription_manager::pump_soon() { pump_by(clock::now()); }
+
+void subscription_manager::pump_by(time_point at)
+{
+    if (at >= pump_at_)
+        return;
+    pump_at_ = at;
+    core_.set_alarm(pump_, at);
+}
 
 void subscription_manager::pump()
 {
+    pump_at_ = never;
     auto change = table_.next_change(clock::now());
     core_.count.subscriptions = table_.size();
     if (!change.empty())
         core_.transport().change({std::move(change.subscribe), std::move(change.unsubscribe)});
-    if (auto const next = table_.next_expiry(); next != never)
-        core_.set_alarm(pump_, next);
+    pump_by(table_.next_expiry());
 }
 
 void subscription_manager::on_push_up()

@@ -5,6 +5,7 @@
 #include <colock/detail/initiate.hpp>
 #include <colock/error.hpp>
 
+#include <chrono>
 #include <map>
 #include <string>
 #include <string_view>
@@ -53,6 +54,7 @@ public:
 private:
     void pump();
     void pump_soon();
+    void pump_by(std::chrono::steady_clock::time_point);
 
     template <class Call>
     void for_each_listener(std::string_view channel, Call const& call);
@@ -61,6 +63,7 @@ private:
     decide::subscription_table table_;
     std::map<std::string, std::vector<listener*>, std::less<>> listeners_;
     decide::agenda::entry pump_;
+    std::chrono::steady_clock::time_point pump_at_;  ///< when `pump_` is set to
 };
 
 }  // namespace colock

@@ -60,7 +60,7 @@ void tenure::begin(hold_ptr first, time_point sent, milliseconds lease)
     first->born = clock::now();
     first->ends = sent + lease;
     holds_.push_back(*first);
-    confirm(*first, sent);
+    confirm(*first, sent, lease);
     renew_at_ = decide::renewal_schedule::renewal_time(sent, lease, core_.dice());
     watch();
 }
@@ -172,12 +172,13 @@ void tenure::gone(error_code why)
 void tenure::expire(time_point now)
 {
     auto const self = shared_from_this();
+    bool const was_held = is_held();
     for (auto& hold : holds_)
         if (hold.is_confirmed() &&
             now >= hold.promised_until() -
                     decide::loss_margin(hold.lease, core_.settings().loss_margin))
             lose(hold, error::lost);
-    if (!is_held()) {
+    if (was_held && !is_held()) {
         renewing_ = false;
         detach();  // who waits here may try: the server decides when
     }
@@ -212,10 +213,12 @@ milliseconds tenure::promise(time_point now) const noexcept
     return longest;
 }
 
-void tenure::confirm(hold_state& hold, time_point sent) noexcept
+// `set` is what the script of `sent` has set: the hold may have been promised more since.
+void tenure::confirm(hold_state& hold, time_point sent, milliseconds set) noexcept
 {
-    hold.ends = std::max(hold.ends, sent + hold.lease);
-    hold.set_valid_until(std::max(hold.promised_until(), decide::valid_until(sent, hold.lease)));
+    auto const lease = std::min(hold.lease, set);
+    hold.ends = std::max(hold.ends, sent + lease);
+    hold.set_valid_until(std::max(hold.promised_until(), decide::valid_until(sent, lease)));
 }
 
 void tenure::renew()
@@ -236,9 +239,10 @@ sequence tenure::send_renewal([[maybe_unused]] std::shared_ptr<tenure> self)
 {
     auto const round = ++renewal_;
     renewing_ = true;
-    auto const lease = std::to_string(promise(clock::now()).count());
+    auto const lease = promise(clock::now());
+    auto const lease_text = std::to_string(lease.count());
     std::string_view const keys[]{name_};
-    std::string_view const arguments[]{field_, lease};
+    std::string_view const arguments[]{field_, lease_text};
     step s{scripts::renew, slot_, keys, arguments};
     core_.transport().submit(s);
     answer const got = co_await s.answered;
@@ -251,21 +255,21 @@ sequence tenure::send_renewal([[maybe_unused]] std::shared_ptr<tenure> self)
     auto const outcome = got.what == answer::kind::replied ? decide::read_extend(got.value)
                                                            : decide::extend_answer::malformed;
     if (outcome == decide::extend_answer::extended)
-        renewed(got.sent);
+        renewed(got.sent, lease);
     else if (outcome == decide::extend_answer::gone)
         gone(error::lost);
     else
         renewal_failed(got.ec ? got.ec : error_code{error::bad_reply});
 }
 
-void tenure::renewed(time_point sent)
+void tenure::renewed(time_point sent, milliseconds set)
 {
     failures_ = 0;
-    server_until_ = std::max(server_until_, sent + promise(sent));
+    server_until_ = std::max(server_until_, sent + set);
     auto const now = clock::now();
     for (auto& hold : holds_)
         if (is_renewed(hold, now) && hold.born <= sent)
-            confirm(hold, sent);
+            confirm(hold, sent, set);
     auto const lease = shortest_renewed_lease(now);
     if (lease == milliseconds::max())
         return watch();
@@ -349,7 +353,7 @@ sequence tenure::settle([[maybe_unused]] std::shared_ptr<tenure> self)
             }
             continue;
         }
-        auto const outcome = last ? conclude_release(got) : conclude_extend(doing, got);
+        auto const outcome = last ? conclude_release(got) : conclude_extend(doing, got, lease);
         for (auto const& who : doing) {
             bool const was_lost = who->hold && who->hold->now() == status::lost;
             who->finish(!outcome && was_lost ? error_code{error::lost} : outcome);
@@ -392,7 +396,7 @@ error_code tenure::conclude_release(answer const& got)
 }
 
 error_code tenure::conclude_extend(
-    std::vector<std::shared_ptr<change>> const& doing, answer const& got
+    std::vector<std::shared_ptr<change>> const& doing, answer const& got, milliseconds set
 )
 {
     if (got.what != answer::kind::replied)
@@ -410,7 +414,7 @@ error_code tenure::conclude_extend(
         bool const asked =
             std::ranges::any_of(doing, [&](auto const& who) { return who->hold.get() == &hold; });
         if (asked || (is_renewed(hold, now) && hold.born <= got.sent))
-            confirm(hold, got.sent);
+            confirm(hold, got.sent, set);
     }
     if (auto const lease = shortest_renewed_lease(now); lease != milliseconds::max() && !renewing_)
         renew_at_ = decide::renewal_schedule::renewal_time(got.sent, lease, core_.dice());

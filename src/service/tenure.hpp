@@ -90,18 +90,20 @@ private:
 
     sequence settle(std::shared_ptr<tenure> self);
     sequence send_renewal(std::shared_ptr<tenure> self);
-    void renewed(time_point sent);
+    void renewed(time_point sent, milliseconds set);
     void renewal_failed(error_code why);
 
     /// The lease to set now: the longest that any hold was promised.
     milliseconds promise(time_point now) const noexcept;
     error_code conclude_release(answer const&);
-    error_code conclude_extend(std::vector<std::shared_ptr<change>> const&, answer const&);
+    error_code conclude_extend(
+        std::vector<std::shared_ptr<change>> const&, answer const&, milliseconds set
+    );
     bool may_send_again(answer const&) const noexcept;
     void ask(std::shared_ptr<change>);
     void remove(hold_state&);
     void lose(hold_state&, error_code why);
-    void confirm(hold_state&, time_point sent) noexcept;
+    void confirm(hold_state&, time_point sent, milliseconds set) noexcept;
     void watch();
     void detach();
     void end();

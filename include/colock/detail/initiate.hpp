@@ -6,6 +6,7 @@
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
 
+#include <chrono>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -20,6 +21,18 @@ using core_ptr = std::shared_ptr<core>;
 
 /// The executor that the client was made with, never its strand; the system executor for none.
 asio::any_io_executor executor_of(core_ptr const&) noexcept;
+
+/// `d` in another unit, rounded up; the greatest or the least value if it does not fit.
+template <class To, class Rep, class Period>
+constexpr To round_up(std::chrono::duration<Rep, Period> d) noexcept
+{
+    using wide = std::chrono::duration<long double, typename To::period>;
+    if (wide{d} >= wide{To::max()})
+        return To::max();
+    if (wide{d} <= wide{To::min()})
+        return To::min();
+    return std::chrono::ceil<To>(d);
+}
 
 template <class Token, class Signature>
 concept token_for = asio::completion_token_for<Token, Signature>;
