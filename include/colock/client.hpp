@@ -81,7 +81,9 @@ public:
     template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
     auto run(Token&& token = {})
     {
-        return detail::initiate<detail::finished>(core_, &detail::client_run, token);
+        return detail::initiate<detail::finished>(
+            core_, &detail::client_run, std::forward<Token>(token)
+        );
     }
 
     /// Ends the client in order: refuses new work, ends the waiters with `error::closed`, releases
@@ -99,7 +101,9 @@ public:
     template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
     auto close(Token&& token = {})
     {
-        return detail::initiate<detail::finished>(core_, &detail::client_close, token);
+        return detail::initiate<detail::finished>(
+            core_, &detail::client_close, std::forward<Token>(token)
+        );
     }
 
     /// Asks the server for a sign of life, over one of the command connections.
@@ -115,7 +119,9 @@ public:
     template <detail::token_for<detail::pinged> Token = boost::asio::deferred_t>
     auto ping(Token&& token = {}) const
     {
-        return detail::initiate<detail::pinged>(core_, &detail::client_ping, token);
+        return detail::initiate<detail::pinged>(
+            core_, &detail::client_ping, std::forward<Token>(token)
+        );
     }
 
     /// Drops the connections at once; waiters end with `error::closed`, leases run out by

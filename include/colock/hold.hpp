@@ -97,7 +97,7 @@ public:
     auto release(Token&& token = {})
     {
         return detail::initiate<detail::finished>(
-            detail::core_of(state_), &detail::release_hold, token, state_
+            detail::core_of(state_), &detail::release_hold, std::forward<Token>(token), state_
         );
     }
 
@@ -127,7 +127,7 @@ public:
         return detail::initiate<detail::finished>(
             detail::core_of(state_),
             &detail::extend_hold,
-            token,
+            std::forward<Token>(token),
             state_,
             detail::round_up<milliseconds>(lease)
         );
@@ -148,7 +148,7 @@ public:
     auto lost(Token&& token = {}) const
     {
         return detail::initiate<detail::finished>(
-            detail::core_of(state_), &detail::wait_lost, token, state_
+            detail::core_of(state_), &detail::wait_lost, std::forward<Token>(token), state_
         );
     }
 

@@ -95,7 +95,7 @@ public:
     auto acquire(acquire_options options, Token&& token = {}) const
     {
         return detail::initiate<detail::acquired>(
-            core_, &detail::lock_acquire, token, name_, std::move(options)
+            core_, &detail::lock_acquire, std::forward<Token>(token), name_, std::move(options)
         );
     }
 
@@ -124,7 +124,7 @@ public:
     auto try_acquire(acquire_options options, Token&& token = {}) const
     {
         return detail::initiate<detail::tried>(
-            core_, &detail::lock_try_acquire, token, name_, std::move(options)
+            core_, &detail::lock_try_acquire, std::forward<Token>(token), name_, std::move(options)
         );
     }
 
@@ -158,7 +158,7 @@ public:
         return detail::initiate<detail::tried>(
             core_,
             &detail::lock_try_acquire_for,
-            token,
+            std::forward<Token>(token),
             name_,
             detail::round_up<milliseconds>(wait),
             std::move(options)
@@ -192,7 +192,7 @@ public:
     auto is_locked(Token&& token = {}) const
     {
         return detail::initiate<detail::answered_bool>(
-            core_, &detail::lock_is_locked, token, name_
+            core_, &detail::lock_is_locked, std::forward<Token>(token), name_
         );
     }
 
@@ -204,7 +204,7 @@ public:
     auto hold_count(owner who, Token&& token = {}) const
     {
         return detail::initiate<detail::answered_count>(
-            core_, &detail::lock_hold_count, token, name_, who
+            core_, &detail::lock_hold_count, std::forward<Token>(token), name_, who
         );
     }
 
@@ -218,7 +218,7 @@ public:
     auto remaining_lease(Token&& token = {}) const
     {
         return detail::initiate<detail::answered_lease>(
-            core_, &detail::lock_remaining_lease, token, name_
+            core_, &detail::lock_remaining_lease, std::forward<Token>(token), name_
         );
     }
 
@@ -235,7 +235,7 @@ public:
     auto force_release(Token&& token = {}) const
     {
         return detail::initiate<detail::answered_bool>(
-            core_, &detail::lock_force_release, token, name_
+            core_, &detail::lock_force_release, std::forward<Token>(token), name_
         );
     }
 

@@ -59,12 +59,14 @@ public:
 
     time_point next() const noexcept { return entries_.empty() ? never : entries_.begin()->at_; }
 
-    /// Takes what is lost at `now`, and what is to be renewed by `now` + `window`, so that
+    /// Takes what is due at `now`, and with it what is to be renewed by `now` + `window`, so that
     /// renewals that are due together go together. What is to be renewed stays, with its loss
     /// alone; what is lost is out.
     due take(time_point now, milliseconds window)
     {
         due found;
+        if (next() > now)
+            return found;
         while (!entries_.empty() && entries_.begin()->at_ <= now + window) {
             entry& e = *entries_.begin();
             if (e.lose_at_ <= now) {

@@ -139,6 +139,9 @@ void command_link::on_batch(std::shared_ptr<call_batch> done, error_code ec)
         ec = error::bad_reply;
         loop_->restart(ec);
     }
+    // Boost.Redis calls a lost connection so; to a caller it means that he has cancelled.
+    if (ec == asio::error::operation_aborted)
+        ec = error::unavailable;
     // Setting an answer runs what waits for it, and that may end this link.
     auto const alive = alive_;
     for (std::size_t c = 0; c != done->calls.size(); ++c) {

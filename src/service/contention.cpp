@@ -95,6 +95,8 @@ void contention::re_enter(std::shared_ptr<waiter> const& who)
         auto const* const key = who->inside->find_key(who->name);
         if (!ec && (!key || key->held() != held.get()))
             ec = error::lost;  // the ownership was, meanwhile
+        if (ec && taken->now() == hold_state::status::released)
+            ec = error::closed;
         if (!ec && !who->is_done()) {
             taken->given = true;
             ++who->inside->count.holds;

@@ -129,6 +129,8 @@ void core::run(std::shared_ptr<operation> who, completion<> done)
     runner_ = std::move(who);
     running_ = std::move(done);
     transport_->start();
+    for (auto& t : tenures_)  // held since before a stop; sending brings their links up
+        t.renew_now();
 }
 
 void core::cancel_run(std::shared_ptr<operation> const& who)
@@ -162,9 +164,7 @@ void core::stop()
     end_waiters(error::closed);
     subscriptions_.stop();
     watchdog_.stop();
-    armed_ = never;
-    timer_.cancel();
-    arm_timer();  // for what still has to end by itself
+    rearm_timer();  // for what still has to end by itself
     end_run({});
     finish_closing(error::closed);
 }
@@ -193,7 +193,8 @@ void core::close(std::shared_ptr<operation> who, completion<> done)
 
 void core::finish_closing_if_done()
 {
-    if (closer_ && tenures_.empty())
+    // A key without an ownership has an acquire under way, which may still be granted.
+    if (closer_ && tenures_.empty() && keys_.empty())
         finish_closing({});
 }
 
@@ -279,8 +280,10 @@ contention* core::find_key(std::string const& name) noexcept
 
 void core::forget_if_idle(contention& key) noexcept
 {
-    if (key.is_idle())
-        keys_.erase(keys_.find(key.name()));
+    if (!key.is_idle())
+        return;
+    keys_.erase(keys_.find(key.name()));
+    finish_closing_if_done();
 }
 
 void core::add(tenure& t) { tenures_.push_back(t); }
@@ -317,6 +320,13 @@ void core::arm_timer()
         self->agenda_.run(clock::now());
         self->arm_timer();
     });
+}
+
+void core::rearm_timer()
+{
+    armed_ = never;
+    timer_.cancel();
+    arm_timer();
 }
 
 void core::abandon(hold_ptr dropped) noexcept
@@ -378,6 +388,14 @@ void core::on_link_down(std::size_t link, error_code why)
         return "link " + std::to_string(link) + ": lost: " + why.message() + "; connecting again";
     });
     events_->link_down(link, why);
+    if (!is_stopped())
+        return;
+    // The steps that were under way have their answers by then: nothing may wait for a limit that
+    // was theirs, or the context would not come to its end.
+    asio::post(strand_, [self = shared_from_this()] {
+        if (self->is_stopped())
+            self->rearm_timer();
+    });
 }
 
 void core::on_subscribed(std::string_view channel) { subscriptions_.on_subscribed(channel); }

@@ -124,6 +124,7 @@ private:
 
     error_code check_settings() const;
     void arm_timer();
+    void rearm_timer();
 
     /// A copy: what is called for a key may add and drop keys.
     std::vector<std::string> key_names() const;

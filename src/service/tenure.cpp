@@ -129,7 +129,7 @@ void tenure::release_all()
         remove(holds_.front());
     if (gone_)
         end();
-    else
+    else if (!leaving_)
         ask(std::make_shared<change>(core_.shared_from_this(), nullptr));
 }
 
@@ -180,6 +180,8 @@ void tenure::expire(time_point now)
             lose(hold, error::lost);
     if (was_held && !is_held()) {
         renewing_ = false;
+        if (renewal_step_ && core_.transport().withdraw(*renewal_step_))
+            std::exchange(renewal_step_, nullptr)->answered.set({});
         detach();  // who waits here may try: the server decides when
     }
     watch();
@@ -231,7 +233,8 @@ void tenure::renew()
 
 void tenure::renew_now()
 {
-    if (!gone_ && !leaving_ && !core_.is_stopped() && is_held())
+    // One that is under way was not sent yet: the link's loss has ended the others.
+    if (!renewing_ && !gone_ && !leaving_ && !core_.is_stopped() && is_held())
         send_renewal(shared_from_this());
 }
 
@@ -244,8 +247,11 @@ sequence tenure::send_renewal([[maybe_unused]] std::shared_ptr<tenure> self)
     std::string_view const keys[]{name_};
     std::string_view const arguments[]{field_, lease_text};
     step s{scripts::renew, slot_, keys, arguments};
+    renewal_step_ = &s;
     core_.transport().submit(s);
     answer const got = co_await s.answered;
+    if (renewal_step_ == &s)
+        renewal_step_ = nullptr;
     // By the clock, before the answer: after a pause of the process no timer has fired yet.
     expire(clock::now());
     // Released or lost meanwhile, or overtaken by a later renewal: the answer is no news.
@@ -270,9 +276,10 @@ void tenure::renewed(time_point sent, milliseconds set)
     for (auto& hold : holds_)
         if (is_renewed(hold, now) && hold.born <= sent)
             confirm(hold, sent, set);
-    auto const lease = shortest_renewed_lease(now);
-    if (lease == milliseconds::max())
+    auto const shortest = shortest_renewed_lease(now);
+    if (shortest == milliseconds::max())
         return watch();
+    auto const lease = std::min(shortest, set);
     renew_at_ = decide::renewal_schedule::renewal_time(sent, lease, core_.dice());
     watch();
     core_.events().renewed(
@@ -417,7 +424,8 @@ error_code tenure::conclude_extend(
             confirm(hold, got.sent, set);
     }
     if (auto const lease = shortest_renewed_lease(now); lease != milliseconds::max() && !renewing_)
-        renew_at_ = decide::renewal_schedule::renewal_time(got.sent, lease, core_.dice());
+        renew_at_ =
+            decide::renewal_schedule::renewal_time(got.sent, std::min(lease, set), core_.dice());
     watch();
     return {};
 }

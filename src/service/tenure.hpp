@@ -121,6 +121,7 @@ private:
     hold_list holds_;
     std::vector<std::shared_ptr<change>> asked_;
     step* sending_ = nullptr;
+    step* renewal_step_ = nullptr;
     event<bool> pause_;
     decide::agenda::entry pause_alarm_;
     decide::agenda::entry give_up_;

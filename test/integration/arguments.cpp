@@ -1,0 +1,183 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What callers may not ask for: refused, and nothing is sent.
+#include "integration/suites.hpp"
+
+#include <boost/asio/cancel_after.hpp>
+
+namespace colock::test {
+
+BOOST_AUTO_TEST_SUITE(arguments)
+
+BOOST_DATA_TEST_CASE(refused_and_nothing_sent, each_server(), kind)
+{
+    auto& server = shared_server(kind);
+    lab at{server};
+    auto& c = at.connect();
+    at.run([&]() -> asio::awaitable<void> {
+        lock const good{c.client, unique_name("good")};
+        hold renewed = co_await good.acquire();
+        hold leased = co_await lock{c.client, unique_name("leased")}.acquire({.lease = 10s});
+        auto const until = renewed.valid_until();
+        // Right after a renewal, so that none is due during this.
+        co_await eventually([&] { return renewed.valid_until() > until; });
+        auto const calls = server.script_calls();
+
+        for (auto const& bad : {std::string{}, std::string(1'025, 'x')}) {
+            lock const wrong{c.client, bad};
+            auto const [e1, h1] = co_await wrong.acquire(tuple);
+            BOOST_TEST(e1 == error::invalid_argument);
+            BOOST_TEST(!h1);
+            auto const [e2, h2] = co_await wrong.try_acquire(tuple);
+            BOOST_TEST(e2 == error::invalid_argument);
+            auto const [e3, h3] = co_await wrong.try_acquire_for(1s, tuple);
+            BOOST_TEST(e3 == error::invalid_argument);
+            auto const [e4, is] = co_await wrong.is_locked(tuple);
+            BOOST_TEST(e4 == error::invalid_argument);
+            auto const [e5, n] = co_await wrong.hold_count(owner{}, tuple);
+            BOOST_TEST(e5 == error::invalid_argument);
+            auto const [e6, lease] = co_await wrong.remaining_lease(tuple);
+            BOOST_TEST(e6 == error::invalid_argument);
+            auto const [e7, forced] = co_await wrong.force_release(tuple);
+            BOOST_TEST(e7 == error::invalid_argument);
+        }
+        lock const other{c.client, unique_name("other")};
+        for (auto const lease : {0ms, -1ms, milliseconds::min(), milliseconds::max()}) {
+            auto const [e1, h1] = co_await other.acquire({.lease = lease}, tuple);
+            BOOST_TEST(e1 == error::invalid_argument);
+            auto const [e2, h2] = co_await other.try_acquire({.lease = lease}, tuple);
+            BOOST_TEST(e2 == error::invalid_argument);
+            auto const [e3, h3] = co_await other.try_acquire_for(1s, {.lease = lease}, tuple);
+            BOOST_TEST(e3 == error::invalid_argument);
+            auto const [e4] = co_await leased.extend(lease, tuple);
+            BOOST_TEST(e4 == error::invalid_argument);
+            auto const [e5] = co_await renewed.extend(lease, tuple);
+            BOOST_TEST(e5 == error::invalid_argument);
+        }
+        auto const [short_lease] = co_await renewed.extend(99ms, tuple);
+        BOOST_TEST(short_lease == error::invalid_argument);  // too short to be renewed
+        for (auto const wait : {-1ms, milliseconds::min()}) {
+            auto const [ec, none] = co_await other.try_acquire_for(wait, tuple);
+            BOOST_TEST(ec == error::invalid_argument);
+        }
+
+        BOOST_TEST(server.script_calls() == calls);
+        BOOST_TEST(bool{renewed});
+        BOOST_TEST(bool{leased});
+        auto const [extended] = co_await leased.extend(1ms, tuple);
+        BOOST_TEST(!extended);
+    });
+}
+
+BOOST_DATA_TEST_CASE(the_limits_themselves, each_server(), kind)
+{
+    auto& server = shared_server(kind);
+    lab at{server};
+    auto& c = at.connect();
+    at.run(
+        [&]() -> asio::awaitable<void> {
+            std::string const longest(1'024, 'x');
+            hold held = co_await lock{c.client, longest}.acquire();
+            BOOST_TEST(exists(server, longest));
+            auto const ten_years = std::chrono::hours{24 * 3'653};
+            co_await held.extend(ten_years);
+            BOOST_TEST(held.valid_for(ten_years * 98 / 100));
+            BOOST_TEST(server.ask("PTTL", longest).number > 315'000'000'000);
+            co_await held.extend(100ms);
+            BOOST_TEST(!held.valid_for(100ms));
+            BOOST_TEST(server.ask("PTTL", longest).number <= 100);
+            co_await held.release();
+            lock const other{c.client, unique_name("limit")};
+            auto const once = co_await other.try_acquire_for(0ms, {.lease = 1ms});
+            // A lease of a millisecond is over before it can be given out, or nearly so.
+            BOOST_TEST((!once || !once->valid_for(1ms)));
+            auto const endless = co_await other.try_acquire_for(milliseconds::max(), {.lease = 1s});
+            BOOST_TEST(endless.has_value());
+        },
+        5s
+    );
+}
+
+BOOST_DATA_TEST_CASE(a_key_of_another_type, each_server(), kind)
+{
+    auto& server = shared_server(kind);
+    lab at{server};
+    auto& c = at.connect();
+    at.run([&]() -> asio::awaitable<void> {
+        lock const wrong{c.client, "other:" + unique_name("string")};
+        server.ask("SET", wrong.name(), "value");
+        auto const [e1, h1] = co_await wrong.acquire(tuple);
+        BOOST_TEST(e1 == error::wrong_type);
+        auto const [e2, h2] = co_await wrong.try_acquire(tuple);
+        BOOST_TEST(e2 == error::wrong_type);
+        auto const [e3, is] = co_await wrong.is_locked(tuple);
+        BOOST_TEST(e3 == error::wrong_type);
+        auto const [e4, lease] = co_await wrong.remaining_lease(tuple);
+        BOOST_TEST(e4 == error::wrong_type);
+        auto const [e5, forced] = co_await wrong.force_release(tuple);
+        BOOST_TEST(e5 == error::wrong_type);
+        BOOST_TEST(server.ask("GET", wrong.name()).text == "value");
+        BOOST_TEST(server.ask("KEYS", "colock_fence:*").items.empty());
+
+        // It does not disturb those that go with it in one script call.
+        tasks all{at.context()};
+        int good = 0, bad = 0;
+        auto const base = unique_name("beside");
+        for (int i = 0; i != 20; ++i)
+            all.start([&, i]() -> asio::awaitable<void> {
+                bool const is_bad = i % 5 == 2;
+                auto const name = is_bad ? wrong.name() : base + std::to_string(i);
+                auto [ec, held] = co_await lock{c.client, name}.acquire(tuple);
+                (is_bad ? bad : good) += is_bad ? ec == error::wrong_type : !ec && held;
+            });
+        co_await all.join(3s);
+        BOOST_TEST(good == 16);
+        BOOST_TEST(bad == 4);
+
+        // Under a holder: what is gone is gone.
+        lock const mine{c.client, "other:" + unique_name("replaced")};
+        hold held = co_await mine.acquire();
+        server.ask("SET", mine.name(), "value");
+        auto const [lost] = co_await held.lost(asio::cancel_after(1s, tuple));
+        BOOST_TEST(!lost);
+        auto const [released] = co_await held.release(tuple);
+        BOOST_TEST(released == error::lost);
+        BOOST_TEST(server.ask("GET", mine.name()).text == "value");
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_bad_config)
+{
+    auto& server = shared_server(server_kind::redis);
+    auto const run_with = [&](auto&& change) {
+        lab at{server};
+        auto settings = quick(server.by_socket());
+        change(settings);
+        auto& c = at.connect(settings);
+        at.run_only([&]() -> asio::awaitable<void> {
+            bool const ended = co_await eventually([&] { return c.ended->has_value(); });
+            BOOST_TEST(ended);
+        });
+        BOOST_TEST(c.log->count("config: ") == 1U);
+        return c.ended->value_or(error_code{});
+    };
+    using all = config&;
+    BOOST_TEST(run_with([](all s) { s.lease = 99ms; }) == error::invalid_argument);
+    BOOST_TEST(run_with([](all s) { s.lease = 0ms; }) == error::invalid_argument);
+    BOOST_TEST(run_with([](all s) { s.lease = -1s; }) == error::invalid_argument);
+    BOOST_TEST(run_with([](all s) { s.lease = milliseconds::max(); }) == error::invalid_argument);
+    BOOST_TEST(run_with([](all s) { s.max_hold = 0ms; }) == error::invalid_argument);
+    BOOST_TEST(run_with([](all s) { s.loss_margin = -1ms; }) == error::invalid_argument);
+    BOOST_TEST(run_with([](all s) { s.poll_cap = 9ms; }) == error::invalid_argument);
+    BOOST_TEST(run_with([](all s) { s.linger = -1ms; }) == error::invalid_argument);
+    BOOST_TEST(run_with([](all s) { s.timeout = 0ms; }) == error::invalid_argument);
+    BOOST_TEST(run_with([](all s) { s.links = 0; }) == error::invalid_argument);
+    BOOST_TEST(run_with([](all s) { s.links = 65; }) == error::invalid_argument);
+    BOOST_TEST(run_with([](all s) { s.database = -1; }) == error::invalid_argument);
+    BOOST_TEST(run_with([](all s) { s.addresses.clear(); }) == error::invalid_argument);
+    BOOST_TEST(run_with([](all s) { s.client_name = "a b"; }) == error::invalid_argument);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace colock::test

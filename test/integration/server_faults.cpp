@@ -1,0 +1,422 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What a server can do to its clients.
+#include "integration/suites.hpp"
+
+#include <boost/asio/cancel_after.hpp>
+
+namespace colock::test {
+
+BOOST_AUTO_TEST_SUITE(server_faults)
+
+BOOST_AUTO_TEST_CASE(no_server_and_a_limited_wait)
+{
+    redis_server server{server_kind::redis, {}, false};
+    lab at{server};
+    auto& by_socket = at.connect();
+    auto& by_port = at.connect(quick(server.by_port()));
+    at.run_only([&]() -> asio::awaitable<void> {
+        for (auto* c : {&by_socket, &by_port}) {
+            lock const mine{c->client, unique_name("nobody")};
+            std::int64_t quickest = 1'000;
+            for (int i = 0; i != 3; ++i) {
+                stopwatch const watch;
+                auto const none = co_await mine.try_acquire_for(200ms);
+                BOOST_TEST(!none.has_value());
+                BOOST_TEST(watch.ms() >= 200);
+                quickest = std::min(quickest, watch.ms());
+            }
+            BOOST_TEST(quickest < 250);
+            BOOST_TEST(c->client.stats().waiters == 0U);
+        }
+    });
+}
+
+BOOST_AUTO_TEST_CASE(no_server_and_no_wait)
+{
+    redis_server server{server_kind::redis, {}, false};
+    lab at{server};
+    auto& c = at.connect(quick(server.by_port()));
+    at.run_only([&]() -> asio::awaitable<void> {
+        lock const mine{c.client, unique_name("nobody")};
+        stopwatch const watch;
+        auto const [tried, none] = co_await mine.try_acquire(tuple);
+        BOOST_TEST(tried == asio::error::connection_refused);
+        BOOST_TEST(watch.ms() >= 1'000);  // config::timeout
+        BOOST_TEST(watch.ms() < 1'300);
+        auto const [asked, locked] = co_await mine.is_locked(tuple);
+        BOOST_TEST(asked == asio::error::connection_refused);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(no_server_until_later)
+{
+    redis_server server{server_kind::redis, {}, false};
+    lab at{server};
+    auto& c = at.connect();
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{c.client, unique_name("later")};
+        hold held;
+        tasks all{at.context()};
+        all.start([&]() -> asio::awaitable<void> { held = co_await mine.acquire(); });
+        bool const tried = co_await eventually([&] { return c.log->count("no connection") > 2; });
+        BOOST_TEST(tried);
+        BOOST_TEST(c.client.stats().waiters == 1U);
+        server.start();
+        co_await all.join(5s);
+        BOOST_TEST(bool{held});
+        BOOST_TEST(exists(server, mine.name()));
+    });
+}
+
+BOOST_DATA_TEST_CASE(killed_and_restarted_empty, each_server(), kind)
+{
+    redis_server server{kind};
+    lab at{server};
+    auto settings = quick(server.by_socket());
+    settings.lease = 10s;  // so that not time tells the holder, but the server
+    auto& a = at.connect(settings);
+    auto& b = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        auto const name = unique_name("restart");
+        hold old = co_await lock{a.client, name}.acquire();
+        hold next;
+        tasks all{at.context()};
+        all.start([&]() -> asio::awaitable<void> {
+            next = co_await lock{b.client, name}.acquire();
+        });
+        co_await eventually([&] { return b.client.stats().subscriptions == 1; });
+        server.restart();
+        auto const [lost] = co_await old.lost(asio::cancel_after(5s, tuple));
+        BOOST_TEST(!lost);
+        BOOST_TEST(!old);
+        co_await all.join(5s);
+        BOOST_TEST(bool{next});
+        BOOST_TEST(next.fencing_token() > old.fencing_token());
+        auto const [released] = co_await old.release(tuple);
+        BOOST_TEST(released == error::lost);
+        BOOST_TEST(server.ask("HLEN", name).number == 1);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(killed_for_good)
+{
+    redis_server server;
+    lab at{server};
+    auto& c = at.connect();
+    at.run_only([&]() -> asio::awaitable<void> {
+        hold held = co_await lock{c.client, unique_name("killed")}.acquire();
+        auto const stop = held.stop_token();
+        server.kill();
+        auto const promised = held.valid_until();
+        BOOST_TEST(bool{held});  // the lease still runs
+        co_await held.lost();
+        BOOST_TEST((hold::clock::now() < promised));
+        BOOST_TEST((hold::clock::now() > promised - 150ms));
+        BOOST_TEST(!held);
+        bool const told = co_await eventually([&] { return stop.stop_requested(); }, 100ms);
+        BOOST_TEST(told);
+        auto const [closed] = co_await c.client.close(tuple);
+        BOOST_TEST((!closed || closed == error::unavailable));
+    });
+}
+
+BOOST_DATA_TEST_CASE(scripts_flushed, each_server(), kind)
+{
+    auto& server = shared_server(kind);
+    lab at{server};
+    auto& c = at.connect();
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{c.client, unique_name("flush")};
+        owner const me;
+        auto const flush = [&] { BOOST_TEST(server.ask("SCRIPT", "FLUSH").text == "OK"); };
+        flush();
+        hold held = co_await mine.acquire({.as = me});
+        flush();
+        hold again = co_await mine.acquire({.as = me});
+        flush();
+        auto const until = held.valid_until();
+        bool const renewed = co_await eventually([&] { return held.valid_until() > until; });
+        BOOST_TEST(renewed);
+        flush();
+        bool const locked = co_await mine.is_locked();
+        BOOST_TEST(locked);
+        flush();
+        co_await again.release();
+        flush();
+        co_await held.release();
+        BOOST_TEST(!exists(server, mine.name()));
+        BOOST_TEST(c.client.stats().reconnects == 0U);
+    });
+}
+
+BOOST_DATA_TEST_CASE(client_kill_of_the_commands, each_server(), kind)
+{
+    redis_server server{kind};
+    lab at{server};
+    auto settings = quick(server.by_socket());
+    settings.lease = 2s;
+    auto& c = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{c.client, unique_name("kill")};
+        hold held = co_await mine.acquire();
+        auto const until = held.valid_until();
+        server.ask("CLIENT", "KILL", "TYPE", "normal");
+        // A new connection confirms what is held at once.
+        bool const confirmed =
+            co_await eventually([&] { return held.valid_until() > until; }, 600ms);
+        BOOST_TEST(confirmed);
+        BOOST_TEST(bool{held});
+        BOOST_TEST(c.client.stats().reconnects >= 1U);
+        server.ask("CLIENT", "KILL", "TYPE", "normal");
+        co_await held.release();
+        BOOST_TEST(!exists(server, mine.name()));
+    });
+}
+
+BOOST_DATA_TEST_CASE(client_kill_of_the_push_connection, each_server(), kind)
+{
+    redis_server server{kind};
+    lab at{server};
+    auto& a = at.connect();
+    auto& b = at.connect();
+    at.run([&]() -> asio::awaitable<void> {
+        auto const name = unique_name("kill-push");
+        auto const channel = "redisson_lock__channel:{" + name + "}";
+        auto const subscribers = [&] {
+            return server.ask("PUBSUB", "NUMSUB", channel).items[1].number;
+        };
+        for (bool const late : {false, true}) {
+            hold first = co_await lock{a.client, name}.acquire();
+            hold second;
+            tasks all{at.context()};
+            all.start([&]() -> asio::awaitable<void> {
+                second = co_await lock{b.client, name}.acquire();
+            });
+            co_await eventually([&] { return subscribers() == 1; });
+            BOOST_TEST(server.ask("CLIENT", "KILL", "TYPE", "pubsub").number == 1);
+            if (late)
+                co_await eventually([&] { return subscribers() == 1; });
+            // Otherwise the message finds nobody, and the new subscription wakes who waits.
+            stopwatch const watch;
+            co_await first.release();
+            co_await all.join(4s);
+            BOOST_TEST(watch.ms() < 2'000);  // the poll cap is 5 s
+            co_await second.release();
+            co_await eventually([&] { return b.client.stats().subscriptions == 0; });
+        }
+    });
+}
+
+BOOST_DATA_TEST_CASE(key_deleted_by_hand, each_server(), kind)
+{
+    auto& server = shared_server(kind);
+    lab at{server};
+    auto& c = at.connect();
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{c.client, unique_name("deleted")};
+        hold held = co_await mine.acquire();
+        server.ask("DEL", mine.name());
+        stopwatch const watch;
+        auto const [lost] = co_await held.lost(asio::cancel_after(1s, tuple));
+        BOOST_TEST(!lost);
+        BOOST_TEST(watch.ms() < 300);  // the next renewal, not the end of the lease
+        BOOST_TEST(!exists(server, mine.name()));
+        auto const [released] = co_await held.release(tuple);
+        BOOST_TEST(released == error::lost);
+        hold next = co_await mine.acquire();
+        BOOST_TEST(next.fencing_token() > held.fencing_token());
+    });
+}
+
+BOOST_DATA_TEST_CASE(wrong_password, each_server(), kind)
+{
+    redis_server server{kind, {"user app on >right ~* &* +@all"}};
+    lab at{server};
+    auto settings = quick(server.by_socket());
+    settings.username = "app";
+    settings.password = "wrong-secret";
+    auto& c = at.connect(settings);
+    at.run_only([&]() -> asio::awaitable<void> {
+        lock const mine{c.client, unique_name("password")};
+        for (int i = 0; i != 2; ++i) {
+            stopwatch const watch;
+            auto const [acquired, none] = co_await mine.acquire(tuple);
+            BOOST_TEST(acquired == error::server_refused);
+            auto const [tried, nothing] = co_await mine.try_acquire_for(10s, tuple);
+            BOOST_TEST(tried == error::server_refused);
+            BOOST_TEST(watch.ms() < 500);
+        }
+        BOOST_TEST(c.log->count("WRONGPASS") > 0U);
+        BOOST_TEST(c.log->count("wrong-secret") == 0U);
+        // A remedy on the server's side is enough.
+        server.ask("ACL", "SETUSER", "app", ">wrong-secret");
+        bool in = false;
+        for (stopwatch const watch; !in && watch.ms() < 3'000;) {
+            auto const [ec, held] = co_await mine.try_acquire_for(20ms, tuple);
+            in = !ec && held;
+        }
+        BOOST_TEST(in);
+    });
+}
+
+BOOST_DATA_TEST_CASE(script_load_refused, each_server(), kind)
+{
+    redis_server server{kind, {"user app on >pw ~* &* +@all -script"}};
+    lab at{server};
+    auto settings = quick(server.by_socket());
+    settings.username = "app";
+    settings.password = "pw";
+    settings.links = 1;
+    auto& c = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{c.client, unique_name("no-load")};
+        hold held = co_await mine.acquire();
+        auto const until = held.valid_until();
+        bool const renewed = co_await eventually([&] { return held.valid_until() > until; });
+        BOOST_TEST(renewed);
+        co_await held.release();
+        BOOST_TEST(c.log->count("SCRIPT LOAD") == 1U);
+        BOOST_TEST(server.info("commandstats", "cmdstat_eval:calls=") >= 3);
+    });
+}
+
+BOOST_DATA_TEST_CASE(subscribe_refused, each_server(), kind)
+{
+    auto const refused = unique_name("refused"), allowed = unique_name("allowed");
+    redis_server server{
+        kind, {"user app on >pw ~* resetchannels &redisson_lock__channel:{" + allowed + "} +@all"}};
+    lab at{server};
+    auto& a = at.connect();
+    auto settings = quick(server.by_socket());
+    settings.username = "app";
+    settings.password = "pw";
+    settings.poll_cap = 1s;
+    auto& b = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        hold one = co_await lock{a.client, refused}.acquire();
+        hold other = co_await lock{a.client, allowed}.acquire();
+        hold one_next, other_next;
+        tasks all{at.context()};
+        all.start([&]() -> asio::awaitable<void> {
+            one_next = co_await lock{b.client, refused}.acquire();
+        });
+        all.start([&]() -> asio::awaitable<void> {
+            other_next = co_await lock{b.client, allowed}.acquire();
+        });
+        auto const channel = "redisson_lock__channel:{" + allowed + "}";
+        bool const subscribed = co_await eventually([&] {
+            return server.ask("PUBSUB", "NUMSUB", channel).items[1].number == 1 &&
+                b.log->count("subscribe to redisson_lock__channel:{" + refused) == 1;
+        });
+        BOOST_TEST(subscribed);
+        stopwatch const watch;
+        co_await other.release();
+        bool const by_message = co_await eventually([&] { return bool{other_next}; });
+        BOOST_TEST(by_message);
+        BOOST_TEST(watch.ms() < 400);
+        stopwatch const poll;
+        co_await one.release();
+        co_await all.join(3s);
+        BOOST_TEST(poll.ms() < 1'200);
+        BOOST_TEST(bool{one_next});
+        // The user may not publish there either: the release itself succeeds.
+        auto const [released] = co_await one_next.release(tuple);
+        BOOST_TEST(!released);
+        BOOST_TEST(!exists(server, refused));
+    });
+}
+
+BOOST_DATA_TEST_CASE(stopped_with_our_acquire_in_its_buffer, each_server(), kind)
+{
+    redis_server server{kind};
+    lab at{server};
+    auto& c = at.connect();
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{c.client, unique_name("sigstop")};
+        co_await mine.is_locked();  // its link is up
+        server.pause();
+        auto const none = co_await mine.try_acquire_for(150ms);
+        BOOST_TEST(!none.has_value());
+        bool const noticed = co_await eventually([&] { return c.client.stats().links_up == 0; });
+        BOOST_TEST(noticed);
+        server.resume();
+        bool const undone = co_await eventually([&] {
+            return c.client.stats().owed_releases == 0 && c.client.stats().keys == 0;
+        });
+        BOOST_TEST(undone);
+        BOOST_TEST(!exists(server, mine.name()));
+        hold held = co_await mine.acquire();
+        BOOST_TEST(server.ask("HLEN", mine.name()).number == 1);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_after_its_own_validity)
+{
+    redis_server server;
+    lab at{server};
+    auto settings = quick(server.by_socket());
+    settings.lease = 30s;  // the link waits long for an answer
+    auto& c = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{c.client, unique_name("late")};
+        co_await mine.is_locked();
+        server.pause();
+        hold held;
+        bool was_valid = false;
+        tasks all{at.context()};
+        all.start([&]() -> asio::awaitable<void> {
+            held = co_await mine.acquire({.lease = 200ms});
+            was_valid = held.valid_for(95ms);
+        });
+        asio::steady_timer longer{at.context(), 300ms};
+        co_await longer.async_wait(asio::deferred);
+        server.resume();
+        co_await all.join(3s);
+        BOOST_TEST(was_valid);
+        BOOST_TEST(server.ask("HLEN", mine.name()).number == 1);
+        co_await held.release();
+    });
+}
+
+BOOST_AUTO_TEST_CASE(read_only_for_a_while)
+{
+    redis_server server;
+    lab at{server};
+    auto& c = at.connect();
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{c.client, unique_name("replica")};
+        server.ask("REPLICAOF", "127.0.0.1", "1");
+        hold held;
+        tasks all{at.context()};
+        all.start([&]() -> asio::awaitable<void> { held = co_await mine.acquire(); });
+        bool const seen = co_await eventually([&] { return c.client.stats().reconnects > 0; });
+        BOOST_TEST(seen);
+        BOOST_TEST(!held);
+        server.ask("REPLICAOF", "NO", "ONE");
+        co_await all.join(5s);
+        BOOST_TEST(bool{held});
+    });
+}
+
+BOOST_AUTO_TEST_CASE(out_of_memory)
+{
+    redis_server server;
+    lab at{server};
+    auto& c = at.connect();
+    at.run([&]() -> asio::awaitable<void> {
+        hold held = co_await lock{c.client, unique_name("held")}.acquire();
+        server.ask("CONFIG", "SET", "maxmemory", "1");
+        lock const other{c.client, unique_name("full")};
+        auto const [refused, none] = co_await other.acquire(tuple);
+        BOOST_TEST(refused == error::server_refused);
+        BOOST_TEST(c.log->count("OOM") > 0U);
+        BOOST_TEST(!exists(server, other.name()));
+        auto const [released] = co_await held.release(tuple);  // that needs none
+        BOOST_TEST(!released);
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace colock::test

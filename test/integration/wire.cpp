@@ -1,0 +1,311 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What is on the wire and in Redis is Redisson's, so that Java and C++ share a lock. The other side
+// is played by hand here, command by command as Redisson's scripts have them.
+#include "integration/suites.hpp"
+
+#include <boost/asio/cancel_after.hpp>
+
+#include <algorithm>
+
+namespace colock::test {
+
+/// What a Redisson client does to a lock.
+struct redisson {
+    redis_server& server;
+    std::string field = "8743c9c0-0795-4907-87fd-6c719a6b4586:57";
+
+    void take(std::string const& name, milliseconds lease)
+    {
+        server.ask("HINCRBY", name, field, "1");
+        server.ask("PEXPIRE", name, std::to_string(lease.count()));
+    }
+    void release(std::string const& name)
+    {
+        if (server.ask("HINCRBY", name, field, "-1").number > 0)
+            return;
+        server.ask("DEL", name);
+        auto const channel = name.find('{') == name.npos ? "{" + name + "}" : name;
+        server.ask("PUBLISH", "redisson_lock__channel:" + channel, "0");
+    }
+};
+
+/// `<uuid>:<number>`, as Redisson's owners are.
+inline bool is_owner(std::string const& field)
+{
+    auto const hex = [](char c) {
+        return std::string_view{"0123456789abcdef"}.find(c) != std::string_view::npos;
+    };
+    if (field.size() < 38 || field[36] != ':')
+        return false;
+    for (std::size_t i = 0; i != 36; ++i)
+        if (i == 8 || i == 13 || i == 18 || i == 23 ? field[i] != '-' : !hex(field[i]))
+            return false;
+    return std::all_of(field.begin() + 37, field.end(), [](char c) {
+        return c >= '0' && c <= '9';
+    });
+}
+
+BOOST_AUTO_TEST_SUITE(wire)
+
+BOOST_DATA_TEST_CASE(key_field_value_and_lease, each_server(), kind)
+{
+    auto& server = shared_server(kind);
+    lab at{server};
+    auto settings = quick(server.by_socket());
+    settings.lease = 20s;
+    auto& c = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        owner const me;
+        std::string first_field;
+        for (auto const& name :
+             {unique_name("plain"),
+              "{tag}" + unique_name("tagged"),
+              std::string("\0\r\n\xff *", 7)}) {
+            lock const mine{c.client, name};
+            hold held = co_await mine.acquire({.as = me});
+            BOOST_TEST(server.ask("TYPE", name).text == "hash");
+            auto const all = server.ask("HGETALL", name);
+            BOOST_REQUIRE(all.items.size() == 2U);
+            BOOST_TEST(is_owner(all.items[0].text), all.items[0].text);
+            BOOST_TEST(all.items[1].text == "1");
+            BOOST_TEST(all.items[0].text.substr(37) != first_field);  // each ownership has its own
+            first_field = all.items[0].text.substr(37);
+            auto pttl = server.ask("PTTL", name).number;
+            BOOST_TEST(pttl <= 20'000);
+            BOOST_TEST(pttl > 19'000);
+            // The key keeps the longest promise; re-entry counts up, and each release down.
+            hold inner = co_await mine.acquire({.lease = 60s, .as = me});
+            BOOST_TEST(server.ask("HVALS", name).items[0].text == "2");
+            pttl = server.ask("PTTL", name).number;
+            BOOST_TEST(pttl > 59'000);
+            co_await inner.release();
+            BOOST_TEST(server.ask("HVALS", name).items[0].text == "1");
+            co_await held.extend(40s);
+            pttl = server.ask("PTTL", name).number;
+            BOOST_TEST(pttl > 39'000);
+            BOOST_TEST(pttl <= 40'000);
+            co_await held.release();
+            BOOST_TEST(!exists(server, name));
+        }
+        // Beside the locks there are the fencing counters alone, which never expire.
+        for (auto const& key : server.ask("KEYS", "*").items) {
+            BOOST_TEST(key.text.rfind("colock_fence:{", 0) == 0U);
+            BOOST_TEST(server.ask("PTTL", key.text).number == -1);
+        }
+    });
+}
+
+BOOST_DATA_TEST_CASE(a_release_publishes_zero, each_server(), kind)
+{
+    auto& server = shared_server(kind);
+    lab at{server};
+    auto& c = at.connect();
+    at.run([&]() -> asio::awaitable<void> {
+        redis_cli listener{server.unix_socket()};
+        listener("PSUBSCRIBE", "*");
+        auto const hear = [&](std::string const& channel) {
+            auto const message = listener.read();
+            BOOST_TEST(message.items.at(2).text == channel);
+            BOOST_TEST(message.items.at(3).text == "0");
+        };
+        auto const plain = unique_name("plain"), tagged = "{tag}:" + unique_name("tagged");
+        for (bool const force : {false, true}) {
+            hold one = co_await lock{c.client, plain}.acquire();
+            hold other = co_await lock{c.client, tagged}.acquire();
+            if (force) {
+                co_await lock{c.client, plain}.force_release();
+                co_await lock{c.client, tagged}.force_release();
+            } else {
+                co_await one.release();
+                co_await other.release();
+            }
+            hear("redisson_lock__channel:{" + plain + "}");
+            hear("redisson_lock__channel:" + tagged);
+        }
+    });
+}
+
+BOOST_DATA_TEST_CASE(redisson_holds_and_releases, each_server(), kind)
+{
+    auto& server = shared_server(kind);
+    lab at{server};
+    auto& c = at.connect();
+    redisson java{server};
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{c.client, unique_name("java")};
+        java.take(mine.name(), 30s);
+        java.take(mine.name(), 30s);
+        auto const none = co_await mine.try_acquire();
+        BOOST_TEST(!none.has_value());
+        bool const locked = co_await mine.is_locked();
+        BOOST_TEST(locked);
+        auto const lease = co_await mine.remaining_lease();
+        BOOST_REQUIRE(lease.has_value());
+        BOOST_TEST(lease->count() > 29'000);
+        hold held;
+        tasks all{at.context()};
+        all.start([&]() -> asio::awaitable<void> { held = co_await mine.acquire(); });
+        auto const channel = "redisson_lock__channel:{" + mine.name() + "}";
+        co_await eventually([&] {
+            return server.ask("PUBSUB", "NUMSUB", channel).items[1].number == 1;
+        });
+        java.release(mine.name());
+        BOOST_TEST(server.ask("HGET", mine.name(), java.field).text == "1");
+        stopwatch const watch;
+        java.release(mine.name());
+        co_await all.join(3s);
+        BOOST_TEST(watch.ms() < 200);
+        BOOST_TEST(bool{held});
+        BOOST_TEST(server.ask("HEXISTS", mine.name(), java.field).number == 0);
+    });
+}
+
+BOOST_DATA_TEST_CASE(redisson_dies_and_its_lease_ends, each_server(), kind)
+{
+    auto& server = shared_server(kind);
+    lab at{server};
+    auto& c = at.connect();
+    redisson java{server};
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{c.client, unique_name("java")};
+        java.take(mine.name(), 400ms);
+        stopwatch const watch;
+        hold const held = co_await mine.acquire();  // no message comes; the poll cap is 5 s
+        BOOST_TEST(watch.ms() >= 395);
+        BOOST_TEST(watch.ms() < 700);
+        BOOST_TEST(bool{held});
+    });
+}
+
+BOOST_DATA_TEST_CASE(redisson_waits_for_ours, each_server(), kind)
+{
+    auto& server = shared_server(kind);
+    lab at{server};
+    auto& c = at.connect();
+    redisson java{server};
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{c.client, unique_name("java")};
+        hold held = co_await mine.acquire();
+        redis_cli waits{server.unix_socket()};
+        auto const channel = "redisson_lock__channel:{" + mine.name() + "}";
+        waits("SUBSCRIBE", channel);
+        BOOST_TEST(server.ask("HEXISTS", mine.name(), java.field).number == 0);
+        BOOST_TEST(server.ask("PTTL", mine.name()).number > 0);
+        co_await held.release();
+        auto const message = waits.read();
+        BOOST_TEST(message.items.at(1).text == channel);
+        BOOST_TEST(message.items.at(2).text == "0");
+        BOOST_TEST(!exists(server, mine.name()));
+        java.take(mine.name(), 30s);
+        auto const none = co_await mine.try_acquire();
+        BOOST_TEST(!none.has_value());
+        // Redisson's own counting is not disturbed by ours.
+        BOOST_TEST(server.ask("HGET", mine.name(), java.field).text == "1");
+        java.release(mine.name());
+    });
+}
+
+// A key without TTL is nobody's lease: only a release or a force ends it.
+BOOST_AUTO_TEST_CASE(a_lock_without_lease)
+{
+    auto& server = shared_server(server_kind::redis);
+    lab at{server};
+    auto settings = quick(server.by_socket());
+    settings.poll_cap = 100ms;
+    auto& c = at.connect(settings);
+    redisson java{server};
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{c.client, unique_name("no-ttl")};
+        server.ask("HSET", mine.name(), java.field, "1");
+        auto const lease = co_await mine.remaining_lease();
+        BOOST_TEST((lease == milliseconds::max()));
+        auto const none = co_await mine.try_acquire_for(150ms);
+        BOOST_TEST(!none.has_value());
+        bool const forced = co_await mine.force_release();
+        BOOST_TEST(forced);
+        auto const held = co_await mine.try_acquire();
+        BOOST_TEST(held.has_value());
+    });
+}
+
+BOOST_DATA_TEST_CASE(tokens_rise_across_everything, each_server(), kind)
+{
+    redis_server server{kind};
+    lab at{server};
+    auto& a = at.connect();
+    auto& b = at.connect();
+    at.run([&]() -> asio::awaitable<void> {
+        lock const of_a{a.client, unique_name("token")}, of_b{b.client, of_a.name()};
+        std::uint64_t last = 0;
+        auto const next = [&](hold& held, char const* after) {
+            BOOST_TEST(held.fencing_token() > last, "after " << after);
+            last = held.fencing_token();
+        };
+        hold held = co_await of_a.acquire();
+        next(held, "nothing");
+        co_await held.release();
+        held = co_await of_b.acquire({.lease = 50ms});
+        next(held, "a release");
+        held = co_await of_a.acquire();
+        next(held, "an expiry");
+        co_await of_b.force_release();
+        held = co_await of_b.acquire();
+        next(held, "a force");
+        server.ask("FLUSHALL");
+        held = co_await of_a.acquire();
+        next(held, "a flush");
+        co_await held.release();
+        held = co_await of_b.acquire();
+        next(held, "a flush and a release");
+        server.restart();
+        held = co_await of_a.acquire();
+        next(held, "a restart");
+        co_await held.release();
+        server.restart();
+        held = co_await of_b.acquire();
+        next(held, "another");
+        BOOST_TEST(last < (std::uint64_t{1} << 53));
+    });
+}
+
+BOOST_AUTO_TEST_CASE(without_fencing_there_is_no_counter)
+{
+    auto& server = shared_server(server_kind::redis);
+    lab at{server};
+    auto settings = quick(server.by_socket());
+    settings.fencing = false;
+    auto& c = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        hold held = co_await lock{c.client, unique_name("unfenced")}.acquire();
+        BOOST_TEST(held.fencing_token() == 0U);
+        BOOST_TEST(server.ask("KEYS", "colock_fence:*").items.empty());
+    });
+}
+
+BOOST_AUTO_TEST_CASE(database_and_name_of_the_connections)
+{
+    redis_server server{server_kind::redis, {"user app on >p%40ss ~* &* +@all"}};
+    lab at{server};
+    auto settings =
+        quick(config::from_url("unix://app:p%2540ss@" + server.unix_socket() + "?db=3"));
+    settings.client_name = "orders";
+    auto& c = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        auto const name = unique_name("db");
+        hold held = co_await lock{c.client, name}.acquire();
+        BOOST_TEST(!exists(server, name));
+        auto const clients = server.ask("CLIENT", "LIST").text;
+        BOOST_TEST(clients.find("name=orders") != clients.npos);
+        BOOST_TEST(clients.find("user=app") != clients.npos);
+        server.ask("SELECT", "3");
+        BOOST_TEST(exists(server, name));
+        co_await held.release();
+        BOOST_TEST(!exists(server, name));
+        server.ask("SELECT", "0");
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace colock::test

@@ -1,0 +1,436 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "support/fake_transport.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace colock::test {
+
+std::string const& call::lease() const { return arguments.at(what == &scripts::extend ? 2 : 1); }
+
+// ---- Expectation -------------------------------------------------------------------------------
+
+void expectation::reply(decide::reply r) { give({answer::kind::replied, std::move(r), {}, {}}); }
+void expectation::lose() { give({answer::kind::lost, {}, asio::error::eof, {}}); }
+void expectation::not_now() { give({answer::kind::not_now, {}, error::unavailable, {}}); }
+void expectation::fail(error_code ec) { give({answer::kind::failed, {}, ec, {}}); }
+
+void expectation::give(answer a)
+{
+    if (!came_) {
+        answer_ = std::move(a);
+        return;
+    }
+    if (!waiting_) {
+        BOOST_ERROR("the step was answered, lost or dropped before");
+        return;
+    }
+    transport_.later([this, a = std::move(a)]() mutable {
+        if (waiting_)
+            transport_.deliver(*waiting_, std::move(a));
+    });
+}
+
+// ---- Steps -------------------------------------------------------------------------------------
+
+fake_transport::fake_transport(core& inside, transport_listener& who)
+    : core_{inside}
+    , listener_{who}
+    , strand_{inside.strand()}
+    , up_(inside.settings().links, false)
+    , epochs_(inside.settings().links, 0)
+{}
+
+fake_transport::~fake_transport()
+{
+    abandon();
+    *alive_ = false;
+}
+
+template <class F>
+void fake_transport::later(F f)
+{
+    asio::post(
+        strand_,
+        [alive = alive_, life = core_.weak_from_this(), f = std::move(f)]() mutable {
+            auto const lives = life.lock();
+            if (lives && *alive)
+                f();
+        }
+    );
+}
+
+expectation& fake_transport::expect(scripts::script const& what)
+{
+    expectations_.push_back(expectation{*this, what});
+    expected_.push_back(&expectations_.back());
+    return expectations_.back();
+}
+
+std::size_t fake_transport::count(scripts::script const& what) const noexcept
+{
+    return static_cast<std::size_t>(std::ranges::count_if(written_, [&](call const& c) {
+        return c.what == &what;
+    }));
+}
+
+void fake_transport::submit(step& s)
+{
+    waiting_.push_back(&s);
+    if (!std::exchange(flushing_, true))
+        later([this] { flush(); });
+}
+
+bool fake_transport::withdraw(step& s) noexcept { return std::erase(waiting_, &s) != 0; }
+
+// In the order of a link's batch: see `call_batch::arrange`.
+void fake_transport::flush()
+{
+    flushing_ = false;
+    auto const rank = [](step const* s) {
+        constexpr std::array order{
+            &scripts::renew, &scripts::extend, &scripts::release, &scripts::acquire};
+        return std::ranges::find(order, &s->what) - order.begin();
+    };
+    std::vector<step*> now, not_yet;
+    for (auto* s : std::exchange(waiting_, {}))
+        (up_.at(link_of(s->slot)) ? now : not_yet).push_back(s);
+    waiting_ = std::move(not_yet);
+    std::ranges::stable_sort(now, {}, rank);
+    std::set<unsigned> links;
+    for (auto* s : now) {
+        write(*s);
+        links.insert(link_of(s->slot));
+    }
+    for (auto const link : links)
+        later([this, link] { deliver_ready(link); });
+}
+
+void fake_transport::write(step& s)
+{
+    call c{&s.what, s.slot, {}, {}, !s.floor.empty(), clock::now()};
+    c.keys.assign(s.keys.begin(), s.keys.end());
+    c.arguments.assign(s.arguments.begin(), s.arguments.end());
+    written_.push_back(c);
+    in_flight_.push_back({&s, link_of(s.slot), c.sent, answer_to(s, c)});
+}
+
+std::optional<answer> fake_transport::answer_to(step& s, call const& c)
+{
+    if (!expected_.empty()) {
+        auto& next = *expected_.front();
+        expected_.pop_front();
+        BOOST_TEST(c.what->name == next.what_.name);
+        next.came_ = c;
+        if (!next.answer_)
+            next.waiting_ = &s;
+        return next.answer_;
+    }
+    if (serve)
+        return serve(c);
+    BOOST_ERROR("not expected: " << c.what->name << " of " << c.key());
+    return answer{answer::kind::failed, {}, error::server_refused, {}};
+}
+
+void fake_transport::deliver_ready(unsigned link)
+{
+    while (true) {
+        auto const at = std::ranges::find_if(in_flight_, [link](sent_step const& s) {
+            return s.link == link && s.ready;
+        });
+        if (at == in_flight_.end())
+            return;
+        auto const alive = alive_;
+        deliver(*at->what, std::move(*at->ready));
+        if (!*alive)
+            return;
+    }
+}
+
+void fake_transport::deliver(step& s, answer a)
+{
+    auto const at = std::ranges::find(in_flight_, &s, &sent_step::what);
+    if (at == in_flight_.end())
+        return;
+    a.sent = at->sent;
+    in_flight_.erase(at);
+    for (auto& e : expectations_)
+        if (e.waiting_ == &s)
+            e.waiting_ = nullptr;
+    s.answered.set(std::move(a));
+}
+
+void fake_transport::abandon() noexcept
+{
+    while (!waiting_.empty()) {
+        auto* const s = waiting_.back();
+        waiting_.pop_back();
+        s->answered.drop();
+    }
+    while (!in_flight_.empty()) {
+        auto* const s = in_flight_.back().what;
+        in_flight_.pop_back();
+        s->answered.drop();
+    }
+    for (auto& e : expectations_)
+        e.waiting_ = nullptr;
+}
+
+// ---- Links -------------------------------------------------------------------------------------
+
+void fake_transport::start()
+{
+    started_ = true;
+    if (up_at_start_)
+        for (unsigned link = 0; link != up_.size(); ++link)
+            later([this, link] { open(link); });
+    want_push_if_wanted();
+}
+
+void fake_transport::stop()
+{
+    started_ = false;
+    for (unsigned link = 0; link != up_.size(); ++link)
+        later([this, link] { close(link, asio::error::operation_aborted); });
+    later([this] { close_push(); });
+    for (auto* s : std::exchange(waiting_, {}))
+        s->answered.set({answer::kind::failed, {}, error::closed, {}});
+}
+
+void fake_transport::open(unsigned link)
+{
+    if (!started_ || up_.at(link))
+        return;
+    up_.at(link) = true;
+    listener_.on_link_up(link, ++epochs_.at(link));
+    flush();
+}
+
+void fake_transport::close(unsigned link, error_code why)
+{
+    if (!up_.at(link))
+        return;
+    up_.at(link) = false;
+    std::vector<step*> lost;
+    for (auto const& s : in_flight_)
+        if (s.link == link)
+            lost.push_back(s.what);
+    for (auto* s : lost)
+        deliver(*s, {answer::kind::lost, {}, why, {}});
+    listener_.on_link_down(link, why);
+}
+
+void fake_transport::link_down(unsigned link, error_code why)
+{
+    later([this, link, why] { close(link, why); });
+}
+
+void fake_transport::link_up(unsigned link)
+{
+    later([this, link] { open(link); });
+}
+
+void fake_transport::all_down()
+{
+    for (unsigned link = 0; link != up_.size(); ++link)
+        link_down(link);
+}
+
+void fake_transport::all_up()
+{
+    for (unsigned link = 0; link != up_.size(); ++link)
+        link_up(link);
+}
+
+unsigned fake_transport::link_of(unsigned slot) const noexcept
+{
+    return slot % static_cast<unsigned>(up_.size());
+}
+
+error_code fake_transport::down_reason(unsigned slot) const noexcept
+{
+    return up_[link_of(slot)] ? error_code{} : down_reason_to_tell;
+}
+
+std::size_t fake_transport::links_up() const noexcept
+{
+    return static_cast<std::size_t>(std::ranges::count(up_, true)) + (push_up_ ? 1 : 0);
+}
+
+// ---- Subscriptions -----------------------------------------------------------------------------
+
+void fake_transport::want_push()
+{
+    push_wanted_ = true;
+    want_push_if_wanted();
+}
+
+void fake_transport::want_push_if_wanted()
+{
+    if (started_ && push_wanted_ && up_at_start_)
+        later([this] { open_push(); });
+}
+
+void fake_transport::open_push()
+{
+    if (!started_ || std::exchange(push_up_, true))
+        return;
+    listener_.on_push_up();
+}
+
+void fake_transport::close_push()
+{
+    if (!std::exchange(push_up_, false))
+        return;
+    under_way_.reset();
+    subscribed_.clear();
+    listener_.on_push_down();
+}
+
+void fake_transport::push_down()
+{
+    later([this] { close_push(); });
+}
+
+void fake_transport::push_up()
+{
+    later([this] { open_push(); });
+}
+
+void fake_transport::change(subscription_change const& what)
+{
+    BOOST_TEST(push_up_);
+    BOOST_TEST(!under_way_.has_value());
+    changes_.push_back(what);
+    under_way_ = what;
+    if (!hold_changes)
+        later([this] { answer_change(); });
+}
+
+void fake_transport::confirm_change()
+{
+    later([this] { answer_change(); });
+}
+
+void fake_transport::answer_change()
+{
+    if (!under_way_)
+        return;
+    auto const asked = *std::exchange(under_way_, {});
+    bool const bad = std::ranges::any_of(asked.subscribe, [this](auto const& channel) {
+        return forbidden.contains(channel);
+    });
+    if (bad) {
+        listener_.on_changed(error::subscription_failed);
+        close_push();
+        push_up();
+        return;
+    }
+    for (auto const& channel : asked.unsubscribe)
+        subscribed_.erase(channel);
+    for (auto const& channel : asked.subscribe) {
+        subscribed_.insert(channel);
+        listener_.on_subscribed(channel);
+    }
+    listener_.on_changed({});
+}
+
+void fake_transport::publish(std::string const& channel)
+{
+    later([this, channel] {
+        if (subscribed_.contains(channel))
+            listener_.on_message(channel, "0");
+    });
+}
+
+// ---- A server ----------------------------------------------------------------------------------
+
+void fake_server::attach(fake_transport& to)
+{
+    to_ = &to;
+    to.serve = [this](call const& c) { return run(c); };
+}
+
+fake_server::lock_value* fake_server::find(std::string const& key)
+{
+    auto const at = locks.find(key);
+    if (at == locks.end())
+        return nullptr;
+    if (at->second.until > clock::now() && !at->second.fields.empty())
+        return &at->second;
+    locks.erase(at);
+    return nullptr;
+}
+
+bool fake_server::is_locked(std::string const& key) { return find(key) != nullptr; }
+
+std::set<std::string> fake_server::fields(std::string const& key)
+{
+    std::set<std::string> names;
+    if (auto* const lock = find(key))
+        for (auto const& [field, depth] : lock->fields)
+            names.insert(field);
+    return names;
+}
+
+void fake_server::occupy(std::string const& key, milliseconds lease)
+{
+    locks[key] = {{{"somebody:1", 1}}, clock::now() + lease};
+}
+
+void fake_server::free(std::string const& key)
+{
+    locks.erase(key);
+    to_->publish("redisson_lock__channel:{" + key + "}");
+}
+
+answer fake_server::run(call const& c)
+{
+    auto const replied = [](reply r) {
+        return answer{answer::kind::replied, std::move(r), {}, {}};
+    };
+    if (c.what == &scripts::acquire)
+        return replied(run_acquire(c));
+    if (c.what == &scripts::release)
+        return replied(run_release(c));
+    auto* const lock = find(c.key());
+    if (c.what == &scripts::inspect)
+        return replied(reply::of(std::vector{reply::of(std::int64_t{lock ? 1 : -2})}));
+    if (c.what == &scripts::force) {
+        free(c.key());
+        return replied(reply::of(std::int64_t{lock ? 1 : 0}));
+    }
+    if (!lock || !lock->fields.contains(c.field()))
+        return replied(not_there());
+    if (c.what == &scripts::extend)
+        lock->fields[c.field()] = std::stoi(c.depth());
+    lock->until = clock::now() + milliseconds{std::stoll(c.lease())};
+    return replied(done());
+}
+
+reply fake_server::run_acquire(call const& c)
+{
+    auto* lock = find(c.key());
+    if (lock && !lock->fields.contains(c.field()))
+        return refused(std::chrono::duration_cast<milliseconds>(lock->until - clock::now()).count()
+        );
+    locks[c.key()] = {{{c.field(), 1}}, clock::now() + milliseconds{std::stoll(c.lease())}};
+    return granted(++last_token);
+}
+
+reply fake_server::run_release(call const& c)
+{
+    auto* const lock = find(c.key());
+    if (!lock || lock->fields.erase(c.field()) == 0)
+        return gone();
+    if (lock->fields.empty())
+        locks.erase(c.key());
+    to_->publish(c.arguments.at(1));
+    return released(1);
+}
+
+}  // namespace colock::test

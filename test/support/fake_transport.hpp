@@ -1,0 +1,242 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "redis/transport.hpp"
+#include "service/core.hpp"
+#include <colock/client.hpp>
+
+#include <boost/asio/strand.hpp>
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace colock::detail {
+
+/// A client on a core that a test has made.
+struct client_access {
+    static client make(core_ptr inside) { return client{std::move(inside)}; }
+    static core_ptr const& inside(client const& c) { return c.core_; }
+};
+
+}  // namespace colock::detail
+
+namespace colock::test {
+
+using decide::reply;
+
+/// A step as it was written.
+struct call {
+    scripts::script const* what = nullptr;
+    unsigned slot = 0;
+    std::vector<std::string> keys, arguments;
+    bool has_floor = false;
+    time_point sent{};
+
+    std::string const& key() const { return keys.at(0); }
+    std::string const& field() const { return arguments.at(0); }
+
+    /// Of acquire, extend and renew.
+    std::string const& lease() const;
+    std::string const& depth() const { return arguments.at(1); }  ///< of extend
+};
+
+// What the scripts answer.
+inline reply granted(std::int64_t token) { return reply::of(token); }
+inline reply refused(std::int64_t pttl) { return reply::of(std::vector{reply::of(pttl)}); }
+inline reply released(std::int64_t receivers = 0) { return reply::of(receivers); }
+inline reply gone() { return reply{}; }
+inline reply done() { return reply::of(1); }
+inline reply not_there() { return reply::of(std::int64_t{0}); }
+
+class fake_transport;
+
+/// What the next step is to be and what becomes of it. Without an answer it is held back, and
+/// answered when the test calls one of the same functions later.
+class expectation {
+public:
+    void reply(decide::reply r);
+    void lose();
+    void not_now();
+    void fail(error_code ec);
+
+    /// The step was written.
+    bool has_come() const noexcept { return came_.has_value(); }
+    call const& seen() const { return came_.value(); }
+
+private:
+    friend class fake_transport;
+    expectation(fake_transport& t, scripts::script const& s) : transport_{t}, what_{s} {}
+    void give(answer);
+
+    fake_transport& transport_;
+    scripts::script const& what_;
+    std::optional<answer> answer_;
+    std::optional<call> came_;
+    step* waiting_ = nullptr;
+};
+
+/// A transport whose server is a script that the test writes down:
+///
+///     server.expect(scripts::acquire).reply(granted(7));
+///     auto& late = server.expect(scripts::release);  // held back
+///     …
+///     late.lose();
+///
+/// Steps are written in the order of a link's batch, one turn of the event loop after they were
+/// handed over, and answered one turn later. What is written without being expected goes to
+/// `serve`, or is an error of the test. Links are up once started, until `link_down`.
+class fake_transport final : public transport {
+public:
+    fake_transport(core&, transport_listener&);
+    ~fake_transport() override;
+
+    expectation& expect(scripts::script const&);
+
+    /// Answers whatever isn't expected; none: an error of the test.
+    std::function<std::optional<answer>(call const&)> serve;
+
+    /// All that was written, in order.
+    std::vector<call> const& written() const noexcept { return written_; }
+    std::size_t count(scripts::script const&) const noexcept;
+
+    /// Steps handed over and not yet written.
+    std::size_t unsent() const noexcept { return waiting_.size(); }
+    std::size_t in_flight() const noexcept { return in_flight_.size(); }
+
+    /// Expected and not yet written.
+    bool all_came() const noexcept { return expected_.empty(); }
+
+    // ---- Links ---------------------------------------------------------------------------------
+
+    /// Links begin down and stay so until the test brings them up.
+    void begin_down() { up_at_start_ = false; }
+    void link_down(unsigned link, error_code why = asio::error::eof);
+    void link_up(unsigned link);
+    void all_down();
+    void all_up();
+    bool is_up(unsigned link) const { return up_.at(link); }
+
+    /// Why an operation says that its link is down.
+    error_code down_reason_to_tell = error::unavailable;
+
+    // ---- Subscriptions -------------------------------------------------------------------------
+
+    void push_down();
+    void push_up();
+    bool push_wanted() const noexcept { return push_wanted_; }
+
+    /// Changes are answered by themselves, unless this is set; then by `confirm_change`.
+    bool hold_changes = false;
+    void confirm_change();
+    std::vector<subscription_change> const& changes() const noexcept { return changes_; }
+
+    /// The channels that the server refuses.
+    std::set<std::string> forbidden;
+    std::set<std::string> const& subscribed() const noexcept { return subscribed_; }
+
+    /// Somebody publishes; it arrives if the channel is subscribed.
+    void publish(std::string const& channel);
+
+    // ---- transport -----------------------------------------------------------------------------
+
+    void start() override;
+    void stop() override;
+    void submit(step&) override;
+    bool withdraw(step&) noexcept override;
+    unsigned link_of(unsigned slot) const noexcept override;
+    error_code down_reason(unsigned slot) const noexcept override;
+    void change(subscription_change const&) override;
+    void want_push() override;
+    std::size_t links_up() const noexcept override;
+    void abandon() noexcept override;
+
+private:
+    friend class expectation;
+
+    /// Runs it on the strand in a later turn, if this is still there.
+    template <class F>
+    void later(F f);
+
+    struct sent_step {
+        step* what;
+        unsigned link;
+        time_point sent;
+        std::optional<answer> ready;  ///< delivered with the others of its turn
+    };
+
+    void flush();
+    void write(step&);
+    std::optional<answer> answer_to(step&, call const&);
+    void deliver_ready(unsigned link);
+    void deliver(step&, answer);
+    void open(unsigned link);
+    void close(unsigned link, error_code why);
+    void want_push_if_wanted();
+    void open_push();
+    void close_push();
+    void answer_change();
+
+    core& core_;
+    transport_listener& listener_;
+    strand_type strand_;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+
+    std::list<expectation> expectations_;  // all, so that the test's references stay good
+    std::deque<expectation*> expected_;
+    std::vector<call> written_;
+
+    std::vector<step*> waiting_;
+    std::vector<sent_step> in_flight_;
+    bool flushing_ = false;
+
+    std::vector<bool> up_;
+    std::vector<std::uint64_t> epochs_;
+    bool up_at_start_ = true;
+    bool started_ = false;
+
+    bool push_up_ = false;
+    bool push_wanted_ = false;
+    std::vector<subscription_change> changes_;
+    std::optional<subscription_change> under_way_;
+    std::set<std::string> subscribed_;
+};
+
+/// A server that knows the scripts: locks with fields and leases, fence counters, subscribers.
+class fake_server {
+public:
+    /// Answers what `to` writes; messages go to it too.
+    void attach(fake_transport& to);
+
+    struct lock_value {
+        std::map<std::string, int> fields;
+        time_point until = never;
+    };
+    bool is_locked(std::string const& key);
+    std::set<std::string> fields(std::string const& key);
+
+    /// Somebody else takes the lock, or frees it and publishes.
+    void occupy(std::string const& key, milliseconds lease);
+    void free(std::string const& key);
+
+    std::map<std::string, lock_value> locks;
+    std::int64_t last_token = 0;
+
+private:
+    answer run(call const&);
+    reply run_acquire(call const&);
+    reply run_release(call const&);
+    lock_value* find(std::string const& key);
+
+    fake_transport* to_ = nullptr;
+};
+
+}  // namespace colock::test

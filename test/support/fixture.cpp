@@ -1,0 +1,163 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "support/fixture.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <exception>
+#include <stdexcept>
+#include <utility>
+
+namespace colock::test {
+
+logger log_lines::sink()
+{
+    return {
+        [this](log_level, std::string_view line) {
+            std::scoped_lock const guard{mutex_};
+            lines_.emplace_back(line);
+        },
+        log_level::debug};
+}
+
+std::size_t log_lines::count(std::string_view text) const
+{
+    std::scoped_lock const guard{mutex_};
+    std::size_t found = 0;
+    for (auto const& line : lines_)
+        found += line.find(text) != line.npos;
+    return found;
+}
+
+std::string log_lines::all() const
+{
+    std::scoped_lock const guard{mutex_};
+    std::string text;
+    for (auto const& line : lines_)
+        text += line + '\n';
+    return text;
+}
+
+asio::awaitable<bool> eventually(std::function<bool()> is_so, milliseconds limit)
+{
+    stopwatch const waited;
+    asio::steady_timer tick{co_await asio::this_coro::executor};
+    while (!is_so()) {
+        if (milliseconds{waited.ms()} > limit)
+            co_return false;
+        tick.expires_after(1ms);
+        co_await tick.async_wait(asio::deferred);
+    }
+    co_return true;
+}
+
+std::string unique_name(std::string_view about)
+{
+    static std::atomic<unsigned> count = 0;
+    return "test:" + std::string{about} + ":" + std::to_string(++count);
+}
+
+config quick(config where)
+{
+    where.lease = 400ms;
+    where.poll_cap = 5s;  // what a message should bring must not come by polling
+    where.linger = 50ms;
+    where.timeout = 1s;
+    where.close_timeout = 5s;
+    return where;
+}
+
+running_client::running_client(
+    asio::any_io_executor executor, config settings, std::shared_ptr<log_lines> lines
+)
+    : log{std::move(lines)}
+    , ended{std::make_shared<std::optional<error_code>>()}
+    , client{std::move(executor), std::move(settings)}
+{
+    run();
+}
+
+void running_client::run()
+{
+    ended->reset();
+    client.run([result = ended](error_code ec) { *result = ec; });
+}
+
+lab::lab(redis_server& server) : server_{server}, context_{std::make_unique<asio::io_context>(1)} {}
+
+lab::~lab() = default;
+
+running_client& lab::connect(config settings)
+{
+    auto lines = std::make_shared<log_lines>();
+    settings.log = lines->sink();
+    // The sink is called by the inside, which may outlive this.
+    settings.log.sink = [lines, sink = settings.log.sink](log_level at, std::string_view line) {
+        sink(at, line);
+    };
+    return clients_.emplace_back(context_->get_executor(), std::move(settings), lines);
+}
+
+void lab::run_only(std::function<asio::awaitable<void>()> what, milliseconds limit)
+{
+    bool done = false;
+    std::exception_ptr thrown;
+    auto const end = std::chrono::steady_clock::now() + limit;
+    context_->restart();
+    asio::co_spawn(*context_, std::move(what), [&](std::exception_ptr e) {
+        done = true;
+        thrown = e;
+    });
+    while (!done && std::chrono::steady_clock::now() < end)
+        context_->run_one_until(end);
+    if (!done) {
+        for (auto const& each : clients_)
+            BOOST_TEST_MESSAGE("log of a client:\n" << each.log->all());
+        // Its handlers refer to what is on this stack.
+        destroy_context();
+        throw std::runtime_error{"the test did not end in time"};
+    }
+    if (thrown)
+        std::rethrow_exception(thrown);
+}
+
+void lab::run(std::function<asio::awaitable<void>()> what, milliseconds limit)
+{
+    run_only(std::move(what), limit);
+    run_only([this] { return close_all(); });
+}
+
+asio::awaitable<void> lab::close_all()
+{
+    for (auto& each : clients_) {
+        auto const [ec] = co_await each.client.close(asio::as_tuple(asio::deferred));
+        BOOST_TEST((!ec || ec == error::closed), "close: " << ec.message());
+        bool const ended = co_await eventually([&] {
+            return each.ended->has_value() && each.client.stats().links_up == 0;
+        });
+        BOOST_TEST(ended, "the client goes on after close()");
+        auto const left = each.client.stats();
+        BOOST_TEST(left.waiters == 0U);
+        BOOST_TEST(left.holds == 0U);
+        BOOST_TEST(left.owed_releases == 0U);
+    }
+    auto const keys = server_.ask("KEYS", "*");
+    for (auto const& key : keys.items)
+        BOOST_TEST(
+            (key.text.rfind("colock_fence:", 0) == 0 || key.text.rfind("other:", 0) == 0),
+            "left in Redis: " << key.text
+        );
+    server_.ask("FLUSHALL");
+}
+
+void lab::destroy_context()
+{
+    clients_.clear();
+    context_.reset();
+}
+
+}  // namespace colock::test

@@ -1,0 +1,65 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace colock::test {
+
+/// A network that misbehaves when told: passes bytes between clients and a server on 127.0.0.1, on
+/// a thread of its own. Each call has taken effect when it returns.
+class proxy {
+public:
+    /// Which connections; one is for pub/sub from its first SUBSCRIBE on.
+    enum class link { any, command, push };
+    enum class way { to_server, to_client, both };
+
+    explicit proxy(std::uint16_t server_port);
+    proxy(proxy const&) = delete;
+    proxy& operator=(proxy const&) = delete;
+    ~proxy();
+
+    std::uint16_t port() const noexcept;
+
+    /// Closes the connections that are there, with a reset.
+    void cut(link = link::any);
+
+    /// Whether a new connection is served; if not, it is closed at once.
+    void serve(bool);
+
+    /// The connections that are there become black holes: what is sent is swallowed for now, and
+    /// an end is not passed on either. New ones are healthy.
+    void hold_back(way, link = link::any);
+
+    /// As above, and all new connections as well.
+    void hold_back_all(way);
+
+    /// Passes on what was held back, late as it is.
+    void let_through();
+
+    /// Each piece of data takes this much longer.
+    void delay(std::chrono::milliseconds);
+
+    /// The reply to the next request that contains `request` ends after that many bytes, and so
+    /// does its connection.
+    void cut_reply(std::string request, std::size_t bytes);
+
+    /// The next connection that sends a request with this text is cut before it is passed on.
+    void cut_request(std::string request);
+
+    /// How often clients have sent this text.
+    std::size_t seen(std::string_view text) const;
+
+    /// How many connections have been made.
+    std::size_t connections() const;
+
+private:
+    struct inside;
+    std::unique_ptr<inside> inside_;
+};
+
+}  // namespace colock::test

@@ -1,0 +1,48 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "base/clock.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <cstddef>
+#include <functional>
+
+namespace colock::test {
+
+/// The time of a test: it stands still while handlers run, and moves only when the test says so.
+///
+/// The timers are the real ones; under a fake clock those that are due fire at the next poll.
+class virtual_time {
+public:
+    explicit virtual_time(boost::asio::io_context&);
+    virtual_time(virtual_time const&) = delete;
+    virtual_time& operator=(virtual_time const&) = delete;
+    ~virtual_time();
+
+    static time_point now() noexcept { return clock::now(); }
+
+    /// Runs handlers until none is ready.
+    void settle();
+
+    /// Lets time pass, a millisecond at a time, and runs what becomes due in each.
+    void advance(milliseconds);
+
+    /// As `advance`, but only until `is_so`; false if it wasn't within the limit.
+    bool advance_until(std::function<bool()> const& is_so, milliseconds limit);
+
+    /// Moves the clock and runs nothing: the process was stopped for so long.
+    void jump(milliseconds);
+
+    /// Runs one handler that is ready; false if none is.
+    bool step();
+
+    /// Handlers run so far.
+    std::size_t handlers() const noexcept { return handlers_; }
+
+private:
+    boost::asio::io_context& context_;
+    std::size_t handlers_ = 0;
+};
+
+}  // namespace colock::test

@@ -1,0 +1,250 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include <colock/config.hpp>
+#include <colock/error.hpp>
+
+#include <boost/system/system_error.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+
+namespace colock::test {
+
+namespace {
+
+BOOST_AUTO_TEST_SUITE(config_url)
+
+config read(std::string_view url)
+{
+    auto const got = config::parse(url);
+    BOOST_TEST_REQUIRE(got.has_value(), url << ": " << (got ? "" : got.error().message()));
+    BOOST_TEST_REQUIRE(got->addresses.size() == 1U);
+    return *got;
+}
+
+void check_tcp(std::string_view url, std::string const& host, int port, int database = 0)
+{
+    BOOST_TEST_CONTEXT(url)
+    {
+        auto const got = read(url);
+        BOOST_TEST(got.addresses.front().host == host);
+        BOOST_TEST(int{got.addresses.front().port} == port);
+        BOOST_TEST(got.addresses.front().unix_socket.empty());
+        BOOST_TEST(got.database == database);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(hosts_ports_and_databases)
+{
+    check_tcp("redis://localhost", "localhost", 6379);
+    check_tcp("redis://localhost/", "localhost", 6379);
+    check_tcp("redis://10.0.0.1:7000", "10.0.0.1", 7000);
+    check_tcp("redis://cache.example.org:65535/15", "cache.example.org", 65'535, 15);
+    check_tcp("redis://h:1/2147483647", "h", 1, 2'147'483'647);
+    check_tcp("redis://[::1]", "::1", 6379);
+    check_tcp("redis://[fe80::1]:7000/3", "fe80::1", 7000, 3);
+}
+
+BOOST_AUTO_TEST_CASE(unix_sockets)
+{
+    auto const plain = read("unix:///run/redis.sock");
+    BOOST_TEST(plain.addresses.front().unix_socket == "/run/redis.sock");
+    BOOST_TEST(plain.database == 0);
+    auto const full = read("unix://me:secret@/run/re%20dis.sock?db=4");
+    BOOST_TEST(full.addresses.front().unix_socket == "/run/re dis.sock");
+    BOOST_TEST(full.username == "me");
+    BOOST_TEST(full.password == "secret");
+    BOOST_TEST(full.database == 4);
+    // An @ in the path is part of the path.
+    BOOST_TEST(read("unix:///run/a@b.sock").addresses.front().unix_socket == "/run/a@b.sock");
+}
+
+BOOST_AUTO_TEST_CASE(credentials)
+{
+    auto const check = [](std::string_view url, std::string_view user, std::string_view password) {
+        BOOST_TEST_CONTEXT(url)
+        {
+            auto const got = read(url);
+            BOOST_TEST(got.username == user);
+            BOOST_TEST(got.password == password);
+            BOOST_TEST(got.addresses.front().host == "h");
+        }
+    };
+    check("redis://h", "", "");
+    check("redis://:secret@h", "", "secret");
+    check("redis://me:secret@h", "me", "secret");
+    check("redis://me@h", "me", "");
+    check("redis://me:@h", "me", "");
+    check("redis://a%40b:p%3A%2f%25@h:1/2", "a@b", "p:/%");
+    check("redis://me:p@ss@h", "me", "p@ss");
+    check("redis://me:a:b@h", "me", "a:b");
+    check("redis://me:a/b@h/3", "me", "a/b");
+}
+
+BOOST_AUTO_TEST_CASE(each_bad_part_is_named)
+{
+    auto const check = [](std::string_view url, error expected) {
+        auto const got = config::parse(url);
+        BOOST_TEST_REQUIRE(got.has_error(), url);
+        BOOST_TEST((got.error() == expected), url << ": " << got.error().message());
+    };
+    for (auto const* url :
+         {"",
+          "localhost",
+          "redis:/h",
+          "http://h",
+          "REDIS://h",
+          "redis",
+          "://h",
+          " redis://h",
+          "rediss+unix://h"})
+        check(url, error::invalid_url_scheme);
+    for (auto const* url :
+         {"rediss://h",
+          "redis+sentinel://h1:26379,h2:26379/m",
+          "rediss+sentinel://h/m",
+          "redis+cluster://h1,h2",
+          "rediss+cluster://h",
+          "rediss://"})
+        check(url, error::unsupported);
+    for (auto const* url :
+         {"redis://%@h",
+          "redis://a%4@h",
+          "redis://a%4g@h",
+          "redis://me:%zz@h",
+          "redis://me:a%@h",
+          "unix://me:%f@/s"})
+        check(url, error::invalid_url_credentials);
+    for (auto const* url :
+         {"redis://",
+          "redis:///0",
+          "redis://:7000",
+          "redis://a b",
+          "redis://h1,h2",
+          "redis://[::1",
+          "redis://[]",
+          "redis://[::1]x",
+          "redis://<h>",
+          "redis://a\\b"})
+        check(url, error::invalid_url_host);
+    for (auto const* url :
+         {"redis://h:",
+          "redis://h:0",
+          "redis://h:65536",
+          "redis://h:-1",
+          "redis://h:12x",
+          "redis://h: 1",
+          "redis://h:99999999999999999999",
+          "redis://[::1]:",
+          "redis://[::1]:x",
+          "redis://h:1:2",
+          "redis://h:+1",
+          "redis://h:0x10"})
+        check(url, error::invalid_url_port);
+    for (auto const* url :
+         {"redis://h/x",
+          "redis://h/-1",
+          "redis://h/1/2",
+          "redis://h/2147483648",
+          "redis://h/ 1",
+          "redis://h//",
+          "unix:///s?db=",
+          "unix:///s?db=x",
+          "unix:///s?db=1&db=2"})
+        check(url, error::invalid_url_database);
+    for (auto const* url : {"unix://", "unix:///", "unix://s", "unix:///%2", "unix://me@s"})
+        check(url, error::invalid_url_path);
+    for (auto const* url :
+         {"redis://h?db=1", "redis://h/0?x=1", "redis://h#f", "unix:///s?", "unix:///s?x=1"})
+        check(url, error::invalid_url_option);
+}
+
+BOOST_AUTO_TEST_CASE(a_bad_url_throws_a_text_that_names_the_part_and_no_password)
+{
+    auto const text_of = [](std::string_view url) -> std::string {
+        try {
+            config::from_url(url);
+        } catch (boost::system::system_error const& e) {
+            BOOST_TEST(std::string{e.what()}.find("hunter2") == std::string::npos);
+            return e.what();
+        }
+        BOOST_ERROR("no exception for " << url);
+        return {};
+    };
+    auto const check = [&](std::string_view url, std::string_view part) {
+        auto const text = text_of(url);
+        BOOST_TEST(text.find(part) != text.npos, url << ": " << text);
+    };
+    check("http://me:hunter2@h", "scheme");
+    check("redis://me:hunter2%@h", "password");
+    check("redis://me:hunter2@", "host");
+    check("redis://me:hunter2@h:x", "port");
+    check("redis://me:hunter2@h/x", "database");
+    check("unix://me:hunter2@s", "path");
+    check("redis://me:hunter2@h?x=1", "option");
+    // The password not ended by an @ is taken for a port: still not shown.
+    check("redis://me:hunter2", "port");
+    check("rediss://me:hunter2@h", "supported");
+}
+
+BOOST_AUTO_TEST_CASE(a_good_url_leaves_the_rest_at_its_defaults)
+{
+    auto const got = config::from_url("redis://me:pw@h:7/1");
+    config const plain;
+    BOOST_TEST((got.lease == plain.lease && got.poll_cap == plain.poll_cap));
+    BOOST_TEST(got.links == plain.links);
+    BOOST_TEST(got.fencing);
+    BOOST_TEST(!got.observer);
+}
+
+BOOST_AUTO_TEST_CASE(any_bytes_are_read_without_harm)
+{
+    std::string const alphabet = "redis+unix:/?@#%[]:,0129afzé \\";
+    unsigned state = 12'345;
+    int good = 0;
+    for (int i = 0; i != 20'000; ++i) {
+        std::string url = i % 2 ? "redis://" : "unix://";
+        for (unsigned length = (state >> 8) % 24; length != 0; --length) {
+            state = state * 1'664'525 + 1'013'904'223;
+            url += alphabet[(state >> 16) % alphabet.size()];
+        }
+        state = state * 1'664'525 + 1'013'904'223;
+        if (auto const got = config::parse(url)) {
+            ++good;
+            auto const& to = got->addresses.front();
+            BOOST_TEST_REQUIRE(
+                (to.unix_socket.empty() ? to.port != 0 && !to.host.empty()
+                                        : to.unix_socket.front() == '/'),
+                url
+            );
+        }
+    }
+    BOOST_TEST(good > 100);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(error_codes)
+
+BOOST_AUTO_TEST_CASE(begin_at_one_and_have_texts)
+{
+    BOOST_TEST(static_cast<int>(error::closed) == 1);
+    error_code const none{0, error_category()};
+    BOOST_TEST(!none);
+    BOOST_TEST(std::string{error_category().name()} == "colock");
+    for (int i = 1; i <= static_cast<int>(error::invalid_url_option); ++i) {
+        auto const ec = make_error_code(static_cast<error>(i));
+        BOOST_TEST(ec.failed());
+        BOOST_TEST(ec.message() != "unknown colock error", i);
+        char buffer[256];
+        BOOST_TEST(std::string{ec.message(buffer, sizeof buffer)} == ec.message());
+    }
+    BOOST_TEST(error_code(99, error_category()).message() == "unknown colock error");
+    error_code const lost = error::lost;
+    BOOST_TEST((lost == error::lost));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+
+}  // namespace colock::test

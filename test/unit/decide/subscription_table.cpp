@@ -1,0 +1,359 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "decide/subscription_table.hpp"
+#include "unit/random_seed.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace colock::test {
+
+namespace {
+
+using namespace std::chrono_literals;
+using decide::subscription_table;
+using state = subscription_table::state;
+using names = std::vector<std::string>;
+using time_point = subscription_table::time_point;
+
+constexpr auto linger = 1s;
+time_point const start{1'000s};
+
+/// The server's side, and what the manager would do: one change at a time, confirmed or refused.
+struct push_link {
+    subscription_table table{linger};
+    time_point now = start;
+    std::set<std::string> bad;
+    std::set<std::string> subscribed;
+    std::multiset<std::string> waiting;
+    subscription_table::change under_way;
+    names refused;
+    int changes = 0;
+    int restarts = 0;
+    bool up = false;
+
+    state add(std::string const& channel)
+    {
+        waiting.insert(channel);
+        return table.add(channel, now);
+    }
+    void drop(std::string const& channel)
+    {
+        waiting.erase(waiting.find(channel));
+        table.drop(channel, now);
+    }
+    void connect()
+    {
+        up = true;
+        table.link_up();
+    }
+    void disconnect()
+    {
+        up = false;
+        under_way = {};
+        subscribed.clear();
+        table.link_down();
+    }
+
+    /// Takes the next change; true if there is one.
+    bool ask()
+    {
+        auto next = table.next_change(now);
+        if (next.empty())
+            return false;
+        BOOST_TEST_REQUIRE(up);
+        BOOST_TEST_REQUIRE(under_way.empty());
+        ++changes;
+        for (auto const& channel : next.subscribe)
+            BOOST_TEST_REQUIRE(!subscribed.contains(channel), channel << " is subscribed twice");
+        for (auto const& channel : next.unsubscribe)
+            BOOST_TEST_REQUIRE(!waiting.contains(channel), channel << " is waited for");
+        under_way = std::move(next);
+        return true;
+    }
+
+    /// The server's answer to the change under way.
+    void answer()
+    {
+        auto const asked = std::exchange(under_way, {});
+        bool const wrong = std::ranges::any_of(asked.subscribe, [this](auto const& channel) {
+            return bad.contains(channel);
+        });
+        if (wrong) {
+            for (auto const& channel : table.change_refused(now))
+                refused.push_back(channel);
+            disconnect();
+            ++restarts;
+            connect();
+            return;
+        }
+        for (auto const& channel : asked.subscribe) {
+            subscribed.insert(channel);
+            BOOST_TEST_REQUIRE(table.confirm(channel) == waiting.contains(channel));
+        }
+        for (auto const& channel : asked.unsubscribe)
+            subscribed.erase(channel);
+        table.change_done();
+    }
+
+    void settle()
+    {
+        for (int turns = 0; ask(); ++turns) {
+            BOOST_TEST_REQUIRE(turns < 200);
+            answer();
+        }
+    }
+};
+
+BOOST_AUTO_TEST_SUITE(decide_subscription_table)
+
+BOOST_AUTO_TEST_CASE(nothing_is_asked_while_the_link_is_down)
+{
+    push_link link;
+    BOOST_TEST((link.add("a") == state::wanted));
+    BOOST_TEST(!link.ask());
+    link.connect();
+    BOOST_TEST(link.ask());
+    BOOST_TEST((link.under_way.subscribe == names{"a"}));
+    BOOST_TEST((link.add("a") == state::asked));
+    link.answer();
+    BOOST_TEST((link.add("a") == state::live));
+    BOOST_TEST(!link.ask());
+}
+
+BOOST_AUTO_TEST_CASE(what_comes_while_a_change_is_under_way_goes_with_the_next)
+{
+    push_link link;
+    link.connect();
+    link.add("a");
+    link.ask();
+    link.add("b");
+    link.add("c");
+    BOOST_TEST(!link.ask());
+    link.answer();
+    BOOST_TEST(link.ask());
+    BOOST_TEST((link.under_way.subscribe == names{"b", "c"}));
+}
+
+BOOST_AUTO_TEST_CASE(the_last_waiter_leaves_the_channel_to_linger)
+{
+    push_link link;
+    link.connect();
+    link.add("a");
+    link.add("a");
+    link.settle();
+    link.drop("a");
+    BOOST_TEST((link.table.next_expiry() == time_point::max()));
+    link.drop("a");
+    BOOST_TEST((link.table.next_expiry() == start + linger));
+    link.now += linger - 1ms;
+    BOOST_TEST(!link.ask());
+    BOOST_TEST(link.table.size() == 1U);
+    link.now += 1ms;
+    BOOST_TEST(link.ask());
+    BOOST_TEST((link.under_way.unsubscribe == names{"a"}));
+    BOOST_TEST(link.table.size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(who_comes_back_within_the_linger_finds_it_live)
+{
+    push_link link;
+    link.connect();
+    link.add("a");
+    link.settle();
+    link.drop("a");
+    link.now += linger / 2;
+    BOOST_TEST((link.add("a") == state::live));
+    link.now += linger;
+    link.settle();
+    BOOST_TEST(link.subscribed.contains("a"));
+    link.drop("a");
+    link.now += linger / 2;  // the first expiry is past, the second is not
+    link.settle();
+    BOOST_TEST(link.subscribed.contains("a"));
+}
+
+BOOST_AUTO_TEST_CASE(a_channel_dropped_before_it_was_asked_for_is_not_asked_for)
+{
+    push_link link;
+    link.add("a");
+    link.drop("a");
+    link.now += linger;
+    link.connect();
+    BOOST_TEST(!link.ask());
+    BOOST_TEST(link.table.size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_new_link_restores_all_even_what_lingers)
+{
+    push_link link;
+    link.connect();
+    for (auto const* channel : {"a", "b", "c"})
+        link.add(channel);
+    link.settle();
+    link.drop("c");
+    link.disconnect();
+    BOOST_TEST(!link.ask());
+    link.connect();
+    link.settle();
+    BOOST_TEST((link.subscribed == std::set<std::string>{"a", "b", "c"}));
+}
+
+BOOST_AUTO_TEST_CASE(one_bad_channel_is_found_and_the_others_get_live)
+{
+    push_link link;
+    link.connect();
+    link.bad = {"ch13"};
+    for (int i = 0; i != 64; ++i)
+        link.add("ch" + std::to_string(i));
+    link.settle();
+    BOOST_TEST((link.refused == names{"ch13"}));
+    BOOST_TEST(link.subscribed.size() == 63U);
+    BOOST_TEST(link.restarts <= 7);  // halving: log2 of 64, and the first
+    BOOST_TEST((link.add("ch13") == state::refused));
+    BOOST_TEST(!link.ask());
+}
+
+BOOST_AUTO_TEST_CASE(healthy_channels_do_not_wait_for_the_search)
+{
+    push_link link;
+    link.connect();
+    for (int i = 0; i != 8; ++i)
+        link.add("old" + std::to_string(i));
+    link.settle();
+    link.bad = {"x1"};
+    for (int i = 0; i != 8; ++i)
+        link.add("x" + std::to_string(i));
+    link.ask();
+    link.answer();  // refused: the link is new, nothing is subscribed there
+    link.add("young");
+    link.ask();
+    BOOST_TEST(link.under_way.subscribe.size() == 9U);
+    BOOST_TEST(std::ranges::count(link.under_way.subscribe, "young") == 1);
+    link.answer();
+    link.settle();
+    BOOST_TEST(link.subscribed.size() == 16U);
+    BOOST_TEST((link.refused == names{"x1"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_refusal_is_remembered_for_half_a_minute)
+{
+    push_link link;
+    link.connect();
+    link.bad = {"a"};
+    link.add("a");
+    link.settle();
+    BOOST_TEST(link.restarts == 1);
+    link.drop("a");
+    link.now += subscription_table::refusal_memory - 1ms;
+    BOOST_TEST((link.add("a") == state::refused));
+    link.settle();
+    BOOST_TEST(link.restarts == 1);
+    link.bad.clear();
+    link.now += 1ms;
+    BOOST_TEST((link.add("a") == state::wanted));
+    link.settle();
+    BOOST_TEST(link.subscribed.contains("a"));
+}
+
+BOOST_AUTO_TEST_CASE(a_refused_channel_that_nobody_wants_is_forgotten)
+{
+    push_link link;
+    link.connect();
+    link.bad = {"a"};
+    link.add("a");
+    link.settle();
+    link.drop("a");
+    link.now += subscription_table::refusal_memory;
+    link.settle();
+    BOOST_TEST(link.table.size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_link_that_is_lost_in_the_search_goes_on_searching)
+{
+    push_link link;
+    link.connect();
+    link.bad = {"c5"};
+    for (int i = 0; i != 16; ++i)
+        link.add("c" + std::to_string(i));
+    link.ask();
+    link.answer();
+    link.ask();         // one half is asked for …
+    link.disconnect();  // … and that is never answered
+    link.connect();
+    link.settle();
+    BOOST_TEST((link.refused == names{"c5"}));
+    BOOST_TEST(link.subscribed.size() == 15U);
+}
+
+BOOST_AUTO_TEST_CASE(whatever_happens_what_is_wanted_is_subscribed_in_the_end)
+{
+    random_numbers random;
+    for (int round = 0; round != 150; ++round)
+        BOOST_TEST_CONTEXT("seed " << random.seed() << " round " << round)
+        {
+            push_link link;
+            auto const channel = [&] { return "ch" + std::to_string(random.below(20)); };
+            for (int turn = 0; turn != 300; ++turn)
+                switch (random.below(10)) {
+                case 0:
+                case 1:
+                case 2: link.add(channel()); break;
+                case 3:
+                case 4:
+                    if (auto const name = channel(); link.waiting.contains(name))
+                        link.drop(name);
+                    break;
+                case 5:
+                case 6:
+                    if (link.up && link.under_way.empty())
+                        link.ask();
+                    break;
+                case 7:
+                    if (!link.under_way.empty())
+                        link.answer();
+                    break;
+                case 8: link.now += std::chrono::milliseconds{random.below(700)}; break;
+                default:
+                    if (random.one_in(3))
+                        link.up ? link.disconnect() : link.connect();
+                    else if (random.one_in(4))
+                        random.one_in(2) ? link.bad.clear()
+                                         : static_cast<void>(link.bad.insert(channel()));
+                }
+
+            // Quiet: what is refused falsely from now on is only what was bad before.
+            if (!link.up)
+                link.connect();
+            auto const before = link.changes;
+            if (!link.under_way.empty())
+                link.answer();
+            link.settle();
+            BOOST_TEST(link.changes - before < 80);
+            while (link.table.next_expiry() != time_point::max()) {
+                BOOST_TEST_REQUIRE((link.table.next_expiry() <= link.now + 31s));
+                link.now = std::max(link.now, link.table.next_expiry());
+                link.settle();
+            }
+            // Each wanted channel is subscribed, or was found to be bad and not asked for since.
+            std::set<std::string> const wanted(link.waiting.begin(), link.waiting.end());
+            for (auto const& name : wanted)
+                BOOST_TEST_REQUIRE(
+                    (link.subscribed.contains(name) || std::ranges::count(link.refused, name) != 0),
+                    name
+                );
+            BOOST_TEST_REQUIRE(std::ranges::includes(wanted, link.subscribed));
+            BOOST_TEST_REQUIRE(link.table.size() == wanted.size());
+            BOOST_TEST_REQUIRE(!link.ask());
+        }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+
+}  // namespace colock::test

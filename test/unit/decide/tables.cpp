@@ -1,0 +1,272 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "decide/backoff.hpp"
+#include "decide/reply.hpp"
+#include "decide/validity.hpp"
+#include "decide/wait_plan.hpp"
+#include <colock/fence.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <limits>
+
+namespace {
+
+using namespace colock::decide;
+using namespace std::chrono_literals;
+
+// ---- Validity ------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_SUITE(decide_validity)
+
+time_point const sent{1'000s};
+
+BOOST_AUTO_TEST_CASE(a_hundredth_and_two_milliseconds_are_for_the_clocks)
+{
+    BOOST_TEST((drift(30s) == 302ms));
+    BOOST_TEST((valid_until(sent, 30s) == sent + 30s - 302ms));
+    BOOST_TEST((valid_until(sent, 100ms) == sent + 97ms));
+    BOOST_TEST((valid_until(sent, 3ms) == sent + 1ms));
+}
+
+BOOST_AUTO_TEST_CASE(validity_never_ends_before_it_began)
+{
+    for (auto lease = 0ms; lease <= 3ms; ++lease)
+        BOOST_TEST((valid_until(sent, lease) >= sent));
+    BOOST_TEST((valid_until(sent, longest_lease) > sent));
+}
+
+BOOST_AUTO_TEST_CASE(a_longer_lease_is_valid_longer)
+{
+    for (auto lease = 0ms; lease < 5s; lease += 7ms)
+        BOOST_TEST_REQUIRE((valid_until(sent, lease) <= valid_until(sent, lease + 7ms)));
+}
+
+BOOST_AUTO_TEST_CASE(the_loss_is_told_a_tenth_before)
+{
+    BOOST_TEST((loss_margin(3s, {}) == 300ms));
+    BOOST_TEST((loss_margin(30s, {}) == 1s));     // at most
+    BOOST_TEST((loss_margin(60ms, {}) == 10ms));  // at least
+    BOOST_TEST((loss_margin(20ms, {}) == 5ms));   // but a quarter of the lease
+    BOOST_TEST((loss_margin(30s, 5s) == 5s));
+    BOOST_TEST((loss_margin(4s, 5s) == 1s));
+    BOOST_TEST((loss_margin(3s, 0ms) == 0ms));
+}
+
+BOOST_AUTO_TEST_CASE(every_hold_has_a_life_before_its_loss_is_told)
+{
+    for (auto lease = 10ms; lease < 60s; lease += lease / 10)
+        BOOST_TEST_REQUIRE((valid_until(sent, lease) - loss_margin(lease, {}) > sent));
+}
+
+BOOST_AUTO_TEST_CASE(half_the_validity_must_be_left)
+{
+    auto const half = (30s - 302ms) / 2;
+    BOOST_TEST(is_fresh(sent, sent, 30s));
+    BOOST_TEST(is_fresh(sent + half, sent, 30s));
+    BOOST_TEST(!is_fresh(sent + half + 1ms, sent, 30s));
+    BOOST_TEST(!is_fresh(sent + 40s, sent, 30s));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+// ---- Backoff -------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_SUITE(decide_backoff)
+
+BOOST_AUTO_TEST_CASE(pauses_double_up_to_the_longest)
+{
+    backoff pauses{50ms, 1s};
+    for (auto const expected : {0ms, 50ms, 100ms, 200ms, 400ms, 800ms, 1'000ms, 1'000ms})
+        BOOST_TEST((pauses.next(0) == expected));
+    pauses.reset();
+    BOOST_TEST((pauses.next(0) == 0ms));
+    BOOST_TEST((pauses.next(0) == 50ms));
+}
+
+BOOST_AUTO_TEST_CASE(dice_take_up_to_half)
+{
+    backoff pauses{50ms, 1s};
+    pauses.next(0.9);
+    BOOST_TEST((pauses.next(0.5) == 38ms));  // 50 less a quarter, in whole milliseconds
+    auto const third = pauses.next(0.999);
+    BOOST_TEST((third >= 50ms && third <= 51ms));
+}
+
+BOOST_AUTO_TEST_CASE(any_number_of_tries)
+{
+    backoff pauses{50ms, 1s};
+    for (int i = 0; i != 200; ++i) {
+        auto const pause = pauses.next(0.3);
+        BOOST_TEST_REQUIRE((pause >= 0ms && pause <= 1s));
+        BOOST_TEST_REQUIRE((i < 6 || pause == 850ms));
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+// ---- How long a waiter sleeps ----------------------------------------------------------------
+
+BOOST_AUTO_TEST_SUITE(decide_wait_plan)
+
+BOOST_AUTO_TEST_CASE(until_just_after_the_lease_but_at_most_the_cap)
+{
+    BOOST_TEST((sleep_after_refusal(0, 1s, 0) == 1ms));
+    BOOST_TEST((sleep_after_refusal(41, 1s, 0.5) == 42ms));
+    BOOST_TEST((sleep_after_refusal(999, 1s, 0) == 1'000ms));
+    BOOST_TEST((sleep_after_refusal(30'000, 1s, 0) == 1'000ms));
+    BOOST_TEST((sleep_after_refusal(30'000, 1s, 0.5) == 950ms));
+    BOOST_TEST((sleep_after_refusal(30'000, 1s, 0.999) == 901ms));
+}
+
+BOOST_AUTO_TEST_CASE(without_a_lease_the_cap_counts)
+{
+    BOOST_TEST((sleep_after_refusal(-1, 1s, 0) == 1'000ms));
+    BOOST_TEST((sleep_after_refusal(-2, 1s, 0.5) == 950ms));
+}
+
+BOOST_AUTO_TEST_CASE(the_longest_leases_do_not_overflow)
+{
+    BOOST_TEST((sleep_after_refusal(std::numeric_limits<std::int64_t>::max() - 1, 1s, 0) == 1'000ms)
+    );
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+// ---- Replies -------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_SUITE(decide_reply)
+
+reply const nil{};
+
+BOOST_AUTO_TEST_CASE(what_an_error_asks_for)
+{
+    BOOST_TEST((classify("NOSCRIPT No matching script.") == fault::script_missing));
+    for (auto const* text :
+         {"LOADING Redis is loading the dataset in memory",
+          "BUSY Redis is busy running a script",
+          "TRYAGAIN Multiple keys request during rehashing of slot",
+          "CLUSTERDOWN The cluster is down",
+          "MASTERDOWN Link with MASTER is down",
+          "LOADING"})
+        BOOST_TEST((classify(text) == fault::not_now), text);
+    BOOST_TEST(
+        (classify("READONLY You can't write against a read only replica.") == fault::read_only)
+    );
+    BOOST_TEST((classify("WRONGTYPE Operation against a key") == fault::wrong_type));
+    for (auto const* text :
+         {"NOPERM this user has no permissions",
+          "OOM command not allowed",
+          "NOAUTH",
+          "",
+          " ",
+          "ERR unknown command",
+          "LOADINGX what",
+          "loading",
+          "Not LOADING",
+          "BUSYGROUP exists"})
+        BOOST_TEST((classify(text) == fault::refused), text);
+}
+
+BOOST_AUTO_TEST_CASE(granted_and_refused_differ_by_shape_not_by_sign)
+{
+    using kind = acquire_answer::kind;
+    auto const granted = read_acquire(reply::of(17));
+    BOOST_TEST((granted.what == kind::granted));
+    BOOST_TEST(granted.last_token == 17U);
+    BOOST_TEST((read_acquire(reply::of(std::int64_t{0})).what == kind::granted));
+
+    auto const refused = read_acquire(reply::of(std::vector{reply::of(29'999)}));
+    BOOST_TEST((refused.what == kind::refused));
+    BOOST_TEST(refused.pttl == 29'999);
+
+    // A hash without TTL: Redisson's own script took its -1 for a grant.
+    auto const eternal = read_acquire(reply::of(std::vector{reply::of(-1)}));
+    BOOST_TEST((eternal.what == kind::refused));
+    BOOST_TEST(eternal.pttl == -1);
+}
+
+BOOST_AUTO_TEST_CASE(an_acquire_answer_of_another_shape_takes_nothing)
+{
+    for (auto const& r :
+         {nil,
+          reply::of(-1),
+          reply::of("17"),
+          reply::error("ERR"),
+          reply::of(std::vector<reply>{}),
+          reply::of(std::vector{reply::of("1")}),
+          reply::of(std::vector{nil}),
+          reply::of(std::vector{reply::of(1), reply::of(2)})})
+        BOOST_TEST((read_acquire(r).what == acquire_answer::kind::malformed));
+}
+
+BOOST_AUTO_TEST_CASE(release_answers)
+{
+    using kind = release_answer::kind;
+    BOOST_TEST((read_release(reply::of(3)).what == kind::released));
+    BOOST_TEST(read_release(reply::of(3)).receivers == 3);
+    BOOST_TEST((read_release(reply::of(-1)).what == kind::released));
+    BOOST_TEST((read_release(nil).what == kind::gone));
+    for (auto const& r : {reply::of("1"), reply::error("ERR"), reply::of(std::vector<reply>{})})
+        BOOST_TEST((read_release(r).what == kind::malformed));
+}
+
+BOOST_AUTO_TEST_CASE(extend_answers)
+{
+    BOOST_TEST((read_extend(reply::of(1)) == extend_answer::extended));
+    BOOST_TEST((read_extend(reply::of(std::int64_t{0})) == extend_answer::gone));
+    for (auto const& r : {nil, reply::of("1"), reply::error("ERR"), reply::of(std::vector{nil})})
+        BOOST_TEST((read_extend(r) == extend_answer::malformed));
+}
+
+BOOST_AUTO_TEST_CASE(inspect_answers)
+{
+    auto const held =
+        read_inspect(reply::of(std::vector{reply::of(1'500), reply::of("uuid:1"), reply::of("2")}));
+    BOOST_TEST(held.well_formed);
+    BOOST_TEST(held.locked);
+    BOOST_TEST(held.pttl == 1'500);
+    auto const eternal =
+        read_inspect(reply::of(std::vector{reply::of(-1), reply::of("f"), reply::of("1")}));
+    BOOST_TEST((eternal.well_formed && eternal.locked && eternal.pttl == -1));
+    auto const open = read_inspect(reply::of(std::vector{reply::of(-2)}));
+    BOOST_TEST((open.well_formed && !open.locked));
+    for (auto const& r :
+         {nil, reply::of(5), reply::of(std::vector<reply>{}), reply::of(std::vector{nil})})
+        BOOST_TEST(!read_inspect(r).well_formed);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+// ---- The resource's side ---------------------------------------------------------------------
+
+BOOST_AUTO_TEST_SUITE(decide_fence)
+
+BOOST_AUTO_TEST_CASE(what_is_lower_than_the_highest_is_refused)
+{
+    colock::fence door;
+    BOOST_TEST(door.admit(3));
+    BOOST_TEST(door.admit(3));  // a holder writes often
+    BOOST_TEST(door.admit(7));
+    BOOST_TEST(!door.admit(6));
+    BOOST_TEST(door.admit(7));
+    BOOST_TEST(door.highest() == 7U);
+}
+
+BOOST_AUTO_TEST_CASE(no_token_is_refused)
+{
+    colock::fence door;
+    BOOST_TEST(!door.admit(0));
+    BOOST_TEST(door.highest() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(begins_with_what_was_stored)
+{
+    colock::fence door{40};
+    BOOST_TEST(!door.admit(39));
+    BOOST_TEST(door.admit(40));
+    static_assert(colock::fence{5}.highest() == 5);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace

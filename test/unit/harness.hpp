@@ -1,0 +1,252 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "decide/names.hpp"
+#include "support/fake_transport.hpp"
+#include "support/virtual_time.hpp"
+#include <colock/client.hpp>
+#include <colock/lock.hpp>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace colock::test {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+/// An operation under way: what its handler was told, and how often.
+template <class... Values>
+class pending {
+    struct state {
+        int calls = 0;
+        error_code ec;
+        std::tuple<Values...> values;
+        asio::cancellation_signal signal;
+    };
+
+public:
+    /// The completion token; once.
+    auto token()
+    {
+        return asio::bind_cancellation_slot(
+            state_->signal.slot(),
+            [s = state_](error_code ec, Values... values) {
+                ++s->calls;
+                s->ec = ec;
+                s->values = {std::move(values)...};
+            }
+        );
+    }
+    void cancel(asio::cancellation_type type = asio::cancellation_type::terminal)
+    {
+        state_->signal.emit(type);
+    }
+    int calls() const noexcept { return state_->calls; }
+    bool is_done() const noexcept { return state_->calls != 0; }
+    error_code ec() const
+    {
+        BOOST_TEST_REQUIRE(state_->calls == 1);
+        return state_->ec;
+    }
+    bool succeeded() const { return state_->calls == 1 && !state_->ec; }
+    bool aborted() const
+    {
+        return state_->calls == 1 && state_->ec == asio::error::operation_aborted;
+    }
+    auto& value() { return std::get<0>(state_->values); }
+
+private:
+    std::shared_ptr<state> state_ = std::make_shared<state>();
+};
+
+using pending_hold = pending<hold>;
+using pending_try = pending<std::optional<hold>>;
+
+/// Writes down what a client does.
+struct recorder final : observer {
+    void acquired(std::string_view n, microseconds waited, std::uint32_t attempts) noexcept override
+    {
+        note("acquired", n);
+        last_waited = waited;
+        last_attempts = attempts;
+    }
+    void waiting(std::string_view n, milliseconds lease) noexcept override
+    {
+        note("waiting", n);
+        last_lease = lease;
+    }
+    void renewed(std::string_view n, milliseconds valid) noexcept override
+    {
+        note("renewed", n);
+        last_valid = valid;
+    }
+    void renew_failed(std::string_view n, error_code const& ec) noexcept override
+    {
+        note("renew_failed", n);
+        last_error = ec;
+    }
+    void lost(std::string_view n, error_code const& ec) noexcept override
+    {
+        note("lost", n);
+        last_error = ec;
+    }
+    void released(std::string_view n, microseconds held) noexcept override
+    {
+        note("released", n);
+        last_held = held;
+    }
+    void link_up(std::size_t, std::uint64_t) noexcept override { note("link_up", ""); }
+    void link_down(std::size_t, error_code const&) noexcept override { note("link_down", ""); }
+    void subscription_failed(std::string_view n, error_code const& ec) noexcept override
+    {
+        note("subscription_failed", n);
+        last_error = ec;
+    }
+
+    void note(std::string_view what, std::string_view name)
+    {
+        events.push_back({std::string{what}, std::string{name}});
+    }
+    std::ptrdiff_t count(std::string_view what) const
+    {
+        return std::ranges::count(events, what, [](auto const& e) -> auto& { return e.first; });
+    }
+
+    std::vector<std::pair<std::string, std::string>> events;
+    microseconds last_waited{}, last_held{};
+    milliseconds last_lease{}, last_valid{};
+    std::uint32_t last_attempts = 0;
+    error_code last_error;
+};
+
+/// A lease of 3 s: renewed after 0.9 to 1 s, valid for 2,968 ms, lost after 2,668 ms.
+inline config short_leases()
+{
+    config c;
+    c.lease = 3s;
+    c.log = {};
+    return c;
+}
+constexpr auto validity = 2'968ms;
+constexpr auto margin = 300ms;
+
+/// A client that runs on a scripted transport, in virtual time.
+struct harness {
+    explicit harness(config settings = short_leases(), bool running = true)
+        : client{detail::client_access::make(make_core(with(std::move(settings))))}
+    {
+        if (running) {
+            this->client.run(run.token());
+            time.settle();
+        }
+    }
+
+    config with(config settings)
+    {
+        settings.observer = events;
+        if (!settings.log.sink)
+            settings.log = {
+                [this](log_level level, std::string_view line) {
+                    if (level >= log_level::warning)
+                        log.emplace_back(line);
+                },
+                log_level::debug};
+        return settings;
+    }
+
+    detail::core_ptr make_core(config settings)
+    {
+        return detail::core::make(
+            context.get_executor(),
+            std::move(settings),
+            [this](detail::core& inside, transport_listener& who) {
+                auto made = std::make_unique<fake_transport>(inside, who);
+                server = made.get();
+                return made;
+            }
+        );
+    }
+
+    detail::core& inside() { return *detail::client_access::inside(client); }
+
+    pending_hold acquire(acquire_options options = {}) { return acquire(mutex(), options); }
+    pending_hold acquire(lock const& of, acquire_options options = {})
+    {
+        pending_hold p;
+        of.acquire(options, p.token());
+        time.settle();
+        return p;
+    }
+    pending_try try_acquire(acquire_options options = {})
+    {
+        pending_try p;
+        mutex().try_acquire(options, p.token());
+        time.settle();
+        return p;
+    }
+    pending_try try_for(milliseconds wait, acquire_options options = {})
+    {
+        pending_try p;
+        mutex().try_acquire_for(wait, options, p.token());
+        time.settle();
+        return p;
+    }
+    pending<> release(hold& h)
+    {
+        pending<> p;
+        h.release(p.token());
+        time.settle();
+        return p;
+    }
+    pending<> extend(hold& h, milliseconds lease)
+    {
+        pending<> p;
+        h.extend(lease, p.token());
+        time.settle();
+        return p;
+    }
+    pending<> lost(hold const& h)
+    {
+        pending<> p;
+        h.lost(p.token());
+        time.settle();
+        return p;
+    }
+
+    /// A hold, granted at once.
+    hold held(acquire_options options = {}, std::int64_t token = 1)
+    {
+        server->expect(scripts::acquire).reply(granted(token));
+        auto p = acquire(options);
+        BOOST_TEST_REQUIRE(p.succeeded());
+        return std::move(p.value());
+    }
+
+    lock mutex(std::string name = "k") const { return {client, std::move(name)}; }
+    unsigned link() const { return server->link_of(decide::slot_of("k")); }
+    call const& last() const { return server->written().back(); }
+    static std::string channel() { return "redisson_lock__channel:{k}"; }
+
+    /// Lets the client go and ends what waits for real time.
+    asio::io_context context;
+    virtual_time time{context};
+    fake_transport* server = nullptr;
+    std::shared_ptr<recorder> events = std::make_shared<recorder>();
+    std::vector<std::string> log;
+    pending<> run;
+    colock::client client;
+};
+
+}  // namespace colock::test

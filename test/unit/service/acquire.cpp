@@ -1,0 +1,451 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "unit/harness.hpp"
+
+namespace colock::test {
+
+namespace {
+
+// ---- One acquire -------------------------------------------------------------------------------
+
+BOOST_FIXTURE_TEST_SUITE(service_acquire, harness)
+
+BOOST_AUTO_TEST_CASE(granted_is_a_hold_with_all_that_it_promises)
+{
+    auto& asked = server->expect(scripts::acquire);
+    auto got = acquire();
+    auto const sent = time.now();
+    BOOST_TEST(!got.is_done());
+    time.advance(40ms);
+    asked.reply(granted(17));
+    time.settle();
+    BOOST_TEST_REQUIRE(got.succeeded());
+    hold const held = std::move(got.value());
+    BOOST_TEST(static_cast<bool>(held));
+    BOOST_TEST(held.fencing_token() == 17U);
+    BOOST_TEST((held.valid_until() == sent + validity));
+    BOOST_TEST(held.valid_for(2'900ms));
+    BOOST_TEST(!held.valid_for(3s));
+
+    auto const& c = asked.seen();
+    BOOST_TEST(c.key() == "k");
+    BOOST_TEST(c.keys.at(1) == decide::fence_counter(c.slot));
+    BOOST_TEST(c.field() == inside().uuid() + ":1");
+    BOOST_TEST(c.lease() == "3000");
+    BOOST_TEST(c.has_floor);
+    BOOST_TEST(client.stats().holds == 1U);
+    BOOST_TEST(client.stats().waiters == 0U);
+    BOOST_TEST((events->events.back() == std::pair<std::string, std::string>{"acquired", "k"}));
+    BOOST_TEST((events->last_waited == 40ms));
+    BOOST_TEST(events->last_attempts == 1U);
+    BOOST_TEST(!server->push_wanted());
+}
+
+BOOST_AUTO_TEST_CASE(each_ownership_has_a_field_of_its_own)
+{
+    auto first = held();
+    server->expect(scripts::release).reply(released());
+    release(first);
+    auto second = held();
+    BOOST_TEST(server->written().front().field() != last().field());
+}
+
+BOOST_AUTO_TEST_CASE(a_lease_of_its_own_is_asked_for)
+{
+    auto const mine = held({.lease = 700ms});
+    BOOST_TEST(last().lease() == "700");
+    BOOST_TEST((mine.valid_until() == time.now() + 700ms - 9ms));
+}
+
+BOOST_AUTO_TEST_CASE(a_lost_answer_is_asked_again_with_the_same_field)
+{
+    server->expect(scripts::acquire).lose();
+    server->expect(scripts::acquire).lose();
+    server->expect(scripts::acquire).reply(granted(3));
+    auto got = acquire();
+    BOOST_TEST(got.succeeded());
+    BOOST_TEST(server->written().size() == 3U);
+    BOOST_TEST(server->written()[0].field() == server->written()[2].field());
+    BOOST_TEST(events->last_attempts == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(what_may_stand_in_redis_is_released_when_nobody_waits_any_more)
+{
+    server->expect(scripts::acquire).lose();
+    auto& second = server->expect(scripts::acquire);
+    auto got = acquire();
+    server->expect(scripts::release).reply(gone());
+    got.cancel();
+    time.settle();
+    BOOST_TEST(got.aborted());
+    second.lose();
+    time.settle();
+    BOOST_TEST(server->count(scripts::release) == 1U);
+    BOOST_TEST(last().field() == server->written()[0].field());
+    BOOST_TEST(client.stats().keys == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_says_not_now_is_asked_again_after_a_pause)
+{
+    server->expect(scripts::acquire).not_now();
+    auto got = acquire();
+    BOOST_TEST(server->written().size() == 1U);
+    server->expect(scripts::acquire).reply(granted(3));
+    time.advance(19ms);
+    BOOST_TEST(!got.is_done());
+    time.advance(2ms);
+    BOOST_TEST(got.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_refusal_by_the_server_fails_all_who_wait)
+{
+    auto& asked = server->expect(scripts::acquire);
+    auto a = acquire(), b = acquire();
+    asked.fail(error::wrong_type);
+    time.settle();
+    BOOST_TEST((a.ec() == error::wrong_type && b.ec() == error::wrong_type));
+    BOOST_TEST(!a.value());
+    BOOST_TEST(client.stats().keys == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_of_another_shape_is_an_error)
+{
+    server->expect(scripts::acquire).reply(reply::of("hello"));
+    server->expect(scripts::release).reply(gone());  // it may have taken something
+    BOOST_TEST((acquire().ec() == error::bad_reply));
+    BOOST_TEST(server->all_came());
+}
+
+BOOST_AUTO_TEST_CASE(an_old_answer_is_not_given_out)
+{
+    auto& slow = server->expect(scripts::acquire);
+    auto got = acquire();
+    time.advance(1'485ms);  // half of the validity, and 1 ms
+    auto& again = server->expect(scripts::acquire);
+    slow.reply(granted(3));
+    time.settle();
+    BOOST_TEST(!got.is_done());
+    BOOST_TEST_REQUIRE(again.has_come());
+    BOOST_TEST(again.seen().field() == slow.seen().field());
+    auto const sent = time.now();
+    again.reply(granted(4));
+    time.settle();
+    BOOST_TEST_REQUIRE(got.succeeded());
+    BOOST_TEST((got.value().valid_until() == sent + validity));
+    BOOST_TEST(got.value().fencing_token() == 4U);
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_after_its_own_validity_grants_nothing_even_after_a_standstill)
+{
+    auto& slow = server->expect(scripts::acquire);
+    auto got = acquire();
+    for (int tries = 0; tries != 2; ++tries)
+        server->expect(scripts::acquire).reply(refused(500));
+    time.jump(10s);
+    slow.reply(granted(3));
+    time.settle();
+    BOOST_TEST(!got.is_done());
+    BOOST_TEST(server->all_came());
+}
+
+BOOST_AUTO_TEST_CASE(the_shortest_leases_do_not_spin)
+{
+    // A lease that is never fresh when its answer comes must not be asked for without end.
+    int asked = 0;
+    server->serve = [&](call const&) -> std::optional<answer> {
+        time.jump(1ms);  // a round trip
+        ++asked;
+        return answer{answer::kind::replied, granted(asked), {}, {}};
+    };
+    pending_hold got;
+    mutex().acquire({.lease = 1ms}, got.token());
+    for (int i = 0; i != 500; ++i)
+        time.step();
+    BOOST_TEST(asked < 20);
+}
+
+BOOST_AUTO_TEST_CASE(while_no_link_is_up_nothing_is_sent)
+{
+    server->all_down();
+    time.settle();
+    auto got = acquire();
+    time.advance(10s);
+    BOOST_TEST(!got.is_done());
+    BOOST_TEST(server->written().empty());
+    server->expect(scripts::acquire).reply(granted(3));
+    server->all_up();
+    time.settle();
+    BOOST_TEST_REQUIRE(got.succeeded());
+    BOOST_TEST((got.value().valid_until() == time.now() + validity));
+}
+
+BOOST_AUTO_TEST_CASE(an_attempt_that_was_not_sent_is_withdrawn)
+{
+    server->all_down();
+    time.settle();
+    auto got = acquire();
+    BOOST_TEST(server->unsent() == 1U);
+    got.cancel();
+    time.settle();
+    BOOST_TEST(got.aborted());
+    BOOST_TEST(server->unsent() == 0U);
+    BOOST_TEST(client.stats().keys == 0U);
+    BOOST_TEST(client.stats().waiters == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_grant_for_nobody_is_released_once)
+{
+    auto& asked = server->expect(scripts::acquire);
+    auto got = acquire();
+    got.cancel();
+    time.settle();
+    BOOST_TEST(got.aborted());
+    auto& undo = server->expect(scripts::release);
+    time.advance(100ms);
+    BOOST_TEST(server->count(scripts::release) == 0U);  // not before its answer
+    asked.reply(granted(5));
+    time.settle();
+    BOOST_TEST_REQUIRE(undo.has_come());
+    BOOST_TEST(undo.seen().field() == asked.seen().field());
+    BOOST_TEST(client.stats().owed_releases == 1U);
+    undo.reply(released());
+    time.advance(5s);
+    BOOST_TEST(server->count(scripts::release) == 1U);
+    BOOST_TEST(client.stats().owed_releases == 0U);
+    BOOST_TEST(client.stats().keys == 0U);
+    BOOST_TEST(events->count("acquired") == 0);
+}
+
+BOOST_AUTO_TEST_CASE(the_undo_is_sent_again_until_answered_and_the_acquire_is_not)
+{
+    auto& asked = server->expect(scripts::acquire);
+    auto got = acquire();
+    got.cancel();
+    server->expect(scripts::release).lose();
+    server->expect(scripts::release).not_now();
+    server->expect(scripts::release).reply(released());
+    asked.reply(granted(5));
+    time.advance(50ms);
+    BOOST_TEST(server->count(scripts::release) == 3U);
+    BOOST_TEST(server->count(scripts::acquire) == 1U);
+    BOOST_TEST(client.stats().keys == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_new_waiter_takes_the_grant_of_a_cancelled_one)
+{
+    auto& asked = server->expect(scripts::acquire);
+    auto first = acquire();
+    first.cancel();
+    auto second = acquire();
+    BOOST_TEST(first.aborted());
+    asked.reply(granted(5));
+    time.settle();
+    BOOST_TEST(second.succeeded());
+    BOOST_TEST(server->written().size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_grant_with_another_lease_than_the_new_head_wants_is_renewed_first)
+{
+    auto& asked = server->expect(scripts::acquire);
+    auto first = acquire({.lease = 60s}), second = acquire();
+    first.cancel();
+    auto& again = server->expect(scripts::acquire);
+    asked.reply(granted(5));
+    time.settle();
+    BOOST_TEST(!second.is_done());
+    BOOST_TEST_REQUIRE(again.has_come());
+    BOOST_TEST(again.seen().field() == asked.seen().field());
+    BOOST_TEST(again.seen().lease() == "3000");
+    again.reply(granted(6));
+    time.settle();
+    BOOST_TEST_REQUIRE(second.succeeded());
+    BOOST_TEST((second.value().valid_until() == time.now() + validity));
+}
+
+BOOST_AUTO_TEST_CASE(cancelling_after_the_end_does_nothing)
+{
+    server->expect(scripts::acquire).reply(granted(5));
+    auto got = acquire();
+    got.cancel();
+    time.settle();
+    BOOST_TEST(got.succeeded());
+    BOOST_TEST(static_cast<bool>(got.value()));
+}
+
+BOOST_AUTO_TEST_CASE(bad_arguments_are_refused_and_nothing_is_sent)
+{
+    auto const check = [&](lock const& of, acquire_options const& options) {
+        pending_hold p;
+        of.acquire(options, p.token());
+        BOOST_TEST(!p.is_done());
+        time.settle();
+        BOOST_TEST((p.ec() == error::invalid_argument));
+    };
+    check(mutex(""), {});
+    check(mutex(std::string(1'025, 'x')), {});
+    check(mutex(), {.lease = 0ms});
+    check(mutex(), {.lease = -1ms});
+    check(mutex(), {.lease = std::chrono::hours{24 * 3'654}});
+    BOOST_TEST((try_for(-1ms).ec() == error::invalid_argument));
+    BOOST_TEST(server->written().empty());
+    BOOST_TEST(client.stats().keys == 0U);
+    server->expect(scripts::acquire).reply(granted(1));
+    BOOST_TEST(acquire(mutex(std::string(1'024, 'x'))).succeeded());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+// ---- One try -----------------------------------------------------------------------------------
+
+BOOST_FIXTURE_TEST_SUITE(service_try_acquire, harness)
+
+BOOST_AUTO_TEST_CASE(granted_or_empty)
+{
+    server->expect(scripts::acquire).reply(refused(1'000));
+    auto none = try_acquire();
+    BOOST_TEST(none.succeeded());
+    BOOST_TEST(!none.value().has_value());
+    BOOST_TEST(!server->push_wanted());
+    BOOST_TEST(client.stats().keys == 0U);
+    server->expect(scripts::acquire).reply(granted(1));
+    auto some = try_acquire();
+    BOOST_TEST(some.succeeded());
+    BOOST_TEST(some.value().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(empty_at_once_when_this_client_holds_it)
+{
+    auto const mine = held();
+    auto none = try_acquire();
+    BOOST_TEST((none.succeeded() && !none.value()));
+    BOOST_TEST(server->written().size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(empty_at_once_when_others_sleep_in_the_queue)
+{
+    server->expect(scripts::acquire).reply(refused(1'000));
+    server->expect(scripts::acquire).reply(refused(1'000));
+    auto waiting = acquire();
+    auto const sent = server->written().size();
+    auto none = try_acquire();
+    BOOST_TEST((none.succeeded() && !none.value()));
+    BOOST_TEST(server->written().size() == sent);
+    waiting.cancel();
+}
+
+BOOST_AUTO_TEST_CASE(joins_an_attempt_in_flight)
+{
+    auto& asked = server->expect(scripts::acquire);
+    auto first = try_acquire(), second = try_acquire();
+    asked.reply(granted(1));
+    time.settle();
+    BOOST_TEST((first.succeeded() && first.value()));
+    BOOST_TEST((second.succeeded() && !second.value()));
+    BOOST_TEST(server->written().size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(takes_over_when_the_first_is_cancelled)
+{
+    auto& asked = server->expect(scripts::acquire);
+    auto first = try_acquire(), second = try_acquire();
+    first.cancel();
+    asked.reply(granted(1));
+    time.settle();
+    BOOST_TEST(first.aborted());
+    BOOST_TEST((second.succeeded() && second.value()));
+}
+
+BOOST_AUTO_TEST_CASE(a_thousand_tries_have_one_winner)
+{
+    auto& asked = server->expect(scripts::acquire);
+    std::vector<pending_try> tries(1'000);
+    for (auto& t : tries)
+        mutex().try_acquire(t.token());
+    time.settle();
+    asked.reply(granted(1));
+    time.settle();
+    BOOST_TEST(std::ranges::count_if(tries, [](auto& t) { return t.value().has_value(); }) == 1);
+    BOOST_TEST(std::ranges::all_of(tries, [](auto& t) { return t.succeeded(); }));
+}
+
+BOOST_AUTO_TEST_CASE(without_a_link_it_ends_after_the_timeout_with_the_links_error)
+{
+    server->all_down();
+    server->down_reason_to_tell = asio::error::connection_refused;
+    time.settle();
+    auto got = try_acquire();
+    time.advance(1'999ms);
+    BOOST_TEST(!got.is_done());
+    time.advance(2ms);
+    BOOST_TEST((got.ec() == asio::error::connection_refused));
+    BOOST_TEST(server->unsent() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_silent_server_is_unavailable)
+{
+    auto& silent = server->expect(scripts::acquire);
+    auto got = try_acquire();
+    time.advance(2'001ms);
+    BOOST_TEST((got.ec() == error::unavailable));
+    server->expect(scripts::release).reply(released());
+    silent.reply(granted(1));
+    time.settle();
+    BOOST_TEST(server->count(scripts::release) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_limited_wait_ends_in_time_with_nothing_answered)
+{
+    auto& silent = server->expect(scripts::acquire);
+    auto got = try_for(120ms);
+    time.advance(119ms);
+    BOOST_TEST(!got.is_done());
+    time.advance(2ms);
+    BOOST_TEST((got.succeeded() && !got.value()));
+    silent.reply(refused(10));
+    time.settle();
+    BOOST_TEST(client.stats().keys == 0U);
+
+    server->all_down();
+    time.settle();
+    auto unsent = try_for(120ms);
+    time.advance(121ms);
+    BOOST_TEST((unsent.succeeded() && !unsent.value()));
+}
+
+BOOST_AUTO_TEST_CASE(a_limited_wait_gets_in_when_the_lock_comes_free)
+{
+    server->expect(scripts::acquire).reply(refused(50));
+    server->expect(scripts::acquire).reply(refused(50));
+    auto got = try_for(1s, {.lease = 10s});
+    server->expect(scripts::acquire).reply(granted(2));
+    time.advance(50ms);
+    BOOST_TEST(!got.is_done());
+    time.advance(2ms);
+    BOOST_TEST((got.succeeded() && got.value()));
+    time.advance(1s);
+    BOOST_TEST(got.calls() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_of_zero_tries_once)
+{
+    server->expect(scripts::acquire).reply(refused(1'000));
+    auto got = try_for(0ms);
+    BOOST_TEST((got.succeeded() && !got.value()));
+}
+
+BOOST_AUTO_TEST_CASE(the_longest_wait_is_no_overflow)
+{
+    auto& asked = server->expect(scripts::acquire);
+    pending_try got;
+    mutex().try_acquire_for(std::chrono::hours::max(), got.token());
+    time.advance(10ms);
+    BOOST_TEST(!got.is_done());
+    asked.reply(granted(1));
+    time.settle();
+    BOOST_TEST((got.succeeded() && got.value()));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+
+}  // namespace colock::test

@@ -1,0 +1,446 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "unit/harness.hpp"
+
+namespace colock::test {
+
+namespace {
+
+struct idle : harness {
+    idle() : harness{short_leases(), false} {}
+};
+
+/// Runs handlers until the context has no more work; false if it still has some after `limit`.
+bool ends_by_itself(harness& h, milliseconds limit)
+{
+    return h.time.advance_until([&] { return h.context.stopped(); }, limit);
+}
+
+// ---- close() -----------------------------------------------------------------------------------
+
+BOOST_FIXTURE_TEST_SUITE(service_close, harness)
+
+BOOST_AUTO_TEST_CASE(ends_waiters_releases_holds_and_ends_the_run)
+{
+    owner const me;
+    auto const first = held({.as = me});
+    auto waiting = acquire();
+    auto told = lost(first);
+    auto& undo = server->expect(scripts::release);
+    pending<> closed;
+    client.close(closed.token());
+    time.settle();
+    BOOST_TEST((waiting.ec() == error::closed));
+    BOOST_TEST(told.aborted());
+    BOOST_TEST(!first);
+    BOOST_TEST(!closed.is_done());
+    BOOST_TEST(!run.is_done());
+    BOOST_TEST((acquire().ec() == error::closed));
+    BOOST_TEST((try_acquire({.as = me}).ec() == error::closed));
+    undo.reply(released());
+    time.settle();
+    BOOST_TEST(closed.succeeded());
+    BOOST_TEST(run.succeeded());
+    BOOST_TEST(server->links_up() == 0U);
+    BOOST_TEST(ends_by_itself(*this, 10ms));
+    auto const stats = client.stats();
+    BOOST_TEST(stats.holds + stats.waiters + stats.keys + stats.owed_releases == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(waits_for_the_answer_of_an_acquire_in_flight)
+{
+    auto& asked = server->expect(scripts::acquire);
+    auto got = acquire();
+    pending<> closed;
+    client.close(closed.token());
+    time.settle();
+    BOOST_TEST((got.ec() == error::closed));
+    BOOST_TEST(!closed.is_done());  // what is granted must be released
+    auto& undo = server->expect(scripts::release);
+    asked.reply(granted(1));
+    time.settle();
+    BOOST_TEST_REQUIRE(undo.has_come());
+    undo.reply(released());
+    time.settle();
+    BOOST_TEST(closed.succeeded());
+    BOOST_TEST(run.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_refused_acquire_in_flight_ends_it_too)
+{
+    auto& asked = server->expect(scripts::acquire);
+    auto got = acquire();
+    pending<> closed;
+    client.close(closed.token());
+    asked.reply(refused(100));
+    time.settle();
+    BOOST_TEST(closed.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_release_under_way_is_not_sent_twice)
+{
+    auto mine = held();
+    auto& undo = server->expect(scripts::release);
+    auto gone = release(mine);
+    pending<> closed;
+    client.close(closed.token());
+    time.settle();
+    undo.reply(released());
+    time.settle();
+    BOOST_TEST(gone.succeeded());
+    BOOST_TEST(closed.succeeded());
+    BOOST_TEST(server->count(scripts::release) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(an_acquire_that_enters_again_is_closed)
+{
+    owner const me;
+    auto const outer = held({.as = me});
+    auto& deeper = server->expect(scripts::extend);
+    auto inner = acquire({.as = me});
+    server->expect(scripts::release).reply(released());
+    pending<> closed;
+    client.close(closed.token());
+    time.settle();
+    deeper.reply(done());
+    time.settle();
+    BOOST_TEST((inner.ec() == error::closed));
+    BOOST_TEST(closed.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(ends_at_its_limit_when_the_server_is_silent)
+{
+    auto const mine = held();
+    auto& silent = server->expect(scripts::release);
+    pending<> closed;
+    client.close(closed.token());
+    time.advance(2'999ms);  // close_timeout: none, so the lease
+    BOOST_TEST(!closed.is_done());
+    time.advance(2ms);
+    BOOST_TEST((closed.ec() == error::unavailable));
+    BOOST_TEST(run.succeeded());
+    BOOST_TEST(ends_by_itself(*this, 10ms));
+    static_cast<void>(silent);
+}
+
+BOOST_AUTO_TEST_CASE(cancelling_ends_the_waiting_and_the_closing_goes_on)
+{
+    auto const mine = held();
+    auto& undo = server->expect(scripts::release);
+    pending<> closed;
+    client.close(closed.token());
+    time.settle();
+    closed.cancel();
+    time.settle();
+    BOOST_TEST(closed.aborted());
+    BOOST_TEST(!run.is_done());
+    undo.reply(released());
+    time.settle();
+    BOOST_TEST(run.succeeded());
+    BOOST_TEST(closed.calls() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(the_second_time_says_closed)
+{
+    pending<> first, second;
+    client.close(first.token());
+    client.close(second.token());
+    time.settle();
+    BOOST_TEST(first.succeeded());
+    BOOST_TEST((second.ec() == error::closed));
+    pending<> again;
+    client.run(again.token());
+    time.settle();
+    BOOST_TEST((again.ec() == error::closed));
+}
+
+BOOST_AUTO_TEST_CASE(holds_of_many_keys_go_together)
+{
+    fake_server redis;
+    redis.attach(*server);
+    std::vector<pending_hold> all(200);
+    for (std::size_t i = 0; i != all.size(); ++i)
+        mutex("key" + std::to_string(i)).acquire(all[i].token());
+    time.settle();
+    BOOST_TEST(client.stats().holds == 200U);
+    pending<> closed;
+    client.close(closed.token());
+    time.settle();
+    BOOST_TEST(closed.succeeded());
+    for (std::size_t i = 0; i != all.size(); ++i)
+        BOOST_TEST(!redis.is_locked("key" + std::to_string(i)));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+// ---- run() and stop() --------------------------------------------------------------------------
+
+BOOST_FIXTURE_TEST_SUITE(service_stop, harness)
+
+BOOST_AUTO_TEST_CASE(ends_the_run_and_who_waits)
+{
+    server->expect(scripts::acquire).reply(refused(1'000));
+    server->expect(scripts::acquire).reply(refused(1'000));
+    auto waiting = acquire(), behind = acquire();
+    client.stop();
+    time.settle();
+    BOOST_TEST(run.succeeded());
+    BOOST_TEST((waiting.ec() == error::closed && behind.ec() == error::closed));
+    BOOST_TEST(ends_by_itself(*this, 10ms));
+    client.stop();
+    time.settle();
+    BOOST_TEST(run.calls() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(with_an_acquire_in_flight)
+{
+    auto& asked = server->expect(scripts::acquire);
+    auto got = acquire();
+    client.stop();
+    time.settle();
+    BOOST_TEST((got.ec() == error::closed));
+    BOOST_TEST(server->in_flight() == 0U);
+    BOOST_TEST(client.stats().keys == 0U);
+    BOOST_TEST(ends_by_itself(*this, 10ms));
+    static_cast<void>(asked);
+}
+
+BOOST_AUTO_TEST_CASE(with_a_release_in_flight)
+{
+    auto mine = held();
+    auto& asked = server->expect(scripts::release);
+    auto gone = release(mine);
+    client.stop();
+    time.settle();
+    BOOST_TEST((gone.ec() == error::closed));
+    BOOST_TEST(ends_by_itself(*this, 10ms));
+    static_cast<void>(asked);
+}
+
+BOOST_AUTO_TEST_CASE(holds_live_on_until_their_leases_end)
+{
+    auto const mine = held();
+    auto told = lost(mine);
+    client.stop();
+    time.advance(2s);
+    BOOST_TEST(static_cast<bool>(mine));
+    time.advance(700ms);
+    BOOST_TEST(told.succeeded());
+    BOOST_TEST(ends_by_itself(*this, 10ms));
+}
+
+BOOST_AUTO_TEST_CASE(a_hold_dropped_after_it_does_not_keep_the_context_busy)
+{
+    {
+        auto const mine = held();
+        client.stop();
+        time.settle();
+        BOOST_TEST(run.succeeded());
+    }
+    BOOST_TEST(ends_by_itself(*this, 50ms));
+}
+
+BOOST_AUTO_TEST_CASE(a_release_after_it_says_closed)
+{
+    auto mine = held();
+    client.stop();
+    time.settle();
+    BOOST_TEST((release(mine).ec() == error::closed));
+    BOOST_TEST(client.stats().keys == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(run_again_confirms_what_is_held)
+{
+    auto const mine = held();
+    client.stop();
+    time.advance(500ms);
+    pending<> again;
+    client.run(again.token());
+    server->expect(scripts::renew).reply(done());
+    time.settle();
+    BOOST_TEST((mine.valid_until() == time.now() + validity));
+    auto& renewal = server->expect(scripts::renew);
+    time.advance(1'001ms);
+    BOOST_TEST(renewal.has_come());
+    BOOST_TEST(!again.is_done());
+    client.stop();
+    time.settle();
+}
+
+BOOST_AUTO_TEST_CASE(cancelling_the_run_is_a_stop)
+{
+    for (auto const type :
+         {asio::cancellation_type::terminal,
+          asio::cancellation_type::partial,
+          asio::cancellation_type::total}) {
+        harness h;
+        h.run.cancel(type);
+        h.time.settle();
+        BOOST_TEST(h.run.aborted());
+        BOOST_TEST(h.server->links_up() == 0U);
+        BOOST_TEST(ends_by_itself(h, 10ms));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(twice_at_once_is_an_error)
+{
+    pending<> second;
+    client.run(second.token());
+    time.settle();
+    BOOST_TEST((second.ec() == asio::error::already_started));
+    BOOST_TEST(!run.is_done());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(service_before_run, idle)
+
+BOOST_AUTO_TEST_CASE(an_acquire_waits_for_it)
+{
+    auto got = acquire();
+    time.advance(5s);
+    BOOST_TEST(!got.is_done());
+    server->expect(scripts::acquire).reply(granted(1));
+    client.run(run.token());
+    time.settle();
+    BOOST_TEST(got.succeeded());
+    server->expect(scripts::release).reply(released());
+}
+
+BOOST_AUTO_TEST_CASE(what_has_a_limit_ends_with_the_reason)
+{
+    auto tried = try_acquire();
+    pending<bool> locked;
+    mutex().is_locked(locked.token());
+    time.advance(2'001ms);
+    BOOST_TEST((tried.ec() == error::unavailable));
+    BOOST_TEST((locked.ec() == error::unavailable));
+}
+
+BOOST_AUTO_TEST_CASE(close_and_stop_have_nothing_to_do)
+{
+    pending<> closed;
+    client.close(closed.token());
+    time.settle();
+    BOOST_TEST(closed.succeeded());
+    client.stop();
+    time.settle();
+    BOOST_TEST((acquire().ec() == error::closed));
+}
+
+BOOST_AUTO_TEST_CASE(a_bad_config_is_refused_with_a_line_that_says_what)
+{
+    auto const check = [](auto const& spoil) {
+        auto c = short_leases();
+        spoil(c);
+        harness h{c, false};
+        h.client.run(h.run.token());
+        h.time.settle();
+        BOOST_TEST((h.run.ec() == error::invalid_argument));
+        BOOST_TEST(h.log.size() == 1U);
+    };
+    check([](config& c) { c.addresses.clear(); });
+    check([](config& c) { c.lease = 99ms; });
+    check([](config& c) { c.lease = std::chrono::hours{24 * 3'654}; });
+    check([](config& c) { c.max_hold = 0ms; });
+    check([](config& c) { c.loss_margin = -1ms; });
+    check([](config& c) { c.poll_cap = 9ms; });
+    check([](config& c) { c.linger = -1ms; });
+    check([](config& c) { c.timeout = 0ms; });
+    check([](config& c) { c.links = 65; });
+    check([](config& c) { c.database = -1; });
+    check([](config& c) { c.client_name = "a b"; });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+// ---- Questions, events, numbers ----------------------------------------------------------------
+
+BOOST_FIXTURE_TEST_SUITE(service_queries, harness)
+
+BOOST_AUTO_TEST_CASE(is_locked_and_remaining_lease)
+{
+    auto const ask = [&](decide::reply r) {
+        pending<bool> locked;
+        pending<std::optional<milliseconds>> left;
+        server->expect(scripts::inspect).reply(r);
+        server->expect(scripts::inspect).reply(r);
+        mutex().is_locked(locked.token());
+        mutex().remaining_lease(left.token());
+        time.settle();
+        BOOST_TEST_REQUIRE((locked.succeeded() && left.succeeded()));
+        return std::pair{locked.value(), left.value()};
+    };
+    auto const list = [](auto... items) { return reply::of(std::vector{reply::of(items)...}); };
+    BOOST_TEST((ask(list(1'234)) == std::pair{true, std::optional{1'234ms}}));
+    BOOST_TEST((ask(list(-2)) == std::pair{false, std::optional<milliseconds>{}}));
+    BOOST_TEST((ask(list(-1)) == std::pair{true, std::optional{milliseconds::max()}}));
+}
+
+BOOST_AUTO_TEST_CASE(errors_of_questions)
+{
+    auto const ask = [&](auto const& script) {
+        pending<bool> p;
+        script(server->expect(scripts::force));
+        mutex().force_release(p.token());
+        time.settle();
+        return p;
+    };
+    BOOST_TEST((ask([](auto& e) { e.fail(error::wrong_type); }).ec() == error::wrong_type));
+    BOOST_TEST((ask([](auto& e) { e.reply(reply::of("x")); }).ec() == error::bad_reply));
+    server->expect(scripts::force).not_now();
+    server->expect(scripts::force).lose();
+    auto patient = ask([](auto& e) { e.reply(not_there()); });
+    time.advance(21ms);
+    BOOST_TEST((patient.succeeded() && !patient.value()));
+    pending<bool> bad;
+    mutex("").is_locked(bad.token());
+    time.settle();
+    BOOST_TEST((bad.ec() == error::invalid_argument));
+}
+
+BOOST_AUTO_TEST_CASE(a_question_can_be_cancelled_sent_or_not)
+{
+    auto& silent = server->expect(scripts::inspect);
+    pending<bool> sent, unsent;
+    mutex().is_locked(sent.token());
+    time.settle();
+    sent.cancel();
+    time.settle();
+    BOOST_TEST(sent.aborted());
+    silent.reply(reply::of(std::vector{reply::of(1)}));
+    time.settle();
+    BOOST_TEST(sent.calls() == 1);
+    server->link_down(link());
+    time.settle();
+    mutex().is_locked(unsent.token());
+    time.settle();
+    unsent.cancel();
+    time.settle();
+    BOOST_TEST(unsent.aborted());
+    BOOST_TEST(server->unsent() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(the_numbers_of_a_moment)
+{
+    auto const first = held();
+    auto waiting = acquire();
+    auto const stats = client.stats();
+    BOOST_TEST(stats.links_up == 4U);
+    BOOST_TEST(stats.holds == 1U);
+    BOOST_TEST(stats.waiters == 1U);
+    BOOST_TEST(stats.keys == 1U);
+    BOOST_TEST(stats.reconnects == 0U);
+    server->link_down(1);
+    server->link_up(1);
+    server->serve = [](call const&) { return answer{answer::kind::replied, done(), {}, {}}; };
+    time.settle();
+    BOOST_TEST(client.stats().reconnects == 1U);
+    BOOST_TEST(events->count("link_up") == 5);
+    BOOST_TEST(events->count("link_down") == 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+
+}  // namespace colock::test

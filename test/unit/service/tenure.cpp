@@ -1,0 +1,524 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "unit/harness.hpp"
+
+#include <boost/asio/bind_executor.hpp>
+
+#include <thread>
+
+namespace colock::test {
+
+namespace {
+
+// ---- Release -----------------------------------------------------------------------------------
+
+BOOST_FIXTURE_TEST_SUITE(service_release, harness)
+
+BOOST_AUTO_TEST_CASE(one_script_with_the_field_and_the_channel)
+{
+    auto mine = held();
+    auto const field = last().field();
+    time.advance(120ms);
+    auto& asked = server->expect(scripts::release);
+    auto done = release(mine);
+    BOOST_TEST(!mine);
+    BOOST_TEST((mine.valid_until() == time_point{}));
+    BOOST_TEST(!done.is_done());
+    BOOST_TEST(asked.seen().field() == field);
+    BOOST_TEST(asked.seen().arguments.at(1) == channel());
+    BOOST_TEST(client.stats().holds == 0U);
+    asked.reply(released());
+    time.settle();
+    BOOST_TEST(done.succeeded());
+    BOOST_TEST(events->count("released") == 1);
+    BOOST_TEST((events->last_held == 120ms));
+    BOOST_TEST(client.stats().keys == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(the_second_time_succeeds_and_sends_nothing)
+{
+    auto mine = held();
+    server->expect(scripts::release).reply(released());
+    release(mine);
+    BOOST_TEST(release(mine).succeeded());
+    BOOST_TEST(events->count("released") == 1);
+}
+
+BOOST_AUTO_TEST_CASE(an_empty_or_moved_from_hold_is_not_held)
+{
+    hold nothing;
+    pending<> p, q, r;
+    nothing.release(asio::bind_executor(context, p.token()));
+    nothing.lost(asio::bind_executor(context, q.token()));
+    nothing.extend(1s, asio::bind_executor(context, r.token()));
+    auto const settled = [&] {
+        time.settle();
+        return p.is_done() && q.is_done() && r.is_done();
+    };
+    while (!settled())  // the system executor's thread posts to us
+        std::this_thread::yield();
+    BOOST_TEST((p.ec() == error::not_held && q.ec() == error::not_held));
+    BOOST_TEST((r.ec() == error::not_held));
+    BOOST_TEST(!nothing);
+    BOOST_TEST(nothing.fencing_token() == 0U);
+    BOOST_TEST(!nothing.valid_for(0s));
+    BOOST_TEST(!nothing.stop_token().stop_possible());
+
+    auto mine = held();
+    auto moved = std::move(mine);
+    BOOST_TEST(!mine);  // NOLINT(bugprone-use-after-move)
+    BOOST_TEST(static_cast<bool>(moved));
+    server->expect(scripts::release).reply(released());
+    moved = hold{};
+    time.settle();
+    BOOST_TEST(server->count(scripts::release) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(gone_at_the_server_is_lost)
+{
+    auto mine = held();
+    server->expect(scripts::release).reply(gone());
+    BOOST_TEST((release(mine).ec() == error::lost));
+}
+
+BOOST_AUTO_TEST_CASE(a_repeat_after_a_lost_answer_that_finds_nothing_is_success)
+{
+    auto mine = held();
+    server->expect(scripts::release).lose();
+    server->expect(scripts::release).reply(gone());
+    BOOST_TEST(release(mine).succeeded());
+    BOOST_TEST(server->written()[1].field() == server->written()[2].field());
+}
+
+BOOST_AUTO_TEST_CASE(a_repeat_that_comes_after_the_lease_is_over_proves_nothing)
+{
+    auto mine = held();
+    auto& first = server->expect(scripts::release);
+    auto done = release(mine);
+    first.lose();
+    auto& second = server->expect(scripts::release);
+    time.settle();
+    BOOST_TEST_REQUIRE(second.has_come());
+    time.jump(4s);
+    second.reply(gone());
+    time.settle();
+    BOOST_TEST((done.ec() == error::lost));
+}
+
+BOOST_AUTO_TEST_CASE(sent_again_until_the_lease_is_over_and_no_longer)
+{
+    auto mine = held();
+    server->serve = [](call const&) { return answer{answer::kind::not_now, {}, {}, {}}; };
+    auto done = release(mine);
+    time.advance(1'999ms);
+    BOOST_TEST(!done.is_done());
+    time.advance(2ms);
+    BOOST_TEST((done.ec() == error::unavailable));  // for the caller; it goes on
+    BOOST_TEST(client.stats().owed_releases == 1U);
+    auto const sent = server->count(scripts::release);
+    time.advance(900ms);
+    BOOST_TEST(server->count(scripts::release) > sent);
+    time.advance(200ms);
+    auto const all = server->count(scripts::release);
+    time.advance(2s);
+    BOOST_TEST(server->count(scripts::release) == all);
+    BOOST_TEST(client.stats().owed_releases == 0U);
+    BOOST_TEST(client.stats().keys == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(without_a_link_it_stays_owed_until_the_lease_is_over)
+{
+    auto mine = held();
+    server->all_down();
+    server->down_reason_to_tell = asio::error::connection_reset;
+    time.settle();
+    auto done = release(mine);
+    time.advance(2'001ms);
+    BOOST_TEST((done.ec() == asio::error::connection_reset));
+    BOOST_TEST(server->unsent() == 1U);
+    time.advance(1s);
+    BOOST_TEST(server->unsent() == 0U);
+    BOOST_TEST(client.stats().keys == 0U);
+    BOOST_TEST(client.stats().owed_releases == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_hold_that_is_destroyed_is_released)
+{
+    {
+        auto const mine = held();
+        server->expect(scripts::release).reply(released());
+    }
+    time.settle();
+    BOOST_TEST(server->count(scripts::release) == 1U);
+    BOOST_TEST(client.stats().keys == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(cancelling_ends_the_waiting_and_the_release_goes_on)
+{
+    auto mine = held();
+    auto& asked = server->expect(scripts::release);
+    auto done = release(mine);
+    done.cancel();
+    time.settle();
+    BOOST_TEST(done.aborted());
+    asked.lose();
+    server->expect(scripts::release).reply(released());
+    time.settle();
+    BOOST_TEST(server->count(scripts::release) == 2U);
+    BOOST_TEST(client.stats().keys == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_refused_publish_is_a_release_and_a_warning)
+{
+    auto mine = held();
+    server->expect(scripts::release).reply(released(-1));
+    BOOST_TEST(release(mine).succeeded());
+    BOOST_TEST(log.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_lost_hold_is_still_released_and_says_lost)
+{
+    auto mine = held({.lease = 400ms});
+    time.advance(400ms);
+    BOOST_TEST(!mine);
+    server->expect(scripts::release).reply(released());
+    BOOST_TEST((release(mine).ec() == error::lost));
+    BOOST_TEST(server->all_came());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+// ---- Entering again ----------------------------------------------------------------------------
+
+BOOST_FIXTURE_TEST_SUITE(service_reentry, harness)
+
+std::int64_t count_of(harness& h, owner const& who)
+{
+    pending<std::int64_t> p;
+    h.mutex().hold_count(who, p.token());
+    h.time.settle();
+    BOOST_TEST_REQUIRE(p.succeeded());
+    return p.value();
+}
+
+BOOST_AUTO_TEST_CASE(the_depth_sent_is_absolute)
+{
+    owner const me;
+    auto outer = held({.as = me}, 7);
+    auto& deeper = server->expect(scripts::extend);
+    auto inner = acquire({.as = me});
+    BOOST_TEST(count_of(*this, me) == 1);
+    BOOST_TEST(deeper.seen().depth() == "2");
+    BOOST_TEST(deeper.seen().field() == server->written()[0].field());
+    deeper.lose();
+    auto& again = server->expect(scripts::extend);
+    time.settle();
+    BOOST_TEST(again.seen().depth() == "2");
+    again.reply(done());
+    time.settle();
+    BOOST_TEST_REQUIRE(inner.succeeded());
+    BOOST_TEST(inner.value().fencing_token() == 7U);
+    BOOST_TEST((inner.value().as() == me));
+    BOOST_TEST(count_of(*this, me) == 2);
+    BOOST_TEST(count_of(*this, owner{}) == 0);
+    BOOST_TEST(client.stats().holds == 2U);
+
+    server->expect(scripts::extend).reply(done());
+    BOOST_TEST(release(outer).succeeded());  // in any order
+    BOOST_TEST(last().depth() == "1");
+    BOOST_TEST(static_cast<bool>(inner.value()));
+    server->expect(scripts::release).reply(released());
+    BOOST_TEST(release(inner.value()).succeeded());
+    BOOST_TEST(client.stats().holds == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(passes_the_queue_by)
+{
+    owner const me;
+    auto outer = held({.as = me});
+    auto other = acquire();
+    server->expect(scripts::extend).reply(done());
+    auto inner = try_acquire({.as = me});
+    BOOST_TEST((inner.succeeded() && inner.value()));
+    BOOST_TEST(!other.is_done());
+}
+
+BOOST_AUTO_TEST_CASE(without_the_owner_it_waits)
+{
+    auto outer = held();
+    auto second = acquire({.as = owner{}});
+    BOOST_TEST(!second.is_done());
+    server->expect(scripts::release).reply(released());
+    server->expect(scripts::acquire).reply(granted(2));
+    outer = hold{};
+    time.settle();
+    BOOST_TEST(second.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(gone_means_that_all_are_lost_and_nothing_is_taken)
+{
+    owner const me;
+    auto outer = held({.as = me});
+    auto told = lost(outer);
+    server->expect(scripts::extend).reply(not_there());
+    auto inner = acquire({.as = me});
+    BOOST_TEST((inner.ec() == error::lost));
+    BOOST_TEST(!inner.value());
+    BOOST_TEST(told.succeeded());
+    BOOST_TEST(!outer);
+    BOOST_TEST((release(outer).ec() == error::lost));
+    BOOST_TEST(client.stats().keys == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(two_of_one_owner_that_wait_get_in_together)
+{
+    owner const me;
+    auto& asked = server->expect(scripts::acquire);
+    auto first = acquire({.as = me}), other = acquire(), second = acquire({.as = me});
+    server->expect(scripts::extend).reply(done());
+    asked.reply(granted(1));
+    time.settle();
+    BOOST_TEST((first.succeeded() && second.succeeded()));
+    BOOST_TEST(!other.is_done());
+    BOOST_TEST(last().depth() == "2");
+}
+
+BOOST_AUTO_TEST_CASE(a_cancelled_one_leaves_the_depth_as_it_was)
+{
+    owner const me;
+    auto outer = held({.as = me});
+    auto& deeper = server->expect(scripts::extend);
+    auto inner = acquire({.as = me});
+    inner.cancel();
+    time.settle();
+    BOOST_TEST(inner.aborted());
+    auto& back = server->expect(scripts::extend);
+    deeper.reply(done());
+    time.settle();
+    BOOST_TEST(back.seen().depth() == "1");
+    back.reply(done());
+    time.settle();
+    BOOST_TEST(count_of(*this, me) == 1);
+    BOOST_TEST(static_cast<bool>(outer));
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_after_its_own_validity_gives_nothing)
+{
+    owner const me;
+    auto outer = held({.as = me});
+    auto& slow = server->expect(scripts::extend);
+    auto inner = acquire({.as = me});
+    auto told = lost(outer);
+    server->serve = [](call const&) { return answer{answer::kind::replied, done(), {}, {}}; };
+    time.jump(10s);
+    slow.reply(done());
+    time.settle();
+    BOOST_TEST((inner.ec() == error::lost));
+    BOOST_TEST(told.succeeded());
+    BOOST_TEST(!outer);
+}
+
+BOOST_AUTO_TEST_CASE(its_wait_ends_in_time_too)
+{
+    owner const me;
+    auto outer = held({.lease = 60s, .as = me});
+    auto& silent = server->expect(scripts::extend);
+    auto inner = try_for(100ms, {.as = me});
+    time.advance(101ms);
+    BOOST_TEST_REQUIRE(inner.succeeded());
+    BOOST_TEST(!inner.value());
+    server->expect(scripts::extend).reply(done());
+    silent.reply(done());
+    time.settle();
+    BOOST_TEST(last().depth() == "1");
+    BOOST_TEST(inner.calls() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(the_outer_may_go_while_the_inner_comes)
+{
+    owner const me;
+    auto outer = held({.as = me});
+    auto& renewal = server->expect(scripts::renew);
+    time.advance(1s);
+    BOOST_TEST_REQUIRE(renewal.has_come());
+    auto& deeper = server->expect(scripts::extend);
+    auto inner = acquire({.as = me});
+    auto gone_outer = release(outer);
+    auto& shallow = server->expect(scripts::extend);
+    renewal.reply(done());
+    time.settle();
+    deeper.reply(done());
+    time.settle();
+    shallow.reply(done());
+    time.settle();
+    BOOST_TEST((inner.succeeded() && gone_outer.succeeded()));
+    BOOST_TEST(count_of(*this, me) == 1);
+    // The ownership is still the key's: the owner enters again, and others wait.
+    server->expect(scripts::extend).reply(done());
+    auto const third = acquire({.as = me});
+    BOOST_TEST(third.succeeded());
+    auto other = try_acquire();
+    BOOST_TEST((other.succeeded() && !other.value()));
+    server->serve = [](call const&) { return answer{answer::kind::replied, released(), {}, {}}; };
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+// ---- Leases ------------------------------------------------------------------------------------
+
+BOOST_FIXTURE_TEST_SUITE(service_extend, harness)
+
+BOOST_AUTO_TEST_CASE(a_longer_lease_counts_from_its_answer)
+{
+    auto mine = held();
+    auto const before = mine.valid_until();
+    auto& asked = server->expect(scripts::extend);
+    auto extended = extend(mine, 10s);
+    auto const sent = time.now();
+    BOOST_TEST(asked.seen().lease() == "10000");
+    BOOST_TEST(asked.seen().depth() == "1");
+    BOOST_TEST((mine.valid_until() == before));
+    time.advance(50ms);
+    asked.reply(done());
+    time.settle();
+    BOOST_TEST(extended.succeeded());
+    BOOST_TEST((mine.valid_until() == sent + 10s - 102ms));
+    // Renewed, from now on with this lease.
+    auto& renewal = server->expect(scripts::renew);
+    time.advance(2'900ms);
+    BOOST_TEST(!renewal.has_come());
+    time.advance(500ms);
+    BOOST_TEST_REQUIRE(renewal.has_come());
+    BOOST_TEST(renewal.seen().lease() == "10000");
+}
+
+BOOST_AUTO_TEST_CASE(a_shorter_lease_counts_before_it_is_sent)
+{
+    auto mine = held();
+    auto& asked = server->expect(scripts::extend);
+    auto extended = extend(mine, 500ms);
+    BOOST_TEST((mine.valid_until() == time.now() + 500ms - 7ms));
+    asked.reply(done());
+    time.settle();
+    BOOST_TEST(extended.succeeded());
+    BOOST_TEST((mine.valid_until() == time.now() + 500ms - 7ms));
+}
+
+BOOST_AUTO_TEST_CASE(a_fixed_lease_gets_that_much_longer_once)
+{
+    auto mine = held({.lease = 500ms});
+    time.advance(300ms);
+    server->expect(scripts::extend).reply(done());
+    BOOST_TEST(extend(mine, 800ms).succeeded());
+    BOOST_TEST((mine.valid_until() == time.now() + 800ms - 10ms));
+    auto told = lost(mine);
+    time.advance(1s);
+    BOOST_TEST(told.succeeded());
+    server->expect(scripts::release).reply(gone());
+    mine = hold{};
+    time.settle();
+}
+
+BOOST_AUTO_TEST_CASE(gone_at_the_server_is_lost)
+{
+    auto mine = held();
+    auto told = lost(mine);
+    server->expect(scripts::extend).reply(not_there());
+    BOOST_TEST((extend(mine, 1s).ec() == error::lost));
+    BOOST_TEST(told.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_bad_lease_is_refused_and_nothing_is_sent)
+{
+    auto mine = held();
+    for (auto const lease : {0ms, -1ms, 99ms, milliseconds{std::chrono::hours{24 * 3'654}}})
+        BOOST_TEST((extend(mine, lease).ec() == error::invalid_argument));
+    server->expect(scripts::release).reply(released());
+    release(mine);
+    BOOST_TEST((extend(mine, 1s).ec() == error::not_held));
+    BOOST_TEST(server->all_came());
+}
+
+BOOST_AUTO_TEST_CASE(an_older_renewal_does_not_confirm_a_longer_lease)
+{
+    auto mine = held();
+    auto& renewal = server->expect(scripts::renew);
+    time.advance(1s);
+    BOOST_TEST_REQUIRE(renewal.has_come());
+    auto const sent = renewal.seen().sent;
+    auto& asked = server->expect(scripts::extend);
+    auto extended = extend(mine, 60s);
+    renewal.reply(done());  // it has set 3 s, not 60
+    time.settle();
+    BOOST_TEST((mine.valid_until() <= sent + validity));
+    // The extension never arrives: the loss must come with the old lease.
+    server->link_down(link());
+    time.settle();
+    auto told = lost(mine);
+    time.advance(3s);
+    BOOST_TEST(told.succeeded());
+    BOOST_TEST(!mine);
+    static_cast<void>(asked);
+}
+
+BOOST_AUTO_TEST_CASE(an_older_step_does_not_confirm_a_longer_lease)
+{
+    auto mine = held();
+    auto& first = server->expect(scripts::extend);
+    auto one = extend(mine, 4s);
+    auto const sent = time.now();
+    auto& second = server->expect(scripts::extend);
+    time.advance(10ms);
+    auto two = extend(mine, 60s);
+    first.reply(done());
+    time.settle();
+    BOOST_TEST_REQUIRE(second.has_come());
+    BOOST_TEST((mine.valid_until() <= sent + 4s));
+    second.reply(done());
+    time.settle();
+    BOOST_TEST((mine.valid_until() > sent + 50s));
+}
+
+BOOST_AUTO_TEST_CASE(a_fixed_lease_counts_from_the_call_however_late_it_is_sent)
+{
+    auto mine = held({.lease = 20s});
+    auto& first = server->expect(scripts::extend);
+    auto one = extend(mine, 19s);
+    auto two = extend(mine, 4s);
+    auto const asked = time.now();
+    time.advance(1s);
+    auto& second = server->expect(scripts::extend);
+    first.reply(done());
+    time.settle();
+    BOOST_TEST(second.seen().lease() == "3000");  // a second of the four is over
+    second.reply(done());
+    time.settle();
+    BOOST_TEST((one.succeeded() && two.succeeded()));
+    BOOST_TEST((mine.valid_until() <= asked + 4s));
+    server->expect(scripts::release).reply(released());
+}
+
+BOOST_AUTO_TEST_CASE(the_key_keeps_the_longest_promise)
+{
+    owner const me;
+    auto outer = held({.as = me});
+    server->expect(scripts::extend).reply(done());
+    auto inner = acquire({.lease = 500ms, .as = me});
+    BOOST_TEST(last().lease() == "3000");  // the outer's, which still counts on it
+    BOOST_TEST((inner.value().valid_until() == time.now() + 500ms - 7ms));
+
+    server->expect(scripts::extend).reply(done());
+    BOOST_TEST(extend(outer, 10s).succeeded());
+    BOOST_TEST(last().lease() == "10000");
+    server->expect(scripts::extend).reply(done());
+    BOOST_TEST(release(outer).succeeded());
+    BOOST_TEST(std::stoi(last().lease()) <= 500);
+    BOOST_TEST(std::stoi(last().lease()) > 400);
+    server->expect(scripts::release).reply(released());
+    release(inner.value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+
+}  // namespace colock::test

@@ -1,0 +1,356 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "unit/harness.hpp"
+
+#include <array>
+
+namespace colock::test {
+
+namespace {
+
+/// Somebody else holds the lock: every try is refused until the test says otherwise.
+struct contended : harness {
+    contended()
+    {
+        server->serve = [this](call const& c) -> std::optional<answer> {
+            auto const replied = [](decide::reply r) {
+                return answer{answer::kind::replied, std::move(r), {}, {}};
+            };
+            if (c.what == &scripts::acquire)
+                return replied(is_free ? granted(++token) : refused(pttl));
+            return replied(c.what == &scripts::release ? released() : done());
+        };
+    }
+    std::size_t tries() const { return server->count(scripts::acquire); }
+    void message()
+    {
+        server->publish(channel());
+        time.settle();
+    }
+
+    bool is_free = false;
+    std::int64_t pttl = 30'000;
+    std::int64_t token = 0;
+};
+
+// ---- The local queue ---------------------------------------------------------------------------
+
+BOOST_FIXTURE_TEST_SUITE(service_queue, contended)
+
+BOOST_AUTO_TEST_CASE(first_come_first_served)
+{
+    is_free = true;
+    std::vector<pending_hold> got;
+    for (int i = 0; i != 4; ++i)
+        got.push_back(acquire());
+    for (std::size_t i = 0; i != got.size(); ++i) {
+        BOOST_TEST_REQUIRE(got[i].succeeded());
+        for (auto later = i + 1; later != got.size(); ++later)
+            BOOST_TEST(!got[later].is_done());
+        BOOST_TEST(release(got[i].value()).succeeded());
+    }
+    BOOST_TEST(client.stats().keys == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(only_the_head_asks)
+{
+    auto a = acquire();
+    auto const sent = tries();
+    auto b = acquire(), c = acquire();
+    BOOST_TEST(tries() == sent);
+    BOOST_TEST(client.stats().waiters == 3U);
+    message();
+    BOOST_TEST(tries() == sent + 1);
+}
+
+BOOST_AUTO_TEST_CASE(while_the_client_holds_it_the_others_send_nothing)
+{
+    is_free = true;
+    auto a = acquire();
+    auto b = acquire(), c = acquire();
+    message();
+    time.advance(800ms);
+    BOOST_TEST(tries() == 1U);
+    BOOST_TEST(!b.is_done());
+}
+
+BOOST_AUTO_TEST_CASE(a_head_that_leaves_makes_the_next_try_at_once)
+{
+    auto a = acquire(), b = acquire();
+    auto const sent = tries();
+    a.cancel();
+    time.settle();
+    BOOST_TEST(a.aborted());
+    BOOST_TEST(tries() == sent + 1);
+    is_free = true;
+    message();
+    BOOST_TEST(b.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_head_whose_wait_ran_out_makes_the_next_try_at_once)
+{
+    auto a = try_for(300ms);
+    auto b = acquire();
+    time.advance(299ms);
+    auto const sent = tries();
+    time.advance(2ms);
+    BOOST_TEST((a.succeeded() && !a.value()));
+    BOOST_TEST(tries() == sent + 1);
+}
+
+BOOST_AUTO_TEST_CASE(who_leaves_and_is_not_head_wakes_nobody)
+{
+    auto a = acquire(), b = acquire(), c = acquire();
+    auto const sent = tries();
+    b.cancel();
+    time.settle();
+    BOOST_TEST(b.aborted());
+    BOOST_TEST(tries() == sent);
+    a.cancel();
+    time.settle();
+    is_free = true;
+    message();
+    BOOST_TEST(c.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(all_leave_in_any_order)
+{
+    for (auto const& order : {std::array{0U, 1U, 2U}, {2U, 1U, 0U}, {1U, 0U, 2U}, {1U, 2U, 0U}}) {
+        std::array got{acquire(), acquire(), acquire()};
+        for (auto const i : order)
+            got.at(i).cancel();
+        time.settle();
+        for (auto const& g : got)
+            BOOST_TEST(g.aborted());
+        BOOST_TEST(client.stats().waiters == 0U);
+        BOOST_TEST(client.stats().keys == 0U);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_attempts_of_a_waiter_are_its_own)
+{
+    auto a = acquire();
+    auto b = acquire();
+    time.advance(2'500ms);
+    a.cancel();
+    is_free = true;
+    time.settle();
+    message();
+    BOOST_TEST(b.succeeded());
+    BOOST_TEST(events->last_attempts <= 2U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+// ---- Sleeping, and what wakes ------------------------------------------------------------------
+
+BOOST_FIXTURE_TEST_SUITE(service_subscription, contended)
+
+BOOST_AUTO_TEST_CASE(subscribed_before_the_second_try)
+{
+    server->hold_changes = true;
+    auto got = acquire();
+    BOOST_TEST(tries() == 1U);
+    BOOST_TEST_REQUIRE(server->changes().size() == 1U);
+    BOOST_TEST((server->changes()[0].subscribe == std::vector{channel()}));
+    is_free = true;  // released before the subscription was live: no message comes
+    server->confirm_change();
+    time.settle();
+    BOOST_TEST(tries() == 2U);
+    BOOST_TEST(got.succeeded());
+    BOOST_TEST((events->last_lease == 30s));
+    BOOST_TEST(events->count("waiting") == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_message_wakes)
+{
+    auto got = acquire();
+    BOOST_TEST(tries() == 2U);
+    message();
+    BOOST_TEST(tries() == 3U);
+    is_free = true;
+    message();
+    BOOST_TEST(got.succeeded());
+    message();
+    BOOST_TEST(tries() == 4U);
+}
+
+BOOST_AUTO_TEST_CASE(a_message_during_a_try_leads_to_another)
+{
+    auto got = acquire();
+    auto& slow = server->expect(scripts::acquire);
+    message();
+    BOOST_TEST_REQUIRE(slow.has_come());
+    message();
+    BOOST_TEST(tries() == 3U);
+    is_free = true;
+    slow.reply(refused(30'000));
+    time.settle();
+    BOOST_TEST(tries() == 4U);
+    BOOST_TEST(got.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(the_end_of_the_lease_wakes)
+{
+    pttl = 70;
+    auto got = acquire();
+    is_free = true;
+    time.advance(70ms);
+    BOOST_TEST(!got.is_done());
+    time.advance(2ms);
+    BOOST_TEST(got.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(without_a_message_the_poll_cap_wakes)
+{
+    auto got = acquire();
+    auto const sent = tries();
+    time.advance(899ms);
+    BOOST_TEST(tries() == sent);
+    time.advance(103ms);
+    BOOST_TEST(tries() == sent + 1);
+    pttl = -1;  // a lock without TTL
+    time.advance(10s);
+    auto const more = tries() - sent;
+    BOOST_TEST((more >= 10U && more <= 13U));
+}
+
+BOOST_AUTO_TEST_CASE(a_channel_lingers_when_its_last_waiter_has_left)
+{
+    auto got = acquire();
+    got.cancel();
+    time.settle();
+    BOOST_TEST(client.stats().subscriptions == 1U);
+    time.advance(999ms);
+    BOOST_TEST(server->subscribed().contains(channel()));
+    time.advance(2ms);
+    BOOST_TEST(!server->subscribed().contains(channel()));
+    BOOST_TEST(client.stats().subscriptions == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(who_comes_within_the_linger_tries_twice_at_once)
+{
+    auto first = acquire();
+    first.cancel();
+    time.advance(500ms);
+    auto const sent = tries(), changed = server->changes().size();
+    auto second = acquire();
+    BOOST_TEST(tries() == sent + 2);
+    time.advance(2s);
+    BOOST_TEST(server->changes().size() == changed);
+    BOOST_TEST(server->subscribed().contains(channel()));
+}
+
+BOOST_AUTO_TEST_CASE(a_waiter_that_leaves_behind_a_local_hold_leaves_no_subscription)
+{
+    auto a = acquire(), b = acquire();
+    is_free = true;
+    message();
+    BOOST_TEST_REQUIRE(a.succeeded());
+    b.cancel();
+    time.advance(1'100ms);
+    BOOST_TEST(static_cast<bool>(a.value()));
+    BOOST_TEST(client.stats().subscriptions == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(many_keys_are_subscribed_in_one_change)
+{
+    std::vector<pending_hold> got(50);
+    for (std::size_t i = 0; i != got.size(); ++i)
+        mutex("key" + std::to_string(i)).acquire(got[i].token());
+    time.settle();
+    BOOST_TEST(server->subscribed().size() == 50U);
+    BOOST_TEST(server->changes().size() <= 3U);
+}
+
+BOOST_AUTO_TEST_CASE(who_leaves_does_not_delay_the_subscription_of_another)
+{
+    // Both answers come in one turn: one key is refused, and another's last waiter leaves.
+    auto old = acquire(mutex("k"));
+    auto older = acquire(mutex("k1"));
+    for (auto const* name : {"k2", "k3", "k4", "k5"}) {
+        auto fresh = std::make_shared<pending_hold>();
+        mutex(name).acquire(fresh->token());
+        old.cancel();
+        time.settle();
+        BOOST_TEST(
+            server->subscribed().contains("redisson_lock__channel:{" + std::string{name} + "}"),
+            name
+        );
+        old = acquire(mutex("k"));
+    }
+    auto& one = server->expect(scripts::acquire);
+    auto fresh = acquire(mutex("k6"));
+    BOOST_TEST_REQUIRE(one.has_come());
+    one.reply(refused(30'000));
+    older.cancel();
+    time.settle();
+    BOOST_TEST(server->subscribed().contains("redisson_lock__channel:{k6}"));
+}
+
+BOOST_AUTO_TEST_CASE(a_refused_subscription_is_told_and_the_wait_goes_on)
+{
+    server->forbidden = {channel()};
+    auto got = acquire();
+    BOOST_TEST(events->count("subscription_failed") == 1);
+    BOOST_TEST((events->last_error == error::subscription_failed));
+    BOOST_TEST(log.size() == 1U);
+    auto const changes = server->changes().size();
+    time.advance(3s);
+    BOOST_TEST(server->changes().size() == changes);  // asked for once
+    BOOST_TEST(events->count("subscription_failed") == 1);
+    is_free = true;
+    time.advance(1'001ms);
+    BOOST_TEST(got.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_refused_channel_does_not_hurt_its_neighbours)
+{
+    server->forbidden = {"redisson_lock__channel:{bad}"};
+    auto bad = acquire(mutex("bad"));
+    std::vector<pending_hold> good(9);
+    for (std::size_t i = 0; i != good.size(); ++i)
+        mutex("good" + std::to_string(i)).acquire(good[i].token());
+    time.settle();
+    BOOST_TEST(server->subscribed().size() == 9U);
+    BOOST_TEST(events->count("subscription_failed") == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_new_push_link_restores_subscriptions_and_wakes)
+{
+    auto got = acquire();
+    server->push_down();
+    time.settle();
+    BOOST_TEST(server->subscribed().empty());
+    is_free = true;  // the message is missed
+    server->push_up();
+    time.settle();
+    BOOST_TEST(got.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_new_command_link_wakes_who_sleeps)
+{
+    auto got = acquire();
+    server->link_down(link());
+    time.advance(100ms);
+    is_free = true;
+    server->link_up(link());
+    time.settle();
+    BOOST_TEST(got.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(without_a_push_link_the_poll_cap_is_enough)
+{
+    server->push_down();
+    server->hold_changes = true;
+    auto got = acquire();
+    time.advance(500ms);
+    is_free = true;
+    time.advance(502ms);
+    BOOST_TEST(got.succeeded());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+
+}  // namespace colock::test

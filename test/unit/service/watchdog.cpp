@@ -1,0 +1,333 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "unit/harness.hpp"
+
+#include <stop_token>
+
+namespace colock::test {
+
+namespace {
+
+/// A server that renews, unless told otherwise.
+struct renewing : harness {
+    explicit renewing(config settings = short_leases()) : harness{std::move(settings)}
+    {
+        server->serve = [this](call const& c) -> std::optional<answer> {
+            auto const replied = [](decide::reply r) {
+                return answer{answer::kind::replied, std::move(r), {}, {}};
+            };
+            if (c.what == &scripts::acquire)
+                return replied(granted(++token));
+            if (c.what == &scripts::renew)
+                return renewal;
+            return replied(c.what == &scripts::release ? released() : done());
+        };
+    }
+    std::size_t renewals() const { return server->count(scripts::renew); }
+
+    answer renewal{answer::kind::replied, done(), {}, {}};
+    std::int64_t token = 0;
+};
+
+config with_max_hold()
+{
+    auto c = short_leases();
+    c.max_hold = 5s;
+    return c;
+}
+struct limited : renewing {
+    limited() : renewing{with_max_hold()} {}
+};
+
+BOOST_FIXTURE_TEST_SUITE(service_watchdog, renewing)
+
+BOOST_AUTO_TEST_CASE(renewed_each_third_without_end)
+{
+    auto const mine = std::move(acquire().value());
+    auto told = lost(mine);
+    time.advance(899ms);
+    BOOST_TEST(renewals() == 0U);
+    time.advance(102ms);
+    BOOST_TEST(renewals() == 1U);
+    BOOST_TEST(last().lease() == "3000");
+    BOOST_TEST((mine.valid_until() == last().sent + validity));
+    BOOST_TEST((events->last_valid == validity));
+    time.advance(30s);
+    BOOST_TEST((renewals() >= 30U && renewals() <= 35U));
+    BOOST_TEST(static_cast<bool>(mine));
+    BOOST_TEST(!told.is_done());
+}
+
+BOOST_AUTO_TEST_CASE(a_fixed_lease_is_not_renewed_and_its_end_is_told)
+{
+    auto const mine = std::move(acquire({.lease = 500ms}).value());
+    auto told = lost(mine);
+    auto const stop = mine.stop_token();
+    time.advance(442ms);  // 500 less the drift of 7 and the margin of 50
+    BOOST_TEST(!told.is_done());
+    time.advance(1ms);
+    BOOST_TEST(told.succeeded());
+    BOOST_TEST(stop.stop_requested());
+    BOOST_TEST(!mine);
+    BOOST_TEST((mine.valid_until() == time_point{}));
+    BOOST_TEST(!mine.valid_for(0s));
+    BOOST_TEST(mine.stop_token().stop_requested());
+    BOOST_TEST(lost(mine).succeeded());
+    BOOST_TEST(renewals() == 0U);
+    BOOST_TEST(events->count("lost") == 1);
+    BOOST_TEST(client.stats().holds == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_due_together_goes_in_one_turn)
+{
+    std::vector<pending_hold> all(300);
+    for (std::size_t i = 0; i != all.size(); ++i)
+        mutex("key" + std::to_string(i)).acquire(all[i].token());
+    time.settle();
+    time.advance(899ms);
+    BOOST_TEST(renewals() == 0U);
+    std::size_t turns = 0;
+    for (int ms = 0; ms != 105; ++ms) {
+        auto const before = renewals();
+        time.advance(1ms);
+        turns += renewals() != before;
+    }
+    BOOST_TEST(renewals() == 300U);
+    BOOST_TEST(turns <= 6U);  // a window of 20 ms each
+}
+
+BOOST_AUTO_TEST_CASE(a_failed_renewal_is_tried_again_and_told)
+{
+    auto const mine = std::move(acquire().value());
+    renewal = {answer::kind::not_now, {}, error::unavailable, {}};
+    time.advance_until([&] { return renewals() == 1; }, 1'001ms);
+    for (auto const pause : {10ms, 20ms, 40ms, 80ms, 160ms, 300ms, 300ms}) {
+        auto const sent = renewals();
+        auto const waited = time.now();
+        BOOST_TEST(time.advance_until([&] { return renewals() != sent; }, pause + 1ms));
+        BOOST_TEST((time.now() == waited + pause));
+    }
+    BOOST_TEST(events->count("renew_failed") == 8);
+    renewal = {answer::kind::replied, done(), {}, {}};
+    time.advance(301ms);
+    BOOST_TEST(events->count("renewed") == 1);
+    BOOST_TEST(static_cast<bool>(mine));
+    BOOST_TEST((mine.valid_until() == last().sent + validity));
+}
+
+BOOST_AUTO_TEST_CASE(unrenewed_it_is_lost_a_margin_before_its_end)
+{
+    auto const mine = std::move(acquire().value());
+    auto const until = mine.valid_until();
+    auto told = lost(mine), also = lost(mine);
+    renewal = {answer::kind::lost, {}, asio::error::eof, {}};
+    time.advance_until([&] { return told.is_done(); }, 4s);
+    BOOST_TEST((time.now() == until - margin));
+    BOOST_TEST((told.succeeded() && also.succeeded()));
+    BOOST_TEST((events->last_error == error::lost));
+    BOOST_TEST(log.size() == 1U);
+    auto const sent = renewals();
+    time.advance(5s);
+    BOOST_TEST(renewals() == sent);  // a lost hold is renewed no more
+}
+
+BOOST_AUTO_TEST_CASE(a_silent_server_does_not_keep_the_loss_back)
+{
+    auto const mine = std::move(acquire().value());
+    auto const until = mine.valid_until();
+    auto told = lost(mine);
+    auto& silent = server->expect(scripts::renew);
+    time.advance_until([&] { return told.is_done(); }, 4s);
+    BOOST_TEST((time.now() == until - margin));
+    silent.reply(done());  // too late
+    time.settle();
+    BOOST_TEST(!mine);
+    BOOST_TEST(events->count("renewed") == 0);
+}
+
+BOOST_AUTO_TEST_CASE(gone_at_the_server_is_lost_at_once)
+{
+    auto const mine = std::move(acquire().value());
+    auto told = lost(mine);
+    renewal = {answer::kind::replied, not_there(), {}, {}};
+    time.advance(1'001ms);
+    BOOST_TEST(told.succeeded());
+    BOOST_TEST(renewals() == 1U);
+    // The key is open: the next one tries at once.
+    BOOST_TEST(acquire().succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(after_a_standstill_the_loss_comes_before_a_renewals_answer)
+{
+    for (auto const pause : {2s, 20s}) {
+        // After 2 s the renewal would still be good, but the hold has been past its end.
+        auto const mine = std::move(acquire().value());
+        auto told = lost(mine);
+        auto& asked = server->expect(scripts::renew);
+        time.advance(1'001ms);
+        BOOST_TEST_REQUIRE(asked.has_come());
+        auto const renewed = events->count("renewed");
+        time.jump(pause);
+        BOOST_TEST(!mine.valid_for(0s));
+        asked.reply(done());
+        time.settle();
+        BOOST_TEST(told.succeeded());
+        BOOST_TEST(!mine);
+        BOOST_TEST(events->count("renewed") == renewed);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(after_a_standstill_nobody_enters_a_hold_that_is_past)
+{
+    owner const me;
+    auto const outer = std::move(acquire({.lease = 1s, .as = me}).value());
+    time.jump(2s);
+    auto inner = acquire({.as = me});
+    BOOST_TEST((inner.ec() == error::lost));
+    BOOST_TEST(!outer);
+}
+
+BOOST_AUTO_TEST_CASE(a_late_answer_for_a_released_hold_is_no_news)
+{
+    for (auto const& late : {not_there(), done(), reply::error("ERR")}) {
+        auto mine = std::move(acquire().value());
+        auto told = lost(mine);
+        auto& asked = server->expect(scripts::renew);
+        time.advance(1'001ms);
+        BOOST_TEST_REQUIRE(asked.has_come());
+        auto& undo = server->expect(scripts::release);
+        auto gone = release(mine);
+        auto const seen = events->events.size();
+        asked.reply(late);
+        time.settle();
+        BOOST_TEST(!gone.is_done());
+        undo.reply(released());
+        time.settle();
+        BOOST_TEST(gone.succeeded());
+        BOOST_TEST(told.aborted());
+        BOOST_TEST(events->events.size() == seen);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(nobody_tries_while_a_release_is_under_way)
+{
+    auto mine = std::move(acquire().value());
+    auto& asked = server->expect(scripts::renew);
+    time.advance(1'001ms);
+    BOOST_TEST_REQUIRE(asked.has_come());
+    auto& undo = server->expect(scripts::release);
+    release(mine);
+    auto next = acquire();
+    asked.reply(done());
+    time.settle();
+    BOOST_TEST(server->count(scripts::acquire) == 1U);
+    undo.reply(released());
+    time.settle();
+    BOOST_TEST(next.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(without_a_link_nothing_is_left_to_renew_a_lost_hold)
+{
+    auto const mine = std::move(acquire().value());
+    auto told = lost(mine);
+    server->link_down(link());
+    time.advance(2'700ms);
+    BOOST_TEST(told.succeeded());
+    auto const sent = renewals();
+    server->link_up(link());
+    time.advance(500ms);
+    BOOST_TEST(renewals() == sent);
+}
+
+BOOST_AUTO_TEST_CASE(a_new_link_confirms_holds_at_once)
+{
+    auto const mine = std::move(acquire().value());
+    std::string elsewhere = "other";
+    while (server->link_of(decide::slot_of(elsewhere)) == link())
+        elsewhere += 'x';
+    auto const other = std::move(acquire(mutex(elsewhere)).value());
+    server->link_down(link());
+    time.advance(50ms);
+    server->link_up(link());
+    time.settle();
+    BOOST_TEST(renewals() == 1U);
+    BOOST_TEST(last().key() == "k");
+    BOOST_TEST((mine.valid_until() == time.now() + validity));
+    time.advance(5s);
+    BOOST_TEST((static_cast<bool>(mine) && static_cast<bool>(other)));
+}
+
+BOOST_AUTO_TEST_CASE(a_new_link_finds_out_what_is_gone)
+{
+    auto const mine = std::move(acquire().value());
+    auto told = lost(mine);
+    renewal = {answer::kind::replied, not_there(), {}, {}};
+    server->link_down(link());
+    server->link_up(link());
+    time.settle();
+    BOOST_TEST(told.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(the_short_one_of_two_is_lost_alone)
+{
+    owner const me;
+    auto const outer = std::move(acquire({.as = me}).value());
+    auto const inner = std::move(acquire({.lease = 300ms, .as = me}).value());
+    auto told = lost(inner), not_told = lost(outer);
+    time.advance(5s);
+    BOOST_TEST(told.succeeded());
+    BOOST_TEST(!not_told.is_done());
+    BOOST_TEST(static_cast<bool>(outer));
+    BOOST_TEST(!inner);
+}
+
+BOOST_AUTO_TEST_CASE(waiting_for_the_loss_ends_with_the_hold)
+{
+    auto mine = std::move(acquire().value());
+    auto a = lost(mine), b = lost(mine), c = lost(mine);
+    b.cancel(asio::cancellation_type::total);
+    time.settle();
+    BOOST_TEST((!a.is_done() && b.aborted() && !c.is_done()));
+    auto const stop = mine.stop_token();
+    mine = hold{};
+    time.settle();
+    BOOST_TEST((a.aborted() && c.aborted()));
+    BOOST_TEST(!stop.stop_requested());
+    BOOST_TEST(b.calls() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_forced_release_by_this_client_is_told_at_once)
+{
+    auto const mine = std::move(acquire().value());
+    auto told = lost(mine);
+    pending<bool> forced;
+    mutex().force_release(forced.token());
+    time.settle();
+    BOOST_TEST((forced.succeeded() && forced.value()));
+    BOOST_TEST(told.succeeded());
+    BOOST_TEST(last().arguments.at(0) == channel());
+    auto const sent = server->written().size();
+    time.advance(5s);
+    BOOST_TEST(server->written().size() == sent);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(service_max_hold, limited)
+
+BOOST_AUTO_TEST_CASE(work_that_hangs_is_renewed_no_more)
+{
+    auto const mine = std::move(acquire().value());
+    auto told = lost(mine);
+    time.advance(5s);
+    BOOST_TEST(static_cast<bool>(mine));
+    auto const sent = renewals();
+    time.advance(3s);
+    BOOST_TEST(told.succeeded());
+    BOOST_TEST(renewals() == sent);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+
+}  // namespace colock::test

@@ -1,0 +1,179 @@
+#!/usr/bin/python3
+"""Checks what README.md and the other documents say that can be checked.
+
+    check_docs.py [ROOT]        exits 1 with file:line messages
+    check_docs.py --self-test
+
+- Code is compiled code: each ```cpp block comes right after a comment `<!-- FILE NAME -->` and
+  equals what stands between `// [NAME` and `// NAME]` in that file.
+- Links to files and headings lead somewhere, and so do paths in `backticks`.
+- scripts/README.md has a row for each script, and no other.
+- docs/architecture.md says of each file in src/ what it is for.
+"""
+
+import pathlib
+import re
+import sys
+import tempfile
+import textwrap
+from collections.abc import Iterator
+
+FOLDERS = "bench|cli|cmake|docs|examples|include|scripts|src|test|tools"
+SOURCE = re.compile(r"<!-- (?P<file>\S+) (?P<name>\w+) -->")
+LINK = re.compile(r"\[[^\]]*\]\((?P<to>[^)\s]+)\)")
+CODE_SPAN = re.compile(r"`[^`]*`")
+PATH = re.compile(rf"`(?P<path>(?:{FOLDERS})/[\w./+-]*\w)`")
+ROW = re.compile(r"\| *\[(?P<name>[^\]]+\.lua)\]")
+
+
+def documents(root: pathlib.Path) -> list[pathlib.Path]:
+    some = [root / "README.md", root / "scripts/README.md", *sorted(root.glob("docs/**/*.md"))]
+    return [path for path in some if path.is_file()]
+
+
+def prose(text: str) -> Iterator[tuple[int, str]]:
+    """The lines that are not in code blocks, with their numbers."""
+    inside = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("```"):
+            inside = not inside
+        elif not inside and not line.startswith("    "):
+            yield number, line
+
+
+def anchors(text: str) -> set[str]:
+    """The names of the headings, as GitHub makes them."""
+    found: set[str] = set()
+    for _, line in prose(text):
+        if match := re.match(r"#+ +(.*)", line):
+            name = re.sub(r"[^\w\- ]", "", match[1].strip().lower()).replace(" ", "-")
+            repeats = sum(1 for other in found if re.fullmatch(re.escape(name) + r"(-\d+)?", other))
+            found.add(f"{name}-{repeats}" if repeats else name)
+    return found
+
+
+def region(text: str, name: str) -> str | None:
+    found = re.search(rf"^ *// \[{name}\n(.*?)^ *// {name}\]$", text, re.DOTALL | re.MULTILINE)
+    return textwrap.dedent(found[1]) if found else None
+
+
+def check_code(root: pathlib.Path, path: pathlib.Path, text: str) -> Iterator[tuple[int, str]]:
+    lines = text.splitlines()
+    for number, line in enumerate(lines, 1):
+        if line != "```cpp":
+            continue
+        source = SOURCE.fullmatch(lines[number - 2]) if number > 1 else None
+        if not source:
+            yield number, "a block of C++ without a line <!-- FILE NAME --> before it"
+            continue
+        try:
+            end = lines.index("```", number)
+            expected = region((root / source["file"]).read_text(), source["name"])
+        except (OSError, ValueError) as e:
+            yield number, str(e)
+            continue
+        if expected is None:
+            yield number, f"{source['file']} has no region '{source['name']}'"
+        elif expected != "".join(line + "\n" for line in lines[number:end]):
+            yield number, f"differs from region '{source['name']}' of {source['file']}"
+
+
+def check_links(root: pathlib.Path, path: pathlib.Path, text: str) -> Iterator[tuple[int, str]]:
+    for number, line in prose(text):
+        for match in LINK.finditer(CODE_SPAN.sub("", line)):
+            to, _, anchor = match["to"].partition("#")
+            if "://" in to or to.startswith("mailto:"):
+                continue
+            target = (path.parent / to) if to else path
+            if not target.exists():
+                yield number, f"{to} does not exist"
+            elif anchor and anchor not in anchors(target.read_text()):
+                yield number, f"{to or path.name} has no heading '{anchor}'"
+        for match in PATH.finditer(line):
+            if not (root / match["path"]).exists():
+                yield number, f"{match['path']} does not exist"
+
+
+def check_scripts(root: pathlib.Path) -> Iterator[tuple[str, int, str]]:
+    name = "scripts/README.md"
+    text = (root / name).read_text() if (root / name).is_file() else ""
+    rows = {m["name"]: n for n, line in prose(text) if (m := ROW.match(line))}
+    scripts = {script.name for script in root.glob("scripts/*.lua")}
+    for missing in sorted(scripts - rows.keys()):
+        yield name, 1, f"no row for {missing}"
+    for extra in sorted(rows.keys() - scripts):
+        yield name, rows[extra], f"a row for {extra}, which does not exist"
+
+
+def check_architecture(root: pathlib.Path) -> Iterator[tuple[str, int, str]]:
+    name = "docs/architecture.md"
+    text = (root / name).read_text() if (root / name).is_file() else ""
+    named = {match["path"].rpartition(".")[0] for match in PATH.finditer(text)}
+    for source in sorted(root.glob("src/*/*.?pp")):
+        stem = source.relative_to(root).with_suffix("").as_posix()
+        if stem not in named and "/vocabulary/" not in stem:
+            yield name, 1, f"does not say what {source.relative_to(root)} is for"
+
+
+def check(root: pathlib.Path) -> list[str]:
+    findings: dict[str, None] = {}
+    for path in documents(root):
+        text = path.read_text()
+        for part in (check_code, check_links):
+            for line, message in part(root, path, text):
+                findings[f"{path.relative_to(root)}:{line}: {message}"] = None
+    for place, line, message in (*check_scripts(root), *check_architecture(root)):
+        findings[f"{place}:{line}: {message}"] = None
+    return list(findings)
+
+
+def self_test() -> None:
+    good = {
+        "README.md": "# A\n\n[b](docs/b.md#two-words-1) `docs/b.md`\n\n"
+        "<!-- examples/e.cpp part -->\n```cpp\nint a;\n```\n",
+        "docs/b.md": "# B\n\n## Two words\n\n## Two, words!\n\n```\n[x](nowhere)\n```\n[up](../README.md)\n",
+        "docs/architecture.md": "`src/base/x.hpp`\n",
+        "examples/e.cpp": "  // [part\n  int a;\n  // part]\n",
+        "scripts/README.md": "| [a.lua](a.lua) | x |\n",
+        "scripts/a.lua": "",
+        "src/base/x.hpp": "",
+        "src/base/x.cpp": "",
+    }
+    bad = {
+        "differs": {"examples/e.cpp": "// [part\nint b;\n// part]\n"},
+        "no region": {"examples/e.cpp": "int a;\n"},
+        "without a line": {"README.md": "```cpp\nint a;\n```\n"},
+        "no heading": {"README.md": "[b](docs/b.md#three)\n"},
+        "nowhere does not exist": {"README.md": "[b](nowhere)\n"},
+        "src/base/y.hpp does not exist": {"README.md": "`src/base/y.hpp`\n"},
+        "no row for b.lua": {"scripts/b.lua": ""},
+        "a row for a.lua": {"scripts/a.lua": None},
+        "what src/base/z.hpp is for": {"src/base/z.hpp": ""},
+    }
+    for expected, change in {"": {}, **bad}.items():
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for name, text in {**good, **change}.items():
+                if text is not None:
+                    (root / name).parent.mkdir(parents=True, exist_ok=True)
+                    (root / name).write_text(text)
+            findings = check(root)
+            if expected:
+                assert any(expected in finding for finding in findings), (expected, findings)
+            else:
+                assert not findings, findings
+
+
+def main() -> int:
+    if sys.argv[1:] == ["--self-test"]:
+        self_test()
+        return 0
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else __file__).resolve()
+    findings = check(root if root.is_dir() else root.parent.parent)
+    for finding in findings:
+        print(finding)
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
