@@ -134,32 +134,40 @@ private:
         }
     }
 
+    auto work_inside(std::uint8_t key, milliseconds time)
+    {
+        return [this, key, time, asked = clock::now()](colock::hold& held) {
+            return inside(key, time, asked, held.fencing_token());
+        };
+    }
+
     asio::awaitable<void> hold(std::uint8_t key, milliseconds time)
     {
-        auto const asked = clock::now();
-        auto const inside = [&](std::uint64_t token) -> asio::awaitable<void> {
-            event const entry{
-                .what = event::kind::enters,
-                .key = key,
-                .section = ++sections_,
-                .token = token,
-                .span = clock::now() - asked};
-            critical_section const here{self_, entry};
-            co_await until(clock::now() + time);
-        };
         if (!self_.locking) {
-            co_await inside(0);
+            co_await inside(key, time, clock::now(), 0);
             co_return;
         }
         try {
             colock::lock const lock{redis_, std::string{keys[key]}};
-            co_await colock::with_lock(lock, [&](colock::hold& held) {
-                return inside(held.fencing_token());
-            });
+            co_await colock::with_lock(lock, work_inside(key, time));
         } catch (boost::system::system_error const& e) {
             if (e.code() != colock::error::lost)  // that one the observer has told
                 throw;
         }
+    }
+
+    asio::awaitable<void> inside(
+        std::uint8_t key, milliseconds time, time_point asked, std::uint64_t token
+    )
+    {
+        event const entry{
+            .what = event::kind::enters,
+            .key = key,
+            .section = ++sections_,
+            .token = token,
+            .span = clock::now() - asked};
+        critical_section const here{self_, entry};
+        co_await until(clock::now() + time);
     }
 
     asio::awaitable<void> until(time_point at)

@@ -141,6 +141,7 @@ public:
     ///   - success — the hold is lost.
     ///   - `boost::asio::error::operation_aborted` — it was released or destroyed, or the waiting
     ///     was cancelled.
+    ///   - `error::closed` — `client::close()` has released it under its owner.
     ///   - `error::not_held` — empty or moved from.
     /// \par Cancellation
     ///   terminal, partial, total: nothing else happens.

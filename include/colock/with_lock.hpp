@@ -19,7 +19,8 @@ namespace colock {
 namespace detail {
 
 /// Runs `work` on the calling coroutine's executor until it ends, or until the hold is lost, which
-/// cancels it. Throws what the work throws, and `error::lost` after a loss.
+/// cancels it. Throws what the work throws, `error::lost` after a loss, and `error::closed` when
+/// the client was closed under the work.
 asio::awaitable<void> run_while_held(hold& held, asio::awaitable<void> work, std::string name);
 
 /// Releases, and leaves a failure to the log and the lease.
@@ -41,6 +42,7 @@ using work_result = typename std::invoke_result_t<Work&, hold&>::value_type;
 /// \par Throws
 ///   - `boost::system::system_error` with `error::lost` — the hold was lost while the work ran;
 ///     the work has ended, cancelled or not, and what it returned or threw is dropped.
+///   - the same with `error::closed` — the client was closed while the work ran.
 ///   - what `work` throws; the errors of `acquire`.
 ///   A failing release is not thrown: what the work did, it did under the lock.
 /// \par Cancellation

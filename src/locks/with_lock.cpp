@@ -3,23 +3,42 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include <utility>
 
 namespace colock::detail {
 
+namespace {
+
+/// Ends when the hold was lost, or its client closed. That the work itself has released it is no
+/// reason to end the work: then there is nothing more to guard.
+asio::awaitable<error_code> loss_of(hold const& held)
+{
+    auto [ec] = co_await held.lost(asio::as_tuple(asio::deferred));
+    if (ec == asio::error::operation_aborted) {
+        asio::steady_timer until_cancelled{
+            co_await asio::this_coro::executor, asio::steady_timer::time_point::max()};
+        co_await until_cancelled.async_wait(asio::deferred);
+    }
+    co_return ec ? ec : error_code{error::lost};
+}
+
+}  // namespace
+
 asio::awaitable<void> run_while_held(hold& held, asio::awaitable<void> work, std::string name)
 {
     // Whichever ends first cancels the other, and both have ended before this returns.
     auto const executor = co_await asio::this_coro::executor;
-    auto const [order, thrown, loss] =
+    auto const [order, thrown, unguarded, loss] =
         co_await asio::experimental::make_parallel_group(
-            asio::co_spawn(executor, std::move(work), asio::deferred), held.lost(asio::deferred)
+            asio::co_spawn(executor, std::move(work), asio::deferred),
+            asio::co_spawn(executor, loss_of(held), asio::deferred)
         )
             .async_wait(asio::experimental::wait_for_one(), asio::deferred);
-    if (order[0] == 1 && !loss)
-        throw boost::system::system_error{error::lost, "with_lock " + name};
+    if (order[0] == 1 && !unguarded)
+        throw boost::system::system_error{loss, "with_lock " + name};
     if (thrown)
         std::rethrow_exception(thrown);
 }

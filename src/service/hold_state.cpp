@@ -37,13 +37,13 @@ void hold_state::lose()
         asio::post(inside->executor(), [source = *stop_]() mutable { source.request_stop(); });
 }
 
-void hold_state::end()
+void hold_state::end(error_code why)
 {
     if (now() == status::held && given)
         --inside->count.holds;
     if (now() == status::held)
         status_.store(status::released, std::memory_order_release);
-    finish_waits(asio::error::operation_aborted);
+    finish_waits(why);
 }
 
 void hold_state::finish_waits(error_code ec)

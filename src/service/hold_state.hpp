@@ -82,15 +82,17 @@ public:
     /// The hold may not be relied on any more: tells everybody who waits for that.
     void lose();
 
-    /// The owner has given it back: who waits for the loss waits in vain.
-    void end();
+    /// It was given back, by its owner or because its client closes: who waits for the loss waits
+    /// in vain, and is told why.
+    void end(error_code why);
 
     std::shared_ptr<tenure> ownership;
     milliseconds lease;
-    bool renewed;        ///< by the watchdog; else it ends by itself
-    bool given = false;  ///< the caller has it
-    time_point born{};   ///< when it was granted
-    time_point ends{};   ///< not renewed: when the server's lease of it ends
+    milliseconds proven{};  ///< the lease that the last answered script has set
+    bool renewed;           ///< by the watchdog; else it ends by itself
+    bool given = false;     ///< the caller has it
+    time_point born{};      ///< when it was granted
+    time_point ends{};      ///< not renewed: when the server's lease of it ends
     std::vector<std::shared_ptr<loss_wait>> loss_waits;
 
     // ---- The way of an abandoned hold to the strand --------------------------------------------

@@ -89,7 +89,7 @@ void tenure::release(std::shared_ptr<change> who)
         who->finish(hold->now() == status::lost ? error_code{error::lost} : error_code{});
         return;
     }
-    remove(*hold);
+    remove(*hold, asio::error::operation_aborted);
     if (gone_) {
         who->finish(error::lost);
         if (holds_.empty())
@@ -126,21 +126,21 @@ void tenure::release_all()
 {
     auto const self = shared_from_this();
     while (!holds_.empty())
-        remove(holds_.front());
+        remove(holds_.front(), error::closed);
     if (gone_)
         end();
     else if (!leaving_)
         ask(std::make_shared<change>(core_.shared_from_this(), nullptr));
 }
 
-void tenure::remove(hold_state& hold)
+void tenure::remove(hold_state& hold, error_code why)
 {
     hold.unlink();
     if (hold.now() == status::held && hold.given)
         core_.events().released(
             name_, std::chrono::duration_cast<microseconds>(clock::now() - hold.born)
         );
-    hold.end();
+    hold.end(why);
     watch();
 }
 
@@ -174,9 +174,7 @@ void tenure::expire(time_point now)
     auto const self = shared_from_this();
     bool const was_held = is_held();
     for (auto& hold : holds_)
-        if (hold.is_confirmed() &&
-            now >= hold.promised_until() -
-                    decide::loss_margin(hold.lease, core_.settings().loss_margin))
+        if (hold.is_confirmed() && now >= lose_at(hold))
             lose(hold, error::lost);
     if (was_held && !is_held()) {
         renewing_ = false;
@@ -220,7 +218,18 @@ void tenure::confirm(hold_state& hold, time_point sent, milliseconds set) noexce
 {
     auto const lease = std::min(hold.lease, set);
     hold.ends = std::max(hold.ends, sent + lease);
-    hold.set_valid_until(std::max(hold.promised_until(), decide::valid_until(sent, lease)));
+    auto const until = decide::valid_until(sent, lease);
+    if (until < hold.promised_until())
+        return;
+    hold.proven = lease;
+    hold.set_valid_until(until);
+}
+
+// The margin is that of the lease which runs: one just asked for may be much longer.
+time_point tenure::lose_at(hold_state const& hold) const noexcept
+{
+    auto const lease = std::min(hold.lease, hold.proven);
+    return hold.promised_until() - decide::loss_margin(lease, core_.settings().loss_margin);
 }
 
 void tenure::renew()
@@ -300,20 +309,16 @@ void tenure::renewal_failed(error_code why)
 void tenure::watch()
 {
     auto const now = clock::now();
-    auto lose_at = never;
+    auto first = never;
     for (auto const& hold : holds_)
         if (hold.is_confirmed())
-            lose_at = std::min(
-                lose_at,
-                hold.promised_until() -
-                    decide::loss_margin(hold.lease, core_.settings().loss_margin)
-            );
+            first = std::min(first, lose_at(hold));
     bool const renew =
         !gone_ && !leaving_ && !renewing_ && shortest_renewed_lease(now) != milliseconds::max();
-    if (lose_at == never)
+    if (first == never)
         core_.watchdog().forget(*this);
     else
-        core_.watchdog().watch(*this, renew ? renew_at_ : never, lose_at);
+        core_.watchdog().watch(*this, renew ? renew_at_ : never, first);
 }
 
 void tenure::ask(std::shared_ptr<change> who)

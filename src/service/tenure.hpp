@@ -101,8 +101,9 @@ private:
     );
     bool may_send_again(answer const&) const noexcept;
     void ask(std::shared_ptr<change>);
-    void remove(hold_state&);
+    void remove(hold_state&, error_code why);
     void lose(hold_state&, error_code why);
+    time_point lose_at(hold_state const&) const noexcept;
     void confirm(hold_state&, time_point sent, milliseconds set) noexcept;
     void watch();
     void detach();

@@ -360,32 +360,25 @@ BOOST_AUTO_TEST_CASE(what_a_handler_holds_is_destroyed_while_services_are_whole)
 
 BOOST_AUTO_TEST_CASE(a_strand_drops_what_comes_after_the_end)
 {
-    int gone = 0;
-    std::optional<asio::strand<asio::io_context::executor_type>> late;
+    using strand = asio::strand<asio::io_context::executor_type>;
     struct poster {
-        poster(std::optional<asio::strand<asio::io_context::executor_type>>& s, int& g) noexcept
-            : strand{&s}
-            , count{&g}
-        {}
-        poster(poster&& other) noexcept
-            : strand{std::exchange(other.strand, nullptr)}
-            , count{other.count}
+        poster(strand to, int& g) noexcept : on{std::move(to)}, count{&g} {}
+        poster(poster&& other) noexcept : on{other.on}, count{std::exchange(other.count, nullptr)}
         {}
         ~poster()
         {
-            if (strand)  // as a client or a hold in a frame does
-                asio::post(**strand, [w = witness{*count}] { BOOST_ERROR("must not run"); });
+            if (count)  // as a client or a hold in a frame does
+                asio::post(on, [w = witness{*count}] { BOOST_ERROR("must not run"); });
         }
-        std::optional<asio::strand<asio::io_context::executor_type>>* strand;
+        strand on;
         int* count;
     };
+    int gone = 0;
     {
         asio::io_context context;
-        late.emplace(asio::make_strand(context));
-        asio::post(context, [p = poster{late, gone}] {});
+        asio::post(context, [p = poster{asio::make_strand(context), gone}] {});
     }
     BOOST_TEST(gone == 1);
-    late.reset();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -13,6 +13,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,6 +48,13 @@ public:
                 s->ec = ec;
                 s->values = {std::move(values)...};
             }
+        );
+    }
+    /// For a coroutine: what it throws counts as an end like any other.
+    auto thrown_token()
+    {
+        return asio::bind_cancellation_slot(
+            state_->signal.slot(), [s = state_](std::exception_ptr) { ++s->calls; }
         );
     }
     void cancel(asio::cancellation_type type = asio::cancellation_type::terminal)
