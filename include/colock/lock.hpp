@@ -95,7 +95,7 @@ public:
     auto acquire(acquire_options options, Token&& token = {}) const
     {
         return detail::initiate<detail::acquired>(
-            core_, &detail::lock_acquire, std::forward<Token>(token), name_, std::move(options)
+            core_, &detail::lock_acquire, std::forward<Token>(token), name_, options
         );
     }
 
@@ -124,7 +124,7 @@ public:
     auto try_acquire(acquire_options options, Token&& token = {}) const
     {
         return detail::initiate<detail::tried>(
-            core_, &detail::lock_try_acquire, std::forward<Token>(token), name_, std::move(options)
+            core_, &detail::lock_try_acquire, std::forward<Token>(token), name_, options
         );
     }
 
@@ -161,7 +161,7 @@ public:
             std::forward<Token>(token),
             name_,
             detail::round_up<milliseconds>(wait),
-            std::move(options)
+            options
         );
     }
 

@@ -54,7 +54,7 @@ boost::asio::awaitable<detail::work_result<Work>> with_lock(
     Lock lock, acquire_options options, Work work
 )
 {
-    hold held = co_await lock.acquire(std::move(options), boost::asio::deferred);
+    hold held = co_await lock.acquire(options, boost::asio::deferred);
     if constexpr (std::is_void_v<detail::work_result<Work>>) {
         co_await detail::run_while_held(held, work(held), lock.name());
         co_await detail::release_after_work(held);

@@ -67,10 +67,14 @@ public:
         auto slot = asio::get_associated_cancellation_slot(handler);
         if (!slot.is_connected())
             return;
-        slot.assign([strand, weak = weak_from_this()](asio::cancellation_type) {
-            asio::dispatch(strand, [weak] {
-                if (auto const self = weak.lock())
-                    self->cancel();
+        // The caller's signal may outlive the context, and a strand must not.
+        slot.assign([on = &strand, weak = weak_from_this()](asio::cancellation_type) {
+            auto const self = weak.lock();  // keeps the client, and with it the strand
+            if (!self)
+                return;
+            asio::dispatch(*on, [weak] {
+                if (auto const again = weak.lock())
+                    again->cancel();
             });
         });
     }

@@ -10,7 +10,9 @@ change::change(core_ptr c, hold_ptr h)
     : inside{std::move(c)}
     , hold{std::move(h)}
     , limit{[this] {
-        auto const why = inside->transport().down_reason(hold->ownership->slot());
+        auto why = inside->transport().down_reason(hold->ownership->slot());
+        if (hold->now() == hold_state::status::lost)
+            why = error::lost;
         if (done)
             done(why ? why : error_code{error::unavailable});
     }}

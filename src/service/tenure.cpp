@@ -85,6 +85,7 @@ void tenure::enter(std::shared_ptr<change> who)
 void tenure::release(std::shared_ptr<change> who)
 {
     auto const hold = who->hold;
+    expire(clock::now());  // by the clock: after a pause of the process no timer has fired yet
     if (!hold->is_linked()) {
         who->finish(hold->now() == status::lost ? error_code{error::lost} : error_code{});
         return;
@@ -102,6 +103,7 @@ void tenure::release(std::shared_ptr<change> who)
 void tenure::extend(std::shared_ptr<change> who, milliseconds lease)
 {
     auto& hold = *who->hold;
+    expire(clock::now());
     if (hold.now() != status::held) {
         who->finish(hold.now() == status::lost ? error::lost : error::not_held);
         return;
@@ -152,8 +154,9 @@ void tenure::lose(hold_state& hold, error_code why)
     core_.events().lost(name_, why);
     core_.log(log_level::warning, [&] {
         return "hold " + name_ + " (" + field_ + "): lost: " +
-            (gone_ ? "the server no longer has it (expired, deleted or forced)"
-                   : "its lease is nearly over and no renewal was answered") +
+            (gone_              ? "the server no longer has it (expired, deleted or forced)"
+                 : hold.renewed ? "its lease is nearly over and no renewal was answered"
+                                : "its own lease is nearly over, and it asked for no renewal") +
             "; stop the work it protects";
     });
 }
@@ -368,7 +371,7 @@ sequence tenure::settle([[maybe_unused]] std::shared_ptr<tenure> self)
         auto const outcome = last ? conclude_release(got) : conclude_extend(doing, got, lease);
         for (auto const& who : doing) {
             bool const was_lost = who->hold && who->hold->now() == status::lost;
-            who->finish(!outcome && was_lost ? error_code{error::lost} : outcome);
+            who->finish(was_lost ? error_code{error::lost} : outcome);
         }
         unsure_ = false;
     }

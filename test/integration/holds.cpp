@@ -102,6 +102,37 @@ BOOST_DATA_TEST_CASE(re_entry_on_a_key_that_has_vanished, each_server(), kind)
     });
 }
 
+// The margin of the lease that is asked for is more than what is left of the one that runs.
+BOOST_DATA_TEST_CASE(extended_from_short_to_long_and_back, each_server(), kind)
+{
+    auto& server = shared_server(kind);
+    lab at{server};
+    auto& c = at.connect();
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{c.client, unique_name("extend")};
+        hold renewed = co_await mine.acquire();
+        hold leased = co_await lock{c.client, unique_name("extend")}.acquire({.lease = 300ms});
+        for (hold* each : {&renewed, &leased}) {
+            co_await each->extend(20s);
+            BOOST_TEST(bool{*each});
+            BOOST_TEST(each->valid_for(19s));
+        }
+        BOOST_TEST(server.ask("PTTL", mine.name()).number > 19'000);
+        co_await renewed.extend(200ms);
+        BOOST_TEST(server.ask("PTTL", mine.name()).number <= 200);
+        auto const until = renewed.valid_until();
+        bool const goes_on = co_await eventually([&] { return renewed.valid_until() > until; });
+        BOOST_TEST(goes_on);
+        co_await leased.extend(200ms);
+        stopwatch const watch;
+        auto const [lost] = co_await leased.lost(asio::cancel_after(1s, tuple));
+        BOOST_TEST(!lost);
+        BOOST_TEST(watch.ms() > 100);
+        BOOST_TEST(watch.ms() < 200);
+        BOOST_TEST(bool{renewed});
+    });
+}
+
 BOOST_DATA_TEST_CASE(a_cancelled_acquire_leaves_nothing, each_server(), kind)
 {
     auto& server = shared_server(kind);

@@ -16,17 +16,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <exception>
-#include <ostream>
 #include <utility>
-
-namespace colock {
-
-inline std::ostream& boost_test_print_type(std::ostream& to, error what)
-{
-    return to << make_error_code(what).message();
-}
-
-}  // namespace colock
 
 namespace colock::test {
 

@@ -17,9 +17,20 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace colock {
+
+/// For Boost.Test.
+inline std::ostream& boost_test_print_type(std::ostream& to, error what)
+{
+    return to << make_error_code(what).message();
+}
+
+}  // namespace colock
 
 namespace colock::test {
 

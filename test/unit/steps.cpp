@@ -10,7 +10,8 @@
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
-#include <boost/asio/detached.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 
 #include <array>
 #include <deque>
@@ -49,11 +50,12 @@ struct world {
                 return made;
             }
         );
-        client = std::make_shared<wrapped>(wrapped{detail::client_access::make(std::move(inside))});
+        client = std::make_shared<wrapped>(std::move(inside));
         client->it.run(run.token());
     }
 
     struct wrapped {
+        explicit wrapped(detail::core_ptr c) : it{detail::client_access::make(std::move(c))} {}
         colock::client it;
     };
 
@@ -325,9 +327,6 @@ BOOST_AUTO_TEST_CASE(destroyed_after_each_handler_and_run_to_the_end)
                 w.holds.clear();
                 w.tries.clear();
                 BOOST_TEST(w.time.advance_until([&] { return w.context->stopped(); }, 50ms));
-                w.for_each_operation([](auto const& p) {
-                    BOOST_TEST(p.calls() == 1 || &p != nullptr);
-                });
                 check_calls(w);
             }
     }
