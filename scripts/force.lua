@@ -3,7 +3,7 @@
 -- ARGV for each lock: channel
 -- Reply: a list, for each lock 1 if somebody held it, else 0; an error if the key is no lock, which
 --        stays as it is.
--- Idempotent.
+-- Not idempotent: a repeat takes away what was acquired since, so it is sent once.
 local reply = {}
 for i = 1, #KEYS do
     local depth = redis.pcall('hlen', KEYS[i])

@@ -57,7 +57,8 @@ public:
     /// Makes a client; connects nothing before `run()`.
     explicit client(boost::asio::any_io_executor executor, config settings = {});
 
-    /// As `stop()`.
+    /// As `stop()`, for good: what waits, and what is asked of its locks later, ends with
+    /// `error::closed`.
     ~client();
 
     client(client const&) = delete;
@@ -94,8 +95,10 @@ public:
     ///   `void(error_code)`
     /// \par Errors
     ///   - success — everything is released.
-    ///   - `error::unavailable` — some release was not answered within `config::close_timeout`;
-    ///     those leases run out by themselves.
+    ///   - `error::unavailable` — some release was refused, or not answered within
+    ///     `config::close_timeout`, or there is something held and no `run()`; those leases run out
+    ///     by themselves.
+    ///   - `error::closed` — it was closed before, or stopped before all was released.
     /// \par Cancellation
     ///   terminal, partial, total: ends the waiting; the closing goes on.
     template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>

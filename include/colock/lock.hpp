@@ -230,7 +230,9 @@ public:
     /// \par Completion signature
     ///   `void(error_code, bool)`
     /// \par Errors and cancellation
-    ///   As `is_locked`; cancelled, it may still take effect.
+    ///   As `is_locked`; cancelled, it may still take effect. `error::unavailable` as well when the
+    ///   connection went before the answer: it may have taken effect, and is not sent again, for
+    ///   by then somebody else may hold the lock.
     template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
     auto force_release(Token&& token = {}) const
     {

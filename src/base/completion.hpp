@@ -69,13 +69,10 @@ public:
             return;
         // The caller's signal may outlive the context, and a strand must not.
         slot.assign([on = &strand, weak = weak_from_this()](asio::cancellation_type) {
-            auto const self = weak.lock();  // keeps the client, and with it the strand
+            auto self = weak.lock();  // keeps the client, and with it the strand
             if (!self)
                 return;
-            asio::dispatch(*on, [weak] {
-                if (auto const again = weak.lock())
-                    again->cancel();
-            });
+            asio::dispatch(*on, [self = std::move(self)] { self->cancel(); });
         });
     }
 };

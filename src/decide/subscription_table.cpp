@@ -64,6 +64,8 @@ bool subscription_table::confirm(std::string_view name)
     auto const at = channels_.find(name);
     if (at == channels_.end())
         return false;
+    if (at->second.is == state::wanted || at->second.is == state::refused)
+        return false;  // of an earlier subscription, ended since
     at->second.is = state::live;
     return at->second.waiters != 0;
 }

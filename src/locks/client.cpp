@@ -76,7 +76,11 @@ client::client(boost::asio::any_io_executor executor, config settings)
     : core_{detail::core::make(std::move(executor), std::move(settings))}
 {}
 
-client::~client() { stop(); }
+client::~client()
+{
+    if (!core_->is_shut_down())
+        boost::asio::dispatch(core_->strand(), [inside = core_] { inside->retire(); });
+}
 
 void client::stop()
 {

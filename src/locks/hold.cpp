@@ -82,7 +82,7 @@ void wait_lost(core_ptr inside, handler to, hold_ptr state)
                 wait->watched->loss_waits.push_back(wait);
             break;
         case hold_state::status::lost: wait->done({}); break;
-        case hold_state::status::released: wait->done(asio::error::operation_aborted); break;
+        case hold_state::status::released: wait->done(wait->watched->ended); break;
         }
     });
 }

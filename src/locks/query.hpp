@@ -13,8 +13,9 @@
 
 namespace colock {
 
-/// A question to the server that changes no hold: one script on one key, one answer, within
-/// `config::timeout`.
+/// A question to the server: one script on one key, one answer, within `config::timeout`. What only
+/// reads is asked again after a lost answer; what takes a lock away is not, for the next time it
+/// would be another's.
 template <class Value>
 class query final : public operation {
 public:
@@ -64,7 +65,6 @@ public:
             auto const why = inside_->transport().down_reason(slot_);
             finish(why ? why : error_code{error::unavailable}, {});
         }}
-        , pause_alarm_{[this] { pause_.set(true); }}
     {}
 
     void cancel() override { finish(asio::error::operation_aborted, {}); }
@@ -87,8 +87,10 @@ private:
             answer const got = co_await s.answered;
             self->sending_ = nullptr;
             if (self->take(got)) {
-                owner.set_alarm(self->pause_alarm_, clock::now() + milliseconds{20});
-                co_await self->pause_;
+                owner.rest(self->pause_, milliseconds{20});
+                co_await self->pause_.over;
+                if (owner.is_stopped())
+                    self->finish(error::closed, {});
             }
         }
     }
@@ -98,6 +100,8 @@ private:
     {
         if (inside_->is_stopped())
             finish(error::closed, {});
+        else if (got.what == answer::kind::lost && &what_ == &scripts::force)
+            finish(error::unavailable, {});
         else if (got.what == answer::kind::failed)
             finish(got.ec, {});
         else if (got.what == answer::kind::replied) {
@@ -127,8 +131,7 @@ private:
     reader read_;
     step* sending_ = nullptr;
     decide::agenda::entry limit_;
-    decide::agenda::entry pause_alarm_;
-    event<bool> pause_;
+    pause pause_;
 };
 
 }  // namespace colock

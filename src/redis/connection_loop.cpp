@@ -11,6 +11,8 @@ namespace redis = boost::redis;
 
 namespace {
 
+constexpr milliseconds steady_after{1'000};
+
 /// Builds a tree from nodes in the order of the wire. A reply that a lost connection cuts in half
 /// is never given to anybody: its request ends with an error.
 class reply_builder {
@@ -120,7 +122,7 @@ sequence connection_loop::keep_up([[maybe_unused]] std::shared_ptr<connection_lo
             up_ = true;
             ++epoch_;
             down_reason_ = {};
-            backoff_.reset();
+            up_since_ = clock::now();
             owner_->on_up();
         } else if (what == news::paused)
             restart(asio::error::timed_out);
@@ -133,6 +135,9 @@ sequence connection_loop::keep_up([[maybe_unused]] std::shared_ptr<connection_lo
         down_reason_ = restart_reason_ ? restart_reason_ : run_error_;
         if (set_up_refused())
             down_reason_ = error::server_refused;
+        // One that drops as soon as it is up is not made again without a pause.
+        if (up_ && clock::now() - up_since_ >= steady_after)
+            backoff_.reset();
         if (std::exchange(up_, false))
             owner_->on_down(down_reason_);
         else {
@@ -161,9 +166,10 @@ bool connection_loop::set_up_refused() const noexcept
 {
     if (run_error_ != redis::error::resp3_hello)
         return probe_error_ == error::server_refused;
-    // The texts of refusals that pass by themselves.
-    return last_log_->find("LOADING") == std::string::npos &&
-        last_log_->find("MASTERDOWN") == std::string::npos;
+    // In Boost.Redis's line the server's words come last, and begin with their code.
+    auto const words = last_log_->rfind(": ");
+    return words == std::string::npos ||
+        decide::classify(std::string_view{*last_log_}.substr(words + 2)) != decide::fault::not_now;
 }
 
 void connection_loop::open()

@@ -118,6 +118,7 @@ private:
     error_code probe_error_{};
     error_code run_error_{};
     error_code down_reason_;
+    time_point up_since_{};
     error_code restart_reason_{};
     std::shared_ptr<std::string> last_log_;
     bool wanted_ = false;

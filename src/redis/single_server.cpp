@@ -9,7 +9,7 @@ single_server::single_server(link_context context, transport_listener& who)
     : context_{std::move(context)}
     , listener_{who}
 {
-    for (unsigned i = 0; i != std::max(1U, context_.settings.links); ++i)
+    for (unsigned i = 0; i != std::clamp(context_.settings.links, 1U, 64U); ++i)
         links_.push_back(
             std::make_unique<command_link>(context_, static_cast<command_link::listener&>(*this), i)
         );

@@ -262,10 +262,14 @@ contention::verdict contention::on_granted(
     // the same field again, which sets it.
     if (queue_.empty() || queue_.front().lease != asked.lease)
         return {field::unclaimed};
-    // Half of its validity is over: the same field again, which renews it. A server or a network
-    // that is always that late is not asked without pause.
-    if (!decide::is_fresh(clock::now(), sent, asked.lease))
-        return late_++ == 0 ? verdict{field::unclaimed} : sleep(short_pause, field::unclaimed);
+    // Half of its validity is over: the same field again, which renews it. Where the server or the
+    // network is always that late, it is given back in between, so that others have a chance.
+    if (!decide::is_fresh(clock::now(), sent, asked.lease)) {
+        if (late_++ == 0)
+            return {field::unclaimed};
+        owe_release(asked.number, sent + asked.lease);
+        return {field::given};
+    }
     late_ = 0;
     give(asked.number, token, sent);
     return {field::given};

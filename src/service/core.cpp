@@ -107,6 +107,15 @@ error_code core::check_settings() const
         return complain("poll_cap must be at least 10 ms");
     if (s.linger < milliseconds{0} || s.timeout < milliseconds{1})
         return complain("linger must not be negative, timeout at least 1 ms");
+    for (auto const limit :
+         {s.poll_cap,
+          s.linger,
+          s.timeout,
+          s.max_hold.value_or(s.lease),
+          s.loss_margin.value_or(s.lease),
+          s.close_timeout.value_or(s.lease)})
+        if (limit > decide::longest_lease)
+            return complain("no duration may be over ten years");
     if (s.links < 1 || s.links > 64)
         return complain("links must be from 1 to 64");
     if (s.database < 0)
@@ -169,16 +178,25 @@ void core::stop()
     finish_closing(error::closed);
 }
 
+void core::retire()
+{
+    stop();
+    phase_ = phase::closed;
+    end_waiters(error::closed);  // those that came after an earlier stop()
+}
+
 void core::close(std::shared_ptr<operation> who, completion<> done)
 {
     if (phase_ == phase::closed || closer_)
         return done(error::closed);
     if (phase_ != phase::running) {
         // No link will come up: leases run out by themselves.
+        bool const held = !tenures_.empty();
         phase_ = phase::closing;
         stop();
-        return done({});
+        return done(held ? error_code{error::unavailable} : error_code{});
     }
+    unreleased_ = false;
     phase_ = phase::closing;
     closer_ = std::move(who);
     closing_ = std::move(done);
@@ -194,8 +212,8 @@ void core::close(std::shared_ptr<operation> who, completion<> done)
 void core::finish_closing_if_done()
 {
     // A key without an ownership has an acquire under way, which may still be granted.
-    if (closer_ && tenures_.empty() && keys_.empty())
-        finish_closing({});
+    if (closer_ && !is_stopped() && tenures_.empty() && keys_.empty())
+        finish_closing(unreleased_ ? error_code{error::unavailable} : error_code{});
 }
 
 void core::finish_closing(error_code ec)
@@ -248,6 +266,11 @@ void core::destroy_pending() noexcept
         t->abandon();
     for (auto const& [name, key] : keys_)
         key->abandon();
+    while (!pauses_.empty()) {
+        pause& under_way = pauses_.front();
+        pauses_.pop_front();
+        under_way.over.drop();
+    }
     agenda_.clear();
     drain_abandoned();
 }
@@ -302,6 +325,12 @@ void core::set_alarm(decide::agenda::entry& e, time_point at)
         e.clear();
     else if (agenda_.set(e, at))
         arm_timer();
+}
+
+void core::rest(pause& p, milliseconds how_long)
+{
+    pauses_.push_back(p);
+    set_alarm(p.alarm, clock::now() + how_long);
 }
 
 // The timer is moved for what is earlier than what it waits for, and otherwise left: an entry that

@@ -77,6 +77,15 @@ public:
     void remove(tenure&) noexcept;
 
     void set_alarm(decide::agenda::entry&, time_point at);
+
+    /// Sets `pause::over` after a while.
+    void rest(pause&, milliseconds);
+
+    /// A release was given up: closing can't say that everything is released.
+    void note_unreleased() noexcept { unreleased_ = true; }
+
+    /// The client is destroyed: as `stop()`, and nobody will run it again.
+    void retire();
     std::uint64_t next_number() noexcept { return ++last_number_; }
     std::string const& uuid() const noexcept { return uuid_; }
     double dice() noexcept { return std::uniform_real_distribution<>{}(random_); }
@@ -153,6 +162,7 @@ private:
     std::shared_ptr<operation> runner_;
     std::shared_ptr<operation> closer_;
     decide::agenda::entry close_limit_;
+    bool unreleased_ = false;  ///< since closing began
 
     std::atomic<hold_state*> abandoned_ = nullptr;
     std::atomic<bool> shut_down_ = false;
@@ -162,6 +172,7 @@ private:
     // state that they refer to is still there.
     std::unordered_map<std::string, std::unique_ptr<contention>> keys_;
     boost::intrusive::list<tenure, boost::intrusive::constant_time_size<false>> tenures_;
+    boost::intrusive::list<pause, boost::intrusive::constant_time_size<false>> pauses_;
     colock::watchdog watchdog_;
     subscription_manager subscriptions_;
     std::unique_ptr<colock::transport> transport_;

@@ -39,11 +39,16 @@ void hold_state::lose()
 
 void hold_state::end(error_code why)
 {
-    if (now() == status::held && given)
-        --inside->count.holds;
-    if (now() == status::held)
+    auto const waits = std::exchange(loss_waits, {});
+    ended = why;
+    if (now() == status::held) {
+        if (given)
+            --inside->count.holds;
+        // From here on the handle's side may let go of this at any moment.
         status_.store(status::released, std::memory_order_release);
-    finish_waits(why);
+    }
+    for (auto const& wait : waits)
+        wait->done(why);
 }
 
 void hold_state::finish_waits(error_code ec)

@@ -93,6 +93,7 @@ public:
     bool given = false;     ///< the caller has it
     time_point born{};      ///< when it was granted
     time_point ends{};      ///< not renewed: when the server's lease of it ends
+    error_code ended{};     ///< released: by whom
     std::vector<std::shared_ptr<loss_wait>> loss_waits;
 
     // ---- The way of an abandoned hold to the strand --------------------------------------------

@@ -14,7 +14,7 @@ using status = hold_state::status;
 
 namespace {
 
-constexpr milliseconds pause_after_not_now{20};
+constexpr milliseconds pause_before_repeat{20};
 
 }  // namespace
 
@@ -25,7 +25,6 @@ tenure::tenure(core& inside, contention& key, std::uint64_t number, owner const&
     , field_{inside.uuid() + ":" + std::to_string(number)}
     , slot_{key.slot()}
     , who_{who}
-    , pause_alarm_{[this] { pause_.set(true); }}
     , give_up_{[this] {
         if (sending_ && core_.transport().withdraw(*sending_))
             sending_->answered.set({});
@@ -48,7 +47,6 @@ std::size_t tenure::living_holds() const noexcept
 void tenure::abandon() noexcept
 {
     auto const asked = std::exchange(asked_, {});
-    pause_.drop();
     for (auto& hold : holds_)
         auto const waits = std::exchange(hold.loss_waits, {});
 }
@@ -68,6 +66,7 @@ void tenure::begin(hold_ptr first, time_point sent, milliseconds lease)
 void tenure::give_back(time_point until)
 {
     server_until_ = until;
+    owed_ = true;
     ask(std::make_shared<change>(core_.shared_from_this(), nullptr));
 }
 
@@ -238,16 +237,22 @@ time_point tenure::lose_at(hold_state const& hold) const noexcept
 void tenure::renew()
 {
     renew_at_ = never;
-    if (!gone_ && !leaving_ && !core_.is_stopped() &&
-        shortest_renewed_lease(clock::now()) != milliseconds::max())
+    if (may_renew() && shortest_renewed_lease(clock::now()) != milliseconds::max())
         send_renewal(shared_from_this());
 }
 
 void tenure::renew_now()
 {
     // One that is under way was not sent yet: the link's loss has ended the others.
-    if (!renewing_ && !gone_ && !leaving_ && !core_.is_stopped() && is_held())
+    if (may_renew() && !renewing_ && is_held())
         send_renewal(shared_from_this());
+}
+
+// A step of `settle` that is unanswered sets an older promise, and might be run after the renewal;
+// it says as well whether the field is there.
+bool tenure::may_renew() const noexcept
+{
+    return !gone_ && !leaving_ && !settling_ && !core_.is_stopped();
 }
 
 sequence tenure::send_renewal([[maybe_unused]] std::shared_ptr<tenure> self)
@@ -264,6 +269,8 @@ sequence tenure::send_renewal([[maybe_unused]] std::shared_ptr<tenure> self)
     answer const got = co_await s.answered;
     if (renewal_step_ == &s)
         renewal_step_ = nullptr;
+    if (got.what == answer::kind::lost)  // it may have run
+        server_until_ = std::max(server_until_, got.sent + lease);
     // By the clock, before the answer: after a pause of the process no timer has fired yet.
     expire(clock::now());
     // Released or lost meanwhile, or overtaken by a later renewal: the answer is no news.
@@ -350,7 +357,8 @@ sequence tenure::settle([[maybe_unused]] std::shared_ptr<tenure> self)
                       : step{scripts::extend, slot_, keys, keep};
         if (last && !std::exchange(leaving_, true))
             ++core_.count.owed_releases;
-        core_.set_alarm(give_up_, server_until_);
+        if (!owed_)
+            core_.set_alarm(give_up_, server_until_);
         sending_ = &s;
         core_.transport().submit(s);
         answer const got = co_await s.answered;
@@ -360,11 +368,11 @@ sequence tenure::settle([[maybe_unused]] std::shared_ptr<tenure> self)
             server_until_ = std::max(server_until_, got.sent + lease);
 
         if (may_send_again(got)) {
-            unsure_ = unsure_ || got.what == answer::kind::lost;
+            unsure_ = unsure_ || (last && got.what == answer::kind::lost);
             asked_.insert(asked_.begin(), doing.begin(), doing.end());
-            if (got.what == answer::kind::not_now) {
-                core_.set_alarm(pause_alarm_, clock::now() + pause_after_not_now);
-                co_await pause_;
+            if (got.what != answer::kind::lost) {
+                core_.rest(pause_, pause_before_repeat);
+                co_await pause_.over;
             }
             continue;
         }
@@ -373,6 +381,8 @@ sequence tenure::settle([[maybe_unused]] std::shared_ptr<tenure> self)
             bool const was_lost = who->hold && who->hold->now() == status::lost;
             who->finish(was_lost ? error_code{error::lost} : outcome);
         }
+        if (last && outcome && outcome != error::lost)
+            core_.note_unreleased();
         unsure_ = false;
     }
     settling_ = false;
@@ -380,12 +390,20 @@ sequence tenure::settle([[maybe_unused]] std::shared_ptr<tenure> self)
         who->finish(gone_ ? error::lost : error::closed);
     if (holds_.empty())
         end();
+    else if (!gone_ && !renewing_ && renew_at_ == never) {
+        renew_at_ = clock::now();  // what was due meanwhile
+        watch();
+    }
 }
 
 bool tenure::may_send_again(answer const& got) const noexcept
 {
-    return (got.what == answer::kind::lost || got.what == answer::kind::not_now) &&
-        !core_.is_stopped() && clock::now() < server_until_;
+    if (core_.is_stopped() || (clock::now() >= server_until_ && !owed_))
+        return false;
+    // A release is owed also while the server refuses the connection.
+    bool const unsent = got.what == answer::kind::failed && got.sent == time_point{};
+    return got.what == answer::kind::lost || got.what == answer::kind::not_now ||
+        (unsent && leaving_);
 }
 
 error_code tenure::conclude_release(answer const& got)

@@ -5,6 +5,7 @@
 #include "redis/transport.hpp"
 #include "service/change.hpp"
 #include "service/hold_state.hpp"
+#include "service/pause.hpp"
 
 #include <boost/intrusive/list.hpp>
 
@@ -104,6 +105,7 @@ private:
     void remove(hold_state&, error_code why);
     void lose(hold_state&, error_code why);
     time_point lose_at(hold_state const&) const noexcept;
+    bool may_renew() const noexcept;
     void confirm(hold_state&, time_point sent, milliseconds set) noexcept;
     void watch();
     void detach();
@@ -123,8 +125,7 @@ private:
     std::vector<std::shared_ptr<change>> asked_;
     step* sending_ = nullptr;
     step* renewal_step_ = nullptr;
-    event<bool> pause_;
-    decide::agenda::entry pause_alarm_;
+    pause pause_;
     decide::agenda::entry give_up_;
     time_point server_until_{};  ///< the server's lease has ended by then, whatever was lost
     time_point renew_at_ = never;
@@ -134,6 +135,7 @@ private:
     bool settling_ = false;
     bool unsure_ = false;  ///< a step's answer was lost: a repeat may find its effect
     bool gone_ = false;
+    bool owed_ = false;     ///< what may have been taken for nobody: given back however late
     bool leaving_ = false;  ///< the release script was sent
 };
 

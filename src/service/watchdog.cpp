@@ -18,21 +18,12 @@ namespace {
 // Renewals that are due within this go with those that are due now.
 constexpr milliseconds coalescing_window{20};
 
-/// Logs what a coroutine of ours could not handle; there is nobody else to tell.
-auto log_failure(core_ptr const& owner)
+/// A patrol that fails would leave holds that nobody renews and nobody tells; as in a `sequence`,
+/// it can fail by allocation alone.
+void end_with_failure(std::exception_ptr const& failure)
 {
-    return [owner](std::exception_ptr failure) {
-        if (!failure)
-            return;
-        owner->log(log_level::error, [&]() -> std::string {
-            try {
-                std::rethrow_exception(failure);
-            } catch (std::exception const& e) {
-                return std::string{"watchdog: "} + e.what() +
-                    "; holds are lost when their lease ends";
-            }
-        });
-    };
+    if (failure)
+        std::terminate();
 }
 
 }  // namespace
@@ -47,7 +38,7 @@ void watchdog::watch(tenure& t, time_point renew_at, time_point lose_at)
         asio::co_spawn(
             core_.strand(),
             patrol(core_.shared_from_this(), round_),
-            asio::bind_executor(core_.strand(), log_failure(core_.shared_from_this()))
+            asio::bind_executor(core_.strand(), &end_with_failure)
         );
     } else if (earliest && schedule_.next() < armed_)
         wake();

@@ -102,8 +102,11 @@ BOOST_DATA_TEST_CASE(a_wait_runs_out_in_its_time, each_server(), kind)
 
 BOOST_DATA_TEST_CASE(when_a_releases_b_gets_in, each_server(), kind)
 {
-    lab at{shared_server(kind)};
-    auto& a = at.connect();
+    auto& server = shared_server(kind);
+    lab at{server};
+    auto slow = quick(server.by_socket());
+    slow.lease = 10s;  // it is the message that counts, not the end of a lease
+    auto& a = at.connect(slow);
     auto& b = at.connect();
     at.run([&]() -> asio::awaitable<void> {
         auto const name = unique_name("turn");
@@ -126,8 +129,11 @@ BOOST_DATA_TEST_CASE(when_a_releases_b_gets_in, each_server(), kind)
 
 BOOST_DATA_TEST_CASE(when_a_releases_b_and_c_compete, each_server(), kind)
 {
-    lab at{shared_server(kind)};
-    auto& a = at.connect();
+    auto& server = shared_server(kind);
+    lab at{server};
+    auto slow = quick(server.by_socket());
+    slow.lease = 10s;  // it is the message that counts, not the end of a lease
+    auto& a = at.connect(slow);
     std::array others{&at.connect(), &at.connect()};
     at.run([&]() -> asio::awaitable<void> {
         auto const name = unique_name("compete");

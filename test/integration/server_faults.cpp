@@ -178,7 +178,9 @@ BOOST_DATA_TEST_CASE(client_kill_of_the_push_connection, each_server(), kind)
 {
     redis_server server{kind};
     lab at{server};
-    auto& a = at.connect();
+    auto slow = quick(server.by_socket());
+    slow.lease = 10s;  // whose end nobody waits for
+    auto& a = at.connect(slow);
     auto& b = at.connect();
     at.run([&]() -> asio::awaitable<void> {
         auto const name = unique_name("kill-push");

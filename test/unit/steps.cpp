@@ -47,6 +47,12 @@ struct world {
                 auto made = std::make_unique<fake_transport>(c, who);
                 server = made.get();
                 redis.attach(*server);
+                server->serve = [this, usual = server->serve](call const& asked) {
+                    if (busy == 0)
+                        return usual(asked);
+                    --busy;
+                    return std::optional{answer{answer::kind::not_now, {}, {}, {}}};
+                };
                 return made;
             }
         );
@@ -117,6 +123,7 @@ struct world {
     std::unique_ptr<asio::io_context> context;
     virtual_time time;
     fake_transport* server = nullptr;
+    int busy = 0;  ///< so many answers say "not now"
     owner me;
     pending<> run;
     std::deque<pending_hold> holds;
@@ -232,16 +239,13 @@ scenario const& all_of(char const* name)
           10ms}},
         {"not_now",
          {[](world& w) {
-              for (int i = 0; i != 3; ++i) {
-                  w.server->expect(scripts::acquire).not_now();
-                  w.server->expect(scripts::inspect).not_now();
-              }
+              w.busy = 5;
               w.acquire();
               w.mutex().is_locked(w.questions.emplace_back().token());
           },
           25ms,
           [](world& w) {
-              w.server->expect(scripts::release).not_now();
+              w.busy = 1;
               w.release(0);
           },
           25ms}},
@@ -452,25 +456,24 @@ asio::awaitable<void> drop_after_a_while(shared_client c, milliseconds time)
     co_await pause(time);
 }
 
+// The lambdas have names: g++ 12 destroys the captures of one that is made in the await twice.
 asio::awaitable<void> work_under_lock(shared_client c, milliseconds time)
 {
-    auto const got =
-        co_await with_lock(lock{c->it, "k"}, [c, time](hold& h) -> asio::awaitable<std::string> {
-            co_await pause(time);
-            co_return h ? "held" : "lost";
-        });
-    BOOST_TEST(got == "held");
+    auto const work = [c, time](hold& h) -> asio::awaitable<std::string> {
+        co_await pause(time);
+        co_return h ? "held" : "lost";
+    };
+    BOOST_TEST(co_await with_lock(lock{c->it, "k"}, work) == "held");
 }
 
 asio::awaitable<void> lose_under_lock(shared_client c)
 {
+    auto const work = [c](hold&) -> asio::awaitable<void> { co_await pause(1s); };
     try {
-        co_await with_lock(
-            lock{c->it, "other"},
-            {.lease = 40ms},
-            [c](hold&) -> asio::awaitable<void> { co_await pause(1s); }
-        );
-    } catch (boost::system::system_error const&) {}
+        co_await with_lock(lock{c->it, "other"}, {.lease = 40ms}, work);
+    } catch (boost::system::system_error const& e) {
+        BOOST_TEST((e.code() == error::lost || e.code() == asio::error::operation_aborted));
+    }
 }
 
 asio::awaitable<void> watch_a_hold(shared_client c)

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "base/sequence.hpp"
+#include "decide/agenda.hpp"
+
+#include <boost/intrusive/list.hpp>
+
+namespace colock {
+
+/// A short wait of a sequence, which `core::rest` begins and `over` ends. The core knows those
+/// under way, since a sequence may own the object that its pause is in; then only the core can end
+/// both.
+struct pause :
+    boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+    event<bool> over;
+    decide::agenda::entry alarm{[this] {
+        this->unlink();
+        over.set(true);
+    }};
+};
+
+}  // namespace colock
