@@ -1,7 +1,9 @@
 // The load generator: one workload, one JSON line on standard output.
 #include "workload.hpp"
+#include <colock/log/spdlog.hpp>
 
 #include <CLI/CLI.hpp>
+#include <spdlog/sinks/stdout_color_sinks.h>
 
 #include <cstdio>
 #include <exception>
@@ -31,6 +33,8 @@ int main(int argc, char** argv)
             colock::config::from_url(redis.find("://") == redis.npos ? "redis://" + redis : redis);
         asked.redis.links = links;
         asked.redis.fencing = !no_fencing;
+        asked.redis.log =
+            colock::spdlog_logger(spdlog::stderr_color_mt("colock"), colock::log_level::warning);
         if (asked.workers <= 0)
             asked.workers = asked.workload == "W1" ? 1 : 64;
         std::printf("%s\n", bench::run_pairs(asked).to_json().c_str());
