@@ -111,9 +111,7 @@ void lock_try_acquire_for(
 )
 {
     if (wait == milliseconds{0})
-        return lock_try_acquire(
-            std::move(inside), std::move(handler), std::move(name), std::move(options)
-        );
+        return lock_try_acquire(std::move(inside), std::move(handler), std::move(name), options);
     auto const wrong =
         wait < milliseconds{0} ? error_code{error::invalid_argument} : check(name, options);
     start_acquire(

@@ -10,6 +10,9 @@
 
 namespace colock::detail {
 
+// The coroutines here are awaited where the hold lives, so they may refer to it.
+// NOLINTBEGIN(cppcoreguidelines-avoid-reference-coroutine-parameters)
+
 namespace {
 
 /// Ends when the hold was lost, or its client closed. That the work itself has released it is no
@@ -47,5 +50,7 @@ asio::awaitable<void> release_after_work(hold& held)
 {
     co_await held.release(asio::as_tuple(asio::deferred));
 }
+
+// NOLINTEND(cppcoreguidelines-avoid-reference-coroutine-parameters)
 
 }  // namespace colock::detail

@@ -275,7 +275,7 @@ void command_link::kill_predecessor(std::int64_t id)
 {
     auto request = std::make_shared<redis::request>();
     request->push("CLIENT", "KILL", "ID", id);
-    loop_->exec(std::move(request), [this](error_code ec, connection_loop::replies) {
+    loop_->exec(std::move(request), [this](error_code ec, connection_loop::replies const&) {
         if (!ec)
             open_gate();  // an error reply says that it is gone, or that we may not: go on
     });

@@ -232,7 +232,7 @@ void connection_loop::exec(std::shared_ptr<redis::request> request, on_replies d
          done = std::move(done),
          running = connection_](error_code ec, std::size_t) {
             if (auto const life = self->context_life())
-                done(ec, std::move(*answers));
+                done(ec, *answers);
         }
     );
 }

@@ -41,7 +41,7 @@ class connection_loop : public std::enable_shared_from_this<connection_loop> {
 public:
     using redis_connection = boost::redis::connection;
     using replies = std::vector<decide::reply>;
-    using on_replies = std::function<void(error_code, replies)>;
+    using on_replies = std::function<void(error_code, replies const&)>;
 
     class owner {
     public:

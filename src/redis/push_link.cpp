@@ -47,7 +47,7 @@ void push_link::send(redis::request request, bool is_change)
     request.push("PING", number);
     loop_->exec(
         std::make_shared<redis::request>(std::move(request)),
-        [this, number, is_change](error_code ec, connection_loop::replies got) {
+        [this, number, is_change](error_code ec, connection_loop::replies const& got) {
             if (!ec)
                 on_answer(got, number, is_change);
         }

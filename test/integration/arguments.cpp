@@ -3,8 +3,6 @@
 // What callers may not ask for: refused, and nothing is sent.
 #include "integration/suites.hpp"
 
-#include <boost/asio/cancel_after.hpp>
-
 namespace colock::test {
 
 BOOST_AUTO_TEST_SUITE(arguments)

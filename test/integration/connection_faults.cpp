@@ -4,8 +4,6 @@
 #include "integration/suites.hpp"
 #include "redis/transport.hpp"
 
-#include <boost/asio/cancel_after.hpp>
-
 #include <array>
 
 namespace colock::test {

@@ -3,8 +3,6 @@
 // What callers can do wrong, and how they can leave: nothing may stay behind.
 #include "integration/suites.hpp"
 
-#include <boost/asio/cancel_after.hpp>
-
 namespace colock::test {
 
 BOOST_AUTO_TEST_SUITE(holds)

@@ -3,8 +3,6 @@
 // How clients end: in order, at once, or with their context.
 #include "integration/suites.hpp"
 
-#include <boost/asio/cancel_after.hpp>
-
 namespace colock::test {
 
 BOOST_AUTO_TEST_SUITE(lifetimes)

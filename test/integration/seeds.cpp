@@ -190,6 +190,11 @@ BOOST_DATA_TEST_CASE(the_same_owner_enters_twice, each_server(), kind)
     });
 }
 
+BOOST_AUTO_TEST_SUITE_END()
+
+// The three experiments with the watchdog.
+BOOST_AUTO_TEST_SUITE(seeds_watchdog)
+
 // Experiment one: nobody releases, and the watchdog renews without end.
 BOOST_DATA_TEST_CASE(never_released_nobody_else_gets_in, each_server(), kind)
 {

@@ -6,6 +6,7 @@
 #include <colock/colock.hpp>
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/cancel_after.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>

@@ -4,8 +4,6 @@
 // is played by hand here, command by command as Redisson's scripts have them.
 #include "integration/suites.hpp"
 
-#include <boost/asio/cancel_after.hpp>
-
 #include <algorithm>
 
 namespace colock::test {

@@ -3,11 +3,6 @@
 // Work under a lock: released on every way out.
 #include "integration/suites.hpp"
 
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancel_after.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/use_awaitable.hpp>
-
 #include <stdexcept>
 
 namespace colock::test {

@@ -41,6 +41,8 @@ public:
     std::size_t handlers() const noexcept { return handlers_; }
 
 private:
+    bool poll_one();
+
     boost::asio::io_context& context_;
     std::size_t handlers_ = 0;
 };

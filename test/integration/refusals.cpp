@@ -1,0 +1,148 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What a server may refuse: a user, a command, a channel, for a while or for good.
+#include "integration/suites.hpp"
+
+namespace colock::test {
+
+BOOST_AUTO_TEST_SUITE(refusals)
+
+BOOST_DATA_TEST_CASE(wrong_password, each_server(), kind)
+{
+    redis_server server{kind, {"user app on >right ~* &* +@all"}};
+    lab at{server};
+    auto settings = quick(server.by_socket());
+    settings.username = "app";
+    settings.password = "wrong-secret";
+    auto& c = at.connect(settings);
+    at.run_only([&]() -> asio::awaitable<void> {
+        lock const mine{c.client, unique_name("password")};
+        for (int i = 0; i != 2; ++i) {
+            stopwatch const watch;
+            auto const [acquired, none] = co_await mine.acquire(tuple);
+            BOOST_TEST(acquired == error::server_refused);
+            auto const [tried, nothing] = co_await mine.try_acquire_for(10s, tuple);
+            BOOST_TEST(tried == error::server_refused);
+            BOOST_TEST(watch.ms() < 500);
+        }
+        BOOST_TEST(c.log->count("WRONGPASS") > 0U);
+        BOOST_TEST(c.log->count("wrong-secret") == 0U);
+        // A remedy on the server's side is enough.
+        server.ask("ACL", "SETUSER", "app", ">wrong-secret");
+        bool in = false;
+        for (stopwatch const watch; !in && watch.ms() < 3'000;) {
+            auto const [ec, held] = co_await mine.try_acquire_for(20ms, tuple);
+            in = !ec && held;
+        }
+        BOOST_TEST(in);
+    });
+}
+
+BOOST_DATA_TEST_CASE(script_load_refused, each_server(), kind)
+{
+    redis_server server{kind, {"user app on >pw ~* &* +@all -script"}};
+    lab at{server};
+    auto settings = quick(server.by_socket());
+    settings.username = "app";
+    settings.password = "pw";
+    settings.links = 1;
+    auto& c = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{c.client, unique_name("no-load")};
+        hold held = co_await mine.acquire();
+        auto const until = held.valid_until();
+        bool const renewed = co_await eventually([&] { return held.valid_until() > until; });
+        BOOST_TEST(renewed);
+        co_await held.release();
+        BOOST_TEST(c.log->count("SCRIPT LOAD") == 1U);
+        BOOST_TEST(server.info("commandstats", "cmdstat_eval:calls=") >= 3);
+    });
+}
+
+BOOST_DATA_TEST_CASE(subscribe_refused, each_server(), kind)
+{
+    auto const refused = unique_name("refused"), allowed = unique_name("allowed");
+    redis_server server{
+        kind, {"user app on >pw ~* resetchannels &redisson_lock__channel:{" + allowed + "} +@all"}};
+    lab at{server};
+    auto& a = at.connect();
+    auto settings = quick(server.by_socket());
+    settings.username = "app";
+    settings.password = "pw";
+    settings.poll_cap = 1s;
+    auto& b = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        hold one = co_await lock{a.client, refused}.acquire();
+        hold other = co_await lock{a.client, allowed}.acquire();
+        hold one_next, other_next;
+        tasks all{at.context()};
+        all.start([&]() -> asio::awaitable<void> {
+            one_next = co_await lock{b.client, refused}.acquire();
+        });
+        all.start([&]() -> asio::awaitable<void> {
+            other_next = co_await lock{b.client, allowed}.acquire();
+        });
+        auto const channel = "redisson_lock__channel:{" + allowed + "}";
+        bool const subscribed = co_await eventually([&] {
+            return server.ask("PUBSUB", "NUMSUB", channel).items[1].number == 1 &&
+                b.log->count("subscribe to redisson_lock__channel:{" + refused) == 1;
+        });
+        BOOST_TEST(subscribed);
+        stopwatch const watch;
+        co_await other.release();
+        bool const by_message = co_await eventually([&] { return bool{other_next}; });
+        BOOST_TEST(by_message);
+        BOOST_TEST(watch.ms() < 400);
+        stopwatch const poll;
+        co_await one.release();
+        co_await all.join(3s);
+        BOOST_TEST(poll.ms() < 1'200);
+        BOOST_TEST(bool{one_next});
+        // The user may not publish there either: the release itself succeeds.
+        auto const [released] = co_await one_next.release(tuple);
+        BOOST_TEST(!released);
+        BOOST_TEST(!exists(server, refused));
+    });
+}
+
+BOOST_AUTO_TEST_CASE(read_only_for_a_while)
+{
+    redis_server server;
+    lab at{server};
+    auto& c = at.connect();
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{c.client, unique_name("replica")};
+        server.ask("REPLICAOF", "127.0.0.1", "1");
+        hold held;
+        tasks all{at.context()};
+        all.start([&]() -> asio::awaitable<void> { held = co_await mine.acquire(); });
+        bool const seen = co_await eventually([&] { return c.client.stats().reconnects > 0; });
+        BOOST_TEST(seen);
+        BOOST_TEST(!held);
+        server.ask("REPLICAOF", "NO", "ONE");
+        co_await all.join(5s);
+        BOOST_TEST(bool{held});
+    });
+}
+
+BOOST_AUTO_TEST_CASE(out_of_memory)
+{
+    redis_server server;
+    lab at{server};
+    auto& c = at.connect();
+    at.run([&]() -> asio::awaitable<void> {
+        hold held = co_await lock{c.client, unique_name("held")}.acquire();
+        server.ask("CONFIG", "SET", "maxmemory", "1");
+        lock const other{c.client, unique_name("full")};
+        auto const [refused, none] = co_await other.acquire(tuple);
+        BOOST_TEST(refused == error::server_refused);
+        BOOST_TEST(c.log->count("OOM") > 0U);
+        BOOST_TEST(!exists(server, other.name()));
+        auto const [released] = co_await held.release(tuple);  // that needs none
+        BOOST_TEST(!released);
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace colock::test

@@ -1,0 +1,219 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "unit/harness.hpp"
+#include <colock/with_lock.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <exception>
+#include <stdexcept>
+
+namespace colock::test {
+
+namespace {
+
+using waiting_timer = asio::basic_waitable_timer<clock, clock_wait_traits, asio::any_io_executor>;
+
+asio::awaitable<error_code> pause(milliseconds time)
+{
+    waiting_timer timer{co_await asio::this_coro::executor};
+    timer.expires_at(clock::now() + time);
+    error_code ec;
+    co_await timer.async_wait(asio::redirect_error(asio::deferred, ec));
+    co_return ec;
+}
+
+/// Runs one section on a server that knows the scripts, and keeps what it threw.
+struct sections : harness {
+    sections() { redis.attach(*server); }
+
+    template <class Work>
+    void begin(Work work, acquire_options options = {})
+    {
+        asio::co_spawn(
+            context,
+            [this, work, options]() -> asio::awaitable<void> {
+                co_await with_lock(mutex(), options, work);
+            },
+            asio::bind_cancellation_slot(
+                signal.slot(),
+                [this](std::exception_ptr e) {
+                    ended = true;
+                    thrown = e;
+                }
+            )
+        );
+        time.settle();
+    }
+    error_code error_thrown() const
+    {
+        BOOST_TEST_REQUIRE((ended && thrown));
+        try {
+            std::rethrow_exception(thrown);
+        } catch (boost::system::system_error const& e) {
+            return e.code();
+        }
+    }
+
+    fake_server redis;
+    asio::cancellation_signal signal;
+    bool ended = false;
+    std::exception_ptr thrown;
+};
+
+BOOST_FIXTURE_TEST_SUITE(api_with_lock, sections)
+
+BOOST_AUTO_TEST_CASE(gives_what_the_work_returns_and_releases)
+{
+    std::string got;
+    auto const work = [this](hold& h) -> asio::awaitable<std::string> {
+        BOOST_TEST(redis.is_locked("k"));
+        BOOST_TEST(static_cast<bool>(h));
+        co_await pause(5ms);
+        co_return "seven";
+    };
+    asio::co_spawn(
+        context,
+        [&]() -> asio::awaitable<void> { got = co_await with_lock(mutex(), work); },
+        [](std::exception_ptr e) { BOOST_TEST(!e); }
+    );
+    time.advance(6ms);
+    BOOST_TEST(got == "seven");
+    BOOST_TEST(!redis.is_locked("k"));
+}
+
+BOOST_AUTO_TEST_CASE(work_that_ends_at_once)
+{
+    begin([](hold&) -> asio::awaitable<void> { co_return; });
+    BOOST_TEST((ended && !thrown));
+    BOOST_TEST(!redis.is_locked("k"));
+}
+
+BOOST_AUTO_TEST_CASE(what_the_work_throws_is_thrown_and_the_lock_released)
+{
+    begin([](hold&) -> asio::awaitable<void> {
+        co_await pause(1ms);
+        throw std::runtime_error{"no"};
+    });
+    time.advance(2ms);
+    BOOST_TEST_REQUIRE(ended);
+    BOOST_CHECK_THROW(std::rethrow_exception(thrown), std::runtime_error);
+    BOOST_TEST(!redis.is_locked("k"));
+}
+
+BOOST_AUTO_TEST_CASE(a_loss_cancels_the_work_and_is_thrown)
+{
+    error_code seen;
+    begin(
+        [&](hold& h) -> asio::awaitable<void> {
+            co_await asio::this_coro::throw_if_cancelled(false);
+            seen = co_await pause(10s);
+            BOOST_TEST(!h);
+        },
+        {.lease = 200ms}
+    );
+    time.advance(200ms);
+    BOOST_TEST((seen == asio::error::operation_aborted));
+    BOOST_TEST((error_thrown() == error::lost));
+    BOOST_TEST(client.stats().keys == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(work_that_will_not_end_is_waited_for)
+{
+    begin(
+        [](hold&) -> asio::awaitable<void> {
+            co_await asio::this_coro::throw_if_cancelled(false);
+            co_await pause(10s);
+            waiting_timer stubborn{co_await asio::this_coro::executor};
+            co_await asio::this_coro::reset_cancellation_state();
+            stubborn.expires_at(clock::now() + 300ms);
+            co_await stubborn.async_wait(asio::deferred);
+        },
+        {.lease = 200ms}
+    );
+    time.advance(400ms);
+    BOOST_TEST(!ended);
+    time.advance(100ms);
+    BOOST_TEST((error_thrown() == error::lost));
+}
+
+BOOST_AUTO_TEST_CASE(a_loss_beats_what_the_work_throws_for_it)
+{
+    begin([](hold&) -> asio::awaitable<void> {
+        if (co_await pause(10s))
+            throw std::runtime_error{"cancelled"};
+    });
+    redis.locks.clear();
+    time.advance(1'001ms);
+    BOOST_TEST((error_thrown() == error::lost));
+}
+
+BOOST_AUTO_TEST_CASE(cancelling_ends_the_waiting)
+{
+    redis.occupy("k", 1h);
+    begin([](hold&) -> asio::awaitable<void> {
+        BOOST_ERROR("must not run");
+        co_return;
+    });
+    signal.emit(asio::cancellation_type::terminal);
+    time.settle();
+    BOOST_TEST((error_thrown() == asio::error::operation_aborted));
+    BOOST_TEST(client.stats().keys == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(cancelling_ends_the_work_and_releases)
+{
+    begin([](hold&) -> asio::awaitable<void> {
+        if (auto const ec = co_await pause(10s))
+            throw boost::system::system_error{ec};
+    });
+    BOOST_TEST(redis.is_locked("k"));
+    signal.emit(asio::cancellation_type::terminal);
+    time.settle();
+    BOOST_TEST((error_thrown() == asio::error::operation_aborted));
+    BOOST_TEST(!redis.is_locked("k"));
+}
+
+BOOST_AUTO_TEST_CASE(a_closed_client_ends_the_work)
+{
+    begin([](hold&) -> asio::awaitable<void> { co_await pause(10s); });
+    pending<> closed;
+    client.close(closed.token());
+    time.settle();
+    BOOST_TEST(closed.succeeded());
+    BOOST_TEST((error_thrown() == error::closed));
+}
+
+BOOST_AUTO_TEST_CASE(a_release_that_fails_is_not_thrown)
+{
+    begin([this](hold&) -> asio::awaitable<void> {
+        redis.locks.clear();
+        co_return;
+    });
+    BOOST_TEST((ended && !thrown));
+}
+
+BOOST_AUTO_TEST_CASE(one_section_at_a_time)
+{
+    int inside_now = 0, done = 0;
+    auto const work = [&](hold&) -> asio::awaitable<void> {
+        BOOST_TEST(++inside_now == 1);
+        co_await pause(3ms);
+        --inside_now;
+        ++done;
+    };
+    for (int i = 0; i != 10; ++i)
+        begin(work);
+    time.advance(40ms);
+    BOOST_TEST(done == 10);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+
+}  // namespace colock::test
