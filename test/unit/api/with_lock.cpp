@@ -9,6 +9,7 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include <deque>
 #include <exception>
 #include <stdexcept>
 
@@ -40,7 +41,7 @@ struct sections : harness {
                 co_await with_lock(mutex(), options, work);
             },
             asio::bind_cancellation_slot(
-                signal.slot(),
+                signals.emplace_back().slot(),
                 [this](std::exception_ptr e) {
                     ended = true;
                     thrown = e;
@@ -60,7 +61,7 @@ struct sections : harness {
     }
 
     fake_server redis;
-    asio::cancellation_signal signal;
+    std::deque<asio::cancellation_signal> signals;
     bool ended = false;
     std::exception_ptr thrown;
 };
@@ -159,7 +160,7 @@ BOOST_AUTO_TEST_CASE(cancelling_ends_the_waiting)
         BOOST_ERROR("must not run");
         co_return;
     });
-    signal.emit(asio::cancellation_type::terminal);
+    signals.back().emit(asio::cancellation_type::terminal);
     time.settle();
     BOOST_TEST((error_thrown() == asio::error::operation_aborted));
     BOOST_TEST(client.stats().keys == 0U);
@@ -172,7 +173,7 @@ BOOST_AUTO_TEST_CASE(cancelling_ends_the_work_and_releases)
             throw boost::system::system_error{ec};
     });
     BOOST_TEST(redis.is_locked("k"));
-    signal.emit(asio::cancellation_type::terminal);
+    signals.back().emit(asio::cancellation_type::terminal);
     time.settle();
     BOOST_TEST((error_thrown() == asio::error::operation_aborted));
     BOOST_TEST(!redis.is_locked("k"));
