@@ -51,8 +51,7 @@ core_ptr core::make(
     asio::any_io_executor executor, config settings, make_transport const& transport
 )
 {
-    std::shared_ptr<core> made{
-        new core{std::move(executor), std::move(settings)}, &core::destroy};
+    std::shared_ptr<core> made{new core{std::move(executor), std::move(settings)}, &core::destroy};
     made->transport_ = transport(*made, *made);
     auto& context = asio::query(made->executor_, asio::execution::context);
     asio::use_service<client_registry>(context).add(made);

@@ -187,13 +187,15 @@ BOOST_DATA_TEST_CASE(client_kill_of_the_push_connection, each_server(), kind)
             return server.ask("PUBSUB", "NUMSUB", channel).items[1].number;
         };
         for (bool const late : {false, true}) {
+            auto const calls = server.script_calls();
             hold first = co_await lock{a.client, name}.acquire();
             hold second;
             tasks all{at.context()};
             all.start([&]() -> asio::awaitable<void> {
                 second = co_await lock{b.client, name}.acquire();
             });
-            co_await eventually([&] { return subscribers() == 1; });
+            // It has asked again after the subscription, and now only a message can wake it.
+            co_await eventually([&] { return server.script_calls() == calls + 3; });
             BOOST_TEST(server.ask("CLIENT", "KILL", "TYPE", "pubsub").number == 1);
             if (late)
                 co_await eventually([&] { return subscribers() == 1; });

@@ -116,7 +116,7 @@ void fake_transport::write(step& s)
     c.keys.assign(s.keys.begin(), s.keys.end());
     c.arguments.assign(s.arguments.begin(), s.arguments.end());
     written_.push_back(c);
-    in_flight_.push_back({&s, link_of(s.slot), c.sent, answer_to(s, c)});
+    in_flight_.push_back({&s, written_.size() - 1, link_of(s.slot), c.sent, answer_to(s, c)});
 }
 
 std::optional<answer> fake_transport::answer_to(step& s, call const& c)
@@ -134,6 +134,15 @@ std::optional<answer> fake_transport::answer_to(step& s, call const& c)
         return serve(c);
     BOOST_ERROR("not expected: " << c.what->name << " of " << c.key());
     return answer{answer::kind::failed, {}, error::server_refused, {}};
+}
+
+void fake_transport::answer_call(std::size_t n, answer a)
+{
+    later([this, n, a = std::move(a)]() mutable {
+        auto const at = std::ranges::find(in_flight_, n, &sent_step::number);
+        if (at != in_flight_.end())
+            deliver(*at->what, std::move(a));
+    });
 }
 
 void fake_transport::deliver_ready(unsigned link)

@@ -101,8 +101,12 @@ public:
 
     expectation& expect(scripts::script const&);
 
-    /// Answers whatever isn't expected; none: an error of the test.
+    /// Answers whatever isn't expected, one turn later; without an answer, `answer_call` does.
+    /// Not set: an error of the test.
     std::function<std::optional<answer>(call const&)> serve;
+
+    /// Answers the n-th of all that was written, if nobody has and its link is still the same.
+    void answer_call(std::size_t n, answer);
 
     /// All that was written, in order.
     std::vector<call> const& written() const noexcept { return written_; }
@@ -168,6 +172,7 @@ private:
 
     struct sent_step {
         step* what;
+        std::size_t number;  ///< in `written`
         unsigned link;
         time_point sent;
         std::optional<answer> ready;  ///< delivered with the others of its turn
