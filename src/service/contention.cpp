@@ -215,7 +215,7 @@ sequence contention::contend()
         if (next.stands == field::given)
             number = 0;
         if (next.stands == field::unclaimed)
-            unclaimed = std::max(unclaimed, got.sent + now.lease);
+            unclaimed = clock::now() + now.lease;  // a slow server has run it just now
         else if (next.stands != field::unchanged)
             unclaimed = {};
         if (next.asleep) {

@@ -1,0 +1,158 @@
+// The side of a tenure that has to do with time: what its holds were promised, when it is renewed
+// and when it counts as lost.
+#include "decide/validity.hpp"
+#include "service/core.hpp"
+#include "service/tenure.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace colock {
+
+using status = hold_state::status;
+
+bool tenure::is_renewed(hold_state const& hold, time_point now) const noexcept
+{
+    auto const longest = core_.settings().max_hold;
+    return hold.renewed && hold.now() == status::held && (!longest || now - hold.born < *longest);
+}
+
+milliseconds tenure::shortest_renewed_lease(time_point now) const noexcept
+{
+    auto shortest = milliseconds::max();
+    for (auto const& hold : holds_)
+        if (is_renewed(hold, now))
+            shortest = std::min(shortest, hold.lease);
+    return shortest;
+}
+
+milliseconds tenure::promise(time_point now) const noexcept
+{
+    milliseconds longest{1};
+    for (auto const& hold : holds_)
+        if (hold.now() == status::held)
+            longest = std::max(
+                longest,
+                is_renewed(hold, now) ? hold.lease
+                                      : std::chrono::ceil<milliseconds>(hold.ends - now)
+            );
+    return longest;
+}
+
+// `set` is what the script of `sent` has set: the hold may have been promised more since.
+void tenure::confirm(hold_state& hold, time_point sent, milliseconds set) noexcept
+{
+    auto const lease = std::min(hold.lease, set);
+    hold.ends = std::max(hold.ends, sent + lease);
+    auto const until = decide::valid_until(sent, lease);
+    if (until < hold.promised_until())
+        return;
+    hold.proven = lease;
+    hold.set_valid_until(until);
+}
+
+// The margin is that of the lease which runs: one just asked for may be much longer.
+time_point tenure::lose_at(hold_state const& hold) const noexcept
+{
+    auto const lease = std::min(hold.lease, hold.proven);
+    return hold.promised_until() - decide::loss_margin(lease, core_.settings().loss_margin);
+}
+
+void tenure::renew()
+{
+    renew_at_ = never;
+    if (may_renew() && shortest_renewed_lease(clock::now()) != milliseconds::max())
+        send_renewal(shared_from_this());
+}
+
+void tenure::renew_now()
+{
+    // One that is under way was not sent yet: the link's loss has ended the others.
+    if (may_renew() && !renewing_ && is_held())
+        send_renewal(shared_from_this());
+}
+
+// A step of `settle` that is unanswered sets an older promise, and might be run after the renewal;
+// it says as well whether the field is there.
+bool tenure::may_renew() const noexcept
+{
+    return !gone_ && !leaving_ && !settling_ && !core_.is_stopped();
+}
+
+sequence tenure::send_renewal([[maybe_unused]] std::shared_ptr<tenure> self)
+{
+    auto const round = ++renewal_;
+    renewing_ = true;
+    auto const lease = promise(clock::now());
+    auto const lease_text = std::to_string(lease.count());
+    std::string_view const keys[]{name_};
+    std::string_view const arguments[]{field_, lease_text};
+    step s{scripts::renew, slot_, keys, arguments};
+    renewal_step_ = &s;
+    core_.transport().submit(s);
+    answer const got = co_await s.answered;
+    if (renewal_step_ == &s)
+        renewal_step_ = nullptr;
+    if (got.what == answer::kind::lost)  // it may have run
+        server_until_ = std::max(server_until_, got.sent + lease);
+    // By the clock, before the answer: after a pause of the process no timer has fired yet.
+    expire(clock::now());
+    // Released or lost meanwhile, or overtaken by a later renewal: the answer is no news.
+    if (!renewing_ || leaving_ || round != renewal_)
+        co_return;
+    renewing_ = false;
+    auto const outcome = got.what == answer::kind::replied ? decide::read_extend(got.value)
+                                                           : decide::extend_answer::malformed;
+    if (outcome == decide::extend_answer::extended)
+        renewed(got.sent, lease);
+    else if (outcome == decide::extend_answer::gone)
+        gone(error::lost);
+    else
+        renewal_failed(got.ec ? got.ec : error_code{error::bad_reply});
+}
+
+void tenure::renewed(time_point sent, milliseconds set)
+{
+    failures_ = 0;
+    server_until_ = std::max(server_until_, sent + set);
+    auto const now = clock::now();
+    for (auto& hold : holds_)
+        if (is_renewed(hold, now) && hold.born <= sent)
+            confirm(hold, sent, set);
+    auto const shortest = shortest_renewed_lease(now);
+    if (shortest == milliseconds::max())
+        return watch();
+    auto const lease = std::min(shortest, set);
+    renew_at_ = decide::renewal_schedule::renewal_time(sent, lease, core_.dice());
+    watch();
+    core_.events().renewed(
+        name_, std::chrono::duration_cast<milliseconds>(decide::valid_until(sent, lease) - now)
+    );
+}
+
+void tenure::renewal_failed(error_code why)
+{
+    auto const now = clock::now();
+    auto const lease = shortest_renewed_lease(now);
+    if (lease != milliseconds::max())
+        renew_at_ = decide::renewal_schedule::retry_time(now, lease, failures_++);
+    watch();
+    core_.events().renew_failed(name_, why);
+}
+
+void tenure::watch()
+{
+    auto const now = clock::now();
+    auto first = never;
+    for (auto const& hold : holds_)
+        if (hold.is_confirmed())
+            first = std::min(first, lose_at(hold));
+    bool const renew =
+        !gone_ && !leaving_ && !renewing_ && shortest_renewed_lease(now) != milliseconds::max();
+    if (first == never)
+        core_.watchdog().forget(*this);
+    else
+        core_.watchdog().watch(*this, renew ? renew_at_ : never, first);
+}
+
+}  // namespace colock
