@@ -55,7 +55,7 @@ void lock_force_release(core_ptr, handler<answered_bool>, std::string);
 ///   An immutable handle: distinct and shared objects are safe, from any thread.
 /// \par Lifetimes
 ///   Keeps the inside of the client alive. Operations keep what they need: the lock may be
-///   destroyed while one is pending.
+///   destroyed while one is pending. It must not outlive the execution context.
 class lock {
 public:
     using milliseconds = std::chrono::milliseconds;

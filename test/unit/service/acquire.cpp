@@ -230,6 +230,21 @@ BOOST_AUTO_TEST_CASE(the_undo_is_sent_again_until_answered_and_the_acquire_is_no
     BOOST_TEST(client.stats().keys == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(a_grant_for_nobody_is_released_however_late_it_comes)
+{
+    for (bool const lost : {false, true}) {
+        auto& asked = server->expect(scripts::acquire);
+        auto got = acquire();
+        got.cancel();
+        time.advance(10s);  // a server that stood still has run it only now
+        server->expect(scripts::release).reply(released());
+        lost ? asked.lose() : asked.reply(granted(5));
+        time.settle();
+        BOOST_TEST(server->all_came());
+        BOOST_TEST(client.stats().keys == 0U);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_new_waiter_takes_the_grant_of_a_cancelled_one)
 {
     auto& asked = server->expect(scripts::acquire);
