@@ -1,0 +1,245 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "redis/call_batch.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace colock::test {
+
+namespace {
+
+using decide::reply;
+
+/// Steps with texts of their own, handed over in this order.
+struct steps_to_send {
+    struct owned {
+        std::string_view keys[2];
+        std::string_view arguments[3];
+        std::optional<step> call;
+    };
+
+    step& add(
+        scripts::script const& what,
+        std::string_view key,
+        std::vector<std::string_view> const& arguments,
+        std::string_view counter = {}
+    )
+    {
+        auto& o = all.emplace_back();
+        o.keys[0] = key;
+        o.keys[1] = counter;
+        std::ranges::copy(arguments, o.arguments);
+        o.call.emplace(
+            what,
+            0U,
+            std::span{o.keys}.first(counter.empty() ? 1 : 2),
+            std::span{o.arguments}.first(arguments.size())
+        );
+        waiting.push_back(*o.call);
+        return *o.call;
+    }
+    ~steps_to_send() { waiting.clear(); }
+
+    std::deque<owned> all;
+    step_list waiting;
+};
+
+/// The words of each command in a request.
+std::vector<std::vector<std::string>> commands_of(boost::redis::request const& r)
+{
+    std::vector<std::vector<std::string>> commands;
+    std::string_view rest = r.payload();
+    auto const number = [&] {
+        auto const end = rest.find("\r\n");
+        auto const n = std::stoul(std::string{rest.substr(1, end - 1)});
+        rest.remove_prefix(end + 2);
+        return n;
+    };
+    while (!rest.empty()) {
+        auto& words = commands.emplace_back();
+        for (auto left = number(); left != 0; --left) {
+            auto const length = number();
+            words.emplace_back(rest.substr(0, length));
+            rest.remove_prefix(length + 2);
+        }
+    }
+    return commands;
+}
+
+using words = std::vector<std::string>;
+
+BOOST_FIXTURE_TEST_SUITE(redis_call_batch, steps_to_send)
+
+BOOST_AUTO_TEST_CASE(steps_of_one_script_go_in_one_call)
+{
+    add(scripts::renew, "a", {"f1", "100"});
+    add(scripts::renew, "b", {"f2", "200"});
+    call_batch batch;
+    batch.fill(waiting, "17", false);
+    BOOST_TEST(waiting.empty());
+    auto const sent = commands_of(batch.request);
+    BOOST_TEST_REQUIRE(sent.size() == 1U);
+    BOOST_TEST(
+        sent[0] ==
+            (words{
+                "EVALSHA",
+                std::string{scripts::renew.sha1},
+                "2",
+                "a",
+                "b",
+                "f1",
+                "100",
+                "f2",
+                "200"}),
+        boost::test_tools::per_element()
+    );
+}
+
+BOOST_AUTO_TEST_CASE(a_call_has_at_most_128_locks)
+{
+    for (int i = 0; i != 300; ++i)
+        add(scripts::renew, "k", {"f", "100"});
+    call_batch batch;
+    batch.fill(waiting, "", false);
+    auto const sent = commands_of(batch.request);
+    BOOST_TEST_REQUIRE(sent.size() == 3U);
+    BOOST_TEST(sent[0][2] == "128");
+    BOOST_TEST(sent[1][2] == "128");
+    BOOST_TEST(sent[2][2] == "44");
+    BOOST_TEST(batch.request.get_expected_responses() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(an_acquire_carries_the_floor_once)
+{
+    for (auto const* field : {"f1", "f2"})
+        add(scripts::acquire, "k", {field, "300", "1"}, "count").floor = link_floor;
+    call_batch batch;
+    batch.fill(waiting, "17", false);
+    BOOST_TEST(
+        commands_of(batch.request).at(0) ==
+            (words{
+                "EVALSHA",
+                std::string{scripts::acquire.sha1},
+                "4",
+                "k",
+                "count",
+                "k",
+                "count",
+                "17",
+                "f1",
+                "300",
+                "1",
+                "f2",
+                "300",
+                "1"}),
+        boost::test_tools::per_element()
+    );
+}
+
+BOOST_AUTO_TEST_CASE(without_fencing_the_floor_is_empty)
+{
+    add(scripts::acquire, "k", {"f", "300", "0"});
+    call_batch batch;
+    batch.fill(waiting, "17", false);
+    auto const sent = commands_of(batch.request).at(0);
+    BOOST_TEST(sent.at(2) == "1");
+    BOOST_TEST(sent.at(4).empty());
+}
+
+BOOST_AUTO_TEST_CASE(renewals_first_acquires_last)
+{
+    add(scripts::inspect, "k", {});
+    add(scripts::acquire, "k", {"f9", "300", "0"});
+    add(scripts::release, "k", {"f1", "channel"});
+    add(scripts::extend, "k", {"f1", "1", "300"});
+    add(scripts::renew, "k", {"f1", "300"});
+    call_batch batch;
+    batch.fill(waiting, "", false);
+    words order;
+    for (auto const& command : commands_of(batch.request))
+        order.push_back(command.at(1));
+    BOOST_TEST(
+        order ==
+            (words{
+                std::string{scripts::renew.sha1},
+                std::string{scripts::extend.sha1},
+                std::string{scripts::release.sha1},
+                std::string{scripts::acquire.sha1},
+                std::string{scripts::inspect.sha1}}),
+        boost::test_tools::per_element()
+    );
+    BOOST_TEST((&batch.steps.front()->what == &scripts::renew));
+}
+
+BOOST_AUTO_TEST_CASE(questions_and_what_was_refused_go_alone)
+{
+    add(scripts::inspect, "a", {});
+    add(scripts::inspect, "b", {});
+    add(scripts::release, "c", {"f", "channel"}).alone = true;
+    add(scripts::release, "d", {"f", "channel"});
+    add(scripts::release, "e", {"f", "channel"});
+    call_batch batch;
+    batch.fill(waiting, "", false);
+    std::vector<std::size_t> counts;
+    for (auto const& c : batch.calls)
+        counts.push_back(c.count);
+    BOOST_TEST(counts == (std::vector<std::size_t>{2, 1, 1, 1}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_script_that_is_not_known_goes_as_text)
+{
+    add(scripts::release, "a", {"f", "channel"}).as_text = true;
+    call_batch one;
+    one.fill(waiting, "", false);
+    BOOST_TEST(commands_of(one.request)[0][0] == "EVAL");
+    BOOST_TEST(commands_of(one.request)[0][1] == scripts::release.text);
+    add(scripts::renew, "a", {"f", "1"});
+    call_batch whole;
+    whole.fill(waiting, "", true);
+    BOOST_TEST(commands_of(whole.request)[0][1] == scripts::renew.text);
+}
+
+BOOST_AUTO_TEST_CASE(each_step_gets_its_part_of_the_reply)
+{
+    for (int i = 0; i != 3; ++i)
+        add(scripts::renew, "k", {"f", "1"});
+    call_batch batch;
+    batch.fill(waiting, "", false);
+    batch.replies->push_back(reply::of(std::vector{reply::of(1), reply::error("WRONGTYPE"), reply{}}
+    ));
+    BOOST_TEST(batch.reply_of(0, 0).number == 1);
+    BOOST_TEST((batch.reply_of(0, 1).what == reply::kind::error));
+    BOOST_TEST((batch.reply_of(0, 2).what == reply::kind::nil));
+}
+
+BOOST_AUTO_TEST_CASE(an_error_is_everybodys_and_another_shape_is_nobodys)
+{
+    for (int i = 0; i != 2; ++i)
+        add(scripts::renew, "k", {"f", "1"});
+    call_batch batch;
+    batch.fill(waiting, "", false);
+    batch.replies->push_back(reply::error("NOSCRIPT"));
+    BOOST_TEST(batch.reply_of(0, 0).text == "NOSCRIPT");
+    BOOST_TEST(batch.reply_of(0, 1).text == "NOSCRIPT");
+    for (auto const& wrong :
+         {reply{}, reply::of(1), reply::of(std::vector{reply::of(1)}), reply::of("OK")}) {
+        batch.replies->front() = wrong;
+        for (std::size_t i = 0; i != 2; ++i)
+            BOOST_TEST(
+                (decide::read_extend(batch.reply_of(0, i)) == decide::extend_answer::malformed)
+            );
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+
+}  // namespace colock::test
