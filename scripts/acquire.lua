@@ -25,7 +25,7 @@ for i = 1, #KEYS / width do
         local token = 0
         if floor then
             token = pcall('incrby', KEYS[2 * i], ARGV[3 * i + 1])
-            if type(token) == 'number' and token <= floor then
+            if type(token) == 'number' and token - ARGV[3 * i + 1] < floor then
                 local now = call('time')
                 token = now[1] * 1000000 + now[2] + ARGV[3 * i + 1]
                 call('set', KEYS[2 * i], string.format('%.0f', token))

@@ -66,6 +66,14 @@ struct config {
     /// How long a subscription outlives its last waiter.
     milliseconds linger{1'000};
 
+    /// How long a lock is passed on between waiters of this client, inside the process and without
+    /// a command, before it is released for the waiters of other clients. 0: never passed on.
+    milliseconds max_tenure{10};
+
+    /// Once a second a release leaves the lock free for so long, for clients that poll: they find
+    /// a lock for which others wait free by chance alone. At most 1 s. None: no such gap.
+    std::optional<milliseconds> poller_gap{};
+
     /// Command connections, opened at first need; a key uses always the same one. 1 to 64.
     /// Beside them there is one for pub/sub.
     unsigned links = 4;

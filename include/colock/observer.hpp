@@ -46,6 +46,10 @@ public:
     /// A hold was released by its owner after `held`.
     virtual void released(std::string_view /*name*/, microseconds /*held*/) noexcept {}
 
+    /// The lock of a released hold went to the next waiter of this client, without a command.
+    /// `acquired` follows.
+    virtual void handed_over(std::string_view /*name*/) noexcept {}
+
     /// A connection to the server is up; `link` is its number, the last one is for pub/sub.
     virtual void link_up(std::size_t /*link*/, std::uint64_t /*epoch*/) noexcept {}
 

@@ -55,8 +55,10 @@ void subscription_table::link_down()
     up_ = false;
     busy_ = false;
     for (auto& [name, c] : channels_)
-        if (c.is != state::refused)
+        if (c.is != state::refused) {
             c.is = state::wanted;
+            c.echoes = 0;
+        }
 }
 
 bool subscription_table::confirm(std::string_view name)
@@ -68,6 +70,24 @@ bool subscription_table::confirm(std::string_view name)
         return false;  // of an earlier subscription, ended since
     at->second.is = state::live;
     return at->second.waiters != 0;
+}
+
+bool subscription_table::expect_echo(std::string_view name)
+{
+    auto const at = channels_.empty() ? channels_.end() : channels_.find(name);
+    if (at == channels_.end() || at->second.is != state::live)
+        return false;
+    ++at->second.echoes;
+    return true;
+}
+
+bool subscription_table::take_echo(std::string_view name)
+{
+    auto const at = channels_.empty() ? channels_.end() : channels_.find(name);
+    if (at == channels_.end() || at->second.echoes == 0)
+        return false;
+    --at->second.echoes;
+    return true;
 }
 
 void subscription_table::take_wanted(change& next)

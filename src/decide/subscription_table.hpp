@@ -43,6 +43,13 @@ public:
     /// The server has confirmed it. True if somebody waits for it.
     bool confirm(std::string_view channel);
 
+    /// Our own message is about to be published: true if the subscription is live, so that it will
+    /// come back to us.
+    bool expect_echo(std::string_view channel);
+
+    /// True if one was expected, which now has come, or will not.
+    bool take_echo(std::string_view channel);
+
     /// What to ask for now; empty if nothing, or if a change is under way or the link down.
     change next_change(time_point now);
 
@@ -61,6 +68,7 @@ public:
 private:
     struct channel {
         std::size_t waiters = 0;
+        std::size_t echoes = 0;  ///< of our own messages, still to come
         state is = state::wanted;
         time_point until{};  ///< lingering, or refused: when it may go or be asked for again
     };

@@ -1,6 +1,9 @@
 #pragma once
 
 #include "decide/agenda.hpp"
+#include "decide/succession.hpp"
+#include "decide/token_block.hpp"
+#include "decide/turns.hpp"
 #include "redis/transport.hpp"
 #include "service/subscription_manager.hpp"
 #include "service/tenure.hpp"
@@ -31,11 +34,18 @@ public:
     /// A waiter goes, for this reason; none: its wait ran out.
     void leave(waiter&, error_code why);
 
+    /// The last hold of the ownership is released. True if that is all: a waiter has the ownership
+    /// now, or will ask with its field.
+    bool hand_over(hold_state& last);
+
+    /// The ownership was released, and so many others were told.
+    void published(unsigned others);
+
     /// An ownership has ended, or can't be relied on: the key is open to the next attempt.
     void ended(tenure&);
 
     /// Whatever is slept for may have come.
-    void wake();
+    void wake() { wake_.set(true); }
     void wake_sleeper() { sleeping_ ? wake() : void(); }
 
     void end_waiters(error_code);
@@ -43,33 +53,35 @@ public:
     /// Destroys handlers, answering nobody: the context goes away.
     void abandon() noexcept;
 
-    bool is_idle() const noexcept { return queue_.empty() && !tenure_ && !contending_; }
+    bool is_idle() const noexcept;
 
 private:
     struct attempt;
     /// What an answer means for the attempt.
-    struct verdict {
-        enum class field { unchanged, absent, unclaimed, given };
-
-        field stands = field::unchanged;  ///< in Redis: with nobody to hold it, or with a hold
-        bool asleep = false;              ///< ask again when something has happened
-    };
+    enum class verdict { again, sleep };
 
     sequence contend();
     verdict judge(attempt const&, answer const&);
     verdict on_granted(attempt const&, std::uint64_t token, time_point sent);
     verdict on_refused(std::int64_t pttl);
-    verdict on_failed(error_code why);
-    bool subscribe();
-    void give(std::uint64_t number, std::uint64_t token, time_point sent);
-    void owe_release(std::uint64_t number, time_point until);
+    bool stands_back() const noexcept;
+    void sleep_until(time_point);
+    void give_back(time_point until);
+
+    void give(std::uint64_t last_token, std::uint64_t tokens, time_point sent);
+    hold_ptr take_head(std::shared_ptr<waiter>& who);
+    void announce(waiter&, hold_ptr const&);
     void re_enter(std::shared_ptr<waiter> const&);
+    void admit_same_owner(waiter const&);
     void take_out(waiter&);
     void send_away_who_tries_once();
-    verdict sleep(milliseconds longest, verdict::field);
+    bool may_hand_over() const noexcept;
 
-    void on_subscribed() override { wake(); }
-    void on_message(std::string_view) override { wake(); }
+    void subscribe();
+    void on_subscribed() override;
+    void on_interrupted() override { is_live_ = false; }
+    void on_message(std::string_view) override;
+    void on_alarm();
 
     core& core_;
     std::string name_;
@@ -77,13 +89,22 @@ private:
     unsigned slot_;
     boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>> queue_;
     std::shared_ptr<tenure> tenure_;
+    decide::token_block tokens_;
+    decide::turns turns_;
+    time_point since_{};        ///< the tenure's first grant
+    std::uint64_t number_ = 0;  ///< of the ownership that is asked for, until it is given out
+    time_point unclaimed_{};    ///< until then it may stand in Redis, with nobody to hold it
+    time_point cap_{};          ///< the longest that is slept now
+    time_point heard_ = never;  ///< when to ask because of a message
+    time_point remembered_{};   ///< until then this is kept, though idle
     event<bool> wake_;
-    decide::agenda::entry sleep_;
+    decide::agenda::entry alarm_;
     step* sending_ = nullptr;
     unsigned late_ = 0;  ///< grants in a row that came too late
     bool contending_ = false;
     bool sleeping_ = false;
     bool subscribed_ = false;
+    bool is_live_ = false;  ///< messages are heard
 };
 
 }  // namespace colock

@@ -106,8 +106,13 @@ error_code core::check_settings() const
         return complain("poll_cap must be at least 10 ms");
     if (s.linger < milliseconds{0} || s.timeout < milliseconds{1})
         return complain("linger must not be negative, timeout at least 1 ms");
+    if (s.max_tenure < milliseconds{0})
+        return complain("max_tenure must not be negative; 0 turns hand-over off");
+    if (s.poller_gap && (*s.poller_gap <= milliseconds{0} || *s.poller_gap > milliseconds{1'000}))
+        return complain("poller_gap must be positive and at most 1 s");
     for (auto const limit :
          {s.poll_cap,
+          s.max_tenure,
           s.linger,
           s.timeout,
           s.max_hold.value_or(s.lease),

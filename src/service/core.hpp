@@ -87,8 +87,16 @@ public:
     /// The client is destroyed: as `stop()`, and nobody will run it again.
     void retire();
     std::uint64_t next_number() noexcept { return ++last_number_; }
-    std::string const& uuid() const noexcept { return uuid_; }
+    /// What an ownership is called in Redis.
+    std::string field(std::uint64_t number) const { return uuid_ + ":" + std::to_string(number); }
     double dice() noexcept { return std::uniform_real_distribution<>{}(random_); }
+
+    /// A script's way to the server and back, smoothed.
+    clock::duration round_trip() const noexcept { return round_trip_; }
+    void note_round_trip(clock::duration d) noexcept
+    {
+        round_trip_ = round_trip_ == clock::duration{} ? d : round_trip_ + (d - round_trip_) / 8;
+    }
 
     /// Logs what `make_line` makes, if the level is wanted.
     template <class MakeLine>
@@ -150,6 +158,7 @@ private:
     std::string uuid_;
     std::mt19937_64 random_;
     std::uint64_t last_number_ = 0;
+    clock::duration round_trip_{};
     phase phase_ = phase::idle;
     int process_;
 

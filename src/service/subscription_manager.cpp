@@ -67,7 +67,13 @@ void subscription_manager::on_push_up()
     pump_soon();
 }
 
-void subscription_manager::on_push_down() { table_.link_down(); }
+void subscription_manager::on_push_down()
+{
+    table_.link_down();
+    for (auto const& [channel, interested] : listeners_)
+        for (auto* who : interested)
+            who->on_interrupted();
+}
 
 template <class Call>
 void subscription_manager::for_each_listener(std::string_view channel, Call const& call)
@@ -93,7 +99,8 @@ void subscription_manager::on_subscribed(std::string_view channel)
 
 void subscription_manager::on_message(std::string_view channel, std::string_view payload)
 {
-    for_each_listener(channel, [&](listener& who) { who.on_message(payload); });
+    if (!table_.take_echo(channel))
+        for_each_listener(channel, [&](listener& who) { who.on_message(payload); });
 }
 
 void subscription_manager::on_changed(error_code ec)

@@ -29,6 +29,9 @@ public:
         virtual void on_subscribed() = 0;
         virtual void on_message(std::string_view payload) = 0;
 
+        /// It is live no more; it will be confirmed again.
+        virtual void on_interrupted() = 0;
+
     protected:
         ~listener() = default;
     };
@@ -38,6 +41,10 @@ public:
     /// True if the channel is live already: messages from now on are passed on.
     bool add(std::string const& channel, listener&);
     void drop(std::string const& channel, listener&);
+
+    /// We are about to publish there: true if we will hear it, and that is passed on to nobody.
+    bool expect_echo(std::string_view channel) { return table_.expect_echo(channel); }
+    void expect_no_echo(std::string_view channel) { table_.take_echo(channel); }
 
     /// The client stops: nothing is asked for any more.
     void stop();

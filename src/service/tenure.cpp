@@ -22,7 +22,7 @@ tenure::tenure(core& inside, contention& key, std::uint64_t number, owner const&
     : core_{inside}
     , key_{&key}
     , name_{key.name()}
-    , field_{inside.uuid() + ":" + std::to_string(number)}
+    , number_{number}
     , slot_{key.slot()}
     , who_{who}
     , give_up_{[this] {
@@ -54,6 +54,7 @@ void tenure::abandon() noexcept
 void tenure::begin(hold_ptr first, time_point sent, milliseconds lease)
 {
     server_until_ = sent + lease;
+    token_ = first->token;
     first->ownership = shared_from_this();
     first->born = clock::now();
     first->ends = sent + lease;
@@ -89,6 +90,10 @@ void tenure::release(std::shared_ptr<change> who)
         who->finish(hold->now() == status::lost ? error_code{error::lost} : error_code{});
         return;
     }
+    if (!gone_ && !settling_ && key_ && is_last(*hold) && key_->hand_over(*hold)) {
+        who->finish({});
+        return;
+    }
     remove(*hold, asio::error::operation_aborted);
     if (gone_) {
         who->finish(error::lost);
@@ -97,6 +102,31 @@ void tenure::release(std::shared_ptr<change> who)
         return;
     }
     ask(std::move(who));
+}
+
+bool tenure::is_last(hold_state const& hold) const noexcept
+{
+    return &holds_.front() == &hold && &holds_.back() == &hold;
+}
+
+// The promise on the field is the same, and so are the times of the watchdog.
+void tenure::pass_on(hold_state& last, hold_ptr const& next)
+{
+    who_ = next->who;
+    token_ = next->token;
+    next->ownership = shared_from_this();
+    next->born = clock::now();
+    next->ends = last.ends;
+    next->proven = last.proven;
+    next->set_valid_until(last.promised_until());
+    holds_.push_back(*next);
+    remove(last, asio::error::operation_aborted);
+}
+
+void tenure::let_go(hold_state& last)
+{
+    remove(last, asio::error::operation_aborted);
+    end();
 }
 
 void tenure::extend(std::shared_ptr<change> who, milliseconds lease)
@@ -152,7 +182,7 @@ void tenure::lose(hold_state& hold, error_code why)
     hold.lose();
     core_.events().lost(name_, why);
     core_.log(log_level::warning, [&] {
-        return "hold " + name_ + " (" + field_ + "): lost: " +
+        return "hold " + name_ + " (" + core_.field(number_) + "): lost: " +
             (gone_              ? "the server no longer has it (expired, deleted or forced)"
                  : hold.renewed ? "its lease is nearly over and no renewal was answered"
                                 : "its own lease is nearly over, and it asked for no renewal") +
@@ -202,17 +232,20 @@ sequence tenure::settle([[maybe_unused]] std::shared_ptr<tenure> self)
     while (!asked_.empty() && !gone_ && !core_.is_stopped()) {
         auto const doing = std::exchange(asked_, {});
         bool const last = holds_.empty();
+        auto const field = core_.field(number_);
         auto const depth = std::to_string(holds_.size());
         auto const lease = promise(clock::now());
         auto const lease_text = std::to_string(lease.count());
         auto const channel = last ? decide::lock_channel(name_) : std::string{};
         std::string_view const keys[]{name_};
-        std::string_view const give_back[]{field_, channel};
-        std::string_view const keep[]{field_, depth, lease_text};
+        std::string_view const give_back[]{field, channel};
+        std::string_view const keep[]{field, depth, lease_text};
         step s = last ? step{scripts::release, slot_, keys, give_back}
                       : step{scripts::extend, slot_, keys, keep};
-        if (last && !std::exchange(leaving_, true))
+        if (last && !std::exchange(leaving_, true)) {
             ++core_.count.owed_releases;
+            heard_by_us_ = core_.subscriptions().expect_echo(channel);
+        }
         if (!owed_)
             core_.set_alarm(give_up_, server_until_);
         sending_ = &s;
@@ -250,6 +283,8 @@ sequence tenure::settle([[maybe_unused]] std::shared_ptr<tenure> self)
         renew_at_ = clock::now();  // what was due meanwhile
         watch();
     }
+    if (is_doubted())
+        renew_now();
 }
 
 bool tenure::may_send_again(answer const& got) const noexcept
@@ -279,9 +314,23 @@ error_code tenure::conclude_release(answer const& got)
                 decide::lock_channel(name_);
         });
     // A repeat that finds nothing, while nothing else can have removed it, finds its own effect.
-    bool const released = r.what == decide::release_answer::kind::released ||
-        (unsure_ && clock::now() < server_until_);
+    bool const now = r.what == decide::release_answer::kind::released;
+    bool const before = !now && unsure_ && clock::now() < server_until_;
+    if (heard_by_us_ && !now && !before)
+        core_.subscriptions().expect_no_echo(decide::lock_channel(name_));
+    if (key_ && now)
+        key_->published(others_of(r.receivers));
+    bool const released = now || before;
     return released ? error_code{} : error_code{error::lost};
+}
+
+// Where the server does not say, somebody may have heard it.
+unsigned tenure::others_of(std::int64_t receivers) const noexcept
+{
+    if (receivers < 0)
+        return 1;
+    auto const ours = std::int64_t{heard_by_us_};
+    return static_cast<unsigned>(std::max<std::int64_t>(0, receivers - ours));
 }
 
 error_code tenure::conclude_extend(
@@ -299,10 +348,11 @@ error_code tenure::conclude_extend(
     }
     auto const now = clock::now();
     expire(now);
+    believe(got.sent);
     for (auto& hold : holds_) {
         bool const asked =
             std::ranges::any_of(doing, [&](auto const& who) { return who->hold.get() == &hold; });
-        if (asked || (is_renewed(hold, now) && hold.born <= got.sent))
+        if (asked || (is_renewed(hold, now) && hold.is_confirmed()))
             confirm(hold, got.sent, set);
     }
     if (auto const lease = shortest_renewed_lease(now); lease != milliseconds::max() && !renewing_)

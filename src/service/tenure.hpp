@@ -41,11 +41,20 @@ public:
     bool is_listed() const noexcept { return core_hook::is_linked(); }
 
     std::string const& name() const noexcept { return name_; }
-    std::string const& field() const noexcept { return field_; }
+    std::uint64_t number() const noexcept { return number_; }
     unsigned slot() const noexcept { return slot_; }
     owner const& who() const noexcept { return who_; }
     std::uint64_t token() const noexcept { return token_; }
-    void set_token(std::uint64_t token) noexcept { token_ = token; }
+    time_point server_until() const noexcept { return server_until_; }
+
+    /// A renewal is unanswered.
+    bool is_renewing() const noexcept { return renewal_step_ != nullptr; }
+
+    /// Somebody may have taken it away, and no script since has found it.
+    bool is_doubted() const noexcept { return doubted_ != never; }
+
+    /// Asks the server whether it still stands.
+    void doubt();
 
     /// Somebody holds it who has not been told otherwise.
     bool is_held() const noexcept;
@@ -61,6 +70,12 @@ public:
     void enter(std::shared_ptr<change>);
     void release(std::shared_ptr<change>);
     void extend(std::shared_ptr<change>, milliseconds lease);
+
+    /// The last hold's place is taken by a waiter's, without a command.
+    void pass_on(hold_state& last, hold_ptr const& next);
+
+    /// The last hold goes, and another ownership takes over the field.
+    void let_go(hold_state& last);
 
     /// The owner of a hold has dropped it.
     void drop(hold_ptr const&);
@@ -97,6 +112,7 @@ private:
     /// The lease to set now: the longest that any hold was promised.
     milliseconds promise(time_point now) const noexcept;
     error_code conclude_release(answer const&);
+    unsigned others_of(std::int64_t receivers) const noexcept;
     error_code conclude_extend(
         std::vector<std::shared_ptr<change>> const&, answer const&, milliseconds set
     );
@@ -108,6 +124,8 @@ private:
     bool may_renew() const noexcept;
     void confirm(hold_state&, time_point sent, milliseconds set) noexcept;
     void watch();
+    void believe(time_point sent) noexcept;
+    bool is_last(hold_state const&) const noexcept;
     void detach();
     void end();
     bool is_renewed(hold_state const&, time_point now) const noexcept;
@@ -116,7 +134,7 @@ private:
     core& core_;
     contention* key_;  ///< none once another ownership of the key may begin
     std::string name_;
-    std::string field_;
+    std::uint64_t number_;
     unsigned slot_;
     owner who_;
     std::uint64_t token_ = 0;
@@ -129,14 +147,16 @@ private:
     decide::agenda::entry give_up_;
     time_point server_until_{};  ///< the server's lease has ended by then, whatever was lost
     time_point renew_at_ = never;
-    unsigned failures_ = 0;      ///< of renewals in a row
-    std::uint64_t renewal_ = 0;  ///< the latest sent
-    bool renewing_ = false;      ///< its answer is still of interest
+    time_point doubted_ = never;  ///< since when
+    unsigned failures_ = 0;       ///< of renewals in a row
+    std::uint64_t renewal_ = 0;   ///< the latest sent
+    bool renewing_ = false;       ///< its answer is still of interest
     bool settling_ = false;
     bool unsure_ = false;  ///< a step's answer was lost: a repeat may find its effect
     bool gone_ = false;
-    bool owed_ = false;     ///< what may have been taken for nobody: given back however late
-    bool leaving_ = false;  ///< the release script was sent
+    bool owed_ = false;         ///< what may have been taken for nobody: given back however late
+    bool leaving_ = false;      ///< the release script was sent
+    bool heard_by_us_ = false;  ///< its message
 };
 
 }  // namespace colock

@@ -72,6 +72,19 @@ void tenure::renew_now()
         send_renewal(shared_from_this());
 }
 
+void tenure::doubt()
+{
+    doubted_ = clock::now();
+    renew_now();
+}
+
+// A script that was sent since has found the field.
+void tenure::believe(time_point sent) noexcept
+{
+    if (sent >= doubted_)
+        doubted_ = never;
+}
+
 // A step of `settle` that is unanswered sets an older promise, and might be run after the renewal;
 // it says as well whether the field is there.
 bool tenure::may_renew() const noexcept
@@ -86,7 +99,8 @@ sequence tenure::send_renewal([[maybe_unused]] std::shared_ptr<tenure> self)
     auto const lease = promise(clock::now());
     auto const lease_text = std::to_string(lease.count());
     std::string_view const keys[]{name_};
-    std::string_view const arguments[]{field_, lease_text};
+    auto const field = core_.field(number_);
+    std::string_view const arguments[]{field, lease_text};
     step s{scripts::renew, slot_, keys, arguments};
     renewal_step_ = &s;
     core_.transport().submit(s);
@@ -115,9 +129,10 @@ void tenure::renewed(time_point sent, milliseconds set)
 {
     failures_ = 0;
     server_until_ = std::max(server_until_, sent + set);
+    believe(sent);
     auto const now = clock::now();
     for (auto& hold : holds_)
-        if (is_renewed(hold, now) && hold.born <= sent)
+        if (is_renewed(hold, now) && hold.is_confirmed())
             confirm(hold, sent, set);
     auto const shortest = shortest_renewed_lease(now);
     if (shortest == milliseconds::max())
@@ -128,6 +143,8 @@ void tenure::renewed(time_point sent, milliseconds set)
     core_.events().renewed(
         name_, std::chrono::duration_cast<milliseconds>(decide::valid_until(sent, lease) - now)
     );
+    if (is_doubted())  // since it was sent
+        renew_now();
 }
 
 void tenure::renewal_failed(error_code why)

@@ -42,6 +42,7 @@ struct waiter final : operation, boost::intrusive::list_base_hook<> {
     bool once = false;                   ///< one attempt
     std::optional<milliseconds> wait{};  ///< the longest
     time_point asked{};
+    time_point deadline = never;
     std::uint32_t attempts = 0;
     contention* queue = nullptr;  ///< the one it stands in
     result done;

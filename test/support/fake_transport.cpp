@@ -428,7 +428,7 @@ reply fake_server::run_acquire(call const& c)
         return refused(std::chrono::duration_cast<milliseconds>(lock->until - clock::now()).count()
         );
     locks[c.key()] = {{{c.field(), 1}}, clock::now() + milliseconds{std::stoll(c.lease())}};
-    return granted(++last_token);
+    return granted(last_token += std::stoll(c.arguments.at(2)));
 }
 
 reply fake_server::run_release(call const& c)
@@ -438,8 +438,9 @@ reply fake_server::run_release(call const& c)
         return gone();
     if (lock->fields.empty())
         locks.erase(c.key());
-    to_->publish(c.arguments.at(1));
-    return released(1);
+    auto const& channel = c.arguments.at(1);
+    to_->publish(channel);
+    return released(others + (to_->subscribed().contains(channel) ? 1 : 0));
 }
 
 }  // namespace colock::test

@@ -234,6 +234,7 @@ public:
 
     std::map<std::string, lock_value> locks;
     std::int64_t last_token = 0;
+    std::int64_t others = 0;  ///< who hear messages, beside the client
 
 private:
     answer run(call const&);

@@ -229,16 +229,20 @@ decide::reply slow_server::run(call const& c)
         if (lock && !mine)
             return refused(std::chrono::duration_cast<milliseconds>(lock->until - now).count());
         locks_[c.key()] = {c.field(), 1, now + lease()};
-        fields_[++tokens_] = c.field();
+        for (auto n = std::stoll(c.arguments.at(2)); n != 0; --n)
+            fields_[++tokens_] = c.field();
         return granted(tokens_);
     }
     if (c.what == &scripts::release) {
         if (!mine)
             return gone();
         locks_.erase(c.key());
-        for (auto* n : nodes)
+        std::int64_t receivers = 0;
+        for (auto* n : nodes) {
+            receivers += n->transport->subscribed().contains(c.arguments.at(1)) ? 1 : 0;
             n->transport->publish(c.arguments.at(1));
-        return released();
+        }
+        return released(receivers);
     }
     if (!mine)
         return not_there();

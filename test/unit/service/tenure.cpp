@@ -235,6 +235,7 @@ BOOST_AUTO_TEST_CASE(passes_the_queue_by)
 {
     owner const me;
     auto outer = held({.as = me});
+    server->expect(scripts::renew).reply(done());
     auto other = acquire();
     server->expect(scripts::extend).reply(done());
     auto inner = try_acquire({.as = me});
@@ -245,9 +246,9 @@ BOOST_AUTO_TEST_CASE(passes_the_queue_by)
 BOOST_AUTO_TEST_CASE(without_the_owner_it_waits)
 {
     auto outer = held();
+    server->expect(scripts::renew).reply(done());
     auto second = acquire({.as = owner{}});
     BOOST_TEST(!second.is_done());
-    server->expect(scripts::release).reply(released());
     server->expect(scripts::acquire).reply(granted(2));
     outer = hold{};
     time.settle();
@@ -274,12 +275,14 @@ BOOST_AUTO_TEST_CASE(two_of_one_owner_that_wait_get_in_together)
     owner const me;
     auto& asked = server->expect(scripts::acquire);
     auto first = acquire({.as = me}), other = acquire(), second = acquire({.as = me});
-    server->expect(scripts::extend).reply(done());
+    auto& entered = server->expect(scripts::extend);
+    entered.reply(done());
+    server->expect(scripts::renew).reply(done());
     asked.reply(granted(1));
     time.settle();
     BOOST_TEST((first.succeeded() && second.succeeded()));
     BOOST_TEST(!other.is_done());
-    BOOST_TEST(last().depth() == "2");
+    BOOST_TEST(entered.seen().depth() == "2");
 }
 
 BOOST_AUTO_TEST_CASE(a_cancelled_one_leaves_the_depth_as_it_was)

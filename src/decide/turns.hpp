@@ -1,0 +1,84 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+namespace colock::decide {
+
+/// Turns between the clients that want one lock.
+///
+/// The server tells all of them of a release in a fixed order, so whoever asks at once wins or
+/// loses always. Instead a client ages: with each release that others have won it waits a shorter
+/// time before it asks, and who has just released stands back. Who has waited longest then asks
+/// first, and mostly alone.
+class turns {
+public:
+    using time_point = std::chrono::steady_clock::time_point;
+    using duration = std::chrono::steady_clock::duration;
+    using milliseconds = std::chrono::milliseconds;
+
+    /// `longest`: of all delays here. `poller_gap`: how long the lock is left free once a second,
+    /// for those who poll; zero for never.
+    turns(milliseconds longest, milliseconds poller_gap) noexcept
+        : longest_{longest}
+        , poller_gap_{poller_gap}
+    {}
+
+    /// We have released, and the message has reached so many others.
+    void released(time_point now, unsigned others, duration round_trip) noexcept
+    {
+        in_vain_ = others == 0 || came_ ? 0 : std::min(in_vain_ + 1, 16U);
+        others_ = others;
+        lost_ = 0;
+        came_ = false;
+        back_until_ = now;
+        if (others != 0)
+            back_until_ += std::min<duration>(
+                std::max(2 * round_trip, others * step(round_trip)) * (1 << in_vain_), longest_
+            );
+        if (poller_gap_ > milliseconds{0} && now >= next_gap_) {
+            back_until_ = std::max(back_until_, now + poller_gap_);
+            next_gap_ = now + std::chrono::seconds{1};
+        }
+    }
+
+    /// Not before this is the lock to be asked for again.
+    time_point back_until() const noexcept { return back_until_; }
+
+    /// Somebody else has the lock.
+    void refused() noexcept
+    {
+        came_ = true;
+        back_until_ = {};
+    }
+
+    /// Somebody else has released it: when to ask.
+    time_point heard(time_point now, duration round_trip) noexcept
+    {
+        refused();
+        auto const ahead = others_ > 1 + lost_ ? others_ - 1 - lost_ : 0;
+        ++lost_;
+        return now + std::min<duration>(ahead * step(round_trip), longest_);
+    }
+
+    void begin_wait() noexcept { lost_ = 0; }
+
+    unsigned others() const noexcept { return others_; }
+
+private:
+    // Two to three round trips: the time in which the one who is first asks, is let in, and, if it
+    // has little to do, releases again.
+    static constexpr duration step(duration round_trip) noexcept { return round_trip * 5 / 2; }
+
+    milliseconds longest_;
+    milliseconds poller_gap_;
+    unsigned others_ = 0;   ///< who heard our last release
+    unsigned lost_ = 0;     ///< releases of others since our wait began
+    unsigned in_vain_ = 0;  ///< how often in a row we stood back and nobody came
+    bool came_ = true;
+    time_point back_until_{};
+    time_point next_gap_{};
+};
+
+}  // namespace colock::decide

@@ -1,0 +1,200 @@
+#include "decide/names.hpp"
+#include "decide/validity.hpp"
+#include "decide/wait_plan.hpp"
+#include "service/contention.hpp"
+#include "service/core.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace colock {
+
+namespace {
+
+constexpr milliseconds short_pause{20};
+
+}  // namespace
+
+/// One acquire script, with the texts that it refers to.
+struct contention::attempt {
+    attempt(core& owner, contention const& key, milliseconds l)
+        : lease{l}
+        , tokens{owner.settings().fencing ? key.tokens_.to_ask(key.may_hand_over()) : 0}
+        , field{owner.field(key.number_)}
+        , lease_text{std::to_string(lease.count())}
+        , tokens_text{std::to_string(tokens)}
+        , keys{key.name_, owner.settings().fencing ? decide::fence_counter(key.slot_) : ""}
+        , arguments{field, lease_text, tokens_text}
+        , call{
+              scripts::acquire,
+              key.slot_,
+              std::span{keys}.first(owner.settings().fencing ? 2 : 1),
+              arguments}
+    {
+        call.floor = owner.settings().fencing ? link_floor : std::string_view{};
+    }
+    attempt(attempt const&) = delete;
+    attempt& operator=(attempt const&) = delete;
+
+    milliseconds lease;
+    std::uint64_t tokens;
+    std::string field, lease_text, tokens_text;
+    std::string_view keys[2];
+    std::string_view arguments[3];
+    step call;
+};
+
+// Each turn of the loop asks the server once for the head of the queue, after whatever it had to
+// wait for: our own hold, the turn of others, the holder's release, the end of its lease.
+sequence contention::contend()
+{
+    contending_ = true;
+    turns_.begin_wait();
+    while (!queue_.empty()) {
+        if (tenure_) {
+            if (core_.settings().max_tenure > milliseconds{0})
+                subscribe();  // hand-over needs to hear who forces the lock
+            co_await wake_;
+            continue;
+        }
+        if (stands_back()) {
+            subscribe();
+            sleep_until(turns_.back_until());
+            co_await wake_;
+            sleeping_ = false;
+            continue;
+        }
+        if (number_ == 0)
+            number_ = core_.next_number();
+        attempt now{core_, *this, queue_.front().lease};
+        ++queue_.front().attempts;
+        wake_.reset();
+        heard_ = never;
+        sending_ = &now.call;
+        core_.transport().submit(now.call);
+        answer const got = co_await now.call.answered;
+        sending_ = nullptr;
+        if (judge(now, got) == verdict::sleep) {
+            co_await wake_;
+            sleeping_ = false;
+        }
+    }
+    alarm_.clear();
+    if (std::exchange(subscribed_, false))
+        core_.subscriptions().drop(channel_, *this);
+    is_live_ = false;
+    if (unclaimed_ > clock::now())
+        give_back(unclaimed_);
+    number_ = 0;
+    contending_ = false;
+    if (remembered_ > clock::now())
+        core_.set_alarm(alarm_, remembered_);
+    core_.forget_if_idle(*this);
+}
+
+contention::verdict contention::judge(attempt const& asked, answer const& got)
+{
+    auto const may_stand = [this, &asked] {
+        // A slow server has run it just now.
+        unclaimed_ = clock::now() + asked.lease;
+        return verdict::again;
+    };
+    switch (got.what) {
+    case answer::kind::withdrawn: return verdict::again;
+    case answer::kind::failed: end_waiters(got.ec); return verdict::again;
+    case answer::kind::lost: return may_stand();
+    case answer::kind::not_now: sleep_until(clock::now() + short_pause); return verdict::sleep;
+    case answer::kind::replied: break;
+    }
+    core_.note_round_trip(clock::now() - got.sent);
+    auto const read = decide::read_acquire(got.value);
+    switch (read.what) {
+    case decide::acquire_answer::kind::granted:
+        may_stand();
+        return on_granted(asked, read.last_token, got.sent);
+    case decide::acquire_answer::kind::refused: return on_refused(read.pttl);
+    case decide::acquire_answer::kind::malformed: break;
+    }
+    end_waiters(error::bad_reply);
+    return may_stand();
+}
+
+contention::verdict contention::on_granted(
+    attempt const& asked, std::uint64_t token, time_point sent
+)
+{
+    // Nobody is left: it is given back. Or the head has left, and the next wants another lease:
+    // the same field again, which sets it.
+    if (queue_.empty() || queue_.front().lease != asked.lease)
+        return verdict::again;
+    // Half of its validity is over: the same field again, which renews it. Where the server or the
+    // network is always that late, it is given back in between, so that others have a chance.
+    if (!decide::is_fresh(clock::now(), sent, asked.lease)) {
+        if (late_++ != 0)
+            give_back(sent + asked.lease);
+        return verdict::again;
+    }
+    late_ = 0;
+    give(token, asked.tokens, sent);
+    return verdict::again;
+}
+
+contention::verdict contention::on_refused(std::int64_t pttl)
+{
+    late_ = 0;
+    unclaimed_ = {};
+    since_ = {};
+    turns_.refused();
+    send_away_who_tries_once();
+    if (queue_.empty())
+        return verdict::again;
+    if (queue_.front().attempts == 1)
+        core_.events().waiting(name_, milliseconds{pttl});
+    // What was published before the subscription was live is missed: then ask once more.
+    if (!subscribed_) {
+        subscribe();
+        if (is_live_)
+            return verdict::again;
+    }
+    auto const& settings = core_.settings();
+    sleep_until(clock::now() + decide::sleep_after_refusal(pttl, settings.poll_cap, core_.dice()));
+    return verdict::sleep;
+}
+
+// Who tries once, or has no time left, does not wait for others.
+bool contention::stands_back() const noexcept
+{
+    auto const& head = queue_.front();
+    auto const until = turns_.back_until();
+    return !head.once && clock::now() < until && until < head.deadline;
+}
+
+// Until then at the longest; sooner when a message says so, but not past the head's own deadline.
+void contention::sleep_until(time_point cap)
+{
+    sleeping_ = true;
+    cap_ = cap;
+    auto const until = std::min(cap_, heard_);
+    if (until <= clock::now() || (heard_ != never && queue_.front().deadline <= heard_))
+        wake();
+    else
+        core_.set_alarm(alarm_, until);
+}
+
+void contention::on_alarm()
+{
+    if (contending_)
+        wake();
+    else
+        core_.forget_if_idle(*this);
+}
+
+void contention::give_back(time_point until)
+{
+    unclaimed_ = {};
+    since_ = {};
+    tenure_ = std::make_shared<tenure>(core_, *this, std::exchange(number_, 0), owner{});
+    tenure_->give_back(until);
+}
+
+}  // namespace colock

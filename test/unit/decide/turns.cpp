@@ -1,0 +1,280 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+// Who is next: hand-over inside a client, and turns between clients.
+#include "decide/succession.hpp"
+#include "decide/token_block.hpp"
+#include "decide/turns.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+namespace colock::test {
+
+namespace {
+
+using namespace std::chrono_literals;
+using decide::passage;
+using decide::succession;
+using decide::token_block;
+using decide::turns;
+using time_point = std::chrono::steady_clock::time_point;
+
+constexpr time_point start{1'000s};
+
+// ---- Hand-over -------------------------------------------------------------------------------
+
+succession plain()
+{
+    return {
+        .now = start,
+        .since = start - 5ms,
+        .max_tenure = 10ms,
+        .valid_until = start + 25s,
+        .lease = 30s};
+}
+
+BOOST_AUTO_TEST_SUITE(decide_succession)
+
+BOOST_AUTO_TEST_CASE(within_a_tenure_at_once)
+{
+    BOOST_TEST((plain().decide() == passage::at_once));
+}
+
+BOOST_AUTO_TEST_CASE(a_tenure_has_an_end)
+{
+    auto s = plain();
+    s.since = start - 10ms;
+    BOOST_TEST((s.decide() == passage::released));
+    s.since = start - 10ms + 1ns;
+    BOOST_TEST((s.decide() == passage::at_once));
+    s.max_tenure = 0ms;
+    BOOST_TEST((s.decide() == passage::released));
+}
+
+BOOST_AUTO_TEST_CASE(whatever_is_not_as_it_was_needs_a_script)
+{
+    for (auto const disturb : std::vector<void (*)(succession&)>{
+             [](succession& s) { s.is_alike = false; },
+             [](succession& s) { s.is_undisturbed = false; },
+             [](succession& s) { s.has_token = false; },
+             [](succession& s) { s.valid_until = start + 14s; },
+             [](succession& s) { s.valid_until = start - 1s; }}) {
+        auto s = plain();
+        disturb(s);
+        BOOST_TEST((s.decide() == passage::by_script));
+        s.is_quiet = false;
+        BOOST_TEST((s.decide() == passage::released));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_step_under_way_does_not_matter_where_none_is_sent)
+{
+    auto s = plain();
+    s.is_quiet = false;
+    BOOST_TEST((s.decide() == passage::at_once));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+// ---- Tokens ----------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_SUITE(decide_token_block)
+
+BOOST_AUTO_TEST_CASE(one_where_nobody_follows)
+{
+    token_block tokens;
+    BOOST_TEST(tokens.empty());
+    BOOST_TEST(tokens.to_ask(false) == 1U);
+    tokens.put(7, 1);
+    BOOST_TEST(!tokens.empty());
+    BOOST_TEST(tokens.take() == 7U);
+    BOOST_TEST(tokens.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_block_is_used_from_its_first_to_its_last)
+{
+    token_block tokens;
+    BOOST_TEST(tokens.to_ask(true) == 64U);
+    tokens.put(163, 64);
+    for (std::uint64_t expected = 100; expected != 164; ++expected)
+        BOOST_TEST(tokens.take() == expected);
+    BOOST_TEST(tokens.empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_next_block_is_as_long_as_what_was_used)
+{
+    token_block tokens;
+    tokens.put(64, 64);
+    for (int i = 0; i != 64; ++i)
+        tokens.take();
+    tokens.put(1'000, 100);
+    for (int i = 0; i != 100; ++i)
+        tokens.take();
+    BOOST_TEST(tokens.to_ask(true) == 164U);
+    tokens.end_tenure();
+    BOOST_TEST(tokens.empty());
+    BOOST_TEST(tokens.to_ask(true) == 164U);
+    BOOST_TEST(tokens.to_ask(false) == 1U);
+    tokens.put(10'000, 5'000);
+    for (int i = 0; i != 5'000; ++i)
+        tokens.take();
+    tokens.end_tenure();
+    BOOST_TEST(tokens.to_ask(true) == token_block::largest);
+    tokens.end_tenure();
+    BOOST_TEST(tokens.to_ask(true) == token_block::smallest);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+// ---- Turns -----------------------------------------------------------------------------------
+
+constexpr auto round_trip = 100us;
+constexpr auto step = 250us;
+
+BOOST_AUTO_TEST_SUITE(decide_turns)
+
+BOOST_AUTO_TEST_CASE(alone_nobody_stands_back)
+{
+    turns t{10ms, 0ms};
+    t.released(start, 0, round_trip);
+    BOOST_TEST((t.back_until() <= start));
+}
+
+BOOST_AUTO_TEST_CASE(who_has_released_stands_back_for_the_others)
+{
+    turns t{10ms, 0ms};
+    t.released(start, 1, round_trip);
+    BOOST_TEST((t.back_until() == start + step));
+    t.refused();
+    t.released(start, 7, round_trip);
+    BOOST_TEST((t.back_until() == start + 7 * step));
+    BOOST_TEST(t.others() == 7U);
+}
+
+BOOST_AUTO_TEST_CASE(longer_while_nobody_comes_and_never_longer_than_a_tenure)
+{
+    turns t{10ms, 0ms};
+    for (auto const expected : {step, 2 * step, 4 * step, 8 * step, 16 * step, 32 * step}) {
+        t.released(start, 1, round_trip);
+        BOOST_TEST((t.back_until() == start + expected));
+    }
+    t.released(start, 1, round_trip);
+    BOOST_TEST((t.back_until() == start + 10ms));
+    t.refused();  // somebody came
+    t.released(start, 1, round_trip);
+    BOOST_TEST((t.back_until() == start + step));
+    t.released(start, 1, round_trip);
+    t.heard(start, round_trip);  // and here as well
+    BOOST_TEST((t.back_until() < start));
+    t.released(start, 1, round_trip);
+    BOOST_TEST((t.back_until() == start + step));
+}
+
+BOOST_AUTO_TEST_CASE(who_has_waited_longest_asks_first)
+{
+    turns t{10ms, 0ms};
+    t.released(start, 7, round_trip);
+    for (int ahead = 6; ahead != 0; --ahead)
+        BOOST_TEST((t.heard(start, round_trip) == start + ahead * step));
+    BOOST_TEST((t.heard(start, round_trip) == start));
+    BOOST_TEST((t.heard(start, round_trip) == start));
+    t.begin_wait();
+    BOOST_TEST((t.heard(start, round_trip) == start + 6 * step));
+}
+
+BOOST_AUTO_TEST_CASE(one_other_needs_no_order)
+{
+    for (auto const others : {0U, 1U}) {
+        turns t{10ms, 0ms};
+        t.released(start, others, round_trip);
+        BOOST_TEST((t.heard(start, round_trip) == start));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(no_delay_is_longer_than_a_tenure)
+{
+    turns t{10ms, 0ms};
+    t.released(start, 1'000, round_trip);
+    BOOST_TEST((t.back_until() == start + 10ms));
+    BOOST_TEST((t.heard(start, round_trip) == start + 10ms));
+}
+
+BOOST_AUTO_TEST_CASE(a_gap_once_a_second_for_those_who_poll)
+{
+    turns t{10ms, 30ms};
+    t.released(start, 0, round_trip);
+    BOOST_TEST((t.back_until() == start + 30ms));
+    t.released(start + 50ms, 0, round_trip);
+    BOOST_TEST((t.back_until() == start + 50ms));
+    t.released(start + 1s, 0, round_trip);
+    BOOST_TEST((t.back_until() == start + 1'030ms));
+}
+
+// Clients that hold for two round trips and then want the lock again. The server tells them in a
+// fixed order; whoever asks first has it, and who asks in vain has cost a command.
+struct simulation {
+    struct client {
+        turns order{10ms, 0ms};
+        std::optional<time_point> asks;
+        int had = 0;
+        time_point since = start;
+        std::chrono::steady_clock::duration longest{};
+    };
+
+    explicit simulation(std::size_t n) : clients(n)
+    {
+        for (auto& c : clients)
+            c.asks = now;
+    }
+
+    void run(int rounds)
+    {
+        for (int round = 0; round != rounds; ++round) {
+            auto const first = std::ranges::min_element(clients, {}, [](client const& c) {
+                return c.asks.value_or(time_point::max());
+            });
+            now = std::max(now, first->asks.value());
+            auto const free_again = now + 2 * round_trip;
+            for (auto& c : clients)
+                if (&c != &*first && c.asks && *c.asks < free_again) {
+                    ++asked_in_vain;
+                    c.order.refused();
+                    c.asks.reset();
+                }
+            ++first->had;
+            first->longest = std::max(first->longest, now - first->since);
+            now = free_again;
+            first->since = now;
+            first->order.released(now, static_cast<unsigned>(clients.size() - 1), round_trip);
+            first->asks = first->order.back_until();
+            for (auto& c : clients)
+                if (&c != &*first)
+                    c.asks = c.order.heard(now + round_trip / 2, round_trip);
+        }
+    }
+
+    std::vector<client> clients;
+    time_point now = start;
+    int asked_in_vain = 0;
+};
+
+BOOST_AUTO_TEST_CASE(all_have_their_turn)
+{
+    for (std::size_t const n : {2U, 3U, 4U, 8U, 16U}) {
+        simulation s{n};
+        s.run(10'000);
+        auto const [least, most] =
+            std::ranges::minmax(s.clients, {}, [](auto const& c) { return c.had; });
+        BOOST_TEST_INFO_SCOPE(n << " clients, from " << least.had << " to " << most.had);
+        BOOST_TEST(most.had <= 2 * least.had);
+        BOOST_TEST(s.asked_in_vain <= 2'000);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+
+}  // namespace colock::test

@@ -1,0 +1,390 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+// A lock that goes from one waiter of a client to the next, and turns between clients.
+#include "unit/harness.hpp"
+
+namespace colock::test {
+
+namespace {
+
+/// A server that knows the scripts, beside whatever the test does to it.
+struct served : harness {
+    explicit served(config settings = short_leases()) : harness{std::move(settings)}
+    {
+        redis.attach(*server);
+    }
+
+    /// The lock, held, and so many who wait for it, with the subscription confirmed.
+    void fill(int waiters)
+    {
+        got.push_back(acquire());
+        BOOST_TEST_REQUIRE(got.front().succeeded());
+        for (int i = 0; i != waiters; ++i)
+            got.push_back(acquire());
+        sent = server->written().size();
+    }
+    pending<> release_of(std::size_t i) { return release(got.at(i).value()); }
+    std::size_t sent_since() const { return server->written().size() - sent; }
+    void message()
+    {
+        server->publish(channel());
+        time.settle();
+    }
+
+    fake_server redis;
+    std::vector<pending_hold> got;
+    std::size_t sent = 0;
+};
+
+BOOST_FIXTURE_TEST_SUITE(service_hand_over, served)
+
+BOOST_AUTO_TEST_CASE(a_released_lock_goes_to_the_next_waiter_without_a_command)
+{
+    fill(5);
+    auto const fields = redis.fields("k");
+    // The first came alone, with one token; the next has to fetch more.
+    BOOST_TEST(release_of(0).succeeded());
+    BOOST_TEST(sent_since() == 1U);
+    for (std::size_t i = 1; i != 6; ++i) {
+        BOOST_TEST_REQUIRE(got[i].succeeded());
+        BOOST_TEST(got[i].value().fencing_token() > got[i - 1].value().fencing_token());
+        if (i != 5)
+            BOOST_TEST(!got[i + 1].is_done());
+        BOOST_TEST((redis.fields("k") == fields));
+        if (i == 5)
+            break;
+        BOOST_TEST(release_of(i).succeeded());
+        BOOST_TEST(!got[i].value());
+    }
+    BOOST_TEST(sent_since() == 1U);
+    BOOST_TEST(events->count("handed_over") == 4);
+    BOOST_TEST(events->count("acquired") == 6);
+    BOOST_TEST(events->count("released") == 5);
+    BOOST_TEST(client.stats().holds == 1U);
+    BOOST_TEST(release_of(5).succeeded());
+    BOOST_TEST(!redis.is_locked("k"));
+    time.advance(200ms);
+    BOOST_TEST(client.stats().keys == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_tenure_ends_after_max_tenure)
+{
+    fill(3);
+    release_of(0);
+    time.advance(9ms);
+    sent = server->written().size();
+    release_of(1);
+    BOOST_TEST(sent_since() == 0U);
+    time.advance(1ms);
+    auto const before = redis.fields("k");
+    release_of(2);
+    BOOST_TEST(sent_since() == 2U);  // released for real, and acquired again
+    BOOST_TEST(got[3].succeeded());
+    BOOST_TEST((redis.fields("k") != before));
+}
+
+BOOST_AUTO_TEST_CASE(a_dropped_hold_is_handed_over_too)
+{
+    fill(2);
+    release_of(0);
+    sent = server->written().size();
+    {
+        hold const dropped = std::move(got[1].value());
+    }
+    time.settle();
+    BOOST_TEST(got[2].succeeded());
+    BOOST_TEST(sent_since() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(another_lease_is_set_by_a_script_with_the_same_field)
+{
+    got.push_back(acquire());
+    got.push_back(acquire({.lease = 5s}));
+    got.push_back(acquire());
+    sent = server->written().size();
+    auto const field = redis.fields("k");
+    release_of(0);
+    BOOST_TEST_REQUIRE(got[1].succeeded());
+    BOOST_TEST(sent_since() == 1U);
+    BOOST_TEST((last().what == &scripts::acquire));
+    BOOST_TEST(last().lease() == "5000");
+    BOOST_TEST((got[1].value().valid_until() == clock::now() + 5s - 52ms));
+    release_of(1);
+    BOOST_TEST_REQUIRE(got[2].succeeded());
+    BOOST_TEST(last().lease() == "3000");
+    BOOST_TEST((redis.fields("k") == field));
+}
+
+BOOST_AUTO_TEST_CASE(who_was_handed_the_lock_is_renewed)
+{
+    fill(1);
+    release_of(0);
+    BOOST_TEST_REQUIRE(got[1].succeeded());
+    time.advance(10s);
+    BOOST_TEST(bool{got[1].value()});
+    BOOST_TEST(got[1].value().valid_for(1s));
+    BOOST_TEST(redis.is_locked("k"));
+}
+
+BOOST_AUTO_TEST_CASE(a_cancelled_waiter_is_passed_by)
+{
+    fill(3);
+    got[1].cancel();
+    time.settle();
+    BOOST_TEST(got[1].aborted());
+    release_of(0);
+    BOOST_TEST(got[2].succeeded());
+    BOOST_TEST(!got[3].is_done());
+}
+
+BOOST_AUTO_TEST_CASE(all_wait_under_one_owner_and_share_what_is_handed_over)
+{
+    owner const me;
+    got.push_back(acquire());
+    got.push_back(acquire({.as = me}));
+    got.push_back(acquire({.as = me}));
+    got.push_back(acquire());
+    release_of(0);
+    BOOST_TEST(got[1].succeeded());
+    BOOST_TEST(got[2].succeeded());
+    BOOST_TEST(!got[3].is_done());
+    release_of(1);
+    BOOST_TEST(!got[3].is_done());
+    release_of(2);
+    BOOST_TEST(got[3].succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_message_during_a_tenure_means_that_it_was_forced)
+{
+    fill(2);
+    release_of(0);
+    BOOST_TEST_REQUIRE(got[1].succeeded());
+    redis.free("k");  // and publishes
+    redis.occupy("k", 1s);
+    auto told = lost(got[1].value());
+    BOOST_TEST(told.is_done());  // long before a renewal was due
+    BOOST_TEST(!got[1].value());
+    release(got[1].value());
+    BOOST_TEST(!got[2].is_done());
+    redis.free("k");
+    time.settle();
+    BOOST_TEST(got[2].succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(while_in_doubt_a_script_hands_over)
+{
+    fill(2);
+    release_of(0);
+    server->serve = {};
+    auto& renewal = server->expect(scripts::renew);
+    message();
+    BOOST_TEST(renewal.has_come());
+    auto& really = server->expect(scripts::release);
+    release_of(1);  // with a step under way its field is not used again
+    BOOST_TEST(really.has_come());
+    BOOST_TEST(!got[2].is_done());
+}
+
+BOOST_AUTO_TEST_CASE(after_the_doubt_is_settled_no_command_is_needed)
+{
+    fill(2);
+    release_of(0);
+    message();
+    sent = server->written().size();
+    release_of(1);
+    BOOST_TEST(got[2].succeeded());
+    BOOST_TEST(sent_since() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(without_a_live_subscription_a_script_hands_over)
+{
+    fill(3);
+    release_of(0);
+    server->push_down();
+    time.settle();
+    sent = server->written().size();
+    release_of(1);
+    BOOST_TEST(got[2].succeeded());
+    BOOST_TEST(sent_since() == 1U);
+    BOOST_TEST((last().what == &scripts::acquire));
+    server->push_up();
+    time.settle();
+    BOOST_TEST((last().what == &scripts::renew));  // what was published meanwhile is missed
+    sent = server->written().size();
+    release_of(2);
+    BOOST_TEST(got[3].succeeded());
+    BOOST_TEST(sent_since() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_field_that_is_gone_is_not_handed_over)
+{
+    fill(2);
+    server->push_down();
+    time.settle();
+    redis.occupy("k", 1s);
+    release_of(0);
+    BOOST_TEST(!got[1].is_done());
+    time.advance(1'100ms);
+    BOOST_TEST(got[1].succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(nobody_is_handed_a_lock_whose_validity_has_passed)
+{
+    fill(3);
+    release_of(0);
+    server->all_down();
+    time.settle();
+    time.advance(1'600ms);  // more than half of it is over
+    release_of(1);
+    BOOST_TEST(!got[2].is_done());
+    time.advance(1'500ms);  // all of it
+    BOOST_TEST(!got[2].is_done());
+    redis.occupy("k", 500ms);
+    server->all_up();
+    time.settle();
+    BOOST_TEST(!got[2].is_done());
+    time.advance(600ms);
+    BOOST_TEST_REQUIRE(got[2].succeeded());
+    BOOST_TEST(got[2].value().valid_for(1s));
+}
+
+BOOST_AUTO_TEST_CASE(after_a_pause_of_the_process_nobody_is_handed_what_is_over)
+{
+    fill(2);
+    release_of(0);
+    auto const paused = clock::now() + 3s;
+    redis.locks.clear();
+    redis.occupy("k", 60s);
+    clock::fake(paused);  // no timer has fired
+    release_of(1);
+    BOOST_TEST(!got[2].is_done());
+}
+
+BOOST_AUTO_TEST_CASE(closing_hands_nothing_over)
+{
+    fill(3);
+    pending<> closed;
+    client.close(closed.token());
+    time.settle();
+    BOOST_TEST(closed.succeeded());
+    for (std::size_t i = 1; i != 4; ++i)
+        BOOST_TEST((got[i].ec() == error::closed));
+    BOOST_TEST(!redis.is_locked("k"));
+}
+
+BOOST_AUTO_TEST_CASE(what_nobody_waits_for_is_not_subscribed_for_ever)
+{
+    fill(1);
+    release_of(0);
+    BOOST_TEST_REQUIRE(got[1].succeeded());
+    time.advance(2'100ms);
+    BOOST_TEST(server->subscribed().empty());
+    BOOST_TEST(client.stats().subscriptions == 0U);
+    auto next = acquire();
+    release_of(1);
+    BOOST_TEST(next.succeeded());
+}
+
+struct without_tenures : served {
+    without_tenures()
+        : served{[] {
+            auto c = short_leases();
+            c.max_tenure = 0ms;
+            return c;
+        }()}
+    {}
+};
+
+BOOST_FIXTURE_TEST_CASE(hand_over_can_be_turned_off, without_tenures)
+{
+    fill(2);
+    release_of(0);
+    BOOST_TEST(got[1].succeeded());
+    BOOST_TEST(sent_since() == 2U);
+    release_of(1);
+    BOOST_TEST(got[2].succeeded());
+    BOOST_TEST(sent_since() == 4U);
+    BOOST_TEST(events->count("handed_over") == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+// ---- Turns -----------------------------------------------------------------------------------
+
+BOOST_FIXTURE_TEST_SUITE(service_turns, served)
+
+BOOST_AUTO_TEST_CASE(where_others_wait_the_releaser_stands_back)
+{
+    redis.others = 3;
+    inside().note_round_trip(800us);
+    fill(1);
+    time.advance(10ms);
+    release_of(0);
+    BOOST_TEST(!redis.is_locked("k"));
+    BOOST_TEST(!got[1].is_done());
+    time.advance(10ms);
+    BOOST_TEST(got[1].succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(its_own_message_does_not_end_that)
+{
+    redis.others = 3;
+    inside().note_round_trip(1ms);
+    fill(1);
+    time.advance(10ms);
+    release_of(0);  // the fake publishes to us as well
+    BOOST_TEST(!got[1].is_done());
+    message();  // somebody came, and has released
+    BOOST_TEST(got[1].is_done() == false);
+    time.advance(5ms);  // two places ahead of us
+    BOOST_TEST(got[1].succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(who_comes_back_at_once_stands_back_too)
+{
+    redis.others = 3;
+    inside().note_round_trip(1ms);
+    fill(1);
+    release_of(0);
+    release_of(1);
+    auto again = acquire();
+    BOOST_TEST(!again.is_done());
+    time.advance(10ms);
+    BOOST_TEST(again.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(who_tries_once_does_not_stand_back)
+{
+    redis.others = 3;
+    inside().note_round_trip(1ms);
+    fill(0);
+    release_of(0);
+    auto once = try_acquire();
+    BOOST_TEST_REQUIRE(once.succeeded());
+    BOOST_TEST(once.value().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_short_wait_is_not_spent_standing_back)
+{
+    redis.others = 7;
+    inside().note_round_trip(1ms);
+    fill(0);
+    release_of(0);
+    auto soon = try_for(2ms);
+    BOOST_TEST_REQUIRE(soon.succeeded());
+    BOOST_TEST(soon.value().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(alone_the_next_tenure_begins_at_once)
+{
+    inside().note_round_trip(1ms);
+    fill(1);
+    time.advance(10ms);
+    release_of(0);
+    BOOST_TEST(got[1].succeeded());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+
+}  // namespace colock::test
