@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -13,6 +15,15 @@ inline constexpr std::size_t longest_name = 1'024;
 /// The hash slot of a key, as a cluster computes it: CRC-16 (XMODEM) of the part between the first
 /// `{` and the first `}` after it, or of the whole key when there is no such part or it is empty.
 unsigned slot_of(std::string_view key) noexcept;
+
+/// Appends a number in decimal.
+template <class Number>
+void write_number(std::string& to, Number n)
+{
+    std::array<char, 20> digits;
+    auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), n).ptr;
+    to.append(digits.data(), end);
+}
 
 /// Redisson's unlock channel: `redisson_lock__channel:{name}`, or without the braces when the name
 /// has a `{` of its own.

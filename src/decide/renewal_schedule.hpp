@@ -91,6 +91,13 @@ public:
         return sent + std::chrono::ceil<milliseconds>(third * (1 - dice / 10));
     }
 
+    /// The same for the first time, anywhere within the period but its first tenth.
+    static time_point spread_time(time_point sent, milliseconds lease, double dice) noexcept
+    {
+        auto const third = std::chrono::duration<double, std::milli>(lease) / 3;
+        return sent + std::chrono::ceil<milliseconds>(third * (1 - dice * 0.9));
+    }
+
     /// When a renewal that failed is tried again: soon, then in doubling pauses up to a tenth of
     /// the lease.
     static time_point retry_time(time_point now, milliseconds lease, unsigned failures) noexcept

@@ -35,17 +35,22 @@ void call_batch::arrange(step_list& from)
         }
         return first;
     };
+    auto const put_alone = [&](std::size_t at) {
+        for (; at != steps.size(); ++at)
+            calls.push_back({at, 1});
+    };
+    put_alone(take([](step const& s) { return s.whole && &s.what == &scripts::renew; }));
     for (auto const* script : order) {
-        auto at =
-            take([script](step const& s) { return &s.what == script && !s.alone && !s.as_text; });
+        auto at = take([script](step const& s) {
+            return &s.what == script && !s.alone && !s.as_text && !s.whole;
+        });
         while (at != steps.size()) {
             auto const count = std::min(largest_call, steps.size() - at);
             calls.push_back({at, count});
             at += count;
         }
     }
-    for (auto at = take([](step const&) { return true; }); at != steps.size(); ++at)
-        calls.push_back({at, 1});
+    put_alone(take([](step const&) { return true; }));
 }
 
 void call_batch::write(std::span<step* const> some, std::string_view floor, bool as_text)
@@ -75,9 +80,11 @@ reply call_batch::reply_of(std::size_t c, std::size_t i)
 {
     reply& whole = (*replies)[c];
     auto const [first, count] = calls[c];
+    if (steps[first]->whole || &steps[first]->what == &ping_command)
+        return std::move(whole);
     if (whole.what == reply::kind::list && whole.items.size() == count)
         return std::move(whole.items[i]);
-    if (whole.what == reply::kind::error || &steps[first]->what == &ping_command)
+    if (whole.what == reply::kind::error)
         return whole;
     return reply::of(std::string_view{});  // which no reader takes
 }

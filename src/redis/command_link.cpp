@@ -186,12 +186,14 @@ void command_link::settle(step& s, reply&& value, bool in_company, time_point se
         submit(s);
         return;
     }
-    write_log(
-        context_.settings.log,
-        log_level::error,
-        loop_->name() + ": the server refuses script " + std::string{s.what.name} + ": " +
-            value.text
-    );
+    // a call for many is tried again in parts
+    if (!s.whole || s.keys.size() == 1)
+        write_log(
+            context_.settings.log,
+            log_level::error,
+            loop_->name() + ": the server refuses script " + std::string{s.what.name} + ": " +
+                value.text
+        );
     s.answered.set({answer::kind::failed, {}, error::server_refused, sent});
 }
 

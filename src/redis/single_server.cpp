@@ -49,6 +49,14 @@ unsigned single_server::link_of(unsigned slot) const noexcept
     return slot % static_cast<unsigned>(links_.size());
 }
 
+bool single_server::is_up(unsigned link) const noexcept { return links_[link]->is_up(); }
+
+void single_server::want_link(unsigned link)
+{
+    if (started_ && !links_[link]->is_started())
+        links_[link]->start();
+}
+
 error_code single_server::down_reason(unsigned slot) const noexcept
 {
     return link(slot).down_reason();

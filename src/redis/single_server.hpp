@@ -19,6 +19,8 @@ public:
     void submit(step&) override;
     bool withdraw(step&) noexcept override;
     unsigned link_of(unsigned slot) const noexcept override;
+    bool is_up(unsigned link) const noexcept override;
+    void want_link(unsigned link) override;
     error_code down_reason(unsigned slot) const noexcept override;
     void change(subscription_change const&) override;
     void want_push() override;

@@ -60,6 +60,7 @@ struct step : boost::intrusive::list_base_hook<> {
     std::span<std::string_view const> keys;
     std::span<std::string_view const> arguments;
     std::string_view floor{};  ///< acquire: `link_floor` with fencing, else empty
+    bool whole = false;        ///< a call by itself, for many locks: its answer is the whole reply
     bool alone = false;    ///< in a call of its own: the server has refused to run it in another
     bool as_text = false;  ///< with EVAL: the server does not know the script
     event<answer> answered{};
@@ -110,6 +111,11 @@ public:
 
     /// Which link the steps of this slot go over: renewals are batched by it.
     virtual unsigned link_of(unsigned slot) const noexcept = 0;
+
+    virtual bool is_up(unsigned link) const noexcept = 0;
+
+    /// Opens the link if it is not open yet, as a step does.
+    virtual void want_link(unsigned link) = 0;
 
     /// Why the link of this slot is down; no error when it is up.
     virtual error_code down_reason(unsigned slot) const noexcept = 0;

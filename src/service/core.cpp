@@ -144,6 +144,8 @@ void core::run(std::shared_ptr<operation> who, completion<> done)
     transport_->start();
     for (auto& t : tenures_)  // held since before a stop; sending brings their links up
         t.renew_now();
+    for (unsigned link = 0; link != settings_.links; ++link)
+        watchdog_.send(link);
 }
 
 void core::cancel_run(std::shared_ptr<operation> const& who)
@@ -409,6 +411,7 @@ void core::on_link_up(std::size_t link, std::uint64_t epoch)
     for (auto& t : tenures_)
         if (mine(t.slot()))
             t.renew_now();
+    watchdog_.send(static_cast<unsigned>(link));
     for (auto const& name : key_names())
         if (auto* const key = find_key(name); key && mine(key->slot()))
             key->wake_sleeper();

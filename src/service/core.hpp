@@ -3,6 +3,7 @@
 #include "base/completion.hpp"
 #include "base/timer.hpp"
 #include "decide/agenda.hpp"
+#include "decide/names.hpp"
 #include "redis/link_settings.hpp"
 #include "redis/transport.hpp"
 #include "service/hold_state.hpp"
@@ -88,7 +89,19 @@ public:
     void retire();
     std::uint64_t next_number() noexcept { return ++last_number_; }
     /// What an ownership is called in Redis.
-    std::string field(std::uint64_t number) const { return uuid_ + ":" + std::to_string(number); }
+    void write_field(std::string& to, std::uint64_t number) const
+    {
+        to += uuid_;
+        to += ':';
+        decide::write_number(to, number);
+    }
+    std::string field(std::uint64_t number) const
+    {
+        std::string text;
+        text.reserve(uuid_.size() + 1 + 20);
+        write_field(text, number);
+        return text;
+    }
     double dice() noexcept { return std::uniform_real_distribution<>{}(random_); }
 
     /// A script's way to the server and back, smoothed.

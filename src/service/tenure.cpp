@@ -25,10 +25,6 @@ tenure::tenure(core& inside, contention& key, std::uint64_t number, owner const&
     , number_{number}
     , slot_{key.slot()}
     , who_{who}
-    , give_up_{[this] {
-        if (sending_ && core_.transport().withdraw(*sending_))
-            sending_->answered.set({});
-    }}
 {
     core_.add(*this);
 }
@@ -60,7 +56,7 @@ void tenure::begin(hold_ptr first, time_point sent, milliseconds lease)
     first->ends = sent + lease;
     holds_.push_back(*first);
     confirm(*first, sent, lease);
-    renew_at_ = decide::renewal_schedule::renewal_time(sent, lease, core_.dice());
+    renew_at_ = core_.watchdog().first_renewal(sent, lease);
     watch();
 }
 
@@ -194,7 +190,7 @@ void tenure::gone(error_code why)
 {
     auto const self = shared_from_this();
     gone_ = true;
-    renewing_ = false;
+    forget_renewal();
     for (auto& hold : holds_)
         lose(hold, why);
     watch();
@@ -203,15 +199,17 @@ void tenure::gone(error_code why)
 
 void tenure::expire(time_point now)
 {
+    bool const is_due = std::ranges::any_of(holds_, [&](hold_state const& hold) {
+        return hold.is_confirmed() && now >= lose_at(hold);
+    });
+    if (!is_due)
+        return;
     auto const self = shared_from_this();
-    bool const was_held = is_held();
     for (auto& hold : holds_)
         if (hold.is_confirmed() && now >= lose_at(hold))
             lose(hold, error::lost);
-    if (was_held && !is_held()) {
-        renewing_ = false;
-        if (renewal_step_ && core_.transport().withdraw(*renewal_step_))
-            std::exchange(renewal_step_, nullptr)->answered.set({});
+    if (!is_held()) {
+        forget_renewal();
         detach();  // who waits here may try: the server decides when
     }
     watch();
@@ -229,6 +227,12 @@ void tenure::ask(std::shared_ptr<change> who)
 sequence tenure::settle([[maybe_unused]] std::shared_ptr<tenure> self)
 {
     settling_ = true;
+    forget_renewal();
+    pause before_repeat;
+    decide::agenda::entry give_up{[this] {
+        if (sending_ && core_.transport().withdraw(*sending_))
+            sending_->answered.set({});
+    }};
     while (!asked_.empty() && !gone_ && !core_.is_stopped()) {
         auto const doing = std::exchange(asked_, {});
         bool const last = holds_.empty();
@@ -247,12 +251,12 @@ sequence tenure::settle([[maybe_unused]] std::shared_ptr<tenure> self)
             heard_by_us_ = core_.subscriptions().expect_echo(channel);
         }
         if (!owed_)
-            core_.set_alarm(give_up_, server_until_);
+            core_.set_alarm(give_up, server_until_);
         sending_ = &s;
         core_.transport().submit(s);
         answer const got = co_await s.answered;
         sending_ = nullptr;
-        give_up_.clear();
+        give_up.clear();
         if (!last)
             server_until_ = std::max(server_until_, got.sent + lease);
 
@@ -260,8 +264,8 @@ sequence tenure::settle([[maybe_unused]] std::shared_ptr<tenure> self)
             unsure_ = unsure_ || (last && got.what == answer::kind::lost);
             asked_.insert(asked_.begin(), doing.begin(), doing.end());
             if (got.what != answer::kind::lost) {
-                core_.rest(pause_, pause_before_repeat);
-                co_await pause_.over;
+                core_.rest(before_repeat, pause_before_repeat);
+                co_await before_repeat.over;
             }
             continue;
         }
@@ -284,7 +288,7 @@ sequence tenure::settle([[maybe_unused]] std::shared_ptr<tenure> self)
         watch();
     }
     if (is_doubted())
-        renew_now();
+        doubt();
 }
 
 bool tenure::may_send_again(answer const& got) const noexcept

@@ -6,6 +6,7 @@
 #include "service/change.hpp"
 #include "service/hold_state.hpp"
 #include "service/pause.hpp"
+#include "service/watchdog.hpp"
 
 #include <boost/intrusive/list.hpp>
 
@@ -32,6 +33,7 @@ using core_hook =
 class tenure final :
     public std::enable_shared_from_this<tenure>,
     public decide::renewal_schedule::entry,
+    public renewal_hook,
     public core_hook {
 public:
     tenure(core& inside, contention& key, std::uint64_t number, owner const& who);
@@ -48,7 +50,7 @@ public:
     time_point server_until() const noexcept { return server_until_; }
 
     /// A renewal is unanswered.
-    bool is_renewing() const noexcept { return renewal_step_ != nullptr; }
+    bool is_renewing() const noexcept { return unanswered_ != 0; }
 
     /// Somebody may have taken it away, and no script since has found it.
     bool is_doubted() const noexcept { return doubted_ != never; }
@@ -91,8 +93,18 @@ public:
 
     // ---- For the watchdog ----------------------------------------------------------------------
 
-    /// Sends a renewal, if there is anything to renew.
+    /// Queues for renewal, if there is anything to renew.
     void renew();
+
+    /// A renewal that is sent now: the lease to set.
+    struct renewal {
+        std::uint64_t round;
+        milliseconds lease;
+    };
+    renewal begin_renewal() noexcept;
+
+    /// `reply`: its part of it, if there is one.
+    void renewal_answered(renewal const&, answer const&, decide::reply const* reply);
 
     /// The link is new: the server may not know this ownership any more.
     void renew_now();
@@ -105,7 +117,8 @@ private:
         boost::intrusive::list<hold_state, boost::intrusive::constant_time_size<false>>;
 
     sequence settle(std::shared_ptr<tenure> self);
-    sequence send_renewal(std::shared_ptr<tenure> self);
+    void enqueue();
+    void forget_renewal() noexcept;
     void renewed(time_point sent, milliseconds set);
     void renewal_failed(error_code why);
 
@@ -142,14 +155,12 @@ private:
     hold_list holds_;
     std::vector<std::shared_ptr<change>> asked_;
     step* sending_ = nullptr;
-    step* renewal_step_ = nullptr;
-    pause pause_;
-    decide::agenda::entry give_up_;
     time_point server_until_{};  ///< the server's lease has ended by then, whatever was lost
     time_point renew_at_ = never;
     time_point doubted_ = never;  ///< since when
     unsigned failures_ = 0;       ///< of renewals in a row
     std::uint64_t renewal_ = 0;   ///< the latest sent
+    unsigned unanswered_ = 0;     ///< renewals
     bool renewing_ = false;       ///< its answer is still of interest
     bool settling_ = false;
     bool unsure_ = false;  ///< a step's answer was lost: a repeat may find its effect

@@ -62,20 +62,37 @@ void tenure::renew()
 {
     renew_at_ = never;
     if (may_renew() && shortest_renewed_lease(clock::now()) != milliseconds::max())
-        send_renewal(shared_from_this());
+        enqueue();
 }
 
 void tenure::renew_now()
 {
     // One that is under way was not sent yet: the link's loss has ended the others.
     if (may_renew() && !renewing_ && is_held())
-        send_renewal(shared_from_this());
+        enqueue();
+}
+
+void tenure::enqueue()
+{
+    if (renewal_hook::is_linked())
+        return;
+    renewing_ = true;
+    core_.watchdog().enqueue(*this);
+}
+
+// What comes after says more: a step with another lease, or that it is lost.
+void tenure::forget_renewal() noexcept
+{
+    renewing_ = false;
+    if (renewal_hook::is_linked())
+        renewal_hook::unlink();
 }
 
 void tenure::doubt()
 {
     doubted_ = clock::now();
     renew_now();
+    core_.watchdog().send(core_.transport().link_of(slot_));
 }
 
 // A script that was sent since has found the field.
@@ -92,33 +109,26 @@ bool tenure::may_renew() const noexcept
     return !gone_ && !leaving_ && !settling_ && !core_.is_stopped();
 }
 
-sequence tenure::send_renewal([[maybe_unused]] std::shared_ptr<tenure> self)
+tenure::renewal tenure::begin_renewal() noexcept
 {
-    auto const round = ++renewal_;
-    renewing_ = true;
-    auto const lease = promise(clock::now());
-    auto const lease_text = std::to_string(lease.count());
-    std::string_view const keys[]{name_};
-    auto const field = core_.field(number_);
-    std::string_view const arguments[]{field, lease_text};
-    step s{scripts::renew, slot_, keys, arguments};
-    renewal_step_ = &s;
-    core_.transport().submit(s);
-    answer const got = co_await s.answered;
-    if (renewal_step_ == &s)
-        renewal_step_ = nullptr;
+    ++unanswered_;
+    return {++renewal_, promise(clock::now())};
+}
+
+void tenure::renewal_answered(renewal const& which, answer const& got, decide::reply const* reply)
+{
+    --unanswered_;
     if (got.what == answer::kind::lost)  // it may have run
-        server_until_ = std::max(server_until_, got.sent + lease);
+        server_until_ = std::max(server_until_, got.sent + which.lease);
     // By the clock, before the answer: after a pause of the process no timer has fired yet.
     expire(clock::now());
     // Released or lost meanwhile, or overtaken by a later renewal: the answer is no news.
-    if (!renewing_ || leaving_ || round != renewal_)
-        co_return;
+    if (!renewing_ || leaving_ || which.round != renewal_)
+        return;
     renewing_ = false;
-    auto const outcome = got.what == answer::kind::replied ? decide::read_extend(got.value)
-                                                           : decide::extend_answer::malformed;
+    auto const outcome = reply ? decide::read_extend(*reply) : decide::extend_answer::malformed;
     if (outcome == decide::extend_answer::extended)
-        renewed(got.sent, lease);
+        renewed(got.sent, which.lease);
     else if (outcome == decide::extend_answer::gone)
         gone(error::lost);
     else
@@ -144,7 +154,7 @@ void tenure::renewed(time_point sent, milliseconds set)
         name_, std::chrono::duration_cast<milliseconds>(decide::valid_until(sent, lease) - now)
     );
     if (is_doubted())  // since it was sent
-        renew_now();
+        doubt();
 }
 
 void tenure::renewal_failed(error_code why)

@@ -1,3 +1,4 @@
+#include "decide/names.hpp"
 #include "service/core.hpp"
 #include "service/tenure.hpp"
 #include "service/watchdog.hpp"
@@ -9,7 +10,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <string>
+#include <utility>
 
 namespace colock {
 
@@ -17,6 +20,15 @@ namespace {
 
 // Renewals that are due within this go with those that are due now.
 constexpr milliseconds coalescing_window{20};
+
+/// Locks a renewal call: a long one would keep the server's other clients waiting.
+constexpr std::size_t largest_batch = 128;
+
+/// Calls under way a link.
+constexpr unsigned most_under_way = 2;
+
+/// From so many on, first renewals spread.
+constexpr std::size_t many_holds = 1'000;
 
 /// A patrol that fails would leave holds that nobody renews and nobody tells; as in a `sequence`,
 /// it can fail by allocation alone.
@@ -28,7 +40,56 @@ void end_with_failure(std::exception_ptr const& failure)
 
 }  // namespace
 
-watchdog::watchdog(core& owner) : core_{owner}, timer_{owner.strand()} {}
+/// What is to be renewed over one link.
+struct watchdog::line {
+    boost::intrusive::list<
+        tenure,
+        boost::intrusive::base_hook<renewal_hook>,
+        boost::intrusive::constant_time_size<false>>
+        due;
+    unsigned under_way = 0;
+};
+
+/// One call, with the texts that it refers to.
+struct watchdog::batch {
+    batch(core const& owner, std::span<std::shared_ptr<tenure> const> some)
+    {
+        keys.reserve(some.size());
+        arguments.reserve(2 * some.size());
+        asked.reserve(some.size());
+        texts.reserve(some.size() * longest_texts);  // so that what is written stays where it is
+        for (auto const& t : some) {
+            asked.push_back(t->begin_renewal());
+            keys.push_back(t->name());
+            add([&] { owner.write_field(texts, t->number()); });
+            add([&] { decide::write_number(texts, asked.back().lease.count()); });
+        }
+    }
+
+    std::vector<tenure::renewal> asked;
+    std::vector<std::string_view> keys, arguments;
+
+private:
+    static constexpr std::size_t longest_texts = 36 + 1 + 20 + 20;
+
+    template <class Write>
+    void add(Write const& write)
+    {
+        auto const begin = texts.size();
+        write();
+        arguments.push_back(std::string_view{texts}.substr(begin));
+    }
+
+    std::string texts;
+};
+
+watchdog::watchdog(core& owner)
+    : core_{owner}
+    , lines_(std::max(1U, owner.settings().links))
+    , timer_{owner.strand()}
+{}
+
+watchdog::~watchdog() = default;
 
 void watchdog::watch(tenure& t, time_point renew_at, time_point lose_at)
 {
@@ -89,14 +150,67 @@ void watchdog::round_up()
     auto const owned = [](decide::renewal_schedule::entry* e) {
         return static_cast<tenure*>(e)->shared_from_this();
     };
-    std::vector<std::shared_ptr<tenure>> lost, renew;
+    std::vector<std::shared_ptr<tenure>> lost;
     std::ranges::transform(due.lost, std::back_inserter(lost), owned);
-    std::ranges::transform(due.renew, std::back_inserter(renew), owned);
     // Losses first, by the clock: after a pause of the whole process no renewal comes before them.
     for (auto const& t : lost)
         t->expire(clock::now());
-    for (auto const& t : renew)
-        t->renew();
+    for (auto* e : due.renew)
+        static_cast<tenure*>(e)->renew();
+    for (unsigned link = 0; link != lines_.size(); ++link)
+        send(link);
+}
+
+time_point watchdog::first_renewal(time_point sent, milliseconds lease)
+{
+    using schedule = decide::renewal_schedule;
+    return core_.count.holds.load(std::memory_order_relaxed) < many_holds
+        ? schedule::renewal_time(sent, lease, core_.dice())
+        : schedule::spread_time(sent, lease, core_.dice());
+}
+
+void watchdog::enqueue(tenure& t) { lines_[core_.transport().link_of(t.slot())].due.push_back(t); }
+
+// While the link is down nothing is sent, so that nothing is renewed that is lost by then.
+void watchdog::send(unsigned link)
+{
+    line& here = lines_[link];
+    while (!here.due.empty() && here.under_way < most_under_way && !core_.is_stopped()) {
+        if (!core_.transport().is_up(link)) {
+            core_.transport().want_link(link);
+            return;
+        }
+        std::vector<std::shared_ptr<tenure>> some;
+        while (!here.due.empty() && some.size() != largest_batch) {
+            some.push_back(here.due.front().shared_from_this());
+            here.due.pop_front();
+        }
+        ++here.under_way;
+        renew(link, std::move(some));
+    }
+}
+
+sequence watchdog::renew(unsigned link, std::vector<std::shared_ptr<tenure>> some)
+{
+    batch asking{core_, some};
+    step s{scripts::renew, some.front()->slot(), asking.keys, asking.arguments};
+    s.whole = true;
+    core_.transport().submit(s);
+    answer const got = co_await s.answered;
+    --lines_[link].under_way;
+    auto const& items = got.value.items;
+    bool const is_whole = got.what == answer::kind::replied && items.size() == some.size();
+    if (got.what == answer::kind::failed && got.sent != time_point{} && some.size() > 1) {
+        // Perhaps it is another lock's key that may not be touched: half of them, and the rest.
+        auto const middle = some.begin() + static_cast<std::ptrdiff_t>(some.size() / 2);
+        lines_[link].under_way += 2;
+        renew(link, {some.begin(), middle});
+        renew(link, {middle, some.end()});
+        co_return;
+    }
+    for (std::size_t i = 0; i != some.size(); ++i)
+        some[i]->renewal_answered(asking.asked[i], got, is_whole ? &items[i] : nullptr);
+    send(link);
 }
 
 }  // namespace colock

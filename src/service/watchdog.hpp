@@ -1,12 +1,17 @@
 #pragma once
 
+#include "base/sequence.hpp"
 #include "base/timer.hpp"
 #include "decide/renewal_schedule.hpp"
 #include <colock/detail/initiate.hpp>
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/intrusive/list.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 namespace colock {
 
@@ -14,31 +19,52 @@ using detail::core;
 using detail::core_ptr;
 
 class tenure;
+class watchdog;
+
+/// The place of an ownership among those of its link whose renewal has still to be sent.
+using renewal_hook = boost::intrusive::list_base_hook<
+    boost::intrusive::tag<watchdog>,
+    boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
 /// Renews what is held, and tells when something can't be relied on any more.
 ///
-/// One timer on the strand over all ownerships, and one coroutine that waits for it. When it
-/// fires, each ownership that is due sends its renewal; those of one link go out as one call of up
-/// to 128. An answer that does not come in time changes nothing: the time of loss stands.
+/// One timer on the strand over all ownerships, and one coroutine that waits for it. What is due
+/// queues at its link and is sent in calls of up to 128, two of them under way at a time, so that
+/// an acquire never stands behind many. An answer that does not come in time changes nothing: the
+/// time of loss stands.
 class watchdog {
 public:
     explicit watchdog(core& owner);
+    ~watchdog();
 
     /// The ownership's times have changed.
     void watch(tenure&, time_point renew_at, time_point lose_at);
     void forget(tenure&) noexcept;
 
+    /// When a new ownership is renewed first. Where many are held the first renewals spread over
+    /// the whole period: what was acquired in one go is not renewed in one go for ever.
+    time_point first_renewal(time_point sent, milliseconds lease);
+
+    /// Renews it as soon as its link allows: after `send` at the latest.
+    void enqueue(tenure&);
+    void send(unsigned link);
+
     /// Ends the patrol; the next `watch` begins another.
     void stop();
 
 private:
+    struct line;
+    struct batch;
+
     static asio::awaitable<void, strand_type> patrol(core_ptr, std::uint64_t round);
+    sequence renew(unsigned link, std::vector<std::shared_ptr<tenure>> some);
 
     void round_up();
     void wake();
 
     core& core_;
     decide::renewal_schedule schedule_;
+    std::vector<line> lines_;  ///< one a link
     timer_type timer_;
     time_point armed_ = never;
     std::uint64_t round_ = 0;  ///< of the patrol: an older one ends

@@ -127,7 +127,6 @@ public:
     void link_up(unsigned link);
     void all_down();
     void all_up();
-    bool is_up(unsigned link) const { return up_.at(link); }
 
     /// Why an operation says that its link is down.
     error_code down_reason_to_tell = error::unavailable;
@@ -157,6 +156,8 @@ public:
     void submit(step&) override;
     bool withdraw(step&) noexcept override;
     unsigned link_of(unsigned slot) const noexcept override;
+    bool is_up(unsigned link) const noexcept override { return up_[link]; }
+    void want_link(unsigned) override {}
     error_code down_reason(unsigned slot) const noexcept override;
     void change(subscription_change const&) override;
     void want_push() override;
@@ -240,6 +241,7 @@ private:
     answer run(call const&);
     reply run_acquire(call const&);
     reply run_release(call const&);
+    reply run_renew(call const&, std::size_t i);
     lock_value* find(std::string const& key);
 
     fake_transport* to_ = nullptr;

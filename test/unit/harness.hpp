@@ -73,7 +73,7 @@ public:
     {
         return state_->calls == 1 && state_->ec == asio::error::operation_aborted;
     }
-    auto& value() { return std::get<0>(state_->values); }
+    auto& value() const { return std::get<0>(state_->values); }
 
 private:
     std::shared_ptr<state> state_ = std::make_shared<state>();

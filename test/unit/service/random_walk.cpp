@@ -244,10 +244,20 @@ decide::reply slow_server::run(call const& c)
         }
         return released(receivers);
     }
+    if (c.what == &scripts::renew) {
+        std::vector<decide::reply> each;
+        for (std::size_t i = 0; i != c.keys.size(); ++i) {
+            auto* const held = find(c.keys[i]);
+            bool const stands = held && held->field == c.arguments[2 * i];
+            if (stands)
+                held->until = now + milliseconds{std::stoll(c.arguments[2 * i + 1])};
+            each.push_back(stands ? done() : not_there());
+        }
+        return decide::reply::of(std::move(each));
+    }
     if (!mine)
         return not_there();
-    if (c.what == &scripts::extend)
-        lock->depth = std::stoi(c.depth());
+    lock->depth = std::stoi(c.depth());
     lock->until = now + lease();
     return done();
 }

@@ -1,0 +1,1 @@
+"""What bench/compare, bench/growth and bench/peers/run.py are made of."""

@@ -1,0 +1,99 @@
+"""The programs that run a workload: colock's own and those of the peers."""
+
+import dataclasses
+import os
+import pathlib
+import shutil
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+COLOCK = ROOT / "build/release/bench/colock-bench"
+PEERS = pathlib.Path(os.environ.get("PEERS_BUILD") or ROOT / "build/peers")
+
+LOOPS = ("W1", "W2", "W3", "W4", "W5")
+
+
+@dataclasses.dataclass(frozen=True)
+class Driver:
+    name: str
+    command: tuple[str, ...]
+    needs: pathlib.Path  # what is there when it is built
+    sends: frozenset[str]  # the commands that go over the wire; others come from scripts
+    workloads: tuple[str, ...] = LOOPS
+    builder: str = "bench/peers/build.sh"
+    start_seconds: float = 3  # from its start to its first acquire, at most
+    variants: tuple[tuple[str, str], ...] = ()  # of a workload; where not the default
+    own_processes: bool = False  # W4's are started by the driver itself
+    wire_extra: float = 0  # commands by acquisition that `sends` can't tell from those of scripts
+
+    def why_not(self) -> str:
+        """Empty if it can run."""
+        if not self.needs.exists():
+            return f"not built ({self.builder})"
+        if not shutil.which(self.command[0]):
+            return f"{self.command[0]} is not there"
+        return ""
+
+    def variant(self, workload: str) -> str:
+        return dict(self.variants).get(workload, "default")
+
+    def wire(self, calls: dict[str, int], acquired: int) -> float | None:
+        if not acquired:
+            return None
+        return sum(n for c, n in calls.items() if c in self.sends) / acquired + self.wire_extra
+
+
+def _driver(name: str, path: str, sends: str, *before: str, **more) -> Driver:
+    program = PEERS / path
+    return Driver(name, (*before, str(program)), program, frozenset(sends.split()), **more)
+
+
+def _all() -> list[Driver]:
+    classes = PEERS / "redisson/classes"
+    scripts = "eval evalsha"
+    python = str(PEERS / "redispy/venv/bin/python")
+    return [
+        Driver(
+            "colock",
+            (str(COLOCK),),
+            COLOCK,
+            frozenset("eval evalsha subscribe unsubscribe ping".split()),
+            workloads=(*LOOPS, "W6", "W7", "W8", "W9"),
+            builder="cmake --preset release && cmake --build --preset release",
+            own_processes=True,
+        ),
+        # Each unlock deletes a latch key; MONITOR shows it outside of scripts.
+        Driver(
+            "redisson",
+            ("java", "-cp", f"{PEERS}/redisson/lib/*:{classes}", "Driver"),
+            classes / "Driver.class",
+            frozenset("eval evalsha ping subscribe unsubscribe script|load".split()),
+            workloads=(*LOOPS, "W6"),
+            start_seconds=6,
+            wire_extra=1,
+        ),
+        _driver("rslock", "rslock/target/release/driver", f"set {scripts}"),
+        # Its tracking without NOLOOP is the library's own default and the quicker one; for many
+        # keys at once its tries need more than 20 ms.
+        _driver(
+            "rueidislock",
+            "gopeers/bin/rueidislock",
+            scripts,
+            workloads=(*LOOPS, "W6"),
+            variants=(*((loop, "loop") for loop in LOOPS), ("W6", "noloop5s")),
+        ),
+        _driver("redsync", "gopeers/bin/redsync", f"set {scripts}"),
+        _driver("bsmredislock", "gopeers/bin/bsmredislock", scripts),
+        _driver(
+            "redis-semaphore",
+            "nodepeers/driver.js",
+            f"set {scripts}",
+            "node",
+            workloads=(*LOOPS, "W6"),
+        ),
+        _driver("redispp", "redispp/driver", "set eval", workloads=(*LOOPS, "W6")),
+        _driver("redispy_async", "redispy/driver_async.py", f"set {scripts}", python),
+        _driver("redispy_sync", "redispy/driver_sync.py", f"set {scripts}", python),
+    ]
+
+
+DRIVERS = {driver.name: driver for driver in _all()}

@@ -1,0 +1,104 @@
+"""A file of runs, written as they come, and the part of a document that is made from it."""
+
+import datetime
+import json
+import os
+import pathlib
+import sys
+
+from measure import machine
+from measure.drivers import ROOT
+from measure.server import Failure
+
+FOLDER = ROOT / "bench/results"
+DOCUMENT = ROOT / "docs/benchmarks.md"
+PICTURES = ROOT / "docs/img"
+
+
+class Results:
+    """What a command has measured. The file is whole at any moment."""
+
+    def __init__(self, kind: str) -> None:
+        now = datetime.datetime.now(datetime.timezone.utc)
+        self.path = FOLDER / f"{now:%Y-%m-%d-%H%M}-{kind}.json"
+        self.data: dict = {
+            "kind": kind,
+            "taken": f"{now:%Y-%m-%d %H:%M} UTC",
+            # The name alone: what comes before is this machine's affair.
+            "command": " ".join([f"bench/{kind}", *sys.argv[1:]]),
+            "machine": machine.describe(),
+            "load_before": round(os.getloadavg()[0], 2),
+            "versions": machine.versions(),
+            "skipped": {},
+            "ceilings": [],
+            "runs": [],
+        }
+
+    @classmethod
+    def read(cls, path: pathlib.Path, kind: str) -> "Results":
+        found = cls.__new__(cls)
+        found.path = path
+        try:
+            found.data = json.loads(path.read_text())
+        except (OSError, ValueError) as error:
+            raise Failure(f"{path}: {error}") from error
+        if found.data.get("kind") != kind:
+            raise Failure(f"{path} doesn't come from bench/{kind}")
+        return found
+
+    @property
+    def runs(self) -> list[dict]:
+        return self.data["runs"]
+
+    def add(self, run: dict) -> None:
+        self.runs.append(run)
+        self.save()
+
+    def save(self) -> None:
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        new = self.path.with_suffix(".new")
+        new.write_text(json.dumps(self.data, indent=1) + "\n")
+        new.replace(self.path)
+
+    def header(self) -> str:
+        data, m = self.data, self.data["machine"]
+        versions = data["versions"]
+        parts = [f"Taken {data['taken']} by `{data['command']}`."]
+        parts.append(
+            f"Machine: {m['processors']} processors ({m['processor']}), {m['memory_gb']} GB,"
+            f" {m['system']}, kernel {m['kernel']}; load before: {data['load_before']:g}."
+        )
+        parts.append("Versions: " + "; ".join(f"{n} {v}" for n, v in versions.items()) + ".")
+        if data["skipped"]:
+            skipped = "; ".join(f"{name}: {why}" for name, why in data["skipped"].items())
+            parts.append(f"Not measured: {skipped}.")
+        return "\n\n".join(parts)
+
+
+def replace_part(document: str, name: str, text: str) -> str:
+    begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+    if begin not in document or end not in document:
+        raise Failure(f"{DOCUMENT.relative_to(ROOT)} has no part {begin} … {end}")
+    before, _, rest = document.partition(begin)
+    return before + begin + "\n" + text.strip() + "\n" + end + rest.partition(end)[2]
+
+
+def publish(results: Results, text: str, pictures: dict[str, str], to_docs: bool) -> None:
+    """Writes the text and the pictures beside the results; into the documentation if asked to."""
+    kind = results.data["kind"]
+    for name, picture in pictures.items():
+        results.path.with_name(f"{results.path.stem}-{name}.svg").write_text(picture)
+    beside = "\n\n".join(f"![{n}]({results.path.stem}-{n}.svg)" for n in pictures)
+    page = f"# bench/{kind}\n\n{results.header()}\n\n{text}\n\n{beside}\n"
+    written = results.path.with_suffix(".md")
+    written.write_text(page)
+    print(f"{kind}: {written.relative_to(ROOT) if written.is_relative_to(ROOT) else written}")
+    if not to_docs:
+        return
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    for name, picture in pictures.items():
+        (PICTURES / f"{kind}-{name}.svg").write_text(picture)
+    shown = "\n\n".join(f"![{name}](img/{kind}-{name}.svg)" for name in pictures)
+    part = f"{results.header()}\n\n{shown}\n\n{text}"
+    DOCUMENT.write_text(replace_part(DOCUMENT.read_text(), kind, part))
+    print(f"{kind}: {DOCUMENT.relative_to(ROOT)}")

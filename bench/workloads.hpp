@@ -1,0 +1,33 @@
+#pragma once
+
+#include "plan.hpp"
+
+#include <boost/json/object.hpp>
+
+namespace bench {
+
+/// W1 and W2: each worker has a key of its own; acquire, release, again.
+boost::json::object run_pairs(plan const&);
+
+/// W3: the workers of one process on one key, again and again.
+boost::json::object run_contended(plan const&);
+
+/// W4 and W7: several processes on one key. With `start_at`, one of them.
+boost::json::object run_processes(plan const&);
+
+/// W5: every worker gets the one key once.
+boost::json::object run_herd(plan const&);
+
+/// W6: many keys are held and renewed, and nothing else happens.
+boost::json::object run_holds(plan const&);
+
+/// W8: a queue, half of which is cancelled.
+boost::json::object run_cancelled(plan const&);
+
+/// W9: W1 without and with many holds that are renewed.
+boost::json::object run_beside_renewals(plan const&);
+
+/// keys: another process holds many keys, and this one waits for each.
+boost::json::object run_keys(plan const&);
+
+}  // namespace bench
