@@ -1,24 +1,23 @@
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 namespace colock::decide {
 
-/// How long a refused waiter sleeps before it asks again unasked: until just after the holder's
-/// lease has ended, but at most the poll cap, which is shortened by up to a tenth by `dice` in
-/// [0, 1), so that the waiters of many clients spread.
-constexpr std::chrono::milliseconds sleep_after_refusal(
-    std::int64_t pttl, std::chrono::milliseconds poll_cap, double dice
+/// When a refused waiter asks again unasked: just after the holder's lease has ended, if that is
+/// before the poll cap; `pttl` is what the server has said is left of it. None: at the cap.
+constexpr std::optional<std::chrono::steady_clock::time_point> wake_time(
+    std::chrono::steady_clock::time_point now, std::int64_t pttl, std::chrono::milliseconds poll_cap
 ) noexcept
 {
     using std::chrono::milliseconds;
-    auto const cap = poll_cap -
-        milliseconds{static_cast<std::int64_t>(static_cast<double>(poll_cap.count()) / 10 * dice)};
-    if (pttl < 0)  // no TTL: only a release or a force can free it
-        return cap;
-    return std::min(cap, milliseconds{pttl + 1});
+    if (pttl == -2)  // free since
+        return now;
+    if (pttl < 0 || pttl >= poll_cap.count())  // no lease: only a release or a force can free it
+        return std::nullopt;
+    return now + milliseconds{pttl + 1};
 }
 
 }  // namespace colock::decide

@@ -5,6 +5,7 @@
 #include "decide/token_block.hpp"
 #include "decide/turns.hpp"
 #include "redis/transport.hpp"
+#include "service/recheck.hpp"
 #include "service/subscription_manager.hpp"
 #include "service/tenure.hpp"
 #include "service/waiter.hpp"
@@ -19,7 +20,7 @@ namespace colock {
 
 /// All that this client knows of one key: the ownership it has, those who wait for it, and the
 /// one attempt that is under way for their head.
-class contention final : private subscription_manager::listener {
+class contention final : public recheck_hook, private subscription_manager::listener {
 public:
     contention(core& inside, std::string name);
     ~contention();
@@ -48,6 +49,12 @@ public:
     void wake() { wake_.set(true); }
     void wake_sleeper() { sleeping_ ? wake() : void(); }
 
+    /// The holder's lease ends then, if nobody renews it; negative: nobody holds it.
+    void expiring(std::int64_t pttl);
+
+    /// When to ask whether it is free, while it sleeps.
+    time_point recheck_at{};
+
     void end_waiters(error_code);
 
     /// Destroys handlers, answering nobody: the context goes away.
@@ -66,6 +73,9 @@ private:
     verdict on_refused(std::int64_t pttl);
     bool stands_back() const noexcept;
     void sleep_until(time_point);
+    void sleep_out(std::int64_t pttl);
+    void sleep_to_cap();
+    void get_up() noexcept;
     void give_back(time_point until);
 
     void give(std::uint64_t last_token, std::uint64_t tokens, time_point sent);

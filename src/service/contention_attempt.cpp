@@ -61,7 +61,7 @@ sequence contention::contend()
             subscribe();
             sleep_until(turns_.back_until());
             co_await wake_;
-            sleeping_ = false;
+            get_up();
             continue;
         }
         if (number_ == 0)
@@ -76,7 +76,7 @@ sequence contention::contend()
         sending_ = nullptr;
         if (judge(now, got) == verdict::sleep) {
             co_await wake_;
-            sleeping_ = false;
+            get_up();
         }
     }
     alarm_.clear();
@@ -156,8 +156,7 @@ contention::verdict contention::on_refused(std::int64_t pttl)
         if (is_live_)
             return verdict::again;
     }
-    auto const& settings = core_.settings();
-    sleep_until(clock::now() + decide::sleep_after_refusal(pttl, settings.poll_cap, core_.dice()));
+    sleep_out(pttl);
     return verdict::sleep;
 }
 
@@ -179,6 +178,40 @@ void contention::sleep_until(time_point cap)
         wake();
     else
         core_.set_alarm(alarm_, until);
+}
+
+void contention::expiring(std::int64_t pttl)
+{
+    if (sleeping_)
+        sleep_out(pttl);
+}
+
+// Until the holder's lease ends, or to the cap.
+void contention::sleep_out(std::int64_t pttl)
+{
+    auto const until = decide::wake_time(clock::now(), pttl, core_.settings().poll_cap);
+    if (until)
+        sleep_until(*until);
+    else
+        sleep_to_cap();
+}
+
+// With the others that sleep: one question serves many.
+void contention::sleep_to_cap()
+{
+    sleep_until(clock::now() + core_.settings().poll_cap);
+    if (heard_ != never)
+        return;
+    alarm_.clear();
+    if (!recheck_hook::is_linked())
+        core_.rechecks().add(*this);
+}
+
+void contention::get_up() noexcept
+{
+    sleeping_ = false;
+    if (recheck_hook::is_linked())
+        recheck_hook::unlink();
 }
 
 void contention::on_alarm()

@@ -27,6 +27,7 @@ core::core(asio::any_io_executor executor, config settings)
     , timer_{strand_}
     , close_limit_{[this] { finish_closing(error::unavailable); }}
     , watchdog_{*this}
+    , rechecks_{*this}
     , subscriptions_{*this}
 {}
 
@@ -177,6 +178,7 @@ void core::stop()
     phase_ = phase_ == phase::closing ? phase::closed : phase::stopped;
     transport_->stop();
     end_waiters(error::closed);
+    rechecks_.stop();
     subscriptions_.stop();
     watchdog_.stop();
     rearm_timer();  // for what still has to end by itself

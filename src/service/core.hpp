@@ -7,6 +7,7 @@
 #include "redis/link_settings.hpp"
 #include "redis/transport.hpp"
 #include "service/hold_state.hpp"
+#include "service/recheck.hpp"
 #include "service/subscription_manager.hpp"
 #include "service/tenure.hpp"
 #include "service/watchdog.hpp"
@@ -50,6 +51,7 @@ public:
     decide::agenda& agenda() noexcept { return agenda_; }
     colock::transport& transport() noexcept { return *transport_; }
     colock::watchdog& watchdog() noexcept { return watchdog_; }
+    recheck& rechecks() noexcept { return rechecks_; }
     subscription_manager& subscriptions() noexcept { return subscriptions_; }
     observer& events() noexcept { return *events_; }
 
@@ -196,6 +198,7 @@ private:
     boost::intrusive::list<tenure, boost::intrusive::constant_time_size<false>> tenures_;
     boost::intrusive::list<pause, boost::intrusive::constant_time_size<false>> pauses_;
     colock::watchdog watchdog_;
+    recheck rechecks_;
     subscription_manager subscriptions_;
     std::unique_ptr<colock::transport> transport_;
 };

@@ -409,6 +409,8 @@ answer fake_server::run(call const& c)
         return replied(run_acquire(c));
     if (c.what == &scripts::release)
         return replied(run_release(c));
+    if (c.what == &scripts::expiring)
+        return replied(run_expiring(c));
     if (c.what == &scripts::renew) {
         std::vector<reply> each;
         for (std::size_t i = 0; i != c.keys.size(); ++i)
@@ -427,6 +429,22 @@ answer fake_server::run(call const& c)
     lock->fields[c.field()] = std::stoi(c.depth());
     lock->until = clock::now() + milliseconds{std::stoll(c.lease())};
     return replied(done());
+}
+
+reply fake_server::run_expiring(call const& c)
+{
+    std::vector<reply> places;
+    for (std::size_t i = 0; i != c.keys.size(); ++i) {
+        auto const* const lock = find(c.keys[i]);
+        std::int64_t const pttl = lock
+            ? std::chrono::duration_cast<milliseconds>(lock->until - clock::now()).count()
+            : -2;
+        if (pttl >= std::stoll(c.arguments.at(0)))
+            continue;
+        places.push_back(reply::of(static_cast<std::int64_t>(i + 1)));
+        places.push_back(reply::of(pttl));
+    }
+    return reply::of(std::move(places));
 }
 
 reply fake_server::run_renew(call const& c, std::size_t i)

@@ -241,6 +241,7 @@ private:
     answer run(call const&);
     reply run_acquire(call const&);
     reply run_release(call const&);
+    reply run_expiring(call const&);
     reply run_renew(call const&, std::size_t i);
     lock_value* find(std::string const& key);
 

@@ -108,26 +108,23 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(decide_wait_plan)
 
+constexpr std::chrono::steady_clock::time_point noon{};
+
 BOOST_AUTO_TEST_CASE(until_just_after_the_lease_but_at_most_the_cap)
 {
-    BOOST_TEST((sleep_after_refusal(0, 1s, 0) == 1ms));
-    BOOST_TEST((sleep_after_refusal(41, 1s, 0.5) == 42ms));
-    BOOST_TEST((sleep_after_refusal(999, 1s, 0) == 1'000ms));
-    BOOST_TEST((sleep_after_refusal(30'000, 1s, 0) == 1'000ms));
-    BOOST_TEST((sleep_after_refusal(30'000, 1s, 0.5) == 950ms));
-    BOOST_TEST((sleep_after_refusal(30'000, 1s, 0.999) == 901ms));
+    BOOST_TEST((wake_time(noon, 0, 1s) == noon + 1ms));
+    BOOST_TEST((wake_time(noon, 41, 1s) == noon + 42ms));
+    BOOST_TEST((wake_time(noon, 999, 1s) == noon + 1'000ms));
+    BOOST_TEST(!wake_time(noon, 1'000, 1s));
+    BOOST_TEST(!wake_time(noon, 30'000, 1s));
+    BOOST_TEST(!wake_time(noon, std::numeric_limits<std::int64_t>::max(), 1s));
 }
 
-BOOST_AUTO_TEST_CASE(without_a_lease_the_cap_counts)
-{
-    BOOST_TEST((sleep_after_refusal(-1, 1s, 0) == 1'000ms));
-    BOOST_TEST((sleep_after_refusal(-2, 1s, 0.5) == 950ms));
-}
+BOOST_AUTO_TEST_CASE(without_a_lease_the_cap_counts) { BOOST_TEST(!wake_time(noon, -1, 1s)); }
 
-BOOST_AUTO_TEST_CASE(the_longest_leases_do_not_overflow)
+BOOST_AUTO_TEST_CASE(what_is_free_is_asked_for_now)
 {
-    BOOST_TEST((sleep_after_refusal(std::numeric_limits<std::int64_t>::max() - 1, 1s, 0) == 1'000ms)
-    );
+    BOOST_TEST((wake_time(noon, -2, 1s) == noon));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

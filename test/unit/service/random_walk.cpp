@@ -69,8 +69,9 @@ private:
     void note(call const& c, std::string_view what)
     {
         auto const ms = std::chrono::duration_cast<milliseconds>(clock::now().time_since_epoch());
-        stories_[c.field()] += "\n  " + std::to_string(ms.count() % 1'000'000) + " " +
-            std::string{c.what->name} + " " + std::string{what};
+        if (!c.arguments.empty())
+            stories_[c.field()] += "\n  " + std::to_string(ms.count() % 1'000'000) + " " +
+                std::string{c.what->name} + " " + std::string{what};
     }
 
     random_numbers& random_;
@@ -243,6 +244,18 @@ decide::reply slow_server::run(call const& c)
             n->transport->publish(c.arguments.at(1));
         }
         return released(receivers);
+    }
+    if (c.what == &scripts::expiring) {
+        std::vector<decide::reply> places;
+        for (std::size_t i = 0; i != c.keys.size(); ++i) {
+            auto const* const held = find(c.keys[i]);
+            places.push_back(decide::reply::of(static_cast<std::int64_t>(i + 1)));
+            places.push_back(decide::reply::of(
+                held ? std::chrono::duration_cast<milliseconds>(held->until - now).count()
+                     : std::int64_t{-2}
+            ));
+        }
+        return decide::reply::of(std::move(places));
     }
     if (c.what == &scripts::renew) {
         std::vector<decide::reply> each;

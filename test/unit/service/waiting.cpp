@@ -17,9 +17,21 @@ struct contended : harness {
             };
             if (c.what == &scripts::acquire)
                 return replied(is_free ? granted(++token) : refused(pttl));
+            if (c.what == &scripts::expiring)
+                return replied(is_free ? free_list(c) : reply::of(std::vector<reply>{}));
             return replied(c.what == &scripts::release ? released() : done());
         };
     }
+    static reply free_list(call const& c)
+    {
+        std::vector<reply> places;
+        for (std::size_t i = 0; i != c.keys.size(); ++i) {
+            places.push_back(reply::of(static_cast<std::int64_t>(i + 1)));
+            places.push_back(reply::of(std::int64_t{-2}));
+        }
+        return reply::of(std::move(places));
+    }
+    std::size_t rechecks() const { return server->count(scripts::expiring); }
     std::size_t tries() const { return server->count(scripts::acquire); }
     void message()
     {
@@ -200,18 +212,64 @@ BOOST_AUTO_TEST_CASE(the_end_of_the_lease_wakes)
     BOOST_TEST(got.succeeded());
 }
 
-BOOST_AUTO_TEST_CASE(without_a_message_the_poll_cap_wakes)
+BOOST_AUTO_TEST_CASE(without_a_message_the_server_is_asked_at_the_poll_cap)
 {
-    auto got = acquire();
+    auto a = acquire();
     auto const sent = tries();
-    time.advance(899ms);
-    BOOST_TEST(tries() == sent);
-    time.advance(103ms);
-    BOOST_TEST(tries() == sent + 1);
-    pttl = -1;  // a lock without TTL
+    time.advance(999ms);
+    BOOST_TEST(rechecks() == 0U);
+    time.advance(1ms);
+    BOOST_TEST(rechecks() == 1U);
     time.advance(10s);
-    auto const more = tries() - sent;
-    BOOST_TEST((more >= 10U && more <= 13U));
+    BOOST_TEST(rechecks() == 11U);
+    BOOST_TEST(tries() == sent);
+    is_free = true;
+    time.advance(1s);
+    BOOST_TEST(a.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(keys_that_sleep_are_asked_for_together)
+{
+    std::vector<pending_hold> all(1'000);
+    for (std::size_t i = 0; i != all.size(); ++i)
+        mutex("key" + std::to_string(i)).acquire(all[i].token());
+    time.settle();
+    auto const sent = tries();
+    time.advance(1s);
+    BOOST_TEST((rechecks() >= 8U && rechecks() <= 12U));
+    time.advance(10s);
+    BOOST_TEST(rechecks() <= 11 * 12U);
+    BOOST_TEST(tries() == sent);
+    is_free = true;
+    time.advance(1s);
+    for (auto const& p : all)
+        BOOST_TEST(p.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_lease_that_ends_before_the_next_question_is_waited_for)
+{
+    auto a = acquire();
+    server->serve = [this](call const& c) {
+        auto const soon = reply::of(std::vector{reply::of(1), reply::of(300)});
+        return answer{
+            answer::kind::replied, c.what == &scripts::expiring ? soon : granted(++token), {}, {}};
+    };
+    time.advance(1'300ms);
+    BOOST_TEST(!a.is_done());
+    time.advance(1ms);
+    BOOST_TEST(a.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_refused_question_makes_each_ask_for_itself)
+{
+    auto a = acquire();
+    server->serve = [this](call const& c) {
+        return c.what == &scripts::expiring
+            ? answer{answer::kind::failed, {}, error::server_refused, {}}
+            : answer{answer::kind::replied, granted(++token), {}, {}};
+    };
+    time.advance(1s);
+    BOOST_TEST(a.succeeded());
 }
 
 BOOST_AUTO_TEST_CASE(a_channel_lingers_when_its_last_waiter_has_left)

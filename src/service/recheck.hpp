@@ -1,0 +1,53 @@
+#pragma once
+
+#include "base/sequence.hpp"
+#include "decide/agenda.hpp"
+#include <colock/detail/initiate.hpp>
+
+#include <boost/intrusive/list.hpp>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace colock {
+
+using detail::core;
+
+class contention;
+class recheck;
+
+/// The place of a key among those of its link that sleep until the poll cap.
+using recheck_hook = boost::intrusive::list_base_hook<
+    boost::intrusive::tag<recheck>,
+    boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
+/// Asks for many keys at once whether they are free: what a lost message costs is the poll cap,
+/// and what that costs is a call for each 128 keys that wait.
+///
+/// A key that is added is asked for once a poll cap, until it leaves.
+class recheck {
+public:
+    explicit recheck(core& owner);
+    ~recheck();
+
+    void add(contention&);
+
+    /// The client stops: nothing is asked for any more.
+    void stop() { alarm_.clear(); }
+
+private:
+    struct ring;
+    using time_point = std::chrono::steady_clock::time_point;
+
+    void run();
+    time_point next_of(unsigned link) const noexcept;
+    sequence ask(unsigned link);
+    std::vector<std::string> take_due(ring&, time_point now);
+
+    core& core_;
+    std::vector<ring> rings_;  ///< one a link
+    decide::agenda::entry alarm_;
+};
+
+}  // namespace colock
