@@ -3,7 +3,8 @@
 #include <boost/intrusive/set.hpp>
 
 #include <chrono>
-#include <functional>
+#include <cstring>
+#include <type_traits>
 
 namespace colock::decide {
 
@@ -17,9 +18,20 @@ public:
 
     class entry :
         public boost::intrusive::set_base_hook<
-            boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+            boost::intrusive::link_mode<boost::intrusive::auto_unlink>,
+            boost::intrusive::optimize_size<true>> {
     public:
-        explicit entry(std::function<void()> act) : act_{std::move(act)} {}
+        /// `act` may capture one pointer: there are many entries, and each is as small as it can
+        /// be.
+        template <class Act>
+        explicit entry(Act act) noexcept
+            : run_{[](void* captured) { (*static_cast<Act*>(captured))(); }}
+        {
+            static_assert(sizeof(Act) <= sizeof captured_ && std::is_trivially_copyable_v<Act>);
+            std::memcpy(&captured_, &act, sizeof act);
+        }
+        entry(entry const&) = delete;
+        entry& operator=(entry const&) = delete;
         bool is_set() const noexcept { return is_linked(); }
         void clear() noexcept
         {
@@ -30,7 +42,8 @@ public:
 
     private:
         friend class agenda;
-        std::function<void()> act_;
+        void (*run_)(void*);
+        void* captured_ = nullptr;
         time_point at_{};
     };
 
@@ -57,8 +70,9 @@ public:
         while (!entries_.empty() && entries_.begin()->at_ <= now) {
             entry& due = *entries_.begin();
             entries_.erase(entries_.begin());
-            auto const act = due.act_;  // acting may destroy the entry
-            act();
+            auto const run = due.run_;  // acting may destroy the entry
+            auto captured = due.captured_;
+            run(&captured);
         }
     }
 

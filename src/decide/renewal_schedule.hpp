@@ -20,17 +20,18 @@ public:
 
     class entry :
         public boost::intrusive::set_base_hook<
-            boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+            boost::intrusive::link_mode<boost::intrusive::auto_unlink>,
+            boost::intrusive::optimize_size<true>> {
     public:
         time_point renew_at() const noexcept { return renew_at_; }
         time_point lose_at() const noexcept { return lose_at_; }
-        friend bool operator<(entry const& a, entry const& b) noexcept { return a.at_ < b.at_; }
+        friend bool operator<(entry const& a, entry const& b) noexcept { return a.at() < b.at(); }
 
     private:
         friend class renewal_schedule;
         time_point renew_at_ = never;
         time_point lose_at_ = never;
-        time_point at_ = never;
+        time_point at() const noexcept { return std::min(renew_at_, lose_at_); }
     };
 
     struct due {
@@ -41,11 +42,12 @@ public:
     /// Sets both times. True if the entry is now the earliest.
     bool set(entry& e, time_point renew_at, time_point lose_at)
     {
+        if (e.is_linked() && e.renew_at_ == renew_at && e.lose_at_ == lose_at)
+            return false;
         remove(e);
         e.renew_at_ = renew_at;
         e.lose_at_ = lose_at;
-        e.at_ = std::min(renew_at, lose_at);
-        if (e.at_ == never)
+        if (e.at() == never)
             return false;
         auto const place = entries_.insert(e);  // before `begin` is asked
         return place == entries_.begin();
@@ -57,7 +59,7 @@ public:
             e.unlink();
     }
 
-    time_point next() const noexcept { return entries_.empty() ? never : entries_.begin()->at_; }
+    time_point next() const noexcept { return entries_.empty() ? never : entries_.begin()->at(); }
 
     /// Takes what is due at `now`, and with it what is to be renewed by `now` + `window`, so that
     /// renewals that are due together go together. What is to be renewed stays, with its loss
@@ -67,7 +69,7 @@ public:
         due found;
         if (next() > now)
             return found;
-        while (!entries_.empty() && entries_.begin()->at_ <= now + window) {
+        while (!entries_.empty() && entries_.begin()->at() <= now + window) {
             entry& e = *entries_.begin();
             if (e.lose_at_ <= now) {
                 remove(e);

@@ -79,10 +79,10 @@ void wait_lost(core_ptr inside, handler to, hold_ptr state)
         switch (wait->watched->now()) {
         case hold_state::status::held:
             if (wait->done)  // not cancelled before it began
-                wait->watched->loss_waits.push_back(wait);
+                wait->watched->add(wait);
             break;
         case hold_state::status::lost: wait->done({}); break;
-        case hold_state::status::released: wait->done(wait->watched->ended); break;
+        case hold_state::status::released: wait->done(wait->watched->why_ended()); break;
         }
     });
 }

@@ -1,7 +1,9 @@
 #include "decide/names.hpp"
+#include "decide/succession.hpp"
 #include "decide/validity.hpp"
 #include "service/contention.hpp"
 #include "service/core.hpp"
+#include "service/rivalry.hpp"
 
 #include <iterator>
 #include <utility>
@@ -23,12 +25,16 @@ milliseconds longest_turn(config const& c)
 
 }  // namespace
 
+contention::rivalry::rivalry(contention& of, config const& c)
+    : sleeper{of.name_, of.slot_}
+    , turns{longest_turn(c), c.poller_gap.value_or(milliseconds{0})}
+    , alarm{[&of] { of.on_alarm(); }}
+{}
+
 contention::contention(core& inside, std::string name)
     : core_{inside}
     , name_{std::move(name)}
     , slot_{decide::slot_of(name_)}
-    , turns_{longest_turn(inside.settings()), inside.settings().poller_gap.value_or(milliseconds{0})}
-    , alarm_{[this] { on_alarm(); }}
 {
     ++core_.count.keys;
 }
@@ -38,7 +44,20 @@ contention::~contention() { --core_.count.keys; }
 bool contention::is_idle() const noexcept
 {
     return queue_.empty() && !tenure_ && !contending_ &&
-        (remembered_ == time_point{} || clock::now() >= remembered_);
+        (!rivals_ || clock::now() >= rivals_->remembered);
+}
+
+contention::rivalry& contention::rivals()
+{
+    if (!rivals_)
+        rivals_ = std::make_unique<rivalry>(*this, core_.settings());
+    return *rivals_;
+}
+
+void contention::wake_sleeper()
+{
+    if (rivals_ && rivals_->sleeping)
+        wake();
 }
 
 // ---- The queue
@@ -146,11 +165,13 @@ void contention::give(std::uint64_t last_token, std::uint64_t tokens, time_point
 {
     if (since_ == time_point{})
         since_ = clock::now();
-    tokens_.put(last_token, tokens);
-    turns_.begin_wait();
+    if (rivals_) {
+        rivals_->tokens.put(last_token, tokens);
+        rivals_->turns.begin_wait();
+    }
     unclaimed_ = {};
     std::shared_ptr<waiter> who;
-    auto const taken = take_head(who);
+    auto const taken = take_head(who, last_token);
     tenure_ = std::make_shared<tenure>(core_, *this, std::exchange(number_, 0), who->who);
     tenure_->begin(taken, sent, who->lease);
     announce(*who, taken);
@@ -158,13 +179,14 @@ void contention::give(std::uint64_t last_token, std::uint64_t tokens, time_point
     admit_same_owner(*who);
 }
 
-hold_ptr contention::take_head(std::shared_ptr<waiter>& who)
+hold_ptr contention::take_head(std::shared_ptr<waiter>& who, std::uint64_t only_token)
 {
     who = std::static_pointer_cast<waiter>(std::move(queue_.front().queued));
     take_out(*who);
     auto taken =
         std::make_shared<hold_state>(core_.shared_from_this(), who->who, who->lease, who->renewed);
-    taken->token = core_.settings().fencing ? tokens_.take() : 0;
+    if (core_.settings().fencing)
+        taken->token = rivals_ ? rivals_->tokens.take() : only_token;
     taken->given = true;
     ++core_.count.holds;
     return taken;
@@ -198,6 +220,7 @@ bool contention::hand_over(hold_state& last)
     if (queue_.empty() || core_.refusal())
         return false;
     waiter const& next = queue_.front();
+    auto const& r = rivals();
     auto const held = tenure_;
     auto const how =
         decide::succession{
@@ -207,8 +230,8 @@ bool contention::hand_over(hold_state& last)
             .valid_until = last.promised_until(),
             .lease = last.proven,
             .is_alike = last.renewed && next.renewed && last.lease == next.lease,
-            .is_undisturbed = is_live_ && !held->is_doubted(),
-            .has_token = !core_.settings().fencing || !tokens_.empty(),
+            .is_undisturbed = r.is_live && !held->is_doubted(),
+            .has_token = !core_.settings().fencing || !r.tokens.empty(),
             .is_quiet = !held->is_renewing()}
             .decide();
     switch (how) {
@@ -221,13 +244,13 @@ bool contention::hand_over(hold_state& last)
     case decide::passage::at_once: break;
     }
     std::shared_ptr<waiter> who;
-    auto const taken = take_head(who);
+    auto const taken = take_head(who, 0);
     held->pass_on(last, taken);
     core_.events().handed_over(name_);
     announce(*who, taken);
     admit_same_owner(*who);
     if (queue_.empty())  // and if nobody comes, nothing stays subscribed
-        core_.set_alarm(alarm_, clock::now() + core_.settings().linger);
+        core_.set_alarm(rivals_->alarm, clock::now() + core_.settings().linger);
     return true;
 }
 
@@ -270,14 +293,15 @@ void contention::re_enter(std::shared_ptr<waiter> const& who)
 
 void contention::published(unsigned others)
 {
+    if (others == 0 && !rivals_ && !core_.settings().poller_gap)
+        return;
     auto const now = clock::now();
-    turns_.released(now, others, core_.round_trip());
-    heard_ = never;  // it was of an older release
-    remembered_ = others != 0 ? now + memory : turns_.back_until();
-    if (remembered_ <= now)
-        remembered_ = {};
-    else if (!contending_)
-        core_.set_alarm(alarm_, remembered_);
+    auto& r = rivals();
+    r.turns.released(now, others, core_.round_trip());
+    r.heard = never;  // it was of an older release
+    r.remembered = others != 0 ? now + memory : r.turns.back_until();
+    if (!contending_ && r.remembered > now)
+        core_.set_alarm(r.alarm, r.remembered);
 }
 
 void contention::ended(tenure& which)
@@ -287,7 +311,8 @@ void contention::ended(tenure& which)
     tenure_.reset();
     if (number_ == 0) {  // nobody inherits its field
         since_ = {};
-        tokens_.end_tenure();
+        if (rivals_)
+            rivals_->tokens.end_tenure();
     }
     if (contending_)
         wake();
@@ -300,21 +325,24 @@ void contention::ended(tenure& which)
 
 void contention::subscribe()
 {
-    if (std::exchange(subscribed_, true))
+    auto& r = rivals();
+    if (!r.channel.empty())
         return;
-    channel_ = decide::lock_channel(name_);
-    is_live_ = core_.subscriptions().add(channel_, *this);
+    r.channel = decide::lock_channel(name_);
+    r.is_live = core_.subscriptions().add(r.channel, *this);
 }
 
 // What was published before is missed.
 void contention::on_subscribed()
 {
-    is_live_ = true;
+    rivals().is_live = true;
     if (tenure_)
         tenure_->doubt();
     else
         wake();
 }
+
+void contention::on_interrupted() { rivals().is_live = false; }
 
 void contention::on_message(std::string_view)
 {
@@ -322,9 +350,10 @@ void contention::on_message(std::string_view)
         tenure_->doubt();  // only who takes the lock away from us publishes now
         return;
     }
-    heard_ = turns_.heard(clock::now(), core_.round_trip());
-    if (sleeping_)
-        sleep_until(cap_);
+    auto& r = rivals();
+    r.heard = r.turns.heard(clock::now(), core_.round_trip());
+    if (r.sleeping)
+        sleep_until(r.cap);
 }
 
 }  // namespace colock

@@ -1,11 +1,6 @@
 #pragma once
 
-#include "decide/agenda.hpp"
-#include "decide/succession.hpp"
-#include "decide/token_block.hpp"
-#include "decide/turns.hpp"
 #include "redis/transport.hpp"
-#include "service/recheck.hpp"
 #include "service/subscription_manager.hpp"
 #include "service/tenure.hpp"
 #include "service/waiter.hpp"
@@ -20,7 +15,7 @@ namespace colock {
 
 /// All that this client knows of one key: the ownership it has, those who wait for it, and the
 /// one attempt that is under way for their head.
-class contention final : public recheck_hook, private subscription_manager::listener {
+class contention final : private subscription_manager::listener {
 public:
     contention(core& inside, std::string name);
     ~contention();
@@ -47,13 +42,10 @@ public:
 
     /// Whatever is slept for may have come.
     void wake() { wake_.set(true); }
-    void wake_sleeper() { sleeping_ ? wake() : void(); }
+    void wake_sleeper();
 
     /// The holder's lease ends then, if nobody renews it; negative: nobody holds it.
     void expiring(std::int64_t pttl);
-
-    /// When to ask whether it is free, while it sleeps.
-    time_point recheck_at{};
 
     void end_waiters(error_code);
 
@@ -64,6 +56,7 @@ public:
 
 private:
     struct attempt;
+    struct rivalry;
     /// What an answer means for the attempt.
     enum class verdict { again, sleep };
 
@@ -71,7 +64,10 @@ private:
     verdict judge(attempt const&, answer const&);
     verdict on_granted(attempt const&, std::uint64_t token, time_point sent);
     verdict on_refused(std::int64_t pttl);
+    rivalry& rivals();
     bool stands_back() const noexcept;
+    std::uint64_t tokens_to_ask();
+    void end_rivalry();
     void sleep_until(time_point);
     void sleep_out(std::int64_t pttl);
     void sleep_to_cap();
@@ -79,7 +75,7 @@ private:
     void give_back(time_point until);
 
     void give(std::uint64_t last_token, std::uint64_t tokens, time_point sent);
-    hold_ptr take_head(std::shared_ptr<waiter>& who);
+    hold_ptr take_head(std::shared_ptr<waiter>& who, std::uint64_t only_token);
     void announce(waiter&, hold_ptr const&);
     void re_enter(std::shared_ptr<waiter> const&);
     void admit_same_owner(waiter const&);
@@ -89,7 +85,7 @@ private:
 
     void subscribe();
     void on_subscribed() override;
-    void on_interrupted() override { is_live_ = false; }
+    void on_interrupted() override;
     void on_message(std::string_view) override;
     void on_alarm();
 
@@ -99,22 +95,14 @@ private:
     unsigned slot_;
     boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>> queue_;
     std::shared_ptr<tenure> tenure_;
-    decide::token_block tokens_;
-    decide::turns turns_;
-    time_point since_{};        ///< the tenure's first grant
+    std::unique_ptr<rivalry> rivals_;  ///< none where nobody else wants the lock
+    time_point since_{};               ///< the tenure's first grant
     std::uint64_t number_ = 0;  ///< of the ownership that is asked for, until it is given out
     time_point unclaimed_{};    ///< until then it may stand in Redis, with nobody to hold it
-    time_point cap_{};          ///< the longest that is slept now
-    time_point heard_ = never;  ///< when to ask because of a message
-    time_point remembered_{};   ///< until then this is kept, though idle
     event<bool> wake_;
-    decide::agenda::entry alarm_;
     step* sending_ = nullptr;
     unsigned late_ = 0;  ///< grants in a row that came too late
     bool contending_ = false;
-    bool sleeping_ = false;
-    bool subscribed_ = false;
-    bool is_live_ = false;  ///< messages are heard
 };
 
 }  // namespace colock

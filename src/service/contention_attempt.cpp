@@ -3,6 +3,7 @@
 #include "decide/wait_plan.hpp"
 #include "service/contention.hpp"
 #include "service/core.hpp"
+#include "service/rivalry.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -17,9 +18,9 @@ constexpr milliseconds short_pause{20};
 
 /// One acquire script, with the texts that it refers to.
 struct contention::attempt {
-    attempt(core& owner, contention const& key, milliseconds l)
+    attempt(core& owner, contention& key, milliseconds l)
         : lease{l}
-        , tokens{owner.settings().fencing ? key.tokens_.to_ask(key.may_hand_over()) : 0}
+        , tokens{key.tokens_to_ask()}
         , field{owner.field(key.number_)}
         , lease_text{std::to_string(lease.count())}
         , tokens_text{std::to_string(tokens)}
@@ -44,12 +45,21 @@ struct contention::attempt {
     step call;
 };
 
+std::uint64_t contention::tokens_to_ask()
+{
+    if (!core_.settings().fencing)
+        return 0;
+    bool const block = may_hand_over();
+    return block || rivals_ ? rivals().tokens.to_ask(block) : 1;
+}
+
 // Each turn of the loop asks the server once for the head of the queue, after whatever it had to
 // wait for: our own hold, the turn of others, the holder's release, the end of its lease.
 sequence contention::contend()
 {
     contending_ = true;
-    turns_.begin_wait();
+    if (rivals_)
+        rivals_->turns.begin_wait();
     while (!queue_.empty()) {
         if (tenure_) {
             if (core_.settings().max_tenure > milliseconds{0})
@@ -59,7 +69,7 @@ sequence contention::contend()
         }
         if (stands_back()) {
             subscribe();
-            sleep_until(turns_.back_until());
+            sleep_until(rivals_->turns.back_until());
             co_await wake_;
             get_up();
             continue;
@@ -69,7 +79,8 @@ sequence contention::contend()
         attempt now{core_, *this, queue_.front().lease};
         ++queue_.front().attempts;
         wake_.reset();
-        heard_ = never;
+        if (rivals_)
+            rivals_->heard = never;
         sending_ = &now.call;
         core_.transport().submit(now.call);
         answer const got = co_await now.call.answered;
@@ -79,17 +90,28 @@ sequence contention::contend()
             get_up();
         }
     }
-    alarm_.clear();
-    if (std::exchange(subscribed_, false))
-        core_.subscriptions().drop(channel_, *this);
-    is_live_ = false;
+    end_rivalry();
     if (unclaimed_ > clock::now())
         give_back(unclaimed_);
     number_ = 0;
     contending_ = false;
-    if (remembered_ > clock::now())
-        core_.set_alarm(alarm_, remembered_);
     core_.forget_if_idle(*this);
+}
+
+// What is remembered for whoever comes next is kept for a while.
+void contention::end_rivalry()
+{
+    if (!rivals_)
+        return;
+    auto& r = *rivals_;
+    r.alarm.clear();
+    if (!r.channel.empty())
+        core_.subscriptions().drop(std::exchange(r.channel, {}), *this);
+    r.is_live = false;
+    if (r.remembered > clock::now())
+        core_.set_alarm(r.alarm, r.remembered);
+    else
+        rivals_.reset();
 }
 
 contention::verdict contention::judge(attempt const& asked, answer const& got)
@@ -144,16 +166,16 @@ contention::verdict contention::on_refused(std::int64_t pttl)
     late_ = 0;
     unclaimed_ = {};
     since_ = {};
-    turns_.refused();
+    rivals().turns.refused();
     send_away_who_tries_once();
     if (queue_.empty())
         return verdict::again;
     if (queue_.front().attempts == 1)
         core_.events().waiting(name_, milliseconds{pttl});
     // What was published before the subscription was live is missed: then ask once more.
-    if (!subscribed_) {
+    if (rivals_->channel.empty()) {
         subscribe();
-        if (is_live_)
+        if (rivals_->is_live)
             return verdict::again;
     }
     sleep_out(pttl);
@@ -164,25 +186,26 @@ contention::verdict contention::on_refused(std::int64_t pttl)
 bool contention::stands_back() const noexcept
 {
     auto const& head = queue_.front();
-    auto const until = turns_.back_until();
+    auto const until = rivals_ ? rivals_->turns.back_until() : time_point{};
     return !head.once && clock::now() < until && until < head.deadline;
 }
 
 // Until then at the longest; sooner when a message says so, but not past the head's own deadline.
 void contention::sleep_until(time_point cap)
 {
-    sleeping_ = true;
-    cap_ = cap;
-    auto const until = std::min(cap_, heard_);
-    if (until <= clock::now() || (heard_ != never && queue_.front().deadline <= heard_))
+    auto& r = rivals();
+    r.sleeping = true;
+    r.cap = cap;
+    auto const until = std::min(r.cap, r.heard);
+    if (until <= clock::now() || (r.heard != never && queue_.front().deadline <= r.heard))
         wake();
     else
-        core_.set_alarm(alarm_, until);
+        core_.set_alarm(r.alarm, until);
 }
 
 void contention::expiring(std::int64_t pttl)
 {
-    if (sleeping_)
+    if (rivals_ && rivals_->sleeping)
         sleep_out(pttl);
 }
 
@@ -199,19 +222,22 @@ void contention::sleep_out(std::int64_t pttl)
 // With the others that sleep: one question serves many.
 void contention::sleep_to_cap()
 {
-    sleep_until(clock::now() + core_.settings().poll_cap);
-    if (heard_ != never)
-        return;
-    alarm_.clear();
-    if (!recheck_hook::is_linked())
-        core_.rechecks().add(*this);
+    auto& r = rivals();
+    auto const cap = clock::now() + core_.settings().poll_cap;
+    if (r.heard != never)
+        return sleep_until(cap);
+    r.sleeping = true;
+    r.cap = cap;
+    r.alarm.clear();
+    if (!r.is_linked())
+        core_.rechecks().add(r);
 }
 
 void contention::get_up() noexcept
 {
-    sleeping_ = false;
-    if (recheck_hook::is_linked())
-        recheck_hook::unlink();
+    rivals_->sleeping = false;
+    if (rivals_->is_linked())
+        rivals_->unlink();
 }
 
 void contention::on_alarm()

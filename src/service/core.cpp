@@ -288,10 +288,10 @@ void core::destroy_pending() noexcept
 
 contention& core::key(std::string const& name)
 {
-    auto& found = keys_[name];
-    if (!found)
-        found = std::make_unique<contention>(*this, name);
-    return *found;
+    if (auto* const known = find_key(name))
+        return *known;
+    auto made = std::make_unique<contention>(*this, name);
+    return *keys_.emplace(made->name(), std::move(made)).first->second;
 }
 
 std::vector<std::string> core::key_names() const
@@ -299,11 +299,11 @@ std::vector<std::string> core::key_names() const
     std::vector<std::string> names;
     names.reserve(keys_.size());
     for (auto const& [name, key] : keys_)
-        names.push_back(name);
+        names.emplace_back(name);
     return names;
 }
 
-contention* core::find_key(std::string const& name) noexcept
+contention* core::find_key(std::string_view name) noexcept
 {
     auto const at = keys_.find(name);
     return at == keys_.end() ? nullptr : at->second.get();
@@ -313,7 +313,7 @@ void core::forget_if_idle(contention& key) noexcept
 {
     if (!key.is_idle())
         return;
-    keys_.erase(keys_.find(key.name()));
+    keys_.erase(keys_.find(std::string_view{key.name()}));
     finish_closing_if_done();
 }
 

@@ -71,7 +71,7 @@ public:
 
     /// The state of a key, made if there is none.
     contention& key(std::string const& name);
-    contention* find_key(std::string const& name) noexcept;
+    contention* find_key(std::string_view name) noexcept;
 
     /// Drops the state of a key that nothing refers to any more.
     void forget_if_idle(contention&) noexcept;
@@ -194,7 +194,7 @@ private:
 
     // Destroyed from the bottom up: the sequences that wait for the transport go first, while the
     // state that they refer to is still there.
-    std::unordered_map<std::string, std::unique_ptr<contention>> keys_;
+    std::unordered_map<std::string_view, std::unique_ptr<contention>> keys_;  // their own names
     boost::intrusive::list<tenure, boost::intrusive::constant_time_size<false>> tenures_;
     boost::intrusive::list<pause, boost::intrusive::constant_time_size<false>> pauses_;
     colock::watchdog watchdog_;

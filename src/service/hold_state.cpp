@@ -1,27 +1,36 @@
 #include "service/core.hpp"
 #include "service/hold_state.hpp"
 
+#include <mutex>
 #include <utility>
 
 namespace colock::detail {
+
+namespace {
+
+/// Of all stop sources: they are made and fired seldom, and a mutex in each hold is a fifth of it.
+std::mutex stop_mutex;
+
+}  // namespace
 
 void loss_wait::cancel()
 {
     if (!done)
         return;
-    std::erase_if(watched->loss_waits, [this](auto const& w) { return w.get() == this; });
+    if (watched->loss_waits)
+        std::erase_if(*watched->loss_waits, [this](auto const& w) { return w.get() == this; });
     done(asio::error::operation_aborted);
 }
 
 std::stop_token hold_state::stop_token()
 {
-    std::scoped_lock const guard{stop_mutex_};
-    if (!stop_) {
-        stop_.emplace();
+    std::scoped_lock const guard{stop_mutex};
+    if (!stop_.stop_possible()) {
+        stop_ = std::stop_source{};
         if (now() == status::lost)
-            stop_->request_stop();
+            stop_.request_stop();
     }
-    return stop_->get_token();
+    return stop_.get_token();
 }
 
 void hold_state::lose()
@@ -32,29 +41,43 @@ void hold_state::lose()
     if (given)
         --inside->count.holds;
     finish_waits({});
-    std::scoped_lock const guard{stop_mutex_};
-    if (stop_)  // stop callbacks are user code
-        asio::post(inside->executor(), [source = *stop_]() mutable { source.request_stop(); });
+    std::scoped_lock const guard{stop_mutex};
+    if (stop_.stop_possible())  // stop callbacks are user code
+        asio::post(inside->executor(), [source = stop_]() mutable { source.request_stop(); });
+}
+
+error_code hold_state::why_ended() const noexcept
+{
+    return closed ? error_code{error::closed} : error_code{asio::error::operation_aborted};
 }
 
 void hold_state::end(error_code why)
 {
-    auto const waits = std::exchange(loss_waits, {});
-    ended = why;
+    closed = why == error::closed;
+    auto const waits = std::exchange(loss_waits, nullptr);
     if (now() == status::held) {
         if (given)
             --inside->count.holds;
         // From here on the handle's side may let go of this at any moment.
         status_.store(status::released, std::memory_order_release);
     }
-    for (auto const& wait : waits)
-        wait->done(why);
+    if (waits)
+        for (auto const& wait : *waits)
+            wait->done(why);
+}
+
+void hold_state::add(std::shared_ptr<loss_wait> wait)
+{
+    if (!loss_waits)
+        loss_waits = std::make_unique<std::vector<std::shared_ptr<loss_wait>>>();
+    loss_waits->push_back(std::move(wait));
 }
 
 void hold_state::finish_waits(error_code ec)
 {
-    for (auto const& wait : std::exchange(loss_waits, {}))
-        wait->done(ec);
+    if (auto const waits = std::exchange(loss_waits, nullptr))
+        for (auto const& wait : *waits)
+            wait->done(ec);
 }
 
 }  // namespace colock::detail

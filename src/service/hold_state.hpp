@@ -10,8 +10,6 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <stop_token>
 #include <vector>
 
@@ -85,6 +83,8 @@ public:
     /// It was given back, by its owner or because its client closes: who waits for the loss waits
     /// in vain, and is told why.
     void end(error_code why);
+    error_code why_ended() const noexcept;
+    void add(std::shared_ptr<loss_wait>);
 
     std::shared_ptr<tenure> ownership;
     milliseconds lease;
@@ -93,8 +93,8 @@ public:
     bool given = false;     ///< the caller has it
     time_point born{};      ///< when it was granted
     time_point ends{};      ///< not renewed: when the server's lease of it ends
-    error_code ended{};     ///< released: by whom
-    std::vector<std::shared_ptr<loss_wait>> loss_waits;
+    bool closed = false;    ///< released by its client, which closes
+    std::unique_ptr<std::vector<std::shared_ptr<loss_wait>>> loss_waits;  ///< few have any
 
     // ---- The way of an abandoned hold to the strand --------------------------------------------
 
@@ -106,8 +106,7 @@ private:
 
     std::atomic<status> status_ = status::held;
     std::atomic<time_point::rep> until_ = 0;
-    std::mutex stop_mutex_;
-    std::optional<std::stop_source> stop_;
+    std::stop_source stop_{std::nostopstate};  ///< made when it is asked for
 };
 
 }  // namespace detail

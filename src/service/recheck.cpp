@@ -20,11 +20,7 @@ constexpr std::size_t largest_call = 128;
 
 /// The keys of one link, in the order in which they are due: all sleep equally long.
 struct recheck::ring {
-    boost::intrusive::list<
-        contention,
-        boost::intrusive::base_hook<recheck_hook>,
-        boost::intrusive::constant_time_size<false>>
-        keys;
+    boost::intrusive::list<sleeper, boost::intrusive::constant_time_size<false>> keys;
     bool asking = false;
 };
 
@@ -36,12 +32,12 @@ recheck::recheck(core& owner)
 
 recheck::~recheck() = default;
 
-void recheck::add(contention& key)
+void recheck::add(sleeper& key)
 {
-    key.recheck_at = clock::now() + core_.settings().poll_cap;
-    rings_[core_.transport().link_of(key.slot())].keys.push_back(key);
+    key.due = clock::now() + core_.settings().poll_cap;
+    rings_[core_.transport().link_of(key.slot)].keys.push_back(key);
     if (!alarm_.is_set())
-        core_.set_alarm(alarm_, key.recheck_at);
+        core_.set_alarm(alarm_, key.due);
 }
 
 void recheck::run()
@@ -61,7 +57,7 @@ time_point recheck::next_of(unsigned link) const noexcept
 {
     auto const& here = rings_[link];
     bool const may_ask = !here.asking && core_.transport().is_up(link);
-    return may_ask && !here.keys.empty() ? here.keys.front().recheck_at : never;
+    return may_ask && !here.keys.empty() ? here.keys.front().due : never;
 }
 
 // They stay in the ring: a key that isn't free is not touched again until it is due.
@@ -69,13 +65,12 @@ std::vector<std::string> recheck::take_due(ring& from, time_point now)
 {
     std::vector<std::string> names;
     auto const again = now + core_.settings().poll_cap;
-    while (names.size() != largest_call && from.keys.front().recheck_at <= now + coalescing_window
-    ) {
-        contention& key = from.keys.front();
+    while (names.size() != largest_call && from.keys.front().due <= now + coalescing_window) {
+        sleeper& key = from.keys.front();
         from.keys.pop_front();
-        key.recheck_at = again;
+        key.due = again;
         from.keys.push_back(key);
-        names.push_back(key.name());
+        names.push_back(key.name);
     }
     return names;
 }

@@ -14,31 +14,35 @@ namespace colock {
 
 using detail::core;
 
-class contention;
-class recheck;
-
-/// The place of a key among those of its link that sleep until the poll cap.
-using recheck_hook = boost::intrusive::list_base_hook<
-    boost::intrusive::tag<recheck>,
-    boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
-
 /// Asks for many keys at once whether they are free: what a lost message costs is the poll cap,
 /// and what that costs is a call for each 128 keys that wait.
 ///
 /// A key that is added is asked for once a poll cap, until it leaves.
 class recheck {
 public:
+    using time_point = std::chrono::steady_clock::time_point;
+
+    /// A key that waits.
+    struct sleeper :
+        boost::intrusive::list_base_hook<
+            boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+        sleeper(std::string const& of, unsigned hash_slot) : name{of}, slot{hash_slot} {}
+
+        std::string const& name;
+        unsigned slot;
+        time_point due{};
+    };
+
     explicit recheck(core& owner);
     ~recheck();
 
-    void add(contention&);
+    void add(sleeper&);
 
     /// The client stops: nothing is asked for any more.
     void stop() { alarm_.clear(); }
 
 private:
     struct ring;
-    using time_point = std::chrono::steady_clock::time_point;
 
     void run();
     time_point next_of(unsigned link) const noexcept;

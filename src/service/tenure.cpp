@@ -44,7 +44,7 @@ void tenure::abandon() noexcept
 {
     auto const asked = std::exchange(asked_, {});
     for (auto& hold : holds_)
-        auto const waits = std::exchange(hold.loss_waits, {});
+        auto const waits = std::exchange(hold.loss_waits, nullptr);
 }
 
 void tenure::begin(hold_ptr first, time_point sent, milliseconds lease)

@@ -7,6 +7,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -69,13 +70,14 @@ BOOST_AUTO_TEST_CASE(acting_may_set_clear_and_destroy)
     agenda::entry cleared{[&] { acted += "never"; }};
     agenda::entry again{[&] { acted += '2'; }};
     std::unique_ptr<agenda::entry> self;
-    self = std::make_unique<agenda::entry>([&] {
+    auto const act = [&] {
         acted += '1';
         gone.reset();
         cleared.clear();
         what.set(again, at(0));  // in the past: acts in this very run
         self.reset();
-    });
+    };
+    self = std::make_unique<agenda::entry>([&act] { act(); });
     what.set(*self, at(1));
     what.set(*gone, at(1));
     what.set(cleared, at(2));
@@ -89,7 +91,8 @@ BOOST_AUTO_TEST_CASE(an_entry_may_set_itself_later)
     agenda what;
     int acted = 0;
     std::optional<agenda::entry> beat;
-    beat.emplace([&] { what.set(*beat, at(10 * ++acted)); });
+    auto const act = [&] { what.set(*beat, at(10 * ++acted)); };
+    beat.emplace([&act] { act(); });
     what.set(*beat, at(0));
     for (int ms = 0; ms <= 35; ++ms)
         what.run(at(ms));
@@ -118,8 +121,9 @@ BOOST_AUTO_TEST_CASE(does_what_a_naive_model_does)
             BOOST_TEST(said == earliest);
             model[i] = due;
         };
-        auto const make = [&](int i) {
-            entries[static_cast<std::size_t>(i)] = std::make_unique<agenda::entry>([&, i] {
+        std::vector<std::function<void()>> acts;
+        for (int i = 0; i != count; ++i)
+            acts.emplace_back([&, i] {
                 BOOST_TEST_REQUIRE(model.contains(i));
                 // Nothing that is due earlier is left.
                 for (auto const& [other, due] : model)
@@ -128,6 +132,9 @@ BOOST_AUTO_TEST_CASE(does_what_a_naive_model_does)
                 model.erase(i);
                 acted.push_back(i);
             });
+        auto const make = [&](int i) {
+            auto const place = static_cast<std::size_t>(i);
+            entries[place] = std::make_unique<agenda::entry>([act = &acts[place]] { (*act)(); });
         };
         for (int i = 0; i != count; ++i)
             make(i);
