@@ -63,7 +63,8 @@ struct config {
     /// costs. At least 10 ms.
     milliseconds poll_cap{1'000};
 
-    /// How long a subscription outlives its last waiter.
+    /// How long a subscription outlives its last waiter; up to twice that if he was handed the
+    /// lock.
     milliseconds linger{1'000};
 
     /// How long a lock is passed on between waiters of this client, inside the process and without

@@ -70,13 +70,16 @@ public:
     ///
     /// \par Effects
     ///   `scripts/acquire.lua`, one round trip if the lock is free. If it is held, subscribes to
-    ///   its channel, tries once more when the subscription is confirmed, and then on each message,
-    ///   when the holder's lease ends, and each `config::poll_cap`. Waiters of one client stand in
-    ///   one queue, first come first served; only its head asks the server. With the owner of a
-    ///   hold of the same name: `scripts/extend.lua`, no waiting.
+    ///   its channel, tries once more when the subscription is confirmed, and then on a message, in
+    ///   turns with other clients, when the holder's lease ends, and each `config::poll_cap`.
+    ///   Waiters of one client stand in one queue, first come first served; only its head asks the
+    ///   server. A hold of this client that is released goes to the head, mostly without a
+    ///   command, for `config::max_tenure`. With the owner of a hold of the same name:
+    ///   `scripts/extend.lua`, no waiting.
     /// \par Guarantees
-    ///   The hold's validity is counted from before the script was sent, and at least half of it
-    ///   is left. Its fencing token is higher than that of every earlier ownership.
+    ///   The hold's validity is counted from before the script was sent that took or last renewed
+    ///   the lock, and at least half of it is left. Its fencing token is higher than that of every
+    ///   earlier holder.
     /// \par Completion signature
     ///   `void(error_code, hold)`; the hold is empty if and only if there is an error.
     /// \par Completes when
@@ -225,8 +228,9 @@ public:
     /// Takes the lock away from whoever holds it, and wakes the waiters.
     ///
     /// \par Effects
-    ///   `scripts/force.lua`, one round trip. Holds of this client are lost at once; those of
-    ///   others learn of it at their next renewal. The result says whether there was a lock.
+    ///   `scripts/force.lua`, one round trip. Holds of this client are lost at once, and those of a
+    ///   client in which others wait for the lock; the rest learn of it at their next renewal. The
+    ///   result says whether there was a lock.
     /// \par Completion signature
     ///   `void(error_code, bool)`
     /// \par Errors and cancellation

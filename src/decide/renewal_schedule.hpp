@@ -1,9 +1,10 @@
 #pragma once
 
-#include <boost/intrusive/set.hpp>
+#include <boost/intrusive/list.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <vector>
 
 namespace colock::decide {
@@ -11,7 +12,9 @@ namespace colock::decide {
 /// When each ownership is to be renewed, and when it counts as lost if it isn't.
 ///
 /// An entry has two times: `renew_at`, which is taken away while a renewal is under way, and
-/// `lose_at`, which stands until it is moved. Entries are members of the ownerships.
+/// `lose_at`, which stands until it is moved. Entries are members of the ownerships; they lie in
+/// lists, one for each few milliseconds, so that moving one among 100,000 touches its neighbours
+/// in one list and no tree of all.
 class renewal_schedule {
 public:
     using time_point = std::chrono::steady_clock::time_point;
@@ -19,19 +22,23 @@ public:
     static constexpr time_point never = time_point::max();
 
     class entry :
-        public boost::intrusive::set_base_hook<
-            boost::intrusive::link_mode<boost::intrusive::auto_unlink>,
-            boost::intrusive::optimize_size<true>> {
+        public boost::intrusive::list_base_hook<
+            boost::intrusive::tag<renewal_schedule>,
+            boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
     public:
         time_point renew_at() const noexcept { return renew_at_; }
         time_point lose_at() const noexcept { return lose_at_; }
-        friend bool operator<(entry const& a, entry const& b) noexcept { return a.at() < b.at(); }
 
     private:
         friend class renewal_schedule;
+        using hook = boost::intrusive::list_base_hook<
+            boost::intrusive::tag<renewal_schedule>,
+            boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
+        time_point at() const noexcept { return std::min(renew_at_, lose_at_); }
+
         time_point renew_at_ = never;
         time_point lose_at_ = never;
-        time_point at() const noexcept { return std::min(renew_at_, lose_at_); }
     };
 
     struct due {
@@ -39,27 +46,32 @@ public:
         std::vector<entry*> renew;
     };
 
-    /// Sets both times. True if the entry is now the earliest.
+    /// Sets both times. True if it is due before whatever was.
     bool set(entry& e, time_point renew_at, time_point lose_at)
     {
-        if (e.is_linked() && e.renew_at_ == renew_at && e.lose_at_ == lose_at)
+        if (e.hook::is_linked() && e.renew_at_ == renew_at && e.lose_at_ == lose_at)
             return false;
         remove(e);
         e.renew_at_ = renew_at;
         e.lose_at_ = lose_at;
         if (e.at() == never)
             return false;
-        auto const place = entries_.insert(e);  // before `begin` is asked
-        return place == entries_.begin();
+        prune();
+        put(e);
+        if (e.at() >= next_)
+            return false;
+        next_ = e.at();
+        return true;
     }
 
     void remove(entry& e) noexcept
     {
-        if (e.is_linked())
-            e.unlink();
+        if (e.hook::is_linked())
+            e.hook::unlink();
     }
 
-    time_point next() const noexcept { return entries_.empty() ? never : entries_.begin()->at(); }
+    /// Nothing is due before this; what was removed since the last `take` may have been.
+    time_point next() const noexcept { return next_; }
 
     /// Takes what is due at `now`, and with it what is to be renewed by `now` + `window`, so that
     /// renewals that are due together go together. What is to be renewed stays, with its loss
@@ -67,23 +79,23 @@ public:
     due take(time_point now, milliseconds window)
     {
         due found;
-        if (next() > now)
+        if (next_ > now)
             return found;
-        while (!entries_.empty() && entries_.begin()->at() <= now + window) {
-            entry& e = *entries_.begin();
-            if (e.lose_at_ <= now) {
-                remove(e);
-                found.lost.push_back(&e);
-            } else if (e.renew_at_ <= now + window) {
-                found.renew.push_back(&e);
-                set(e, never, e.lose_at_);
-            } else
-                break;  // lost within the window, but not yet
-        }
+        auto const end = tick_of(now + window);
+        bool const is_due = has_due(now, end);
+        for (auto at = lists_.begin(); is_due && at != lists_.end() && at->first <= end; ++at)
+            for (auto e = at->second.begin(); e != at->second.end();)
+                take_if_due(*e++, now, window, found);
+        find_next();
         return found;
     }
 
-    bool empty() const noexcept { return entries_.empty(); }
+    /// Nothing is watched any more.
+    bool empty() noexcept
+    {
+        find_next();
+        return lists_.empty();
+    }
 
     /// When a lease that was sent at `sent` is renewed: after a third of it, at most a tenth of
     /// that sooner by `dice` in [0, 1), so that what was acquired together spreads.
@@ -109,7 +121,67 @@ public:
     }
 
 private:
-    boost::intrusive::multiset<entry, boost::intrusive::constant_time_size<false>> entries_;
+    using list_type = boost::intrusive::list<
+        entry,
+        boost::intrusive::base_hook<entry::hook>,
+        boost::intrusive::constant_time_size<false>>;
+    using tick = std::chrono::steady_clock::rep;
+
+    /// The time that entries of one list have in common.
+    static constexpr milliseconds width{8};
+    static constexpr std::size_t least_prune = 8'192;
+
+    static tick tick_of(time_point t) noexcept
+    {
+        return t.time_since_epoch() / std::chrono::steady_clock::duration{width};
+    }
+
+    // Lists that have become empty stay until they are passed, or are too many: what is acquired
+    // and released at once would make and destroy one each time.
+    void prune()
+    {
+        if (lists_.size() < prune_at_)
+            return;
+        std::erase_if(lists_, [](auto const& l) { return l.second.empty(); });
+        prune_at_ = std::max(least_prune, 2 * lists_.size());
+    }
+
+    void put(entry& e) { lists_[tick_of(e.at())].push_back(e); }
+
+    bool has_due(time_point now, tick end) const
+    {
+        return std::any_of(lists_.begin(), lists_.upper_bound(end), [now](auto const& l) {
+            return std::ranges::any_of(l.second, [now](entry const& e) { return e.at() <= now; });
+        });
+    }
+
+    void take_if_due(entry& e, time_point now, milliseconds window, due& found)
+    {
+        if (e.lose_at_ <= now) {
+            remove(e);
+            found.lost.push_back(&e);
+        } else if (e.renew_at_ <= now + window) {
+            found.renew.push_back(&e);
+            remove(e);
+            e.renew_at_ = never;
+            if (e.lose_at_ != never)
+                put(e);
+        }
+    }
+
+    void find_next() noexcept
+    {
+        while (!lists_.empty() && lists_.begin()->second.empty())
+            lists_.erase(lists_.begin());
+        next_ = never;
+        if (!lists_.empty())
+            for (auto const& e : lists_.begin()->second)
+                next_ = std::min(next_, e.at());
+    }
+
+    std::map<tick, list_type> lists_;
+    std::size_t prune_at_ = least_prune;
+    time_point next_ = never;
 };
 
 }  // namespace colock::decide

@@ -37,7 +37,7 @@ void call_batch::arrange(step_list& from)
     };
     auto const put_alone = [&](std::size_t at) {
         for (; at != steps.size(); ++at)
-            calls.push_back({at, 1});
+            calls.push_back({at, 1, steps[at]->whole || &steps[at]->what == &ping_command});
     };
     put_alone(take([](step const& s) { return s.whole && &s.what == &scripts::renew; }));
     for (auto const* script : order) {
@@ -79,8 +79,8 @@ void call_batch::write(std::span<step* const> some, std::string_view floor, bool
 reply call_batch::reply_of(std::size_t c, std::size_t i)
 {
     reply& whole = (*replies)[c];
-    auto const [first, count] = calls[c];
-    if (steps[first]->whole || &steps[first]->what == &ping_command)
+    auto const& [first, count, is_whole] = calls[c];
+    if (is_whole)
         return std::move(whole);
     if (whole.what == reply::kind::list && whole.items.size() == count)
         return std::move(whole.items[i]);

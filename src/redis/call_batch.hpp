@@ -24,6 +24,7 @@ struct call_batch {
     struct call {
         std::size_t first;
         std::size_t count;
+        bool whole = false;  ///< the reply is one step's, as it is
     };
 
     /// Takes in all steps and writes their calls. `floor` is the link's; `as_text` for a server

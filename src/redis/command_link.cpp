@@ -145,7 +145,7 @@ void command_link::on_batch(std::shared_ptr<call_batch> done, error_code ec)
     // Setting an answer runs what waits for it, and that may end this link.
     auto const alive = alive_;
     for (std::size_t c = 0; c != done->calls.size(); ++c) {
-        auto const [first, count] = done->calls[c];
+        auto const& [first, count, is_whole] = done->calls[c];
         for (std::size_t i = 0; i != count; ++i) {
             step& s = *done->steps[first + i];
             if (!*alive)

