@@ -164,6 +164,7 @@ contention::verdict contention::on_granted(
 contention::verdict contention::on_refused(std::int64_t pttl)
 {
     late_ = 0;
+    number_ = 0;
     unclaimed_ = {};
     since_ = {};
     rivals().turns.refused();

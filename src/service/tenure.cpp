@@ -375,6 +375,7 @@ void tenure::detach()
 void tenure::end()
 {
     auto const self = shared_from_this();
+    forget_renewal();
     if (std::exchange(leaving_, false))
         --core_.count.owed_releases;
     core_.watchdog().forget(*this);

@@ -184,6 +184,23 @@ BOOST_AUTO_TEST_CASE(while_in_doubt_a_script_hands_over)
     BOOST_TEST(!got[2].is_done());
 }
 
+BOOST_AUTO_TEST_CASE(a_renewal_not_yet_sent_goes_with_its_ownership)
+{
+    fill(2);
+    release_of(0);
+    server->all_down();
+    time.settle();
+    message();  // asks for a renewal, which has to wait for the link
+    release_of(1);
+    BOOST_TEST(!got[2].is_done());
+    auto const renewals = server->count(scripts::renew);
+    server->all_up();
+    time.settle();
+    BOOST_TEST_REQUIRE(got[2].succeeded());
+    BOOST_TEST(server->count(scripts::renew) == renewals);
+    BOOST_TEST((redis.locks.at("k").until == clock::now() + 3s));
+}
+
 BOOST_AUTO_TEST_CASE(after_the_doubt_is_settled_no_command_is_needed)
 {
     fill(2);
