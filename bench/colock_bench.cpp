@@ -42,7 +42,7 @@ std::string list_of_workloads()
 /// What is no option of its own name in the plan.
 struct raw {
     std::string redis = "127.0.0.1:6379";
-    int links = 4;
+    int links = 2;
     int hold_us = -1;
     int lease_ms = 0;
     int poll_cap_ms = 0;
@@ -80,26 +80,6 @@ void add_options(CLI::App& app, bench::plan& asked, raw& text)
     app.add_flag("--no-fencing", text.no_fencing, "without tokens");
 }
 
-// What a library without hand-over between its waiters doesn't have.
-
-template <class Config>
-void set_max_tenure(Config& settings, std::chrono::milliseconds value)
-{
-    if constexpr (requires { settings.max_tenure; })
-        settings.max_tenure = value;
-    else
-        throw std::invalid_argument("this colock has no max_tenure");
-}
-
-template <class Config>
-void set_poller_gap(Config& settings, std::chrono::milliseconds value)
-{
-    if constexpr (requires { settings.poller_gap; })
-        settings.poller_gap = value;
-    else
-        throw std::invalid_argument("this colock has no poller_gap");
-}
-
 colock::config settings_of(raw const& text)
 {
     using std::chrono::milliseconds;
@@ -112,9 +92,9 @@ colock::config settings_of(raw const& text)
     if (text.poll_cap_ms)
         settings.poll_cap = milliseconds{text.poll_cap_ms};
     if (text.max_tenure_ms >= 0)
-        set_max_tenure(settings, milliseconds{text.max_tenure_ms});
+        settings.max_tenure = milliseconds{text.max_tenure_ms};
     if (text.poller_gap_ms >= 0)
-        set_poller_gap(settings, milliseconds{text.poller_gap_ms});
+        settings.poller_gap = milliseconds{text.poller_gap_ms};
     settings.log =
         colock::spdlog_logger(spdlog::stderr_color_mt("colock"), colock::log_level::warning);
     return settings;

@@ -77,7 +77,7 @@ struct config {
 
     /// Command connections, opened at first need; a key uses always the same one. 1 to 64.
     /// Beside them there is one for pub/sub.
-    unsigned links = 4;
+    unsigned links = 2;
 
     /// The limit of operations that have no wait of their own. At least 1 ms.
     milliseconds timeout{2'000};

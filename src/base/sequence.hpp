@@ -45,7 +45,6 @@ public:
     }
 
     bool is_set() const noexcept { return is_set_; }
-    bool is_awaited() const noexcept { return waiting_ != nullptr; }
 
     bool await_ready() const noexcept { return is_set_; }
     void await_suspend(std::coroutine_handle<> waiting) noexcept { waiting_ = waiting; }

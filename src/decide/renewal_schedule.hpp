@@ -18,6 +18,7 @@ namespace colock::decide {
 class renewal_schedule {
 public:
     using time_point = std::chrono::steady_clock::time_point;
+    using duration = std::chrono::steady_clock::duration;
     using milliseconds = std::chrono::milliseconds;
     static constexpr time_point never = time_point::max();
 
@@ -74,8 +75,9 @@ public:
     time_point next() const noexcept { return next_; }
 
     /// Takes what is due at `now`, and with it what is to be renewed by `now` + `window`, so that
-    /// renewals that are due together go together. What is to be renewed stays, with its loss
-    /// alone; what is lost is out.
+    /// renewals that are due together go together; but none sooner than by a small part of the
+    /// time that it has left then, or a short lease would be renewed all the time. What is to be
+    /// renewed stays, with its loss alone; what is lost is out.
     due take(time_point now, milliseconds window)
     {
         due found;
@@ -93,7 +95,7 @@ public:
     /// Nothing is watched any more.
     bool empty() noexcept
     {
-        find_next();
+        drop_passed();
         return lists_.empty();
     }
 
@@ -160,7 +162,7 @@ private:
         if (e.lose_at_ <= now) {
             remove(e);
             found.lost.push_back(&e);
-        } else if (e.renew_at_ <= now + window) {
+        } else if (e.renew_at_ <= now + std::min<duration>(window, (e.lose_at_ - e.renew_at_) / 64)) {
             found.renew.push_back(&e);
             remove(e);
             e.renew_at_ = never;
@@ -169,10 +171,15 @@ private:
         }
     }
 
-    void find_next() noexcept
+    void drop_passed() noexcept
     {
         while (!lists_.empty() && lists_.begin()->second.empty())
             lists_.erase(lists_.begin());
+    }
+
+    void find_next() noexcept
+    {
+        drop_passed();
         next_ = never;
         if (!lists_.empty())
             for (auto const& e : lists_.begin()->second)

@@ -29,12 +29,20 @@ void subscription_table::drop(std::string_view name, time_point now)
     // A refused channel is remembered as such, or each new waiter would restart the link.
     if (at->second.is != state::refused)
         at->second.until = now + linger_;
-    expiries_.emplace(std::max(at->second.until, now), at->first);
+    list(at);
+}
+
+// Once each: a channel that comes and goes is looked at when its first time has passed.
+void subscription_table::list(map_type::iterator at)
+{
+    if (!std::exchange(at->second.is_listed, true))
+        expiries_.emplace(at->second.until, at->first);
 }
 
 void subscription_table::link_up()
 {
     up_ = true;
+    ++epoch_;
     busy_ = false;
     under_way_.clear();
     std::vector<std::string> suspected;
@@ -72,13 +80,19 @@ bool subscription_table::confirm(std::string_view name)
     return at->second.waiters != 0;
 }
 
-bool subscription_table::expect_echo(std::string_view name)
+std::uint32_t subscription_table::expect_echo(std::string_view name)
 {
     auto const at = channels_.empty() ? channels_.end() : channels_.find(name);
     if (at == channels_.end() || at->second.is != state::live)
-        return false;
+        return 0;
     ++at->second.echoes;
-    return true;
+    return epoch_;
+}
+
+void subscription_table::expect_no_echo(std::string_view name, std::uint32_t epoch)
+{
+    if (epoch == epoch_)
+        take_echo(name);
 }
 
 bool subscription_table::take_echo(std::string_view name)
@@ -99,13 +113,46 @@ void subscription_table::take_wanted(change& next)
         at->second.is = state::asked;
         next.subscribe.push_back(name);
     };
-    // Healthy channels first: they must not wait for the search among the suspects.
-    for (auto const& name : std::exchange(wanted_, {}))
-        ask(name);
+    auto const ask_healthy = [&] {
+        for (auto const& name : std::exchange(wanted_, {}))
+            ask(name);
+    };
+    // In turns: healthy channels don't wait for the end of the search among the suspects, nor
+    // these for a time when no new one comes.
+    if (suspects_.empty() || !std::exchange(suspects_next_, !suspects_next_))
+        ask_healthy();
     while (next.subscribe.empty() && !suspects_.empty()) {
         for (auto const& name : suspects_.front())
             ask(name);
         suspects_.pop_front();
+    }
+    if (next.subscribe.empty())
+        ask_healthy();
+}
+
+void subscription_table::take_expired(change& next, time_point now)
+{
+    while (!expiries_.empty() && expiries_.begin()->first <= now) {
+        auto const at = channels_.find(expiries_.begin()->second);
+        expiries_.erase(expiries_.begin());
+        if (at == channels_.end())
+            continue;
+        channel& c = at->second;
+        c.is_listed = false;
+        bool const is_wanted = c.waiters != 0;
+        if (is_wanted && c.is == state::refused) {
+            c.is = state::wanted;
+            wanted_.push_back(at->first);
+        }
+        if (is_wanted)
+            continue;
+        if (c.until > now) {  // somebody has come and gone since
+            list(at);
+            continue;
+        }
+        if (up_ && (c.is == state::live || c.is == state::asked))
+            next.unsubscribe.push_back(at->first);
+        channels_.erase(at);
     }
 }
 
@@ -114,16 +161,7 @@ subscription_table::change subscription_table::next_change(time_point now)
     change next;
     if (busy_)
         return next;
-    while (!expiries_.empty() && expiries_.begin()->first <= now) {
-        auto const name = std::move(expiries_.begin()->second);
-        expiries_.erase(expiries_.begin());
-        auto const at = channels_.find(name);
-        if (at == channels_.end() || at->second.waiters != 0 || at->second.until > now)
-            continue;  // somebody came back; a later entry stands for it
-        if (up_ && (at->second.is == state::live || at->second.is == state::asked))
-            next.unsubscribe.push_back(name);
-        channels_.erase(at);
-    }
+    take_expired(next, now);
     if (!up_)
         return next;
     take_wanted(next);
@@ -152,8 +190,7 @@ std::vector<std::string> subscription_table::change_refused(time_point now)
         if (auto const at = channels_.find(name); at != channels_.end()) {
             at->second.is = state::refused;
             at->second.until = now + refusal_memory;
-            if (at->second.waiters == 0)
-                expiries_.emplace(at->second.until, name);
+            list(at);
         }
     return failed;
 }

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <string>
@@ -43,11 +44,14 @@ public:
     /// The server has confirmed it. True if somebody waits for it.
     bool confirm(std::string_view channel);
 
-    /// Our own message is about to be published: true if the subscription is live, so that it will
-    /// come back to us.
-    bool expect_echo(std::string_view channel);
+    /// Our own message is about to be published. Not zero if the subscription is live, so that it
+    /// will come back to us: on which connection.
+    std::uint32_t expect_echo(std::string_view channel);
 
-    /// True if one was expected, which now has come, or will not.
+    /// What was expected on that connection will not come.
+    void expect_no_echo(std::string_view channel, std::uint32_t epoch);
+
+    /// True if one was expected, which now has come.
     bool take_echo(std::string_view channel);
 
     /// What to ask for now; empty if nothing, or if a change is under way or the link down.
@@ -65,15 +69,21 @@ public:
 
     std::size_t size() const noexcept { return channels_.size(); }
 
+    /// Counts the connections.
+    std::uint32_t epoch() const noexcept { return epoch_; }
+
 private:
     struct channel {
         std::size_t waiters = 0;
         std::size_t echoes = 0;  ///< of our own messages, still to come
         state is = state::wanted;
-        time_point until{};  ///< lingering, or refused: when it may go or be asked for again
+        bool is_listed = false;  ///< among the expiries
+        time_point until{};      ///< lingering, or refused: when it may go or be asked for again
     };
 
     using map_type = std::map<std::string, channel, std::less<>>;
+    void list(map_type::iterator);
+    void take_expired(change&, time_point now);
     void take_wanted(change&);
 
     milliseconds linger_;
@@ -82,6 +92,8 @@ private:
     std::deque<std::vector<std::string>> suspects_;  ///< parts of refused changes
     std::multimap<time_point, std::string> expiries_;
     std::vector<std::string> under_way_;
+    std::uint32_t epoch_ = 0;
+    bool suspects_next_ = false;
     bool busy_ = false;
     bool up_ = false;
 };

@@ -28,20 +28,27 @@ public:
     /// We have released, and the message has reached so many others.
     void released(time_point now, unsigned others, duration round_trip) noexcept
     {
-        in_vain_ = others == 0 || came_ ? 0 : std::min(in_vain_ + 1, 16U);
+        bool const is_news = others == 0 || came_ || others > others_;
+        in_vain_ = is_news ? 0 : std::min(in_vain_ + 1, 16U);
         others_ = others;
         lost_ = 0;
         came_ = false;
         back_until_ = now;
-        if (others != 0)
-            back_until_ += std::min<duration>(
-                std::max(2 * round_trip, others * step(round_trip)) * (1 << in_vain_), longest_
-            );
+        auto const delay = std::min<duration>(
+            std::max(2 * round_trip, others * step(round_trip)) * (1 << in_vain_), longest_
+        );
+        if (others != 0 && (is_news || now >= next_vain_)) {
+            back_until_ += delay;
+            next_vain_ = in_vain_ != 0 && delay == longest_ ? now + 5 * longest_ : now;
+        }
         if (poller_gap_ > milliseconds{0} && now >= next_gap_) {
             back_until_ = std::max(back_until_, now + poller_gap_);
             next_gap_ = now + std::chrono::seconds{1};
         }
     }
+
+    /// When a release leaves the next gap for those who poll, at the earliest; long ago if never.
+    time_point next_gap() const noexcept { return next_gap_; }
 
     /// Not before this is the lock to be asked for again.
     time_point back_until() const noexcept { return back_until_; }
@@ -64,8 +71,6 @@ public:
 
     void begin_wait() noexcept { lost_ = 0; }
 
-    unsigned others() const noexcept { return others_; }
-
 private:
     // Two to three round trips: the time in which the one who is first asks, is let in, and, if it
     // has little to do, releases again.
@@ -78,6 +83,9 @@ private:
     unsigned in_vain_ = 0;  ///< how often in a row we stood back and nobody came
     bool came_ = true;
     time_point back_until_{};
+    /// Who waits asks within the longest delay. Nobody did: only now and then is it tried again,
+    /// for those counted may be gone, or merely remember the channel.
+    time_point next_vain_{};
     time_point next_gap_{};
 };
 

@@ -230,9 +230,13 @@ void connection_loop::exec(std::shared_ptr<redis::request> request, on_replies d
          request = std::move(request),
          answers,
          done = std::move(done),
+         generation = generation_,
          running = connection_](error_code ec, std::size_t) {
-            if (auto const life = self->context_life())
-                done(ec, *answers);
+            auto const life = self->context_life();
+            if (!life)
+                return;
+            bool const is_over = generation != self->generation_ || !self->running_;
+            done(is_over ? asio::error::operation_aborted : ec, *answers);
         }
     );
 }

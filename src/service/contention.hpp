@@ -44,15 +44,21 @@ public:
     void wake() { wake_.set(true); }
     void wake_sleeper();
 
-    /// The holder's lease ends then, if nobody renews it; negative: nobody holds it.
+    /// What is left of the holder's lease, as PTTL says it: -2 if nobody holds it.
     void expiring(std::int64_t pttl);
 
     void end_waiters(error_code);
+
+    /// Nobody will come who cares whose turn it is.
+    void forget_turns();
 
     /// Destroys handlers, answering nobody: the context goes away.
     void abandon() noexcept;
 
     bool is_idle() const noexcept;
+    bool is_wanted() const noexcept { return !queue_.empty() || contending_; }
+    bool is_sleeping() const noexcept;
+    bool remembers() const noexcept { return rivals_ && !contending_; }
 
 private:
     struct attempt;
@@ -72,12 +78,14 @@ private:
     void sleep_out(std::int64_t pttl);
     void sleep_to_cap();
     void get_up() noexcept;
-    void give_back(time_point until);
+    void give_back();
+    void forget_tenure() noexcept;
 
     void give(std::uint64_t last_token, std::uint64_t tokens, time_point sent);
     hold_ptr take_head(std::shared_ptr<waiter>& who, std::uint64_t only_token);
     void announce(waiter&, hold_ptr const&);
     void re_enter(std::shared_ptr<waiter> const&);
+    void enter(std::shared_ptr<waiter> const&);
     void admit_same_owner(waiter const&);
     void take_out(waiter&);
     void send_away_who_tries_once();
@@ -91,7 +99,6 @@ private:
 
     core& core_;
     std::string name_;
-    std::string channel_;
     unsigned slot_;
     boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>> queue_;
     std::shared_ptr<tenure> tenure_;

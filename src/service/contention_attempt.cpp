@@ -79,8 +79,10 @@ sequence contention::contend()
         attempt now{core_, *this, queue_.front().lease};
         ++queue_.front().attempts;
         wake_.reset();
-        if (rivals_)
+        if (rivals_) {
             rivals_->heard = never;
+            rivals_->disturbed = false;
+        }
         sending_ = &now.call;
         core_.transport().submit(now.call);
         answer const got = co_await now.call.answered;
@@ -90,9 +92,11 @@ sequence contention::contend()
             get_up();
         }
     }
-    end_rivalry();
     if (unclaimed_ > clock::now())
-        give_back(unclaimed_);
+        give_back();
+    else if (!tenure_)
+        forget_tenure();
+    end_rivalry();
     number_ = 0;
     contending_ = false;
     core_.forget_if_idle(*this);
@@ -117,15 +121,22 @@ void contention::end_rivalry()
 contention::verdict contention::judge(attempt const& asked, answer const& got)
 {
     auto const may_stand = [this, &asked] {
-        // A slow server has run it just now.
-        unclaimed_ = clock::now() + asked.lease;
+        // A slow server has run it just now; and an earlier one may have set a longer lease.
+        unclaimed_ = std::max(unclaimed_, clock::now() + asked.lease);
         return verdict::again;
     };
+    // The call that it was first sent in may have taken it before it failed for another lock.
+    if (asked.call.alone && got.what != answer::kind::replied)
+        may_stand();
     switch (got.what) {
     case answer::kind::withdrawn: return verdict::again;
     case answer::kind::failed: end_waiters(got.ec); return verdict::again;
     case answer::kind::lost: return may_stand();
-    case answer::kind::not_now: sleep_until(clock::now() + short_pause); return verdict::sleep;
+    case answer::kind::not_now:
+        if (queue_.empty())
+            return verdict::again;
+        sleep_until(clock::now() + short_pause);
+        return verdict::sleep;
     case answer::kind::replied: break;
     }
     core_.note_round_trip(clock::now() - got.sent);
@@ -153,7 +164,7 @@ contention::verdict contention::on_granted(
     // network is always that late, it is given back in between, so that others have a chance.
     if (!decide::is_fresh(clock::now(), sent, asked.lease)) {
         if (late_++ != 0)
-            give_back(sent + asked.lease);
+            give_back();
         return verdict::again;
     }
     late_ = 0;
@@ -166,7 +177,7 @@ contention::verdict contention::on_refused(std::int64_t pttl)
     late_ = 0;
     number_ = 0;
     unclaimed_ = {};
-    since_ = {};
+    forget_tenure();
     rivals().turns.refused();
     send_away_who_tries_once();
     if (queue_.empty())
@@ -206,7 +217,11 @@ void contention::sleep_until(time_point cap)
 
 void contention::expiring(std::int64_t pttl)
 {
-    if (rivals_ && rivals_->sleeping)
+    if (!rivals_ || !rivals_->sleeping)
+        return;
+    if (pttl == -1)
+        wake();  // it can't expire, or is no lock: the attempt says so
+    else
         sleep_out(pttl);
 }
 
@@ -249,12 +264,20 @@ void contention::on_alarm()
         core_.forget_if_idle(*this);
 }
 
-void contention::give_back(time_point until)
+// Nobody wants what was taken, or may have been.
+void contention::give_back()
 {
-    unclaimed_ = {};
-    since_ = {};
+    forget_tenure();
     tenure_ = std::make_shared<tenure>(core_, *this, std::exchange(number_, 0), owner{});
-    tenure_->give_back(until);
+    tenure_->give_back(std::exchange(unclaimed_, {}));
+}
+
+// Whoever has the key next begins anew.
+void contention::forget_tenure() noexcept
+{
+    since_ = {};
+    if (rivals_)
+        rivals_->tokens.end_tenure();
 }
 
 }  // namespace colock

@@ -48,7 +48,6 @@ public:
     strand_type const& strand() const noexcept { return strand_; }
     asio::any_io_executor const& executor() const noexcept { return executor_; }
     config const& settings() const noexcept { return settings_; }
-    decide::agenda& agenda() noexcept { return agenda_; }
     colock::transport& transport() noexcept { return *transport_; }
     colock::watchdog& watchdog() noexcept { return watchdog_; }
     recheck& rechecks() noexcept { return rechecks_; }
@@ -158,11 +157,23 @@ private:
     void arm_timer();
     void rearm_timer();
 
-    /// A copy: what is called for a key may add and drop keys.
-    std::vector<std::string> key_names() const;
+    /// Acts on those wanted. Acting may add and drop keys, so it goes by their names.
+    template <class IsWanted, class Act>
+    void for_each_key(IsWanted const& is_wanted, Act const& act)
+    {
+        std::vector<std::string> names;
+        for (auto const& [name, key] : keys_)
+            if (is_wanted(*key))
+                names.emplace_back(name);
+        for (auto const& name : names)
+            if (auto* const key = find_key(name))
+                act(*key);
+    }
+
     void drain_abandoned() noexcept;
     void end_waiters(error_code);
     void end_run(error_code);
+    void release_some();
     void finish_closing_if_done();
     void finish_closing(error_code);
 
@@ -187,6 +198,7 @@ private:
     std::shared_ptr<operation> closer_;
     decide::agenda::entry close_limit_;
     bool unreleased_ = false;  ///< since closing began
+    bool releasing_ = false;
 
     std::atomic<hold_state*> abandoned_ = nullptr;
     std::atomic<bool> shut_down_ = false;
@@ -195,7 +207,9 @@ private:
     // Destroyed from the bottom up: the sequences that wait for the transport go first, while the
     // state that they refer to is still there.
     std::unordered_map<std::string_view, std::unique_ptr<contention>> keys_;  // their own names
-    boost::intrusive::list<tenure, boost::intrusive::constant_time_size<false>> tenures_;
+    using tenure_list = boost::intrusive::list<tenure, boost::intrusive::constant_time_size<false>>;
+    tenure_list tenures_;
+    tenure_list::iterator next_release_;  ///< while closing: the first not yet asked to go
     boost::intrusive::list<pause, boost::intrusive::constant_time_size<false>> pauses_;
     colock::watchdog watchdog_;
     recheck rechecks_;

@@ -19,6 +19,7 @@ struct contention::rivalry final : recheck::sleeper {
     std::string channel;   ///< subscribed, if not empty
     bool is_live = false;  ///< messages are heard
     bool sleeping = false;
+    bool disturbed = false;    ///< somebody may have forced it since the attempt was sent
     time_point cap{};          ///< the longest that is slept now
     time_point heard = never;  ///< when to ask because of a message
     time_point remembered{};   ///< until then this is kept, though idle

@@ -42,14 +42,17 @@ public:
     bool add(std::string const& channel, listener&);
     void drop(std::string const& channel, listener&);
 
-    /// We are about to publish there: true if we will hear it, and that is passed on to nobody.
-    bool expect_echo(std::string_view channel) { return table_.expect_echo(channel); }
-    void expect_no_echo(std::string_view channel) { table_.take_echo(channel); }
+    /// We are about to publish there: not zero if we will hear it, in this epoch, and that is
+    /// passed on to nobody.
+    std::uint32_t expect_echo(std::string_view channel) { return table_.expect_echo(channel); }
+    void expect_no_echo(std::string_view channel, std::uint32_t epoch)
+    {
+        table_.expect_no_echo(channel, epoch);
+    }
+    std::uint32_t epoch() const noexcept { return table_.epoch(); }
 
     /// The client stops: nothing is asked for any more.
     void stop();
-
-    std::size_t size() const noexcept { return table_.size(); }
 
     // Told by the transport.
     void on_push_up();

@@ -1,4 +1,3 @@
-#include "decide/names.hpp"
 #include "decide/validity.hpp"
 #include "service/contention.hpp"
 #include "service/core.hpp"
@@ -11,12 +10,6 @@
 namespace colock {
 
 using status = hold_state::status;
-
-namespace {
-
-constexpr milliseconds pause_before_repeat{20};
-
-}  // namespace
 
 tenure::tenure(core& inside, contention& key, std::uint64_t number, owner const& who)
     : core_{inside}
@@ -49,7 +42,7 @@ void tenure::abandon() noexcept
 
 void tenure::begin(hold_ptr first, time_point sent, milliseconds lease)
 {
-    server_until_ = sent + lease;
+    server_until_ = clock::now() + lease;
     token_ = first->token;
     first->ownership = shared_from_this();
     first->born = clock::now();
@@ -116,6 +109,8 @@ void tenure::pass_on(hold_state& last, hold_ptr const& next)
     next->proven = last.proven;
     next->set_valid_until(last.promised_until());
     holds_.push_back(*next);
+    if (!renewing_ && renew_at_ == never)
+        renew_at_ = clock::now();  // the renewals of the last one had ended
     remove(last, asio::error::operation_aborted);
 }
 
@@ -213,157 +208,6 @@ void tenure::expire(time_point now)
         detach();  // who waits here may try: the server decides when
     }
     watch();
-}
-
-void tenure::ask(std::shared_ptr<change> who)
-{
-    if (who->done)
-        core_.set_alarm(who->limit, clock::now() + core_.settings().timeout);
-    asked_.push_back(std::move(who));
-    if (!settling_)
-        settle(shared_from_this());
-}
-
-sequence tenure::settle([[maybe_unused]] std::shared_ptr<tenure> self)
-{
-    settling_ = true;
-    forget_renewal();
-    pause before_repeat;
-    decide::agenda::entry give_up{[this] {
-        if (sending_ && core_.transport().withdraw(*sending_))
-            sending_->answered.set({});
-    }};
-    while (!asked_.empty() && !gone_ && !core_.is_stopped()) {
-        auto const doing = std::exchange(asked_, {});
-        bool const last = holds_.empty();
-        auto const field = core_.field(number_);
-        auto const depth = std::to_string(holds_.size());
-        auto const lease = promise(clock::now());
-        auto const lease_text = std::to_string(lease.count());
-        auto const channel = last ? decide::lock_channel(name_) : std::string{};
-        std::string_view const keys[]{name_};
-        std::string_view const give_back[]{field, channel};
-        std::string_view const keep[]{field, depth, lease_text};
-        step s = last ? step{scripts::release, slot_, keys, give_back}
-                      : step{scripts::extend, slot_, keys, keep};
-        if (last && !std::exchange(leaving_, true)) {
-            ++core_.count.owed_releases;
-            heard_by_us_ = core_.subscriptions().expect_echo(channel);
-        }
-        if (!owed_)
-            core_.set_alarm(give_up, server_until_);
-        sending_ = &s;
-        core_.transport().submit(s);
-        answer const got = co_await s.answered;
-        sending_ = nullptr;
-        give_up.clear();
-        if (!last)
-            server_until_ = std::max(server_until_, got.sent + lease);
-
-        if (may_send_again(got)) {
-            unsure_ = unsure_ || (last && got.what == answer::kind::lost);
-            asked_.insert(asked_.begin(), doing.begin(), doing.end());
-            if (got.what != answer::kind::lost) {
-                core_.rest(before_repeat, pause_before_repeat);
-                co_await before_repeat.over;
-            }
-            continue;
-        }
-        auto const outcome = last ? conclude_release(got) : conclude_extend(doing, got, lease);
-        for (auto const& who : doing) {
-            bool const was_lost = who->hold && who->hold->now() == status::lost;
-            who->finish(was_lost ? error_code{error::lost} : outcome);
-        }
-        if (last && outcome && outcome != error::lost)
-            core_.note_unreleased();
-        unsure_ = false;
-    }
-    settling_ = false;
-    for (auto const& who : std::exchange(asked_, {}))
-        who->finish(gone_ ? error::lost : error::closed);
-    if (holds_.empty())
-        end();
-    else if (!gone_ && !renewing_ && renew_at_ == never) {
-        renew_at_ = clock::now();  // what was due meanwhile
-        watch();
-    }
-    if (is_doubted())
-        doubt();
-}
-
-bool tenure::may_send_again(answer const& got) const noexcept
-{
-    if (core_.is_stopped() || (clock::now() >= server_until_ && !owed_))
-        return false;
-    // A release is owed also while the server refuses the connection.
-    bool const unsent = got.what == answer::kind::failed && got.sent == time_point{};
-    return got.what == answer::kind::lost || got.what == answer::kind::not_now ||
-        (unsent && leaving_);
-}
-
-error_code tenure::conclude_release(answer const& got)
-{
-    if (got.what != answer::kind::replied)
-        return core_.is_stopped() ? error_code{error::closed}
-            : got.ec              ? got.ec
-                                  : error_code{error::unavailable};
-    auto const r = decide::read_release(got.value);
-    if (r.what == decide::release_answer::kind::malformed)
-        return error::bad_reply;
-    if (r.receivers < 0)
-        core_.log(log_level::warning, [&] {
-            return "release " + name_ +
-                ": the server refuses to publish; waiters get in at the poll cap. Remedy: allow"
-                " the user the channel " +
-                decide::lock_channel(name_);
-        });
-    // A repeat that finds nothing, while nothing else can have removed it, finds its own effect.
-    bool const now = r.what == decide::release_answer::kind::released;
-    bool const before = !now && unsure_ && clock::now() < server_until_;
-    if (heard_by_us_ && !now && !before)
-        core_.subscriptions().expect_no_echo(decide::lock_channel(name_));
-    if (key_ && now)
-        key_->published(others_of(r.receivers));
-    bool const released = now || before;
-    return released ? error_code{} : error_code{error::lost};
-}
-
-// Where the server does not say, somebody may have heard it.
-unsigned tenure::others_of(std::int64_t receivers) const noexcept
-{
-    if (receivers < 0)
-        return 1;
-    auto const ours = std::int64_t{heard_by_us_};
-    return static_cast<unsigned>(std::max<std::int64_t>(0, receivers - ours));
-}
-
-error_code tenure::conclude_extend(
-    std::vector<std::shared_ptr<change>> const& doing, answer const& got, milliseconds set
-)
-{
-    if (got.what != answer::kind::replied)
-        return core_.is_stopped() ? error_code{error::closed}
-            : got.ec              ? got.ec
-                                  : error_code{error::unavailable};
-    switch (decide::read_extend(got.value)) {
-    case decide::extend_answer::gone: gone(error::lost); return error::lost;
-    case decide::extend_answer::malformed: return error::bad_reply;
-    case decide::extend_answer::extended: break;
-    }
-    auto const now = clock::now();
-    expire(now);
-    believe(got.sent);
-    for (auto& hold : holds_) {
-        bool const asked =
-            std::ranges::any_of(doing, [&](auto const& who) { return who->hold.get() == &hold; });
-        if (asked || (is_renewed(hold, now) && hold.is_confirmed()))
-            confirm(hold, got.sent, set);
-    }
-    if (auto const lease = shortest_renewed_lease(now); lease != milliseconds::max() && !renewing_)
-        renew_at_ =
-            decide::renewal_schedule::renewal_time(got.sent, std::min(lease, set), core_.dice());
-    watch();
-    return {};
 }
 
 void tenure::detach()

@@ -103,8 +103,12 @@ public:
     };
     renewal begin_renewal() noexcept;
 
-    /// `reply`: its part of it, if there is one.
-    void renewal_answered(renewal const&, answer const&, decide::reply const* reply);
+    /// `reply`: its part of it, if there is one. `dice` in [0, 1) is that of the whole call, so
+    /// that what was renewed together is renewed together again.
+    void renewal_answered(renewal const&, answer const&, decide::reply const* reply, double dice);
+
+    /// The call was refused as a whole. True if this one is still to be renewed.
+    bool renewal_refused(renewal const&) noexcept;
 
     /// The link is new: the server may not know this ownership any more.
     void renew_now();
@@ -116,19 +120,23 @@ private:
     using hold_list =
         boost::intrusive::list<hold_state, boost::intrusive::constant_time_size<false>>;
 
+    using change_list = std::vector<std::shared_ptr<change>>;
+    struct request;
+
     sequence settle(std::shared_ptr<tenure> self);
     void enqueue();
     void forget_renewal() noexcept;
-    void renewed(time_point sent, milliseconds set);
+    void renewed(time_point sent, milliseconds set, time_point now, double dice);
     void renewal_failed(error_code why);
 
     /// The lease to set now: the longest that any hold was promised.
-    milliseconds promise(time_point now) const noexcept;
-    error_code conclude_release(answer const&);
+    milliseconds promise() const noexcept;
+    void leave(std::string const& channel);
+    void settled();
+    void conclude(request const&, change_list const& doing, answer const&);
+    error_code conclude_release(answer const&, std::string const& channel, error_code unanswered);
     unsigned others_of(std::int64_t receivers) const noexcept;
-    error_code conclude_extend(
-        std::vector<std::shared_ptr<change>> const&, answer const&, milliseconds set
-    );
+    error_code conclude_extend(change_list const& doing, answer const&, milliseconds set);
     bool may_send_again(answer const&) const noexcept;
     void ask(std::shared_ptr<change>);
     void remove(hold_state&, error_code why);
@@ -141,8 +149,8 @@ private:
     bool is_last(hold_state const&) const noexcept;
     void detach();
     void end();
-    bool is_renewed(hold_state const&, time_point now) const noexcept;
-    milliseconds shortest_renewed_lease(time_point now) const noexcept;
+    bool is_renewed(hold_state const&) const noexcept;
+    milliseconds shortest_renewed_lease() const noexcept;
 
     core& core_;
     contention* key_;  ///< none once another ownership of the key may begin
@@ -153,21 +161,21 @@ private:
     std::uint64_t token_ = 0;
 
     hold_list holds_;
-    std::vector<std::shared_ptr<change>> asked_;
+    change_list asked_;
     step* sending_ = nullptr;
     time_point server_until_{};  ///< the server's lease has ended by then, whatever was lost
     time_point renew_at_ = never;
     time_point doubted_ = never;  ///< since when
-    unsigned failures_ = 0;       ///< of renewals in a row
     std::uint64_t renewal_ = 0;   ///< the latest sent
+    unsigned failures_ = 0;       ///< of renewals in a row
     unsigned unanswered_ = 0;     ///< renewals
+    std::uint32_t echo_ = 0;      ///< on which push connection its message is expected, if any
     bool renewing_ = false;       ///< its answer is still of interest
     bool settling_ = false;
     bool unsure_ = false;  ///< a step's answer was lost: a repeat may find its effect
     bool gone_ = false;
-    bool owed_ = false;         ///< what may have been taken for nobody: given back however late
-    bool leaving_ = false;      ///< the release script was sent
-    bool heard_by_us_ = false;  ///< its message
+    bool owed_ = false;     ///< what may have been taken for nobody: given back however late
+    bool leaving_ = false;  ///< the release script was sent
 };
 
 }  // namespace colock

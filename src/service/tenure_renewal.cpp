@@ -11,30 +11,31 @@ namespace colock {
 
 using status = hold_state::status;
 
-bool tenure::is_renewed(hold_state const& hold, time_point now) const noexcept
+bool tenure::is_renewed(hold_state const& hold) const noexcept
 {
     auto const longest = core_.settings().max_hold;
-    return hold.renewed && hold.now() == status::held && (!longest || now - hold.born < *longest);
+    return hold.renewed && hold.now() == status::held &&
+        (!longest || clock::now() - hold.born < *longest);
 }
 
-milliseconds tenure::shortest_renewed_lease(time_point now) const noexcept
+milliseconds tenure::shortest_renewed_lease() const noexcept
 {
     auto shortest = milliseconds::max();
     for (auto const& hold : holds_)
-        if (is_renewed(hold, now))
+        if (is_renewed(hold))
             shortest = std::min(shortest, hold.lease);
     return shortest;
 }
 
-milliseconds tenure::promise(time_point now) const noexcept
+milliseconds tenure::promise() const noexcept
 {
     milliseconds longest{1};
     for (auto const& hold : holds_)
         if (hold.now() == status::held)
             longest = std::max(
                 longest,
-                is_renewed(hold, now) ? hold.lease
-                                      : std::chrono::ceil<milliseconds>(hold.ends - now)
+                is_renewed(hold) ? hold.lease
+                                 : std::chrono::ceil<milliseconds>(hold.ends - clock::now())
             );
     return longest;
 }
@@ -61,7 +62,7 @@ time_point tenure::lose_at(hold_state const& hold) const noexcept
 void tenure::renew()
 {
     renew_at_ = never;
-    if (may_renew() && shortest_renewed_lease(clock::now()) != milliseconds::max())
+    if (may_renew() && shortest_renewed_lease() != milliseconds::max())
         enqueue();
 }
 
@@ -112,43 +113,56 @@ bool tenure::may_renew() const noexcept
 tenure::renewal tenure::begin_renewal() noexcept
 {
     ++unanswered_;
-    return {++renewal_, promise(clock::now())};
+    return {++renewal_, promise()};
 }
 
-void tenure::renewal_answered(renewal const& which, answer const& got, decide::reply const* reply)
+bool tenure::renewal_refused(renewal const& which) noexcept
 {
     --unanswered_;
-    if (got.what == answer::kind::lost)  // it may have run
-        server_until_ = std::max(server_until_, got.sent + which.lease);
+    return renewing_ && which.round == renewal_;
+}
+
+void tenure::renewal_answered(
+    renewal const& which, answer const& got, decide::reply const* reply, double dice
+)
+{
+    --unanswered_;
     // By the clock, before the answer: after a pause of the process no timer has fired yet.
-    expire(clock::now());
+    auto const now = clock::now();
+    if (got.what == answer::kind::lost)  // it may have run
+        server_until_ = std::max(server_until_, now + which.lease);
+    expire(now);
     // Released or lost meanwhile, or overtaken by a later renewal: the answer is no news.
     if (!renewing_ || leaving_ || which.round != renewal_)
         return;
     renewing_ = false;
     auto const outcome = reply ? decide::read_extend(*reply) : decide::extend_answer::malformed;
     if (outcome == decide::extend_answer::extended)
-        renewed(got.sent, which.lease);
+        renewed(got.sent, which.lease, now, dice);
     else if (outcome == decide::extend_answer::gone)
         gone(error::lost);
     else
-        renewal_failed(got.ec ? got.ec : error_code{error::bad_reply});
+        renewal_failed(
+            got.ec ? got.ec
+                : reply && reply->what == decide::reply::kind::error
+                ? error_code{error::server_refused}
+                : error_code{error::bad_reply}
+        );
 }
 
-void tenure::renewed(time_point sent, milliseconds set)
+void tenure::renewed(time_point sent, milliseconds set, time_point now, double dice)
 {
     failures_ = 0;
-    server_until_ = std::max(server_until_, sent + set);
+    server_until_ = std::max(server_until_, now + set);
     believe(sent);
-    auto const now = clock::now();
     for (auto& hold : holds_)
-        if (is_renewed(hold, now) && hold.is_confirmed())
+        if (is_renewed(hold) && hold.is_confirmed())
             confirm(hold, sent, set);
-    auto const shortest = shortest_renewed_lease(now);
+    auto const shortest = shortest_renewed_lease();
     if (shortest == milliseconds::max())
         return watch();
     auto const lease = std::min(shortest, set);
-    renew_at_ = decide::renewal_schedule::renewal_time(sent, lease, core_.dice());
+    renew_at_ = decide::renewal_schedule::renewal_time(sent, lease, dice);
     watch();
     core_.events().renewed(
         name_, std::chrono::duration_cast<milliseconds>(decide::valid_until(sent, lease) - now)
@@ -159,23 +173,21 @@ void tenure::renewed(time_point sent, milliseconds set)
 
 void tenure::renewal_failed(error_code why)
 {
-    auto const now = clock::now();
-    auto const lease = shortest_renewed_lease(now);
+    auto const lease = shortest_renewed_lease();
     if (lease != milliseconds::max())
-        renew_at_ = decide::renewal_schedule::retry_time(now, lease, failures_++);
+        renew_at_ = decide::renewal_schedule::retry_time(clock::now(), lease, failures_++);
     watch();
     core_.events().renew_failed(name_, why);
 }
 
 void tenure::watch()
 {
-    auto const now = clock::now();
     auto first = never;
     for (auto const& hold : holds_)
         if (hold.is_confirmed())
             first = std::min(first, lose_at(hold));
     bool const renew =
-        !gone_ && !leaving_ && !renewing_ && shortest_renewed_lease(now) != milliseconds::max();
+        !gone_ && !leaving_ && !renewing_ && shortest_renewed_lease() != milliseconds::max();
     if (first == never)
         core_.watchdog().forget(*this);
     else

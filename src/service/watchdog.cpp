@@ -19,7 +19,7 @@ namespace colock {
 namespace {
 
 // Renewals that are due within this go with those that are due now.
-constexpr milliseconds coalescing_window{20};
+constexpr milliseconds coalescing_window{64};
 
 /// Locks a renewal call: a long one would keep the server's other clients waiting.
 constexpr std::size_t largest_batch = 128;
@@ -180,7 +180,7 @@ void watchdog::send(unsigned link)
             core_.transport().want_link(link);
             return;
         }
-        std::vector<std::shared_ptr<tenure>> some;
+        ownerships some;
         while (!here.due.empty() && some.size() != largest_batch) {
             some.push_back(here.due.front().shared_from_this());
             here.due.pop_front();
@@ -190,7 +190,7 @@ void watchdog::send(unsigned link)
     }
 }
 
-sequence watchdog::renew(unsigned link, std::vector<std::shared_ptr<tenure>> some)
+sequence watchdog::renew(unsigned link, ownerships some)
 {
     batch asking{core_, some};
     step s{scripts::renew, some.front()->slot(), asking.keys, asking.arguments};
@@ -201,15 +201,28 @@ sequence watchdog::renew(unsigned link, std::vector<std::shared_ptr<tenure>> som
     auto const& items = got.value.items;
     bool const is_whole = got.what == answer::kind::replied && items.size() == some.size();
     if (got.what == answer::kind::failed && got.sent != time_point{} && some.size() > 1) {
-        // Perhaps it is another lock's key that may not be touched: half of them, and the rest.
-        auto const middle = some.begin() + static_cast<std::ptrdiff_t>(some.size() / 2);
-        lines_[link].under_way += 2;
-        renew(link, {some.begin(), middle});
-        renew(link, {middle, some.end()});
+        halve(link, some, asking);
         co_return;
     }
+    double const dice = core_.dice();
     for (std::size_t i = 0; i != some.size(); ++i)
-        some[i]->renewal_answered(asking.asked[i], got, is_whole ? &items[i] : nullptr);
+        some[i]->renewal_answered(asking.asked[i], got, is_whole ? &items[i] : nullptr, dice);
+    send(link);
+}
+
+// Perhaps it is another lock's key that may not be touched: half of them, and the rest.
+void watchdog::halve(unsigned link, ownerships const& refused, batch const& as)
+{
+    ownerships again;
+    for (std::size_t i = 0; i != refused.size(); ++i)
+        if (refused[i]->renewal_refused(as.asked[i]))
+            again.push_back(refused[i]);
+    auto const middle = again.begin() + static_cast<std::ptrdiff_t>((again.size() + 1) / 2);
+    for (auto& half : {ownerships{again.begin(), middle}, ownerships{middle, again.end()}})
+        if (!half.empty()) {
+            ++lines_[link].under_way;
+            renew(link, half);
+        }
     send(link);
 }
 

@@ -55,9 +55,11 @@ public:
 private:
     struct line;
     struct batch;
+    using ownerships = std::vector<std::shared_ptr<tenure>>;
 
     static asio::awaitable<void, strand_type> patrol(core_ptr, std::uint64_t round);
-    sequence renew(unsigned link, std::vector<std::shared_ptr<tenure>> some);
+    sequence renew(unsigned link, ownerships some);
+    void halve(unsigned link, ownerships const& refused, batch const& as);
 
     void round_up();
     void wake();

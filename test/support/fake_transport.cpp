@@ -145,6 +145,14 @@ void fake_transport::answer_call(std::size_t n, answer a)
     });
 }
 
+void fake_transport::sent_alone(expectation& which)
+{
+    step& s = *std::exchange(which.waiting_, nullptr);
+    std::erase_if(in_flight_, [&s](sent_step const& i) { return i.what == &s; });
+    s.alone = true;
+    waiting_.push_back(&s);
+}
+
 void fake_transport::deliver_ready(unsigned link)
 {
     while (true) {

@@ -108,6 +108,9 @@ public:
     /// Answers the n-th of all that was written, if nobody has and its link is still the same.
     void answer_call(std::size_t n, answer);
 
+    /// What a link does when the call for many was refused: the step waits to be written alone.
+    void sent_alone(expectation&);
+
     /// All that was written, in order.
     std::vector<call> const& written() const noexcept { return written_; }
     std::size_t count(scripts::script const&) const noexcept;

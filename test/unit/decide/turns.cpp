@@ -150,7 +150,6 @@ BOOST_AUTO_TEST_CASE(who_has_released_stands_back_for_the_others)
     t.refused();
     t.released(start, 7, round_trip);
     BOOST_TEST((t.back_until() == start + 7 * step));
-    BOOST_TEST(t.others() == 7U);
 }
 
 BOOST_AUTO_TEST_CASE(longer_while_nobody_comes_and_never_longer_than_a_tenure)
@@ -170,6 +169,26 @@ BOOST_AUTO_TEST_CASE(longer_while_nobody_comes_and_never_longer_than_a_tenure)
     BOOST_TEST((t.back_until() < start));
     t.released(start, 1, round_trip);
     BOOST_TEST((t.back_until() == start + step));
+}
+
+BOOST_AUTO_TEST_CASE(where_even_the_longest_was_in_vain_it_is_tried_now_and_then)
+{
+    turns t{10ms, 0ms};
+    auto now = start;
+    for (int in_vain = 0; in_vain != 7; ++in_vain)
+        t.released(now, 1, round_trip);
+    BOOST_TEST((t.back_until() == now + 10ms));
+    t.released(now += 49ms, 1, round_trip);
+    BOOST_TEST((t.back_until() == now));
+    t.released(now += 1ms, 1, round_trip);
+    BOOST_TEST((t.back_until() == now + 10ms));
+    t.released(now += 1ms, 2, round_trip);  // one more: he may want it
+    BOOST_TEST((t.back_until() == now + 2 * step));
+    for (int in_vain = 0; in_vain != 7; ++in_vain)
+        t.released(now, 2, round_trip);
+    t.refused();  // somebody has come
+    t.released(now += 1ms, 2, round_trip);
+    BOOST_TEST((t.back_until() == now + 2 * step));
 }
 
 BOOST_AUTO_TEST_CASE(who_has_waited_longest_asks_first)

@@ -1,0 +1,212 @@
+// The side of a tenure that talks to the server: one script after the other, until it has what the
+// holds need.
+#include "decide/names.hpp"
+#include "service/contention.hpp"
+#include "service/core.hpp"
+#include "service/tenure.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace colock {
+
+using status = hold_state::status;
+
+namespace {
+
+constexpr milliseconds pause_before_repeat{20};
+
+}  // namespace
+
+/// One script, with the texts that it refers to: depth and lease, or the release if nothing is
+/// held any more.
+struct tenure::request {
+    explicit request(tenure const& of)
+        : last{of.holds_.empty()}
+        , lease{of.promise()}
+        , field{of.core_.field(of.number_)}
+        , channel{last ? decide::lock_channel(of.name_) : std::string{}}
+        , depth{std::to_string(of.holds_.size())}
+        , lease_text{std::to_string(lease.count())}
+        , keys{of.name_}
+        , arguments{field, last ? channel : depth, lease_text}
+        , call{
+              last ? scripts::release : scripts::extend,
+              of.slot_,
+              keys,
+              std::span{arguments}.first(last ? 2 : 3)}
+    {}
+    request(request const&) = delete;
+    request& operator=(request const&) = delete;
+
+    bool last;
+    milliseconds lease;
+    std::string field, channel, depth, lease_text;
+    std::string_view keys[1];
+    std::string_view arguments[3];
+    step call;
+};
+
+void tenure::ask(std::shared_ptr<change> who)
+{
+    if (who->done)
+        core_.set_alarm(who->limit, clock::now() + core_.settings().timeout);
+    asked_.push_back(std::move(who));
+    if (!settling_)
+        settle(shared_from_this());
+}
+
+sequence tenure::settle([[maybe_unused]] std::shared_ptr<tenure> self)
+{
+    settling_ = true;
+    forget_renewal();
+    pause before_repeat;
+    decide::agenda::entry give_up{[this] {
+        if (sending_ && core_.transport().withdraw(*sending_))
+            sending_->answered.set({});
+    }};
+    while (!asked_.empty() && !gone_ && !core_.is_stopped()) {
+        auto const doing = std::exchange(asked_, {});
+        request now{*this};
+        if (now.last)
+            leave(now.channel);
+        if (!owed_)
+            core_.set_alarm(give_up, server_until_);
+        sending_ = &now.call;
+        core_.transport().submit(now.call);
+        answer const got = co_await now.call.answered;
+        sending_ = nullptr;
+        give_up.clear();
+        if (!now.last)
+            server_until_ = std::max(server_until_, clock::now() + now.lease);
+        if (!may_send_again(got)) {
+            conclude(now, doing, got);
+            continue;
+        }
+        unsure_ = unsure_ || (now.last && got.what == answer::kind::lost);
+        asked_.insert(asked_.begin(), doing.begin(), doing.end());
+        if (got.what != answer::kind::lost) {
+            core_.rest(before_repeat, pause_before_repeat);
+            co_await before_repeat.over;
+        }
+    }
+    settling_ = false;
+    settled();
+}
+
+void tenure::leave(std::string const& channel)
+{
+    if (std::exchange(leaving_, true))
+        return;
+    ++core_.count.owed_releases;
+    // Once another ownership may begin, this message means to it what one of others does.
+    echo_ = key_ ? core_.subscriptions().expect_echo(channel) : 0;
+}
+
+bool tenure::may_send_again(answer const& got) const noexcept
+{
+    if (core_.is_stopped() || (clock::now() >= server_until_ && !owed_))
+        return false;
+    // A release is owed also while the server refuses the connection.
+    bool const unsent = got.what == answer::kind::failed && got.sent == time_point{};
+    return got.what == answer::kind::lost || got.what == answer::kind::not_now ||
+        (unsent && leaving_);
+}
+
+void tenure::conclude(request const& which, change_list const& doing, answer const& got)
+{
+    auto outcome = core_.is_stopped() ? error_code{error::closed}
+        : got.ec                      ? got.ec
+                                      : error_code{error::unavailable};
+    if (which.last)
+        outcome = conclude_release(got, which.channel, outcome);
+    else if (got.what == answer::kind::replied)
+        outcome = conclude_extend(doing, got, which.lease);
+    for (auto const& who : doing) {
+        bool const was_lost = who->hold && who->hold->now() == status::lost;
+        who->finish(was_lost ? error_code{error::lost} : outcome);
+    }
+    // After the end of its lease it is free, whatever was answered.
+    if (which.last && outcome && outcome != error::lost && clock::now() < server_until_)
+        core_.note_unreleased();
+    unsure_ = false;
+}
+
+error_code tenure::conclude_release(
+    answer const& got, std::string const& channel, error_code unanswered
+)
+{
+    auto r = decide::release_answer{};
+    if (got.what == answer::kind::replied)
+        r = decide::read_release(got.value);
+    using kind = decide::release_answer::kind;
+    // A repeat that finds nothing, while nothing else can have removed it, finds its own effect.
+    bool const before = r.what == kind::gone && unsure_ && clock::now() < server_until_;
+    bool const published = r.what == kind::released && r.receivers >= 0;
+    if (echo_ != 0 && !published && !before)
+        core_.subscriptions().expect_no_echo(channel, echo_);
+    if (r.what == kind::released && r.receivers < 0)
+        core_.log(log_level::warning, [&] {
+            return "release " + name_ +
+                ": the server refuses to publish; waiters get in at the poll cap. Remedy: allow"
+                " the user the channel " +
+                channel;
+        });
+    if (key_ && r.what == kind::released)
+        key_->published(others_of(r.receivers));
+    if (r.what == kind::released || before)
+        return {};
+    if (got.what != answer::kind::replied)
+        return unanswered;
+    return r.what == kind::gone ? error::lost : error::bad_reply;
+}
+
+// Where the server does not say, somebody may have heard it.
+unsigned tenure::others_of(std::int64_t receivers) const noexcept
+{
+    if (receivers < 0)
+        return 1;
+    bool const by_us = echo_ != 0 && echo_ == core_.subscriptions().epoch();
+    return static_cast<unsigned>(std::max<std::int64_t>(0, receivers - std::int64_t{by_us}));
+}
+
+error_code tenure::conclude_extend(change_list const& doing, answer const& got, milliseconds set)
+{
+    switch (decide::read_extend(got.value)) {
+    case decide::extend_answer::gone: gone(error::lost); return error::lost;
+    case decide::extend_answer::malformed: return error::bad_reply;
+    case decide::extend_answer::extended: break;
+    }
+    expire(clock::now());
+    believe(got.sent);
+    for (auto& hold : holds_) {
+        bool const asked =
+            std::ranges::any_of(doing, [&](auto const& who) { return who->hold.get() == &hold; });
+        if (asked || (is_renewed(hold) && hold.is_confirmed()))
+            confirm(hold, got.sent, set);
+    }
+    if (auto const lease = shortest_renewed_lease(); lease != milliseconds::max() && !renewing_)
+        renew_at_ =
+            decide::renewal_schedule::renewal_time(got.sent, std::min(lease, set), core_.dice());
+    watch();
+    // A renewal from before this, which the server did not know how to run, is run after it.
+    if (unanswered_ != 0 && !is_doubted())
+        doubt();
+    return {};
+}
+
+void tenure::settled()
+{
+    for (auto const& who : std::exchange(asked_, {}))
+        who->finish(gone_ ? error::lost : error::closed);
+    if (holds_.empty())
+        end();
+    else if (!gone_ && !renewing_ && renew_at_ == never) {
+        renew_at_ = clock::now();  // what was due meanwhile
+        watch();
+    }
+    if (is_doubted())
+        doubt();
+}
+
+}  // namespace colock

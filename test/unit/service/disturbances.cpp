@@ -1,0 +1,362 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+// What comes between the steps of a key: others that force it, answers that come late or never,
+// calls that are refused as a whole.
+#include "unit/harness.hpp"
+
+namespace colock::test {
+
+namespace {
+
+struct served : harness {
+    explicit served(config settings = short_leases()) : harness{std::move(settings)}
+    {
+        redis.attach(*server);
+    }
+    void be_silent() { server->serve = {}; }
+    void serve_again() { redis.attach(*server); }
+
+    fake_server redis;
+};
+
+BOOST_FIXTURE_TEST_SUITE(service_disturbances, served)
+
+// ---- What may stand in Redis is given back -----------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_shorter_lease_that_was_lost_does_not_hide_a_longer_one)
+{
+    auto const first = acquire();
+    auto next = try_for(600ms, {.lease = 200ms});
+    be_silent();
+    auto& asked = server->expect(scripts::acquire);
+    release(first.value());  // by a script, with the field that has 3 s
+    BOOST_TEST_REQUIRE(asked.has_come());
+    server->all_down();
+    asked.lose();
+    time.settle();
+    time.advance(700ms);
+    BOOST_TEST(next.is_done());
+    serve_again();
+    server->all_up();
+    time.settle();
+    BOOST_TEST(!redis.is_locked("k"));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_call_for_many_may_have_taken_is_given_back)
+{
+    be_silent();
+    auto& asked = server->expect(scripts::acquire);
+    auto cancelled = acquire();
+    // As the link does after a refusal of the whole call: the step waits to be sent alone.
+    server->sent_alone(asked);
+    server->expect(scripts::release).reply(gone());
+    cancelled.cancel();
+    time.settle();
+    BOOST_TEST(server->count(scripts::acquire) == 1U);
+    BOOST_TEST(server->all_came());
+}
+
+// ---- Who forces it is heard --------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(what_was_published_on_a_lingering_channel_is_asked_for)
+{
+    redis.occupy("k", 10s);
+    auto earlier = acquire();
+    redis.free("k");
+    time.settle();
+    BOOST_TEST_REQUIRE(earlier.succeeded());
+    BOOST_TEST(server->subscribed().contains(channel()));  // it lingers
+    redis.free("k");                                       // forced, and nobody here listens
+    redis.occupy("k", 1s);
+    auto next = acquire();
+    BOOST_TEST(server->count(scripts::renew) == 1U);
+    BOOST_TEST(!earlier.value());
+    release(earlier.value());
+    BOOST_TEST(!next.is_done());
+}
+
+BOOST_AUTO_TEST_CASE(a_message_during_the_attempt_puts_its_outcome_in_doubt)
+{
+    redis.occupy("k", 10s);
+    auto first = acquire();
+    auto second = acquire();
+    redis.locks.clear();
+    be_silent();
+    auto& asked = server->expect(scripts::acquire);
+    server->publish(channel());
+    time.settle();
+    BOOST_TEST_REQUIRE(asked.has_come());
+    server->publish(channel());  // forced as soon as it was taken
+    time.settle();
+    auto& check = server->expect(scripts::renew);
+    asked.reply(granted(64));
+    time.settle();
+    BOOST_TEST(first.succeeded());
+    BOOST_TEST_REQUIRE(check.has_come());
+    server->expect(scripts::acquire).reply(refused(1'000));
+    check.reply(not_there());
+    time.settle();
+    BOOST_TEST(!first.value());
+    BOOST_TEST(!second.is_done());
+    serve_again();
+    time.advance(2s);
+}
+
+BOOST_AUTO_TEST_CASE(the_release_of_a_lost_hold_wakes_who_waits_here)
+{
+    redis.occupy("k", 1s);
+    auto mine = acquire({.lease = 3s});
+    time.advance(1'100ms);
+    BOOST_TEST_REQUIRE(mine.succeeded());
+    time.advance(2'700ms);  // lost, and still there for the rest of its lease
+    BOOST_TEST(!mine.value());
+    BOOST_TEST(redis.is_locked("k"));
+    auto next = acquire();
+    BOOST_TEST(!next.is_done());
+    release(mine.value());
+    time.advance(1ms);
+    BOOST_TEST(next.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_message_that_was_not_published_swallows_none)
+{
+    redis.occupy("k", 1s);
+    auto mine = acquire();
+    time.advance(1'100ms);
+    BOOST_TEST_REQUIRE(mine.succeeded());
+    server->expect(scripts::release).reply(released(-1));  // may not publish
+    release(mine.value());
+    redis.occupy("k", 10s);
+    auto next = acquire();
+    BOOST_TEST(!next.is_done());
+    redis.free("k");
+    time.advance(1ms);
+    BOOST_TEST(next.succeeded());
+}
+
+// ---- Renewals ----------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_refused_call_is_not_sent_again_for_who_leaves)
+{
+    auto leaving = std::move(acquire(mutex("a{k}")).value());
+    auto staying = std::move(acquire(mutex("b{k}")).value());
+    be_silent();
+    server->link_down(link());
+    time.settle();
+    auto& both = server->expect(scripts::renew);
+    server->link_up(link());
+    time.settle();
+    BOOST_TEST_REQUIRE(both.has_come());
+    BOOST_TEST_REQUIRE(both.seen().keys.size() == 2U);
+    auto& undo = server->expect(scripts::release);
+    release(leaving);
+    auto& again = server->expect(scripts::renew);
+    both.fail(error::server_refused);
+    time.settle();
+    BOOST_TEST_REQUIRE(again.has_come());
+    BOOST_TEST((again.seen().keys == std::vector<std::string>{"b{k}"}));
+    BOOST_TEST(server->in_flight() == 2U);
+    undo.reply(released());
+    again.reply(done());
+    time.settle();
+    BOOST_TEST(bool{staying});
+    serve_again();
+}
+
+BOOST_AUTO_TEST_CASE(after_halving_a_script_may_hand_over)
+{
+    auto first = acquire();
+    auto other = acquire(mutex("b{k}"));
+    auto next = acquire({.lease = 2s});
+    be_silent();
+    server->link_down(link());
+    time.settle();
+    server->expect(scripts::renew).fail(error::server_refused);
+    server->expect(scripts::renew).reply(done());
+    server->expect(scripts::renew).reply(done());
+    server->link_up(link());
+    time.settle();
+    BOOST_TEST(server->all_came());
+    serve_again();
+    auto const fields = redis.fields("k");
+    release(first.value());
+    BOOST_TEST(next.succeeded());
+    BOOST_TEST((redis.fields("k") == fields));
+}
+
+// ---- One owner ---------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(who_tries_once_under_the_owner_that_gets_in_gets_in_too)
+{
+    owner const me;
+    be_silent();
+    auto& asked = server->expect(scripts::acquire);
+    auto first = acquire({.as = me});
+    auto once = try_acquire({.as = me});
+    asked.reply(granted(1));
+    serve_again();
+    redis.locks["k"] = {{{asked.seen().field(), 1}}, clock::now() + 3s};
+    time.settle();
+    BOOST_TEST(first.succeeded());
+    BOOST_TEST_REQUIRE(once.succeeded());
+    BOOST_TEST(once.value().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(nobody_waits_for_an_owner_who_is_just_entering)
+{
+    owner const me;
+    auto outer = acquire({.as = me});
+    be_silent();
+    auto& entering = server->expect(scripts::extend);
+    auto inner = acquire({.as = me});
+    release(outer.value());
+    auto third = acquire({.as = me});
+    BOOST_TEST(!third.is_done());
+    serve_again();
+    entering.reply(done());
+    time.settle();
+    BOOST_TEST(inner.succeeded());
+    BOOST_TEST(third.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_standstill_in_the_middle_of_a_hand_over)
+{
+    owner const me;
+    auto first = acquire();
+    auto second = acquire({.as = me}), third = acquire({.as = me});
+    release(first.value());
+    BOOST_TEST_REQUIRE(second.succeeded());
+    time.jump(10s);
+    release(second.value());
+    time.settle();
+    BOOST_TEST(third.is_done());
+}
+
+// ---- Nobody left -------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_server_that_says_not_now_when_nobody_waits_any_more)
+{
+    redis.occupy("k", 10s);
+    auto waiting = acquire();
+    be_silent();
+    auto& asked = server->expect(scripts::acquire);
+    server->publish(channel());
+    time.settle();
+    BOOST_TEST_REQUIRE(asked.has_come());
+    server->publish(channel());
+    time.settle();
+    waiting.cancel();
+    time.settle();
+    asked.not_now();
+    time.advance(50ms);
+    BOOST_TEST(waiting.aborted());
+    BOOST_TEST(client.stats().keys == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_key_of_another_type_is_found_out_at_the_poll_cap)
+{
+    redis.occupy("k", 10s);
+    auto waiting = acquire();
+    be_silent();
+    auto& question = server->expect(scripts::expiring);
+    time.advance(1'010ms);
+    BOOST_TEST_REQUIRE(question.has_come());
+    auto& asked = server->expect(scripts::acquire);
+    question.reply(reply::of(std::vector{reply::of(std::int64_t{1}), reply::of(std::int64_t{-1})}));
+    time.settle();
+    BOOST_TEST_REQUIRE(asked.has_come());
+    asked.fail(error::wrong_type);
+    time.settle();
+    BOOST_TEST((waiting.ec() == error::wrong_type));
+}
+
+BOOST_AUTO_TEST_CASE(closing_does_not_wait_for_what_is_remembered)
+{
+    redis.others = 3;
+    auto mine = acquire();
+    release(mine.value());
+    BOOST_TEST(client.stats().keys == 1U);
+    auto other = acquire(mutex("other"));
+    pending<> closed;
+    client.close(closed.token());
+    time.settle();
+    BOOST_TEST(closed.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(many_are_released_in_turns_while_the_client_closes)
+{
+    std::vector<pending_hold> all(10'000);
+    for (std::size_t i = 0; i != all.size(); ++i)
+        mutex("key" + std::to_string(i)).acquire(all[i].token());
+    time.settle();
+    be_silent();
+    std::size_t const before = server->written().size();
+    server->serve = [](call const&) -> std::optional<answer> { return {}; };
+    pending<> closed;
+    client.close(closed.token());
+    time.settle();
+    BOOST_TEST(server->written().size() - before == 4'096U);
+    serve_again();
+    for (std::size_t i = before; i != before + 4'096; ++i)
+        server->answer_call(i, {answer::kind::replied, released(), {}, {}});
+    time.settle();
+    BOOST_TEST(closed.succeeded());
+    BOOST_TEST(server->count(scripts::release) == all.size());
+}
+
+struct with_gap : served {
+    with_gap()
+        : served{[] {
+            auto c = short_leases();
+            c.poller_gap = 20ms;
+            return c;
+        }()}
+    {}
+};
+
+BOOST_FIXTURE_TEST_CASE(a_gap_for_pollers_comes_once_a_second, with_gap)
+{
+    auto const begun = time.now();
+    int gaps = 0;
+    for (int i = 0; i != 20; ++i) {
+        auto mine = acquire();
+        gaps += !mine.is_done();
+        time.advance(20ms);
+        BOOST_TEST_REQUIRE(mine.succeeded());
+        release(mine.value());
+    }
+    BOOST_TEST((time.now() - begun < 1s));
+    BOOST_TEST(gaps == 1);
+}
+
+struct with_max_hold : served {
+    with_max_hold()
+        : served{[] {
+            auto c = short_leases();
+            c.max_hold = 1'200ms;
+            c.max_tenure = 5s;
+            return c;
+        }()}
+    {}
+};
+
+BOOST_FIXTURE_TEST_CASE(who_is_handed_a_lock_that_was_renewed_no_more_is_renewed, with_max_hold)
+{
+    redis.occupy("k", 500ms);
+    auto first = acquire(), second = acquire();
+    time.advance(600ms);
+    BOOST_TEST_REQUIRE(first.succeeded());
+    time.advance(1'990ms);  // past max_hold: renewed once, and then left alone
+    BOOST_TEST_REQUIRE(bool{first.value()});
+    auto const renewals = server->count(scripts::renew);
+    release(first.value());
+    BOOST_TEST_REQUIRE(second.succeeded());
+    BOOST_TEST(events->count("handed_over") == 1);
+    time.advance(100ms);
+    BOOST_TEST(server->count(scripts::renew) == renewals + 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+
+}  // namespace colock::test
