@@ -14,7 +14,10 @@
 
 namespace colock {
 
+class countdown_latch;
 class lock;
+class permit_semaphore;
+class semaphore;
 
 /// What a client is doing at one moment.
 struct client_stats {
@@ -135,7 +138,10 @@ public:
     client_stats stats() const;
 
 private:
+    friend class countdown_latch;
     friend class lock;
+    friend class permit_semaphore;
+    friend class semaphore;
     friend struct detail::client_access;
     explicit client(detail::core_ptr inside) noexcept : core_{std::move(inside)} {}
 

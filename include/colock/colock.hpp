@@ -5,6 +5,7 @@
 
 #include <colock/client.hpp>
 #include <colock/config.hpp>
+#include <colock/countdown_latch.hpp>
 #include <colock/error.hpp>
 #include <colock/fence.hpp>
 #include <colock/hold.hpp>
@@ -13,4 +14,6 @@
 #include <colock/observer.hpp>
 #include <colock/options.hpp>
 #include <colock/owner.hpp>
+#include <colock/permit_semaphore.hpp>
+#include <colock/semaphore.hpp>
 #include <colock/with_lock.hpp>

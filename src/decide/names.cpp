@@ -33,6 +33,14 @@ std::vector<std::string> make_fence_counters()
     return counters;
 }
 
+/// The part of a derived key that decides its slot as the name's: as it is, if it has a `{`.
+std::string braced(std::string_view name)
+{
+    if (name.find('{') != name.npos)
+        return std::string{name};
+    return std::string{"{"}.append(name).append("}");
+}
+
 }  // namespace
 
 unsigned slot_of(std::string_view key) noexcept
@@ -45,12 +53,20 @@ unsigned slot_of(std::string_view key) noexcept
     return crc_slot(key);
 }
 
-std::string lock_channel(std::string_view name)
+std::string lock_channel(std::string_view name) { return "redisson_lock__channel:" + braced(name); }
+
+std::string semaphore_channel(std::string_view name) { return "redisson_sc:" + braced(name); }
+
+std::string latch_channel(std::string_view name)
 {
-    std::string channel = "redisson_lock__channel:";
-    if (name.find('{') != name.npos)
-        return channel.append(name);
-    return channel.append("{").append(name).append("}");
+    return std::string{"redisson_countdownlatch__channel__{"}.append(name).append("}");
+}
+
+std::string permit_leases(std::string_view name) { return braced(name) + ":timeout"; }
+
+std::string once_record(std::string_view name, std::string_view id)
+{
+    return ("colock_once:" + braced(name) + ":").append(id);
 }
 
 std::string_view fence_counter(unsigned slot)

@@ -29,6 +29,19 @@ void write_number(std::string& to, Number n)
 /// has a `{` of its own.
 std::string lock_channel(std::string_view name);
 
+/// Redisson's channel of both kinds of semaphores: `redisson_sc:{name}`, braces as above.
+std::string semaphore_channel(std::string_view name);
+
+/// Redisson's channel of a latch, `redisson_countdownlatch__channel__{name}`: always with braces.
+std::string latch_channel(std::string_view name);
+
+/// Where the leases of a permit semaphore are: `{name}:timeout`, braces as above.
+std::string permit_leases(std::string_view name);
+
+/// Where the last request of a client is recorded that must run once: `colock_once:{name}:<id>`,
+/// braces as above.
+std::string once_record(std::string_view name, std::string_view id);
+
 /// The fencing counter that locks of this slot share, `colock_fence:{tag}`, in the same slot. The
 /// tag is the least decimal number whose slot is this one: part of the data format.
 std::string_view fence_counter(unsigned slot);

@@ -1,12 +1,14 @@
 #include "decide/validity.hpp"
 #include "service/core.hpp"
 #include "service/hold_state.hpp"
+#include "service/permit_tenure.hpp"
 #include "service/tenure.hpp"
 #include <colock/hold.hpp>
 
 #include <boost/asio/system_executor.hpp>
 
 #include <utility>
+#include <variant>
 
 namespace colock {
 
@@ -28,7 +30,9 @@ void start_change(core_ptr const& inside, handler to, hold_ptr state, Act act)
     auto const who = std::make_shared<change>(inside, std::move(state));
     who->listen(inside->strand(), to);
     who->done = {std::move(to), inside->executor()};
-    asio::dispatch(inside->strand(), [who, act] { act(*who->hold->ownership, who); });
+    asio::dispatch(inside->strand(), [who, act] {
+        std::visit([&](auto const& owned) { act(*owned, who); }, who->hold->ownership);
+    });
 }
 
 }  // namespace
@@ -45,7 +49,7 @@ void release_hold(core_ptr inside, handler to, hold_ptr state)
         inside,
         std::move(to),
         std::move(state),
-        [](tenure& owned, std::shared_ptr<change> const& who) { owned.release(who); }
+        [](auto& owned, std::shared_ptr<change> const& who) { owned.release(who); }
     );
 }
 
@@ -57,7 +61,7 @@ void extend_hold(core_ptr inside, handler to, hold_ptr state, milliseconds lease
         inside,
         std::move(to),
         std::move(state),
-        [lease](tenure& owned, std::shared_ptr<change> const& who) {
+        [lease](auto& owned, std::shared_ptr<change> const& who) {
             auto const least =
                 who->hold->renewed ? decide::shortest_renewed_lease : decide::shortest_lease;
             if (lease < least || lease > decide::longest_lease)

@@ -23,7 +23,7 @@ public:
     using reader = std::function<error_code(answer const&, Value&)>;
     using handler_type = typename completion<Value>::handler_type;
 
-    /// Called where the operation is initiated. `argument`: none if empty.
+    /// Called where the operation is initiated. `argument` and the second key: none if empty.
     static void start(
         core_ptr inside,
         handler_type handler,
@@ -31,12 +31,14 @@ public:
         std::string name,
         scripts::script const& what,
         std::string argument,
-        reader read
+        reader read,
+        std::string const& second_key = {}
     )
     {
         auto const self = std::make_shared<query>(
             std::move(inside), std::move(name), what, std::move(argument), std::move(read)
         );
+        self->second_key_ = second_key;
         auto const& strand = self->inside_->strand();
         self->listen(strand, handler);
         self->done_ = {std::move(handler), self->inside_->executor()};
@@ -75,12 +77,12 @@ private:
         core& owner = *self->inside_;
         owner.set_alarm(self->limit_, clock::now() + owner.settings().timeout);
         while (self->done_) {
-            std::string_view const keys[]{self->name_};
+            std::string_view const keys[]{self->name_, self->second_key_};
             std::string_view const arguments[]{self->argument_};
             step s{
                 self->what_,
                 self->slot_,
-                keys,
+                std::span{keys}.first(self->second_key_.empty() ? 1 : 2),
                 std::span{arguments}.first(self->argument_.empty() ? 0 : 1)};
             self->sending_ = &s;
             owner.transport().submit(s);
@@ -125,6 +127,7 @@ private:
     core_ptr inside_;
     completion<Value> done_;
     std::string name_;
+    std::string second_key_;
     unsigned slot_;
     scripts::script const& what_;
     std::string argument_;

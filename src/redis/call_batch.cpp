@@ -23,7 +23,11 @@ void call_batch::fill(step_list& from, std::string_view floor, bool as_text)
 void call_batch::arrange(step_list& from)
 {
     constexpr std::array order{
-        &scripts::renew, &scripts::extend, &scripts::release, &scripts::acquire};
+        &scripts::renew,
+        &scripts::extend,
+        &scripts::release,
+        &scripts::acquire,
+        &scripts::permit_extend};
     auto const take = [&](auto const& belongs) {
         std::size_t const first = steps.size();
         for (auto at = from.begin(); at != from.end();) {

@@ -1,8 +1,10 @@
 #include "service/change.hpp"
 #include "service/core.hpp"
+#include "service/permit_tenure.hpp"
 #include "service/tenure.hpp"
 
 #include <utility>
+#include <variant>
 
 namespace colock {
 
@@ -10,7 +12,9 @@ change::change(core_ptr c, hold_ptr h)
     : inside{std::move(c)}
     , hold{std::move(h)}
     , limit{[this] {
-        auto why = inside->transport().down_reason(hold->ownership->slot());
+        auto const slot =
+            std::visit([](auto const& owned) { return owned->slot(); }, hold->ownership);
+        auto why = inside->transport().down_reason(slot);
         if (hold->now() == hold_state::status::lost)
             why = error::lost;
         if (done)

@@ -2,6 +2,7 @@
 #include "service/client_registry.hpp"
 #include "service/contention.hpp"
 #include "service/core.hpp"
+#include "service/permit_tenure.hpp"
 #include "service/tenure.hpp"
 
 #include <boost/asio/query.hpp>
@@ -10,6 +11,7 @@
 
 #include <unistd.h>
 #include <utility>
+#include <variant>
 
 namespace colock::detail {
 
@@ -107,6 +109,14 @@ void core::forget_if_idle(contention& key) noexcept
     finish_closing_if_done();
 }
 
+void core::move_out(resident& r) noexcept
+{
+    auto const last = residents_.take_out(r);
+    if (phase_ == phase::closing)
+        release_some();
+    finish_closing_if_done();
+}
+
 void core::add(tenure& t) { tenures_.push_back(t); }
 
 void core::remove(tenure& t) noexcept
@@ -184,8 +194,13 @@ void core::drain_abandoned() noexcept
     while (next) {
         hold_ptr const dropped = std::move(next->self);
         next = next->next_abandoned;
-        if (dropped->ownership && !shut_down_)
-            dropped->ownership->drop(dropped);
+        if (shut_down_)
+            continue;
+        auto const drop = [&](auto const& owned) {
+            if (owned)
+                owned->drop(dropped);
+        };
+        std::visit(drop, dropped->ownership);
     }
 }
 
@@ -212,6 +227,9 @@ void core::on_link_up(std::size_t link, std::uint64_t epoch)
         [&](contention const& key) { return key.is_sleeping() && mine(key.slot()); },
         [](contention& key) { key.wake_sleeper(); }
     );
+    for (auto const& r : residents_.all())
+        if (mine(r->slot()))
+            r->on_link_up();
 }
 
 void core::on_link_down(std::size_t link, error_code why)

@@ -8,6 +8,7 @@
 #include "redis/transport.hpp"
 #include "service/hold_state.hpp"
 #include "service/recheck.hpp"
+#include "service/resident.hpp"
 #include "service/subscription_manager.hpp"
 #include "service/tenure.hpp"
 #include "service/watchdog.hpp"
@@ -78,6 +79,9 @@ public:
     void add(tenure&);
     void remove(tenure&) noexcept;
 
+    resident_list& residents() noexcept { return residents_; }
+    void move_out(resident&) noexcept;
+
     void set_alarm(decide::agenda::entry&, time_point at);
 
     /// Sets `pause::over` after a while.
@@ -88,6 +92,7 @@ public:
 
     /// The client is destroyed: as `stop()`, and nobody will run it again.
     void retire();
+    std::string const& uuid() const noexcept { return uuid_; }
     std::uint64_t next_number() noexcept { return ++last_number_; }
     /// What an ownership is called in Redis.
     void write_field(std::string& to, std::uint64_t number) const
@@ -207,6 +212,7 @@ private:
     // Destroyed from the bottom up: the sequences that wait for the transport go first, while the
     // state that they refer to is still there.
     std::unordered_map<std::string_view, std::unique_ptr<contention>> keys_;  // their own names
+    resident_list residents_;
     using tenure_list = boost::intrusive::list<tenure, boost::intrusive::constant_time_size<false>>;
     tenure_list tenures_;
     tenure_list::iterator next_release_;  ///< while closing: the first not yet asked to go

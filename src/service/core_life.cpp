@@ -76,6 +76,8 @@ void core::run(std::shared_ptr<operation> who, completion<> done)
         t.renew_now();
     for (unsigned link = 0; link != settings_.links; ++link)
         watchdog_.send(link);
+    for (auto const& r : residents_.all())
+        r->on_link_up();
 }
 
 void core::cancel_run(std::shared_ptr<operation> const& who)
@@ -128,7 +130,7 @@ void core::close(std::shared_ptr<operation> who, completion<> done)
         return done(error::closed);
     if (phase_ != phase::running) {
         // No link will come up: leases run out by themselves.
-        bool const held = !tenures_.empty();
+        bool const held = !tenures_.empty() || count.holds != 0 || count.owed_releases != 0;
         phase_ = phase::closing;
         stop();
         return done(held ? error_code{error::unavailable} : error_code{});
@@ -145,6 +147,8 @@ void core::close(std::shared_ptr<operation> who, completion<> done)
     );
     next_release_ = tenures_.begin();
     release_some();
+    for (auto const& r : residents_.all())
+        r->release_all();
     finish_closing_if_done();
 }
 
@@ -162,7 +166,7 @@ void core::release_some()
 void core::finish_closing_if_done()
 {
     // A key without an ownership has an acquire under way, which may still be granted.
-    if (closer_ && !is_stopped() && tenures_.empty() && keys_.empty())
+    if (closer_ && !is_stopped() && tenures_.empty() && keys_.empty() && residents_.is_empty())
         finish_closing(unreleased_ ? error_code{error::unavailable} : error_code{});
 }
 
@@ -189,6 +193,8 @@ void core::end_waiters(error_code why)
         [](contention const& key) { return key.is_wanted(); },
         [why](contention& key) { key.end_waiters(why); }
     );
+    for (auto const& r : residents_.all())
+        r->end_waiters(why);
 }
 
 void core::shut_down() noexcept
@@ -217,6 +223,8 @@ void core::destroy_pending() noexcept
         t->abandon();
     for (auto const& [name, key] : keys_)
         key->abandon();
+    for (auto const& r : residents_.all())
+        r->abandon();
     while (!pauses_.empty()) {
         pause& under_way = pauses_.front();
         pauses_.pop_front();

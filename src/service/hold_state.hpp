@@ -11,11 +11,13 @@
 #include <atomic>
 #include <memory>
 #include <stop_token>
+#include <variant>
 #include <vector>
 
 namespace colock {
 
 class tenure;
+class permit_tenure;
 
 namespace detail {
 
@@ -86,7 +88,8 @@ public:
     error_code why_ended() const noexcept;
     void add(std::shared_ptr<loss_wait>);
 
-    std::shared_ptr<tenure> ownership;
+    /// What it lives on: an ownership of a lock, or a permit.
+    std::variant<std::shared_ptr<tenure>, std::shared_ptr<permit_tenure>> ownership;
     milliseconds lease;
     milliseconds proven{};  ///< the lease that the last answered script has set
     bool renewed;           ///< by the watchdog; else it ends by itself

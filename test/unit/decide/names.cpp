@@ -53,6 +53,23 @@ BOOST_AUTO_TEST_CASE(a_key_is_bytes_of_any_kind)
     BOOST_TEST(slot_of(std::string(longest_name, 'x')) < slot_count);
 }
 
+BOOST_AUTO_TEST_CASE(keys_and_channels_of_counters)
+{
+    BOOST_TEST(semaphore_channel("a b") == "redisson_sc:{a b}");
+    BOOST_TEST(semaphore_channel("x{a}") == "redisson_sc:x{a}");
+    BOOST_TEST(latch_channel("a") == "redisson_countdownlatch__channel__{a}");
+    BOOST_TEST(latch_channel("x{a}") == "redisson_countdownlatch__channel__{x{a}}");
+    BOOST_TEST(permit_leases("a") == "{a}:timeout");
+    BOOST_TEST(permit_leases("x{a}") == "x{a}:timeout");
+    BOOST_TEST(once_record("a", "u:take") == "colock_once:{a}:u:take");
+    BOOST_TEST(once_record("{a}", "u:take") == "colock_once:{a}:u:take");
+    for (auto const* name : {"order", "x{a}y"}) {
+        BOOST_TEST(slot_of(permit_leases(name)) == slot_of(name));
+        BOOST_TEST(slot_of(once_record(name, "u")) == slot_of(name));
+        BOOST_TEST(slot_of(semaphore_channel(name)) == slot_of(name));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(channels_are_redissons)
 {
     BOOST_TEST(lock_channel("order:7") == "redisson_lock__channel:{order:7}");

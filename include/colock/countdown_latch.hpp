@@ -1,0 +1,191 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <colock/client.hpp>
+#include <colock/detail/initiate.hpp>
+#include <colock/error.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace colock {
+
+namespace detail {
+
+using finished = void(error_code);
+using answered_bool = void(error_code, bool);
+using answered_count = void(error_code, std::int64_t);
+
+void latch_set(
+    core_ptr, asio::any_completion_handler<answered_bool>, std::string, std::int64_t count
+);
+void latch_count_down(core_ptr, asio::any_completion_handler<finished>, std::string);
+void latch_wait(core_ptr, asio::any_completion_handler<finished>, std::string);
+void latch_wait_for(
+    core_ptr,
+    asio::any_completion_handler<answered_bool>,
+    std::string,
+    std::chrono::milliseconds wait
+);
+void latch_count(core_ptr, asio::any_completion_handler<answered_count>, std::string);
+
+}  // namespace detail
+
+/// Lets all pass who wait, when it has been counted down to zero: Redisson's RCountDownLatch, on
+/// the same key and channel.
+///
+/// In Redis it is a number `name`, what is left to count; a latch that is not there is open. The
+/// last count publishes `0` on `redisson_countdownlatch__channel__{name}`. Beside it,
+/// `colock_once:{name}:<client>:…` keeps the number of a client's last change for an hour, so that
+/// one whose answer was lost counts once.
+///
+/// A latch can be set again when it is open. Who waits then may have seen it open, or waits for the
+/// next time.
+///
+/// \par Guarantees
+///   A count takes effect once, also when a connection goes in the middle of it, until the client
+///   is stopped or its process dies.
+/// \par Executor
+///   Handlers run on their associated executor, else on the client's; never inline, never on the
+///   client's strand.
+/// \par Thread-safety
+///   An immutable handle: distinct and shared objects are safe, from any thread.
+/// \par Lifetimes
+///   Keeps the inside of the client alive. Operations keep what they need: the latch may be
+///   destroyed while one is pending. It must not outlive the execution context.
+class countdown_latch {
+public:
+    using milliseconds = std::chrono::milliseconds;
+
+    /// The latch `name` at the client's server. Nothing is sent. A name has 1 to 1024 bytes of any
+    /// kind.
+    countdown_latch(client const& where, std::string name)
+        : core_{where.core_}
+        , name_{std::move(name)}
+    {}
+
+    std::string const& name() const noexcept { return name_; }
+
+    /// Closes the latch until it has been counted down that often, unless it is closed already. The
+    /// result says whether it was set.
+    ///
+    /// \par Effects
+    ///   `scripts/latch_set.lua`, one round trip.
+    /// \par Completion signature
+    ///   `void(error_code, bool)`
+    /// \par Errors
+    ///   - `error::invalid_argument` — an empty or over-long name, a count below 1. Nothing was
+    ///     sent.
+    ///   - `error::server_refused` — the server refuses us; its text is in the log.
+    ///   - `error::closed` — the client was closed or stopped.
+    ///   - `error::unavailable`, or the link's last error — no answer within `config::timeout`.
+    /// \par Cancellation
+    ///   terminal, partial, total. Ends the waiting for the answer; it may take effect.
+    template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
+    auto try_set_count(std::int64_t count, Token&& token = {}) const
+    {
+        return detail::initiate<detail::answered_bool>(
+            core_, &detail::latch_set, std::forward<Token>(token), name_, count
+        );
+    }
+
+    /// Counts down by one. At zero the latch goes away and all pass; one that is open stays so.
+    ///
+    /// \par Effects
+    ///   `scripts/latch_count_down.lua`, one round trip; what is counted together goes as one. Sent
+    ///   again after a lost connection.
+    /// \par Completion signature
+    ///   `void(error_code)`
+    /// \par Errors
+    ///   As `try_set_count`, and `error::wrong_type` if the key is no latch. After
+    ///   `error::unavailable` it goes on in the background until it is answered or the client
+    ///   stops.
+    /// \par Cancellation
+    ///   terminal, partial, total. Ends the waiting for the answer; the count goes on.
+    template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
+    auto count_down(Token&& token = {}) const
+    {
+        return detail::initiate<detail::finished>(
+            core_, &detail::latch_count_down, std::forward<Token>(token), name_
+        );
+    }
+
+    /// Waits until the latch is open.
+    ///
+    /// \par Effects
+    ///   `scripts/count.lua`, one round trip if it is open. If not, subscribes to the channel, asks
+    ///   once more when the subscription is confirmed, and then on each message and each
+    ///   `config::poll_cap`: a latch that is deleted tells nobody. Of the waiters of one client one
+    ///   asks for all.
+    /// \par Completion signature
+    ///   `void(error_code)`
+    /// \par Completes when
+    ///   The latch was seen open, or one of the errors. While no connection is up, it waits.
+    /// \par Errors
+    ///   - `error::invalid_argument` — an empty or over-long name. Nothing was sent.
+    ///   - `error::wrong_type` — the key is no latch.
+    ///   - `error::server_refused` — the server refuses us; its text is in the log.
+    ///   - `error::closed` — the client was closed or stopped.
+    /// \par Cancellation
+    ///   terminal, partial, total. Completes at once with `operation_aborted`, and leaves nothing.
+    template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
+    auto wait(Token&& token = {}) const
+    {
+        return detail::initiate<detail::finished>(
+            core_, &detail::latch_wait, std::forward<Token>(token), name_
+        );
+    }
+
+    /// Waits at most that long. Zero asks once. False: the wait ran out.
+    ///
+    /// \par Effects
+    ///   As `wait`. The limit counts from the call and includes connecting; it holds also when the
+    ///   server is silent.
+    /// \par Completion signature
+    ///   `void(error_code, bool)`
+    /// \par Errors
+    ///   As `wait`, and `error::invalid_argument` for a negative wait.
+    /// \par Cancellation
+    ///   As `wait`.
+    template <
+        class Rep,
+        class Period,
+        detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
+    auto wait_for(std::chrono::duration<Rep, Period> longest, Token&& token = {}) const
+    {
+        return detail::initiate<detail::answered_bool>(
+            core_,
+            &detail::latch_wait_for,
+            std::forward<Token>(token),
+            name_,
+            detail::round_up<milliseconds>(longest)
+        );
+    }
+
+    /// What is left to count; 0 if the latch is open.
+    ///
+    /// \par Effects
+    ///   `scripts/count.lua`, one round trip. The answer is old when it arrives.
+    /// \par Completion signature
+    ///   `void(error_code, std::int64_t)`
+    /// \par Errors
+    ///   `error::invalid_argument`, `error::wrong_type`, `error::server_refused`, `error::closed`;
+    ///   `error::unavailable` or the link's last error after `config::timeout`.
+    /// \par Cancellation
+    ///   terminal, partial, total: ends the waiting.
+    template <detail::token_for<detail::answered_count> Token = boost::asio::deferred_t>
+    auto count(Token&& token = {}) const
+    {
+        return detail::initiate<detail::answered_count>(
+            core_, &detail::latch_count, std::forward<Token>(token), name_
+        );
+    }
+
+private:
+    detail::core_ptr core_;
+    std::string name_;
+};
+
+}  // namespace colock

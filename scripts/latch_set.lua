@@ -1,0 +1,23 @@
+-- Closes each latch that is not closed: sets what it counts down from, and tells those who wait.
+-- KEYS for each latch: latch, the client's last change there
+-- ARGV for each latch: count, number of the change, life of its record in ms, channel
+-- Reply: a list, for each latch 1 if it was set, 0 if it was there.
+-- Idempotent: the record has the number and the result of the last change.
+local call = redis.call
+local reply = {}
+for i = 1, #KEYS / 2 do
+    local latch, record = KEYS[2 * i - 1], KEYS[2 * i]
+    local count, number, life = ARGV[4 * i - 3], ARGV[4 * i - 2], ARGV[4 * i - 1]
+    local last, result = string.match(call('get', record) or '', '^(%d+) (-?%d+)$')
+    if last and tonumber(last) >= tonumber(number) then
+        reply[i] = tonumber(result)
+    elseif call('exists', latch) == 1 then
+        reply[i] = 0
+    else
+        call('set', record, number .. ' 1', 'px', life)
+        call('set', latch, count)
+        redis.pcall('publish', ARGV[4 * i], '1')
+        reply[i] = 1
+    end
+end
+return reply

@@ -1,0 +1,46 @@
+-- Takes one permit of each semaphore that has one, or that this id has one of already.
+-- KEYS for each semaphore: semaphore, its leases
+-- ARGV for each semaphore: id, lease in ms, channel
+-- Reply: a list, for each semaphore 1 if it is taken; if there is none, a list with the time in ms
+--        until the next lease ends, -1 if none does; an error if the keys are no semaphore.
+-- Idempotent: a repeat finds its id and sets the lease again.
+local call = redis.call
+local time = call('time')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local text = function(number) return string.format('%.0f', number) end
+local reply = {}
+for i = 1, #KEYS / 2 do
+    local semaphore, leases = KEYS[2 * i - 1], KEYS[2 * i]
+    local id, ends, channel = ARGV[3 * i - 2], text(now + ARGV[3 * i - 1]), ARGV[3 * i]
+    local value, mine = redis.pcall('get', semaphore), redis.pcall('zscore', leases, id)
+    if type(value) == 'table' or type(mine) == 'table' then
+        reply[i] = type(value) == 'table' and value or mine
+    elseif mine then
+        call('zadd', leases, ends, id)
+        reply[i] = 1
+    else
+        -- Permits whose lease has ended come back; no more than unpack and a short script allow.
+        local ended = call('zrangebyscore', leases, 0, text(now), 'limit', 0, 1000)
+        if #ended > 0 then
+            call('zrem', leases, unpack(ended))
+            value = call('incrby', semaphore, #ended)
+            if value > 0 then
+                redis.pcall('publish', channel, text(value))
+            end
+        end
+        if value and tonumber(value) >= 1 then
+            call('zadd', leases, ends, id)
+            call('decr', semaphore)
+            local left = call('pttl', semaphore)
+            if left > 0 then
+                call('pexpire', leases, left)
+            end
+            reply[i] = 1
+        else
+            local first = call('zrange', leases, 0, 0, 'withscores')
+            local never = not first[2] or tonumber(first[2]) >= 922337203685477
+            reply[i] = {never and -1 or math.max(first[2] - now, 0)}
+        end
+    end
+end
+return reply

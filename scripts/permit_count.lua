@@ -1,0 +1,19 @@
+-- Reads the permits that are to be had: those that are there, and those whose lease has ended.
+-- KEYS for each semaphore: semaphore, its leases
+-- Reply: a list, for each semaphore the number; an error if the keys are no semaphore.
+-- Idempotent; writes nothing.
+local time = redis.call('time')
+local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+local reply = {}
+for i = 1, #KEYS / 2 do
+    local value = redis.pcall('get', KEYS[2 * i - 1])
+    local ended = redis.pcall('zcount', KEYS[2 * i], 0, now)
+    local available = type(value) ~= 'table' and tonumber(value or 0)
+    if type(value) == 'table' or type(ended) == 'table' then
+        reply[i] = type(value) == 'table' and value or ended
+    else
+        reply[i] = available and available + ended or
+            redis.error_reply('WRONGTYPE the key holds no number')
+    end
+end
+return reply

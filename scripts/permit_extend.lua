@@ -1,0 +1,17 @@
+-- Sets the lease of each permit, from now on: an extension, a renewal.
+-- KEYS the leases of each permit's semaphore
+-- ARGV for each permit: id, lease in ms
+-- Reply: a list, for each permit 1, or 0 if it is gone or its lease has ended.
+-- Idempotent.
+local time = redis.call('time')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local reply = {}
+for i = 1, #KEYS do
+    local ends = redis.pcall('zscore', KEYS[i], ARGV[2 * i - 1])
+    reply[i] = 0
+    if type(ends) == 'string' and tonumber(ends) > now then
+        redis.call('zadd', KEYS[i], string.format('%.0f', now + ARGV[2 * i]), ARGV[2 * i - 1])
+        reply[i] = 1
+    end
+end
+return reply

@@ -1,0 +1,24 @@
+-- Gives permits to each semaphore and tells those who wait.
+-- KEYS for each semaphore: semaphore, the client's last change there
+-- ARGV for each semaphore: permits, number of the change, life of its record in ms, channel
+-- Reply: a list, for each semaphore the permits that there are then; an error if the key is no
+--        semaphore.
+-- Idempotent: the record has the number and the result of the last change.
+local call, pcall = redis.call, redis.pcall
+local reply = {}
+for i = 1, #KEYS / 2 do
+    local semaphore, record = KEYS[2 * i - 1], KEYS[2 * i]
+    local permits, number, life = ARGV[4 * i - 3], ARGV[4 * i - 2], ARGV[4 * i - 1]
+    local last, result = string.match(call('get', record) or '', '^(%d+) (-?%d+)$')
+    if last and tonumber(last) >= tonumber(number) then
+        reply[i] = tonumber(result)
+    else
+        local available = pcall('incrby', semaphore, permits)
+        if type(available) == 'number' then
+            call('set', record, number .. ' ' .. string.format('%.0f', available), 'px', life)
+            pcall('publish', ARGV[4 * i], string.format('%.0f', available))
+        end
+        reply[i] = available
+    end
+end
+return reply

@@ -1,0 +1,20 @@
+-- Gives back what a request took that nobody waits for any more, and keeps it from running later.
+-- KEYS for each semaphore: semaphore, the client's last taking request there
+-- ARGV for each semaphore: number of the request, number of this one, permits, life of the record
+--      in ms, channel
+-- Reply: a list, for each semaphore 1 if the request had taken them, else 0.
+-- Idempotent: a repeat finds its own number.
+local call = redis.call
+local reply = {}
+for i = 1, #KEYS / 2 do
+    local semaphore, record = KEYS[2 * i - 1], KEYS[2 * i]
+    local last = call('get', record)
+    call('set', record, ARGV[5 * i - 3], 'px', ARGV[5 * i - 1])
+    reply[i] = 0
+    if last == ARGV[5 * i - 4] and call('exists', semaphore) == 1 then
+        local available = call('incrby', semaphore, ARGV[5 * i - 2])
+        redis.pcall('publish', ARGV[5 * i], string.format('%.0f', available))
+        reply[i] = 1
+    end
+end
+return reply

@@ -1,0 +1,41 @@
+#include "decide/permit_id.hpp"
+
+namespace colock::decide {
+
+namespace {
+
+constexpr std::string_view digits = "0123456789abcdef";
+
+}  // namespace
+
+std::string permit_id(std::string_view client_uuid, std::uint64_t number)
+{
+    std::string id;
+    unsigned half = 0;
+    bool begun = false;
+    for (char const c : client_uuid) {
+        auto const digit = digits.find(c);
+        if (digit == digits.npos)
+            continue;
+        if (begun)
+            id += static_cast<char>(half << 4U | static_cast<unsigned>(digit));
+        half = static_cast<unsigned>(digit);
+        begun = !begun;
+    }
+    for (std::size_t i = id.size(); i-- > id.size() - 8; number >>= 8U)
+        id[i] = static_cast<char>(static_cast<unsigned char>(id[i]) ^ (number & 0xffU));
+    return id;
+}
+
+std::string hex_of(std::string_view bytes)
+{
+    std::string text;
+    for (char const c : bytes) {
+        auto const byte = static_cast<unsigned char>(c);
+        text += digits[byte >> 4U];
+        text += digits[byte & 15U];
+    }
+    return text;
+}
+
+}  // namespace colock::decide

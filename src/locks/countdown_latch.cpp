@@ -1,0 +1,117 @@
+#include "decide/reply.hpp"
+#include "locks/gated.hpp"
+#include "locks/query.hpp"
+#include <colock/countdown_latch.hpp>
+
+#include <limits>
+#include <utility>
+
+namespace colock::detail {
+
+namespace {
+
+/// A question that takes nothing: the one who is first asks it for all.
+class zero_reached final : public entry_protocol {
+public:
+    zero_reached(core&, std::string const& name) : name_{name} {}
+
+    std::string channel() const override { return decide::latch_channel(name_); }
+    void begin(guest const&) override {}
+    question ask() const override { return {&scripts::count, {name_}, {}}; }
+
+    admission read(decide::reply const& got) const override
+    {
+        if (got.what != decide::reply::kind::integer)
+            return {};
+        return {got.number > 0 ? admission::kind::refused : admission::kind::granted};
+    }
+
+    time_point open_until(decide::taking const&) const override { return never; }
+    bool fits(guest const&, decide::taking const&) const override { return true; }
+
+    void give(gate& at, decide::taking const&) override
+    {
+        while (!at.is_empty())
+            static_cast<counting_guest&>(*at.pop()).let_in();
+    }
+
+    std::optional<question> undo(decide::taking const&) override { return {}; }
+
+private:
+    std::string name_;
+};
+
+constexpr char const* gate_kind = "latch";
+
+}  // namespace
+
+void latch_set(
+    core_ptr inside,
+    asio::any_completion_handler<answered_bool> handler,
+    std::string name,
+    std::int64_t count
+)
+{
+    constexpr std::int64_t most = std::int64_t{1} << 53U;  // what Lua counts exactly
+    auto const wrong = check_amount(name, count, 1, most);
+    auto channel = decide::latch_channel(name);
+    start_change(
+        std::move(inside),
+        std::move(handler),
+        {std::move(name), scripts::latch_set, count, std::move(channel), false},
+        wrong
+    );
+}
+
+void latch_count_down(
+    core_ptr inside, asio::any_completion_handler<finished> handler, std::string name
+)
+{
+    auto const wrong = check_name(name);
+    auto channel = decide::latch_channel(name);
+    start_change(
+        std::move(inside),
+        std::move(handler),
+        {std::move(name), scripts::latch_count_down, 1, std::move(channel), true},
+        wrong
+    );
+}
+
+void latch_wait(core_ptr inside, asio::any_completion_handler<finished> handler, std::string name)
+{
+    auto const wrong = check_name(name);
+    enter<zero_reached>(
+        make_guest(std::move(inside), std::move(handler), std::move(name), 0), gate_kind, wrong
+    );
+}
+
+void latch_wait_for(
+    core_ptr inside,
+    asio::any_completion_handler<answered_bool> handler,
+    std::string name,
+    milliseconds wait
+)
+{
+    auto const wrong = check_name(name);
+    auto const who = make_guest(std::move(inside), std::move(handler), std::move(name), 0);
+    auto const negative = limit_wait(*who, wait);
+    enter<zero_reached>(who, gate_kind, wrong ? wrong : negative);
+}
+
+void latch_count(
+    core_ptr inside, asio::any_completion_handler<answered_count> handler, std::string name
+)
+{
+    auto const wrong = check_name(name);
+    query<std::int64_t>::start(
+        std::move(inside),
+        std::move(handler),
+        wrong,
+        std::move(name),
+        scripts::count,
+        {},
+        &read_count
+    );
+}
+
+}  // namespace colock::detail

@@ -1,0 +1,148 @@
+#pragma once
+
+#include "decide/names.hpp"
+#include "decide/validity.hpp"
+#include "service/core.hpp"
+#include "service/errands.hpp"
+#include "service/gate.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+
+// How calls enter that concern an object with a gate.
+namespace colock::detail {
+
+/// A permit count has to fit Java's int.
+inline constexpr std::int64_t most_permits = std::numeric_limits<std::int32_t>::max();
+
+inline error_code valid_if(bool good) noexcept
+{
+    return good ? error_code{} : error_code{error::invalid_argument};
+}
+
+inline error_code check_name(std::string const& name) noexcept
+{
+    return valid_if(!name.empty() && name.size() <= decide::longest_name);
+}
+
+inline error_code check_amount(
+    std::string const& name, std::int64_t amount, std::int64_t least, std::int64_t most
+) noexcept
+{
+    return valid_if(amount >= least && amount <= most && !check_name(name));
+}
+
+/// Tries once, within `config::timeout`.
+inline void try_once(guest& who)
+{
+    who.once = true;
+    who.wait = who.inside->settings().timeout;
+}
+
+/// Waits so long; zero tries once. An error if that is negative.
+inline error_code limit_wait(guest& who, milliseconds wait)
+{
+    if (wait == milliseconds{0})
+        try_once(who);
+    else
+        who.wait = std::min(wait, decide::longest_lease);
+    return valid_if(wait >= milliseconds{0});
+}
+
+/// Takes a guest to the gate of his key, which is made if there is none. `kind` tells apart the
+/// gates of one name.
+template <class Protocol>
+void enter(std::shared_ptr<guest> const& who, char const* kind, error_code wrong)
+{
+    asio::dispatch(who->inside->strand(), [who, kind, wrong] {
+        core& owner = *who->inside;
+        if (auto const ec = wrong ? wrong : owner.refusal()) {
+            who->end(ec);
+            return;
+        }
+        auto known_as = kind + (":" + who->name);
+        auto* found = owner.residents().find(known_as);
+        if (!found) {
+            auto made = std::make_shared<gate>(
+                owner, std::move(known_as), who->name, std::make_unique<Protocol>(owner, who->name)
+            );
+            found = made.get();
+            owner.residents().add(std::move(made));
+        }
+        static_cast<gate*>(found)->admit(who);
+    });
+}
+
+/// Makes a guest who is told no more than whether he was let in.
+template <class... Values>
+std::shared_ptr<counting_guest> make_guest(
+    core_ptr inside,
+    asio::any_completion_handler<void(error_code, Values...)> handler,
+    std::string name,
+    std::int64_t wanted
+)
+{
+    auto who = std::make_shared<counting_guest>(std::move(inside), std::move(name), wanted);
+    who->listen(who->inside->strand(), handler);
+    who->done = completion<Values...>{std::move(handler), who->inside->executor()};
+    return who;
+}
+
+/// A number that the server has read.
+inline error_code read_count(answer const& got, std::int64_t& count) noexcept
+{
+    count = got.value.number;
+    return got.value.what == decide::reply::kind::integer ? error_code{}
+                                                          : error_code{error::bad_reply};
+}
+
+/// What to change at the server.
+struct change_request {
+    std::string name;
+    scripts::script const& what;
+    std::int64_t amount;
+    std::string channel;
+    bool owed;  ///< it goes on though nobody waits for it any more
+};
+
+/// Begins a change, and tells what came of it as a value of this type, if any.
+template <class... Values>
+void start_change(
+    core_ptr inside,
+    asio::any_completion_handler<void(error_code, Values...)> handler,
+    change_request asked,
+    error_code wrong
+)
+{
+    auto const& strand = inside->strand();
+    auto const who = std::make_shared<errand>(
+        inside, std::move(asked.name), asked.what, asked.amount, std::move(asked.channel)
+    );
+    who->owed = asked.owed;
+    who->listen(strand, handler);
+    auto done = std::make_shared<completion<Values...>>(std::move(handler), inside->executor());
+    who->done = [done](error_code ec, std::int64_t result) {
+        (*done)(ec, static_cast<Values>(ec ? 0 : result)...);
+    };
+    asio::dispatch(strand, [who, wrong] {
+        core& owner = *who->inside;
+        if (auto const ec = wrong ? wrong : owner.refusal()) {
+            who->finish(ec, 0);
+            return;
+        }
+        auto known_as = "errands:" + who->name;
+        auto* found = owner.residents().find(known_as);
+        if (!found) {
+            auto made = std::make_shared<errands>(owner, std::move(known_as), who->name);
+            found = made.get();
+            owner.residents().add(std::move(made));
+        }
+        static_cast<errands*>(found)->add(who);
+    });
+}
+
+}  // namespace colock::detail

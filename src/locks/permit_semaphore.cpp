@@ -1,0 +1,227 @@
+#include "decide/permit_id.hpp"
+#include "decide/reply.hpp"
+#include "decide/validity.hpp"
+#include "locks/gated.hpp"
+#include "locks/query.hpp"
+#include "service/permit_tenure.hpp"
+#include <colock/permit_semaphore.hpp>
+#include <colock/semaphore.hpp>
+
+#include <utility>
+#include <variant>
+
+namespace colock::detail {
+
+namespace {
+
+/// An acquire of a permit that has not ended.
+class permit_guest final : public guest {
+public:
+    using result = std::variant<completion<permit>, completion<std::optional<permit>>>;
+
+    permit_guest(core_ptr c, std::string n, acquire_options const& options)
+        : guest{std::move(c), std::move(n)}
+        , who{options.as.value_or(owner{})}
+        , lease{options.lease.value_or(inside->settings().lease)}
+        , renewed{!options.lease}
+    {}
+
+    void grant(permit p)
+    {
+        std::visit([&](auto& to) { to(error_code{}, std::move(p)); }, done);
+    }
+    void drop() noexcept override { done = {}; }
+
+    owner who;
+    milliseconds lease;
+    bool renewed;
+    result done;
+
+private:
+    void answer(error_code ec) override
+    {
+        auto const tell = [ec](auto& to) {
+            if (to)
+                to(ec, {});
+        };
+        std::visit(tell, done);
+    }
+};
+
+/// A request takes one permit under an id of its own: sent again, it finds its id. A permit that
+/// nobody wants any more is released by that.
+class id_taken final : public entry_protocol {
+public:
+    id_taken(core& inside, std::string const& name)
+        : core_{inside}
+        , name_{name}
+        , leases_{decide::permit_leases(name)}
+    {}
+
+    std::string channel() const override { return decide::semaphore_channel(name_); }
+
+    void begin(guest const& first) override
+    {
+        id_ = decide::permit_id(core_.uuid(), core_.next_number());
+        lease_ = static_cast<permit_guest const&>(first).lease;
+    }
+
+    question ask() const override
+    {
+        return {
+            &scripts::permit_acquire,
+            {name_, leases_},
+            {id_, std::to_string(lease_.count()), channel()}};
+    }
+
+    admission read(decide::reply const& got) const override
+    {
+        using reply = decide::reply;
+        if (got.what == reply::kind::integer && got.number == 1)
+            return {admission::kind::granted};
+        if (got.what != reply::kind::list || got.items.size() != 1 ||
+            got.items.front().what != reply::kind::integer)
+            return {};
+        auto const until = got.items.front().number;
+        return {
+            admission::kind::refused,
+            until < 0 ? std::nullopt : std::optional{milliseconds{until}}};
+    }
+
+    // After its lease it comes back by itself.
+    time_point open_until(decide::taking const& open) const override
+    {
+        return open.last_sent() + lease_;
+    }
+
+    // A grant is given while at least half of its validity is left.
+    bool fits(guest const& first, decide::taking const& open) const override
+    {
+        return static_cast<permit_guest const&>(first).lease == lease_ &&
+            (!open.is_taken() || decide::is_fresh(clock::now(), open.last_sent(), lease_));
+    }
+
+    void give(gate& at, decide::taking const& taken) override
+    {
+        auto const first = std::static_pointer_cast<permit_guest>(at.pop());
+        at.tell_acquired(*first);
+        auto const held = std::make_shared<hold_state>(
+            core_.shared_from_this(), first->who, first->lease, first->renewed
+        );
+        held->given = true;
+        ++core_.count.holds;
+        auto const tenure = std::make_shared<permit_tenure>(core_, name_, id_);
+        core_.residents().add(tenure);
+        tenure->begin(held, taken.last_sent());
+        first->grant({make_hold(held), decide::hex_of(id_)});
+    }
+
+    std::optional<question> undo(decide::taking const&) override
+    {
+        return question{&scripts::permit_release, {name_, leases_}, {id_, channel()}};
+    }
+
+private:
+    core& core_;
+    std::string name_;
+    std::string leases_;
+    std::string id_;
+    milliseconds lease_{};
+};
+
+constexpr char const* gate_kind = "permit_semaphore";
+
+error_code check(std::string const& name, acquire_options const& options) noexcept
+{
+    bool const good = !options.lease ||
+        (*options.lease >= decide::shortest_lease && *options.lease <= decide::longest_lease);
+    return good ? check_name(name) : error_code{error::invalid_argument};
+}
+
+template <class Value>
+std::shared_ptr<permit_guest> make_permit_guest(
+    core_ptr inside,
+    asio::any_completion_handler<void(error_code, Value)> handler,
+    std::string name,
+    acquire_options const& options
+)
+{
+    auto who = std::make_shared<permit_guest>(std::move(inside), std::move(name), options);
+    who->listen(who->inside->strand(), handler);
+    who->done = completion<Value>{std::move(handler), who->inside->executor()};
+    return who;
+}
+
+}  // namespace
+
+void permit_acquire(
+    core_ptr inside,
+    asio::any_completion_handler<permitted> handler,
+    std::string name,
+    acquire_options options
+)
+{
+    auto const wrong = check(name, options);
+    enter<id_taken>(
+        make_permit_guest(std::move(inside), std::move(handler), std::move(name), options),
+        gate_kind,
+        wrong
+    );
+}
+
+void permit_try_acquire(
+    core_ptr inside,
+    asio::any_completion_handler<tried_permit> handler,
+    std::string name,
+    acquire_options options
+)
+{
+    permit_try_acquire_for(
+        std::move(inside), std::move(handler), std::move(name), milliseconds{0}, options
+    );
+}
+
+void permit_try_acquire_for(
+    core_ptr inside,
+    asio::any_completion_handler<tried_permit> handler,
+    std::string name,
+    milliseconds wait,
+    acquire_options options
+)
+{
+    auto const wrong = check(name, options);
+    auto const who =
+        make_permit_guest(std::move(inside), std::move(handler), std::move(name), options);
+    auto const negative = limit_wait(*who, wait);
+    enter<id_taken>(who, gate_kind, wrong ? wrong : negative);
+}
+
+void permit_set(
+    core_ptr inside,
+    asio::any_completion_handler<answered_bool> handler,
+    std::string name,
+    std::int64_t permits
+)
+{
+    semaphore_set(std::move(inside), std::move(handler), std::move(name), permits);
+}
+
+void permit_available(
+    core_ptr inside, asio::any_completion_handler<answered_count> handler, std::string name
+)
+{
+    auto const wrong = check_name(name);
+    auto const leases = decide::permit_leases(name);
+    query<std::int64_t>::start(
+        std::move(inside),
+        std::move(handler),
+        wrong,
+        std::move(name),
+        scripts::permit_count,
+        {},
+        &read_count,
+        leases
+    );
+}
+
+}  // namespace colock::detail

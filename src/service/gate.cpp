@@ -1,0 +1,252 @@
+#include "decide/names.hpp"
+#include "service/core.hpp"
+#include "service/gate.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace colock {
+
+namespace {
+
+constexpr milliseconds short_pause{20};
+
+}  // namespace
+
+gate::gate(
+    core& inside, std::string known_as, std::string name, std::unique_ptr<entry_protocol> protocol
+)
+    : resident{inside, std::move(known_as), decide::slot_of(name)}
+    , name_{std::move(name)}
+    , protocol_{std::move(protocol)}
+    , sleep_{[this] { wake(); }}
+    , expiry_{[this] { take_back_unsent(); }}
+{
+    ++core_.count.keys;
+}
+
+gate::~gate() { --core_.count.keys; }
+
+void gate::admit(std::shared_ptr<guest> const& who)
+{
+    who->asked = clock::now();
+    if (who->once && sleeping_ && !queue_.empty()) {
+        who->end({});  // others wait: he would come after them
+        return;
+    }
+    who->at = this;
+    who->queued = who;
+    queue_.push_back(*who);
+    ++core_.count.waiters;
+    if (who->wait)
+        core_.set_alarm(who->limit, who->asked + *who->wait);
+    if (!contending_)
+        contend();
+}
+
+void gate::take_out(guest& who)
+{
+    queue_.erase(queue_.iterator_to(who));
+    --core_.count.waiters;
+    who.limit.clear();
+    who.at = nullptr;
+}
+
+std::shared_ptr<guest> gate::pop()
+{
+    auto first = std::move(queue_.front().queued);
+    take_out(*first);
+    return first;
+}
+
+void gate::tell_acquired(guest const& who) const
+{
+    auto const waited = std::chrono::duration_cast<microseconds>(clock::now() - who.asked);
+    core_.events().acquired(name_, waited, who.attempts);
+}
+
+void gate::leave(guest& who, error_code why)
+{
+    auto const life = shared_from_this();
+    auto const self = std::move(who.queued);
+    bool const was_first = &queue_.front() == &who;
+    take_out(who);
+    who.end(why);
+    if (was_first)
+        withdraw();
+}
+
+// The next one is asked for at once. A request that was not yet sent is taken back.
+void gate::withdraw()
+{
+    if (sleeping_)
+        wake();
+    else if (!undoing_)
+        take_back_unsent();
+}
+
+void gate::take_back_unsent()
+{
+    if (sending_ && core_.transport().withdraw(*sending_))
+        sending_->answered.set({});
+}
+
+void gate::end_waiters(error_code why)
+{
+    auto const life = shared_from_this();
+    while (!queue_.empty()) {
+        guest& who = queue_.front();
+        auto const self = std::move(who.queued);
+        take_out(who);
+        who.end(why);
+    }
+    withdraw();
+}
+
+void gate::abandon() noexcept
+{
+    while (!queue_.empty()) {
+        guest& who = queue_.front();
+        auto const self = std::move(who.queued);
+        queue_.pop_front();
+        who.limit.clear();
+        who.at = nullptr;
+        who.drop();
+    }
+}
+
+void gate::send_away_who_tries_once()
+{
+    for (auto at = queue_.begin(); at != queue_.end();) {
+        guest& who = *at++;
+        if (!who.once)
+            continue;
+        auto const self = std::move(who.queued);
+        take_out(who);
+        who.end({});
+    }
+}
+
+void gate::on_link_up()
+{
+    if (sleeping_)
+        wake();
+    else if (is_expired())
+        take_back_unsent();
+}
+
+bool gate::is_expired() const
+{
+    return taking_.is_open() && clock::now() >= protocol_->open_until(taking_);
+}
+
+gate::action gate::decide_next()
+{
+    if (is_expired())
+        taking_.closed();
+    bool const waited_for = !queue_.empty();
+    return taking_.next(waited_for, waited_for && protocol_->fits(queue_.front(), taking_));
+}
+
+// Each turn of the loop asks the server once for the first guest, or gives back what nobody wants.
+sequence gate::contend()
+{
+    contending_ = true;
+    for (auto next = decide_next(); next != action::none; next = decide_next()) {
+        if (next == action::give) {
+            protocol_->give(*this, std::exchange(taking_, {}));
+            continue;
+        }
+        if (next == action::begin)
+            protocol_->begin(queue_.front());
+        undoing_ = next == action::undo;
+        auto what = undoing_ ? protocol_->undo(taking_) : protocol_->ask();
+        if (!what) {
+            taking_.closed();
+            continue;
+        }
+        if (!undoing_)
+            ++queue_.front().attempts;
+        wake_.reset();
+        asked_question now{std::move(*what), slot()};
+        if (taking_.is_open() && !core_.is_stopped())  // or the context would not come to its end
+            core_.set_alarm(expiry_, protocol_->open_until(taking_));
+        sending_ = &now.call;
+        core_.transport().submit(now.call);
+        answer const got = co_await now.call.answered;
+        sending_ = nullptr;
+        expiry_.clear();
+        bool const asleep = undoing_ ? conclude_undo(got) : conclude_request(got);
+        if (asleep) {
+            sleeping_ = true;
+            co_await wake_;
+            sleeping_ = false;
+            sleep_.clear();
+        }
+    }
+    if (std::exchange(subscribed_, false))
+        core_.subscriptions().drop(channel_, *this);
+    contending_ = false;
+    resident::leave();
+}
+
+bool gate::conclude_request(answer const& got)
+{
+    switch (got.what) {
+    case answer::kind::withdrawn: return false;
+    case answer::kind::lost: taking_.lost(got.sent); return false;
+    case answer::kind::not_now: return sleep(short_pause);
+    case answer::kind::failed: end_waiters(got.ec); return false;
+    case answer::kind::replied: break;
+    }
+    auto const read = protocol_->read(got.value);
+    switch (read.what) {
+    case admission::kind::granted: taking_.granted(got.sent); return false;
+    case admission::kind::refused: taking_.refused(); return on_refused(read.until);
+    case admission::kind::malformed: break;
+    }
+    taking_.lost(got.sent);
+    end_waiters(error::bad_reply);
+    return false;
+}
+
+bool gate::conclude_undo(answer const& got)
+{
+    // It is owed over a stop of the client, which may run again, and while the server refuses the
+    // connection.
+    bool const unsent = is_unsent(got);
+    if (got.what == answer::kind::lost || got.what == answer::kind::withdrawn ||
+        (unsent && got.ec == error::closed))
+        return false;
+    if (got.what == answer::kind::not_now || (unsent && !core_.is_stopped()))
+        return sleep(short_pause);
+    if (got.what != answer::kind::replied)
+        core_.note_unreleased();
+    taking_.closed();
+    return false;
+}
+
+bool gate::on_refused(std::optional<milliseconds> until)
+{
+    send_away_who_tries_once();
+    if (queue_.empty())
+        return false;
+    if (queue_.front().attempts == 1)
+        core_.events().waiting(name_, until.value_or(milliseconds{-1}));
+    // What was published before the subscription was live is missed: then ask once more.
+    if (!subscribed_) {
+        subscribed_ = true;
+        channel_ = protocol_->channel();
+        if (core_.subscriptions().add(channel_, *this))
+            return false;
+    }
+    return sleep(decide::sleep_at_gate(until, core_.settings().poll_cap, core_.dice()));
+}
+
+bool gate::sleep(milliseconds longest)
+{
+    core_.set_alarm(sleep_, clock::now() + longest);
+    return true;
+}
+
+}  // namespace colock

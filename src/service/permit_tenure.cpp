@@ -1,0 +1,262 @@
+#include "decide/names.hpp"
+#include "decide/renewal_schedule.hpp"
+#include "decide/validity.hpp"
+#include "service/core.hpp"
+#include "service/permit_tenure.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace colock {
+
+using status = hold_state::status;
+
+namespace {
+
+constexpr milliseconds pause_before_repeat{20};
+
+}  // namespace
+
+permit_tenure::permit_tenure(core& inside, std::string name, std::string id)
+    : resident{inside, "permit:" + id, decide::slot_of(name)}
+    , name_{std::move(name)}
+    , leases_{decide::permit_leases(name_)}
+    , id_{std::move(id)}
+    , renewal_{[this] {
+        due_ = true;
+        ask();
+    }}
+    , loss_{[this] { expire(clock::now()); }}
+    , give_up_{[this] {
+        if (sending_ && core_.transport().withdraw(*sending_))
+            sending_->answered.set({});
+    }}
+{}
+
+permit_tenure::~permit_tenure() = default;
+
+void permit_tenure::begin(hold_ptr const& hold, time_point sent)
+{
+    hold_ = hold.get();
+    hold->ownership = std::static_pointer_cast<permit_tenure>(shared_from_this());
+    hold->born = clock::now();
+    confirm(sent, hold->lease);
+    if (hold->renewed)
+        plan_renewal(decide::renewal_schedule::renewal_time(sent, hold->lease, core_.dice()));
+}
+
+// ---- What is wanted ----------------------------------------------------------------------------
+
+void permit_tenure::release(std::shared_ptr<change> who)
+{
+    expire(clock::now());  // by the clock: after a pause of the process no timer has fired yet
+    bool const was_lost = who->hold->now() == status::lost;
+    if (!hold_) {
+        who->finish(was_lost ? error_code{error::lost} : error_code{});
+        return;
+    }
+    end_hold(asio::error::operation_aborted);
+    asked_.push_back(std::move(who));
+    if (asked_.back()->done)
+        core_.set_alarm(asked_.back()->limit, clock::now() + core_.settings().timeout);
+    ask();
+}
+
+void permit_tenure::extend(std::shared_ptr<change> who, milliseconds lease)
+{
+    auto const now = clock::now();
+    expire(now);
+    if (!is_held()) {
+        who->finish(who->hold->now() == status::lost ? error::lost : error::not_held);
+        return;
+    }
+    // Shorter counts from now on: the server may set it before its answer comes.
+    hold_->lease = lease;
+    hold_->set_valid_until(std::min(hold_->promised_until(), decide::valid_until(now, lease)));
+    hold_->ends = now + lease;
+    core_.set_alarm(who->limit, now + core_.settings().timeout);
+    asked_.push_back(std::move(who));
+    ask();
+}
+
+void permit_tenure::drop(hold_ptr const& hold)
+{
+    if (hold_ == hold.get())
+        release(std::make_shared<change>(core_.shared_from_this(), hold));
+}
+
+void permit_tenure::release_all()
+{
+    if (!hold_)
+        return;
+    end_hold(error::closed);
+    ask();
+}
+
+void permit_tenure::on_link_up()
+{
+    if (is_held()) {
+        due_ = true;
+        ask();
+    }
+}
+
+void permit_tenure::end_hold(error_code why)
+{
+    auto& hold = *std::exchange(hold_, nullptr);
+    bool const was_lost = hold.now() == status::lost;
+    if (!was_lost)
+        core_.events().released(
+            name_, std::chrono::duration_cast<microseconds>(clock::now() - hold.born)
+        );
+    renewal_.clear();
+    loss_.clear();
+    leaving_ = true;
+    ++core_.count.owed_releases;
+    hold.end(why);
+    // A renewal that was not yet sent would only keep the release waiting.
+    if (sending_ && core_.transport().withdraw(*sending_))
+        sending_->answered.set({});
+}
+
+// ---- The server is brought there ---------------------------------------------------------------
+
+void permit_tenure::ask()
+{
+    if (!settling_)
+        settle(std::static_pointer_cast<permit_tenure>(shared_from_this()));
+}
+
+question permit_tenure::next_step(milliseconds lease) const
+{
+    if (leaving_)
+        return {
+            &scripts::permit_release, {name_, leases_}, {id_, decide::semaphore_channel(name_)}};
+    return {&scripts::permit_extend, {leases_}, {id_, std::to_string(lease.count())}};
+}
+
+sequence permit_tenure::settle([[maybe_unused]] std::shared_ptr<permit_tenure> self)
+{
+    settling_ = true;
+    bool over = false;
+    while (!over && !gone_ && !core_.is_stopped() && !is_settled()) {
+        bool const last = leaving_;
+        auto const doing = std::exchange(asked_, {});
+        due_ = false;
+        auto const lease = promise(clock::now());
+        asked_question now{next_step(lease), slot()};
+        core_.set_alarm(give_up_, server_until_);
+        sending_ = &now.call;
+        core_.transport().submit(now.call);
+        answer const got = co_await now.call.answered;
+        sending_ = nullptr;
+        give_up_.clear();
+        if (!last)
+            server_until_ = std::max(server_until_, got.sent + lease);
+        expire(clock::now());
+        if (may_send_again(got)) {
+            unsure_ = unsure_ || (last && got.what == answer::kind::lost);
+            asked_.insert(asked_.begin(), doing.begin(), doing.end());
+            due_ = due_ || doing.empty();
+            if (got.what != answer::kind::lost && got.what != answer::kind::withdrawn) {
+                core_.rest(pause_, pause_before_repeat);
+                co_await pause_.over;
+            }
+            continue;
+        }
+        auto const outcome = last ? conclude_release(got) : conclude_extend(got, lease);
+        for (auto const& who : doing) {
+            bool const was_lost = who->hold && who->hold->now() == status::lost;
+            who->finish(was_lost ? error_code{error::lost} : outcome);
+        }
+        over = last;
+    }
+    settling_ = false;
+    for (auto const& who : std::exchange(asked_, {}))
+        who->finish(gone_ ? error::lost : error::closed);
+    if (!hold_ && (over || gone_ || core_.is_stopped()))
+        end();
+}
+
+bool permit_tenure::may_send_again(answer const& got) const noexcept
+{
+    if (core_.is_stopped() || clock::now() >= server_until_ || (!leaving_ && !is_held()))
+        return false;
+    return got.what == answer::kind::lost || got.what == answer::kind::not_now ||
+        (leaving_ && (is_unsent(got) || got.what == answer::kind::withdrawn));
+}
+
+error_code permit_tenure::conclude_release(answer const& got)
+{
+    if (got.what != answer::kind::replied) {
+        core_.note_unreleased();
+        return why_unanswered(got, core_.is_stopped());
+    }
+    auto const read = decide::read_release(got.value).what;
+    using kind = decide::release_answer::kind;
+    if (read == kind::malformed) {
+        core_.note_unreleased();
+        return error::bad_reply;
+    }
+    // A repeat that finds nothing, while nothing else can have removed it, finds its own effect.
+    bool const released = read == kind::released || (unsure_ && clock::now() < server_until_);
+    return released ? error_code{} : error_code{error::lost};
+}
+
+error_code permit_tenure::conclude_extend(answer const& got, milliseconds lease)
+{
+    if (got.what != answer::kind::replied)
+        return conclude_failed(why_unanswered(got, core_.is_stopped()));
+    switch (decide::read_extend(got.value)) {
+    case decide::extend_answer::gone:
+        gone_ = true;
+        lose(error::lost);
+        return error::lost;
+    case decide::extend_answer::malformed: return conclude_failed(error::bad_reply);
+    case decide::extend_answer::extended: break;
+    }
+    return conclude_renewed(got.sent, lease);
+}
+
+error_code permit_tenure::conclude_renewed(time_point sent, milliseconds lease)
+{
+    if (!is_held())
+        return {};
+    failures_ = 0;
+    confirm(sent, lease);
+    auto const now = clock::now();
+    if (is_renewed(now)) {
+        plan_renewal(decide::renewal_schedule::renewal_time(sent, lease, core_.dice()));
+        core_.events().renewed(
+            name_, std::chrono::duration_cast<milliseconds>(hold_->promised_until() - now)
+        );
+    }
+    return {};
+}
+
+error_code permit_tenure::conclude_failed(error_code why)
+{
+    auto const now = clock::now();
+    if (is_renewed(now)) {
+        core_.events().renew_failed(name_, why);
+        plan_renewal(decide::renewal_schedule::retry_time(now, hold_->lease, failures_++));
+    }
+    return why;
+}
+
+void permit_tenure::end()
+{
+    if (std::exchange(leaving_, false))
+        --core_.count.owed_releases;
+    leave();
+}
+
+void permit_tenure::abandon() noexcept
+{
+    auto const asked = std::exchange(asked_, {});
+    if (hold_)
+        auto const waits = std::exchange(hold_->loss_waits, {});
+    hold_ = nullptr;
+}
+
+}  // namespace colock

@@ -1,0 +1,81 @@
+#pragma once
+
+#include "decide/agenda.hpp"
+#include "redis/transport.hpp"
+#include "service/change.hpp"
+#include "service/hold_state.hpp"
+#include "service/pause.hpp"
+#include "service/question.hpp"
+#include "service/resident.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace colock {
+
+/// One permit that is held, from its grant to its release: an id among the leases of a semaphore,
+/// and the one hold on it.
+///
+/// As for a lock, `settle` brings the server to what is wanted, one script after the other: a
+/// lease while it is held, nothing when it is not. A renewal is one such step.
+class permit_tenure final : public resident {
+public:
+    permit_tenure(core& inside, std::string name, std::string id);
+    ~permit_tenure() override;
+
+    /// `sent` and `lease` are those of the acquire.
+    void begin(hold_ptr const&, time_point sent);
+
+    void release(std::shared_ptr<change>);
+    void extend(std::shared_ptr<change>, milliseconds lease);
+
+    /// The owner of the hold has dropped it.
+    void drop(hold_ptr const&);
+
+    void on_link_up() override;
+    void end_waiters(error_code) override {}
+    void release_all() override;
+    void abandon() noexcept override;
+
+private:
+    sequence settle(std::shared_ptr<permit_tenure> self);
+    void ask();
+    bool is_settled() const noexcept { return !leaving_ && !due_ && asked_.empty(); }
+    question next_step(milliseconds lease) const;
+    bool may_send_again(answer const&) const noexcept;
+    error_code conclude_release(answer const&);
+    error_code conclude_extend(answer const&, milliseconds lease);
+    error_code conclude_renewed(time_point sent, milliseconds lease);
+    error_code conclude_failed(error_code why);
+
+    bool is_held() const noexcept { return hold_ && hold_->now() == hold_state::status::held; }
+    bool is_renewed(time_point now) const noexcept;
+    milliseconds promise(time_point now) const noexcept;
+    void confirm(time_point sent, milliseconds lease);
+    void plan_renewal(time_point at);
+    void expire(time_point now);
+    void lose(error_code why);
+    void end_hold(error_code why);
+    void end();
+
+    std::string name_;
+    std::string leases_;
+    std::string id_;
+    hold_state* hold_ = nullptr;  ///< which keeps this; none once it is released
+    std::vector<std::shared_ptr<change>> asked_;
+    step* sending_ = nullptr;
+    pause pause_;
+    decide::agenda::entry renewal_;
+    decide::agenda::entry loss_;
+    decide::agenda::entry give_up_;
+    time_point server_until_{};  ///< the server's lease has ended by then, whatever was lost
+    unsigned failures_ = 0;      ///< of renewals in a row
+    bool due_ = false;           ///< a renewal is
+    bool settling_ = false;
+    bool unsure_ = false;  ///< the answer of a release was lost: a repeat may find its effect
+    bool gone_ = false;
+    bool leaving_ = false;  ///< released
+};
+
+}  // namespace colock

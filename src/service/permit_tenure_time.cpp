@@ -1,0 +1,77 @@
+// The side of a permit that has to do with time: until when it may be relied on, when it is renewed
+// and when it counts as lost.
+#include "decide/validity.hpp"
+#include "service/core.hpp"
+#include "service/permit_tenure.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace colock {
+
+using status = hold_state::status;
+
+bool permit_tenure::is_renewed(time_point now) const noexcept
+{
+    auto const longest = core_.settings().max_hold;
+    return is_held() && hold_->renewed && (!longest || now - hold_->born < *longest);
+}
+
+milliseconds permit_tenure::promise(time_point now) const noexcept
+{
+    if (!is_held())
+        return milliseconds{1};
+    return is_renewed(now)
+        ? hold_->lease
+        : std::max(milliseconds{1}, std::chrono::ceil<milliseconds>(hold_->ends - now));
+}
+
+// What is set may be longer than what has been asked for since.
+void permit_tenure::confirm(time_point sent, milliseconds set)
+{
+    auto const lease = std::min(hold_->lease, set);
+    server_until_ = std::max(server_until_, sent + set);
+    hold_->ends = std::max(hold_->ends, sent + lease);
+    auto const until = decide::valid_until(sent, lease);
+    if (until >= hold_->promised_until()) {
+        hold_->proven = lease;
+        hold_->set_valid_until(until);
+    }
+    auto const margin = decide::loss_margin(hold_->proven, core_.settings().loss_margin);
+    core_.set_alarm(loss_, hold_->promised_until() - margin);
+}
+
+void permit_tenure::plan_renewal(time_point at) { core_.set_alarm(renewal_, at); }
+
+void permit_tenure::expire(time_point now)
+{
+    if (!is_held())
+        return;
+    auto const lease = std::min(hold_->lease, hold_->proven);
+    auto const at =
+        hold_->promised_until() - decide::loss_margin(lease, core_.settings().loss_margin);
+    if (now >= at)
+        lose(error::lost);
+    else
+        core_.set_alarm(loss_, at);
+}
+
+void permit_tenure::lose(error_code why)
+{
+    if (!is_held())
+        return;
+    renewal_.clear();
+    loss_.clear();
+    hold_->lose();
+    core_.events().lost(name_, why);
+    core_.log(log_level::warning, [&] {
+        return "permit of " + name_ + ": lost: " +
+            (gone_                ? "the server no longer has it (its lease ended there, or it was "
+                                    "released by its id)"
+                 : hold_->renewed ? "its lease is nearly over and no renewal was answered"
+                                  : "its own lease is nearly over, and it asked for no renewal") +
+            "; stop the work it allows";
+    });
+}
+
+}  // namespace colock

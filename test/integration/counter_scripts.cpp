@@ -1,0 +1,206 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// The scripts of semaphores, permits and latches, each called as a link calls it: several objects
+// a call, and twice.
+#include "colock_scripts.hpp"
+#include "integration/suites.hpp"
+
+namespace colock::test {
+
+/// A server that is asked by scripts alone.
+struct scripted {
+    explicit scripted(server_kind kind) : server{shared_server(kind)} { server.ask("FLUSHALL"); }
+    ~scripted() { server.ask("FLUSHALL"); }
+
+    std::vector<reply> run(
+        scripts::script const& what,
+        std::vector<std::string> keys,
+        std::vector<std::string> const& arguments
+    )
+    {
+        std::vector<std::string> words{"EVAL", std::string{what.text}, std::to_string(keys.size())};
+        words.insert(words.end(), keys.begin(), keys.end());
+        words.insert(words.end(), arguments.begin(), arguments.end());
+        return redis_cli{server.unix_socket()}.command(words).items;
+    }
+
+    std::string get(std::string const& key) { return server.ask("GET", key).text; }
+
+    redis_server& server;
+};
+
+/// The same id each time, of 16 bytes with a zero among them.
+inline std::string id(char last) { return std::string("\0fedcba98765432", 15) + last; }
+
+BOOST_AUTO_TEST_SUITE(counter_scripts)
+
+BOOST_DATA_TEST_CASE(permits_are_taken_once_for_a_number, each_server(), kind)
+{
+    scripted redis{kind};
+    redis.server.ask("MSET", "a", "3", "b", "1", "d", "text");
+    redis.server.ask("HSET", "e", "f", "1");
+    for (int i = 0; i != 2; ++i) {
+        auto const got = redis.run(
+            scripts::semaphore_acquire,
+            {"a", "ra", "b", "rb", "c", "rc", "d", "rd", "e", "re"},
+            {"2",
+             "7",
+             "5000",
+             "2",
+             "7",
+             "5000",
+             "1",
+             "7",
+             "5000",
+             "1",
+             "7",
+             "5000",
+             "1",
+             "7",
+             "5000"}
+        );
+        BOOST_REQUIRE(got.size() == 5U);
+        BOOST_TEST(got[0].number == 1);
+        BOOST_TEST(got[1].items.at(0).number == 1);  // too few
+        BOOST_TEST(got[2].items.at(0).number == 0);  // not there
+        BOOST_TEST(got[3].text.rfind("WRONGTYPE", 0) == 0U);
+        BOOST_TEST(got[4].text.rfind("WRONGTYPE", 0) == 0U);
+        BOOST_TEST(redis.get("a") == "1");
+    }
+    BOOST_TEST(redis.get("ra") == "7");
+    BOOST_TEST(redis.server.ask("PTTL", "ra").number > 4'000);
+    BOOST_TEST(!exists(redis.server, "rb"));
+}
+
+BOOST_DATA_TEST_CASE(what_was_taken_is_undone_once_and_never_taken_later, each_server(), kind)
+{
+    scripted redis{kind};
+    redis.server.ask("SET", "a", "3");
+    redis.run(scripts::semaphore_acquire, {"a", "ra"}, {"2", "7", "5000"});
+    auto got = redis.run(scripts::semaphore_undo, {"a", "ra"}, {"7", "8", "2", "5000", "c"});
+    BOOST_TEST(got.at(0).number == 1);
+    BOOST_TEST(redis.get("a") == "3");
+    got = redis.run(scripts::semaphore_undo, {"a", "ra"}, {"7", "8", "2", "5000", "c"});
+    BOOST_TEST(got.at(0).number == 0);
+    BOOST_TEST(redis.get("a") == "3");
+    // One that had not run when it was undone does not run any more.
+    redis.run(scripts::semaphore_undo, {"a", "ra"}, {"9", "10", "1", "5000", "c"});
+    redis.run(scripts::semaphore_acquire, {"a", "ra"}, {"1", "9", "5000"});
+    BOOST_TEST(redis.get("a") == "3");
+}
+
+BOOST_DATA_TEST_CASE(each_change_is_made_once, each_server(), kind)
+{
+    scripted redis{kind};
+    auto const twice = [&](scripts::script const& what,
+                           std::string const& amount,
+                           std::string const& number,
+                           std::int64_t result,
+                           std::string const& then) {
+        for (int i = 0; i != 2; ++i) {
+            auto const got = redis.run(what, {"a", "ra"}, {amount, number, "5000", "channel"});
+            BOOST_TEST(got.at(0).number == result, what.name << " " << got.at(0).text);
+            BOOST_TEST(redis.get("a") == then);
+        }
+    };
+    twice(scripts::semaphore_set, "5", "1", 1, "5");
+    twice(scripts::semaphore_set, "6", "2", 0, "5");
+    twice(scripts::semaphore_release, "2", "3", 7, "7");
+    twice(scripts::semaphore_drain, "0", "4", 7, "0");
+    twice(scripts::semaphore_release, "1", "5", 1, "1");
+    redis.server.ask("DEL", "a");
+    twice(scripts::semaphore_drain, "0", "6", 0, "");
+    twice(scripts::latch_set, "3", "7", 1, "3");
+    twice(scripts::latch_set, "9", "8", 0, "3");
+    twice(scripts::latch_count_down, "1", "9", 2, "2");
+    twice(scripts::latch_count_down, "5", "10", 0, "");
+    twice(scripts::latch_count_down, "1", "11", 0, "");
+    // An older one that comes late does nothing.
+    redis.run(scripts::semaphore_release, {"a", "ra"}, {"2", "3", "5000", "channel"});
+    BOOST_TEST(!exists(redis.server, "a"));
+}
+
+BOOST_DATA_TEST_CASE(messages_are_redissons, each_server(), kind)
+{
+    scripted redis{kind};
+    redis_cli listens{redis.server.unix_socket()};
+    listens("SUBSCRIBE", "c");
+    auto const next = [&] { return listens.read().items.at(2).text; };
+    redis.run(scripts::semaphore_set, {"a", "r"}, {"5", "1", "5000", "c"});
+    BOOST_TEST(next() == "5");
+    redis.run(scripts::semaphore_release, {"a", "r"}, {"2", "2", "5000", "c"});
+    BOOST_TEST(next() == "7");
+    redis.run(scripts::latch_set, {"l", "r"}, {"2", "3", "5000", "c"});
+    BOOST_TEST(next() == "1");
+    redis.run(scripts::latch_count_down, {"l", "r"}, {"1", "4", "5000", "c"});
+    redis.run(scripts::latch_count_down, {"l", "r"}, {"1", "5", "5000", "c"});
+    BOOST_TEST(next() == "0");
+    redis.server.ask("SET", "p", "1");
+    redis.run(scripts::permit_acquire, {"p", "t"}, {id('a'), "5000", "c"});
+    redis.run(scripts::permit_release, {"p", "t"}, {id('a'), "c"});
+    BOOST_TEST(next() == "1");
+}
+
+BOOST_DATA_TEST_CASE(permits_by_their_ids, each_server(), kind)
+{
+    scripted redis{kind};
+    redis.server.ask("SET", "p", "2");
+    auto const acquire = [&](char last, std::string const& lease) {
+        return redis.run(scripts::permit_acquire, {"p", "t"}, {id(last), lease, "c"}).at(0);
+    };
+    BOOST_TEST(acquire('a', "10000").number == 1);
+    BOOST_TEST(acquire('a', "20000").number == 1);  // a repeat sets the lease
+    BOOST_TEST(redis.get("p") == "1");
+    BOOST_TEST(acquire('b', "5000").number == 1);
+    auto const refused = acquire('c', "5000");
+    BOOST_REQUIRE(refused.items.size() == 1U);
+    BOOST_TEST(refused.items[0].number > 4'000);
+    BOOST_TEST(refused.items[0].number <= 5'000);
+
+    auto extended =
+        redis.run(scripts::permit_extend, {"t", "t"}, {id('a'), "30000", id('x'), "30000"});
+    BOOST_TEST(extended.at(0).number == 1);
+    BOOST_TEST(extended.at(1).number == 0);
+    auto released =
+        redis.run(scripts::permit_release, {"p", "t", "p", "t"}, {id('a'), "c", id('a'), "c"});
+    BOOST_TEST((released.at(0).what == reply::kind::integer));
+    BOOST_TEST((released.at(1).what == reply::kind::nil));
+    BOOST_TEST(redis.get("p") == "1");
+}
+
+BOOST_DATA_TEST_CASE(permits_whose_lease_has_ended_come_back, each_server(), kind)
+{
+    scripted redis{kind};
+    redis.server.ask("SET", "p", "0");
+    for (int i = 0; i != 1'500; ++i)  // more than one step takes
+        redis.server.ask("ZADD", "t", std::to_string(1'000 + i), "old" + std::to_string(i));
+    redis.server.ask("ZADD", "t", "922337203685477", "never");
+    BOOST_TEST(redis.run(scripts::permit_count, {"p", "t"}, {}).at(0).number == 1'500);
+    BOOST_TEST(redis.run(scripts::permit_extend, {"t"}, {"old7", "5000"}).at(0).number == 0);
+    BOOST_TEST(
+        redis.run(scripts::permit_acquire, {"p", "t"}, {id('a'), "5000", "c"}).at(0).number == 1
+    );
+    BOOST_TEST(redis.get("p") == "999");
+    BOOST_TEST(
+        redis.run(scripts::permit_acquire, {"p", "t"}, {id('b'), "5000", "c"}).at(0).number == 1
+    );
+    BOOST_TEST(redis.get("p") == "1498");
+    // One that has ended is given back, and reported as gone.
+    redis.server.ask("ZADD", "t", "1000", "late");
+    auto const late = redis.run(scripts::permit_release, {"p", "t"}, {"late", "c"});
+    BOOST_TEST((late.at(0).what == reply::kind::nil));
+    BOOST_TEST(redis.get("p") == "1499");
+    // Only those are out that never end: nothing is to be waited for but a message.
+    redis.server.ask("SET", "p", "0");
+    redis.server.ask("ZREM", "t", id('a'), id('b'));
+    auto const refused = redis.run(scripts::permit_acquire, {"p", "t"}, {id('c'), "5000", "c"});
+    BOOST_TEST(refused.at(0).items.at(0).number == -1);
+    // The leases live as long as the semaphore.
+    redis.server.ask("SET", "p", "1", "PX", "60000");
+    redis.run(scripts::permit_acquire, {"p", "t"}, {id('c'), "5000", "c"});
+    BOOST_TEST(redis.server.ask("PTTL", "t").number > 50'000);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace colock::test

@@ -1,0 +1,55 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "support/shared_numbers.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/mman.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace colock::test {
+
+shared_numbers::shared_numbers(std::string const& file, std::size_t count) : count_{count}
+{
+    auto const size = sizeof(int) * count;
+    int const fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    bool const sized = fd >= 0 && ::ftruncate(fd, static_cast<off_t>(size)) == 0;
+    void* const at =
+        sized ? ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+    int const why = errno;
+    if (fd >= 0)
+        ::close(fd);
+    if (at == MAP_FAILED)
+        throw std::system_error{why, std::generic_category(), "shared_numbers " + file};
+    numbers_ = static_cast<int*>(at);
+}
+
+shared_numbers::~shared_numbers() { ::munmap(numbers_, sizeof(int) * count_); }
+
+int shared_numbers::get(std::size_t which) const { return std::atomic_ref{numbers_[which]}.load(); }
+
+void shared_numbers::set(std::size_t which, int value)
+{
+    std::atomic_ref{numbers_[which]}.store(value);
+}
+
+int shared_numbers::add(std::size_t which, int by)
+{
+    return std::atomic_ref{numbers_[which]}.fetch_add(by);
+}
+
+temporary_file::temporary_file()
+    : path_{(std::filesystem::temp_directory_path() / "colock-shared-XXXXXX").string()}
+{
+    int const fd = ::mkstemp(path_.data());
+    if (fd < 0)
+        throw std::system_error{errno, std::generic_category(), "temporary_file"};
+    ::close(fd);
+}
+
+temporary_file::~temporary_file() { ::unlink(path_.c_str()); }
+
+}  // namespace colock::test

@@ -1,0 +1,45 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace colock::test {
+
+/// Native integers that several processes share: a file in memory. All are 0 at first.
+class shared_numbers {
+public:
+    /// Opens or makes the file.
+    shared_numbers(std::string const& file, std::size_t count);
+    shared_numbers(shared_numbers const&) = delete;
+    shared_numbers& operator=(shared_numbers const&) = delete;
+    ~shared_numbers();
+
+    int get(std::size_t which) const;
+    void set(std::size_t which, int value);
+
+    /// The value before.
+    int add(std::size_t which, int by);
+
+    std::size_t size() const noexcept { return count_; }
+
+private:
+    std::size_t count_;
+    int* numbers_ = nullptr;
+};
+
+/// An empty file that lives as long as this.
+class temporary_file {
+public:
+    temporary_file();
+    temporary_file(temporary_file const&) = delete;
+    temporary_file& operator=(temporary_file const&) = delete;
+    ~temporary_file();
+
+    std::string const& path() const noexcept { return path_; }
+
+private:
+    std::string path_;
+};
+
+}  // namespace colock::test

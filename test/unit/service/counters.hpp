@@ -1,0 +1,67 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "unit/harness.hpp"
+#include <colock/countdown_latch.hpp>
+#include <colock/permit_semaphore.hpp>
+#include <colock/semaphore.hpp>
+
+#include <string>
+
+namespace colock::test {
+
+inline reply taken() { return reply::of(1); }
+inline reply too_few(std::int64_t available = 0) { return refused(available); }
+
+struct counters : harness {
+    using harness::harness;
+
+    semaphore permits_{client, "k"};
+    permit_semaphore leased{client, "k"};
+    countdown_latch latch{client, "k"};
+
+    pending<> take(std::int64_t n = 1)
+    {
+        pending<> p;
+        permits_.acquire(n, p.token());
+        time.settle();
+        return p;
+    }
+    pending<bool> try_take(std::int64_t n = 1)
+    {
+        pending<bool> p;
+        permits_.try_acquire(n, p.token());
+        time.settle();
+        return p;
+    }
+    pending<> give(std::int64_t n = 1)
+    {
+        pending<> p;
+        permits_.release(n, p.token());
+        time.settle();
+        return p;
+    }
+    pending<permit> take_leased(acquire_options options = {})
+    {
+        pending<permit> p;
+        leased.acquire(options, p.token());
+        time.settle();
+        return p;
+    }
+    pending<> wait()
+    {
+        pending<> p;
+        latch.wait(p.token());
+        time.settle();
+        return p;
+    }
+    void message()
+    {
+        server->publish("redisson_sc:{k}");
+        time.settle();
+    }
+    bool idle() const { return client.stats().keys == 0 && client.stats().waiters == 0; }
+    std::string const& argument(std::size_t i) const { return last().arguments.at(i); }
+};
+
+}  // namespace colock::test

@@ -1,0 +1,235 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What a latch and a permit semaphore send, and when.
+#include "unit/service/counters.hpp"
+
+namespace colock::test {
+
+// ---- Latches -----------------------------------------------------------------------------------
+
+BOOST_FIXTURE_TEST_SUITE(service_latch, counters)
+
+BOOST_AUTO_TEST_CASE(one_asks_for_all)
+{
+    server->expect(scripts::count).reply(reply::of(2));
+    server->expect(scripts::count).reply(reply::of(2));
+    auto a = wait(), b = wait(), c = wait();
+    BOOST_TEST(server->subscribed().contains("redisson_countdownlatch__channel__{k}"));
+    b.cancel();
+    time.settle();
+    BOOST_TEST(b.aborted());
+    server->expect(scripts::count).reply(reply::of(std::int64_t{0}));
+    server->publish("redisson_countdownlatch__channel__{k}");
+    time.settle();
+    BOOST_TEST(a.succeeded());
+    BOOST_TEST(c.succeeded());
+    BOOST_TEST(idle());
+}
+
+BOOST_AUTO_TEST_CASE(a_cancelled_wait_has_nothing_to_undo)
+{
+    auto& slow = server->expect(scripts::count);
+    auto a = wait();
+    a.cancel();
+    time.settle();
+    slow.reply(reply::of(std::int64_t{0}));
+    time.settle();
+    BOOST_TEST(idle());
+    auto& lost = server->expect(scripts::count);
+    auto b = wait();
+    b.cancel();
+    time.settle();
+    lost.lose();
+    time.settle();
+    BOOST_TEST(idle());
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_runs_out)
+{
+    server->expect(scripts::count).reply(reply::of(2));
+    server->expect(scripts::count).reply(reply::of(2));
+    pending<bool> p;
+    latch.wait_for(500ms, p.token());
+    time.advance(499ms);
+    BOOST_TEST(!p.is_done());
+    time.advance(1ms);
+    BOOST_TEST(p.succeeded());
+    BOOST_TEST(!p.value());
+    BOOST_TEST(idle());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+// ---- Permits -----------------------------------------------------------------------------------
+
+BOOST_FIXTURE_TEST_SUITE(service_permit, counters)
+
+BOOST_AUTO_TEST_CASE(renewed_each_third_and_given_back)
+{
+    server->expect(scripts::permit_acquire).reply(taken());
+    auto p = take_leased();
+    BOOST_TEST_REQUIRE(p.succeeded());
+    BOOST_TEST(argument(0).size() == 16U);
+    BOOST_TEST(argument(1) == "3000");
+    auto const id = argument(0);
+    auto const until = p.value().valid_until();
+    BOOST_TEST((until == time.now() + validity));
+    server->expect(scripts::permit_extend).reply(done());
+    BOOST_TEST(time.advance_until([&] { return server->all_came(); }, 1'000ms));
+    time.settle();
+    BOOST_TEST(last().key() == "{k}:timeout");
+    BOOST_TEST(argument(0) == id);
+    BOOST_TEST((p.value().valid_until() > until));
+    BOOST_TEST(client.stats().holds == 1U);
+    server->expect(scripts::permit_release).reply(released());
+    pending<> gives;
+    p.value().release(gives.token());
+    time.settle();
+    BOOST_TEST(gives.succeeded());
+    BOOST_TEST(argument(0) == id);
+    BOOST_TEST(client.stats().holds == 0U);
+    time.advance(5s);
+    BOOST_TEST(server->written().size() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(lost_when_no_renewal_is_answered)
+{
+    server->expect(scripts::permit_acquire).reply(taken());
+    auto p = take_leased();
+    auto told = lost(p.value());
+    server->link_down(link());
+    time.advance(validity - margin - 1ms);
+    BOOST_TEST(bool{p.value()});
+    time.advance(1ms);
+    BOOST_TEST(!p.value());
+    BOOST_TEST(told.succeeded());
+    BOOST_TEST(events->count("lost") == 1);
+}
+
+BOOST_AUTO_TEST_CASE(lost_when_the_server_does_not_have_it)
+{
+    server->expect(scripts::permit_acquire).reply(taken());
+    auto p = take_leased();
+    server->expect(scripts::permit_extend).reply(not_there());
+    time.advance(1'000ms);
+    BOOST_TEST(!p.value());
+    pending<> gives;
+    p.value().release(gives.token());
+    time.settle();
+    BOOST_TEST((gives.ec() == error::lost));
+    BOOST_TEST(client.stats().owed_releases == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_pause_of_the_process_is_noticed_first)
+{
+    server->expect(scripts::permit_acquire).reply(taken());
+    auto p = take_leased();
+    auto& slow = server->expect(scripts::permit_extend);
+    BOOST_TEST(time.advance_until([&] { return slow.has_come(); }, 1'000ms));
+    slow.reply(done());
+    time.jump(validity);
+    time.settle();
+    BOOST_TEST(!p.value());
+}
+
+BOOST_AUTO_TEST_CASE(a_lost_acquire_is_repeated_with_its_id)
+{
+    server->expect(scripts::permit_acquire).lose();
+    server->expect(scripts::permit_acquire).reply(taken());
+    auto p = take_leased();
+    BOOST_TEST_REQUIRE(p.succeeded());
+    BOOST_TEST(server->written().at(0).arguments == server->written().at(1).arguments);
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_on_the_way_it_is_released)
+{
+    auto& slow = server->expect(scripts::permit_acquire);
+    auto p = take_leased();
+    auto const id = argument(0);
+    p.cancel();
+    time.settle();
+    server->expect(scripts::permit_release).lose();
+    auto& again = server->expect(scripts::permit_release);
+    slow.reply(taken());
+    time.settle();
+    BOOST_TEST_REQUIRE(again.has_come());
+    BOOST_TEST(argument(0) == id);
+    again.reply(released());
+    time.settle();
+    BOOST_TEST(idle());
+}
+
+BOOST_AUTO_TEST_CASE(a_grant_that_comes_late_is_given_back)
+{
+    auto& slow = server->expect(scripts::permit_acquire);
+    auto p = take_leased();
+    time.jump(validity / 2 + 1ms);
+    server->expect(scripts::permit_release).reply(released());
+    server->expect(scripts::permit_acquire).reply(taken());
+    slow.reply(taken());
+    time.settle();
+    BOOST_TEST(p.succeeded());
+    BOOST_TEST(server->written().at(0).field() != server->written().at(2).field());
+}
+
+BOOST_AUTO_TEST_CASE(it_is_asked_for_when_the_next_lease_ends)
+{
+    server->expect(scripts::permit_acquire).reply(refused(200));
+    server->expect(scripts::permit_acquire).reply(refused(200));
+    auto p = take_leased();
+    BOOST_TEST(server->all_came());
+    server->expect(scripts::permit_acquire).reply(taken());
+    time.advance(201ms);
+    BOOST_TEST(p.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(dropped_it_is_released_in_the_background)
+{
+    server->expect(scripts::permit_acquire).reply(taken());
+    {
+        auto p = take_leased();
+        BOOST_TEST(p.succeeded());
+        server->expect(scripts::permit_release).reply(released());
+        p.value() = permit{};
+    }
+    time.settle();
+    BOOST_TEST(server->all_came());
+    BOOST_TEST(client.stats().holds == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_release_whose_answer_is_lost_finds_its_own_effect)
+{
+    server->expect(scripts::permit_acquire).reply(taken());
+    auto p = take_leased();
+    server->expect(scripts::permit_release).lose();
+    server->expect(scripts::permit_release).reply(gone());
+    pending<> gives;
+    p.value().release(gives.token());
+    time.settle();
+    BOOST_TEST(gives.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(extended_while_a_renewal_is_under_way)
+{
+    server->expect(scripts::permit_acquire).reply(taken());
+    auto p = take_leased();
+    auto& renewal = server->expect(scripts::permit_extend);
+    BOOST_TEST(time.advance_until([&] { return renewal.has_come(); }, 1'000ms));
+    auto& longer = server->expect(scripts::permit_extend);
+    pending<> extends;
+    p.value().extend(10s, extends.token());
+    time.settle();
+    BOOST_TEST(!longer.has_come());  // one at a time
+    renewal.reply(done());
+    time.settle();
+    BOOST_TEST_REQUIRE(longer.has_come());
+    BOOST_TEST(argument(1) == "10000");
+    longer.reply(done());
+    time.settle();
+    BOOST_TEST(extends.succeeded());
+    BOOST_TEST(p.value().valid_for(9'800ms));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace colock::test

@@ -1,0 +1,311 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What a semaphore sends, and when: its gate, and its changes.
+#include "unit/service/counters.hpp"
+
+namespace colock::test {
+
+BOOST_FIXTURE_TEST_SUITE(service_semaphore, counters)
+
+BOOST_AUTO_TEST_CASE(enough_permits_take_one_call)
+{
+    server->expect(scripts::semaphore_acquire).reply(taken());
+    BOOST_TEST(take(3).succeeded());
+    BOOST_TEST(last().key() == "k");
+    BOOST_TEST(last().keys.at(1) == "colock_once:{k}:" + inside().uuid() + ":take");
+    BOOST_TEST(argument(0) == "3");
+    BOOST_TEST(argument(2) == "3600000");
+    BOOST_TEST(idle());
+    BOOST_TEST(!server->push_wanted());
+    BOOST_TEST(events->count("acquired") == 1);
+}
+
+BOOST_AUTO_TEST_CASE(too_few_wait_for_a_message)
+{
+    server->expect(scripts::semaphore_acquire).reply(too_few());
+    server->expect(scripts::semaphore_acquire).reply(too_few());  // when subscribed
+    auto waits = take();
+    BOOST_TEST(!waits.is_done());
+    BOOST_TEST(server->subscribed().contains("redisson_sc:{k}"));
+    BOOST_TEST(server->written().size() == 2U);
+    auto behind = take();
+    BOOST_TEST(server->written().size() == 2U);  // only the first asks
+    server->expect(scripts::semaphore_acquire).reply(taken());
+    server->expect(scripts::semaphore_acquire).reply(too_few());
+    message();
+    BOOST_TEST(waits.succeeded());
+    BOOST_TEST(!behind.is_done());
+    server->expect(scripts::semaphore_acquire).reply(taken());
+    time.advance(1'000ms);  // the poll cap
+    BOOST_TEST(behind.succeeded());
+    BOOST_TEST(idle());
+}
+
+BOOST_AUTO_TEST_CASE(each_attempt_has_a_number_of_its_own_unless_its_answer_is_lost)
+{
+    server->expect(scripts::semaphore_acquire).lose();
+    auto& again = server->expect(scripts::semaphore_acquire);
+    auto waits = take(2);
+    BOOST_TEST_REQUIRE(again.has_come());
+    auto const first = server->written().front();
+    BOOST_TEST(again.seen().arguments == first.arguments);
+    again.reply(too_few());
+    auto& anew = server->expect(scripts::semaphore_acquire);
+    time.settle();
+    BOOST_TEST_REQUIRE(anew.has_come());
+    BOOST_TEST(std::stoll(anew.seen().arguments.at(1)) > std::stoll(first.arguments.at(1)));
+    anew.reply(taken());
+    time.settle();
+    BOOST_TEST(waits.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_on_the_way_it_is_undone)
+{
+    auto& slow = server->expect(scripts::semaphore_acquire);
+    auto waits = take(2);
+    auto const number = argument(1);
+    waits.cancel();
+    time.settle();
+    BOOST_TEST(waits.aborted());
+    auto& undo = server->expect(scripts::semaphore_undo);
+    slow.reply(taken());
+    time.settle();
+    BOOST_TEST_REQUIRE(undo.has_come());
+    BOOST_TEST(argument(0) == number);
+    BOOST_TEST(std::stoll(argument(1)) > std::stoll(number));
+    BOOST_TEST(argument(2) == "2");
+    BOOST_TEST(argument(4) == "redisson_sc:{k}");
+    undo.reply(taken());
+    time.settle();
+    BOOST_TEST(idle());
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_and_refused_nothing_is_undone)
+{
+    auto& slow = server->expect(scripts::semaphore_acquire);
+    auto waits = take();
+    waits.cancel();
+    time.settle();
+    slow.reply(too_few());
+    time.settle();
+    BOOST_TEST(idle());
+    BOOST_TEST(!server->push_wanted());
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_and_lost_it_is_undone_until_that_is_answered)
+{
+    auto& slow = server->expect(scripts::semaphore_acquire);
+    auto waits = take();
+    waits.cancel();
+    time.settle();
+    server->expect(scripts::semaphore_undo).lose();
+    server->expect(scripts::semaphore_undo).not_now();
+    auto& undo = server->expect(scripts::semaphore_undo);
+    slow.lose();
+    time.advance(100ms);
+    BOOST_TEST_REQUIRE(undo.has_come());
+    pending<> closed;
+    client.close(closed.token());
+    time.settle();
+    BOOST_TEST(!closed.is_done());  // it is owed
+    undo.reply(reply::of(std::int64_t{0}));
+    time.settle();
+    BOOST_TEST(closed.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_before_it_is_sent_it_is_never_sent)
+{
+    server->link_down(link());
+    time.settle();
+    auto waits = take();
+    waits.cancel();
+    time.settle();
+    BOOST_TEST(waits.aborted());
+    BOOST_TEST(idle());
+    server->link_up(link());
+    time.settle();
+    BOOST_TEST(server->written().empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_comes_too_late_is_for_the_next_who_wants_as_many)
+{
+    auto& slow = server->expect(scripts::semaphore_acquire);
+    auto first = take(2), second = take(2), third = take(1);
+    first.cancel();
+    time.settle();
+    auto& other = server->expect(scripts::semaphore_acquire);
+    slow.reply(taken());
+    time.settle();
+    BOOST_TEST(second.succeeded());
+    BOOST_TEST_REQUIRE(other.has_come());
+    BOOST_TEST(argument(0) == "1");
+    third.cancel();
+    auto fourth = take(3);
+    server->expect(scripts::semaphore_undo).reply(taken());  // before anything else is asked
+    server->expect(scripts::semaphore_acquire).reply(taken());
+    other.reply(taken());
+    time.settle();
+    BOOST_TEST(fourth.succeeded());
+    BOOST_TEST(argument(0) == "3");
+    BOOST_TEST(idle());
+}
+
+BOOST_AUTO_TEST_CASE(who_tries_once_is_sent_away)
+{
+    server->expect(scripts::semaphore_acquire).reply(too_few());
+    auto once = try_take();
+    BOOST_TEST(once.succeeded());
+    BOOST_TEST(!once.value());
+    BOOST_TEST(!server->push_wanted());
+    server->expect(scripts::semaphore_acquire).reply(too_few());
+    server->expect(scripts::semaphore_acquire).reply(too_few());
+    auto waits = take();
+    auto behind = try_take();  // others wait
+    BOOST_TEST(behind.succeeded());
+    BOOST_TEST(!behind.value());
+    waits.cancel();
+    time.settle();
+    BOOST_TEST(idle());
+    server->link_down(link());
+    time.settle();
+    auto unheard = try_take();
+    time.advance(2'000ms);
+    BOOST_TEST((unheard.ec() == error::unavailable));
+    BOOST_TEST(idle());
+}
+
+BOOST_AUTO_TEST_CASE(an_error_of_the_key_ends_its_waiters)
+{
+    auto& slow = server->expect(scripts::semaphore_acquire);
+    auto a = take(), b = take();
+    slow.fail(error::wrong_type);
+    time.settle();
+    BOOST_TEST((a.ec() == error::wrong_type));
+    BOOST_TEST((b.ec() == error::wrong_type));
+    BOOST_TEST(idle());
+    server->expect(scripts::semaphore_acquire).reply(reply::of("what"));
+    server->expect(scripts::semaphore_undo).reply(reply::of(std::int64_t{0}));
+    BOOST_TEST((take().ec() == error::bad_reply));
+    BOOST_TEST(idle());
+}
+
+// Nobody can tell any more what became of it; it is not sent again.
+BOOST_AUTO_TEST_CASE(a_record_that_has_expired_ends_the_repeats)
+{
+    server->expect(scripts::semaphore_acquire);
+    auto waits = take();
+    auto const number = argument(1);
+    server->link_down(link());
+    time.settle();
+    time.jump(std::chrono::hours{1});
+    time.settle();
+    auto& anew = server->expect(scripts::semaphore_acquire);
+    server->link_up(link());
+    time.settle();
+    BOOST_TEST_REQUIRE(anew.has_come());
+    BOOST_TEST(argument(1) != number);
+    anew.reply(taken());
+    time.settle();
+    BOOST_TEST(waits.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(releases_that_come_together_go_as_one)
+{
+    auto& slow = server->expect(scripts::semaphore_release);
+    auto first = give(1);
+    auto second = give(2), third = give(3);
+    BOOST_TEST(server->written().size() == 1U);
+    BOOST_TEST(client.stats().owed_releases == 3U);
+    auto& sum = server->expect(scripts::semaphore_release);
+    slow.reply(reply::of(1));
+    time.settle();
+    BOOST_TEST(first.succeeded());
+    BOOST_TEST_REQUIRE(sum.has_come());
+    BOOST_TEST(argument(0) == "5");
+    BOOST_TEST(last().keys.at(1) == "colock_once:{k}:" + inside().uuid() + ":change");
+    sum.reply(reply::of(6));
+    time.settle();
+    BOOST_TEST(second.succeeded());
+    BOOST_TEST(third.succeeded());
+    BOOST_TEST(idle());
+    BOOST_TEST(client.stats().owed_releases == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_release_is_sent_until_it_is_answered)
+{
+    server->expect(scripts::semaphore_release).lose();
+    server->expect(scripts::semaphore_release).not_now();
+    auto& slow = server->expect(scripts::semaphore_release);
+    auto gives = give(2);
+    time.advance(20ms);
+    BOOST_TEST_REQUIRE(slow.has_come());
+    BOOST_TEST(slow.seen().arguments == server->written().front().arguments);
+    gives.cancel();
+    time.settle();
+    BOOST_TEST(gives.aborted());
+    server->expect(scripts::semaphore_release).reply(reply::of(2));
+    slow.lose();
+    time.settle();
+    BOOST_TEST(idle());
+}
+
+BOOST_AUTO_TEST_CASE(an_unheard_release_is_owed_and_an_unheard_setting_is_not)
+{
+    server->link_down(link());
+    time.settle();
+    auto gives = give();
+    pending<bool> sets;
+    permits_.try_set_permits(5, sets.token());
+    time.advance(2'000ms);
+    BOOST_TEST((gives.ec() == error::unavailable));
+    BOOST_TEST((sets.ec() == error::unavailable));
+    server->expect(scripts::semaphore_release).reply(reply::of(1));
+    server->link_up(link());
+    time.settle();
+    BOOST_TEST(server->all_came());
+    BOOST_TEST(idle());
+}
+
+BOOST_AUTO_TEST_CASE(closing_waits_for_releases_and_ends_waiters)
+{
+    auto& slow = server->expect(scripts::semaphore_release);
+    auto gives = give();
+    server->expect(scripts::semaphore_acquire).reply(too_few());
+    server->expect(scripts::semaphore_acquire).reply(too_few());
+    auto waits = take();
+    pending<> closed;
+    client.close(closed.token());
+    time.settle();
+    BOOST_TEST((waits.ec() == error::closed));
+    BOOST_TEST(!closed.is_done());
+    slow.reply(reply::of(1));
+    time.settle();
+    BOOST_TEST(gives.succeeded());
+    BOOST_TEST(closed.succeeded());
+    BOOST_TEST((give().ec() == error::closed));
+    BOOST_TEST((take().ec() == error::closed));
+}
+
+BOOST_AUTO_TEST_CASE(stopped_with_all_under_way_and_run_again)
+{
+    server->expect(scripts::semaphore_acquire);
+    server->expect(scripts::semaphore_release);
+    auto waits = take();
+    auto gives = give();
+    client.stop();
+    time.settle();
+    BOOST_TEST((waits.ec() == error::closed));
+    BOOST_TEST((gives.ec() == error::closed));
+    BOOST_TEST((inside().agenda().next() == never));  // or the context would not come to its end
+    // Whether the acquire has run is found out when there is a connection again.
+    server->expect(scripts::semaphore_undo).reply(taken());
+    pending<> again;
+    client.run(again.token());
+    time.settle();
+    BOOST_TEST(server->all_came());
+    BOOST_TEST(idle());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace colock::test
