@@ -13,6 +13,12 @@
 namespace colock::test {
 
 child_process::child_process(std::vector<std::string> const& command, std::string const& output)
+    : child_process{command, output, -1}
+{}
+
+child_process::child_process(
+    std::vector<std::string> const& command, std::string const& output, int talk
+)
 {
     // All that allocates comes before the fork: the proxy's thread may hold the heap's mutex.
     std::vector<char*> words;
@@ -32,12 +38,12 @@ child_process::child_process(std::vector<std::string> const& command, std::strin
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent)
         ::_exit(127);
-    int const in = ::open("/dev/null", O_RDONLY);
+    int const in = talk < 0 ? ::open("/dev/null", O_RDONLY) : talk;
     int const out = ::open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
     if (in < 0 || out < 0)
         ::_exit(127);
     ::dup2(in, 0);
-    ::dup2(out, 1);
+    ::dup2(talk < 0 ? out : talk, 1);
     ::dup2(out, 2);
     for (int fd = 3; fd != 1'024; ++fd)
         ::close(fd);

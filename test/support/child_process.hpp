@@ -20,6 +20,10 @@ public:
     /// of that thread for the parent's.
     child_process(std::vector<std::string> const& command, std::string const& output);
 
+    /// One whose standard input and output are `talk`, a socket; what it says to standard error
+    /// goes to the file.
+    child_process(std::vector<std::string> const& command, std::string const& output, int talk);
+
     child_process(child_process&& other) noexcept : id_{std::exchange(other.id_, -1)} {}
     child_process& operator=(child_process&& other) noexcept;
     ~child_process() { kill(); }

@@ -1,0 +1,109 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// The counterpart of java/Fleet.java: a process of its own, with a client and some tasks.
+//
+//     fleet URL KIND NAME TASKS SECTIONS STAY_US FILE
+//
+// It prints the number of turns that its tasks had.
+#include "interop/scoreboard.hpp"
+#include <colock/colock.hpp>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <chrono>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <thread>
+
+namespace {
+
+namespace asio = boost::asio;
+using colock::test::scoreboard;
+
+struct fleet {
+    scoreboard board;
+    int sections;
+    std::chrono::microseconds stay;
+    int turns = 0;
+    int running = 0;
+};
+
+void enter(fleet& all, bool reading)
+{
+    all.board.enter(reading);
+    auto const end = std::chrono::steady_clock::now() + all.stay;
+    while (std::chrono::steady_clock::now() < end) {}
+    ++all.turns;
+    all.board.leave(reading);
+}
+
+// NOLINTBEGIN(cppcoreguidelines-avoid-reference-coroutine-parameters)
+
+template <class Lock>
+asio::awaitable<void> work(colock::client& redis, Lock lock, fleet& all, bool reading)
+{
+    while (all.board.get(scoreboard::sections) < all.sections) {
+        colock::hold held = co_await lock.acquire();
+        enter(all, reading);
+        co_await held.release();
+    }
+    if (--all.running == 0)
+        co_await redis.close();
+}
+
+// NOLINTEND(cppcoreguidelines-avoid-reference-coroutine-parameters)
+
+void rethrow(std::exception_ptr thrown)
+{
+    if (thrown)
+        std::rethrow_exception(thrown);
+}
+
+void start(
+    asio::io_context& on,
+    colock::client& redis,
+    std::string const& kind,
+    std::string const& name,
+    fleet& all
+)
+{
+    if (kind == "lock")
+        asio::co_spawn(on, work(redis, colock::lock{redis, name}, all, false), rethrow);
+    else
+        throw std::invalid_argument{"no such kind: " + kind};
+}
+
+int run(char const* const* words)
+{
+    fleet all{
+        scoreboard{words[7]}, std::stoi(words[5]), std::chrono::microseconds{std::stoi(words[6])}};
+    asio::io_context context{1};
+    colock::client redis{context.get_executor(), colock::config::from_url(words[1])};
+    redis.run(asio::detached);
+    all.running = std::stoi(words[4]);
+    for (int i = 0; i != all.running; ++i)
+        start(context, redis, words[2], words[3], all);
+
+    all.board.add(scoreboard::arrived, 1);
+    while (all.board.get(scoreboard::arrived) < all.board.get(scoreboard::expected))
+        std::this_thread::yield();
+    context.run();
+    std::cout << all.turns << std::endl;
+    return 0;
+}
+
+}  // namespace
+
+int main(int count, char** words)
+{
+    try {
+        return count == 8 ? run(words) : 64;
+    } catch (std::exception const& e) {
+        std::cerr << e.what() << '\n';
+        return 1;
+    }
+}

@@ -1,0 +1,103 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+
+import java.io.RandomAccessFile;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.MappedByteBuffer;
+import java.nio.channels.FileChannel;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+
+import org.redisson.api.RLock;
+
+/**
+ * Threads that enter one critical section until it has been entered so often, by them and by all
+ * other processes of the fleet. Arguments: THREADS SECTIONS STAY_US FILE; who is inside stays for
+ * STAY_US microseconds. The answer is the number of turns that these threads had.
+ *
+ * FILE is the scoreboard that all share, memory of native integers: test/interop/scoreboard.hpp
+ * says what they mean.
+ */
+final class Fleet {
+    private static final int WRITERS = 0, READERS = 1, OVERLAPS = 2, SECTIONS = 3, EXPECTED = 4,
+            ARRIVED = 5, SIZE = 6;
+    private static final VarHandle INT =
+            MethodHandles.byteBufferViewVarHandle(int[].class, ByteOrder.nativeOrder());
+
+    private final RLock lock;
+    private final boolean reading;
+    private final int threads;
+    private final int sections;
+    private final long stayNanos;
+    private final MappedByteBuffer board;
+    private final AtomicInteger turns = new AtomicInteger();
+    private final AtomicReference<Throwable> failure = new AtomicReference<>();
+
+    Fleet(RLock lock, String kind, String[] arguments) throws Exception {
+        this.lock = lock;
+        reading = kind.equals("read");
+        threads = Integer.parseInt(arguments[0]);
+        sections = Integer.parseInt(arguments[1]);
+        stayNanos = 1000 * Long.parseLong(arguments[2]);
+        try (RandomAccessFile file = new RandomAccessFile(arguments[3], "rw")) {
+            board = file.getChannel().map(FileChannel.MapMode.READ_WRITE, 0, SIZE * 4);
+        }
+    }
+
+    int run() throws Exception {
+        add(ARRIVED, 1);
+        while (get(ARRIVED) < get(EXPECTED)) {
+            Thread.onSpinWait();
+        }
+        Thread[] all = new Thread[threads];
+        for (int i = 0; i < threads; i++) {
+            all[i] = new Thread(this::work);
+            all[i].start();
+        }
+        for (Thread each : all) {
+            each.join();
+        }
+        if (failure.get() != null) {
+            throw new Exception(failure.get());
+        }
+        return turns.get();
+    }
+
+    private void work() {
+        try {
+            while (get(SECTIONS) < sections) {
+                lock.lock();
+                try {
+                    enter();
+                } finally {
+                    lock.unlock();
+                }
+            }
+        } catch (Throwable e) {
+            failure.set(e);
+        }
+    }
+
+    private void enter() {
+        int before = add(reading ? READERS : WRITERS, 1);
+        if (!reading && before != 0 || get(reading ? WRITERS : READERS) != 0) {
+            add(OVERLAPS, 1);
+        }
+        for (long end = System.nanoTime() + stayNanos; System.nanoTime() - end < 0;) {
+            Thread.onSpinWait();
+        }
+        add(SECTIONS, 1);
+        turns.incrementAndGet();
+        add(reading ? READERS : WRITERS, -1);
+    }
+
+    private int get(int which) {
+        return (int) INT.getVolatile((ByteBuffer) board, which * 4);
+    }
+
+    private int add(int which, int by) {
+        return (int) INT.getAndAdd((ByteBuffer) board, which * 4, by);
+    }
+}

@@ -1,0 +1,89 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+
+import org.redisson.Redisson;
+import org.redisson.api.RedissonClient;
+import org.redisson.config.Config;
+
+/**
+ * Redisson, told by lines what to do:
+ *
+ * <pre>
+ *   java Peer redis://host:port WATCHDOG_MS
+ *
+ *   N THREAD COMMAND KIND NAME [ARGUMENT...]      →  N ok [VALUE]     or     N error TEXT
+ * </pre>
+ *
+ * The number comes back with the answer, so any number of commands may be under way. Those of one
+ * THREAD run one after the other on a Java thread of that name, which is who holds a lock: another
+ * name is another owner. NAME is percent-encoded. Commands and kinds are those of Objects, and
+ * "fleet", which is that of Fleet. "0 ok" is printed once the connection is up; the end of the
+ * input ends the program, with whatever it holds.
+ */
+public final class Peer {
+    private static final PrintStream OUT = System.out;
+
+    private final RedissonClient redisson;
+    private final Map<String, ExecutorService> threads = new HashMap<>();
+
+    private Peer(String url, long watchdog) {
+        Config config = new Config();
+        config.setLockWatchdogTimeout(watchdog);
+        config.useSingleServer()
+                .setAddress(url)
+                .setConnectionPoolSize(32)
+                .setConnectionMinimumIdleSize(2)
+                .setSubscriptionConnectionMinimumIdleSize(1);
+        redisson = Redisson.create(config);
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        Peer peer = new Peer(arguments[0], Long.parseLong(arguments[1]));
+        answer("0", "ok");
+        BufferedReader in =
+                new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            peer.take(line.split(" "));
+        }
+        Runtime.getRuntime().halt(0);
+    }
+
+    private void take(String[] words) {
+        threads.computeIfAbsent(
+                words[1],
+                name -> Executors.newSingleThreadExecutor(task -> {
+                    Thread thread = new Thread(task, name);
+                    thread.setDaemon(true);
+                    return thread;
+                })
+        ).execute(() -> run(words));
+    }
+
+    private void run(String[] words) {
+        try {
+            String name = URLDecoder.decode(words[4], StandardCharsets.UTF_8);
+            String[] rest = Arrays.copyOfRange(words, 5, words.length);
+            Object value = words[2].equals("fleet")
+                    ? new Fleet(Objects.lock(redisson, words[3], name), words[3], rest).run()
+                    : Objects.call(redisson, words[2], words[3], name, rest);
+            answer(words[0], value == null ? "ok" : "ok " + value);
+        } catch (Throwable e) {
+            answer(words[0], "error " + e.toString().replaceAll("\\s+", " "));
+        }
+    }
+
+    private static synchronized void answer(String number, String text) {
+        OUT.println(number + " " + text);
+        OUT.flush();
+    }
+}

@@ -1,0 +1,121 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "interop/mixed_fleet.hpp"
+#include "interop/peer.hpp"
+#include "interop/scoreboard.hpp"
+#include "support/shared_numbers.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <list>
+#include <numeric>
+#include <poll.h>
+#include <vector>
+
+namespace colock::test {
+
+namespace {
+
+class fleet {
+public:
+    fleet(std::string kind, fleet_size const& size) : kind_{std::move(kind)}, size_{size}
+    {
+        board_.add(scoreboard::expected, size.jvms + size.of_ours);
+        for (int i = 0; i != size.jvms; ++i)
+            jvms_.emplace_back(server_);
+        for (auto& jvm : jvms_)
+            calls_.push_back(jvm.begin(
+                "fleet",
+                "fleet",
+                kind_,
+                name_,
+                std::int64_t{size.tasks},
+                std::int64_t{size.sections},
+                std::int64_t{size.stay.count()},
+                file_.path()
+            ));
+        for (int i = 0; i != size.of_ours; ++i)
+            ours_.emplace_back(std::vector<std::string>{
+                COLOCK_INTEROP_FLEET,
+                "unix://" + server_.unix_socket(),
+                kind_,
+                name_,
+                std::to_string(size.tasks),
+                std::to_string(size.sections),
+                std::to_string(size.stay.count()),
+                file_.path()});
+    }
+
+    /// The turns of each process, first the JVMs'.
+    std::vector<int> turns()
+    {
+        std::vector<int> all;
+        for (auto const& call : calls_) {
+            wait([&] { return call.is_done(); });
+            all.push_back(std::stoi(result(call)));
+        }
+        for (auto& each : ours_) {
+            std::optional<std::string> line;
+            wait([&] { return (line = each.hear()).has_value(); });
+            all.push_back(std::stoi(line.value()));
+        }
+        return all;
+    }
+
+    scoreboard& board() noexcept { return board_; }
+
+private:
+    template <class Done>
+    void wait(Done const& done)
+    {
+        while (!done()) {
+            if (watch_.ms() > milliseconds{size_.limit}.count())
+                throw std::runtime_error{
+                    "mixed fleet: no end; sections: " +
+                    std::to_string(board_.get(scoreboard::sections))};
+            ::poll(nullptr, 0, 5);
+        }
+    }
+
+    std::string result(java_peer::call const& of)
+    {
+        java_peer::outcome got;
+        lab at{server_};
+        at.run_only([&]() -> asio::awaitable<void> { got = co_await of.wait(); });
+        BOOST_REQUIRE(!got.failed);
+        return got.text;
+    }
+
+    std::string kind_;
+    fleet_size size_;
+    redis_server server_;
+    std::string name_ = unique_name("fleet");
+    temporary_file file_;
+    scoreboard board_{file_.path()};
+    stopwatch watch_;
+    std::list<java_peer> jvms_;
+    std::vector<java_peer::call> calls_;
+    std::list<line_process> ours_;
+};
+
+}  // namespace
+
+void fleet_of(std::string const& kind, fleet_size const& size)
+{
+    fleet all{kind, size};
+    stopwatch const watch;
+    auto const turns = all.turns();
+    auto const sum = std::accumulate(turns.begin(), turns.end(), 0);
+    std::string shares;
+    for (auto const n : turns)
+        shares += ' ' + std::to_string(n);
+    BOOST_TEST_MESSAGE(
+        sum << " sections in " << watch.ms() << " ms; turns of JVMs, then ours:" << shares
+    );
+    BOOST_TEST(all.board().get(scoreboard::overlaps) == 0);
+    BOOST_TEST(all.board().get(scoreboard::sections) == sum);
+    BOOST_TEST(sum >= size.sections);
+    for (auto const n : turns)
+        BOOST_TEST(n >= size.least_share * sum, "one process had " << n << " of " << sum);
+}
+
+}  // namespace colock::test

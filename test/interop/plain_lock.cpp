@@ -1,0 +1,110 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// `lock` beside Redisson's RLock.
+#include "interop/exclusive.hpp"
+#include "interop/mixed_fleet.hpp"
+
+namespace colock::test {
+
+namespace {
+
+using shared = shared_lock<lock>;
+
+constexpr char const* channel_prefix = "redisson_lock__channel";
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(plain_lock)
+
+BOOST_AUTO_TEST_CASE(woken_by_a_release_of_redisson)
+{
+    java_lab at;
+    shared s{at, "lock", channel_prefix};
+    at.run([&] { return java_holds_and_we_wait(at.context(), s); });
+}
+
+BOOST_AUTO_TEST_CASE(a_release_of_ours_wakes_redisson)
+{
+    java_lab at;
+    shared s{at, "lock", channel_prefix};
+    at.run([&] { return we_hold_and_java_waits(s); });
+}
+
+BOOST_AUTO_TEST_CASE(watchdogs)
+{
+    java_lab at;
+    shared s{at, "lock", channel_prefix};
+    at.run([&] { return both_watchdogs_keep_what_is_held(at.context(), s); });
+}
+
+BOOST_AUTO_TEST_CASE(depth)
+{
+    java_lab at;
+    shared s{at, "lock", channel_prefix};
+    at.run([&] { return the_depth_is_seen(s); });
+}
+
+BOOST_AUTO_TEST_CASE(force)
+{
+    java_lab at;
+    shared s{at, "lock", channel_prefix};
+    at.run([&] { return a_force_is_seen(at.context(), s); });
+}
+
+BOOST_AUTO_TEST_CASE(questions)
+{
+    java_lab at;
+    shared s{at, "lock", channel_prefix};
+    at.run([&] { return questions_agree(s); });
+}
+
+// Key and channel are made of the name in the same way on both sides.
+BOOST_AUTO_TEST_CASE(names)
+{
+    java_lab at;
+    auto& c = at.connect();
+    auto& java = shared_java();
+    at.run([&]() -> asio::awaitable<void> {
+        for (auto const& name :
+             {std::string{"{tag}:order"},
+              std::string{"a{b}c{d"},
+              std::string{"with spaces and %25"},
+              std::string{"\xc3\xa4\xe2\x82\xac"},
+              std::string{"x"},
+              std::string(1'024, 'n')}) {
+            lock const mine{c.client, name};
+            co_await java.ask("t1", "lock", "lock", name, by_watchdog);
+            tasks all{at.context()};
+            all.start([&]() -> asio::awaitable<void> {
+                hold held = co_await mine.acquire();
+                co_await held.release();
+            });
+            co_await eventually([&] { return c.client.stats().subscriptions != 0; });
+            co_await java.ask("t1", "unlock", "lock", name);
+            co_await all.join(2s);  // the poll cap is more
+        }
+    });
+}
+
+// A process of Redisson's dies: its lock is free when its lease is over, and no sooner.
+BOOST_AUTO_TEST_CASE(a_jvm_dies_that_holds_the_lock)
+{
+    java_lab at;
+    auto& c = at.connect();
+    java_peer doomed{at.server()};
+    auto const name = unique_name("lock");
+    at.run([&]() -> asio::awaitable<void> {
+        co_await doomed.ask("t1", "lock", "lock", name, by_watchdog);
+        doomed.kill();
+        stopwatch const watch;
+        auto const held = co_await lock{c.client, name}.try_acquire_for(5s);
+        BOOST_TEST(held.has_value());
+        BOOST_TEST(watch.ms() < java_peer::watchdog.count() + 500);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(mixed_fleet) { fleet_of("lock", {.sections = 20'000, .least_share = 0.05}); }
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace colock::test
