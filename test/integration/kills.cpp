@@ -10,7 +10,7 @@
 namespace colock::test {
 
 constexpr int operations = 100'000, permits = 10, tasks_each = 3;
-constexpr unsigned processes = 3, kills = 3;
+constexpr unsigned processes = 4, kills = 3;
 
 /// Processes on one semaphore.
 struct crew {

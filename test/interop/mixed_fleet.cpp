@@ -9,11 +9,25 @@
 #include <list>
 #include <numeric>
 #include <poll.h>
+#include <sstream>
 #include <vector>
 
 namespace colock::test {
 
 namespace {
+
+/// What a process has had.
+struct share {
+    int sections = 0;
+    int turns = 0;
+};
+
+int sum_of(std::vector<share> const& all, int share::*which)
+{
+    return std::accumulate(all.begin(), all.end(), 0, [which](int sum, share const& each) {
+        return sum + each.*which;
+    });
+}
 
 class fleet {
 public:
@@ -42,21 +56,25 @@ public:
                 std::to_string(size.tasks),
                 std::to_string(size.sections),
                 std::to_string(size.stay.count()),
-                file_.path()});
+                file_.path(),
+                std::to_string(size.max_tenure.count())});
     }
 
-    /// The turns of each process, first the JVMs'.
-    std::vector<int> turns()
+    /// First the JVMs', who release after each section.
+    std::vector<share> shares()
     {
-        std::vector<int> all;
+        std::vector<share> all;
         for (auto const& call : calls_) {
             wait([&] { return call.is_done(); });
-            all.push_back(std::stoi(result(call)));
+            int const sections = std::stoi(result(call));
+            all.push_back({sections, sections});
         }
         for (auto& each : ours_) {
             std::optional<std::string> line;
             wait([&] { return (line = each.hear()).has_value(); });
-            all.push_back(std::stoi(line.value()));
+            share ours;
+            std::istringstream{line.value()} >> ours.sections >> ours.turns;
+            all.push_back(ours);
         }
         return all;
     }
@@ -103,19 +121,21 @@ void fleet_of(std::string const& kind, fleet_size const& size)
 {
     fleet all{kind, size};
     stopwatch const watch;
-    auto const turns = all.turns();
-    auto const sum = std::accumulate(turns.begin(), turns.end(), 0);
-    std::string shares;
-    for (auto const n : turns)
-        shares += ' ' + std::to_string(n);
+    auto const shares = all.shares();
+    auto const sections = sum_of(shares, &share::sections);
+    auto const turns = sum_of(shares, &share::turns);
+    std::ostringstream list;
+    for (auto const& each : shares)
+        list << ' ' << each.sections << '/' << each.turns;
     BOOST_TEST_MESSAGE(
-        sum << " sections in " << watch.ms() << " ms; turns of JVMs, then ours:" << shares
+        sections << " sections in " << watch.ms()
+                 << " ms; sections/turns of JVMs, then ours:" << list.str()
     );
     BOOST_TEST(all.board().get(scoreboard::overlaps) == 0);
-    BOOST_TEST(all.board().get(scoreboard::sections) == sum);
-    BOOST_TEST(sum >= size.sections);
-    for (auto const n : turns)
-        BOOST_TEST(n >= size.least_share * sum, "one process had " << n << " of " << sum);
+    BOOST_TEST(all.board().get(scoreboard::sections) == sections);
+    BOOST_TEST(sections >= size.sections);
+    for (auto const& each : shares)
+        BOOST_TEST(each.turns >= size.least_share * turns, list.str() << ", of " << turns);
 }
 
 }  // namespace colock::test

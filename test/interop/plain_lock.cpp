@@ -103,7 +103,10 @@ BOOST_AUTO_TEST_CASE(a_jvm_dies_that_holds_the_lock)
     });
 }
 
-BOOST_AUTO_TEST_CASE(mixed_fleet) { fleet_of("lock", {.sections = 20'000, .least_share = 0.05}); }
+BOOST_AUTO_TEST_CASE(mixed_fleet) { fleet_of("lock", {}); }
+
+// Each section is a turn.
+BOOST_AUTO_TEST_CASE(mixed_fleet_without_hand_over) { fleet_of("lock", {.max_tenure = 0ms}); }
 
 BOOST_AUTO_TEST_SUITE_END()
 

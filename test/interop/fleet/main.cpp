@@ -2,9 +2,10 @@
 //
 // The counterpart of java/Fleet.java: a process of its own, with a client and some tasks.
 //
-//     fleet URL KIND NAME TASKS SECTIONS STAY_US FILE
+//     fleet URL KIND NAME TASKS SECTIONS STAY_US FILE MAX_TENURE_MS
 //
-// It prints the number of turns that its tasks had.
+// It prints how many sections its tasks had, and in how many turns: what is handed over inside the
+// process is one turn.
 #include "interop/scoreboard.hpp"
 #include <colock/colock.hpp>
 
@@ -16,7 +17,9 @@
 #include <chrono>
 #include <exception>
 #include <iostream>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 
 namespace {
@@ -28,8 +31,13 @@ struct fleet {
     scoreboard board;
     int sections;
     std::chrono::microseconds stay;
-    int turns = 0;
+    int done = 0;
     int running = 0;
+};
+
+struct hand_over_counter final : colock::observer {
+    void handed_over(std::string_view /*name*/) noexcept override { ++count; }
+    int count = 0;
 };
 
 void enter(fleet& all, bool reading)
@@ -37,7 +45,7 @@ void enter(fleet& all, bool reading)
     all.board.enter(reading);
     auto const end = std::chrono::steady_clock::now() + all.stay;
     while (std::chrono::steady_clock::now() < end) {}
-    ++all.turns;
+    ++all.done;
     all.board.leave(reading);
 }
 
@@ -82,7 +90,11 @@ int run(char const* const* words)
     fleet all{
         scoreboard{words[7]}, std::stoi(words[5]), std::chrono::microseconds{std::stoi(words[6])}};
     asio::io_context context{1};
-    colock::client redis{context.get_executor(), colock::config::from_url(words[1])};
+    auto settings = colock::config::from_url(words[1]);
+    settings.max_tenure = std::chrono::milliseconds{std::stoi(words[8])};
+    auto const handed = std::make_shared<hand_over_counter>();
+    settings.observer = handed;
+    colock::client redis{context.get_executor(), settings};
     redis.run(asio::detached);
     all.running = std::stoi(words[4]);
     for (int i = 0; i != all.running; ++i)
@@ -92,7 +104,7 @@ int run(char const* const* words)
     while (all.board.get(scoreboard::arrived) < all.board.get(scoreboard::expected))
         std::this_thread::yield();
     context.run();
-    std::cout << all.turns << std::endl;
+    std::cout << all.done << ' ' << all.done - handed->count << std::endl;
     return 0;
 }
 
@@ -101,7 +113,7 @@ int run(char const* const* words)
 int main(int count, char** words)
 {
     try {
-        return count == 8 ? run(words) : 64;
+        return count == 9 ? run(words) : 64;
     } catch (std::exception const& e) {
         std::cerr << e.what() << '\n';
         return 1;
