@@ -1,5 +1,6 @@
 # Stands for the interop tests where they can't be built.
+set(missing "java, javac, mvn, redis-server or what test/interop/java/pom.xml names is missing")
 if(DEFINED ENV{CI})
-    message(FATAL_ERROR "interop tests need java, javac, mvn and redis-server; tools/setup installs them")
+    message(FATAL_ERROR "interop: ${missing}; tools/setup brings them")
 endif()
-message("interop: skipped, for java, javac, mvn or redis-server is missing")
+message("interop: skipped, for ${missing}")

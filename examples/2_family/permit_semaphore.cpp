@@ -1,0 +1,66 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// Two seats of a licence. Who has one keeps it while he lives; what the dead had comes back.
+//
+//     permit_semaphore [URL]        redis://127.0.0.1:6379 by default
+#include "run.hpp"
+#include <colock/colock.hpp>
+
+#include <boost/asio/detached.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <optional>
+#include <string>
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+asio::awaitable<void> simulate()
+{
+    asio::steady_timer work{co_await asio::this_coro::executor, 20ms};
+    co_await work.async_wait(asio::deferred);
+}
+
+// [seat
+asio::awaitable<bool> work_on_a_seat(colock::permit_semaphore seats)
+{
+    std::optional<colock::permit> seat = co_await seats.try_acquire_for(100ms);
+    if (!seat)
+        co_return false;  // all are out
+    std::printf("on seat %s\n", seat->id().c_str());
+    co_await simulate();       // the permit is renewed meanwhile
+    co_await seat->release();  // forgotten, or thrown past: it is released in the background
+    co_return true;
+}
+// seat]
+
+// [with_lock
+asio::awaitable<void> work_until_lost(colock::permit_semaphore seats)
+{
+    // Cancels the work when the permit is lost, and releases it on every way out.
+    co_await colock::with_lock(seats, [](colock::hold&) -> asio::awaitable<void> {
+        co_await simulate();
+    });
+}
+// with_lock]
+
+asio::awaitable<void> example(std::string url)
+{
+    colock::client redis{co_await asio::this_coro::executor, colock::config::from_url(url)};
+    redis.run(asio::detached);
+    colock::permit_semaphore seats{redis, "seats"};
+    co_await seats.try_set_permits(2);
+
+    // One that ends by itself after a second: nobody has to give it back.
+    colock::permit const leased = co_await seats.acquire({.lease = 1s});
+    bool const worked = co_await work_on_a_seat(seats);
+    co_await work_until_lost(seats);
+    auto const left = co_await seats.available();
+    std::printf("%s; %d left\n", worked ? "worked" : "none was free", static_cast<int>(left));
+    co_await redis.close();
+}
+
+int main(int argc, char** argv) { return run(&example, argc, argv); }
