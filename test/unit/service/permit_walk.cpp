@@ -85,7 +85,7 @@ struct world {
     void cause_trouble()
     {
         auto& server = *nodes[static_cast<unsigned>(random.below(2))].at.server;
-        for (unsigned link = 0; link != 4; ++link)
+        for (unsigned link = 0; link != config{}.links; ++link)
             server.is_up(link) ? server.link_down(link) : server.link_up(link);
     }
     void calm_down()
