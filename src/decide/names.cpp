@@ -69,6 +69,23 @@ std::string once_record(std::string_view name, std::string_view id)
     return ("colock_once:" + braced(name) + ":").append(id);
 }
 
+fair_keys::fair_keys(std::string_view name)
+    : queue{"redisson_lock_queue:" + braced(name)}
+    , timeouts{"redisson_lock_timeout:" + braced(name)}
+    , tickets{"colock_lock_tickets:" + braced(name)}
+{}
+
+std::string fair_channel(std::string_view name, std::string_view field)
+{
+    return lock_channel(name).append(":").append(field);
+}
+
+std::string read_write_channel(std::string_view name) { return "redisson_rwlock:" + braced(name); }
+
+std::string lease_prefix(std::string_view name) { return braced(name); }
+
+std::string token_counter(std::string_view name) { return "redisson_lock_token:" + braced(name); }
+
 std::string_view fence_counter(unsigned slot)
 {
     static std::vector<std::string> const counters = make_fence_counters();

@@ -42,6 +42,30 @@ std::string permit_leases(std::string_view name);
 /// braces as above.
 std::string once_record(std::string_view name, std::string_view id);
 
+/// The keys of a fair lock beside the lock itself, in its slot, with braces as above. The first two
+/// are Redisson's: who waits, in order, and when each counts as dead; in `tickets` are those of
+/// colock's that are kept alive.
+struct fair_keys {
+    explicit fair_keys(std::string_view name);
+
+    std::string queue;     ///< `redisson_lock_queue:{name}`
+    std::string timeouts;  ///< `redisson_lock_timeout:{name}`
+    std::string tickets;   ///< `colock_lock_tickets:{name}`
+};
+
+/// Where the fair waiter with this field is told that its turn has come.
+std::string fair_channel(std::string_view name, std::string_view field);
+
+/// Redisson's channel of both sides of a read-write lock: `redisson_rwlock:{name}`.
+std::string read_write_channel(std::string_view name);
+
+/// What the lease keys of a read-write lock begin with: `{name}`. That of a reader's n-th hold is
+/// `{name}:<field>:rwlock_timeout:<n>`.
+std::string lease_prefix(std::string_view name);
+
+/// The counter of Redisson's fenced lock: `redisson_lock_token:{name}`.
+std::string token_counter(std::string_view name);
+
 /// The fencing counter that locks of this slot share, `colock_fence:{tag}`, in the same slot. The
 /// tag is the least decimal number whose slot is this one: part of the data format.
 std::string_view fence_counter(unsigned slot);

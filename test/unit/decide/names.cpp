@@ -70,6 +70,35 @@ BOOST_AUTO_TEST_CASE(keys_and_channels_of_counters)
     }
 }
 
+BOOST_AUTO_TEST_CASE(keys_of_the_other_locks)
+{
+    fair_keys const plain{"order"}, tagged{"x{a}y"};
+    BOOST_TEST(plain.queue == "redisson_lock_queue:{order}");
+    BOOST_TEST(plain.timeouts == "redisson_lock_timeout:{order}");
+    BOOST_TEST(plain.tickets == "colock_lock_tickets:{order}");
+    BOOST_TEST(tagged.queue == "redisson_lock_queue:x{a}y");
+    BOOST_TEST(tagged.tickets == "colock_lock_tickets:x{a}y");
+    BOOST_TEST(fair_channel("order", "u:7") == "redisson_lock__channel:{order}:u:7");
+    BOOST_TEST(fair_channel("x{a}", "u:7") == "redisson_lock__channel:x{a}:u:7");
+    BOOST_TEST(read_write_channel("order") == "redisson_rwlock:{order}");
+    BOOST_TEST(read_write_channel("x{a}") == "redisson_rwlock:x{a}");
+    BOOST_TEST(lease_prefix("order") == "{order}");
+    BOOST_TEST(lease_prefix("x{a}") == "x{a}");
+    BOOST_TEST(token_counter("order") == "redisson_lock_token:{order}");
+    for (auto const* name : {"order", "x{a}y"}) {
+        fair_keys const keys{name};
+        for (auto const& key :
+             {keys.queue,
+              keys.timeouts,
+              keys.tickets,
+              fair_channel(name, "u:7"),
+              read_write_channel(name),
+              lease_prefix(name) + ":u:7:rwlock_timeout:1",
+              token_counter(name)})
+            BOOST_TEST(slot_of(key) == slot_of(name), key);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(channels_are_redissons)
 {
     BOOST_TEST(lock_channel("order:7") == "redisson_lock__channel:{order:7}");
