@@ -50,6 +50,17 @@ extend_answer read_extend(reply const& r) noexcept
     return r.number == 1 ? extend_answer::extended : extend_answer::gone;
 }
 
+keep_answer read_keep(reply const& r) noexcept
+{
+    using kind = keep_answer::kind;
+    if (r.what == reply::kind::integer && r.number == 0)
+        return {kind::gone, 0};
+    if (r.what == reply::kind::list && r.items.size() == 1 &&
+        r.items.front().what == reply::kind::integer)
+        return {kind::waits, r.items.front().number};
+    return {};
+}
+
 inspect_answer read_inspect(reply const& r) noexcept
 {
     if (r.what != reply::kind::list || r.items.empty() ||

@@ -33,18 +33,19 @@ enum class fault {
 
 fault classify(std::string_view error_text) noexcept;
 
-/// Of the acquire script: an integer is the last fencing token of the block, a list is a refusal.
+/// Of the acquire scripts: an integer is the last fencing token of the block, a list is a refusal.
 struct acquire_answer {
     enum class kind { granted, refused, malformed };
 
     kind what = kind::malformed;
     std::uint64_t last_token = 0;  ///< granted; 0 without fencing
-    std::int64_t pttl = 0;         ///< refused: what is left of the holder's lease, -1 without TTL
+    std::int64_t pttl = 0;         ///< refused: what is left of the holder's lease, -1 without TTL;
+                                   ///< of a fair lock, until it is worth asking again
 };
 
 acquire_answer read_acquire(reply const&) noexcept;
 
-/// Of the release script: an integer is the number of receivers, nil says that it was gone.
+/// Of the release scripts: an integer is the number of receivers, nil says that it was gone.
 struct release_answer {
     enum class kind { released, gone, malformed };
 
@@ -54,10 +55,20 @@ struct release_answer {
 
 release_answer read_release(reply const&) noexcept;
 
-/// Of the extend script and of each place in a renewal.
+/// Of the extend scripts and of each place in a renewal.
 enum class extend_answer { extended, gone, malformed };
 
 extend_answer read_extend(reply const&) noexcept;
+
+/// Of a fair ticket that is kept alive: zero says that it has no place, a list that it waits.
+struct keep_answer {
+    enum class kind { waits, gone, malformed };
+
+    kind what = kind::malformed;
+    std::int64_t ask_in = 0;  ///< waits: ms until it is worth asking, -1 if only a message can tell
+};
+
+keep_answer read_keep(reply const&) noexcept;
 
 /// Of the inspect script: PTTL, then the hash's fields and values in turn.
 struct inspect_answer {

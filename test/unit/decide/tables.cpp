@@ -207,6 +207,19 @@ BOOST_AUTO_TEST_CASE(release_answers)
         BOOST_TEST((read_release(r).what == kind::malformed));
 }
 
+BOOST_AUTO_TEST_CASE(what_a_ticket_hears)
+{
+    using kind = keep_answer::kind;
+    BOOST_TEST((read_keep(reply::of(std::int64_t{0})).what == kind::gone));
+    for (std::int64_t const ms : {-1, 0, 700}) {
+        auto const got = read_keep(reply::of(std::vector{reply::of(ms)}));
+        BOOST_TEST((got.what == kind::waits));
+        BOOST_TEST(got.ask_in == ms);
+    }
+    for (auto const& r : {reply{}, reply::of(1), reply::of("x"), reply::of(std::vector<reply>{})})
+        BOOST_TEST((read_keep(r).what == kind::malformed));
+}
+
 BOOST_AUTO_TEST_CASE(extend_answers)
 {
     BOOST_TEST((read_extend(reply::of(1)) == extend_answer::extended));

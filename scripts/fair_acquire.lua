@@ -1,0 +1,112 @@
+-- Takes each lock that is free when this ticket's turn has come; else keeps the ticket's place in
+-- the queue, or gives it one at the end.
+-- KEYS for each lock: lock, queue, timeouts, tickets, fencing counter; without fencing all but this
+-- ARGV 1 floor of the counters in microseconds, '' without fencing;
+--      then for each lock: field, lease in ms, number of tokens, channel, wait in ms by which
+--      Redisson reckons, life of the ticket in ms: 0 to ask and not to queue
+-- Reply: a list, for each lock an integer if granted, the last token taken (0 without fencing);
+--        a list with the ms until it is worth asking again if not: the lock's PTTL, or if it is
+--        free, the time after which the first in the queue counts as dead; an error if a key is
+--        of another type.
+-- Idempotent: a repeat finds its field, renews the lease and takes new tokens; or finds its ticket.
+local call, pcall = redis.call, redis.pcall
+local floor = tonumber(ARGV[1])
+local width = floor and 5 or 4
+local time = call('time')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local text = function(number) return string.format('%.0f', number) end
+
+-- The first in the queue, and when it counts as dead; those that do already go. A ticket of ours
+-- lives as long as it is kept alive, Redisson's until its time is over.
+local function first(queue, timeouts, tickets, wait)
+    local head, someone_went = pcall('lindex', queue, 0), false
+    while type(head) == 'string' do
+        local ends = pcall('zscore', tickets, head) or pcall('zscore', timeouts, head)
+        if type(ends) == 'table' then
+            return ends
+        elseif not ends then
+            ends = now + wait
+            pcall('zadd', timeouts, text(ends), head)
+        end
+        if tonumber(ends) > now then
+            return head, ends, someone_went
+        end
+        call('lpop', queue)
+        pcall('zrem', tickets, head)
+        pcall('zrem', timeouts, head)
+        head, someone_went = call('lindex', queue, 0), true
+    end
+    return head
+end
+
+-- At the end, with the time that Redisson would give it, unless it is placed.
+local function enqueue(lock, queue, timeouts, tickets, field, wait, life, placed)
+    local known = pcall('zadd', tickets, text(now + life), field)
+    if placed or type(known) == 'table' then
+        return known
+    end
+    if known == 0 then  -- it has a place, but one of the keys was lost
+        call('lrem', queue, 0, field)
+    end
+    local last = call('lindex', queue, -1)
+    local score = last and call('zscore', timeouts, last)
+    local ahead = score and score - now or call('pttl', lock)
+    call('zadd', timeouts, text(ahead + wait + now), field)
+    return call('rpush', queue, field)
+end
+
+local reply = {}
+for i = 1, #KEYS / width do
+    local k, a = width * (i - 1), 6 * i - 5
+    local lock, queue, timeouts, tickets = KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], KEYS[k + 4]
+    local field, channel, wait, life = ARGV[a + 1], ARGV[a + 4], ARGV[a + 5], ARGV[a + 6]
+    local mine = pcall('hexists', lock, field)
+    local head, ends, someone_went = first(queue, timeouts, tickets, wait)
+    local placed = pcall('zscore', timeouts, field)
+    local granted = mine == 1 or (not head or head == field) and call('exists', lock) == 0
+    local wrong = type(mine) == 'table' and mine or type(placed) == 'table' and placed or
+        type(head) == 'table' and head
+    if wrong then
+        reply[i] = wrong
+    elseif granted then
+        -- What can fail comes before what takes: the counter, then the field.
+        local token = 0
+        if floor then
+            token = pcall('incrby', KEYS[k + 5], ARGV[a + 3])
+            if type(token) == 'number' and token - ARGV[a + 3] < floor then
+                token = time[1] * 1000000 + time[2] + ARGV[a + 3]
+                call('set', KEYS[k + 5], text(token))
+            end
+        end
+        local set = type(token) == 'number' and pcall('hset', lock, field, 1)
+        if type(set) == 'number' then
+            call('pexpire', lock, ARGV[a + 2])
+            if placed then
+                call('zrem', timeouts, field)
+                pcall('zrem', tickets, field)
+            end
+            if head == field then
+                call('lpop', queue)
+                for _, other in ipairs(call('zrange', timeouts, 0, -1)) do
+                    call('zincrby', timeouts, -wait, other)
+                end
+            end
+        end
+        reply[i] = set and type(set) == 'table' and set or token
+    else
+        local queued = tonumber(life) > 0 and
+            enqueue(lock, queue, timeouts, tickets, field, wait, life, placed and head)
+        local ttl = call('pttl', lock)
+        if type(queued) == 'table' then
+            reply[i] = queued
+        elseif ttl ~= -2 then
+            reply[i] = {ttl}
+        else
+            reply[i] = {ends - now}
+            if someone_went then  -- who is first now may not know it
+                pcall('publish', channel .. ':' .. head, '0')
+            end
+        end
+    end
+end
+return reply

@@ -1,0 +1,48 @@
+-- Takes each lock away from whoever holds it and tells the first in the queue.
+-- KEYS for each lock: lock, queue, timeouts, tickets
+-- ARGV for each lock: channel, wait in ms by which Redisson reckons
+-- Reply: a list, for each lock 1 if somebody held it, else 0; an error if the key is no lock, which
+--        stays as it is.
+-- Not idempotent: a repeat takes away what was acquired since, so it is sent once.
+local call, pcall = redis.call, redis.pcall
+local time = call('time')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local text = function(number) return string.format('%.0f', number) end
+
+-- As in fair_acquire.lua.
+local function first(queue, timeouts, tickets, wait)
+    local head, someone_went = pcall('lindex', queue, 0), false
+    while type(head) == 'string' do
+        local ends = pcall('zscore', tickets, head) or pcall('zscore', timeouts, head)
+        if type(ends) == 'table' then
+            return ends
+        elseif not ends then
+            ends = now + wait
+            pcall('zadd', timeouts, text(ends), head)
+        end
+        if tonumber(ends) > now then
+            return head, ends, someone_went
+        end
+        call('lpop', queue)
+        pcall('zrem', tickets, head)
+        pcall('zrem', timeouts, head)
+        head, someone_went = call('lindex', queue, 0), true
+    end
+    return head
+end
+
+local reply = {}
+for i = 1, #KEYS / 4 do
+    local k = 4 * i - 3
+    local depth = pcall('hlen', KEYS[k])
+    reply[i] = depth
+    if type(depth) == 'number' and depth > 0 then
+        call('del', KEYS[k])
+        local head = first(KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], ARGV[2 * i])
+        if type(head) == 'string' then
+            pcall('publish', ARGV[2 * i - 1] .. ':' .. head, '0')
+        end
+        reply[i] = 1
+    end
+end
+return reply

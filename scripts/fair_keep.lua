@@ -1,0 +1,41 @@
+-- Keeps tickets alive that wait for fair locks.
+-- KEYS for each ticket: lock, queue, timeouts, tickets
+-- ARGV for each ticket: field, wait in ms by which Redisson reckons, life of the ticket in ms
+-- Reply: a list, for each ticket a list with the ms until it is worth asking, as fair_acquire.lua
+--        says it, and 0 if its turn has come; 0 if it has no place; an error if a key is of another
+--        type.
+-- Idempotent; gives nobody a place.
+local call, pcall = redis.call, redis.pcall
+local time = call('time')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local text = function(number) return string.format('%.0f', number) end
+
+local reply = {}
+for i = 1, #KEYS / 4 do
+    local k = 4 * i - 3
+    local lock, queue, timeouts, tickets = KEYS[k], KEYS[k + 1], KEYS[k + 2], KEYS[k + 3]
+    local field, wait, life = ARGV[3 * i - 2], ARGV[3 * i - 1], ARGV[3 * i]
+    local rank = pcall('zrank', timeouts, field)
+    local head = rank and pcall('lindex', queue, 0)
+    local kept = type(head) == 'string' and pcall('zadd', tickets, text(now + life), field)
+    if type(rank) == 'table' or type(head) == 'table' or type(kept) == 'table' then
+        reply[i] = type(rank) == 'table' and rank or type(head) == 'table' and head or kept
+    elseif not kept then
+        reply[i] = 0
+        pcall('zrem', tickets, field)
+        pcall('lrem', queue, 0, field)
+        call('zrem', timeouts, field)
+    else
+        -- What Redisson would give a ticket that came to this place now: else its scripts count a
+        -- ticket as dead that has waited for longer than its time.
+        call('zadd', timeouts, 'xx', 'gt', text(now + (rank + 1) * wait), field)
+        local ttl = call('pttl', lock)
+        if ttl == -2 then
+            local ends = head == field and now or
+                call('zscore', tickets, head) or call('zscore', timeouts, head) or now
+            ttl = math.max(ends - now, 0)
+        end
+        reply[i] = {ttl}
+    end
+end
+return reply

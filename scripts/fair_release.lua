@@ -1,0 +1,72 @@
+-- Takes from each ticket what it has, the lock or a place in the queue, and tells the first in the
+-- queue when the lock is free: a release, or the end of a wait.
+-- KEYS for each lock: lock, queue, timeouts, tickets
+-- ARGV for each lock: field, channel, wait in ms by which Redisson reckons
+-- Reply: a list, for each lock the number of receivers if it had the lock, or -1 if nobody can be
+--        told; false if it had not; an error if the key is no lock.
+-- Idempotent: a repeat finds neither field nor ticket. It may tell the first in the queue again.
+local call, pcall = redis.call, redis.pcall
+local time = call('time')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local text = function(number) return string.format('%.0f', number) end
+
+-- As in fair_acquire.lua.
+local function first(queue, timeouts, tickets, wait)
+    local head, someone_went = pcall('lindex', queue, 0), false
+    while type(head) == 'string' do
+        local ends = pcall('zscore', tickets, head) or pcall('zscore', timeouts, head)
+        if type(ends) == 'table' then
+            return ends
+        elseif not ends then
+            ends = now + wait
+            pcall('zadd', timeouts, text(ends), head)
+        end
+        if tonumber(ends) > now then
+            return head, ends, someone_went
+        end
+        call('lpop', queue)
+        pcall('zrem', tickets, head)
+        pcall('zrem', timeouts, head)
+        head, someone_went = call('lindex', queue, 0), true
+    end
+    return head
+end
+
+-- Those behind come sooner by the wait, as Redisson has it.
+local function leave(queue, timeouts, tickets, field, wait)
+    if pcall('zrem', timeouts, field) == 1 then
+        local place = pcall('lpos', queue, field)
+        if type(place) == 'number' then
+            for _, behind in ipairs(call('lrange', queue, place + 1, -1)) do
+                pcall('zadd', timeouts, 'xx', 'incr', -wait, behind)
+            end
+        end
+    end
+    if pcall('zrem', tickets, field) == 1 then
+        pcall('lrem', queue, 1, field)
+    end
+end
+
+local reply = {}
+for i = 1, #KEYS / 4 do
+    local k = 4 * i - 3
+    local lock, queue, timeouts, tickets = KEYS[k], KEYS[k + 1], KEYS[k + 2], KEYS[k + 3]
+    local field, channel, wait = ARGV[3 * i - 2], ARGV[3 * i - 1], ARGV[3 * i]
+    local removed = pcall('hdel', lock, field)
+    reply[i] = type(removed) == 'table' and removed
+    if removed == 0 then
+        leave(queue, timeouts, tickets, field, wait)
+    end
+    if removed == 1 or removed == 0 and call('exists', lock) == 0 then
+        local head = first(queue, timeouts, tickets, wait)
+        local told = head and -1 or 0
+        if type(head) == 'string' then
+            local receivers = pcall('publish', channel .. ':' .. head, '0')
+            told = type(receivers) == 'number' and receivers or -1
+        elseif not head then
+            call('del', tickets)  -- of those that others have taken out of the queue
+        end
+        reply[i] = removed == 1 and told
+    end
+end
+return reply
