@@ -1,0 +1,29 @@
+-- Enters each read-write lock that nobody writes as a reader.
+-- KEYS the locks
+-- ARGV for each lock: field, lease in ms, prefix of the lease keys
+-- Reply: a list, for each lock 0 if granted; a list with the lock's PTTL if somebody writes, or the
+--        hash is no read-write lock; an error if the key is none.
+-- Idempotent: a repeat finds its field and sets the lease again.
+local call, pcall = redis.call, redis.pcall
+local reply = {}
+for i = 1, #KEYS do
+    local lock, field, lease, prefix = KEYS[i], ARGV[3 * i - 2], ARGV[3 * i - 1], ARGV[3 * i]
+    local mode = pcall('hget', lock, 'mode')
+    local free = not mode and call('exists', lock) == 0
+    if type(mode) == 'table' then
+        reply[i] = mode
+    elseif free or mode == 'read' then
+        -- What can fail comes before what takes.
+        local set = pcall('set', prefix .. ':' .. field .. ':rwlock_timeout:1', '1', 'px', lease)
+        reply[i] = set.err and set or 0
+        if not set.err then
+            call('hset', lock, 'mode', 'read', field, '1')
+            if call('pttl', lock) < tonumber(lease) then
+                call('pexpire', lock, lease)
+            end
+        end
+    else
+        reply[i] = {call('pttl', lock)}
+    end
+end
+return reply

@@ -1,0 +1,56 @@
+-- Sets the depth and the lease of each ownership's read side: re-entry, partial release, a new
+-- lease; a writer that begins to read, too.
+-- KEYS the locks
+-- ARGV for each lock: field, depth, lease in ms, prefix of the lease keys
+-- Reply: a list, for each lock 1, or 0 if the ownership is gone; then nothing is taken.
+-- Idempotent: the depth is the one to have, not a difference.
+local call, pcall = redis.call, redis.pcall
+
+local function lease_key(prefix, field, n)
+    return prefix .. ':' .. field .. ':rwlock_timeout:' .. string.format('%d', n)
+end
+
+-- The longest lease that any reader has; that of the lock if not all can be seen.
+local function longest(lock, prefix)
+    local most, fields = 0, call('hgetall', lock)
+    for f = 1, #fields, 2 do
+        for n = 1, tonumber(fields[f + 1]) or 0 do
+            local rest = pcall('pttl', lease_key(prefix, fields[f], n))
+            most = math.max(most, type(rest) == 'number' and rest or call('pttl', lock))
+        end
+    end
+    return most
+end
+
+local reply = {}
+for i = 1, #KEYS do
+    local lock, field, prefix = KEYS[i], ARGV[4 * i - 3], ARGV[4 * i]
+    local depth, lease = ARGV[4 * i - 2], ARGV[4 * i - 1]
+    local before = pcall('hget', lock, field)
+    reply[i] = 0
+    if type(before) == 'string' or
+        not before and call('hexists', lock, field .. ':write') == 1 then
+        local had = pcall('pttl', lease_key(prefix, field, 1))
+        for n = 1, tonumber(depth) do
+            if call('pexpire', lease_key(prefix, field, n), lease) == 0 then
+                call('set', lease_key(prefix, field, n), '1', 'px', lease)
+            end
+        end
+        if depth ~= before then
+            call('hset', lock, field, depth)
+        end
+        for n = depth + 1, tonumber(before or 0) do
+            call('del', lease_key(prefix, field, n))
+        end
+        -- A lock that lives longer than this lease did has its time from somebody else.
+        local ttl = call('pttl', lock)
+        if ttl < tonumber(lease) then
+            call('pexpire', lock, lease)
+        elseif type(had) == 'number' and had + 1 >= ttl and
+            call('hget', lock, 'mode') == 'read' then
+            call('pexpire', lock, longest(lock, prefix))
+        end
+        reply[i] = 1
+    end
+end
+return reply

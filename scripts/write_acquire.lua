@@ -1,0 +1,41 @@
+-- Takes each read-write lock that is free, or that this very ownership writes already.
+-- KEYS for each lock: lock, fencing counter; without fencing the lock alone
+-- ARGV 1 floor of the counters in microseconds, '' without fencing;
+--      then for each lock: field with ':write', lease in ms, number of tokens
+-- Reply: a list, for each lock an integer if granted, the last token taken (0 without fencing);
+--        a list with the lock's PTTL if somebody else holds it; an error if the key is no lock.
+-- Idempotent: a repeat finds its field, renews the lease and takes new tokens.
+local call, pcall = redis.call, redis.pcall
+local floor = tonumber(ARGV[1])
+local width = floor and 2 or 1
+local reply = {}
+for i = 1, #KEYS / width do
+    local lock = KEYS[width * i - width + 1]
+    local field, lease = ARGV[3 * i - 1], ARGV[3 * i]
+    local mine = 1
+    if call('exists', lock) == 1 then
+        mine = pcall('hexists', lock, field)
+    end
+    if mine == 0 then
+        reply[i] = {call('pttl', lock)}
+    elseif mine ~= 1 then
+        reply[i] = mine
+    else
+        -- What can fail comes before what takes: the counter first.
+        local token = 0
+        if floor then
+            token = pcall('incrby', KEYS[2 * i], ARGV[3 * i + 1])
+            if type(token) == 'number' and token - ARGV[3 * i + 1] < floor then
+                local now = call('time')
+                token = now[1] * 1000000 + now[2] + ARGV[3 * i + 1]
+                call('set', KEYS[2 * i], string.format('%.0f', token))
+            end
+        end
+        if type(token) == 'number' then
+            call('hset', lock, 'mode', 'write', field, 1)
+            call('pexpire', lock, lease)
+        end
+        reply[i] = token
+    end
+end
+return reply
