@@ -9,6 +9,35 @@ namespace colock {
 
 using decide::reply;
 
+namespace {
+
+// Steps of the same script go together. Where steps of one key meet, this order is right whichever
+// was handed over first: an older renewal must not shorten what an extension sets, and a release
+// makes way for an acquire. The plain lock's come first, for mostly there are no others.
+constexpr std::array joined{
+    &scripts::renew,
+    &scripts::extend,
+    &scripts::release,
+    &scripts::acquire,
+    &scripts::read_renew,
+    &scripts::read_extend,
+    &scripts::read_release,
+    &scripts::write_release,
+    &scripts::write_acquire,
+    &scripts::read_acquire,
+    &scripts::fair_keep,
+    &scripts::fair_release,
+    &scripts::fair_acquire,
+    &scripts::permit_extend};
+
+/// The script draws tokens: a floor stands in front of its arguments.
+bool is_fenced(scripts::script const& s) noexcept
+{
+    return &s == &scripts::acquire || &s == &scripts::write_acquire || &s == &scripts::fair_acquire;
+}
+
+}  // namespace
+
 void call_batch::fill(step_list& from, std::string_view floor, bool as_text)
 {
     arrange(from);
@@ -17,17 +46,8 @@ void call_batch::fill(step_list& from, std::string_view floor, bool as_text)
     replies->reserve(calls.size());
 }
 
-// Steps of the same script go together. Where steps of one key meet, this order is right whichever
-// was handed over first: an older renewal must not shorten what an extension sets, and a release
-// makes way for an acquire.
 void call_batch::arrange(step_list& from)
 {
-    constexpr std::array order{
-        &scripts::renew,
-        &scripts::extend,
-        &scripts::release,
-        &scripts::acquire,
-        &scripts::permit_extend};
     auto const take = [&](auto const& belongs) {
         std::size_t const first = steps.size();
         for (auto at = from.begin(); at != from.end();) {
@@ -44,17 +64,29 @@ void call_batch::arrange(step_list& from)
             calls.push_back({at, 1, steps[at]->whole || &steps[at]->what == &ping_command});
     };
     put_alone(take([](step const& s) { return s.whole && &s.what == &scripts::renew; }));
-    for (auto const* script : order) {
+    for (auto const* script : joined) {
+        if (from.empty())
+            break;
         auto at = take([script](step const& s) {
             return &s.what == script && !s.alone && !s.as_text && !s.whole;
         });
         while (at != steps.size()) {
-            auto const count = std::min(largest_call, steps.size() - at);
+            auto const count = alike(at);
             calls.push_back({at, count});
             at += count;
         }
     }
     put_alone(take([](step const&) { return true; }));
+}
+
+// How many steps from here on may share a call: their floor is the call's.
+std::size_t call_batch::alike(std::size_t at) const
+{
+    auto const most = std::min(largest_call, steps.size() - at);
+    std::size_t count = 1;
+    while (count != most && steps[at + count]->floor == steps[at]->floor)
+        ++count;
+    return count;
 }
 
 void call_batch::write(std::span<step* const> some, std::string_view floor, bool as_text)
@@ -73,7 +105,7 @@ void call_batch::write(std::span<step* const> some, std::string_view floor, bool
     );
     for (auto const* s : some)
         words_.insert(words_.end(), s->keys.begin(), s->keys.end());
-    if (&any.what == &scripts::acquire)
+    if (is_fenced(any.what))
         words_.push_back(any.floor == link_floor ? floor : any.floor);
     for (auto const* s : some)
         words_.insert(words_.end(), s->arguments.begin(), s->arguments.end());

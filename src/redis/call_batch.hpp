@@ -43,6 +43,7 @@ struct call_batch {
 
 private:
     void arrange(step_list& from);
+    std::size_t alike(std::size_t at) const;
     void write(std::span<step* const>, std::string_view floor, bool as_text);
 
     std::vector<std::string_view> words_;

@@ -59,7 +59,8 @@ struct step : boost::intrusive::list_base_hook<> {
     unsigned slot;
     std::span<std::string_view const> keys;
     std::span<std::string_view const> arguments;
-    std::string_view floor{};  ///< acquire: `link_floor` with fencing, else empty
+    std::string_view floor{};  ///< what draws tokens: `link_floor`, or "0" where the counter has
+                               ///< none; empty without fencing
     bool whole = false;        ///< a call by itself, for many locks: its answer is the whole reply
     bool alone = false;    ///< in a call of its own: the server has refused to run it in another
     bool as_text = false;  ///< with EVAL: the server does not know the script

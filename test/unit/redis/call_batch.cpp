@@ -143,6 +143,59 @@ BOOST_AUTO_TEST_CASE(an_acquire_carries_the_floor_once)
     );
 }
 
+BOOST_AUTO_TEST_CASE(a_call_has_one_floor)
+{
+    for (auto const* floor : {"0", "0", "link", "link", "0"})
+        add(scripts::write_acquire, "k", {"f", "300", "1"}, "count").floor = floor;
+    call_batch batch;
+    batch.fill(waiting, "17", false);
+    auto const sent = commands_of(batch.request);
+    BOOST_TEST_REQUIRE(sent.size() == 3U);
+    for (std::size_t i = 0; i != 3; ++i) {
+        BOOST_TEST(sent[i].at(2) == (i == 2 ? "2" : "4"));
+        BOOST_TEST(sent[i].at(i == 2 ? 5 : 7) == (i == 1 ? "17" : "0"));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(steps_of_each_lock_type_are_joined_in_this_order)
+{
+    for (auto const* script :
+         {&scripts::fair_acquire,
+          &scripts::read_acquire,
+          &scripts::write_acquire,
+          &scripts::fair_release,
+          &scripts::write_release,
+          &scripts::read_release,
+          &scripts::read_extend,
+          &scripts::fair_keep,
+          &scripts::read_renew})
+        for (auto const* key : {"a", "b"})
+            add(*script, key, {"f"});
+    call_batch batch;
+    batch.fill(waiting, "", false);
+    std::vector<std::string> order;
+    for (auto const& command : commands_of(batch.request)) {
+        BOOST_TEST(command.at(2) == "2");
+        auto const script = std::ranges::find(scripts::all, command[1], &scripts::script::sha1);
+        BOOST_TEST_REQUIRE((script != scripts::all.end()));
+        order.emplace_back((*script)->name);
+    }
+    BOOST_TEST(
+        order ==
+            (words{
+                "read_renew",
+                "read_extend",
+                "read_release",
+                "write_release",
+                "write_acquire",
+                "read_acquire",
+                "fair_keep",
+                "fair_release",
+                "fair_acquire"}),
+        boost::test_tools::per_element()
+    );
+}
+
 BOOST_AUTO_TEST_CASE(without_fencing_the_floor_is_empty)
 {
     add(scripts::acquire, "k", {"f", "300", "0"});
