@@ -14,8 +14,9 @@
 
 namespace colock {
 
+template <class>
+class basic_lock;
 class countdown_latch;
-class lock;
 class permit_semaphore;
 class semaphore;
 
@@ -139,7 +140,8 @@ public:
 
 private:
     friend class countdown_latch;
-    friend class lock;
+    template <class>
+    friend class basic_lock;
     friend class permit_semaphore;
     friend class semaphore;
     friend struct detail::client_access;

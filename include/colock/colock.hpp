@@ -8,12 +8,16 @@
 #include <colock/countdown_latch.hpp>
 #include <colock/error.hpp>
 #include <colock/fence.hpp>
+#include <colock/fenced_lock.hpp>
 #include <colock/hold.hpp>
 #include <colock/lock.hpp>
 #include <colock/log.hpp>
+#include <colock/multi_lock.hpp>
 #include <colock/observer.hpp>
 #include <colock/options.hpp>
 #include <colock/owner.hpp>
 #include <colock/permit_semaphore.hpp>
+#include <colock/red_lock.hpp>
 #include <colock/semaphore.hpp>
+#include <colock/spin_lock.hpp>
 #include <colock/with_lock.hpp>

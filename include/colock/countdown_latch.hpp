@@ -59,8 +59,8 @@ class countdown_latch {
 public:
     using milliseconds = std::chrono::milliseconds;
 
-    /// The latch `name` at the client's server. Nothing is sent. A name has 1 to 1024 bytes of any
-    /// kind.
+    /// The latch `name` at the client's server. Nothing is sent. A name has 1 to 10,000 bytes of
+    /// any kind.
     countdown_latch(client const& where, std::string name)
         : core_{where.core_}
         , name_{std::move(name)}

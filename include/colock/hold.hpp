@@ -6,6 +6,7 @@
 #include <colock/owner.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <stop_token>
@@ -161,6 +162,9 @@ public:
     /// which refuses what is lower than the highest it has seen (`colock::fence`). 0: empty, or
     /// `config::fencing` is off.
     std::uint64_t fencing_token() const noexcept;
+
+    /// Of a hold on several locks: the token of the i-th, from 0; 0 if there is none.
+    std::uint64_t fencing_token(std::size_t i) const noexcept;
 
     /// Until when nobody else can have the lock, by this process's steady clock: the moment before
     /// the last answered script was sent, plus the lease, less 1 % of it and 2 ms for the drift of

@@ -3,6 +3,7 @@
 
 #include <colock/client.hpp>
 #include <colock/detail/initiate.hpp>
+#include <colock/detail/lock_id.hpp>
 #include <colock/hold.hpp>
 #include <colock/options.hpp>
 
@@ -16,6 +17,8 @@ namespace colock {
 
 namespace detail {
 
+struct lock_group;
+
 using acquired = void(error_code, hold);
 using tried = void(error_code, std::optional<hold>);
 using answered_bool = void(error_code, bool);
@@ -25,46 +28,37 @@ using answered_lease = void(error_code, std::optional<std::chrono::milliseconds>
 template <class Signature>
 using handler = asio::any_completion_handler<Signature>;
 
-void lock_acquire(core_ptr, handler<acquired>, std::string, acquire_options);
-void lock_try_acquire(core_ptr, handler<tried>, std::string, acquire_options);
-void lock_try_acquire_for(
-    core_ptr, handler<tried>, std::string, std::chrono::milliseconds wait, acquire_options
-);
-void lock_is_locked(core_ptr, handler<answered_bool>, std::string);
-void lock_hold_count(core_ptr, handler<answered_count>, std::string, owner);
-void lock_remaining_lease(core_ptr, handler<answered_lease>, std::string);
-void lock_force_release(core_ptr, handler<answered_bool>, std::string);
+/// What can be done with one lock, or with several as one.
+template <class Subject>
+struct lock_operations;
+
+template <>
+struct lock_operations<lock_id> {
+    using milliseconds = std::chrono::milliseconds;
+
+    static void acquire(core_ptr, handler<acquired>, lock_id, acquire_options);
+    static void try_acquire(core_ptr, handler<tried>, lock_id, acquire_options);
+    static void try_acquire_for(
+        core_ptr, handler<tried>, lock_id, milliseconds wait, acquire_options
+    );
+    static void is_locked(core_ptr, handler<answered_bool>, lock_id);
+    static void hold_count(core_ptr, handler<answered_count>, lock_id, owner);
+    static void remaining_lease(core_ptr, handler<answered_lease>, lock_id);
+    static void force_release(core_ptr, handler<answered_bool>, lock_id);
+};
 
 }  // namespace detail
 
-/// A re-entrant mutex over Redis: Redisson's RLock, on the same keys and channel, so that Java and
-/// C++ share it.
-///
-/// In Redis it is a hash `name` with one field, `<client uuid>:<number>`, whose value is the depth
-/// of re-entry, and a TTL that is the lease (Redisson's layout). A release publishes `0` on
-/// `redisson_lock__channel:{name}`.
-///
-/// \par Guarantees
-///   With one healthy server, clocks of about the same rate, and holders that run: at most one
-///   owner holds the name at a time. A holder is told before its lease can pass on. See
-///   docs/guarantees.md for what no lease can promise, and `fence` for what helps.
-/// \par Executor
-///   Handlers run on their associated executor, else on the client's; never inline, never on the
-///   client's strand.
-/// \par Thread-safety
-///   An immutable handle: distinct and shared objects are safe, from any thread.
-/// \par Lifetimes
-///   Keeps the inside of the client alive. Operations keep what they need: the lock may be
-///   destroyed while one is pending. It must not outlive the execution context.
-class lock {
+/// What all locks with one owner at a time can do. Each has its own class, whose page says what is
+/// particular; without more, an operation is that of `lock`.
+template <class Subject>
+class basic_lock {
+    using operations = detail::lock_operations<Subject>;
+
 public:
     using milliseconds = std::chrono::milliseconds;
 
-    /// The lock `name` at the client's server. Nothing is sent. A name has 1 to 1024 bytes of any
-    /// kind; a part in braces decides its slot, as in Redis.
-    lock(client const& where, std::string name) : core_{where.core_}, name_{std::move(name)} {}
-
-    std::string const& name() const noexcept { return name_; }
+    std::string const& name() const noexcept { return id_.name; }
 
     /// Acquires the lock, waiting for its turn if another owner has it.
     ///
@@ -98,7 +92,7 @@ public:
     auto acquire(acquire_options options, Token&& token = {}) const
     {
         return detail::initiate<detail::acquired>(
-            core_, &detail::lock_acquire, std::forward<Token>(token), name_, options
+            core_, &operations::acquire, std::forward<Token>(token), id_, options
         );
     }
 
@@ -127,7 +121,7 @@ public:
     auto try_acquire(acquire_options options, Token&& token = {}) const
     {
         return detail::initiate<detail::tried>(
-            core_, &detail::lock_try_acquire, std::forward<Token>(token), name_, options
+            core_, &operations::try_acquire, std::forward<Token>(token), id_, options
         );
     }
 
@@ -160,9 +154,9 @@ public:
     {
         return detail::initiate<detail::tried>(
             core_,
-            &detail::lock_try_acquire_for,
+            &operations::try_acquire_for,
             std::forward<Token>(token),
-            name_,
+            id_,
             detail::round_up<milliseconds>(wait),
             options
         );
@@ -195,7 +189,7 @@ public:
     auto is_locked(Token&& token = {}) const
     {
         return detail::initiate<detail::answered_bool>(
-            core_, &detail::lock_is_locked, std::forward<Token>(token), name_
+            core_, &operations::is_locked, std::forward<Token>(token), id_
         );
     }
 
@@ -207,7 +201,7 @@ public:
     auto hold_count(owner who, Token&& token = {}) const
     {
         return detail::initiate<detail::answered_count>(
-            core_, &detail::lock_hold_count, std::forward<Token>(token), name_, who
+            core_, &operations::hold_count, std::forward<Token>(token), id_, who
         );
     }
 
@@ -221,7 +215,7 @@ public:
     auto remaining_lease(Token&& token = {}) const
     {
         return detail::initiate<detail::answered_lease>(
-            core_, &detail::lock_remaining_lease, std::forward<Token>(token), name_
+            core_, &operations::remaining_lease, std::forward<Token>(token), id_
         );
     }
 
@@ -241,13 +235,45 @@ public:
     auto force_release(Token&& token = {}) const
     {
         return detail::initiate<detail::answered_bool>(
-            core_, &detail::lock_force_release, std::forward<Token>(token), name_
+            core_, &operations::force_release, std::forward<Token>(token), id_
         );
     }
 
+protected:
+    basic_lock(client const& where, Subject id) : core_{where.core_}, id_{std::move(id)} {}
+    basic_lock(detail::core_ptr where, Subject id) : core_{std::move(where)}, id_{std::move(id)} {}
+
 private:
+    friend struct detail::lock_group;
+
     detail::core_ptr core_;
-    std::string name_;
+    Subject id_;
+};
+
+/// A re-entrant mutex over Redis: Redisson's RLock, on the same keys and channel, so that Java and
+/// C++ share it.
+///
+/// In Redis it is a hash `name` with one field, `<client uuid>:<number>`, whose value is the depth
+/// of re-entry, and a TTL that is the lease (Redisson's layout). A release publishes `0` on
+/// `redisson_lock__channel:{name}`.
+///
+/// \par Guarantees
+///   With one healthy server, clocks of about the same rate, and holders that run: at most one
+///   owner holds the name at a time. A holder is told before its lease can pass on. See
+///   docs/guarantees.md for what no lease can promise, and `fence` for what helps.
+/// \par Executor
+///   Handlers run on their associated executor, else on the client's; never inline, never on the
+///   client's strand.
+/// \par Thread-safety
+///   An immutable handle: distinct and shared objects are safe, from any thread.
+/// \par Lifetimes
+///   Keeps the inside of the client alive. Operations keep what they need: the lock may be
+///   destroyed while one is pending. It must not outlive the execution context.
+class lock : public basic_lock<detail::lock_id> {
+public:
+    /// The lock `name` at the client's server. Nothing is sent. A name has 1 to 10,000 bytes of any
+    /// kind; a part in braces decides its slot, as in Redis.
+    lock(client const& where, std::string name) : basic_lock{where, {std::move(name)}} {}
 };
 
 }  // namespace colock

@@ -67,8 +67,8 @@ class semaphore {
 public:
     using milliseconds = std::chrono::milliseconds;
 
-    /// The semaphore `name` at the client's server. Nothing is sent. A name has 1 to 1024 bytes of
-    /// any kind; a part in braces decides its slot, as in Redis.
+    /// The semaphore `name` at the client's server. Nothing is sent. A name has 1 to 10,000 bytes
+    /// of any kind; a part in braces decides its slot, as in Redis.
     semaphore(client const& where, std::string name) : core_{where.core_}, name_{std::move(name)} {}
 
     std::string const& name() const noexcept { return name_; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 
 namespace colock::decide {
@@ -34,5 +35,22 @@ private:
     milliseconds longest_;
     unsigned tries_ = 0;
 };
+
+/// The pause after so many refusals, from 1: `first`, times `factor` for each, never longer than
+/// `longest`; shortened by up to half by `dice` in [0, 1).
+inline std::chrono::milliseconds backoff_pause(
+    std::chrono::milliseconds first,
+    std::chrono::milliseconds longest,
+    int factor,
+    std::uint32_t refusals,
+    double dice
+) noexcept
+{
+    auto whole = static_cast<double>(first.count());
+    for (std::uint32_t i = 1; i < refusals && whole < static_cast<double>(longest.count()); ++i)
+        whole *= factor;
+    whole = std::min(whole, static_cast<double>(longest.count()));
+    return std::chrono::milliseconds{std::llround(std::ceil(whole * (1 - dice / 2)))};
+}
 
 }  // namespace colock::decide

@@ -10,7 +10,7 @@
 namespace colock::decide {
 
 inline constexpr unsigned slot_count = 16'384;
-inline constexpr std::size_t longest_name = 1'024;
+inline constexpr std::size_t longest_name = 10'000;
 
 /// The hash slot of a key, as a cluster computes it: CRC-16 (XMODEM) of the part between the first
 /// `{` and the first `}` after it, or of the whole key when there is no such part or it is empty.

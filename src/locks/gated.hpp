@@ -2,6 +2,7 @@
 
 #include "decide/names.hpp"
 #include "decide/validity.hpp"
+#include "locks/arguments.hpp"
 #include "service/core.hpp"
 #include "service/errands.hpp"
 #include "service/gate.hpp"
@@ -18,16 +19,6 @@ namespace colock::detail {
 
 /// A permit count has to fit Java's int.
 inline constexpr std::int64_t most_permits = std::numeric_limits<std::int32_t>::max();
-
-inline error_code valid_if(bool good) noexcept
-{
-    return good ? error_code{} : error_code{error::invalid_argument};
-}
-
-inline error_code check_name(std::string const& name) noexcept
-{
-    return valid_if(!name.empty() && name.size() <= decide::longest_name);
-}
 
 inline error_code check_amount(
     std::string const& name, std::int64_t amount, std::int64_t least, std::int64_t most

@@ -1,14 +1,13 @@
 #include "decide/validity.hpp"
+#include "service/change.hpp"
 #include "service/core.hpp"
 #include "service/hold_state.hpp"
-#include "service/permit_tenure.hpp"
-#include "service/tenure.hpp"
+#include "service/ownership.hpp"
 #include <colock/hold.hpp>
 
 #include <boost/asio/system_executor.hpp>
 
 #include <utility>
-#include <variant>
 
 namespace colock {
 
@@ -30,9 +29,7 @@ void start_change(core_ptr const& inside, handler to, hold_ptr state, Act act)
     auto const who = std::make_shared<change>(inside, std::move(state));
     who->listen(inside->strand(), to);
     who->done = {std::move(to), inside->executor()};
-    asio::dispatch(inside->strand(), [who, act] {
-        std::visit([&](auto const& owned) { act(*owned, who); }, who->hold->ownership);
-    });
+    asio::dispatch(inside->strand(), [who, act] { act(*who->hold->lives_on, who); });
 }
 
 }  // namespace
@@ -49,7 +46,7 @@ void release_hold(core_ptr inside, handler to, hold_ptr state)
         inside,
         std::move(to),
         std::move(state),
-        [](auto& owned, std::shared_ptr<change> const& who) { owned.release(who); }
+        [](ownership& owned, std::shared_ptr<change> const& who) { owned.release(who); }
     );
 }
 
@@ -61,7 +58,7 @@ void extend_hold(core_ptr inside, handler to, hold_ptr state, milliseconds lease
         inside,
         std::move(to),
         std::move(state),
-        [lease](auto& owned, std::shared_ptr<change> const& who) {
+        [lease](ownership& owned, std::shared_ptr<change> const& who) {
             auto const least =
                 who->hold->renewed ? decide::shortest_renewed_lease : decide::shortest_lease;
             if (lease < least || lease > decide::longest_lease)
@@ -99,6 +96,11 @@ std::stop_token hold::stop_token() const
 }
 
 std::uint64_t hold::fencing_token() const noexcept { return state_ ? state_->token : 0; }
+
+std::uint64_t hold::fencing_token(std::size_t i) const noexcept
+{
+    return i == 0 || !state_ ? fencing_token() : state_->lives_on->fencing_token(i);
+}
 
 hold::clock::time_point hold::valid_until() const noexcept
 {

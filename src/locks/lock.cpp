@@ -1,5 +1,6 @@
 #include "decide/names.hpp"
 #include "decide/validity.hpp"
+#include "locks/arguments.hpp"
 #include "locks/query.hpp"
 #include "service/contention.hpp"
 #include "service/core.hpp"
@@ -11,25 +12,12 @@ namespace colock::detail {
 
 namespace {
 
-error_code check_name(std::string const& name) noexcept
-{
-    bool const good = !name.empty() && name.size() <= decide::longest_name;
-    return good ? error_code{} : error_code{error::invalid_argument};
-}
-
-error_code check(std::string const& name, acquire_options const& options) noexcept
-{
-    bool const good = !options.lease ||
-        (*options.lease >= decide::shortest_lease && *options.lease <= decide::longest_lease);
-    return good ? check_name(name) : error_code{error::invalid_argument};
-}
-
 /// Makes a waiter of the call, and lets the key's contention take it in.
 template <class Handler, class Limit>
 void start_acquire(
     core_ptr inside,
     Handler handler,
-    std::string name,
+    lock_id id,
     acquire_options const& options,
     error_code wrong,
     Limit limit
@@ -37,7 +25,7 @@ void start_acquire(
 {
     auto const& strand = inside->strand();
     auto const who =
-        std::make_shared<waiter>(inside, std::move(name), options, inside->settings().lease);
+        std::make_shared<waiter>(inside, std::move(id), options, inside->settings().lease);
     who->listen(strand, handler);
     who->done = completion{std::move(handler), inside->executor()};
     asio::dispatch(strand, [who, wrong, limit] {
@@ -46,7 +34,7 @@ void start_acquire(
         if (auto const ec = wrong ? wrong : owner.refusal())
             who->fail(ec);
         else
-            owner.key(who->name).admit(who);
+            owner.key(ref_of(who->id)).admit(who);
     });
 }
 
@@ -74,25 +62,27 @@ error_code read_lease(answer const& from, std::optional<milliseconds>& lease) no
 
 }  // namespace
 
-void lock_acquire(
-    core_ptr inside, handler<acquired> handler, std::string name, acquire_options options
+using single = lock_operations<lock_id>;
+
+void single::acquire(
+    core_ptr inside, handler<acquired> handler, lock_id id, acquire_options options
 )
 {
-    auto const wrong = check(name, options);
+    auto const wrong = check(id, options);
     start_acquire(
-        std::move(inside), std::move(handler), std::move(name), options, wrong, [](waiter&) {}
+        std::move(inside), std::move(handler), std::move(id), options, wrong, [](waiter&) {}
     );
 }
 
-void lock_try_acquire(
-    core_ptr inside, handler<tried> handler, std::string name, acquire_options options
+void single::try_acquire(
+    core_ptr inside, handler<tried> handler, lock_id id, acquire_options options
 )
 {
-    auto const wrong = check(name, options);
+    auto const wrong = check(id, options);
     start_acquire(
         std::move(inside),
         std::move(handler),
-        std::move(name),
+        std::move(id),
         options,
         wrong,
         [](waiter& who) {
@@ -102,88 +92,87 @@ void lock_try_acquire(
     );
 }
 
-void lock_try_acquire_for(
-    core_ptr inside,
-    handler<tried> handler,
-    std::string name,
-    milliseconds wait,
-    acquire_options options
+void single::try_acquire_for(
+    core_ptr inside, handler<tried> handler, lock_id id, milliseconds wait, acquire_options options
 )
 {
     if (wait == milliseconds{0})
-        return lock_try_acquire(std::move(inside), std::move(handler), std::move(name), options);
+        return try_acquire(std::move(inside), std::move(handler), std::move(id), options);
     auto const wrong =
-        wait < milliseconds{0} ? error_code{error::invalid_argument} : check(name, options);
+        wait < milliseconds{0} ? error_code{error::invalid_argument} : check(id, options);
     start_acquire(
         std::move(inside),
         std::move(handler),
-        std::move(name),
+        std::move(id),
         options,
         wrong,
         [wait](waiter& who) { who.wait = std::min(wait, decide::longest_lease); }
     );
 }
 
-void lock_is_locked(core_ptr inside, handler<answered_bool> handler, std::string name)
+void single::is_locked(core_ptr inside, handler<answered_bool> handler, lock_id id)
 {
-    auto const wrong = check_name(name);
+    auto const wrong = check_name(id.name);
     query<bool>::start(
         std::move(inside),
         std::move(handler),
         wrong,
-        std::move(name),
+        std::move(id.name),
         scripts::inspect,
         {},
         &read_locked
     );
 }
 
-void lock_remaining_lease(core_ptr inside, handler<answered_lease> handler, std::string name)
+void single::remaining_lease(core_ptr inside, handler<answered_lease> handler, lock_id id)
 {
-    auto const wrong = check_name(name);
+    auto const wrong = check_name(id.name);
     query<std::optional<milliseconds>>::start(
         std::move(inside),
         std::move(handler),
         wrong,
-        std::move(name),
+        std::move(id.name),
         scripts::inspect,
         {},
         &read_lease
     );
 }
 
-void lock_force_release(core_ptr inside, handler<answered_bool> handler, std::string name)
+void single::force_release(core_ptr inside, handler<answered_bool> handler, lock_id id)
 {
-    auto const wrong = check_name(name);
-    auto const channel = decide::lock_channel(name);
-    auto forced = [weak = std::weak_ptr{inside}, name](answer const& r, bool& was_locked) {
+    auto const wrong = check_name(id.name);
+    auto const channel = decide::lock_channel(id.name);
+    auto forced = [weak = std::weak_ptr{inside}, id](answer const& r, bool& was_locked) {
         auto const ec = read_flag(r, was_locked);
         auto const owner = weak.lock();
-        auto* const key = owner && was_locked ? owner->find_key(name) : nullptr;
-        if (key && key->held())
-            key->held()->gone(error::lost);
+        // Whichever kind of this client's has the key.
+        for (auto const kind : {lock_kind::plain, lock_kind::spin, lock_kind::fenced}) {
+            auto* const key = owner && was_locked ? owner->find_key({kind, id.name}) : nullptr;
+            if (key && key->held())
+                key->held()->gone(error::lost);
+        }
         return ec;
     };
     query<bool>::start(
         std::move(inside),
         std::move(handler),
         wrong,
-        std::move(name),
+        std::move(id.name),
         scripts::force,
         channel,
         std::move(forced)
     );
 }
 
-void lock_hold_count(core_ptr inside, handler<answered_count> handler, std::string name, owner who)
+void single::hold_count(core_ptr inside, handler<answered_count> handler, lock_id id, owner who)
 {
     auto done = std::make_shared<completion<std::int64_t>>(std::move(handler), inside->executor());
     auto const& strand = inside->strand();
     asio::dispatch(
         strand,
-        [inside = std::move(inside), done = std::move(done), name = std::move(name), who] {
-            auto const wrong = check_name(name);
-            auto const* const key = inside->find_key(name);
+        [inside = std::move(inside), done = std::move(done), id = std::move(id), who] {
+            auto const wrong = check_name(id.name);
+            auto const* const key = inside->find_key(ref_of(id));
             auto const* const held = key ? key->held() : nullptr;
             bool const mine = held && held->who() == who;
             (*done)(wrong, mine ? static_cast<std::int64_t>(held->living_holds()) : 0);

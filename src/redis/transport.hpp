@@ -36,6 +36,9 @@ struct answer {
 /// Stands for the fencing floor of the link: the server's time when its connection came up.
 inline constexpr std::string_view link_floor = "link";
 
+/// The counter has none: it may be as low as it is.
+inline constexpr std::string_view no_floor = "0";
+
 /// Not a script but a bare command, as a step sends it.
 inline constexpr scripts::script ping_command{"PING", "", ""};
 

@@ -1,10 +1,8 @@
 #include "service/change.hpp"
 #include "service/core.hpp"
-#include "service/permit_tenure.hpp"
-#include "service/tenure.hpp"
+#include "service/ownership.hpp"
 
 #include <utility>
-#include <variant>
 
 namespace colock {
 
@@ -12,8 +10,7 @@ change::change(core_ptr c, hold_ptr h)
     : inside{std::move(c)}
     , hold{std::move(h)}
     , limit{[this] {
-        auto const slot =
-            std::visit([](auto const& owned) { return owned->slot(); }, hold->ownership);
+        auto const slot = hold->lives_on->slot();
         auto why = inside->transport().down_reason(slot);
         if (hold->now() == hold_state::status::lost)
             why = error::lost;

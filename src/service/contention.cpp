@@ -24,15 +24,16 @@ milliseconds longest_turn(config const& c)
 }  // namespace
 
 contention::rivalry::rivalry(contention& of, config const& c)
-    : sleeper{of.name_, of.slot_}
+    : sleeper{of.ref(), of.slot_}
     , turns{longest_turn(c), c.poller_gap.value_or(milliseconds{0})}
     , alarm{[&of] { of.on_alarm(); }}
 {}
 
-contention::contention(core& inside, std::string name)
+contention::contention(core& inside, lock_ref which)
     : core_{inside}
-    , name_{std::move(name)}
+    , name_{which.name}
     , slot_{decide::slot_of(name_)}
+    , kind_{which.kind}
 {
     ++core_.count.keys;
 }
@@ -165,6 +166,11 @@ bool contention::may_hand_over() const noexcept
         std::next(queue_.begin()) != queue_.end();
 }
 
+std::uint32_t contention::expect_echo(std::string const& channel)
+{
+    return core_.subscriptions().expect_echo(channel, *this);
+}
+
 void contention::published(unsigned others)
 {
     bool const nobody_cares = others == 0 && !rivals_ && !core_.settings().poller_gap;
@@ -197,7 +203,7 @@ void contention::ended(tenure& which)
 void contention::subscribe()
 {
     auto& r = rivals();
-    if (!r.channel.empty())
+    if (!r.channel.empty() || !how().subscribes)
         return;
     r.channel = decide::lock_channel(name_);
     r.is_live = core_.subscriptions().add(r.channel, *this);

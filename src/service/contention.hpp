@@ -1,6 +1,8 @@
 #pragma once
 
 #include "redis/transport.hpp"
+#include "service/keeper.hpp"
+#include "service/protocol.hpp"
 #include "service/subscription_manager.hpp"
 #include "service/tenure.hpp"
 #include "service/waiter.hpp"
@@ -15,12 +17,13 @@ namespace colock {
 
 /// All that this client knows of one key: the ownership it has, those who wait for it, and the
 /// one attempt that is under way for their head.
-class contention final : private subscription_manager::listener {
+class contention final : public keeper, private subscription_manager::listener {
 public:
-    contention(core& inside, std::string name);
+    contention(core& inside, lock_ref);
     ~contention();
 
     std::string const& name() const noexcept { return name_; }
+    lock_ref ref() const noexcept { return {kind_, name_}; }
     unsigned slot() const noexcept { return slot_; }
     tenure* held() const noexcept { return tenure_.get(); }
 
@@ -30,15 +33,11 @@ public:
     /// A waiter goes, for this reason; none: its wait ran out.
     void leave(waiter&, error_code why);
 
-    /// The last hold of the ownership is released. True if that is all: a waiter has the ownership
-    /// now, or will ask with its field.
-    bool hand_over(hold_state& last);
+    bool hand_over(hold_state& last) override;
 
-    /// The ownership was released, and so many others were told.
-    void published(unsigned others);
-
-    /// An ownership has ended, or can't be relied on: the key is open to the next attempt.
-    void ended(tenure&);
+    std::uint32_t expect_echo(std::string const& channel) override;
+    void published(unsigned others) override;
+    void ended(tenure&) override;
 
     /// Whatever is slept for may have come.
     void wake() { wake_.set(true); }
@@ -72,10 +71,13 @@ private:
     verdict on_refused(std::int64_t pttl);
     rivalry& rivals();
     bool stands_back() const noexcept;
+    protocol how() const noexcept { return protocol::of(kind_); }
+    bool draws_tokens() const noexcept;
     std::uint64_t tokens_to_ask();
     void end_rivalry();
     void sleep_until(time_point);
     void sleep_out(std::int64_t pttl);
+    void pause_between_tries(std::int64_t pttl);
     void sleep_to_cap();
     void get_up() noexcept;
     void give_back();
@@ -110,6 +112,7 @@ private:
     step* sending_ = nullptr;
     unsigned late_ = 0;  ///< grants in a row that came too late
     bool contending_ = false;
+    lock_kind kind_;
 };
 
 }  // namespace colock

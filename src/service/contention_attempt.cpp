@@ -1,3 +1,4 @@
+#include "decide/backoff.hpp"
 #include "decide/names.hpp"
 #include "decide/validity.hpp"
 #include "decide/wait_plan.hpp"
@@ -24,32 +25,39 @@ struct contention::attempt {
         , field{owner.field(key.number_)}
         , lease_text{std::to_string(lease.count())}
         , tokens_text{std::to_string(tokens)}
-        , keys{key.name_, owner.settings().fencing ? decide::fence_counter(key.slot_) : ""}
+        , own_counter{key.how().has_floor ? std::string{} : decide::token_counter(key.name_)}
+        , keys{key.name_, key.how().has_floor ? decide::fence_counter(key.slot_) : own_counter}
         , arguments{field, lease_text, tokens_text}
         , call{
               scripts::acquire,
               key.slot_,
-              std::span{keys}.first(owner.settings().fencing ? 2 : 1),
+              std::span{keys}.first(key.draws_tokens() ? 2 : 1),
               arguments}
     {
-        call.floor = owner.settings().fencing ? link_floor : std::string_view{};
+        if (key.draws_tokens())
+            call.floor = key.how().has_floor ? link_floor : no_floor;
     }
     attempt(attempt const&) = delete;
     attempt& operator=(attempt const&) = delete;
 
     milliseconds lease;
     std::uint64_t tokens;
-    std::string field, lease_text, tokens_text;
+    std::string field, lease_text, tokens_text, own_counter;
     std::string_view keys[2];
     std::string_view arguments[3];
     step call;
 };
 
+bool contention::draws_tokens() const noexcept
+{
+    return core_.settings().fencing || !how().has_floor;
+}
+
 std::uint64_t contention::tokens_to_ask()
 {
-    if (!core_.settings().fencing)
+    if (!draws_tokens())
         return 0;
-    bool const block = may_hand_over();
+    bool const block = may_hand_over() && how().has_floor;
     return block || rivals_ ? rivals().tokens.to_ask(block) : 1;
 }
 
@@ -190,8 +198,21 @@ contention::verdict contention::on_refused(std::int64_t pttl)
         if (rivals_->is_live)
             return verdict::again;
     }
-    sleep_out(pttl);
+    if (how().subscribes)
+        sleep_out(pttl);
+    else
+        pause_between_tries(pttl);
     return verdict::sleep;
+}
+
+void contention::pause_between_tries(std::int64_t pttl)
+{
+    auto const& head = queue_.front();
+    auto const pause = decide::backoff_pause(
+        head.id.waits.initial, head.id.waits.max, head.id.waits.factor, head.attempts, core_.dice()
+    );
+    auto const end = pttl < 0 ? pause : milliseconds{pttl + 1};
+    sleep_until(clock::now() + std::min(pause, end));
 }
 
 // Who tries once, or has no time left, does not wait for others.
@@ -268,7 +289,7 @@ void contention::on_alarm()
 void contention::give_back()
 {
     forget_tenure();
-    tenure_ = std::make_shared<tenure>(core_, *this, std::exchange(number_, 0), owner{});
+    tenure_ = std::make_shared<tenure>(core_, *this, ref(), std::exchange(number_, 0), owner{});
     tenure_->give_back(std::exchange(unclaimed_, {}));
 }
 

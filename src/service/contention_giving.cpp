@@ -20,7 +20,7 @@ void contention::give(std::uint64_t last_token, std::uint64_t tokens, time_point
     unclaimed_ = {};
     std::shared_ptr<waiter> who;
     auto const taken = take_head(who, last_token);
-    tenure_ = std::make_shared<tenure>(core_, *this, std::exchange(number_, 0), who->who);
+    tenure_ = std::make_shared<tenure>(core_, *this, ref(), std::exchange(number_, 0), who->who);
     tenure_->begin(taken, sent, who->lease);
     announce(*who, taken);
     admit_same_owner(*who);
@@ -35,7 +35,7 @@ hold_ptr contention::take_head(std::shared_ptr<waiter>& who, std::uint64_t only_
     take_out(*who);
     auto taken =
         std::make_shared<hold_state>(core_.shared_from_this(), who->who, who->lease, who->renewed);
-    if (core_.settings().fencing)
+    if (draws_tokens())
         taken->token = rivals_ ? rivals_->tokens.take() : only_token;
     taken->given = true;
     ++core_.count.holds;
@@ -81,7 +81,7 @@ bool contention::hand_over(hold_state& last)
             .lease = last.proven,
             .is_alike = last.renewed && next.renewed && last.lease == next.lease,
             .is_undisturbed = r.is_live && !held->is_doubted(),
-            .has_token = !core_.settings().fencing || !r.tokens.empty(),
+            .has_token = !draws_tokens() || !r.tokens.empty(),
             .is_quiet = !held->is_renewing()}
             .decide();
     switch (how) {
@@ -126,7 +126,7 @@ void contention::enter(std::shared_ptr<waiter> const& who)
         auto const margin = decide::loss_margin(taken->lease, who->inside->settings().loss_margin);
         if (!ec && clock::now() >= taken->promised_until() - margin)
             ec = error::lost;  // the answer comes after its own validity
-        auto* const key = who->inside->find_key(who->name);
+        auto* const key = who->inside->find_key(ref_of(who->id));
         if (!ec && (!key || key->held() != held.get()))
             ec = error::lost;  // the ownership was, meanwhile
         if (ec && taken->now() == hold_state::status::released)

@@ -11,7 +11,6 @@
 
 #include <unistd.h>
 #include <utility>
-#include <variant>
 
 namespace colock::detail {
 
@@ -87,17 +86,17 @@ void core::destroy(core* c) noexcept
 
 // ---- State -------------------------------------------------------------------------------------
 
-contention& core::key(std::string const& name)
+contention& core::key(lock_ref which)
 {
-    if (auto* const known = find_key(name))
+    if (auto* const known = find_key(which))
         return *known;
-    auto made = std::make_unique<contention>(*this, name);
-    return *keys_.emplace(made->name(), std::move(made)).first->second;
+    auto made = std::make_unique<contention>(*this, which);
+    return *keys_.emplace(made->ref(), std::move(made)).first->second;
 }
 
-contention* core::find_key(std::string_view name) noexcept
+contention* core::find_key(lock_ref which) noexcept
 {
-    auto const at = keys_.find(name);
+    auto const at = keys_.find(which);
     return at == keys_.end() ? nullptr : at->second.get();
 }
 
@@ -105,7 +104,7 @@ void core::forget_if_idle(contention& key) noexcept
 {
     if (!key.is_idle())
         return;
-    keys_.erase(keys_.find(std::string_view{key.name()}));
+    keys_.erase(keys_.find(key.ref()));
     finish_closing_if_done();
 }
 
@@ -194,13 +193,8 @@ void core::drain_abandoned() noexcept
     while (next) {
         hold_ptr const dropped = std::move(next->self);
         next = next->next_abandoned;
-        if (shut_down_)
-            continue;
-        auto const drop = [&](auto const& owned) {
-            if (owned)
-                owned->drop(dropped);
-        };
-        std::visit(drop, dropped->ownership);
+        if (dropped->lives_on && !shut_down_)
+            dropped->lives_on->drop(dropped);
     }
 }
 

@@ -7,6 +7,7 @@
 #include "redis/link_settings.hpp"
 #include "redis/transport.hpp"
 #include "service/hold_state.hpp"
+#include "service/protocol.hpp"
 #include "service/recheck.hpp"
 #include "service/resident.hpp"
 #include "service/subscription_manager.hpp"
@@ -70,8 +71,8 @@ public:
     bool is_stopped() const noexcept { return phase_ == phase::stopped || phase_ == phase::closed; }
 
     /// The state of a key, made if there is none.
-    contention& key(std::string const& name);
-    contention* find_key(std::string_view name) noexcept;
+    contention& key(lock_ref);
+    contention* find_key(lock_ref) noexcept;
 
     /// Drops the state of a key that nothing refers to any more.
     void forget_if_idle(contention&) noexcept;
@@ -166,12 +167,12 @@ private:
     template <class IsWanted, class Act>
     void for_each_key(IsWanted const& is_wanted, Act const& act)
     {
-        std::vector<std::string> names;
-        for (auto const& [name, key] : keys_)
+        std::vector<lock_id> wanted;
+        for (auto const& [which, key] : keys_)
             if (is_wanted(*key))
-                names.emplace_back(name);
-        for (auto const& name : names)
-            if (auto* const key = find_key(name))
+                wanted.push_back({std::string{which.name}, which.kind});
+        for (auto const& id : wanted)
+            if (auto* const key = find_key(ref_of(id)))
                 act(*key);
     }
 
@@ -211,7 +212,7 @@ private:
 
     // Destroyed from the bottom up: the sequences that wait for the transport go first, while the
     // state that they refer to is still there.
-    std::unordered_map<std::string_view, std::unique_ptr<contention>> keys_;  // their own names
+    std::unordered_map<lock_ref, std::unique_ptr<contention>, hash_lock_ref> keys_;  // own names
     resident_list residents_;
     using tenure_list = boost::intrusive::list<tenure, boost::intrusive::constant_time_size<false>>;
     tenure_list tenures_;

@@ -1,5 +1,6 @@
 #include "service/core.hpp"
 #include "service/hold_state.hpp"
+#include "service/ownership.hpp"
 
 #include <mutex>
 #include <utility>
@@ -20,6 +21,14 @@ void loss_wait::cancel()
     if (watched->loss_waits)
         std::erase_if(*watched->loss_waits, [this](auto const& w) { return w.get() == this; });
     done(asio::error::operation_aborted);
+}
+
+time_point hold_state::valid_until() const noexcept
+{
+    if (now() != status::held)
+        return {};
+    auto const own = time_point{time_point::duration{until_.load(std::memory_order_acquire)}};
+    return lives_on ? lives_on->valid_until(own) : own;
 }
 
 std::stop_token hold_state::stop_token()

@@ -11,13 +11,11 @@
 #include <atomic>
 #include <memory>
 #include <stop_token>
-#include <variant>
 #include <vector>
 
 namespace colock {
 
-class tenure;
-class permit_tenure;
+class ownership;
 
 namespace detail {
 
@@ -49,12 +47,7 @@ public:
 
     status now() const noexcept { return status_.load(std::memory_order_acquire); }
 
-    time_point valid_until() const noexcept
-    {
-        return now() == status::held
-            ? time_point{time_point::duration{until_.load(std::memory_order_acquire)}}
-            : time_point{};
-    }
+    time_point valid_until() const noexcept;
 
     std::stop_token stop_token();
 
@@ -88,8 +81,7 @@ public:
     error_code why_ended() const noexcept;
     void add(std::shared_ptr<loss_wait>);
 
-    /// What it lives on: an ownership of a lock, or a permit.
-    std::variant<std::shared_ptr<tenure>, std::shared_ptr<permit_tenure>> ownership;
+    std::shared_ptr<ownership> lives_on;
     milliseconds lease;
     milliseconds proven{};  ///< the lease that the last answered script has set
     bool renewed;           ///< by the watchdog; else it ends by itself

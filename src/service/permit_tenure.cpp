@@ -38,7 +38,7 @@ permit_tenure::~permit_tenure() = default;
 void permit_tenure::begin(hold_ptr const& hold, time_point sent)
 {
     hold_ = hold.get();
-    hold->ownership = std::static_pointer_cast<permit_tenure>(shared_from_this());
+    hold->lives_on = std::static_pointer_cast<permit_tenure>(shared_from_this());
     hold->born = clock::now();
     confirm(sent, hold->lease);
     if (hold->renewed)

@@ -4,6 +4,7 @@
 #include "redis/transport.hpp"
 #include "service/change.hpp"
 #include "service/hold_state.hpp"
+#include "service/ownership.hpp"
 #include "service/pause.hpp"
 #include "service/question.hpp"
 #include "service/resident.hpp"
@@ -19,7 +20,7 @@ namespace colock {
 ///
 /// As for a lock, `settle` brings the server to what is wanted, one script after the other: a
 /// lease while it is held, nothing when it is not. A renewal is one such step.
-class permit_tenure final : public resident {
+class permit_tenure final : public resident, public ownership {
 public:
     permit_tenure(core& inside, std::string name, std::string id);
     ~permit_tenure() override;
@@ -27,11 +28,12 @@ public:
     /// `sent` and `lease` are those of the acquire.
     void begin(hold_ptr const&, time_point sent);
 
-    void release(std::shared_ptr<change>);
-    void extend(std::shared_ptr<change>, milliseconds lease);
+    void release(std::shared_ptr<change>) override;
+    void extend(std::shared_ptr<change>, milliseconds lease) override;
+    unsigned slot() const noexcept override { return resident::slot(); }
 
     /// The owner of the hold has dropped it.
-    void drop(hold_ptr const&);
+    void drop(hold_ptr const&) override;
 
     void on_link_up() override;
     void end_waiters(error_code) override {}

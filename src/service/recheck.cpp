@@ -61,26 +61,28 @@ time_point recheck::next_of(unsigned link) const noexcept
 }
 
 // They stay in the ring: a key that isn't free is not touched again until it is due.
-std::vector<std::string> recheck::take_due(ring& from, time_point now)
+std::vector<lock_id> recheck::take_due(ring& from, time_point now)
 {
-    std::vector<std::string> names;
+    std::vector<lock_id> taken;
     auto const again = now + core_.settings().poll_cap;
-    while (names.size() != largest_call && from.keys.front().due <= now + coalescing_window) {
+    while (taken.size() != largest_call && from.keys.front().due <= now + coalescing_window) {
         sleeper& key = from.keys.front();
         from.keys.pop_front();
         key.due = again;
         from.keys.push_back(key);
-        names.push_back(key.name);
+        taken.push_back({std::string{key.which.name}, key.which.kind});
     }
-    return names;
+    return taken;
 }
 
 sequence recheck::ask(unsigned link)
 {
     ring& here = rings_[link];
-    auto const names = take_due(here, clock::now());
+    auto const taken = take_due(here, clock::now());
     here.asking = true;
-    std::vector<std::string_view> const keys{names.begin(), names.end()};
+    std::vector<std::string_view> keys;
+    for (auto const& id : taken)
+        keys.push_back(id.name);
     auto const limit = std::to_string(core_.settings().poll_cap.count());
     std::string_view const arguments[]{limit};
     step s{scripts::expiring, link, keys, arguments};
@@ -92,13 +94,13 @@ sequence recheck::ask(unsigned link)
     if (got.what == answer::kind::replied)
         for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
             auto const place = static_cast<std::size_t>(items[i].number) - 1;
-            auto* const key = place < names.size() ? core_.find_key(names[place]) : nullptr;
+            auto* const key = place < taken.size() ? core_.find_key(ref_of(taken[place])) : nullptr;
             if (key)
                 key->expiring(items[i + 1].number);
         }
     else if (got.what == answer::kind::failed)
-        for (auto const& name : names)  // each asks for itself, and hears its own error
-            if (auto* const key = core_.find_key(name))
+        for (auto const& id : taken)  // each asks for itself, and hears its own error
+            if (auto* const key = core_.find_key(ref_of(id)))
                 key->wake_sleeper();
     run();
 }

@@ -2,6 +2,7 @@
 
 #include "base/sequence.hpp"
 #include "decide/agenda.hpp"
+#include "service/protocol.hpp"
 #include <colock/detail/initiate.hpp>
 
 #include <boost/intrusive/list.hpp>
@@ -26,9 +27,9 @@ public:
     struct sleeper :
         boost::intrusive::list_base_hook<
             boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
-        sleeper(std::string const& of, unsigned hash_slot) : name{of}, slot{hash_slot} {}
+        sleeper(lock_ref of, unsigned hash_slot) : which{of}, slot{hash_slot} {}
 
-        std::string const& name;
+        lock_ref which;
         unsigned slot;
         time_point due{};
     };
@@ -47,7 +48,7 @@ private:
     void run();
     time_point next_of(unsigned link) const noexcept;
     sequence ask(unsigned link);
-    std::vector<std::string> take_due(ring&, time_point now);
+    std::vector<lock_id> take_due(ring&, time_point now);
 
     core& core_;
     std::vector<ring> rings_;  ///< one a link

@@ -34,6 +34,14 @@ void subscription_manager::drop(std::string const& channel, listener& who)
         pump_by(table_.next_expiry());
 }
 
+std::uint32_t subscription_manager::expect_echo(std::string_view channel, listener const& who)
+{
+    auto const at = listeners_.find(channel);
+    bool const is_news = at != listeners_.end() &&
+        std::ranges::any_of(at->second, [&](listener const* l) { return l != &who; });
+    return is_news ? 0 : table_.expect_echo(channel);
+}
+
 void subscription_manager::stop()
 {
     pump_.clear();

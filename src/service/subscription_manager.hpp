@@ -42,9 +42,9 @@ public:
     bool add(std::string const& channel, listener&);
     void drop(std::string const& channel, listener&);
 
-    /// We are about to publish there: not zero if we will hear it, in this epoch, and that is
-    /// passed on to nobody.
-    std::uint32_t expect_echo(std::string_view channel) { return table_.expect_echo(channel); }
+    /// `who` is about to publish there: not zero if we will hear it, in this epoch, and that is
+    /// passed on to nobody. Where somebody else listens it is: to him it is news.
+    std::uint32_t expect_echo(std::string_view channel, listener const& who);
     void expect_no_echo(std::string_view channel, std::uint32_t epoch)
     {
         table_.expect_no_echo(channel, epoch);

@@ -1,5 +1,5 @@
+#include "decide/names.hpp"
 #include "decide/validity.hpp"
-#include "service/contention.hpp"
 #include "service/core.hpp"
 #include "service/tenure.hpp"
 
@@ -11,12 +11,12 @@ namespace colock {
 
 using status = hold_state::status;
 
-tenure::tenure(core& inside, contention& key, std::uint64_t number, owner const& who)
+tenure::tenure(core& inside, keeper& of, lock_ref which, std::uint64_t number, owner const& who)
     : core_{inside}
-    , key_{&key}
-    , name_{key.name()}
+    , keeper_{&of}
+    , name_{which.name}
     , number_{number}
-    , slot_{key.slot()}
+    , slot_{decide::slot_of(name_)}
     , who_{who}
 {
     core_.add(*this);
@@ -44,7 +44,7 @@ void tenure::begin(hold_ptr first, time_point sent, milliseconds lease)
 {
     server_until_ = clock::now() + lease;
     token_ = first->token;
-    first->ownership = shared_from_this();
+    first->lives_on = shared_from_this();
     first->born = clock::now();
     first->ends = sent + lease;
     holds_.push_back(*first);
@@ -64,7 +64,7 @@ void tenure::enter(std::shared_ptr<change> who)
 {
     auto& hold = *who->hold;
     auto const now = clock::now();
-    hold.ownership = shared_from_this();
+    hold.lives_on = shared_from_this();
     hold.born = now;
     hold.ends = now + hold.lease;
     holds_.push_back(hold);
@@ -79,7 +79,7 @@ void tenure::release(std::shared_ptr<change> who)
         who->finish(hold->now() == status::lost ? error_code{error::lost} : error_code{});
         return;
     }
-    if (!gone_ && !settling_ && key_ && is_last(*hold) && key_->hand_over(*hold)) {
+    if (!gone_ && !settling_ && keeper_ && is_last(*hold) && keeper_->hand_over(*hold)) {
         who->finish({});
         return;
     }
@@ -103,7 +103,7 @@ void tenure::pass_on(hold_state& last, hold_ptr const& next)
 {
     who_ = next->who;
     token_ = next->token;
-    next->ownership = shared_from_this();
+    next->lives_on = shared_from_this();
     next->born = clock::now();
     next->ends = last.ends;
     next->proven = last.proven;
@@ -212,7 +212,7 @@ void tenure::expire(time_point now)
 
 void tenure::detach()
 {
-    if (auto* const key = std::exchange(key_, nullptr))
+    if (auto* const key = std::exchange(keeper_, nullptr))
         key->ended(*this);
 }
 

@@ -5,7 +5,10 @@
 #include "redis/transport.hpp"
 #include "service/change.hpp"
 #include "service/hold_state.hpp"
+#include "service/keeper.hpp"
+#include "service/ownership.hpp"
 #include "service/pause.hpp"
+#include "service/protocol.hpp"
 #include "service/watchdog.hpp"
 
 #include <boost/intrusive/list.hpp>
@@ -17,7 +20,6 @@
 
 namespace colock {
 
-class contention;
 using detail::core;
 using detail::core_ptr;
 
@@ -31,12 +33,13 @@ using core_hook =
 /// one script after the other. So re-entry, partial release, release and extension are one
 /// sequence, and no step depends on how often another was run.
 class tenure final :
+    public ownership,
     public std::enable_shared_from_this<tenure>,
     public decide::renewal_schedule::entry,
     public renewal_hook,
     public core_hook {
 public:
-    tenure(core& inside, contention& key, std::uint64_t number, owner const& who);
+    tenure(core& inside, keeper& of, lock_ref, std::uint64_t number, owner const& who);
     ~tenure();
 
     /// The core knows it: it has not ended.
@@ -44,7 +47,7 @@ public:
 
     std::string const& name() const noexcept { return name_; }
     std::uint64_t number() const noexcept { return number_; }
-    unsigned slot() const noexcept { return slot_; }
+    unsigned slot() const noexcept override { return slot_; }
     owner const& who() const noexcept { return who_; }
     std::uint64_t token() const noexcept { return token_; }
     time_point server_until() const noexcept { return server_until_; }
@@ -70,8 +73,8 @@ public:
 
     /// Enters once more for the same owner; `entered` is told the outcome.
     void enter(std::shared_ptr<change>);
-    void release(std::shared_ptr<change>);
-    void extend(std::shared_ptr<change>, milliseconds lease);
+    void release(std::shared_ptr<change>) override;
+    void extend(std::shared_ptr<change>, milliseconds lease) override;
 
     /// The last hold's place is taken by a waiter's, without a command.
     void pass_on(hold_state& last, hold_ptr const& next);
@@ -80,7 +83,7 @@ public:
     void let_go(hold_state& last);
 
     /// The owner of a hold has dropped it.
-    void drop(hold_ptr const&);
+    void drop(hold_ptr const&) override;
 
     /// Releases all holds, under their owners: the client closes.
     void release_all();
@@ -153,7 +156,7 @@ private:
     milliseconds shortest_renewed_lease() const noexcept;
 
     core& core_;
-    contention* key_;  ///< none once another ownership of the key may begin
+    keeper* keeper_;  ///< none once another ownership of the lock may begin
     std::string name_;
     std::uint64_t number_;
     unsigned slot_;

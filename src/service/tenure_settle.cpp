@@ -1,7 +1,6 @@
 // The side of a tenure that talks to the server: one script after the other, until it has what the
 // holds need.
 #include "decide/names.hpp"
-#include "service/contention.hpp"
 #include "service/core.hpp"
 #include "service/tenure.hpp"
 
@@ -100,7 +99,7 @@ void tenure::leave(std::string const& channel)
         return;
     ++core_.count.owed_releases;
     // Once another ownership may begin, this message means to it what one of others does.
-    echo_ = key_ ? core_.subscriptions().expect_echo(channel) : 0;
+    echo_ = keeper_ ? keeper_->expect_echo(channel) : 0;
 }
 
 bool tenure::may_send_again(answer const& got) const noexcept
@@ -152,8 +151,8 @@ error_code tenure::conclude_release(
                 " the user the channel " +
                 channel;
         });
-    if (key_ && r.what == kind::released)
-        key_->published(others_of(r.receivers));
+    if (keeper_ && r.what == kind::released)
+        keeper_->published(others_of(r.receivers));
     if (r.what == kind::released || before)
         return {};
     if (got.what != answer::kind::replied)

@@ -8,17 +8,17 @@
 namespace colock {
 
 waiter::waiter(
-    core_ptr c, std::string n, acquire_options const& options, milliseconds default_lease
+    core_ptr c, detail::lock_id of, acquire_options const& options, milliseconds default_lease
 )
     : inside{std::move(c)}
-    , name{std::move(n)}
+    , id{std::move(of)}
     , who{options.as.value_or(owner{})}
     , lease{options.lease.value_or(default_lease)}
     , renewed{!options.lease}
     , shared_owner{options.as.has_value()}
     , limit{[this] {
         auto const life = shared_from_this();
-        auto const slot = decide::slot_of(name);
+        auto const slot = decide::slot_of(id.name);
         auto why = once ? inside->transport().down_reason(slot) : error_code{};
         if (once && !why)
             why = error::unavailable;

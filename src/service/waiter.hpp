@@ -3,6 +3,7 @@
 #include "base/completion.hpp"
 #include "decide/agenda.hpp"
 #include <colock/detail/initiate.hpp>
+#include <colock/detail/lock_id.hpp>
 #include <colock/hold.hpp>
 #include <colock/options.hpp>
 
@@ -11,7 +12,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <variant>
 
 namespace colock {
@@ -25,7 +25,9 @@ struct waiter final : operation, boost::intrusive::list_base_hook<> {
     /// How it was asked: to wait without end, to try once, to wait so long.
     using result = std::variant<completion<hold>, completion<std::optional<hold>>>;
 
-    waiter(core_ptr c, std::string n, acquire_options const& options, milliseconds default_lease);
+    waiter(
+        core_ptr c, detail::lock_id of, acquire_options const& options, milliseconds default_lease
+    );
 
     void cancel() override;
     void grant(hold);
@@ -34,7 +36,7 @@ struct waiter final : operation, boost::intrusive::list_base_hook<> {
     bool is_done() const noexcept;
 
     core_ptr inside;
-    std::string name;
+    detail::lock_id id;
     owner who;
     milliseconds lease;
     bool renewed;

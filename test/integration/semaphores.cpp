@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(arguments_are_checked)
     auto& c = at.connect();
     at.run([&]() -> asio::awaitable<void> {
         semaphore const mine{c.client, unique_name("semaphore")}, nameless{c.client, ""};
-        semaphore const endless{c.client, std::string(1'025, 'x')};
+        semaphore const endless{c.client, std::string(10'001, 'x')};
         co_await mine.available();
         auto const calls = server.script_calls();
         for (std::int64_t const n : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1} << 31}) {

@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(names)
               std::string{"with spaces and %25"},
               std::string{"\xc3\xa4\xe2\x82\xac"},
               std::string{"x"},
-              std::string(1'024, 'n')}) {
+              std::string(10'000, 'n')}) {
             lock const mine{c.client, name};
             co_await java.ask("t1", "lock", "lock", name, by_watchdog);
             tasks all{at.context()};

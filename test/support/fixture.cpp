@@ -148,8 +148,9 @@ asio::awaitable<void> lab::close_all()
     auto const keys = server_.ask("KEYS", "*");
     for (auto const& key : keys.items)
         BOOST_TEST(
-            (key.text.rfind("colock_fence:", 0) == 0 || key.text.rfind("colock_once:", 0) == 0 ||
-             key.text.rfind("other:", 0) == 0),
+            (key.text.rfind("colock_fence:", 0) == 0 ||
+             key.text.rfind("redisson_lock_token:", 0) == 0 ||
+             key.text.rfind("colock_once:", 0) == 0 || key.text.rfind("other:", 0) == 0),
             "left in Redis: " << key.text
         );
     server_.ask("FLUSHALL");

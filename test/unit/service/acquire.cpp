@@ -296,7 +296,7 @@ BOOST_AUTO_TEST_CASE(bad_arguments_are_refused_and_nothing_is_sent)
         BOOST_TEST((p.ec() == error::invalid_argument));
     };
     check(mutex(""), {});
-    check(mutex(std::string(1'025, 'x')), {});
+    check(mutex(std::string(10'001, 'x')), {});
     check(mutex(), {.lease = 0ms});
     check(mutex(), {.lease = -1ms});
     check(mutex(), {.lease = std::chrono::hours{24 * 3'654}});
@@ -304,7 +304,7 @@ BOOST_AUTO_TEST_CASE(bad_arguments_are_refused_and_nothing_is_sent)
     BOOST_TEST(server->written().empty());
     BOOST_TEST(client.stats().keys == 0U);
     server->expect(scripts::acquire).reply(granted(1));
-    BOOST_TEST(acquire(mutex(std::string(1'024, 'x'))).succeeded());
+    BOOST_TEST(acquire(mutex(std::string(10'000, 'x'))).succeeded());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,65 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// Ten orders of one customer, of which one at a time is worked on; each work ends when its lock is
+// lost.
+//
+//     lock [URL]        redis://127.0.0.1:6379 by default
+#include "run.hpp"
+#include <colock/colock.hpp>
+
+#include <boost/asio/detached.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+using namespace asio::experimental::awaitable_operators;
+
+int balance = 100;
+
+// [work
+asio::awaitable<void> charge(colock::client& redis, std::string customer, int amount)
+{
+    colock::lock const account{redis, "account:" + customer};
+    co_await colock::with_lock(account, {}, [amount](colock::hold& held) -> asio::awaitable<void> {
+        int const before = balance;
+        co_await asio::post(asio::deferred);  // ask a database …
+        if (held.valid_for(50ms))             // … and before what can't be undone
+            balance = before - amount;
+    });
+}
+// work]
+
+// [soon
+asio::awaitable<bool> charge_soon(colock::client& redis, std::string customer)
+{
+    colock::lock const account{redis, "account:" + customer};
+    auto held = co_await account.try_acquire_for(2s);
+    if (!held)
+        co_return false;  // somebody else has it, and goes on having it
+    --balance;
+    co_await held->release();
+    co_return true;
+}
+// soon]
+
+asio::awaitable<void> example(std::string url)
+{
+    colock::client redis{co_await asio::this_coro::executor, colock::config::from_url(url)};
+    redis.run(asio::detached);
+    co_await (
+        charge(redis, "7", 10) && charge(redis, "7", 20) && charge(redis, "7", 30) &&
+        charge_soon(redis, "7")
+    );
+    std::printf("left on the account: %d\n", balance);
+    if (balance != 39)
+        throw std::logic_error{"two at once"};
+    co_await redis.close();
+}
+
+int main(int argc, char** argv) { return run(&example, argc, argv); }

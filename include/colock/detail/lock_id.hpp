@@ -1,0 +1,31 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace colock {
+
+/// How long who is refused pauses before the next try: `initial` at first, `factor` times as long
+/// after each refusal, never longer than `max`. Each pause is shortened at random by up to half, so
+/// that many do not come back at once. The defaults are Redisson's.
+struct backoff {
+    std::chrono::milliseconds initial{1};  ///< at least 1 ms
+    std::chrono::milliseconds max{128};    ///< at least `initial`
+    int factor = 2;                        ///< at least 1
+};
+
+namespace detail {
+
+enum class lock_kind : unsigned char { plain, spin, fenced, fair, read, write };
+
+/// Which lock an operation is about, and how.
+struct lock_id {
+    std::string name;
+    lock_kind kind = lock_kind::plain;
+    backoff waits{};  ///< of a spin lock
+};
+
+}  // namespace detail
+
+}  // namespace colock

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "decide/names.hpp"
+#include "decide/validity.hpp"
+#include <colock/multi_lock.hpp>
+#include <colock/options.hpp>
+
+#include <algorithm>
+#include <string>
+
+// What is refused before anything is sent.
+namespace colock::detail {
+
+inline error_code valid_if(bool good) noexcept
+{
+    return good ? error_code{} : error_code{error::invalid_argument};
+}
+
+inline error_code check_name(std::string const& name) noexcept
+{
+    return valid_if(!name.empty() && name.size() <= decide::longest_name);
+}
+
+inline error_code check_lease(acquire_options const& options) noexcept
+{
+    return valid_if(
+        !options.lease ||
+        (*options.lease >= decide::shortest_lease && *options.lease <= decide::longest_lease)
+    );
+}
+
+inline error_code check(lock_id const& id, acquire_options const& options) noexcept
+{
+    auto const& [initial, max, factor] = id.waits;
+    bool const can_pause =
+        initial >= milliseconds{1} && max >= initial && factor >= 1 && max <= decide::longest_lease;
+    if (auto const ec = check_lease(options))
+        return ec;
+    return can_pause ? check_name(id.name) : error_code{error::invalid_argument};
+}
+
+inline error_code check(lock_group const& of, acquire_options const& options) noexcept
+{
+    if (of.parts.empty() || (of.server_limit && *of.server_limit <= milliseconds{0}))
+        return error::invalid_argument;
+    for (auto const& part : of.parts)
+        if (auto const ec = check(part.id, options))
+            return ec;
+    return {};
+}
+
+}  // namespace colock::detail

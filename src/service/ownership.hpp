@@ -1,0 +1,40 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include <colock/hold.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace colock {
+
+struct change;
+using detail::hold_ptr;
+
+/// What a hold lives on: the field of a lock, a permit, several locks at once. What the owner of
+/// the hold wants goes there.
+class ownership {
+public:
+    virtual void release(std::shared_ptr<change>) = 0;
+    virtual void extend(std::shared_ptr<change>, milliseconds lease) = 0;
+
+    /// The owner has dropped the hold.
+    virtual void drop(hold_ptr const&) = 0;
+
+    /// Where it is kept: who waits in vain is told why that link is down.
+    virtual unsigned slot() const noexcept = 0;
+
+    // ---- From any thread, while the hold lives -------------------------------------------------
+
+    /// Until when the hold is valid; `own` is what its own state says.
+    virtual time_point valid_until(time_point own) const noexcept { return own; }
+
+    /// The token of the i-th of several locks, from 0.
+    virtual std::uint64_t fencing_token(std::size_t) const noexcept { return 0; }
+
+protected:
+    ~ownership() = default;
+};
+
+}  // namespace colock
