@@ -5,6 +5,7 @@
 #include "decide/names.hpp"
 #include "redis/transport.hpp"
 #include "service/core.hpp"
+#include "service/question.hpp"
 
 #include <functional>
 #include <memory>
@@ -13,7 +14,7 @@
 
 namespace colock {
 
-/// A question to the server: one script on one key, one answer, within `config::timeout`. What only
+/// A question to the server: one script, one answer, within `config::timeout`. What only
 /// reads is asked again after a lost answer; what takes a lock away is not, for the next time it
 /// would be another's.
 template <class Value>
@@ -35,10 +36,20 @@ public:
         std::string const& second_key = {}
     )
     {
-        auto const self = std::make_shared<query>(
-            std::move(inside), std::move(name), what, std::move(argument), std::move(read)
-        );
-        self->second_key_ = second_key;
+        question about{&what, {std::move(name)}, {}};
+        if (!second_key.empty())
+            about.keys.push_back(second_key);
+        if (!argument.empty())
+            about.arguments.push_back(std::move(argument));
+        start(std::move(inside), std::move(handler), wrong, std::move(about), std::move(read));
+    }
+
+    static void start(
+        core_ptr inside, handler_type handler, error_code wrong, question about, reader read
+    )
+    {
+        auto const self =
+            std::make_shared<query>(std::move(inside), std::move(about), std::move(read));
         auto const& strand = self->inside_->strand();
         self->listen(strand, handler);
         self->done_ = {std::move(handler), self->inside_->executor()};
@@ -50,18 +61,10 @@ public:
         });
     }
 
-    query(
-        core_ptr inside,
-        std::string name,
-        scripts::script const& what,
-        std::string argument,
-        reader read
-    )
+    query(core_ptr inside, question about, reader read)
         : inside_{std::move(inside)}
-        , name_{std::move(name)}
-        , slot_{decide::slot_of(name_)}
-        , what_{what}
-        , argument_{std::move(argument)}
+        , about_{std::move(about)}
+        , slot_{decide::slot_of(about_.keys.front())}
         , read_{std::move(read)}
         , limit_{[this] {
             auto const why = inside_->transport().down_reason(slot_);
@@ -77,16 +80,10 @@ private:
         core& owner = *self->inside_;
         owner.set_alarm(self->limit_, clock::now() + owner.settings().timeout);
         while (self->done_) {
-            std::string_view const keys[]{self->name_, self->second_key_};
-            std::string_view const arguments[]{self->argument_};
-            step s{
-                self->what_,
-                self->slot_,
-                std::span{keys}.first(self->second_key_.empty() ? 1 : 2),
-                std::span{arguments}.first(self->argument_.empty() ? 0 : 1)};
-            self->sending_ = &s;
-            owner.transport().submit(s);
-            answer const got = co_await s.answered;
+            asked_question now{self->about_, self->slot_};
+            self->sending_ = &now.call;
+            owner.transport().submit(now.call);
+            answer const got = co_await now.call.answered;
             self->sending_ = nullptr;
             if (self->take(got)) {
                 owner.rest(self->pause_, milliseconds{20});
@@ -102,7 +99,7 @@ private:
     {
         if (inside_->is_stopped())
             finish(error::closed, {});
-        else if (got.what == answer::kind::lost && &what_ == &scripts::force)
+        else if (got.what == answer::kind::lost && is_sent_once())
             finish(error::unavailable, {});
         else if (got.what == answer::kind::failed)
             finish(got.ec, {});
@@ -112,6 +109,11 @@ private:
             finish(ec, std::move(value));
         }
         return done_ && got.what == answer::kind::not_now;
+    }
+
+    bool is_sent_once() const noexcept
+    {
+        return about_.what == &scripts::force || about_.what == &scripts::fair_force;
     }
 
     void finish(error_code ec, Value value)
@@ -126,11 +128,8 @@ private:
 
     core_ptr inside_;
     completion<Value> done_;
-    std::string name_;
-    std::string second_key_;
+    question about_;
     unsigned slot_;
-    scripts::script const& what_;
-    std::string argument_;
     reader read_;
     step* sending_ = nullptr;
     decide::agenda::entry limit_;

@@ -17,7 +17,10 @@ namespace colock {
 
 /// All that this client knows of one key: the ownership it has, those who wait for it, and the
 /// one attempt that is under way for their head.
-class contention final : public keeper, private subscription_manager::listener {
+class contention final :
+    public keeper,
+    public waiting_place,
+    private subscription_manager::listener {
 public:
     contention(core& inside, lock_ref);
     ~contention();
@@ -30,8 +33,7 @@ public:
     /// Takes in an acquire: re-enters, joins the queue, or answers at once.
     void admit(std::shared_ptr<waiter> const&);
 
-    /// A waiter goes, for this reason; none: its wait ran out.
-    void leave(waiter&, error_code why);
+    void leave(waiter&, error_code why) override;
 
     bool hand_over(hold_state& last) override;
 

@@ -1,8 +1,8 @@
 // How what is granted goes to those who wait, and from one of them to the next.
 #include "decide/succession.hpp"
-#include "decide/validity.hpp"
 #include "service/contention.hpp"
 #include "service/core.hpp"
+#include "service/re_entry.hpp"
 #include "service/rivalry.hpp"
 
 #include <utility>
@@ -117,34 +117,17 @@ void contention::re_enter(std::shared_ptr<waiter> const& who)
 
 void contention::enter(std::shared_ptr<waiter> const& who)
 {
-    auto const held = tenure_;
-    auto const taken =
-        std::make_shared<hold_state>(core_.shared_from_this(), who->who, who->lease, who->renewed);
-    taken->token = held->token();
-    auto entering = std::make_shared<change>(core_.shared_from_this(), taken);
-    entering->entered = [who, taken, held](error_code ec) {
-        auto const margin = decide::loss_margin(taken->lease, who->inside->settings().loss_margin);
-        if (!ec && clock::now() >= taken->promised_until() - margin)
-            ec = error::lost;  // the answer comes after its own validity
-        auto* const key = who->inside->find_key(ref_of(who->id));
-        if (!ec && (!key || key->held() != held.get()))
-            ec = error::lost;  // the ownership was, meanwhile
-        if (ec && taken->now() == hold_state::status::released)
-            ec = error::closed;
-        if (!ec && !who->is_done()) {
-            taken->given = true;
-            ++who->inside->count.holds;
-            who->limit.clear();
-            who->grant(detail::make_hold(taken));
-            key->admit_same_owner(*who);
-            return;
+    let_in(
+        who,
+        tenure_,
+        [](waiter const& entering, tenure const& held) {
+            auto const* const key = entering.inside->find_key(ref_of(entering.id));
+            return key && key->held() == &held;
+        },
+        [](waiter const& entered) {
+            entered.inside->find_key(ref_of(entered.id))->admit_same_owner(entered);
         }
-        who->fail(ec);
-        held->drop(taken);
-    };
-    if (who->wait)
-        core_.set_alarm(who->limit, who->asked + *who->wait);
-    held->enter(std::move(entering));
+    );
 }
 
 }  // namespace colock

@@ -1,5 +1,4 @@
 #include "decide/names.hpp"
-#include "service/contention.hpp"
 #include "service/core.hpp"
 #include "service/waiter.hpp"
 

@@ -18,7 +18,17 @@ namespace colock {
 
 using detail::core_ptr;
 
-class contention;
+struct waiter;
+
+/// Where an acquire waits: it is told when its caller wants no more.
+class waiting_place {
+public:
+    /// The waiter goes, for this reason; none: its wait ran out.
+    virtual void leave(waiter&, error_code why) = 0;
+
+protected:
+    ~waiting_place() = default;
+};
 
 /// An acquire that has not ended yet.
 struct waiter final : operation, boost::intrusive::list_base_hook<> {
@@ -46,7 +56,7 @@ struct waiter final : operation, boost::intrusive::list_base_hook<> {
     time_point asked{};
     time_point deadline = never;
     std::uint32_t attempts = 0;
-    contention* queue = nullptr;  ///< the one it stands in
+    waiting_place* queue = nullptr;  ///< the one it stands in
     result done;
     decide::agenda::entry limit;
     std::shared_ptr<operation> queued;  ///< itself, while it stands in a queue
