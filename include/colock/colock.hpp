@@ -7,6 +7,7 @@
 #include <colock/config.hpp>
 #include <colock/countdown_latch.hpp>
 #include <colock/error.hpp>
+#include <colock/fair_lock.hpp>
 #include <colock/fence.hpp>
 #include <colock/fenced_lock.hpp>
 #include <colock/hold.hpp>

@@ -1,9 +1,11 @@
+#include "decide/fair_wait.hpp"
 #include "decide/names.hpp"
 #include "decide/validity.hpp"
 #include "locks/arguments.hpp"
 #include "locks/query.hpp"
 #include "service/contention.hpp"
 #include "service/core.hpp"
+#include "service/fair_queue.hpp"
 #include <colock/lock.hpp>
 
 #include <utility>
@@ -12,7 +14,27 @@ namespace colock::detail {
 
 namespace {
 
-/// Makes a waiter of the call, and lets the key's contention take it in.
+/// Lets the key's contention take in who waits, or its queue if that is in Redis.
+void admit(core& inside, std::shared_ptr<waiter> const& who)
+{
+    if (who->id.kind == lock_kind::fair)
+        fair_queue::of(inside, who->id.name).admit(who);
+    else
+        inside.key(ref_of(who->id)).admit(who);
+}
+
+/// The ownership that this client has, or nothing.
+tenure* find_held(core& inside, lock_ref which)
+{
+    if (which.kind == lock_kind::fair) {
+        auto const* const queue = fair_queue::find(inside, std::string{which.name});
+        return queue ? queue->held() : nullptr;
+    }
+    auto const* const key = inside.find_key(which);
+    return key ? key->held() : nullptr;
+}
+
+/// Makes a waiter of the call.
 template <class Handler, class Limit>
 void start_acquire(
     core_ptr inside,
@@ -34,7 +56,7 @@ void start_acquire(
         if (auto const ec = wrong ? wrong : owner.refusal())
             who->fail(ec);
         else
-            owner.key(ref_of(who->id)).admit(who);
+            admit(owner, who);
     });
 }
 
@@ -43,6 +65,19 @@ error_code read_flag(answer const& got, bool& flag) noexcept
     auto const& r = got.value;
     flag = r.number == 1;
     return r.what == decide::reply::kind::integer ? error_code{} : error_code{error::bad_reply};
+}
+
+/// Takes the lock away, whoever has it.
+question force_question(lock_id const& id)
+{
+    auto const channel = decide::lock_channel(id.name);
+    if (id.kind != lock_kind::fair)
+        return {&scripts::force, {id.name}, {channel}};
+    decide::fair_keys const keys{id.name};
+    return {
+        &scripts::fair_force,
+        {id.name, keys.queue, keys.timeouts, keys.tickets},
+        {channel, std::string{decide::redisson_fair_wait}}};
 }
 
 error_code read_locked(answer const& from, bool& locked) noexcept
@@ -141,26 +176,19 @@ void single::remaining_lease(core_ptr inside, handler<answered_lease> handler, l
 void single::force_release(core_ptr inside, handler<answered_bool> handler, lock_id id)
 {
     auto const wrong = check_name(id.name);
-    auto const channel = decide::lock_channel(id.name);
     auto forced = [weak = std::weak_ptr{inside}, id](answer const& r, bool& was_locked) {
         auto const ec = read_flag(r, was_locked);
         auto const owner = weak.lock();
         // Whichever kind of this client's has the key.
-        for (auto const kind : {lock_kind::plain, lock_kind::spin, lock_kind::fenced}) {
-            auto* const key = owner && was_locked ? owner->find_key({kind, id.name}) : nullptr;
-            if (key && key->held())
-                key->held()->gone(error::lost);
-        }
+        for (auto const kind :
+             {lock_kind::plain, lock_kind::spin, lock_kind::fenced, lock_kind::fair})
+            if (auto* const held =
+                    owner && was_locked ? find_held(*owner, {kind, id.name}) : nullptr)
+                held->gone(error::lost);
         return ec;
     };
     query<bool>::start(
-        std::move(inside),
-        std::move(handler),
-        wrong,
-        std::move(id.name),
-        scripts::force,
-        channel,
-        std::move(forced)
+        std::move(inside), std::move(handler), wrong, force_question(id), std::move(forced)
     );
 }
 
@@ -172,8 +200,7 @@ void single::hold_count(core_ptr inside, handler<answered_count> handler, lock_i
         strand,
         [inside = std::move(inside), done = std::move(done), id = std::move(id), who] {
             auto const wrong = check_name(id.name);
-            auto const* const key = inside->find_key(ref_of(id));
-            auto const* const held = key ? key->held() : nullptr;
+            auto const* const held = find_held(*inside, ref_of(id));
             bool const mine = held && held->who() == who;
             (*done)(wrong, mine ? static_cast<std::int64_t>(held->living_holds()) : 0);
         }

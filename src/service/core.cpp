@@ -27,6 +27,7 @@ core::core(asio::any_io_executor executor, config settings)
     , next_release_{tenures_.end()}
     , watchdog_{*this}
     , rechecks_{*this}
+    , heartbeats_{*this}
     , subscriptions_{*this}
 {}
 

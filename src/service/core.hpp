@@ -6,6 +6,7 @@
 #include "decide/names.hpp"
 #include "redis/link_settings.hpp"
 #include "redis/transport.hpp"
+#include "service/heartbeat.hpp"
 #include "service/hold_state.hpp"
 #include "service/protocol.hpp"
 #include "service/recheck.hpp"
@@ -53,6 +54,7 @@ public:
     colock::transport& transport() noexcept { return *transport_; }
     colock::watchdog& watchdog() noexcept { return watchdog_; }
     recheck& rechecks() noexcept { return rechecks_; }
+    heartbeat& heartbeats() noexcept { return heartbeats_; }
     subscription_manager& subscriptions() noexcept { return subscriptions_; }
     observer& events() noexcept { return *events_; }
 
@@ -220,6 +222,7 @@ private:
     boost::intrusive::list<pause, boost::intrusive::constant_time_size<false>> pauses_;
     colock::watchdog watchdog_;
     recheck rechecks_;
+    heartbeat heartbeats_;
     subscription_manager subscriptions_;
     std::unique_ptr<colock::transport> transport_;
 };

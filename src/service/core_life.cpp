@@ -110,6 +110,7 @@ void core::stop()
     transport_->stop();
     end_waiters(error::closed);
     rechecks_.stop();
+    heartbeats_.stop();
     subscriptions_.stop();
     watchdog_.stop();
     rearm_timer();  // for what still has to end by itself

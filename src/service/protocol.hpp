@@ -1,10 +1,13 @@
 #pragma once
 
+#include "colock_scripts.hpp"
 #include <colock/detail/lock_id.hpp>
 
 #include <cstddef>
 #include <functional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace colock {
 
@@ -34,6 +37,15 @@ struct lock_ref {
 };
 
 inline lock_ref ref_of(lock_id const& id) noexcept { return {id.kind, id.name}; }
+
+/// What gives an ownership back: a script, and what it takes beside lock, field and channel.
+struct release_form {
+    static release_form of(lock_ref);
+
+    scripts::script const* what;
+    std::vector<std::string> more_keys{};
+    std::string_view more_argument{};
+};
 
 struct hash_lock_ref {
     std::size_t operator()(lock_ref const& r) const noexcept

@@ -18,6 +18,7 @@ tenure::tenure(core& inside, keeper& of, lock_ref which, std::uint64_t number, o
     , number_{number}
     , slot_{decide::slot_of(name_)}
     , who_{who}
+    , kind_{which.kind}
 {
     core_.add(*this);
 }

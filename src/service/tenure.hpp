@@ -177,6 +177,7 @@ private:
     bool settling_ = false;
     bool unsure_ = false;  ///< a step's answer was lost: a repeat may find its effect
     bool gone_ = false;
+    lock_kind kind_;
     bool owed_ = false;     ///< what may have been taken for nobody: given back however late
     bool leaving_ = false;  ///< the release script was sent
 };

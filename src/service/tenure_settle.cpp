@@ -27,21 +27,25 @@ struct tenure::request {
         , channel{last ? decide::lock_channel(of.name_) : std::string{}}
         , depth{std::to_string(of.holds_.size())}
         , lease_text{std::to_string(lease.count())}
+        , form{last ? release_form::of({of.kind_, of.name_}) : release_form{&scripts::extend}}
         , keys{of.name_}
-        , arguments{field, last ? channel : depth, lease_text}
+        , arguments{field, last ? channel : depth, last ? form.more_argument : lease_text}
         , call{
-              last ? scripts::release : scripts::extend,
+              *form.what,
               of.slot_,
-              keys,
-              std::span{arguments}.first(last ? 2 : 3)}
-    {}
+              std::span{keys}.first(1 + form.more_keys.size()),
+              std::span{arguments}.first(arguments[2].empty() ? 2 : 3)}
+    {
+        std::ranges::copy(form.more_keys, keys + 1);
+    }
     request(request const&) = delete;
     request& operator=(request const&) = delete;
 
     bool last;
     milliseconds lease;
     std::string field, channel, depth, lease_text;
-    std::string_view keys[1];
+    release_form form;
+    std::string_view keys[4];
     std::string_view arguments[3];
     step call;
 };

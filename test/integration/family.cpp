@@ -1,5 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 // What every lock with one owner at a time can do, tried with each of them.
+#include "decide/names.hpp"
 #include "integration/suites.hpp"
 
 #include <boost/asio/cancel_after.hpp>
@@ -32,6 +33,16 @@ struct fenced {
     static std::vector<std::string> keys(std::string const& key) { return {key}; }
 };
 
+struct fair {
+    static constexpr auto name = "fair";
+    static fair_lock of(client const& at, std::string const& key) { return {at, key}; }
+    static std::vector<std::string> keys(std::string const& key)
+    {
+        decide::fair_keys const more{key};
+        return {key, more.queue, more.timeouts, more.tickets};
+    }
+};
+
 struct several {
     static constexpr auto name = "multi";
     static multi_lock of(client const& at, std::string const& key)
@@ -56,7 +67,7 @@ struct majority {
     }
 };
 
-using exclusive = boost::mpl::list<plain, spinning, fenced, several, majority>;
+using exclusive = boost::mpl::list<plain, spinning, fenced, fair, several, majority>;
 
 /// Two clients at one server, and a lock of this kind that no other test has.
 template <class Kind>

@@ -1,0 +1,192 @@
+#include "decide/fair_wait.hpp"
+#include "service/core.hpp"
+#include "service/fair_queue.hpp"
+#include "service/re_entry.hpp"
+
+#include <iterator>
+#include <utility>
+#include <vector>
+
+namespace colock {
+
+namespace {
+
+std::string place_of(std::string const& name) { return "fair:" + name; }
+
+}  // namespace
+
+fair_queue::fair_queue(core& inside, std::string name)
+    : resident{inside, place_of(name), decide::slot_of(name)}
+    , name_{std::move(name)}
+    , keys_{name_}
+    , channel_{decide::lock_channel(name_)}
+    , look_{[this] {
+        if (!tickets_.empty())
+            tickets_.front()->look();
+    }}
+{
+    ++core_.count.keys;
+}
+
+fair_queue::~fair_queue() { --core_.count.keys; }
+
+fair_queue* fair_queue::find(core& inside, std::string const& name)
+{
+    return static_cast<fair_queue*>(inside.residents().find(place_of(name)));
+}
+
+fair_queue& fair_queue::of(core& inside, std::string const& name)
+{
+    if (auto* const known = find(inside, name))
+        return *known;
+    auto made = std::make_shared<fair_queue>(inside, name);
+    inside.residents().add(made);
+    return *made;
+}
+
+void fair_queue::admit(std::shared_ptr<waiter> const& who)
+{
+    auto const life = shared_from_this();
+    who->asked = clock::now();
+    if (tenure_ && who->shared_owner && tenure_->who() == who->who && tenure_->is_held()) {
+        enter(who);
+        return;
+    }
+    bool const is_taken = tenure_ && tenure_->is_held();
+    bool const others_wait = !tickets_.empty() && tickets_.front()->is_placed();
+    if (who->once && (is_taken || others_wait)) {
+        who->give_up();
+        return;
+    }
+    if (who->wait) {
+        who->deadline = who->asked + *who->wait;
+        core_.set_alarm(who->limit, who->deadline);
+    }
+    auto const made = std::make_shared<ticket>(*this, who);
+    made->place = tickets_.insert(tickets_.end(), made);
+    made->start();
+}
+
+void fair_queue::look_again(ticket const& who, std::int64_t ask_in)
+{
+    if (tickets_.front().get() != &who)
+        return;
+    auto const cap = core_.settings().poll_cap;
+    core_.set_alarm(look_, decide::look_again(clock::now(), ask_in, cap, core_.dice()));
+}
+
+void fair_queue::forget(ticket& who)
+{
+    tickets_.erase(who.place);
+    if (tickets_.empty())
+        look_.clear();
+    else if (!look_.is_set())
+        core_.set_alarm(look_, clock::now() + core_.settings().poll_cap);
+    leave_if_idle();
+}
+
+void fair_queue::leave_if_idle()
+{
+    if (tickets_.empty() && !tenure_ && leaving_ == 0)
+        resident::leave();
+}
+
+// ---- What was granted --------------------------------------------------------------------------
+
+void fair_queue::give(
+    std::shared_ptr<waiter> const& who, std::uint64_t number, std::uint64_t token, time_point sent
+)
+{
+    // There is one owner at a time: an earlier one of this client's is that no more.
+    if (auto const before = std::exchange(tenure_, nullptr)) {
+        ++leaving_;
+        if (before->is_held())
+            before->gone(error::lost);
+    }
+    auto const taken =
+        std::make_shared<hold_state>(core_.shared_from_this(), who->who, who->lease, who->renewed);
+    taken->token = token;
+    taken->given = true;
+    ++core_.count.holds;
+    tenure_ = std::make_shared<tenure>(
+        core_, *this, lock_ref{lock_kind::fair, name_}, number, who->who
+    );
+    tenure_->begin(taken, sent, who->lease);
+    auto const waited = std::chrono::duration_cast<microseconds>(clock::now() - who->asked);
+    core_.events().acquired(name_, waited, who->attempts);
+    who->grant(detail::make_hold(taken));
+    admit_same_owner(*who);
+}
+
+void fair_queue::give_back(std::uint64_t number, time_point until)
+{
+    ++leaving_;
+    std::make_shared<tenure>(core_, *this, lock_ref{lock_kind::fair, name_}, number, owner{})
+        ->give_back(until);
+}
+
+void fair_queue::ended(tenure& which)
+{
+    if (tenure_.get() == &which)
+        tenure_.reset();
+    else
+        --leaving_;
+    leave_if_idle();
+}
+
+// Nobody may wait for itself: who waits under the owner's name has the lock too, and needs no place
+// in the queue.
+void fair_queue::admit_same_owner(waiter const& holder)
+{
+    if (!holder.shared_owner)
+        return;
+    auto const life = shared_from_this();
+    for (auto const& other : std::vector(tickets_.begin(), tickets_.end()))
+        if (tenure_ && other->waits_for(holder.who))
+            enter(other->withdraw());
+}
+
+void fair_queue::enter(std::shared_ptr<waiter> const& who)
+{
+    // By the clock, not by whether a timer has fired: after a pause of the process it has not.
+    auto const held = tenure_;
+    held->expire(clock::now());
+    if (!held->is_held())
+        return who->fail(error::lost);  // and this may be gone
+    let_in(
+        who,
+        held,
+        [](waiter const& entering, tenure const& into) {
+            auto const* const queue = find(*entering.inside, entering.id.name);
+            return queue && queue->held() == &into;
+        },
+        [](waiter const& entered) {
+            find(*entered.inside, entered.id.name)->admit_same_owner(entered);
+        }
+    );
+}
+
+// ---- The client --------------------------------------------------------------------------------
+
+// A ticket may have lost its place while nobody could keep it alive.
+void fair_queue::on_link_up()
+{
+    for (auto const& each : tickets_)
+        core_.heartbeats().hurry(*each);
+}
+
+void fair_queue::end_waiters(error_code why)
+{
+    auto const life = shared_from_this();
+    for (auto const& each : std::vector(tickets_.begin(), tickets_.end()))
+        each->end(why);
+}
+
+void fair_queue::abandon() noexcept
+{
+    tenure_.reset();
+    for (auto const& each : tickets_)
+        each->abandon();
+}
+
+}  // namespace colock

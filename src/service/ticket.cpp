@@ -1,0 +1,289 @@
+#include "decide/fair_wait.hpp"
+#include "decide/names.hpp"
+#include "decide/validity.hpp"
+#include "service/core.hpp"
+#include "service/fair_queue.hpp"
+#include "service/pause.hpp"
+#include "service/ticket.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace colock {
+
+namespace {
+
+constexpr milliseconds short_pause{20};
+
+}  // namespace
+
+/// One acquire script, with the texts that it refers to. Who tries once has no life: he is not
+/// queued.
+struct ticket::attempt {
+    explicit attempt(ticket const& of)
+        : lease{of.who_->lease}
+        , once{of.who_->once}
+        , is_fenced{of.core_.settings().fencing}
+        , field{of.field()}
+        , lease_text{std::to_string(lease.count())}
+        , life_text{std::to_string(once ? 0 : decide::ticket_life.count())}
+        , keys{
+              of.queue_.name(),
+              of.queue_.keys().queue,
+              of.queue_.keys().timeouts,
+              of.queue_.keys().tickets,
+              decide::fence_counter(of.queue_.slot())}
+        , arguments{
+              field,
+              lease_text,
+              is_fenced ? "1" : "0",
+              of.queue_.channel(),
+              decide::redisson_fair_wait,
+              life_text}
+        , call{
+              scripts::fair_acquire,
+              of.queue_.slot(),
+              std::span{keys}.first(is_fenced ? 5 : 4),
+              arguments}
+    {
+        if (is_fenced)
+            call.floor = link_floor;
+    }
+    attempt(attempt const&) = delete;
+    attempt& operator=(attempt const&) = delete;
+
+    milliseconds lease;
+    bool once, is_fenced;
+    std::string field, lease_text, life_text;
+    std::string_view keys[5];
+    std::string_view arguments[6];
+    step call;
+};
+
+ticket::ticket(fair_queue& of, std::shared_ptr<waiter> who)
+    : core_{*who->inside}
+    , queue_{of}
+    , who_{std::move(who)}
+    , number_{core_.next_number()}
+{
+    who_->queue = this;
+    ++core_.count.waiters;
+}
+
+std::string ticket::field() const { return core_.field(number_); }
+
+bool ticket::waits_for(owner const& who) const noexcept
+{
+    return who_ && who_->shared_owner && who_->who == who;
+}
+
+// Each turn of the loop asks the server once. A refusal is a place in the queue, of which the first
+// is told on a channel of its own when the lock is free. What is not told is found out: when the
+// subscription is confirmed, by the heart-beat, and by the first one here when the lease ends.
+sequence ticket::ask()
+{
+    pause before_repeat;
+    while (who_) {
+        attempt now{*this};
+        ++who_->attempts;
+        wake_.reset();
+        sending_ = &now.call;
+        core_.transport().submit(now.call);
+        answer const got = co_await now.call.answered;
+        sending_ = nullptr;
+        auto const next = judge(now, got);
+        if (next == verdict::pause) {
+            core_.rest(before_repeat, short_pause);
+            co_await before_repeat.over;
+        } else if (next == verdict::sleep) {
+            sleeping_ = true;
+            co_await wake_;
+            sleeping_ = false;
+        }
+    }
+    give_back();
+    queue_.forget(*this);
+}
+
+ticket::verdict ticket::judge(attempt const& asked, answer const& got)
+{
+    // The call that it was first sent in may have taken it before it failed for another lock.
+    if (asked.call.alone && got.what != answer::kind::replied)
+        may_stand(asked);
+    switch (got.what) {
+    case answer::kind::withdrawn: return verdict::again;
+    case answer::kind::failed: fail(got.ec); return verdict::again;
+    case answer::kind::lost: may_stand(asked); return verdict::again;
+    case answer::kind::not_now: return who_ ? verdict::pause : verdict::again;
+    case answer::kind::replied: break;
+    }
+    core_.note_round_trip(clock::now() - got.sent);
+    asked_ = got.sent;
+    auto const read = decide::read_acquire(got.value);
+    switch (read.what) {
+    case decide::acquire_answer::kind::granted: return on_granted(asked, read.last_token, got.sent);
+    case decide::acquire_answer::kind::refused: return on_refused(asked, read.pttl, got.sent);
+    case decide::acquire_answer::kind::malformed: break;
+    }
+    may_stand(asked);
+    fail(error::bad_reply);
+    return verdict::again;
+}
+
+ticket::verdict ticket::on_granted(attempt const& asked, std::uint64_t token, time_point sent)
+{
+    may_stand(asked);
+    if (!who_)
+        return verdict::again;
+    // Half of its validity is over: the same field again, which renews it. Where the server or the
+    // network is always that late it goes to the end of the queue, so that others have a chance.
+    if (!decide::is_fresh(clock::now(), sent, asked.lease)) {
+        if (late_++ != 0)
+            begin_anew();
+        return verdict::again;
+    }
+    unclaimed_ = {};
+    placed_ = false;
+    queue_.give(take_waiter(), number_, token, sent);
+    return verdict::again;
+}
+
+ticket::verdict ticket::on_refused(attempt const& asked, std::int64_t ask_in, time_point sent)
+{
+    late_ = 0;
+    if (asked.once) {
+        unclaimed_ = {};
+        if (who_)
+            take_waiter()->give_up();
+        return verdict::again;
+    }
+    may_stand(asked);
+    placed_ = true;
+    if (!who_)
+        return verdict::again;
+    if (who_->attempts == 1)
+        core_.events().waiting(queue_.name(), milliseconds{ask_in});
+    if (!is_linked())
+        core_.heartbeats().add(*this, sent);
+    // What was published before the subscription was live is missed: then ask once more.
+    if (channel_.empty() && subscribe())
+        return verdict::again;
+    queue_.look_again(*this, ask_in);
+    return verdict::sleep;
+}
+
+// A slow server has run it just now.
+void ticket::may_stand(attempt const& asked) noexcept
+{
+    auto const longest = std::max(asked.lease, decide::ticket_life);
+    unclaimed_ = std::max(unclaimed_, clock::now() + longest);
+}
+
+void ticket::kept(decide::keep_answer const& got, time_point sent)
+{
+    if (!sleeping_ || sent < asked_)  // what it was told since is newer
+        return;
+    if (got.what == decide::keep_answer::kind::waits && got.ask_in != 0)
+        queue_.look_again(*this, got.ask_in);
+    else
+        wake_.set(true);
+}
+
+void ticket::look()
+{
+    if (sleeping_)
+        wake_.set(true);
+}
+
+// ---- The caller --------------------------------------------------------------------------------
+
+std::shared_ptr<waiter> ticket::take_waiter()
+{
+    who_->limit.clear();
+    who_->queue = nullptr;
+    --core_.count.waiters;
+    if (heartbeat_hook::is_linked())
+        heartbeat_hook::unlink();
+    return std::exchange(who_, nullptr);
+}
+
+void ticket::fail(error_code why)
+{
+    if (who_)
+        take_waiter()->fail(why);
+}
+
+void ticket::leave(waiter&, error_code why)
+{
+    fail(why);
+    go();
+}
+
+void ticket::end(error_code why)
+{
+    fail(why);
+    go();
+}
+
+std::shared_ptr<waiter> ticket::withdraw()
+{
+    auto who = take_waiter();
+    go();
+    return who;
+}
+
+// An attempt not yet sent is taken back; the answer of another one is waited for.
+void ticket::go()
+{
+    if (!sending_)
+        wake_.set(true);
+    else if (core_.transport().withdraw(*sending_))
+        sending_->answered.set({});
+}
+
+void ticket::abandon() noexcept
+{
+    if (who_) {
+        who_->limit.clear();
+        who_->queue = nullptr;
+        auto const who = std::exchange(who_, nullptr);
+        who->done = {};
+    }
+}
+
+// ---- What it leaves in Redis -------------------------------------------------------------------
+
+bool ticket::subscribe()
+{
+    channel_ = decide::fair_channel(queue_.name(), field());
+    return core_.subscriptions().add(channel_, *this);
+}
+
+void ticket::unsubscribe()
+{
+    if (!channel_.empty())
+        core_.subscriptions().drop(std::exchange(channel_, {}), *this);
+}
+
+void ticket::give_back()
+{
+    unsubscribe();
+    auto const now = clock::now();
+    // A place is kept alive for as long as somebody waits.
+    auto const until = placed_ ? std::max(unclaimed_, now + decide::ticket_life) : unclaimed_;
+    if (until > now)
+        queue_.give_back(number_, until);
+    unclaimed_ = {};
+    placed_ = false;
+}
+
+void ticket::begin_anew()
+{
+    give_back();
+    number_ = core_.next_number();
+    if (heartbeat_hook::is_linked())
+        heartbeat_hook::unlink();
+}
+
+}  // namespace colock

@@ -1,0 +1,106 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/sequence.hpp"
+#include "decide/reply.hpp"
+#include "redis/transport.hpp"
+#include "service/subscription_manager.hpp"
+#include "service/waiter.hpp"
+
+#include <boost/intrusive/list.hpp>
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+
+namespace colock {
+
+class fair_queue;
+class ticket;
+
+/// The place of a ticket among those of its link that are kept alive.
+struct heartbeat_hook :
+    boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+    time_point due{};
+};
+
+/// One acquire of a fair lock, and its place in the queue in Redis: a number that is the field of
+/// the hash when its turn has come.
+///
+/// It asks until it has the lock or its caller wants no more. Whatever it may have left in Redis
+/// by then, a place or the lock, is given back.
+class ticket final :
+    public waiting_place,
+    public heartbeat_hook,
+    private subscription_manager::listener {
+public:
+    ticket(fair_queue& of, std::shared_ptr<waiter> who);
+
+    /// Begins to ask. May end at once, and with it the ticket.
+    void start() { ask(); }
+
+    /// The server has refused it, so it has a place in the queue.
+    bool is_placed() const noexcept { return placed_; }
+
+    /// Whether its caller has named this owner.
+    bool waits_for(owner const&) const noexcept;
+
+    fair_queue const& queue() const noexcept { return queue_; }
+    std::string field() const;
+
+    /// The caller wants no more. Afterwards the ticket may be gone.
+    void leave(waiter&, error_code why) override;
+    void end(error_code why);
+
+    /// The caller gets the lock in another way. Afterwards the ticket may be gone.
+    std::shared_ptr<waiter> withdraw();
+
+    /// Asks again, unless it does just now.
+    void look();
+
+    /// What became of its heart-beat that was sent then; malformed: nothing that could be read.
+    void kept(decide::keep_answer const&, time_point sent);
+
+    /// Destroys the handler, answering nobody: the context goes away.
+    void abandon() noexcept;
+
+    std::list<std::shared_ptr<ticket>>::iterator place;  ///< among those of its lock
+
+private:
+    struct attempt;
+    /// What an answer means for the next one.
+    enum class verdict { again, pause, sleep };
+
+    sequence ask();
+    verdict judge(attempt const&, answer const&);
+    verdict on_granted(attempt const&, std::uint64_t token, time_point sent);
+    verdict on_refused(attempt const&, std::int64_t ask_in, time_point sent);
+    void may_stand(attempt const&) noexcept;
+    void begin_anew();
+    void give_back();
+    void go();
+    std::shared_ptr<waiter> take_waiter();
+    void fail(error_code);
+    bool subscribe();
+    void unsubscribe();
+
+    void on_subscribed() override { wake_.set(true); }
+    void on_message(std::string_view) override { wake_.set(true); }
+    void on_interrupted() override {}
+
+    core& core_;
+    fair_queue& queue_;
+    std::shared_ptr<waiter> who_;  ///< none once the caller has his answer
+    std::uint64_t number_;
+    time_point unclaimed_{};  ///< until then it may stand in Redis
+    time_point asked_{};      ///< when the last answered attempt was sent
+    std::string channel_;     ///< subscribed, if not empty
+    event<bool> wake_;
+    step* sending_ = nullptr;
+    unsigned late_ = 0;  ///< grants in a row that came too late
+    bool placed_ = false;
+    bool sleeping_ = false;
+};
+
+}  // namespace colock
