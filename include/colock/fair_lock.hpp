@@ -36,8 +36,8 @@ namespace colock {
 /// \par Guarantees
 ///   Those of `lock`. Of the waiters that live and whose connection is up, the one whose first try
 ///   came to the server first is first. Waiters that died delay the living by at most 5 s in all,
-///   however many they are. Who can't reach the server for 5 s may lose his place, which is no
-///   error: he goes to the end of the queue.
+///   however many they are. Who can't reach the server for more than 3 s may lose his place, which
+///   is no error: he goes to the end of the queue.
 /// \par Differences from lock
 ///   Who holds the lock hears at its next renewal that another client has forced it: there is no
 ///   channel to hear it from. The owner of a hold who waits for the same lock, because he asked

@@ -141,9 +141,11 @@ void fair_queue::admit_same_owner(waiter const& holder)
     if (!holder.shared_owner)
         return;
     auto const life = shared_from_this();
-    for (auto const& other : std::vector(tickets_.begin(), tickets_.end()))
-        if (tenure_ && other->waits_for(holder.who))
+    for (auto at = tickets_.begin(); tenure_ && at != tickets_.end();) {
+        auto const other = *at++;
+        if (other->waits_for(holder.who))
             enter(other->withdraw());
+    }
 }
 
 void fair_queue::enter(std::shared_ptr<waiter> const& who)

@@ -1,0 +1,369 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "unit/service/fair.hpp"
+
+namespace colock::test {
+
+BOOST_FIXTURE_TEST_SUITE(service_fair_places, fair)
+
+// ---- The heart-beat ----------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_place_is_kept_three_times_in_its_life)
+{
+    auto const got = placed();
+    time.advance(beat - 1ms);
+    server->expect(scripts::fair_keep).reply(each({waits(50'000)}));
+    time.advance(1ms);
+    BOOST_TEST(server->all_came());
+    BOOST_TEST(last().keys.size() == 4U);
+    std::vector<std::string> const expected{field, "300000", "5000"};
+    BOOST_TEST(last().arguments == expected, boost::test_tools::per_element());
+    server->expect(scripts::fair_keep).reply(each({waits(50'000)}));
+    time.advance(beat);
+    BOOST_TEST(server->all_came());
+    BOOST_TEST(!got.is_done());
+}
+
+BOOST_AUTO_TEST_CASE(the_heart_beat_says_that_a_message_was_missed)
+{
+    auto got = placed();
+    server->expect(scripts::fair_keep).reply(each({waits(0)}));
+    server->expect(scripts::fair_acquire).reply(granted(3));
+    time.advance(beat);
+    BOOST_TEST(got.succeeded());
+    server->expect(scripts::fair_release).reply(released());
+    BOOST_TEST(release(got.value()).succeeded());
+    time.advance(2 * beat);
+    BOOST_TEST(server->count(scripts::fair_keep) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(who_has_lost_his_place_asks_for_another_under_his_number)
+{
+    auto const got = placed();
+    server->expect(scripts::fair_keep).reply(each({not_there()}));
+    server->expect(scripts::fair_acquire).reply(waits(50'000));
+    time.advance(beat);
+    BOOST_TEST(server->all_came());
+    BOOST_TEST(last().field() == field);
+    BOOST_TEST(!got.is_done());
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_from_before_the_grant_says_nothing)
+{
+    auto const got = placed();
+    auto& kept = server->expect(scripts::fair_keep);
+    time.advance(beat);
+    server->expect(scripts::fair_acquire).reply(granted(3));
+    tell(field);
+    BOOST_TEST(got.succeeded());
+    kept.reply(each({not_there()}));
+    time.settle();
+    BOOST_TEST(server->all_came());
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_from_before_the_last_try_says_nothing)
+{
+    auto const got = placed();
+    auto& kept = server->expect(scripts::fair_keep);
+    time.advance(beat);
+    time.advance(5ms);
+    server->expect(scripts::fair_acquire).reply(waits(50'000));
+    tell(field);
+    kept.reply(each({not_there()}));
+    time.settle();
+    BOOST_TEST(server->all_came());
+    BOOST_TEST(!got.is_done());
+}
+
+BOOST_AUTO_TEST_CASE(many_are_kept_by_few_calls)
+{
+    server->serve = [](call const& c) {
+        reply const r = c.what == &scripts::fair_keep
+            ? each(std::vector(c.keys.size() / 4, waits(50'000)))
+            : waits(50'000);
+        return answer{answer::kind::replied, r, {}, {}};
+    };
+    std::vector<pending_hold> all;
+    for (int i = 0; i != 130; ++i)
+        all.push_back(wait());
+    time.advance(beat);
+    BOOST_TEST(server->count(scripts::fair_keep) == 2U);
+    BOOST_TEST(last().keys.size() == 4U * 2U);
+}
+
+BOOST_AUTO_TEST_CASE(a_refused_call_lets_each_ask_for_itself)
+{
+    auto const first = placed();
+    auto const second = placed();
+    server->expect(scripts::fair_keep).fail(error::server_refused);
+    server->expect(scripts::fair_acquire).fail(error::server_refused);
+    server->expect(scripts::fair_acquire).reply(waits(50'000));
+    server->expect(scripts::fair_release).reply(gone());
+    time.advance(beat);
+    BOOST_TEST(server->all_came());
+    BOOST_TEST((first.ec() == error::server_refused));
+    BOOST_TEST(!second.is_done());
+}
+
+// ---- Time --------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(the_first_asks_when_the_lease_ends_and_the_others_sleep)
+{
+    auto const first = placed(500);
+    auto const own = field;
+    auto const second = placed(500);
+    server->expect(scripts::fair_acquire).reply(granted(3));
+    time.advance(500ms);
+    BOOST_TEST(!first.is_done());
+    time.advance(11ms);
+    BOOST_TEST(first.succeeded());
+    BOOST_TEST(last().field() == own);
+    BOOST_TEST(!second.is_done());
+}
+
+BOOST_AUTO_TEST_CASE(the_next_one_asks_when_the_first_has_gone)
+{
+    auto first = placed(500);
+    auto const second = placed(500);
+    server->expect(scripts::fair_release).reply(gone());
+    first.cancel();
+    time.settle();
+    server->expect(scripts::fair_acquire).reply(granted(3));
+    time.advance(511ms);
+    BOOST_TEST(second.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(the_first_asks_each_poll_cap)
+{
+    auto settings = patient();
+    settings.poll_cap = 300ms;
+    fair other{settings};
+    auto const got = other.placed(-1);
+    other.server->expect(scripts::fair_acquire).reply(waits(-1));
+    other.time.advance(300ms);
+    BOOST_TEST(other.server->all_came());
+    other.server->expect(scripts::fair_acquire).reply(granted(3));
+    other.time.advance(300ms);
+    BOOST_TEST(got.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(what_the_heart_beat_names_the_first_waits_for)
+{
+    auto const got = placed();
+    server->expect(scripts::fair_keep).reply(each({waits(200)}));
+    time.advance(beat);
+    server->expect(scripts::fair_acquire).reply(granted(3));
+    time.advance(200ms);
+    BOOST_TEST(!got.is_done());
+    time.advance(11ms);
+    BOOST_TEST(got.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(an_old_answer_is_not_given_out)
+{
+    auto& slow = server->expect(scripts::fair_acquire);
+    auto got = wait();
+    time.advance(1'485ms);  // half of the validity, and 1 ms
+    auto& again = server->expect(scripts::fair_acquire);
+    slow.reply(granted(3));
+    time.settle();
+    BOOST_TEST(!got.is_done());
+    BOOST_TEST_REQUIRE(again.has_come());
+    BOOST_TEST(again.seen().field() == slow.seen().field());
+    // Late again: others have their turn.
+    time.advance(1'485ms);
+    server->expect(scripts::fair_release).reply(released());
+    server->expect(scripts::fair_acquire).reply(granted(5));
+    again.reply(granted(4));
+    time.settle();
+    BOOST_TEST(got.succeeded());
+    BOOST_TEST(last().field() != slow.seen().field());
+}
+
+// ---- Leaving -----------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(cancelled_before_it_was_sent_it_leaves_nothing)
+{
+    server->all_down();
+    time.settle();
+    auto got = wait();
+    got.cancel();
+    time.settle();
+    BOOST_TEST(got.aborted());
+    BOOST_TEST(server->unsent() == 0U);
+    BOOST_TEST(is_forgotten());
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_under_way_it_gives_back_whatever_the_answer_is)
+{
+    for (auto const& answered : {granted(3), waits(50'000)}) {
+        auto& asked = server->expect(scripts::fair_acquire);
+        auto got = wait();
+        got.cancel();
+        time.settle();
+        BOOST_TEST(got.aborted());
+        server->expect(scripts::fair_release).reply(gone());
+        asked.reply(answered);
+        time.settle();
+        BOOST_TEST(server->all_came());
+        BOOST_TEST(last().field() == asked.seen().field());
+        BOOST_TEST(is_forgotten());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_before_its_subscription_is_confirmed)
+{
+    server->hold_changes = true;
+    server->expect(scripts::fair_acquire).reply(waits(50'000));
+    auto got = wait();
+    server->expect(scripts::fair_release).reply(gone());
+    got.cancel();
+    time.settle();
+    BOOST_TEST(got.aborted());
+    BOOST_TEST(server->all_came());
+    BOOST_TEST(is_forgotten());
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_asleep_it_takes_its_place_along)
+{
+    auto got = placed();
+    server->expect(scripts::fair_release).reply(gone());
+    got.cancel();
+    time.settle();
+    BOOST_TEST(got.aborted());
+    BOOST_TEST(last().field() == field);
+    BOOST_TEST(is_forgotten());
+    time.advance(2 * beat);
+    BOOST_TEST(server->count(scripts::fair_keep) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_after_a_long_sleep_it_takes_its_place_along)
+{
+    auto got = placed();
+    for (int i = 0; i != 6; ++i)
+        server->expect(scripts::fair_keep).reply(each({waits(50'000)}));
+    time.advance(10'000ms);
+    server->expect(scripts::fair_release).reply(gone());
+    got.cancel();
+    time.settle();
+    BOOST_TEST(server->all_came());
+    BOOST_TEST(last().field() == field);
+    BOOST_TEST(is_forgotten());
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_in_a_pause)
+{
+    server->expect(scripts::fair_acquire).not_now();
+    auto got = wait();
+    got.cancel();
+    time.settle();
+    BOOST_TEST(got.aborted());
+    time.advance(20ms);
+    BOOST_TEST(is_forgotten());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_owed_is_sent_until_it_is_answered)
+{
+    auto got = placed();
+    server->expect(scripts::fair_release).lose();
+    server->expect(scripts::fair_release).not_now();
+    got.cancel();
+    time.settle();
+    BOOST_TEST(client.stats().owed_releases == 1U);
+    server->expect(scripts::fair_release).reply(gone());
+    time.advance(20ms);
+    BOOST_TEST(is_forgotten());
+    BOOST_TEST(log.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_that_runs_out_takes_its_place_along)
+{
+    server->expect(scripts::fair_acquire).reply(waits(50'000));
+    server->expect(scripts::fair_acquire).reply(waits(50'000));
+    pending_try got;
+    mine.try_acquire_for(100ms, got.token());
+    time.settle();
+    server->expect(scripts::fair_release).reply(gone());
+    time.advance(100ms);
+    BOOST_TEST((got.succeeded() && !got.value()));
+    BOOST_TEST(is_forgotten());
+}
+
+BOOST_AUTO_TEST_CASE(a_release_whose_answer_was_lost_is_sent_again)
+{
+    auto held = granted_at_once();
+    server->expect(scripts::fair_release).lose();
+    server->expect(scripts::fair_release).reply(gone());
+    BOOST_TEST(release(held).succeeded());
+    BOOST_TEST(is_forgotten());
+}
+
+// ---- Connections -------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_new_link_keeps_all_at_once)
+{
+    auto const first = placed();
+    auto const second = placed();
+    server->link_down(link());
+    time.advance(6'000ms);
+    BOOST_TEST(server->count(scripts::fair_keep) == 0U);
+    server->expect(scripts::fair_keep).reply(each({not_there(), not_there()}));
+    server->expect(scripts::fair_acquire).reply(waits(50'000));
+    server->expect(scripts::fair_acquire).reply(waits(50'000));
+    server->link_up(link());
+    time.advance(1ms);
+    BOOST_TEST(server->all_came());
+    BOOST_TEST((!first.is_done() && !second.is_done()));
+}
+
+BOOST_AUTO_TEST_CASE(a_new_subscription_lets_it_ask)
+{
+    auto const got = placed();
+    server->push_down();
+    time.settle();
+    server->expect(scripts::fair_acquire).reply(granted(3));
+    server->push_up();
+    time.settle();
+    BOOST_TEST(got.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_refused_channel_leaves_the_heart_beat)
+{
+    server->expect(scripts::fair_acquire).reply(waits(60'000));
+    server->forbidden.insert(channel() + ":" + inside().field(1));
+    auto const got = wait();
+    server->expect(scripts::fair_keep).reply(each({waits(0)}));
+    server->expect(scripts::fair_acquire).reply(granted(3));
+    time.advance(beat);
+    BOOST_TEST(got.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(closing_takes_the_places_along)
+{
+    auto held = granted_at_once();
+    auto const waiting = placed();
+    server->expect(scripts::fair_release).reply(gone());
+    server->expect(scripts::fair_release).reply(released());
+    pending<> closed;
+    client.close(closed.token());
+    time.settle();
+    BOOST_TEST((waiting.ec() == error::closed));
+    BOOST_TEST(closed.succeeded());
+    BOOST_TEST(server->all_came());
+    BOOST_TEST(is_forgotten());
+}
+
+BOOST_AUTO_TEST_CASE(a_client_that_stops_sends_nothing)
+{
+    auto const waiting = placed();
+    auto const steps = server->written().size();
+    client.stop();
+    time.settle();
+    BOOST_TEST((waiting.ec() == error::closed));
+    BOOST_TEST(server->written().size() == steps);
+    BOOST_TEST(is_forgotten());
+    BOOST_TEST(time.advance_until([&] { return context.stopped(); }, 5s));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace colock::test
