@@ -15,6 +15,8 @@ for i = 1, #KEYS / 2 do
     local value, mine = redis.pcall('get', semaphore), redis.pcall('zscore', leases, id)
     if type(value) == 'table' or type(mine) == 'table' then
         reply[i] = type(value) == 'table' and value or mine
+    elseif not tonumber(value or 0) then
+        reply[i] = redis.error_reply('WRONGTYPE the key holds no number')
     elseif mine then
         call('zadd', leases, ends, id)
         reply[i] = 1

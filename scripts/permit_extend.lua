@@ -10,6 +10,7 @@ for i = 1, #KEYS do
     local ends = redis.pcall('zscore', KEYS[i], ARGV[2 * i - 1])
     reply[i] = 0
     if type(ends) == 'string' and tonumber(ends) > now then
+        redis.call('zrem', KEYS[i], '')  -- removes nothing; see README on full memory
         redis.call('zadd', KEYS[i], string.format('%.0f', now + ARGV[2 * i]), ARGV[2 * i - 1])
         reply[i] = 1
     end

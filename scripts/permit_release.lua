@@ -13,6 +13,7 @@ for i = 1, #KEYS / 2 do
     local ends = pcall('zscore', leases, id)
     reply[i] = type(ends) == 'table' and ends or false
     if type(ends) == 'string' then
+        call('zrem', leases, '')  -- removes nothing; see README on full memory
         local available = pcall('incr', semaphore)
         reply[i] = available
         if type(available) == 'number' then

@@ -8,8 +8,10 @@ local call = redis.call
 local reply = {}
 for i = 1, #KEYS / 2 do
     local semaphore, record = KEYS[2 * i - 1], KEYS[2 * i]
-    local last = call('get', record)
-    call('set', record, ARGV[5 * i - 3], 'px', ARGV[5 * i - 1])
+    local last, number = call('get', record), ARGV[5 * i - 3]
+    if tonumber(last or 0) < tonumber(number) then
+        call('set', record, number, 'px', ARGV[5 * i - 1])
+    end
     reply[i] = 0
     if last == ARGV[5 * i - 4] and call('exists', semaphore) == 1 then
         local available = call('incrby', semaphore, ARGV[5 * i - 2])

@@ -87,7 +87,7 @@ public:
     ///   - `error::closed` — the client was closed or stopped.
     ///   - `error::unavailable`, or the link's last error — no answer within `config::timeout`.
     /// \par Cancellation
-    ///   terminal, partial, total. Ends the waiting for the answer; it may take effect.
+    ///   terminal, partial, total. Ends the waiting for the answer; what was sent may take effect.
     template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
     auto try_set_permits(std::int64_t permits, Token&& token = {}) const
     {

@@ -66,7 +66,12 @@ std::string permit_leases(std::string_view name) { return braced(name) + ":timeo
 
 std::string once_record(std::string_view name, std::string_view id)
 {
-    return ("colock_once:" + braced(name) + ":").append(id);
+    auto record = ("colock_once:" + braced(name) + ":").append(id);
+    if (slot_of(record) == slot_of(name))
+        return record;
+    auto const counter = fence_counter(slot_of(name));
+    record.assign("colock_once").append(counter.substr(counter.find('{')));
+    return record.append(":").append(name).append(":").append(id);
 }
 
 fair_keys::fair_keys(std::string_view name)

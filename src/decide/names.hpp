@@ -39,7 +39,8 @@ std::string latch_channel(std::string_view name);
 std::string permit_leases(std::string_view name);
 
 /// Where the last request of a client is recorded that must run once: `colock_once:{name}:<id>`,
-/// braces as above.
+/// braces as above. A name whose own braces name no slot, as `a{b` or `x{}`, has the tag of its
+/// slot's fencing counter instead: `colock_once{tag}:name:<id>`.
 std::string once_record(std::string_view name, std::string_view id);
 
 /// The keys of a fair lock beside the lock itself, in its slot, with braces as above. The first two

@@ -10,6 +10,7 @@ fault classify(std::string_view text) noexcept
     using namespace std::string_view_literals;
     constexpr std::array not_now{
         "LOADING"sv, "BUSY"sv, "TRYAGAIN"sv, "CLUSTERDOWN"sv, "MASTERDOWN"sv};
+    constexpr std::array passing{"OOM"sv, "NOREPLICAS"sv, "MISCONF"sv};
     auto const code = text.substr(0, text.find(' '));
     if (code == "NOSCRIPT")
         return fault::script_missing;
@@ -19,6 +20,8 @@ fault classify(std::string_view text) noexcept
         return fault::wrong_type;
     if (std::ranges::find(not_now, code) != not_now.end())
         return fault::not_now;
+    if (std::ranges::find(passing, code) != passing.end())
+        return fault::passing;
     return fault::refused;
 }
 
@@ -67,7 +70,15 @@ inspect_answer read_inspect(reply const& r) noexcept
         r.items.front().what != reply::kind::integer)
         return {};
     auto const pttl = r.items.front().number;
-    return {true, pttl != -2, pttl};
+    inspect_answer found{true, pttl != -2, pttl};
+    for (std::size_t i = 1; i + 1 < r.items.size(); i += 2) {
+        if (r.items[i].text != "mode")
+            continue;
+        found.is_written = r.items[i + 1].text == "write";
+        // The mode and the writer; more are what the writer reads.
+        found.is_read = r.items[i + 1].text == "read" || (found.is_written && r.items.size() > 5);
+    }
+    return found;
 }
 
 }  // namespace colock::decide

@@ -28,7 +28,8 @@ enum class fault {
     not_now,         ///< LOADING, BUSY, TRYAGAIN and the like: nothing was done, ask again later
     read_only,       ///< READONLY: this server is no primary any more
     wrong_type,      ///< WRONGTYPE: the key holds something else
-    refused          ///< all others: permission, memory, syntax
+    passing,         ///< OOM, NOREPLICAS, MISCONF: nothing was done, and it may pass
+    refused          ///< all others: permission, syntax
 };
 
 fault classify(std::string_view error_text) noexcept;
@@ -50,7 +51,10 @@ struct release_answer {
     enum class kind { released, gone, malformed };
 
     kind what = kind::malformed;
-    std::int64_t receivers = 0;  ///< -1: released, but the server refused to publish
+    std::int64_t receivers = 0;  ///< or one of these, and it was released all the same
+
+    static constexpr std::int64_t refused = -1;  ///< the server refused to publish
+    static constexpr std::int64_t unheard = -2;  ///< the ticket whose turn it is does not listen
 };
 
 release_answer read_release(reply const&) noexcept;
@@ -75,6 +79,8 @@ struct inspect_answer {
     bool well_formed = false;
     bool locked = false;
     std::int64_t pttl = -2;
+    bool is_written = false;  ///< of a read-write lock
+    bool is_read = false;     ///< of a read-write lock; by its writer, perhaps
 };
 
 inspect_answer read_inspect(reply const&) noexcept;

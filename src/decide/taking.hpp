@@ -9,7 +9,8 @@ namespace colock::decide {
 
 /// What a client that takes something at the server for its waiters has to do next, one request at
 /// a time. A request whose answer is lost may have taken; so may one whose waiter has gone before
-/// the answer. Both stay open until somebody wants what they took, or it is given back.
+/// the answer. Both stay open until somebody wants what they took, or it is given back. An undo
+/// whose answer is lost may have given it back: from then on nobody may have it.
 class taking {
 public:
     using time_point = std::chrono::steady_clock::time_point;
@@ -28,7 +29,7 @@ public:
     {
         if (is_ == state::idle)
             return waited_for ? action::begin : action::none;
-        if (!waited_for || !fits)
+        if (undoing_ || !waited_for || !fits)
             return action::undo;
         return is_ == state::taken ? action::give : action::again;
     }
@@ -38,15 +39,18 @@ public:
         note(sent);
         is_ = state::taken;
     }
-    void refused() noexcept { is_ = state::idle; }
+    void refused() noexcept { closed(); }
     void lost(time_point sent) noexcept
     {
         note(sent);
         is_ = state::unsure;
     }
 
+    /// The answer of the undo.
+    void undo_lost() noexcept { undoing_ = true; }
+
     /// Given to a waiter, or given back.
-    void closed() noexcept { is_ = state::idle; }
+    void closed() noexcept { *this = {}; }
 
     bool is_open() const noexcept { return is_ != state::idle; }
     bool is_taken() const noexcept { return is_ == state::taken; }
@@ -66,6 +70,7 @@ private:
     }
 
     state is_ = state::idle;
+    bool undoing_ = false;
     time_point first_sent_{};
     time_point last_sent_{};
 };

@@ -10,7 +10,8 @@ namespace colock::detail {
 
 namespace {
 
-/// A question that takes nothing: the one who is first asks it for all.
+/// A question that takes nothing: the one who is first asks it for all who are there. Who comes
+/// later may have heard of what the answer does not know yet.
 class zero_reached final : public entry_protocol {
 public:
     zero_reached(core&, std::string const& name) : name_{name} {}
@@ -27,11 +28,15 @@ public:
     }
 
     time_point open_until(decide::taking const&) const override { return never; }
-    bool fits(guest const&, decide::taking const&) const override { return true; }
+    bool asks_for_all() const noexcept override { return true; }
+    bool fits(guest const& first, decide::taking const&) const override
+    {
+        return first.attempts != 0;
+    }
 
     void give(gate& at, decide::taking const&) override
     {
-        while (!at.is_empty())
+        while (!at.is_empty() && at.first().attempts != 0)
             static_cast<counting_guest&>(*at.pop()).let_in();
     }
 

@@ -194,7 +194,8 @@ void command_link::settle(step& s, reply&& value, bool in_company, time_point se
             loop_->name() + ": the server refuses script " + std::string{s.what.name} + ": " +
                 value.text
         );
-    s.answered.set({answer::kind::failed, {}, error::server_refused, sent});
+    bool const passing = fault == decide::fault::passing;
+    s.answered.set({answer::kind::failed, {}, error::server_refused, sent, passing});
 }
 
 void command_link::fail_waiting(error_code why)

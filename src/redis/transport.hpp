@@ -30,7 +30,8 @@ struct answer {
     kind what = kind::withdrawn;
     decide::reply value{};
     error_code ec{};
-    time_point sent{};  ///< just before it was written: where validity begins
+    time_point sent{};     ///< just before it was written: where validity begins
+    bool passing = false;  ///< failed for a want of memory, replicas or disk, which may pass
 };
 
 /// Stands for the fencing floor of the link: the server's time when its connection came up.

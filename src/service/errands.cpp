@@ -1,3 +1,4 @@
+#include "decide/backoff.hpp"
 #include "decide/names.hpp"
 #include "decide/once.hpp"
 #include "service/core.hpp"
@@ -11,7 +12,8 @@ namespace colock {
 
 namespace {
 
-constexpr milliseconds pause_before_repeat{20};
+constexpr milliseconds short_pause{20};
+constexpr milliseconds longest_pause{5'000};
 
 /// What can be added up.
 bool is_sum(scripts::script const& what) noexcept
@@ -41,16 +43,9 @@ void errand::finish(error_code ec, std::int64_t result)
     limit.clear();
     if (auto const told = std::exchange(done, nullptr))
         told(ec, result);
+    if (auto* const where = std::exchange(at, nullptr))
+        where->take_back_unwanted();
 }
-
-/// One or several errands as one step.
-struct errands::change {
-    std::uint64_t number = 0;
-    std::int64_t amount = 0;
-    time_point first_sent{};
-    bool unsure = false;  ///< an answer was lost
-    std::vector<std::shared_ptr<errand>> of;
-};
 
 errands::errands(core& inside, std::string known_as, std::string name)
     : resident{inside, std::move(known_as), decide::slot_of(name)}
@@ -68,8 +63,10 @@ errands::~errands() { --core_.count.keys; }
 
 void errands::add(std::shared_ptr<errand> who)
 {
-    if (who->done)
+    if (who->done) {
+        who->at = this;
         core_.set_alarm(who->limit, clock::now() + core_.settings().timeout);
+    }
     if (who->owed)
         ++core_.count.owed_releases;
     waiting_.push_back(std::move(who));
@@ -77,34 +74,41 @@ void errands::add(std::shared_ptr<errand> who)
         run();
 }
 
-void errands::take_next(change& next)
+void errands::take_back_unwanted()
 {
-    next = {};
-    next.number = core_.next_number();
+    if (sending_ && !is_wanted() && core_.transport().withdraw(*sending_))
+        sending_->answered.set({});
+}
+
+// The change under way, or the next that somebody waits for or that is owed.
+bool errands::take_next()
+{
+    if (!now_.of.empty())
+        return true;
+    std::erase_if(waiting_, [](auto const& e) { return !e->done && !e->owed; });
+    if (waiting_.empty())
+        return false;
+    now_ = {};
+    now_.number = core_.next_number();
     auto const& first = waiting_.front()->what;
     auto const end = is_sum(first)
         ? std::ranges::find_if(waiting_, [&](auto const& e) { return &e->what != &first; })
         : waiting_.begin() + 1;
-    next.of.assign(waiting_.begin(), end);
+    now_.of.assign(waiting_.begin(), end);
     waiting_.erase(waiting_.begin(), end);
-    for (auto const& each : next.of)
-        next.amount += each->amount;
+    for (auto const& each : now_.of)
+        now_.amount += each->amount;
+    return true;
 }
 
-// Whom nobody waits for any more, and who is owed to nobody.
-void errands::drop_unwanted()
+question errands::next_step() const
 {
-    std::erase_if(waiting_, [](auto const& e) { return !e->done && !e->owed; });
-}
-
-question errands::step_of(change const& what) const
-{
-    auto const& any = *what.of.front();
+    auto const& any = *now_.of.front();
     return {
         &any.what,
         {name_, record_},
-        {std::to_string(what.amount),
-         std::to_string(what.number),
+        {std::to_string(now_.amount),
+         std::to_string(now_.number),
          decide::once_life_text(),
          any.channel}};
 }
@@ -112,66 +116,94 @@ question errands::step_of(change const& what) const
 sequence errands::run()
 {
     running_ = true;
-    change now;
-    for (drop_unwanted(); !now.of.empty() || !waiting_.empty(); drop_unwanted()) {
-        if (now.of.empty())
-            take_next(now);
-        asked_question asked{step_of(now), slot()};
-        if (now.unsure)
-            core_.set_alarm(expiry_, decide::repeat_until(now.first_sent));
+    while (take_next()) {
+        asked_question asked{next_step(), slot()};
+        if (now_.unsure)
+            core_.set_alarm(expiry_, decide::repeat_until(now_.first_sent));
         sending_ = &asked.call;
         core_.transport().submit(asked.call);
         answer const got = co_await asked.call.answered;
         sending_ = nullptr;
         expiry_.clear();
-        if (is_to_be_repeated(got, now)) {
-            if (got.what == answer::kind::lost && !std::exchange(now.unsure, true))
-                now.first_sent = got.sent;
-            if (got.what != answer::kind::lost) {
-                core_.rest(pause_, pause_before_repeat);
-                co_await pause_.over;
-            }
-            continue;
+        if (got.what == answer::kind::lost && !std::exchange(now_.unsure, true))
+            now_.first_sent = got.sent;
+        if (got.what != answer::kind::lost && is_to_be_repeated(got)) {
+            rest(got);
+            co_await pause_.over;
         }
-        conclude(now, got);
+        if (!is_to_be_repeated(got))
+            conclude(got);
     }
     running_ = false;
     leave();
 }
 
-bool errands::is_to_be_repeated(answer const& got, change const& what) const noexcept
+void errands::rest(answer const& got)
 {
-    bool const wanted =
-        std::ranges::any_of(what.of, [](auto const& e) { return e->owed || e->done; });
-    bool const known = !what.unsure || clock::now() < decide::repeat_until(what.first_sent);
-    if (core_.is_stopped() || !wanted || !known)
-        return false;
-    bool const owed = std::ranges::any_of(what.of, [](auto const& e) { return e->owed; });
-    return got.what == answer::kind::lost || got.what == answer::kind::not_now ||
-        (is_unsent(got) && owed);
+    auto const longest = got.passing ? longest_pause : short_pause;
+    core_.rest(
+        pause_, decide::backoff_pause(short_pause, longest, 2, ++now_.refusals, core_.dice())
+    );
 }
 
-void errands::conclude(change& what, answer const& got)
+bool errands::is_wanted() const noexcept
+{
+    return std::ranges::any_of(now_.of, [](auto const& e) { return e->owed || e->done; });
+}
+
+bool errands::is_to_be_repeated(answer const& got) const noexcept
+{
+    bool const known = !now_.unsure || clock::now() < decide::repeat_until(now_.first_sent);
+    if (core_.is_stopped() || !is_wanted() || !known)
+        return false;
+    bool const owed = std::ranges::any_of(now_.of, [](auto const& e) { return e->owed; });
+    return got.what == answer::kind::lost || got.what == answer::kind::not_now ||
+        ((is_unsent(got) || got.passing) && owed);
+}
+
+void errands::end(errand& who, error_code ec, std::int64_t result)
+{
+    if (std::exchange(who.owed, false)) {
+        --core_.count.owed_releases;
+        if (ec)
+            core_.note_unreleased();
+    }
+    who.finish(ec, result);
+}
+
+void errands::conclude(answer const& got)
 {
     error_code ec;
     if (got.what != answer::kind::replied)
         ec = why_unanswered(got, core_.is_stopped());
     else if (got.value.what != decide::reply::kind::integer)
         ec = error::bad_reply;
-    for (auto const& each : std::exchange(what.of, {})) {
-        if (each->owed) {
-            --core_.count.owed_releases;
-            if (ec)
-                core_.note_unreleased();
-        }
-        each->finish(ec, got.value.number);
-    }
+    for (auto const& each : std::exchange(now_.of, {}))
+        end(*each, ec, got.value.number);
+}
+
+// A client that closes carries out what was begun. One that is stopped owes nothing any more.
+void errands::end_waiters(error_code why)
+{
+    if (!core_.is_stopped())
+        return;
+    auto const life = shared_from_this();
+    auto all = waiting_;
+    all.insert(all.end(), now_.of.begin(), now_.of.end());
+    for (auto const& each : all)
+        end(*each, why, 0);
+    take_back_unwanted();
+    pause_.end();
 }
 
 void errands::abandon() noexcept
 {
-    for (auto const& each : std::exchange(waiting_, {})) {
+    auto all = std::exchange(waiting_, {});
+    for (auto& each : std::exchange(now_.of, {}))
+        all.push_back(std::move(each));
+    for (auto const& each : all) {
         each->limit.clear();
+        each->at = nullptr;
         each->done = nullptr;
     }
 }

@@ -1,3 +1,4 @@
+#include "decide/backoff.hpp"
 #include "decide/names.hpp"
 #include "service/core.hpp"
 #include "service/gate.hpp"
@@ -10,6 +11,7 @@ namespace colock {
 namespace {
 
 constexpr milliseconds short_pause{20};
+constexpr milliseconds longest_pause{5'000};
 
 }  // namespace
 
@@ -30,8 +32,9 @@ gate::~gate() { --core_.count.keys; }
 void gate::admit(std::shared_ptr<guest> const& who)
 {
     who->asked = clock::now();
-    if (who->once && sleeping_ && !queue_.empty()) {
-        who->end({});  // others wait: he would come after them
+    bool const comes_after = who->once && sleeping_ && !queue_.empty();
+    if (comes_after && !protocol_->asks_for_all()) {
+        who->end({});
         return;
     }
     who->at = this;
@@ -42,6 +45,8 @@ void gate::admit(std::shared_ptr<guest> const& who)
         core_.set_alarm(who->limit, who->asked + *who->wait);
     if (!contending_)
         contend();
+    else if (comes_after)
+        wake();
 }
 
 void gate::take_out(guest& who)
@@ -115,11 +120,21 @@ void gate::abandon() noexcept
     }
 }
 
-void gate::send_away_who_tries_once()
+void gate::count_attempt()
+{
+    for (guest& who : queue_) {
+        ++who.attempts;
+        if (!protocol_->asks_for_all())
+            return;
+    }
+}
+
+// Who stands behind one who was refused has tried, too, if he would have to be asked for alone.
+void gate::send_away_who_tried_once()
 {
     for (auto at = queue_.begin(); at != queue_.end();) {
         guest& who = *at++;
-        if (!who.once)
+        if (!who.once || (who.attempts == 0 && protocol_->asks_for_all()))
             continue;
         auto const self = std::move(who.queued);
         take_out(who);
@@ -166,7 +181,7 @@ sequence gate::contend()
             continue;
         }
         if (!undoing_)
-            ++queue_.front().attempts;
+            count_attempt();
         wake_.reset();
         asked_question now{std::move(*what), slot()};
         if (taking_.is_open() && !core_.is_stopped())  // or the context would not come to its end
@@ -215,21 +230,34 @@ bool gate::conclude_undo(answer const& got)
     // It is owed over a stop of the client, which may run again, and while the server refuses the
     // connection.
     bool const unsent = is_unsent(got);
+    if (got.what == answer::kind::lost)
+        taking_.undo_lost();
     if (got.what == answer::kind::lost || got.what == answer::kind::withdrawn ||
         (unsent && got.ec == error::closed))
         return false;
     if (got.what == answer::kind::not_now || (unsent && !core_.is_stopped()))
         return sleep(short_pause);
+    if (got.passing) {
+        end_waiters(got.ec);
+        return sleep(decide::backoff_pause(short_pause, longest_pause, 2, ++refusals_, core_.dice())
+        );
+    }
     if (got.what != answer::kind::replied)
         core_.note_unreleased();
+    refusals_ = 0;
     taking_.closed();
     return false;
 }
 
 bool gate::on_refused(std::optional<milliseconds> until)
 {
-    send_away_who_tries_once();
-    if (queue_.empty())
+    // It is about who was asked for. Who has come to be the first since may want less, and what
+    // is asked for all may have changed since: then it is asked again.
+    bool const for_all = protocol_->asks_for_all();
+    if (!for_all && !queue_.empty() && queue_.front().attempts == 0)
+        return false;
+    send_away_who_tried_once();
+    if (queue_.empty() || (for_all && queue_.back().attempts == 0))
         return false;
     if (queue_.front().attempts == 1)
         core_.events().waiting(name_, until.value_or(milliseconds{-1}));

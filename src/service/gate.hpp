@@ -12,6 +12,7 @@
 
 #include <boost/intrusive/list.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,6 +47,9 @@ public:
     /// nobody can tell.
     virtual time_point open_until(decide::taking const& open) const = 0;
 
+    /// Whether the question takes nothing, and its answer is for all who waited when it was sent.
+    virtual bool asks_for_all() const noexcept { return false; }
+
     /// Whether what the open request takes, or has taken, is what this guest wants.
     virtual bool fits(guest const& first, decide::taking const& open) const = 0;
 
@@ -79,6 +83,8 @@ public:
 
     bool is_empty() const noexcept { return queue_.empty(); }
 
+    guest const& first() const noexcept { return queue_.front(); }
+
     /// The first guest, who is no longer in the queue.
     std::shared_ptr<guest> pop();
 
@@ -105,7 +111,8 @@ private:
     action decide_next();
     bool is_expired() const;
     void take_out(guest&);
-    void send_away_who_tries_once();
+    void count_attempt();
+    void send_away_who_tried_once();
     void withdraw();
     void take_back_unsent();
     void wake() { wake_.set(true); }
@@ -123,7 +130,8 @@ private:
     decide::agenda::entry sleep_;
     decide::agenda::entry expiry_;  ///< of the open request
     step* sending_ = nullptr;
-    bool undoing_ = false;  ///< what is being sent is not for a guest
+    std::uint32_t refusals_ = 0;  ///< of the undo, in a row
+    bool undoing_ = false;        ///< what is being sent is not for a guest
     bool contending_ = false;
     bool sleeping_ = false;
     bool subscribed_ = false;

@@ -33,8 +33,8 @@ public:
     bool once = false;                   ///< one attempt
     std::optional<milliseconds> wait{};  ///< the longest
     time_point asked{};
-    std::uint32_t attempts = 0;
-    gate* at = nullptr;  ///< where it stands in the queue
+    std::uint32_t attempts = 0;  ///< how often he was asked for
+    gate* at = nullptr;          ///< where it stands in the queue
     decide::agenda::entry limit;
     std::shared_ptr<guest> queued;  ///< itself, while it stands there
 

@@ -12,11 +12,18 @@ namespace colock {
 /// both.
 struct pause :
     boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
-    event<bool> over;
-    decide::agenda::entry alarm{[this] {
-        this->unlink();
+    /// Before its time, if it is under way.
+    void end()
+    {
+        if (!is_linked())
+            return;
+        alarm.clear();
+        unlink();
         over.set(true);
-    }};
+    }
+
+    event<bool> over;
+    decide::agenda::entry alarm{[this] { end(); }};
 };
 
 }  // namespace colock

@@ -37,7 +37,7 @@ permit_tenure::~permit_tenure() = default;
 
 void permit_tenure::begin(hold_ptr const& hold, time_point sent)
 {
-    hold_ = hold.get();
+    hold_.push_back(*hold);
     hold->lives_on = std::static_pointer_cast<permit_tenure>(shared_from_this());
     hold->born = clock::now();
     confirm(sent, hold->lease);
@@ -51,14 +51,14 @@ void permit_tenure::release(std::shared_ptr<change> who)
 {
     expire(clock::now());  // by the clock: after a pause of the process no timer has fired yet
     bool const was_lost = who->hold->now() == status::lost;
-    if (!hold_) {
+    if (hold_.empty()) {
         who->finish(was_lost ? error_code{error::lost} : error_code{});
         return;
     }
+    if (who->done)
+        core_.set_alarm(who->limit, clock::now() + core_.settings().timeout);
+    asked_.push_back(std::move(who));  // first: what ends the hold may go on with the release
     end_hold(asio::error::operation_aborted);
-    asked_.push_back(std::move(who));
-    if (asked_.back()->done)
-        core_.set_alarm(asked_.back()->limit, clock::now() + core_.settings().timeout);
     ask();
 }
 
@@ -71,9 +71,11 @@ void permit_tenure::extend(std::shared_ptr<change> who, milliseconds lease)
         return;
     }
     // Shorter counts from now on: the server may set it before its answer comes.
-    hold_->lease = lease;
-    hold_->set_valid_until(std::min(hold_->promised_until(), decide::valid_until(now, lease)));
-    hold_->ends = now + lease;
+    auto& hold = hold_.front();
+    hold.lease = lease;
+    hold.set_valid_until(std::min(hold.promised_until(), decide::valid_until(now, lease)));
+    hold.ends = now + lease;
+    watch();
     core_.set_alarm(who->limit, now + core_.settings().timeout);
     asked_.push_back(std::move(who));
     ask();
@@ -81,13 +83,13 @@ void permit_tenure::extend(std::shared_ptr<change> who, milliseconds lease)
 
 void permit_tenure::drop(hold_ptr const& hold)
 {
-    if (hold_ == hold.get())
+    if (!hold_.empty() && &hold_.front() == hold.get())
         release(std::make_shared<change>(core_.shared_from_this(), hold));
 }
 
 void permit_tenure::release_all()
 {
-    if (!hold_)
+    if (hold_.empty())
         return;
     end_hold(error::closed);
     ask();
@@ -103,7 +105,8 @@ void permit_tenure::on_link_up()
 
 void permit_tenure::end_hold(error_code why)
 {
-    auto& hold = *std::exchange(hold_, nullptr);
+    auto& hold = hold_.front();
+    hold_.pop_front();
     bool const was_lost = hold.now() == status::lost;
     if (!was_lost)
         core_.events().released(
@@ -174,7 +177,7 @@ sequence permit_tenure::settle([[maybe_unused]] std::shared_ptr<permit_tenure> s
     settling_ = false;
     for (auto const& who : std::exchange(asked_, {}))
         who->finish(gone_ ? error::lost : error::closed);
-    if (!hold_ && (over || gone_ || core_.is_stopped()))
+    if (hold_.empty() && (over || gone_ || core_.is_stopped()))
         end();
 }
 
@@ -228,7 +231,7 @@ error_code permit_tenure::conclude_renewed(time_point sent, milliseconds lease)
     if (is_renewed(now)) {
         plan_renewal(decide::renewal_schedule::renewal_time(sent, lease, core_.dice()));
         core_.events().renewed(
-            name_, std::chrono::duration_cast<milliseconds>(hold_->promised_until() - now)
+            name_, std::chrono::duration_cast<milliseconds>(hold_.front().promised_until() - now)
         );
     }
     return {};
@@ -239,7 +242,7 @@ error_code permit_tenure::conclude_failed(error_code why)
     auto const now = clock::now();
     if (is_renewed(now)) {
         core_.events().renew_failed(name_, why);
-        plan_renewal(decide::renewal_schedule::retry_time(now, hold_->lease, failures_++));
+        plan_renewal(decide::renewal_schedule::retry_time(now, hold_.front().lease, failures_++));
     }
     return why;
 }
@@ -254,9 +257,8 @@ void permit_tenure::end()
 void permit_tenure::abandon() noexcept
 {
     auto const asked = std::exchange(asked_, {});
-    if (hold_)
-        auto const waits = std::exchange(hold_->loss_waits, {});
-    hold_ = nullptr;
+    if (!hold_.empty())
+        auto const waits = std::exchange(hold_.front().loss_waits, {});
 }
 
 }  // namespace colock

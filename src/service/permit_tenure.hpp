@@ -9,6 +9,8 @@
 #include "service/question.hpp"
 #include "service/resident.hpp"
 
+#include <boost/intrusive/list.hpp>
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -51,11 +53,16 @@ private:
     error_code conclude_renewed(time_point sent, milliseconds lease);
     error_code conclude_failed(error_code why);
 
-    bool is_held() const noexcept { return hold_ && hold_->now() == hold_state::status::held; }
+    bool is_held() const noexcept
+    {
+        return !hold_.empty() && hold_.front().now() == hold_state::status::held;
+    }
     bool is_renewed(time_point now) const noexcept;
     milliseconds promise(time_point now) const noexcept;
     void confirm(time_point sent, milliseconds lease);
     void plan_renewal(time_point at);
+    time_point lose_at() const noexcept;
+    void watch();
     void expire(time_point now);
     void lose(error_code why);
     void end_hold(error_code why);
@@ -64,7 +71,8 @@ private:
     std::string name_;
     std::string leases_;
     std::string id_;
-    hold_state* hold_ = nullptr;  ///< which keeps this; none once it is released
+    /// The one, which keeps this; none once it is released, or has gone with its context.
+    boost::intrusive::list<hold_state, boost::intrusive::constant_time_size<false>> hold_;
     std::vector<std::shared_ptr<change>> asked_;
     step* sending_ = nullptr;
     pause pause_;

@@ -14,7 +14,7 @@ using status = hold_state::status;
 bool permit_tenure::is_renewed(time_point now) const noexcept
 {
     auto const longest = core_.settings().max_hold;
-    return is_held() && hold_->renewed && (!longest || now - hold_->born < *longest);
+    return is_held() && hold_.front().renewed && (!longest || now - hold_.front().born < *longest);
 }
 
 milliseconds permit_tenure::promise(time_point now) const noexcept
@@ -22,38 +22,44 @@ milliseconds permit_tenure::promise(time_point now) const noexcept
     if (!is_held())
         return milliseconds{1};
     return is_renewed(now)
-        ? hold_->lease
-        : std::max(milliseconds{1}, std::chrono::ceil<milliseconds>(hold_->ends - now));
+        ? hold_.front().lease
+        : std::max(milliseconds{1}, std::chrono::ceil<milliseconds>(hold_.front().ends - now));
 }
 
 // What is set may be longer than what has been asked for since.
 void permit_tenure::confirm(time_point sent, milliseconds set)
 {
-    auto const lease = std::min(hold_->lease, set);
+    auto& hold = hold_.front();
+    auto const lease = std::min(hold.lease, set);
     server_until_ = std::max(server_until_, sent + set);
-    hold_->ends = std::max(hold_->ends, sent + lease);
+    hold.ends = std::max(hold.ends, sent + lease);
     auto const until = decide::valid_until(sent, lease);
-    if (until >= hold_->promised_until()) {
-        hold_->proven = lease;
-        hold_->set_valid_until(until);
+    if (until >= hold.promised_until()) {
+        hold.proven = lease;
+        hold.set_valid_until(until);
     }
-    auto const margin = decide::loss_margin(hold_->proven, core_.settings().loss_margin);
-    core_.set_alarm(loss_, hold_->promised_until() - margin);
+    watch();
 }
 
 void permit_tenure::plan_renewal(time_point at) { core_.set_alarm(renewal_, at); }
+
+time_point permit_tenure::lose_at() const noexcept
+{
+    auto const& hold = hold_.front();
+    auto const lease = std::min(hold.lease, hold.proven);
+    return hold.promised_until() - decide::loss_margin(lease, core_.settings().loss_margin);
+}
+
+void permit_tenure::watch() { core_.set_alarm(loss_, lose_at()); }
 
 void permit_tenure::expire(time_point now)
 {
     if (!is_held())
         return;
-    auto const lease = std::min(hold_->lease, hold_->proven);
-    auto const at =
-        hold_->promised_until() - decide::loss_margin(lease, core_.settings().loss_margin);
-    if (now >= at)
+    if (now >= lose_at())
         lose(error::lost);
     else
-        core_.set_alarm(loss_, at);
+        watch();
 }
 
 void permit_tenure::lose(error_code why)
@@ -62,14 +68,15 @@ void permit_tenure::lose(error_code why)
         return;
     renewal_.clear();
     loss_.clear();
-    hold_->lose();
+    hold_.front().lose();
     core_.events().lost(name_, why);
     core_.log(log_level::warning, [&] {
         return "permit of " + name_ + ": lost: " +
-            (gone_                ? "the server no longer has it (its lease ended there, or it was "
-                                    "released by its id)"
-                 : hold_->renewed ? "its lease is nearly over and no renewal was answered"
-                                  : "its own lease is nearly over, and it asked for no renewal") +
+            (gone_ ? "the server no longer has it (its lease ended there, or it was "
+                     "released by its id)"
+                 : hold_.front().renewed
+                 ? "its lease is nearly over and no renewal was answered"
+                 : "its own lease is nearly over, and it asked for no renewal") +
             "; stop the work it allows";
     });
 }

@@ -85,8 +85,14 @@ BOOST_DATA_TEST_CASE(what_was_taken_is_undone_once_and_never_taken_later, each_s
     BOOST_TEST(redis.get("a") == "3");
     // One that had not run when it was undone does not run any more.
     redis.run(scripts::semaphore_undo, {"a", "ra"}, {"9", "10", "1", "5000", "c"});
-    redis.run(scripts::semaphore_acquire, {"a", "ra"}, {"1", "9", "5000"});
+    got = redis.run(scripts::semaphore_acquire, {"a", "ra"}, {"1", "9", "5000"});
+    BOOST_TEST((got.at(0).what == reply::kind::list));
     BOOST_TEST(redis.get("a") == "3");
+    // An undo that comes late does not make an earlier request the last one.
+    redis.run(scripts::semaphore_acquire, {"a", "ra"}, {"1", "12", "5000"});
+    redis.run(scripts::semaphore_undo, {"a", "ra"}, {"9", "10", "1", "5000", "c"});
+    BOOST_TEST(redis.get("a") == "2");
+    BOOST_TEST(redis.get("ra") == "12");
 }
 
 BOOST_DATA_TEST_CASE(each_change_is_made_once, each_server(), kind)
@@ -166,6 +172,39 @@ BOOST_DATA_TEST_CASE(permits_by_their_ids, each_server(), kind)
     BOOST_TEST((released.at(0).what == reply::kind::integer));
     BOOST_TEST((released.at(1).what == reply::kind::nil));
     BOOST_TEST(redis.get("p") == "1");
+}
+
+BOOST_DATA_TEST_CASE(a_permit_is_kept_and_given_back_under_full_memory, each_server(), kind)
+{
+    scripted redis{kind};
+    redis.server.ask("SET", "p", "2");
+    redis.run(scripts::permit_acquire, {"p", "t"}, {id('a'), "10000", "c"});
+    redis.server.ask("CONFIG", "SET", "maxmemory", "1");
+    auto const refused = redis.run(scripts::permit_acquire, {"p", "t"}, {id('b'), "10000", "c"});
+    auto const extended = redis.run(scripts::permit_extend, {"t"}, {id('a'), "90000"});
+    auto const released = redis.run(scripts::permit_release, {"p", "t"}, {id('a'), "c"});
+    redis.server.ask("CONFIG", "SET", "maxmemory", "0");
+    BOOST_TEST(refused.empty());  // an error for all
+    BOOST_TEST_REQUIRE(extended.size() == 1U);
+    BOOST_TEST(extended[0].number == 1);
+    BOOST_TEST_REQUIRE(released.size() == 1U);
+    BOOST_TEST((released[0].what == reply::kind::integer));
+    BOOST_TEST(redis.get("p") == "2");
+    BOOST_TEST(!exists(redis.server, "t"));
+}
+
+BOOST_DATA_TEST_CASE(what_is_no_semaphore_has_no_permits, each_server(), kind)
+{
+    scripted redis{kind};
+    redis.server.ask("MSET", "p", "text", "q", "1");
+    redis.server.ask("ZADD", "t", "1000", "old");
+    auto const got = redis.run(
+        scripts::permit_acquire, {"p", "t", "q", "u"}, {id('a'), "5000", "c", id('b'), "5000", "c"}
+    );
+    BOOST_TEST_REQUIRE(got.size() == 2U);
+    BOOST_TEST(got[0].text.rfind("WRONGTYPE", 0) == 0U);
+    BOOST_TEST(got[1].number == 1);
+    BOOST_TEST(redis.server.ask("ZCARD", "t").number == 1);  // nothing was taken on the way
 }
 
 BOOST_DATA_TEST_CASE(permits_whose_lease_has_ended_come_back, each_server(), kind)

@@ -140,6 +140,15 @@ BOOST_AUTO_TEST_CASE(out_of_memory)
         BOOST_TEST(!exists(server, other.name()));
         auto const [released] = co_await held.release(tuple);  // that needs none
         BOOST_TEST(!released);
+        // What counts needs some, and waits for it.
+        semaphore const gives{c.client, unique_name("semaphore")};
+        auto const [unheard] = co_await gives.release(2, tuple);
+        BOOST_TEST(unheard == error::unavailable);
+        server.ask("CONFIG", "SET", "maxmemory", "0");
+        BOOST_TEST(co_await eventually([&] { return c.client.stats().owed_releases == 0; }));
+        BOOST_TEST(co_await gives.available() == 2);
+        BOOST_TEST(co_await gives.drain() == 2);
+        server.ask("DEL", gives.name());
     });
 }
 

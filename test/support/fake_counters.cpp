@@ -43,10 +43,10 @@ reply fake_counters::run_acquire(call const& c)
 {
     auto& last = records_[c.keys.at(1)];
     auto const wanted = number(c.arguments.at(0));
-    if (last.number >= number(c.arguments.at(1)))
+    if (last.number == number(c.arguments.at(1)))
         return reply::of(1);
     auto const at = counters.find(c.key());
-    if (at == counters.end() || at->second < wanted)
+    if (at == counters.end() || at->second < wanted || last.number > number(c.arguments.at(1)))
         return refused(at == counters.end() ? 0 : at->second);
     last.number = number(c.arguments.at(1));
     at->second -= wanted;
@@ -57,7 +57,7 @@ reply fake_counters::run_undo(call const& c)
 {
     auto& last = records_[c.keys.at(1)];
     bool const taken = last.number == number(c.arguments.at(0));
-    last.number = number(c.arguments.at(1));
+    last.number = std::max(last.number, number(c.arguments.at(1)));
     if (taken) {
         counters[c.key()] += number(c.arguments.at(2));
         publish(c.arguments.at(4));

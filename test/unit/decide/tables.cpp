@@ -7,6 +7,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstdint>
 #include <limits>
 
 namespace {
@@ -102,6 +103,16 @@ BOOST_AUTO_TEST_CASE(any_number_of_tries)
     }
 }
 
+BOOST_AUTO_TEST_CASE(refusals_lengthen_a_pause)
+{
+    BOOST_TEST((backoff_pause(10ms, 1s, 3, 1, 0) == 10ms));
+    BOOST_TEST((backoff_pause(10ms, 1s, 3, 3, 0) == 90ms));
+    BOOST_TEST((backoff_pause(10ms, 1s, 3, 3, 0.5) == 68ms));
+    auto const many = std::numeric_limits<std::uint32_t>::max();
+    BOOST_TEST((backoff_pause(10ms, 1s, 3, many, 0) == 1s));
+    BOOST_TEST((backoff_pause(10ms, 1s, 1, many, 0) == 10ms));  // at once, too
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 // ---- How long a waiter sleeps ----------------------------------------------------------------
@@ -151,8 +162,12 @@ BOOST_AUTO_TEST_CASE(what_an_error_asks_for)
     );
     BOOST_TEST((classify("WRONGTYPE Operation against a key") == fault::wrong_type));
     for (auto const* text :
+         {"OOM command not allowed when used memory > 'maxmemory'.",
+          "NOREPLICAS Not enough good replicas to write.",
+          "MISCONF Redis is configured to save RDB snapshots"})
+        BOOST_TEST((classify(text) == fault::passing), text);
+    for (auto const* text :
          {"NOPERM this user has no permissions",
-          "OOM command not allowed",
           "NOAUTH",
           "",
           " ",

@@ -61,6 +61,23 @@ BOOST_AUTO_TEST_CASE(a_lost_answer_leaves_it_open)
     BOOST_TEST((one.next(false, false) == action::none));
 }
 
+BOOST_AUTO_TEST_CASE(what_may_have_been_given_back_is_for_nobody)
+{
+    taking taken, unsure;
+    taken.granted(t);
+    unsure.lost(t);
+    for (auto* one : {&taken, &unsure}) {
+        one->undo_lost();
+        BOOST_TEST((one->next(true, true) == action::undo));
+        BOOST_TEST((one->next(false, false) == action::undo));
+        BOOST_TEST(one->is_open());
+        one->closed();
+        BOOST_TEST((one->next(true, true) == action::begin));
+        one->granted(t);
+        BOOST_TEST((one->next(true, true) == action::give));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_request_is_repeated_while_its_record_is_there)
 {
     BOOST_TEST((repeat_until(t) > t + once_life / 2));

@@ -55,6 +55,13 @@ struct counters : harness {
         time.settle();
         return p;
     }
+    pending<bool> try_wait()
+    {
+        pending<bool> p;
+        latch.wait_for(0ms, p.token());
+        time.settle();
+        return p;
+    }
     void message()
     {
         server->publish("redisson_sc:{k}");

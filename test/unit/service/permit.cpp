@@ -44,6 +44,61 @@ BOOST_AUTO_TEST_CASE(a_cancelled_wait_has_nothing_to_undo)
     BOOST_TEST(idle());
 }
 
+// His own count was the last, and the message is still on its way.
+BOOST_AUTO_TEST_CASE(who_asks_once_is_asked_for_beside_those_who_sleep)
+{
+    server->expect(scripts::count).reply(reply::of(1));
+    server->expect(scripts::count).reply(reply::of(1));
+    auto sleeps = wait();
+    BOOST_TEST(server->all_came());
+    server->expect(scripts::count).reply(reply::of(std::int64_t{0}));
+    auto once = try_wait();
+    BOOST_TEST(once.succeeded());
+    BOOST_TEST(once.value());
+    BOOST_TEST(sleeps.succeeded());
+    server->expect(scripts::count).reply(reply::of(1));
+    server->expect(scripts::count).reply(reply::of(1));
+    sleeps = wait();
+    server->expect(scripts::count).reply(reply::of(1));
+    once = try_wait();
+    BOOST_TEST(once.succeeded());
+    BOOST_TEST(!once.value());
+    BOOST_TEST(!sleeps.is_done());
+    sleeps.cancel();
+    time.settle();
+    BOOST_TEST(idle());
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_is_for_those_who_were_there_when_it_was_asked_for)
+{
+    auto& open = server->expect(scripts::count);
+    auto first = wait();
+    auto second = wait();
+    auto third = try_wait();
+    auto& closed = server->expect(scripts::count);
+    open.reply(reply::of(std::int64_t{0}));
+    time.settle();
+    BOOST_TEST(first.succeeded());
+    BOOST_TEST(!second.is_done());
+    BOOST_TEST_REQUIRE(closed.has_come());
+    auto fourth = try_wait();
+    auto& later = server->expect(scripts::count);
+    closed.reply(reply::of(1));
+    time.settle();
+    BOOST_TEST(third.succeeded());
+    BOOST_TEST(!third.value());
+    BOOST_TEST(!fourth.is_done());
+    BOOST_TEST_REQUIRE(later.has_come());
+    second.cancel();
+    fourth.cancel();
+    auto fifth = wait();
+    server->expect(scripts::count).reply(reply::of(std::int64_t{0}));
+    later.reply(reply::of(std::int64_t{0}));  // nobody is left whom it concerns
+    time.settle();
+    BOOST_TEST(fifth.succeeded());
+    BOOST_TEST(idle());
+}
+
 BOOST_AUTO_TEST_CASE(a_wait_runs_out)
 {
     server->expect(scripts::count).reply(reply::of(2));
@@ -159,6 +214,28 @@ BOOST_AUTO_TEST_CASE(cancelled_on_the_way_it_is_released)
     BOOST_TEST(idle());
 }
 
+BOOST_AUTO_TEST_CASE(what_an_unheard_undo_may_have_given_back_is_for_nobody)
+{
+    auto& slow = server->expect(scripts::permit_acquire);
+    auto first = take_leased();
+    auto const id = argument(0);
+    first.cancel();
+    auto& undo = server->expect(scripts::permit_release);
+    slow.reply(taken());
+    time.settle();
+    auto second = take_leased();
+    server->expect(scripts::permit_release).reply(gone());
+    server->expect(scripts::permit_acquire).reply(taken());
+    undo.lose();
+    time.settle();
+    BOOST_TEST(second.succeeded());
+    BOOST_TEST(argument(0) != id);
+    server->expect(scripts::permit_release).reply(released());
+    second.value() = permit{};
+    time.settle();
+    BOOST_TEST(idle());
+}
+
 BOOST_AUTO_TEST_CASE(a_grant_that_comes_late_is_given_back)
 {
     auto& slow = server->expect(scripts::permit_acquire);
@@ -207,6 +284,59 @@ BOOST_AUTO_TEST_CASE(a_release_whose_answer_is_lost_finds_its_own_effect)
     p.value().release(gives.token());
     time.settle();
     BOOST_TEST(gives.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(extended_to_a_shorter_lease_it_is_lost_sooner)
+{
+    server->expect(scripts::permit_acquire).reply(taken());
+    auto p = take_leased();
+    auto told = lost(p.value());
+    server->expect(scripts::permit_extend);
+    pending<> extends;
+    p.value().extend(200ms, extends.token());
+    time.advance(200ms);
+    BOOST_TEST(told.succeeded());
+    BOOST_TEST(!p.value());
+}
+
+BOOST_AUTO_TEST_CASE(a_handler_may_own_it_when_the_context_goes)
+{
+    for (bool const waits_for_its_loss : {false, true}) {
+        auto at = std::make_unique<counters>();
+        at->server->expect(scripts::permit_acquire).reply(taken());
+        auto p = at->take_leased();
+        BOOST_TEST_REQUIRE(p.succeeded());
+        auto own = std::make_shared<permit>(std::move(p.value()));
+        std::weak_ptr<permit> const seen = own;
+        if (waits_for_its_loss) {
+            own->lost([own](error_code) {});
+        } else {
+            at->server->expect(scripts::count);
+            at->permits_.available([own](error_code, std::int64_t) {});
+        }
+        at->time.settle();
+        own.reset();
+        at.reset();
+        BOOST_TEST(seen.expired());
+    }
+}
+
+// A renewal that waits for the link gives way to the release, whose outcome is the caller's.
+BOOST_AUTO_TEST_CASE(released_while_a_renewal_waits_for_the_link)
+{
+    server->expect(scripts::permit_acquire).reply(taken());
+    auto p = take_leased();
+    BOOST_TEST_REQUIRE(p.succeeded());
+    server->link_down(link());
+    time.advance(1'500ms);
+    BOOST_TEST(server->unsent() == 1U);
+    pending<> released_it;
+    p.value().release(released_it.token());
+    time.settle();
+    server->expect(scripts::permit_release).reply(done());
+    server->link_up(link());
+    time.settle();
+    BOOST_TEST(released_it.succeeded());
 }
 
 BOOST_AUTO_TEST_CASE(extended_while_a_renewal_is_under_way)

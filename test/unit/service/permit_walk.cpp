@@ -74,6 +74,12 @@ struct world {
         for (auto& each : nodes)
             each.at.time.settle();
     }
+    /// A few handlers, so that calls come while steps are on their way.
+    void step()
+    {
+        auto& time = nodes[static_cast<unsigned>(random.below(2))].at.time;
+        for (auto left = random.below(5); left != 0 && time.step(); --left) {}
+    }
     void pass(milliseconds time)
     {
         constexpr auto tick = 10ms;
@@ -143,13 +149,17 @@ BOOST_AUTO_TEST_CASE(of_a_semaphore)
             mine.release(n, giving.emplace_back().token());
             ++operations;
         }
-        if (w.random.one_in(4) && !under_way.empty())
-            under_way.front().done.cancel();
+        bool const all = w.random.one_in(8);  // then what is on its way is to be undone
+        for (auto& each : under_way)
+            if (all || (&each == &under_way.front() && w.random.one_in(4)))
+                each.done.cancel();
         if (w.random.one_in(200))
             w.cause_trouble();
-        if (w.random.one_in(3))
+        if (!w.random.one_in(3))
+            w.step();
+        else if (w.random.one_in(3))
             w.settle();
-        else if (w.random.one_in(8))
+        else if (w.random.one_in(4))
             w.pass(milliseconds{w.random.below(60)});
         look();
     }
@@ -209,13 +219,17 @@ BOOST_AUTO_TEST_CASE(of_a_permit_semaphore)
                 held.pop_front();
             ++operations;
         }
-        if (w.random.one_in(4) && !under_way.empty())
-            under_way.front().cancel();
+        bool const all = w.random.one_in(8);  // then what is on its way is to be undone
+        for (auto& each : under_way)
+            if (all || (&each == &under_way.front() && w.random.one_in(4)))
+                each.cancel();
         if (w.random.one_in(200))
             w.cause_trouble();
-        if (w.random.one_in(3))
+        if (!w.random.one_in(3))
+            w.step();
+        else if (w.random.one_in(3))
             w.settle();
-        else if (w.random.one_in(8))
+        else if (w.random.one_in(4))
             w.pass(milliseconds{w.random.below(100)});
         look();
     }

@@ -150,6 +150,83 @@ BOOST_AUTO_TEST_CASE(what_comes_too_late_is_for_the_next_who_wants_as_many)
     BOOST_TEST(idle());
 }
 
+BOOST_AUTO_TEST_CASE(what_an_unheard_undo_may_have_given_back_is_for_nobody)
+{
+    for (bool const is_sure : {true, false}) {
+        auto& slow = server->expect(scripts::semaphore_acquire);
+        auto first = take(2);
+        first.cancel();
+        auto& undo = server->expect(scripts::semaphore_undo);
+        is_sure ? slow.reply(taken()) : slow.lose();
+        time.settle();
+        BOOST_TEST_REQUIRE(undo.has_come());
+        auto second = take(2);
+        auto& again = server->expect(scripts::semaphore_undo);
+        undo.lose();
+        time.settle();
+        BOOST_TEST_REQUIRE(again.has_come());
+        BOOST_TEST(!second.is_done());
+        server->expect(scripts::semaphore_acquire).reply(taken());
+        again.reply(reply::of(std::int64_t{0}));
+        time.settle();
+        BOOST_TEST(second.succeeded());
+        BOOST_TEST(idle());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_undo_that_was_not_made_gives_to_the_next)
+{
+    auto& slow = server->expect(scripts::semaphore_acquire);
+    auto first = take(2);
+    first.cancel();
+    auto& undo = server->expect(scripts::semaphore_undo);
+    slow.reply(taken());
+    time.settle();
+    auto second = take(2);
+    undo.not_now();
+    time.advance(20ms);
+    BOOST_TEST(second.succeeded());
+    BOOST_TEST(idle());
+}
+
+BOOST_AUTO_TEST_CASE(under_full_memory_an_undo_is_tried_until_there_is_some)
+{
+    auto& slow = server->expect(scripts::semaphore_acquire);
+    auto first = take();
+    first.cancel();
+    server->expect(scripts::semaphore_undo).out_of_memory();
+    slow.reply(taken());
+    time.settle();
+    server->expect(scripts::semaphore_undo).out_of_memory();
+    auto second = take(2);
+    time.advance(20ms);
+    BOOST_TEST((second.ec() == error::server_refused));
+    server->expect(scripts::semaphore_undo).reply(taken());
+    time.advance(40ms);
+    BOOST_TEST(server->all_came());
+    BOOST_TEST(idle());
+}
+
+BOOST_AUTO_TEST_CASE(a_refusal_is_about_who_was_asked_for)
+{
+    auto& many = server->expect(scripts::semaphore_acquire);
+    auto first = take(5), second = take(1);
+    auto third = try_take(1);
+    first.cancel();
+    auto& few = server->expect(scripts::semaphore_acquire);
+    many.reply(too_few(2));
+    time.settle();
+    BOOST_TEST_REQUIRE(few.has_come());
+    BOOST_TEST(argument(0) == "1");
+    server->expect(scripts::semaphore_acquire).reply(taken());
+    few.reply(taken());
+    time.settle();
+    BOOST_TEST(second.succeeded());
+    BOOST_TEST(third.succeeded());
+    BOOST_TEST(third.value());
+    BOOST_TEST(idle());
+}
+
 BOOST_AUTO_TEST_CASE(who_tries_once_is_sent_away)
 {
     server->expect(scripts::semaphore_acquire).reply(too_few());
@@ -264,6 +341,92 @@ BOOST_AUTO_TEST_CASE(an_unheard_release_is_owed_and_an_unheard_setting_is_not)
     time.settle();
     BOOST_TEST(server->all_came());
     BOOST_TEST(idle());
+}
+
+BOOST_AUTO_TEST_CASE(a_change_that_nobody_waits_for_is_not_sent_later)
+{
+    server->link_down(link());
+    time.settle();
+    pending<std::int64_t> unheard, unwanted;
+    permits_.drain(unheard.token());
+    time.advance(2'000ms);
+    BOOST_TEST((unheard.ec() == error::unavailable));
+    BOOST_TEST(idle());
+    permits_.drain(unwanted.token());
+    time.settle();
+    auto gives = give();
+    unwanted.cancel();
+    time.settle();
+    BOOST_TEST(unwanted.aborted());
+    server->expect(scripts::semaphore_release).reply(reply::of(1));
+    server->link_up(link());
+    time.settle();
+    BOOST_TEST(gives.succeeded());
+    BOOST_TEST(server->count(scripts::semaphore_drain) == 0U);
+    BOOST_TEST(idle());
+}
+
+BOOST_AUTO_TEST_CASE(under_full_memory_a_release_goes_on)
+{
+    server->expect(scripts::semaphore_release).out_of_memory();
+    server->expect(scripts::semaphore_release).out_of_memory();
+    auto& third = server->expect(scripts::semaphore_release);
+    auto gives = give();
+    time.advance(60ms);
+    BOOST_TEST_REQUIRE(third.has_come());
+    BOOST_TEST(!gives.is_done());
+    third.reply(reply::of(1));
+    server->expect(scripts::semaphore_set).out_of_memory();
+    pending<bool> sets;
+    permits_.try_set_permits(5, sets.token());
+    time.settle();
+    BOOST_TEST(gives.succeeded());
+    BOOST_TEST((sets.ec() == error::server_refused));
+    BOOST_TEST(idle());
+    BOOST_TEST(client.stats().owed_releases == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(stopped_in_a_pause_a_release_ends)
+{
+    server->expect(scripts::semaphore_release).out_of_memory();
+    auto gives = give();
+    BOOST_TEST(!gives.is_done());
+    client.stop();
+    pending<> again;
+    client.run(again.token());
+    time.settle();
+    BOOST_TEST((gives.ec() == error::closed));
+    time.advance(100ms);
+    BOOST_TEST(server->written().size() == 1U);
+    BOOST_TEST(client.stats().owed_releases == 0U);
+    BOOST_TEST(idle());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_wanted_of_a_stopped_client_ends_with_it)
+{
+    std::weak_ptr<core> inside;
+    pending<> runs, gives, gives_more;
+    pending<std::int64_t> drains;
+    {
+        auto other = detail::client_access::make(make_core(with(short_leases())));
+        inside = detail::client_access::inside(other);
+        other.run(runs.token());
+        time.settle();
+        other.stop();
+        time.settle();
+        semaphore const theirs{other, "k"};
+        theirs.release(1, gives.token());
+        time.settle();
+        theirs.release(1, gives_more.token());
+        theirs.drain(drains.token());
+        time.settle();
+        BOOST_TEST(!gives.is_done());
+    }
+    time.settle();
+    BOOST_TEST((gives.ec() == error::closed));
+    BOOST_TEST((gives_more.ec() == error::closed));
+    BOOST_TEST((drains.ec() == error::closed));
+    BOOST_TEST(inside.expired());
 }
 
 BOOST_AUTO_TEST_CASE(closing_waits_for_releases_and_ends_waiters)
