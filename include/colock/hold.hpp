@@ -24,6 +24,7 @@ using finished = void(error_code);
 
 core_ptr core_of(hold_ptr const&) noexcept;
 hold make_hold(hold_ptr) noexcept;
+hold_ptr const& state_of(hold const&) noexcept;
 void release_hold(core_ptr, asio::any_completion_handler<finished>, hold_ptr);
 void extend_hold(
     core_ptr, asio::any_completion_handler<finished>, hold_ptr, std::chrono::milliseconds
@@ -187,6 +188,7 @@ public:
 
 private:
     friend hold detail::make_hold(detail::hold_ptr) noexcept;
+    friend detail::hold_ptr const& detail::state_of(hold const&) noexcept;
     explicit hold(detail::hold_ptr state) noexcept : state_{std::move(state)} {}
 
     bool valid_past(clock::duration) const noexcept;

@@ -86,15 +86,22 @@ struct lock_operations<lock_group> {
 /// \par Effects
 ///   `acquire` asks for all parts at once; parts on one server and link go in one script call, one
 ///   round trip. If some are refused, the parts are acquired one after the other, in an order that
-///   is the same for all multi-locks of this library: by server, then by name; what was granted and
-///   comes after the first that was refused is given back before. So two that want the same parts
-///   never wait for each other, whichever way round they name them. `try_acquire` asks once. With a
-///   lease of its own, the leases of all parts are set again when the last is in.
+///   is the same for all multi-locks of this library: by name, of a read-write lock the write side
+///   first, then by server. So two that want the same parts never wait for each other, whichever
+///   way round they name them. While it waits for a part it holds those before it, and renews them;
+///   all else is given back. With a lease of its own, the leases of all parts are set when the last
+///   is in.
+///
+///   For others who want the same parts in another order, it waits so for 1.5 to 3 s a part; then
+///   it gives everything back, pauses for 50 to 150 ms, and begins again, each time with twice the
+///   patience. `try_acquire` asks once, all at the same time, and so never gets both sides of a
+///   read-write lock.
 /// \par Guarantees
-///   The hold is lost as soon as one of its parts is; `valid_until()` is the earliest of theirs.
-///   `hold::fencing_token(i)` is the token of the i-th part, `fencing_token()` that of the first.
-///   While it waits for one part it may hold others: locks that a task takes one by one beside
-///   a multi-lock have to be taken in a fixed order, as with any mutex.
+///   Of each part at least half of its validity is left. The hold is lost as soon as one of its
+///   parts is, and released as soon as the client of one closes; `valid_until()` is the earliest of
+///   theirs. `hold::fencing_token(i)` is the token of the i-th part, `fencing_token()` that of the
+///   first. Locks that a task takes one by one beside a multi-lock have to be taken in a fixed
+///   order, as with any mutex.
 /// \par Queries
 ///   `is_locked`: all parts are. `remaining_lease`: the least. `hold_count`: the least.
 ///   `force_release`: all parts; the result says whether any was held.
@@ -104,6 +111,8 @@ struct lock_operations<lock_group> {
 ///   As `lock`: nothing is left of any part.
 ///
 /// Executor, thread-safety and lifetimes are those of `lock`; the client is that of the first part.
+/// Where the clients of the parts run in several contexts, none of these may be destroyed before
+/// the operations on the group have completed and its holds are released.
 class multi_lock : public basic_lock<detail::lock_group> {
 public:
     template <std::derived_from<basic_lock<detail::lock_id>>... Locks>

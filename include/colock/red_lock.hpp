@@ -19,9 +19,9 @@ namespace colock {
 ///
 /// \par Effects
 ///   `acquire` asks all servers at once, and waits for each answer for at most a limit: `limit`, or
-///   a twentieth of the lease, from 20 ms to 1 s. If a majority has granted it and at least half of
-///   its validity is left, that is the hold. Else everything is given back, and after a random
-///   pause of 50 to 150 ms it is tried again.
+///   a twentieth of the lease (the shortest, if their clients have several), from 20 ms to 1 s. If
+///   a majority has granted it and at least half of the validity there is left, that is the hold.
+///   Else everything is given back, and after a random pause of 50 to 150 ms it is tried again.
 /// \par Guarantees
 ///   `valid_until()` is the moment to which a majority is valid: that of sending, plus the lease,
 ///   less the drift. Each part is renewed by itself; the hold is lost when it has no majority any
@@ -31,7 +31,11 @@ namespace colock {
 ///   is none of the whole. Where a wrong owner costs more than a wait, use one server with replicas
 ///   and `fence`, or a consensus system.
 /// \par Queries
-///   `is_locked`: a majority is. The others as `multi_lock`, of the servers that answer.
+///   Of the servers that answer, if they are a majority; each with what a majority has or more.
+///   `is_locked`: a majority is. `remaining_lease`: until there is no majority any more.
+///   `hold_count`: how many holds there are on a majority. They complete as soon as the servers
+///   that have not answered can't change it. `force_release`: on all; the result says whether any
+///   was held.
 /// \par Errors
 ///   `error::no_quorum` of `try_acquire`: too few servers have answered. `acquire` goes on trying.
 ///   The other errors as `lock`, when as many servers give them that no majority is left.
@@ -44,7 +48,7 @@ public:
     explicit red_lock(Locks const&... locks) : red_lock{detail::lock_group::of(locks...), {}}
     {}
 
-    /// The locks in a range; `limit` is for the answer of each server.
+    /// The locks in a range; `limit` is for the answer of each server: positive, at most ten years.
     template <std::ranges::input_range Range>
         requires std::derived_from<std::ranges::range_value_t<Range>, basic_lock<detail::lock_id>>
     explicit red_lock(Range const& locks, std::optional<std::chrono::milliseconds> limit = {})

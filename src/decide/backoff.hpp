@@ -47,7 +47,9 @@ inline std::chrono::milliseconds backoff_pause(
 ) noexcept
 {
     auto whole = static_cast<double>(first.count());
-    for (std::uint32_t i = 1; i < refusals && whole < static_cast<double>(longest.count()); ++i)
+    for (std::uint32_t i = 1;
+         i < refusals && factor != 1 && whole < static_cast<double>(longest.count());
+         ++i)
         whole *= factor;
     whole = std::min(whole, static_cast<double>(longest.count()));
     return std::chrono::milliseconds{std::llround(std::ceil(whole * (1 - dice / 2)))};

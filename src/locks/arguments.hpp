@@ -42,7 +42,8 @@ inline error_code check(lock_id const& id, acquire_options const& options) noexc
 
 inline error_code check(lock_group const& of, acquire_options const& options) noexcept
 {
-    if (of.parts.empty() || (of.server_limit && *of.server_limit <= milliseconds{0}))
+    auto const limit = of.server_limit.value_or(milliseconds{1});
+    if (of.parts.empty() || limit <= milliseconds{0} || limit > decide::longest_lease)
         return error::invalid_argument;
     for (auto const& part : of.parts)
         if (auto const ec = check(part.id, options))

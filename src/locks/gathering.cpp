@@ -1,6 +1,7 @@
 #include "decide/validity.hpp"
 #include "locks/gathering.hpp"
 #include "service/bundle.hpp"
+#include "service/resident.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
@@ -8,7 +9,7 @@
 #include <algorithm>
 #include <numeric>
 #include <ranges>
-#include <span>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -22,22 +23,47 @@ using operations = detail::lock_operations<lock_id>;
 constexpr milliseconds shortest_pause{50};
 constexpr milliseconds more_pause{100};
 
-/// Asking again does not help.
+/// For each part, and up to twice as long by chance.
+constexpr milliseconds first_patience{1'500};
+
+/// Asking again does not help. Not so where a connection is down, or where we have cancelled.
 bool is_final(error_code ec) noexcept
 {
-    return ec == error::invalid_argument || ec == error::wrong_type ||
-        ec == error::server_refused || ec == error::closed || ec == error::lost;
+    return ec.category() == error_category() && ec != error::unavailable;
 }
 
 bool is_any(error_code ec) noexcept { return bool{ec}; }
 
 }  // namespace
 
+/// Tells it that the client lets nobody in any more; while it is there the client is not closed.
+class gathering::attendance final : public resident {
+public:
+    attendance(core& inside, std::weak_ptr<operation> of)
+        : resident{inside, "gathering:" + std::to_string(inside.next_number()), 0}
+        , of_{std::move(of)}
+    {}
+
+    void on_link_up() override {}
+    void release_all() override {}
+    void abandon() noexcept override {}
+    void end_waiters(error_code why) override
+    {
+        if (auto const whose = std::static_pointer_cast<gathering>(of_.lock()))
+            whose->end(why);
+    }
+    void over() noexcept { leave(); }
+
+private:
+    std::weak_ptr<operation> of_;
+};
+
 gathering::gathering(core_ptr inside, lock_group of, acquire_options options)
     : inside_{std::move(inside)}
     , of_{std::move(of)}
     , options_{options}
     , requests_{std::make_unique<request[]>(of_.parts.size())}
+    , patience_{first_patience * static_cast<int>(of_.parts.size())}
     , limit_{[this] { cancel_unanswered(); }}
 {
     // One owner for all: a lock may be among them twice.
@@ -49,19 +75,21 @@ void gathering::start()
 {
     if (auto const ec = inside_->refusal())
         return fail(ec);
-    if (cancelled_)
-        return fail(asio::error::operation_aborted);
+    if (ended_)
+        return fail(ended_);
     if (wait)
         deadline_ = clock::now() + *wait;
-    if (of_.by_majority)
-        take_most();
-    else
-        take_all();
+    attendance_ = std::make_shared<attendance>(*inside_, weak_from_this());
+    inside_->residents().add(attendance_);
+    take();
 }
 
-void gathering::cancel()
+void gathering::cancel() { end(asio::error::operation_aborted); }
+
+void gathering::end(error_code why)
 {
-    cancelled_ = true;
+    if (!ended_)
+        ended_ = why;
     cancel_unanswered();
     if (pause_.is_linked()) {
         pause_.unlink();
@@ -70,252 +98,304 @@ void gathering::cancel()
     }
 }
 
-// ---- All ---------------------------------------------------------------------------------------
-
-// At once first. Who is refused takes one after the other, in an order that all keep: so nobody
-// waits for a lock while he holds one that comes after it.
-sequence gathering::take_all()
+// All are asked at once. If all are needed and some refused, they are taken one after the other, in
+// an order that all keep: so nobody waits for a lock while he holds one that comes after it. Where
+// that isn't enough, because others keep another order, patience ends: everything is given back,
+// and it begins again.
+sequence gathering::take()
 {
-    auto const size = of_.parts.size();
-    ask_all();
-    co_await round_over_;
-    if (count_got() != size && !once && !is_over() && !cancelled_) {
-        auto const order = in_order();
-        auto const refused =
-            std::ranges::find_if(order, [this](std::size_t i) { return !requests_[i].got; });
-        for (auto const i : std::ranges::subrange{refused, order.end()})
-            requests_[i].got.reset();
-        for (auto const i : std::ranges::subrange{refused, order.end()}) {
-            ask_in_turn(i);
-            co_await round_over_;
-            if (!requests_[i].got)
-                break;
-        }
-        if (count_got() == size && options_.lease) {
-            extend_all();  // those that were taken first have waited for the last
-            co_await round_over_;
-        }
-    }
-    if (cancelled_)
-        fail(asio::error::operation_aborted);
-    else if (count_got() == size && !first_error())
-        grant();
-    else
-        fail(first_error());
-}
-
-std::vector<std::size_t> gathering::in_order() const
-{
-    std::vector<std::size_t> order(of_.parts.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    auto const place = [this](std::size_t i) {
-        auto const& [where, id] = of_.parts[i];
-        auto const& server = where->settings().addresses.front();
-        return std::tuple{
-            server.host, server.port, server.unix_socket, id.name, id.kind, where.get()};
-    };
-    std::ranges::stable_sort(order, {}, place);
-    return order;
-}
-
-// ---- Most --------------------------------------------------------------------------------------
-
-sequence gathering::take_most()
-{
-    // While it rests nobody else holds it; while it asks, the parts do.
+    // While it rests nobody else holds this; while it asks, the parts do.
     std::shared_ptr<operation> life;
-    while (true) {
-        auto const sent = clock::now();
+    do {
         ask_all();
         life.reset();
-        inside_->set_alarm(limit_, sent + server_limit());
         co_await round_over_;
+        bool const in_turn = !of_.by_majority && !has_all() && !why_end();
+        if (in_turn) {
+            auto const all = in_order();
+            give_back_from_first_refused(all);
+            auto until = never;
+            for (auto const i : all) {
+                if (!requests_[i].got) {
+                    ask_in_turn(i, until);
+                    co_await round_over_;
+                }
+                if (!requests_[i].got || ended_)
+                    break;
+                watch(i);
+                if (until == never)
+                    until = clock::now() + next_patience();
+            }
+        }
+        bool const is_lease_due = in_turn && options_.lease;
+        if (!of_.by_majority && has_all() && !ended_ && (is_lease_due || !has_enough())) {
+            set_leases();
+            co_await round_over_;
+        }
         limit_.clear();
-        if (cancelled_)
-            break;
-        if (has_quorum()) {
-            grant();
-            co_return;
-        }
+        if (has_enough() && !ended_)
+            co_return grant();
         give_back();
-        auto const spare = of_.parts.size() - of_.needed();
-        if (count_failed(&is_final) > spare) {
-            fail(first_error());
-            co_return;
+        if (!why_end()) {
+            life = shared_from_this();
+            inside_->rest(pause_, pause_before_next());
+            co_await pause_.over;
         }
-        if (once || is_over()) {
-            bool const unheard = once && count_failed(&is_any) > spare;
-            fail(unheard ? error_code{error::no_quorum} : error_code{});
-            co_return;
-        }
-        life = shared_from_this();
-        inside_->rest(pause_, pause_before_next());
-        co_await pause_.over;
-        if (inside_->is_stopped())
-            break;
+    } while (!why_end());
+    fail(*why_end());
+}
+
+// By name first, and the rest for what names leave open: a writer may read as well, a reader must
+// not write; and the same server may have several names.
+gathering::order gathering::in_order() const
+{
+    order all(of_.parts.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    auto const place = [this](std::size_t i) {
+        auto const& [where, id] = of_.parts[i];
+        auto const& settings = where->settings();
+        auto const at = settings.addresses.empty() ? address{} : settings.addresses.front();
+        auto const write_before_read = -static_cast<int>(id.kind);
+        return std::tuple{
+            id.name, write_before_read, at.host, at.port, at.unix_socket, settings.database};
+    };
+    std::ranges::stable_sort(all, {}, place);
+    return all;
+}
+
+// ---- What is asked of the parts ----------------------------------------------------------------
+
+/// Where a part's answer goes.
+struct gathering::reply {
+    std::shared_ptr<gathering> to;
+    std::size_t i;
+
+    void operator()(error_code ec, hold got) const
+    {
+        to->requests_[i].got = std::move(got);
+        to->take_in(i, ec);
     }
-    fail(cancelled_ ? error_code{asio::error::operation_aborted} : error_code{error::closed});
-}
+    void operator()(error_code ec, std::optional<hold> got) const
+    {
+        (*this)(ec, got ? std::move(*got) : hold{});
+    }
+    /// Of a lease. A part that is lost can be taken again.
+    void operator()(error_code ec) const { to->take_in(i, ec == error::lost ? error_code{} : ec); }
+};
 
-// At most to the caller's limit: then there is a last try.
-milliseconds gathering::pause_before_next()
-{
-    auto const more = std::chrono::ceil<milliseconds>(more_pause * inside_->dice());
-    return std::min(shortest_pause + more, time_left().value_or(milliseconds::max()));
-}
-
-milliseconds gathering::server_limit() const noexcept
-{
-    auto const lease = options_.lease.value_or(inside_->settings().lease);
-    return of_.server_limit.value_or(std::clamp(lease / 20, milliseconds{20}, milliseconds{1'000}));
-}
-
-// Most of the time must be left to work in, as for a single lock.
-bool gathering::has_quorum() const noexcept
-{
-    auto const now = clock::now();
-    auto const lease = options_.lease.value_or(inside_->settings().lease);
-    auto const parts = std::span{requests_.get(), of_.parts.size()};
-    auto const fresh = std::ranges::count_if(parts, [&](request const& r) {
-        return r.got && r.got->valid_until() - now >= (lease - decide::drift(lease)) / 2;
-    });
-    return static_cast<std::size_t>(fresh) >= of_.needed();
-}
-
-// ---- The parts ---------------------------------------------------------------------------------
-
-template <class Start>
-void gathering::ask(std::size_t i, Start start)
+auto gathering::expect(std::size_t i)
 {
     auto& r = requests_[i];
     r.answered = false;
     r.ec = {};
     ++unanswered_;
-    auto const self = std::static_pointer_cast<gathering>(shared_from_this());
-    start(
-        of_.parts[i],
-        asio::bind_executor(
-            inside_->strand(),
-            asio::bind_cancellation_slot(
-                r.signal.slot(),
-                [self, i](error_code ec, std::optional<hold> got) {
-                    self->take_in(i, ec, std::move(got));
-                }
-            )
+    return asio::bind_executor(
+        inside_->strand(),
+        asio::bind_cancellation_slot(
+            r.signal.slot(), reply{std::static_pointer_cast<gathering>(shared_from_this()), i}
         )
     );
 }
 
 void gathering::ask_all()
 {
-    for (std::size_t i = 0; i != of_.parts.size(); ++i)
-        ask(i, [this](lock_group::part const& part, auto handler) {
-            operations::try_acquire(part.where, std::move(handler), part.id, options_);
-        });
-    if (cancelled_)
-        cancel_unanswered();
+    set_limit(of_.by_majority ? std::min(deadline_, clock::now() + server_limit()) : deadline_);
+    for (std::size_t i = 0; i != of_.parts.size(); ++i) {
+        auto const& [where, id] = of_.parts[i];
+        operations::try_acquire(where, expect(i), id, options_);
+    }
 }
 
-void gathering::ask_in_turn(std::size_t i)
+// Renewed until all are in: how long that takes nobody knows.
+void gathering::ask_in_turn(std::size_t i, time_point until)
 {
-    ask(i, [this](lock_group::part const& part, auto handler) {
-        auto const left = time_left().value_or(decide::longest_lease);
-        operations::try_acquire_for(part.where, std::move(handler), part.id, left, options_);
-    });
-    if (cancelled_)
-        cancel_unanswered();
+    set_limit(std::min(deadline_, until));
+    auto const& [where, id] = of_.parts[i];
+    operations::acquire(where, expect(i), id, {.lease = {}, .as = options_.as});
 }
 
-void gathering::extend_all()
+// Of all anew: those that were taken first have waited for the last.
+void gathering::set_leases()
 {
-    for (std::size_t i = 0; i != of_.parts.size(); ++i)
-        ask(i, [this, i](lock_group::part const&, auto handler) {
-            requests_[i].got->extend(
-                *options_.lease,
-                asio::bind_executor(
-                    inside_->strand(),
-                    [handler = std::move(handler), this, i](error_code ec) mutable {
-                        handler(ec, std::move(requests_[i].got));
-                    }
-                )
-            );
-        });
+    set_limit(deadline_);
+    for (std::size_t i = 0; i != of_.parts.size(); ++i) {
+        auto& part = requests_[i].got;
+        if (options_.lease)
+            asio::dispatch(of_.parts[i].where->strand(), [state = detail::state_of(part)] {
+                state->renewed = false;
+            });
+        part.extend(lease_of(i), expect(i));
+    }
 }
 
-void gathering::take_in(std::size_t i, error_code ec, std::optional<hold> got)
+void gathering::take_in(std::size_t i, error_code ec)
 {
-    auto& r = requests_[i];
-    r.answered = true;
-    r.ec = ec;
-    r.got = std::move(got);
+    requests_[i].answered = true;
+    requests_[i].ec = ec;
     if (--unanswered_ == 0)
         round_over_.set(true);
 }
 
+// What is in hand may go while others are waited for: then there is no use in waiting.
+void gathering::watch(std::size_t i)
+{
+    requests_[i].got.lost(asio::bind_executor(
+        inside_->strand(),
+        [weak = weak_from_this(), i](error_code ec) {
+            auto const self = std::static_pointer_cast<gathering>(weak.lock());
+            if (!self || ec == asio::error::operation_aborted)
+                return;
+            self->requests_[i].ec = ec;
+            self->cancel_unanswered();
+        }
+    ));
+}
+
+void gathering::set_limit(time_point at) { inside_->set_alarm(limit_, at); }
+
 void gathering::cancel_unanswered()
 {
-    for (auto& r : std::span{requests_.get(), of_.parts.size()})
+    for (auto& r : requests())
         if (!r.answered)
             r.signal.emit(asio::cancellation_type::terminal);
 }
 
-// In the background: a hold that is dropped is released.
+// What is renewed and comes before may stay.
+void gathering::give_back_from_first_refused(order const& all)
+{
+    bool stays = !options_.lease;
+    for (auto const i : all) {
+        auto& part = requests_[i].got;
+        stays = stays && part;
+        if (!stays)
+            give_back(part);
+    }
+}
+
 void gathering::give_back()
 {
-    for (auto& r : std::span{requests_.get(), of_.parts.size()})
-        r.got.reset();
+    for (auto& r : requests())
+        give_back(r.got);
 }
 
-std::size_t gathering::count_got() const noexcept
+// At once, for what is asked next must not enter what is given up. Nobody waits for the answer, and
+// where there is none, the lease ends.
+void gathering::give_back(hold& part)
 {
-    auto const parts = std::span{requests_.get(), of_.parts.size()};
-    return static_cast<std::size_t>(std::ranges::count_if(parts, [](request const& r) {
-        return r.got && bool{*r.got};
-    }));
+    if (part)
+        part.release([](error_code) {});
+    part = {};
 }
 
-std::size_t gathering::count_failed(bool (*as)(error_code) noexcept) const noexcept
+// ---- What came of it ---------------------------------------------------------------------------
+
+bool gathering::has_all() const noexcept
 {
-    auto const parts = std::span{requests_.get(), of_.parts.size()};
-    return static_cast<std::size_t>(std::ranges::count_if(parts, [as](request const& r) {
-        return as(r.ec);
-    }));
+    return std::ranges::all_of(requests(), [](request const& r) { return bool{r.got}; });
 }
 
-error_code gathering::first_error() const noexcept
+bool gathering::has_enough() const noexcept
 {
-    for (auto const& r : std::span{requests_.get(), of_.parts.size()})
-        if (r.ec)  // cancelled by us: it has not answered in time
-            return r.ec == asio::error::operation_aborted ? error_code{error::unavailable} : r.ec;
+    auto const fresh = std::ranges::count_if(
+        std::views::iota(std::size_t{0}, of_.parts.size()),
+        [this](std::size_t i) { return !requests_[i].ec && is_fresh(i); }
+    );
+    return static_cast<std::size_t>(fresh) >= of_.needed();
+}
+
+// Most of the time must be left to work in, as for a single lock.
+bool gathering::is_fresh(std::size_t i) const noexcept
+{
+    auto const lease = lease_of(i);
+    auto const& part = requests_[i].got;
+    return part && part.valid_for((lease - decide::drift(lease)) / 2);
+}
+
+/// None: go on. No error: somebody else has it.
+std::optional<error_code> gathering::why_end() const noexcept
+{
+    auto const spare = of_.parts.size() - of_.needed();
+    if (ended_)
+        return ended_;
+    if (inside_->is_stopped())
+        return error::closed;
+    if (count(&is_final) > spare)
+        return first_error();
+    if (once && count(&is_any) > spare)
+        return of_.by_majority ? error_code{error::no_quorum} : first_error();
+    if (once || clock::now() >= deadline_)
+        return error_code{};
     return {};
 }
 
-std::optional<milliseconds> gathering::time_left() const noexcept
+std::size_t gathering::count(bool (*is_such)(error_code) noexcept) const noexcept
 {
-    if (deadline_ == never)
-        return {};
-    auto const left = std::chrono::ceil<milliseconds>(deadline_ - clock::now());
-    return std::max(left, milliseconds{0});
+    return static_cast<std::size_t>(
+        std::ranges::count_if(requests(), is_such, [](request const& r) { return r.ec; })
+    );
 }
 
-bool gathering::is_over() const noexcept { return clock::now() >= deadline_; }
+// One that is final, if there is any.
+error_code gathering::first_error() const noexcept
+{
+    auto const of = [](request const& r) { return r.ec; };
+    auto at = std::ranges::find_if(requests(), &is_final, of);
+    if (at == requests().end())
+        at = std::ranges::find_if(requests(), &is_any, of);
+    return at->ec;
+}
+
+// ---- Times -------------------------------------------------------------------------------------
+
+milliseconds gathering::lease_of(std::size_t i) const noexcept
+{
+    return options_.lease.value_or(of_.parts[i].where->settings().lease);
+}
+
+milliseconds gathering::server_limit() const noexcept
+{
+    if (of_.server_limit)
+        return *of_.server_limit;
+    auto shortest = lease_of(0);
+    for (std::size_t i = 1; i != of_.parts.size(); ++i)
+        shortest = std::min(shortest, lease_of(i));
+    return std::clamp(shortest / 20, milliseconds{20}, milliseconds{1'000});
+}
+
+// Longer each time, or a queue longer than that would keep it out for ever.
+clock::duration gathering::next_patience() noexcept
+{
+    auto const now = patience_ * (1 + inside_->dice());
+    patience_ = std::min(patience_ * 2, decide::longest_lease);
+    return std::chrono::duration_cast<clock::duration>(now);
+}
+
+milliseconds gathering::pause_before_next()
+{
+    auto const pause =
+        shortest_pause + std::chrono::ceil<milliseconds>(more_pause * inside_->dice());
+    if (deadline_ == never)
+        return pause;
+    return std::min(pause, std::chrono::ceil<milliseconds>(deadline_ - clock::now()));
+}
 
 // ---- The end -----------------------------------------------------------------------------------
 
 void gathering::grant()
 {
     std::vector<hold> parts;
-    for (auto& r : std::span{requests_.get(), of_.parts.size()})
-        parts.push_back(r.got ? std::move(*r.got) : hold{});
+    for (auto& r : requests())
+        parts.push_back(std::move(r.got));
     auto const all = std::make_shared<bundle>(*inside_, std::move(parts), of_.needed());
-    auto const lease = options_.lease.value_or(inside_->settings().lease);
-    auto whole = all->begin(inside_, *options_.as, lease, !options_.lease);
+    auto whole = all->begin(inside_, *options_.as, lease_of(0), !options_.lease);
+    attendance_->over();
     std::visit([&](auto& c) { c(error_code{}, detail::make_hold(std::move(whole))); }, done);
 }
 
 void gathering::fail(error_code ec)
 {
-    give_back();
+    if (attendance_)
+        attendance_->over();
     std::visit([&](auto& c) { c(ec, {}); }, done);
 }
 

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -32,40 +33,59 @@ public:
     /// Takes them, all together or by majority. The caller has set what follows.
     void start();
 
+    /// For this reason, whatever is asked just now.
+    void end(error_code why);
+
     result done;
     bool once = false;
     std::optional<milliseconds> wait{};
 
 private:
+    /// What is known of one part.
     struct request {
         asio::cancellation_signal signal;
-        std::optional<hold> got;
-        error_code ec;
+        hold got;       ///< it is ours while this is true
+        error_code ec;  ///< without: it is ours, or somebody else has it
         bool answered = true;
     };
+    struct reply;
+    class attendance;
+    using order = std::vector<std::size_t>;
 
-    sequence take_all();
-    sequence take_most();
+    sequence take();
+
+    // ---- What is asked of the parts; `round_over_` when all have answered ----------------------
 
     void ask_all();
-    void ask_in_turn(std::size_t i);
-    void extend_all();
-    template <class Start>
-    void ask(std::size_t i, Start start);
-    void take_in(std::size_t i, error_code ec, std::optional<hold> got);
+    void ask_in_turn(std::size_t i, time_point until);
+    void set_leases();
+    auto expect(std::size_t i);
+    void take_in(std::size_t i, error_code ec);
+    void watch(std::size_t i);
+    void set_limit(time_point);
     void cancel_unanswered();
+    void give_back_from_first_refused(order const&);
     void give_back();
+    void give_back(hold& part);
 
-    std::vector<std::size_t> in_order() const;
-    std::size_t count_got() const noexcept;
-    std::size_t count_failed(bool (*as)(error_code) noexcept) const noexcept;
+    // ---- What came of it -----------------------------------------------------------------------
+
+    std::span<request> requests() const noexcept { return {requests_.get(), of_.parts.size()}; }
+    bool has_all() const noexcept;
+    bool has_enough() const noexcept;
+    bool is_fresh(std::size_t i) const noexcept;
+    std::optional<error_code> why_end() const noexcept;
+    std::size_t count(bool (*is_such)(error_code) noexcept) const noexcept;
     error_code first_error() const noexcept;
-    std::optional<milliseconds> time_left() const noexcept;
-    bool is_over() const noexcept;
-    milliseconds pause_before_next();
-    milliseconds server_limit() const noexcept;
-    bool has_quorum() const noexcept;
 
+    // ---- Times ---------------------------------------------------------------------------------
+
+    milliseconds lease_of(std::size_t i) const noexcept;
+    milliseconds server_limit() const noexcept;
+    clock::duration next_patience() noexcept;
+    milliseconds pause_before_next();
+
+    order in_order() const;
     void grant();
     void fail(error_code);
 
@@ -75,10 +95,12 @@ private:
     std::unique_ptr<request[]> requests_;
     std::size_t unanswered_ = 0;
     event<bool> round_over_;
-    time_point deadline_ = never;
-    decide::agenda::entry limit_;  ///< of the caller, or for the servers' answers
+    time_point deadline_ = never;  ///< of the caller
+    milliseconds patience_;        ///< with which what is held is kept while others are waited for
+    decide::agenda::entry limit_;  ///< of what is asked
     pause pause_;
-    bool cancelled_ = false;
+    error_code ended_;  ///< from outside
+    std::shared_ptr<attendance> attendance_;
 };
 
 }  // namespace colock

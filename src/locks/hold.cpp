@@ -38,6 +38,8 @@ core_ptr core_of(hold_ptr const& state) noexcept { return state ? state->inside 
 
 hold make_hold(hold_ptr state) noexcept { return hold{std::move(state)}; }
 
+hold_ptr const& state_of(hold const& of) noexcept { return of.state_; }
+
 void release_hold(core_ptr inside, handler to, hold_ptr state)
 {
     if (!state)

@@ -1,16 +1,16 @@
 #include "decide/validity.hpp"
 #include "locks/arguments.hpp"
 #include "locks/gathering.hpp"
+#include "locks/survey.hpp"
 #include <colock/multi_lock.hpp>
 #include <colock/red_lock.hpp>
 
-#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/system_executor.hpp>
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
-#include <vector>
 
 namespace colock::detail {
 
@@ -46,78 +46,22 @@ void start_gathering(
     });
 }
 
-/// Asks the same of all parts, and puts the answers together.
-template <class Value>
-struct survey {
-    using combine = Value (*)(lock_group const&, std::vector<Value>&&);
-
-    std::size_t unanswered;
-    lock_group of;
-    combine together;
-    completion<Value> done;
-    std::vector<Value> values{};
-    error_code first{};
-
-    void take_in(error_code ec, Value value)
-    {
-        if (!ec)
-            values.push_back(std::move(value));
-        else if (!first)
-            first = ec;
-        if (--unanswered != 0)
-            return;
-        if (values.size() >= of.needed())
-            done({}, together(of, std::move(values)));
-        else
-            done(first, {});
-    }
-
-    template <class Ask>
-    static void start(
-        core_ptr inside,
-        typename completion<Value>::handler_type handler,
-        lock_group of,
-        combine together,
-        Ask ask
-    )
-    {
-        if (!inside) {
-            completion<Value>{
-                std::move(handler), asio::system_executor{}}(error::invalid_argument, {});
-            return;
-        }
-        auto const all = std::make_shared<survey>(
-            of.parts.size(), of, together, completion<Value>{std::move(handler), inside->executor()}
-        );
-        for (auto const& part : all->of.parts)
-            ask(part, asio::bind_executor(inside->strand(), [all, inside](error_code ec, Value v) {
-                    all->take_in(ec, std::move(v));
-                }));
-    }
-};
-
-bool enough_of(lock_group const& of, std::vector<bool>&& flags)
+template <class Value, class Ask>
+void start_survey(
+    core_ptr inside,
+    asio::any_completion_handler<void(error_code, Value)> handler,
+    lock_group of,
+    typename survey<Value>::combine together,
+    Ask ask
+)
 {
-    return static_cast<std::size_t>(std::ranges::count(flags, true)) >= of.needed();
+    if (inside)
+        survey<Value>::start(inside, std::move(handler), std::move(of), together, ask);
+    else
+        completion<Value>{std::move(handler), asio::system_executor{}}(error::invalid_argument, {});
 }
 
-bool any_of(lock_group const&, std::vector<bool>&& flags)
-{
-    return std::ranges::find(flags, true) != flags.end();
-}
-
-std::int64_t least_count(lock_group const&, std::vector<std::int64_t>&& counts)
-{
-    return std::ranges::min(counts);
-}
-
-using optional_lease = std::optional<std::chrono::milliseconds>;
-
-/// None if one is free: then so is the whole.
-optional_lease least_lease(lock_group const&, std::vector<optional_lease>&& leases)
-{
-    return std::ranges::min(leases);  // nothing is less than any lease
-}
+using optional_lease = std::optional<std::chrono::milliseconds>;  // none: less than any
 
 }  // namespace
 
@@ -172,11 +116,11 @@ void group_operations::try_acquire_for(
 
 void group_operations::is_locked(core_ptr inside, handler<answered_bool> handler, lock_group of)
 {
-    survey<bool>::start(
+    start_survey<bool>(
         std::move(inside),
         std::move(handler),
         std::move(of),
-        &enough_of,
+        &common,
         [](lock_group::part const& part, auto told) {
             single::is_locked(part.where, std::move(told), part.id);
         }
@@ -187,11 +131,11 @@ void group_operations::hold_count(
     core_ptr inside, handler<answered_count> handler, lock_group of, owner who
 )
 {
-    survey<std::int64_t>::start(
+    start_survey<std::int64_t>(
         std::move(inside),
         std::move(handler),
         std::move(of),
-        &least_count,
+        &common,
         [who](lock_group::part const& part, auto told) {
             single::hold_count(part.where, std::move(told), part.id, who);
         }
@@ -202,11 +146,11 @@ void group_operations::remaining_lease(
     core_ptr inside, handler<answered_lease> handler, lock_group of
 )
 {
-    survey<optional_lease>::start(
+    start_survey<optional_lease>(
         std::move(inside),
         std::move(handler),
         std::move(of),
-        &least_lease,
+        &common,
         [](lock_group::part const& part, auto told) {
             single::remaining_lease(part.where, std::move(told), part.id);
         }
@@ -215,11 +159,11 @@ void group_operations::remaining_lease(
 
 void group_operations::force_release(core_ptr inside, handler<answered_bool> handler, lock_group of)
 {
-    survey<bool>::start(
+    start_survey<bool>(
         std::move(inside),
         std::move(handler),
         std::move(of),
-        &any_of,
+        &greatest,
         [](lock_group::part const& part, auto told) {
             single::force_release(part.where, std::move(told), part.id);
         }

@@ -4,6 +4,8 @@
 #include <boost/asio/bind_executor.hpp>
 
 #include <algorithm>
+#include <ranges>
+#include <string>
 #include <utility>
 
 namespace colock {
@@ -11,34 +13,61 @@ namespace colock {
 using status = hold_state::status;
 
 bundle::bundle(core& inside, std::vector<hold> parts, std::size_t needed)
-    : core_{inside}
+    : resident{inside, "group:" + std::to_string(inside.next_number()), 0}
     , parts_{std::move(parts)}
     , needed_{needed}
-    , held_{static_cast<std::size_t>(std::ranges::count_if(parts_, [](hold const& part) {
-        return bool{part};
-    }))}
+    , held_{static_cast<std::size_t>(std::ranges::count_if(parts_, &is_won))}
 {}
+
+bool bundle::is_won(hold const& part) noexcept { return detail::state_of(part) != nullptr; }
 
 hold_ptr bundle::begin(core_ptr const& inside, owner const& who, milliseconds lease, bool renewed)
 {
     auto whole = std::make_shared<hold_state>(inside, who, lease, renewed);
     whole->token = parts_.empty() ? 0 : parts_.front().fencing_token();
-    whole->lives_on = shared_from_this();
+    whole->lives_on = self();
     whole_ = whole;
-    for (auto const& part : parts_)
+    core_.residents().add(shared_from_this());
+    for (auto const& part : std::views::filter(parts_, &is_won))
         part.lost(asio::bind_executor(core_.strand(), [weak = weak_from_this()](error_code ec) {
-            auto const self = weak.lock();
-            if (self && !ec)
-                self->on_part_lost();
+            auto const self = std::static_pointer_cast<bundle>(weak.lock());
+            if (self && ec != asio::error::operation_aborted)  // that is by us
+                self->on_part_ended(ec);
         }));
     return whole;
 }
 
-void bundle::on_part_lost()
+// Lost, or released by its client, which closes.
+void bundle::on_part_ended(error_code why)
 {
+    is_any_lost_ = is_any_lost_ || !why;
+    --held_;
     auto const whole = whole_.lock();
-    if (--held_ < needed_ && whole)
+    if (held_ >= needed_ || !whole || whole->now() != status::held)
+        return;
+    if (is_any_lost_)
         whole->lose();
+    else
+        close(why);
+}
+
+// It is given back under its owner.
+void bundle::close(error_code why)
+{
+    if (auto const whole = whole_.lock())
+        whole->end(why);
+    for_all(
+        [](hold& part, auto handler) { part.release(std::move(handler)); },
+        [self = self()](error_code) { self->leave(); }
+    );
+}
+
+// What waits for the loss may hold the hold itself, and each part holds its client.
+void bundle::abandon() noexcept
+{
+    if (auto const whole = whole_.lock())
+        auto const waits = std::exchange(whole->loss_waits, nullptr);
+    auto const parts = std::exchange(parts_, {});
 }
 
 template <class Act>
@@ -49,8 +78,11 @@ void bundle::for_all(Act act, outcome told)
         error_code first;
         outcome told;
     };
-    auto const all = std::make_shared<tally>(parts_.size(), 0, error_code{}, std::move(told));
-    for (auto& part : parts_)
+    auto won = std::views::filter(parts_, &is_won);
+    auto const all = std::make_shared<tally>(
+        static_cast<std::size_t>(std::ranges::distance(won)), 0, error_code{}, std::move(told)
+    );
+    for (auto& part : won)
         act(part, asio::bind_executor(core_.strand(), [all, needed = needed_](error_code ec) {
                 all->succeeded += !ec;
                 if (ec && !all->first)
@@ -69,7 +101,8 @@ void bundle::release(std::shared_ptr<change> who)
     whole->end(asio::error::operation_aborted);
     for_all(
         [](hold& part, auto handler) { part.release(std::move(handler)); },
-        [who, was_lost, self = shared_from_this()](error_code ec) {
+        [who, was_lost, self = self()](error_code ec) {
+            self->leave();
             who->finish(was_lost ? error_code{error::lost} : ec);
         }
     );
@@ -82,7 +115,7 @@ void bundle::extend(std::shared_ptr<change> who, milliseconds lease)
         return who->finish(now == status::lost ? error::lost : error::not_held);
     for_all(
         [lease](hold& part, auto handler) { part.extend(lease, std::move(handler)); },
-        [who, self = shared_from_this()](error_code ec) { who->finish(ec); }
+        [who, self = self()](error_code ec) { who->finish(ec); }
     );
 }
 
@@ -90,6 +123,7 @@ void bundle::drop(hold_ptr const& whole)
 {
     whole->end(asio::error::operation_aborted);
     parts_.clear();  // each is released in the background
+    leave();
 }
 
 time_point bundle::valid_until(time_point) const noexcept

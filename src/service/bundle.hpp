@@ -3,6 +3,7 @@
 #include "service/change.hpp"
 #include "service/hold_state.hpp"
 #include "service/ownership.hpp"
+#include "service/resident.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -14,8 +15,9 @@ namespace colock {
 using detail::core;
 
 /// Several holds as one, for as long as enough of them are held: all of a multi-lock's, most of a
-/// red lock's. They may be of several clients; what is here runs on the strand of one.
-class bundle final : public ownership, public std::enable_shared_from_this<bundle> {
+/// red lock's. They may be of several clients; what is here runs on the strand of one, whose core
+/// keeps it until it is released.
+class bundle final : public ownership, public resident {
 public:
     bundle(core& inside, std::vector<hold> parts, std::size_t needed);
 
@@ -27,6 +29,13 @@ public:
     void drop(hold_ptr const&) override;
     unsigned slot() const noexcept override { return 0; }
 
+    // ---- For the core --------------------------------------------------------------------------
+
+    void on_link_up() override {}
+    void end_waiters(error_code) override {}
+    void release_all() override { close(error::closed); }
+    void abandon() noexcept override;
+
     // ---- From any thread -----------------------------------------------------------------------
 
     time_point valid_until(time_point own) const noexcept override;
@@ -35,15 +44,20 @@ public:
 private:
     using outcome = std::function<void(error_code)>;
 
-    /// Does it to all parts, and tells when all have answered: no error if enough succeeded.
+    /// Not one that was never ours: of most, some are others'.
+    static bool is_won(hold const& part) noexcept;
+
+    /// Does it to all parts won, and tells when all have answered: no error if enough succeeded.
     template <class Act>
     void for_all(Act act, outcome told);
-    void on_part_lost();
+    void on_part_ended(error_code why);
+    void close(error_code why);
+    std::shared_ptr<bundle> self() { return std::static_pointer_cast<bundle>(shared_from_this()); }
 
-    core& core_;
-    std::vector<hold> parts_;
+    std::vector<hold> parts_;  ///< in the order of the locks
     std::size_t needed_;
-    std::size_t held_;
+    std::size_t held_;  ///< of those won, that have not ended
+    bool is_any_lost_ = false;
     std::weak_ptr<hold_state> whole_;
 };
 

@@ -1,0 +1,105 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "unit/harness.hpp"
+#include <colock/multi_lock.hpp>
+#include <colock/red_lock.hpp>
+
+#include <string>
+#include <utility>
+
+namespace colock::test {
+
+/// A client, and a server that answers it.
+struct served : harness {
+    explicit served(config settings = short_leases()) : harness{std::move(settings)}
+    {
+        redis.attach(*server);
+    }
+
+    template <class Lock>
+    pending_hold take(Lock const& of, acquire_options options = {})
+    {
+        pending_hold p;
+        of.acquire(options, p.token());
+        time.settle();
+        return p;
+    }
+    template <class Lock>
+    pending_try take_once(Lock const& of, acquire_options options = {})
+    {
+        pending_try p;
+        of.try_acquire(options, p.token());
+        time.settle();
+        return p;
+    }
+    template <class Lock>
+    pending_try take_for(Lock const& of, milliseconds wait)
+    {
+        pending_try p;
+        of.try_acquire_for(wait, p.token());
+        time.settle();
+        return p;
+    }
+    void force(std::string const& name)
+    {
+        pending<bool> p;
+        mutex(name).force_release(p.token());
+        time.settle();
+        BOOST_TEST(p.succeeded());
+    }
+    void never_answer()
+    {
+        server->serve = [](call const&) { return std::nullopt; };
+    }
+    multi_lock both() const { return multi_lock{mutex("b"), mutex("a")}; }
+    red_lock most() const { return red_lock{mutex("a"), mutex("b"), mutex("c")}; }
+    bool is_any_locked()
+    {
+        return redis.is_locked("a") || redis.is_locked("b") || redis.is_locked("c");
+    }
+
+    fake_server redis;
+};
+
+/// Another client, of another server.
+struct elsewhere {
+    explicit elsewhere(harness& beside, config settings = short_leases())
+        : client{detail::client_access::make(detail::core::make(
+              beside.context.get_executor(),
+              beside.with(std::move(settings)),
+              [this](detail::core& inside, transport_listener& who) {
+                  auto made = std::make_unique<fake_transport>(inside, who);
+                  server = made.get();
+                  return made;
+              }
+          ))}
+    {
+        redis.attach(*server);
+        client.run(run.token());
+        beside.time.settle();
+    }
+
+    lock mutex(std::string name) const { return {client, std::move(name)}; }
+
+    fake_server redis;
+    fake_transport* server = nullptr;
+    pending<> run;
+    colock::client client;
+};
+
+inline config with_lease(milliseconds lease)
+{
+    auto c = short_leases();
+    c.lease = lease;
+    return c;
+}
+
+inline config at_host(std::string host)
+{
+    auto c = short_leases();
+    c.addresses = {{.host = std::move(host)}};
+    return c;
+}
+
+}  // namespace colock::test

@@ -1,0 +1,421 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "unit/service/group.hpp"
+#include <colock/read_write_lock.hpp>
+
+#include <boost/asio/detached.hpp>
+
+namespace colock::test {
+
+namespace {
+
+BOOST_FIXTURE_TEST_SUITE(service_multi_lock, served)
+
+BOOST_AUTO_TEST_CASE(all_are_asked_in_one_turn)
+{
+    auto held = take(both());
+    BOOST_TEST_REQUIRE(held.succeeded());
+    BOOST_TEST(server->count(scripts::acquire) == 2U);
+    BOOST_TEST((server->written().at(0).sent == server->written().at(1).sent));
+    BOOST_TEST(held.value().fencing_token(1) > held.value().fencing_token(0));
+    BOOST_TEST((held.value().valid_until() == clock::now() + validity));
+    BOOST_TEST(release(held.value()).succeeded());
+    BOOST_TEST(!is_any_locked());
+    BOOST_TEST(release(held.value()).succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_refused_is_given_back_and_taken_in_order)
+{
+    redis.occupy("b", 5s);
+    auto waiting = take(both());
+    BOOST_TEST(!waiting.is_done());
+    BOOST_TEST(redis.is_locked("a"));  // it is before b in order, so it stays
+    BOOST_TEST(server->count(scripts::release) == 0U);
+    redis.free("b");
+    time.settle();
+    BOOST_TEST(waiting.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_that_runs_out_leaves_nothing)
+{
+    redis.occupy("b", 5s);
+    auto waiting = take_for(both(), 200ms);
+    time.advance(200ms);
+    BOOST_TEST_REQUIRE(waiting.succeeded());
+    BOOST_TEST(!waiting.value().has_value());
+    BOOST_TEST(!redis.is_locked("a"));
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_while_all_are_asked)
+{
+    server->serve = {};
+    auto& first = server->expect(scripts::acquire);
+    auto& second = server->expect(scripts::acquire);
+    auto waiting = take(both());
+    BOOST_TEST_REQUIRE(second.has_come());
+    server->serve = [](call const&) { return answer{answer::kind::replied, released(), {}, {}}; };
+    waiting.cancel();
+    time.settle();
+    BOOST_TEST(waiting.aborted());
+    first.reply(granted(1));
+    second.reply(granted(2));
+    time.settle();
+    BOOST_TEST(server->count(scripts::release) == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_while_one_is_waited_for)
+{
+    redis.occupy("b", 5s);
+    auto waiting = take(both());
+    waiting.cancel();
+    time.settle();
+    BOOST_TEST(waiting.aborted());
+    BOOST_TEST(!redis.is_locked("a"));
+    BOOST_TEST(client.stats().waiters == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(lost_with_any_and_still_released)
+{
+    auto held = take(both());
+    auto told = lost(held.value());
+    redis.locks.erase("b");
+    time.advance(1'100ms);
+    BOOST_TEST(told.succeeded());
+    BOOST_TEST(!held.value());
+    BOOST_TEST(redis.is_locked("a"));
+    BOOST_TEST((release(held.value()).ec() == error::lost));
+    BOOST_TEST(!redis.is_locked("a"));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_dropped_is_released)
+{
+    {
+        auto const held = std::move(take(both()).value());
+    }
+    time.settle();
+    BOOST_TEST(!is_any_locked());
+}
+
+BOOST_AUTO_TEST_CASE(a_lease_of_its_own_is_set_again_when_the_last_is_in)
+{
+    redis.occupy("b", 600ms);
+    auto waiting = take(both(), {.lease = 1s});
+    time.advance(610ms);
+    BOOST_TEST_REQUIRE(waiting.succeeded());
+    BOOST_TEST(waiting.value().valid_for(900ms));
+    BOOST_TEST((redis.locks.at("a").until - clock::now() > 900ms));
+}
+
+BOOST_AUTO_TEST_CASE(extended_it_is_longer_in_all)
+{
+    auto held = take(both());
+    BOOST_TEST(extend(held.value(), 10s).succeeded());
+    BOOST_TEST(held.value().valid_for(9s));
+    BOOST_TEST((redis.locks.at("b").until == clock::now() + 10s));
+}
+
+BOOST_AUTO_TEST_CASE(closing_ends_who_waits_and_releases_what_is_held)
+{
+    auto held = take(both());
+    auto waiting = take(both());
+    auto told = lost(held.value());
+    pending<> closed;
+    client.close(closed.token());
+    time.settle();
+    BOOST_TEST(closed.succeeded());
+    BOOST_TEST((told.ec() == error::closed));
+    BOOST_TEST(!held.value());
+    BOOST_TEST((waiting.ec() == error::closed));
+    BOOST_TEST(!is_any_locked());
+    BOOST_TEST((acquire(mutex("a")).ec() == error::closed));
+    BOOST_TEST((take(both()).ec() == error::closed));
+}
+
+BOOST_AUTO_TEST_CASE(a_context_that_goes_takes_all_along)
+{
+    auto held = take(both());
+    pending_hold waiting;
+    both().acquire(waiting.token());
+    pending_hold voting;
+    most().acquire(voting.token());
+    time.settle();
+    BOOST_TEST(!waiting.is_done());
+}
+
+// ---- While others are waited for ---------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(what_is_in_hand_outlives_the_wait_for_the_rest)
+{
+    redis.occupy("b", 1'500ms);
+    auto waiting = take(both(), {.lease = 1s});
+    time.advance(1'400ms);
+    BOOST_TEST(redis.is_locked("a"));
+    BOOST_TEST(!waiting.is_done());
+    time.advance(110ms);
+    BOOST_TEST_REQUIRE(waiting.succeeded());
+    BOOST_TEST_REQUIRE(waiting.value().valid_for(900ms));
+    BOOST_TEST((redis.locks.at("a").until - clock::now() <= 1s));
+    time.advance(1s);
+    BOOST_TEST(!waiting.value());  // from then on it isn't renewed
+    BOOST_TEST(!is_any_locked());
+}
+
+BOOST_AUTO_TEST_CASE(what_goes_meanwhile_is_taken_again)
+{
+    redis.occupy("b", 5s);
+    auto waiting = take(both());
+    force("a");
+    BOOST_TEST(!redis.is_locked("a"));
+    time.advance(160ms);
+    BOOST_TEST(redis.is_locked("a"));
+    BOOST_TEST(!waiting.is_done());
+    redis.free("b");
+    time.advance(20ms);
+    BOOST_TEST_REQUIRE(waiting.succeeded());
+    BOOST_TEST(bool{waiting.value()});
+    BOOST_TEST(waiting.value().fencing_token(1) != 0U);
+}
+
+BOOST_AUTO_TEST_CASE(gone_before_the_leases_are_set_it_is_taken_again)
+{
+    redis.occupy("b", 600ms);
+    auto waiting = take(both(), {.lease = 1s});
+    time.advance(590ms);
+    redis.locks.erase("a");
+    time.advance(200ms);
+    BOOST_TEST_REQUIRE(waiting.succeeded());
+    BOOST_TEST(waiting.value().valid_for(800ms));
+    BOOST_TEST(redis.is_locked("a"));
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_while_the_leases_are_set)
+{
+    redis.occupy("b", 100ms);
+    auto const others = server->serve;
+    server->serve = [others](call const& c) {
+        return c.what == &scripts::extend ? std::nullopt : others(c);
+    };
+    auto waiting = take(both(), {.lease = 1s});
+    time.advance(110ms);
+    BOOST_TEST(server->count(scripts::extend) == 2U);
+    BOOST_TEST(!waiting.is_done());
+    waiting.cancel();
+    time.settle();
+    BOOST_TEST(waiting.aborted());
+    server->all_down();
+    server->all_up();
+    time.advance(100ms);
+    BOOST_TEST(!is_any_locked());
+}
+
+BOOST_AUTO_TEST_CASE(stopped_with_some_in_hand)
+{
+    redis.occupy("b", 5s);
+    auto waiting = take(both());
+    client.stop();
+    time.settle();
+    BOOST_TEST((waiting.ec() == error::closed));
+}
+
+BOOST_AUTO_TEST_CASE(a_context_that_goes_takes_along_what_is_in_hand)
+{
+    redis.occupy("b", 5s);
+    auto waiting = take(both());
+    BOOST_TEST(redis.is_locked("a"));
+    BOOST_TEST(!waiting.is_done());
+}
+
+BOOST_AUTO_TEST_CASE(a_part_whose_client_closes_ends_the_wait)
+{
+    elsewhere other{*this};
+    redis.occupy("b", 5s);
+    auto waiting = take(multi_lock{other.mutex("a"), mutex("b")});
+    BOOST_TEST(other.redis.is_locked("a"));
+    other.client.close(asio::detached);
+    time.settle();
+    BOOST_TEST((waiting.ec() == error::closed));
+    BOOST_TEST(client.stats().waiters == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(stopping_its_own_client_ends_a_wait_elsewhere)
+{
+    elsewhere other{*this};
+    other.redis.occupy("a", 5s);
+    auto waiting = take(multi_lock{mutex("z"), other.mutex("a")});
+    time.advance(100ms);
+    BOOST_TEST(!waiting.is_done());
+    client.stop();
+    time.settle();
+    BOOST_TEST((waiting.ec() == error::closed));
+}
+
+BOOST_AUTO_TEST_CASE(closing_its_own_client_ends_a_wait_elsewhere)
+{
+    elsewhere other{*this};
+    other.redis.occupy("a", 5s);
+    auto waiting = take(multi_lock{mutex("z"), other.mutex("a")});
+    time.advance(100ms);
+    BOOST_TEST(!waiting.is_done());
+    pending<> closed;
+    client.close(closed.token());
+    time.advance(5ms);
+    BOOST_TEST((waiting.ec() == error::closed));
+    BOOST_TEST(closed.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_handler_may_own_it_when_the_context_goes)
+{
+    auto at = std::make_unique<served>();
+    auto p = at->take(at->both());
+    BOOST_TEST_REQUIRE(p.succeeded());
+    auto own = std::make_shared<hold>(std::move(p.value()));
+    std::weak_ptr<hold> const seen = own;
+    own->lost([own](error_code) {});
+    at->time.settle();
+    own.reset();
+    at.reset();
+    BOOST_TEST(seen.expired());
+}
+
+BOOST_AUTO_TEST_CASE(an_error_of_one_part_is_not_waited_with)
+{
+    redis.occupy("a", 5s);
+    auto const others = server->serve;
+    server->serve = [others](call const& c) -> std::optional<answer> {
+        if (c.key() == "b")
+            return answer{answer::kind::failed, {}, error::wrong_type, {}};
+        return others(c);
+    };
+    BOOST_TEST((take(both()).ec() == error::wrong_type));
+    BOOST_TEST(client.stats().waiters == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_silent_server_is_waited_for_no_longer_than_asked)
+{
+    never_answer();
+    auto waiting = take_for(both(), 300ms);
+    time.advance(299ms);
+    BOOST_TEST(!waiting.is_done());
+    time.advance(1ms);
+    BOOST_TEST_REQUIRE(waiting.succeeded());
+    BOOST_TEST(!waiting.value().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(one_that_is_silent_in_its_turn_is_waited_for_no_longer_than_asked)
+{
+    elsewhere other{*this};
+    redis.occupy("a", 100ms);
+    auto waiting = take_for(multi_lock{mutex("a"), other.mutex("b")}, 300ms);
+    other.server->serve = [](call const&) { return std::nullopt; };
+    time.advance(299ms);
+    BOOST_TEST(!waiting.is_done());
+    BOOST_TEST(redis.is_locked("a"));
+    time.advance(1ms);
+    BOOST_TEST_REQUIRE(waiting.succeeded());
+    BOOST_TEST(!waiting.value().has_value());
+    BOOST_TEST(!redis.is_locked("a"));
+}
+
+// ---- In which order ----------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(names_decide_before_servers)
+{
+    elsewhere other{*this, at_host("0.example")};
+    redis.occupy("a", 5s);
+    auto waiting = take(multi_lock{other.mutex("b"), mutex("a")});
+    BOOST_TEST(!waiting.is_done());
+    BOOST_TEST(!other.redis.is_locked("b"));
+}
+
+BOOST_AUTO_TEST_CASE(a_client_without_a_server_is_waited_for_like_others)
+{
+    auto settings = short_leases();
+    settings.addresses.clear();
+    elsewhere nowhere{*this, std::move(settings)};
+    auto waiting = take(multi_lock{nowhere.mutex("a"), mutex("b")});
+    time.advance(2'100ms);
+    BOOST_TEST(!waiting.is_done());
+    waiting.cancel();
+    time.settle();
+    BOOST_TEST(waiting.aborted());
+}
+
+BOOST_AUTO_TEST_CASE(who_holds_some_gives_them_back_when_patience_ends)
+{
+    redis.occupy("b", 20s);
+    auto waiting = take(both());
+    time.advance(2'990ms);
+    BOOST_TEST(redis.is_locked("a"));
+    BOOST_TEST(time.advance_until([&] { return !redis.is_locked("a"); }, 3'020ms));
+    time.advance(160ms);
+    BOOST_TEST(redis.is_locked("a"));
+    redis.free("b");
+    time.advance(20ms);
+    BOOST_TEST(waiting.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(the_first_is_waited_for_in_its_queue)
+{
+    redis.occupy("a", 20s);
+    auto waiting = take(both());
+    auto behind = take(mutex("a"));
+    time.advance(10s);
+    redis.free("a");
+    time.advance(20ms);
+    BOOST_TEST(waiting.succeeded());
+    BOOST_TEST(!behind.is_done());
+}
+
+BOOST_AUTO_TEST_CASE(who_writes_and_reads_writes_first)
+{
+    bool is_read = false;
+    server->serve = [&](call const& c) {
+        auto reply = done();
+        if (c.what == &scripts::write_acquire && is_read)
+            reply = refused(3'000);
+        if (c.what == &scripts::read_acquire || c.what == &scripts::read_release)
+            is_read = c.what == &scripts::read_acquire;
+        return answer{answer::kind::replied, reply, {}, {}};
+    };
+    read_write_lock const sides{client, "k"};
+    auto held = take(multi_lock{sides.read(), sides.write()});
+    time.advance(10ms);
+    BOOST_TEST_REQUIRE(held.succeeded());
+    BOOST_TEST(release(held.value()).succeeded());
+}
+
+// ---- How long it is valid ----------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_lease_is_set_again_where_another_part_was_slow)
+{
+    elsewhere other{*this};
+    other.server->all_down();
+    auto waiting = take(multi_lock{mutex("a"), other.mutex("b")}, {.lease = 2s});
+    time.advance(1'200ms);
+    BOOST_TEST(!waiting.is_done());
+    other.server->all_up();
+    time.advance(1ms);
+    BOOST_TEST_REQUIRE(waiting.succeeded());
+    BOOST_TEST(waiting.value().valid_for(1'900ms));
+}
+
+// ---- Closing -----------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(closing_one_of_its_clients_releases_the_whole)
+{
+    elsewhere other{*this};
+    auto held = take(multi_lock{mutex("a"), other.mutex("b")});
+    BOOST_TEST_REQUIRE(held.succeeded());
+    auto told = lost(held.value());
+    other.client.close(asio::detached);
+    time.settle();
+    BOOST_TEST((told.ec() == error::closed));
+    BOOST_TEST(!held.value());
+    BOOST_TEST(!redis.is_locked("a"));
+    BOOST_TEST(release(held.value()).succeeded());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+
+}  // namespace colock::test

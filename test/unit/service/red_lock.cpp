@@ -1,0 +1,260 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "service/bundle.hpp"
+#include "unit/service/group.hpp"
+
+#include <boost/asio/detached.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <ranges>
+#include <utility>
+#include <vector>
+
+namespace colock::test {
+
+namespace {
+
+std::ptrdiff_t count_threads()
+{
+    return std::ranges::distance(std::filesystem::directory_iterator{"/proc/self/task"});
+}
+
+BOOST_FIXTURE_TEST_SUITE(service_red_lock, served)
+
+BOOST_AUTO_TEST_CASE(most_are_enough)
+{
+    redis.occupy("c", 5s);
+    auto held = take(most());
+    BOOST_TEST_REQUIRE(held.succeeded());
+    BOOST_TEST((held.value().valid_until() == clock::now() + validity));
+    BOOST_TEST(held.value().fencing_token(2) == 0U);
+    auto told = lost(held.value());
+    redis.locks.erase("b");
+    time.advance(1'100ms);
+    BOOST_TEST(told.succeeded());
+    release(held.value());
+    BOOST_TEST(!redis.is_locked("a"));
+}
+
+BOOST_AUTO_TEST_CASE(without_most_all_is_given_back_and_tried_again)
+{
+    redis.occupy("b", 400ms);
+    redis.occupy("c", 5s);
+    auto waiting = take(most());
+    BOOST_TEST(!waiting.is_done());
+    BOOST_TEST(!redis.is_locked("a"));
+    time.advance(600ms);
+    BOOST_TEST(waiting.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_silent_server_is_not_waited_for)
+{
+    server->serve = {};
+    auto& first = server->expect(scripts::acquire);
+    auto& second = server->expect(scripts::acquire);
+    auto& silent = server->expect(scripts::acquire);
+    auto held = take(most());
+    first.reply(granted(1));
+    second.reply(granted(2));
+    time.advance(149ms);  // a twentieth of the lease
+    BOOST_TEST(!held.is_done());
+    time.advance(1ms);
+    BOOST_TEST(held.succeeded());
+    auto& undo = server->expect(scripts::release);
+    silent.reply(granted(3));
+    time.settle();
+    BOOST_TEST(undo.has_come());
+    undo.reply(released());
+    time.settle();
+    redis.attach(*server);
+}
+
+BOOST_AUTO_TEST_CASE(too_few_answers_are_no_quorum)
+{
+    server->all_down();
+    time.settle();
+    pending_try once;
+    most().try_acquire(once.token());
+    time.advance(151ms);
+    BOOST_TEST((once.ec() == error::no_quorum));
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_while_it_rests)
+{
+    redis.occupy("b", 5s);
+    redis.occupy("c", 5s);
+    auto waiting = take(most());
+    time.advance(5ms);
+    auto const asked = server->count(scripts::acquire);
+    waiting.cancel();
+    time.settle();
+    BOOST_TEST(waiting.aborted());
+    BOOST_TEST(!redis.is_locked("a"));
+    BOOST_TEST(server->count(scripts::acquire) == asked);
+}
+
+BOOST_AUTO_TEST_CASE(its_wait_runs_out_in_time)
+{
+    redis.occupy("b", 5s);
+    redis.occupy("c", 5s);
+    auto waiting = take_for(most(), 300ms);
+    time.advance(299ms);
+    BOOST_TEST(!waiting.is_done());
+    time.advance(200ms);
+    BOOST_TEST_REQUIRE(waiting.succeeded());
+    BOOST_TEST(!waiting.value().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(the_limit_of_a_server_is_not_past_that_of_the_caller)
+{
+    never_answer();
+    auto waiting = take_for(most(), 100ms);  // a server has 150 ms
+    time.advance(99ms);
+    BOOST_TEST(!waiting.is_done());
+    time.advance(1ms);
+    BOOST_TEST_REQUIRE(waiting.succeeded());
+    BOOST_TEST(!waiting.value().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_limit_that_no_clock_has_is_refused)
+{
+    std::vector<lock> const parts{mutex("a")};
+    BOOST_TEST((take(red_lock{parts, milliseconds::max()}).ec() == error::invalid_argument));
+    BOOST_TEST(take(red_lock{parts, 24h}).succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(the_error_that_ends_it_is_told)
+{
+    server->serve = [](call const& c) -> std::optional<answer> {
+        if (c.key() == "a")
+            return {};
+        return answer{answer::kind::failed, {}, error::wrong_type, {}};
+    };
+    auto waiting = take(most());
+    time.advance(150ms);
+    BOOST_TEST((waiting.ec() == error::wrong_type));
+}
+
+BOOST_AUTO_TEST_CASE(parts_never_won_have_no_say)
+{
+    auto const threads = count_threads();
+    redis.occupy("a", 5s);
+    auto held = take(most());
+    BOOST_TEST_REQUIRE(held.succeeded());
+    redis.locks.erase("b");
+    redis.locks.erase("c");
+    BOOST_TEST((extend(held.value(), 3s).ec() == error::lost));
+    BOOST_TEST((release(held.value()).ec() == error::lost));
+    BOOST_TEST(count_threads() == threads);  // an empty hold would answer on the system executor
+}
+
+BOOST_AUTO_TEST_CASE(each_part_has_the_lease_of_its_client)
+{
+    elsewhere second{*this, with_lease(300ms)}, third{*this, with_lease(300ms)};
+    redis.occupy("a", 5s);
+    auto held = take(red_lock{mutex("a"), second.mutex("a"), third.mutex("a")});
+    BOOST_TEST_REQUIRE(held.succeeded());
+    BOOST_TEST((held.value().valid_until() == clock::now() + 295ms));
+    time.advance(1s);
+    BOOST_TEST(bool{held.value()});
+}
+
+BOOST_AUTO_TEST_CASE(a_part_that_is_lost_counts_once)
+{
+    auto parts = std::vector<hold>{};
+    for (auto const* name : {"a", "b", "c"})
+        parts.push_back(std::move(take(mutex(name)).value()));
+    force("a");
+    BOOST_TEST(!parts.front());
+    auto const all = std::make_shared<bundle>(inside(), std::move(parts), 2);
+    auto const core = detail::client_access::inside(client);
+    hold const whole = detail::make_hold(all->begin(core, owner{}, 3s, true));
+    time.settle();
+    BOOST_TEST(bool{whole});
+    force("b");
+    BOOST_TEST(!whole);
+}
+
+BOOST_AUTO_TEST_CASE(closing_the_clients_of_most_releases_it)
+{
+    elsewhere second{*this}, third{*this};
+    auto held = take(red_lock{mutex("a"), second.mutex("a"), third.mutex("a")});
+    auto told = lost(held.value());
+    second.client.close(asio::detached);
+    time.settle();
+    BOOST_TEST(bool{held.value()});
+    third.client.close(asio::detached);
+    time.settle();
+    BOOST_TEST((told.ec() == error::closed));
+    BOOST_TEST(!held.value());
+    BOOST_TEST(!redis.is_locked("a"));
+}
+
+// ---- Questions ---------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(questions_are_answered_by_what_most_have)
+{
+    redis.occupy("c", 5s);
+    owner const me;
+    auto held = take(most(), {.as = me});
+    redis.locks.erase("c");
+    BOOST_TEST_REQUIRE(held.succeeded());
+    pending<std::int64_t> counted;
+    most().hold_count(me, counted.token());
+    pending<std::optional<milliseconds>> left;
+    most().remaining_lease(left.token());
+    pending<bool> locked;
+    most().is_locked(locked.token());
+    time.settle();
+    BOOST_TEST_REQUIRE(counted.succeeded());
+    BOOST_TEST(counted.value() == 1);
+    BOOST_TEST_REQUIRE(left.succeeded());
+    BOOST_TEST(left.value().has_value());
+    BOOST_TEST_REQUIRE(locked.succeeded());
+    BOOST_TEST(locked.value());
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_cant_change_the_answer_is_not_waited_for)
+{
+    auto held = take(most());
+    auto const others = server->serve;
+    server->serve = [others](call const& c) { return c.key() == "a" ? std::nullopt : others(c); };
+    pending<bool> locked;
+    most().is_locked(locked.token());
+    time.settle();
+    BOOST_TEST_REQUIRE(locked.succeeded());
+    BOOST_TEST(locked.value());
+}
+
+BOOST_AUTO_TEST_CASE(a_question_can_be_cancelled)
+{
+    never_answer();
+    pending<bool> locked;
+    most().is_locked(locked.token());
+    time.settle();
+    BOOST_TEST(!locked.is_done());
+    locked.cancel();
+    time.settle();
+    BOOST_TEST(locked.aborted());
+}
+
+BOOST_AUTO_TEST_CASE(all_are_forced)
+{
+    auto held = take(most());
+    pending<bool> forced;
+    most().force_release(forced.token());
+    time.settle();
+    BOOST_TEST_REQUIRE(forced.succeeded());
+    BOOST_TEST(forced.value());
+    BOOST_TEST(!is_any_locked());
+    BOOST_TEST(!held.value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+
+}  // namespace colock::test
