@@ -14,29 +14,41 @@ local floor = tonumber(ARGV[1])
 local width = floor and 5 or 4
 local time = call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local day = 86400000  -- after that those whom Redisson took out of the queue are forgotten
 local text = function(number) return string.format('%.0f', number) end
 
 -- The first in the queue, and when it counts as dead; those that do already go. A ticket of ours
--- lives as long as it is kept alive, Redisson's until its time is over.
-local function first(queue, timeouts, tickets, wait)
-    local head, someone_went = pcall('lindex', queue, 0), false
+-- lives as long as it is kept alive, and who asks is alive; Redisson's until its time is over. When
+-- one of ours goes, those behind come sooner by the wait, as when it leaves.
+local function first(queue, timeouts, tickets, wait, asker)
+    local head, ends, someone_went, sooner = pcall('lindex', queue, 0), nil, false, 0
     while type(head) == 'string' do
-        local ends = pcall('zscore', tickets, head) or pcall('zscore', timeouts, head)
+        local life = pcall('zscore', tickets, head)
+        ends = life or pcall('zscore', timeouts, head)
         if type(ends) == 'table' then
             return ends
         elseif not ends then
             ends = now + wait
-            pcall('zadd', timeouts, text(ends), head)
+            pcall('zadd', timeouts, text(ends + sooner), head)
+        elseif not life then
+            ends = ends - sooner
         end
-        if tonumber(ends) > now then
-            return head, ends, someone_went
+        if tonumber(ends) > now or head == asker then
+            break
         end
         call('lpop', queue)
         pcall('zrem', tickets, head)
-        pcall('zrem', timeouts, head)
+        if pcall('zrem', timeouts, head) == 1 and life then
+            sooner = sooner + wait
+        end
         head, someone_went = call('lindex', queue, 0), true
     end
-    return head
+    if sooner > 0 then
+        for _, behind in ipairs(pcall('zrange', timeouts, 0, -1)) do
+            pcall('zincrby', timeouts, -sooner, behind)
+        end
+    end
+    return head, ends, someone_went
 end
 
 -- At the end, with the time that Redisson would give it, unless it is placed.
@@ -49,9 +61,13 @@ local function enqueue(lock, queue, timeouts, tickets, field, wait, life, placed
         call('lrem', queue, 0, field)
     end
     local last = call('lindex', queue, -1)
+    if not last then  -- who has a time all the same stands nowhere
+        call('del', timeouts)
+    end
     local score = last and call('zscore', timeouts, last)
     local ahead = score and score - now or call('pttl', lock)
     call('zadd', timeouts, text(ahead + wait + now), field)
+    call('pexpire', tickets, day)
     return call('rpush', queue, field)
 end
 
@@ -61,7 +77,7 @@ for i = 1, #KEYS / width do
     local lock, queue, timeouts, tickets = KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], KEYS[k + 4]
     local field, channel, wait, life = ARGV[a + 1], ARGV[a + 4], ARGV[a + 5], ARGV[a + 6]
     local mine = pcall('hexists', lock, field)
-    local head, ends, someone_went = first(queue, timeouts, tickets, wait)
+    local head, ends, someone_went = first(queue, timeouts, tickets, wait, field)
     local placed = pcall('zscore', timeouts, field)
     local granted = mine == 1 or (not head or head == field) and call('exists', lock) == 0
     local wrong = type(mine) == 'table' and mine or type(placed) == 'table' and placed or

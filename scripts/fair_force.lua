@@ -10,25 +10,35 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local text = function(number) return string.format('%.0f', number) end
 
 -- As in fair_acquire.lua.
-local function first(queue, timeouts, tickets, wait)
-    local head, someone_went = pcall('lindex', queue, 0), false
+local function first(queue, timeouts, tickets, wait, asker)
+    local head, ends, someone_went, sooner = pcall('lindex', queue, 0), nil, false, 0
     while type(head) == 'string' do
-        local ends = pcall('zscore', tickets, head) or pcall('zscore', timeouts, head)
+        local life = pcall('zscore', tickets, head)
+        ends = life or pcall('zscore', timeouts, head)
         if type(ends) == 'table' then
             return ends
         elseif not ends then
             ends = now + wait
-            pcall('zadd', timeouts, text(ends), head)
+            pcall('zadd', timeouts, text(ends + sooner), head)
+        elseif not life then
+            ends = ends - sooner
         end
-        if tonumber(ends) > now then
-            return head, ends, someone_went
+        if tonumber(ends) > now or head == asker then
+            break
         end
         call('lpop', queue)
         pcall('zrem', tickets, head)
-        pcall('zrem', timeouts, head)
+        if pcall('zrem', timeouts, head) == 1 and life then
+            sooner = sooner + wait
+        end
         head, someone_went = call('lindex', queue, 0), true
     end
-    return head
+    if sooner > 0 then
+        for _, behind in ipairs(pcall('zrange', timeouts, 0, -1)) do
+            pcall('zincrby', timeouts, -sooner, behind)
+        end
+    end
+    return head, ends, someone_went
 end
 
 local reply = {}

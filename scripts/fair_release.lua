@@ -2,8 +2,9 @@
 -- queue when the lock is free: a release, or the end of a wait.
 -- KEYS for each lock: lock, queue, timeouts, tickets
 -- ARGV for each lock: field, channel, wait in ms by which Redisson reckons
--- Reply: a list, for each lock the number of receivers if it had the lock, or -1 if nobody can be
---        told; false if it had not; an error if the key is no lock.
+-- Reply: a list, for each lock the number of receivers if it had the lock, -1 if nobody can be
+--        told, or -2 if the first is a ticket of ours for which nobody listens; false if it had
+--        not; an error if the key is no lock.
 -- Idempotent: a repeat finds neither field nor ticket. It may tell the first in the queue again.
 local call, pcall = redis.call, redis.pcall
 local time = call('time')
@@ -11,39 +12,47 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local text = function(number) return string.format('%.0f', number) end
 
 -- As in fair_acquire.lua.
-local function first(queue, timeouts, tickets, wait)
-    local head, someone_went = pcall('lindex', queue, 0), false
+local function first(queue, timeouts, tickets, wait, asker)
+    local head, ends, someone_went, sooner = pcall('lindex', queue, 0), nil, false, 0
     while type(head) == 'string' do
-        local ends = pcall('zscore', tickets, head) or pcall('zscore', timeouts, head)
+        local life = pcall('zscore', tickets, head)
+        ends = life or pcall('zscore', timeouts, head)
         if type(ends) == 'table' then
             return ends
         elseif not ends then
             ends = now + wait
-            pcall('zadd', timeouts, text(ends), head)
+            pcall('zadd', timeouts, text(ends + sooner), head)
+        elseif not life then
+            ends = ends - sooner
         end
-        if tonumber(ends) > now then
-            return head, ends, someone_went
+        if tonumber(ends) > now or head == asker then
+            break
         end
         call('lpop', queue)
         pcall('zrem', tickets, head)
-        pcall('zrem', timeouts, head)
+        if pcall('zrem', timeouts, head) == 1 and life then
+            sooner = sooner + wait
+        end
         head, someone_went = call('lindex', queue, 0), true
     end
-    return head
+    if sooner > 0 then
+        for _, behind in ipairs(pcall('zrange', timeouts, 0, -1)) do
+            pcall('zincrby', timeouts, -sooner, behind)
+        end
+    end
+    return head, ends, someone_went
 end
 
 -- Those behind come sooner by the wait, as Redisson has it.
 local function leave(queue, timeouts, tickets, field, wait)
-    if pcall('zrem', timeouts, field) == 1 then
-        local place = pcall('lpos', queue, field)
-        if type(place) == 'number' then
-            for _, behind in ipairs(call('lrange', queue, place + 1, -1)) do
-                pcall('zadd', timeouts, 'xx', 'incr', -wait, behind)
-            end
+    local timed = pcall('zrem', timeouts, field) == 1
+    local known = pcall('zrem', tickets, field) == 1
+    local place = (timed or known) and pcall('lpos', queue, field, 'rank', -1)
+    if type(place) == 'number' then
+        for _, behind in ipairs(timed and call('lrange', queue, place + 1, -1) or {}) do
+            pcall('zadd', timeouts, 'xx', 'incr', -wait, behind)
         end
-    end
-    if pcall('zrem', tickets, field) == 1 then
-        pcall('lrem', queue, 1, field)
+        call('lrem', queue, -1, field)
     end
 end
 
@@ -63,6 +72,9 @@ for i = 1, #KEYS / 4 do
         if type(head) == 'string' then
             local receivers = pcall('publish', channel .. ':' .. head, '0')
             told = type(receivers) == 'number' and receivers or -1
+            if told == 0 and call('zscore', tickets, head) then
+                told = -2
+            end
         elseif not head then
             call('del', tickets)  -- of those that others have taken out of the queue
         end

@@ -15,7 +15,8 @@ namespace colock {
 /// who wait and the sorted set `redisson_lock_timeout:{name}`, which says when each counts as dead
 /// to Redisson; all times are the server's. In `colock_lock_tickets:{name}` stands until when each
 /// waiter of colock's is known to live. A waiter is told alone, on
-/// `redisson_lock__channel:{name}:<field>`, that its turn has come. The three go when nobody waits.
+/// `redisson_lock__channel:{name}:<field>`, that its turn has come. The three go when nobody waits;
+/// if only the dead do, the client that has released takes them out after 5 s.
 ///
 /// \par Effects
 ///   `acquire` is `scripts/fair_acquire.lua`, one round trip if the lock is free and nobody waits.
@@ -37,7 +38,7 @@ namespace colock {
 ///   Those of `lock`. Of the waiters that live and whose connection is up, the one whose first try
 ///   came to the server first is first. Waiters that died delay the living by at most 5 s in all,
 ///   however many they are. Who can't reach the server for more than 3 s may lose his place, which
-///   is no error: he goes to the end of the queue.
+///   is no error: he goes to the end of the queue; those of one client do so in their order.
 /// \par Differences from lock
 ///   Who holds the lock hears at its next renewal that another client has forced it: there is no
 ///   channel to hear it from. The owner of a hold who waits for the same lock, because he asked

@@ -3,6 +3,7 @@
 #include "service/fair_queue.hpp"
 #include "service/re_entry.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -21,9 +22,10 @@ fair_queue::fair_queue(core& inside, std::string name)
     , keys_{name_}
     , channel_{decide::lock_channel(name_)}
     , look_{[this] {
-        if (!tickets_.empty())
-            tickets_.front()->look();
+        if (auto* const who = first())
+            who->look();
     }}
+    , clean_up_{[this] { give_back(spent_, clock::now()); }}
 {
     ++core_.count.keys;
 }
@@ -53,7 +55,7 @@ void fair_queue::admit(std::shared_ptr<waiter> const& who)
         return;
     }
     bool const is_taken = tenure_ && tenure_->is_held();
-    bool const others_wait = !tickets_.empty() && tickets_.front()->is_placed();
+    bool const others_wait = first() && first()->is_placed();
     if (who->once && (is_taken || others_wait)) {
         who->give_up();
         return;
@@ -69,10 +71,19 @@ void fair_queue::admit(std::shared_ptr<waiter> const& who)
 
 void fair_queue::look_again(ticket const& who, std::int64_t ask_in)
 {
-    if (tickets_.front().get() != &who)
-        return;
     auto const cap = core_.settings().poll_cap;
-    core_.set_alarm(look_, decide::look_again(clock::now(), ask_in, cap, core_.dice()));
+    auto const at = decide::look_again(clock::now(), ask_in, cap, core_.dice());
+    if (look_.is_set() && look_at_ <= at && first() != &who)
+        return;
+    look_at_ = at;
+    core_.set_alarm(look_, at);
+}
+
+// Who tries once does not wait, nor does one that was cancelled and has an answer to come.
+ticket* fair_queue::first() const noexcept
+{
+    auto const at = std::ranges::find_if(tickets_, [](auto const& t) { return t->is_waiting(); });
+    return at == tickets_.end() ? nullptr : at->get();
 }
 
 void fair_queue::forget(ticket& who)
@@ -87,7 +98,7 @@ void fair_queue::forget(ticket& who)
 
 void fair_queue::leave_if_idle()
 {
-    if (tickets_.empty() && !tenure_ && leaving_ == 0)
+    if (tickets_.empty() && !tenure_ && leaving_ == 0 && !clean_up_.is_set())
         resident::leave();
 }
 
@@ -108,9 +119,8 @@ void fair_queue::give(
     taken->token = token;
     taken->given = true;
     ++core_.count.holds;
-    tenure_ = std::make_shared<tenure>(
-        core_, *this, lock_ref{lock_kind::fair, name_}, number, who->who
-    );
+    tenure_ =
+        std::make_shared<tenure>(core_, *this, lock_ref{lock_kind::fair, name_}, number, who->who);
     tenure_->begin(taken, sent, who->lease);
     auto const waited = std::chrono::duration_cast<microseconds>(clock::now() - who->asked);
     core_.events().acquired(name_, waited, who->attempts);
@@ -123,6 +133,16 @@ void fair_queue::give_back(std::uint64_t number, time_point until)
     ++leaving_;
     std::make_shared<tenure>(core_, *this, lock_ref{lock_kind::fair, name_}, number, owner{})
         ->give_back(until);
+}
+
+// If he is, and nobody comes any more, his place would stay for ever. One more release, of what is
+// spent, takes it away once it counts as dead.
+void fair_queue::unheard(tenure const& released)
+{
+    if (core_.refusal())
+        return;
+    spent_ = released.number();
+    core_.set_alarm(clean_up_, clock::now() + decide::ticket_life);
 }
 
 void fair_queue::ended(tenure& which)
@@ -155,33 +175,19 @@ void fair_queue::enter(std::shared_ptr<waiter> const& who)
     held->expire(clock::now());
     if (!held->is_held())
         return who->fail(error::lost);  // and this may be gone
-    let_in(
-        who,
-        held,
-        [](waiter const& entering, tenure const& into) {
-            auto const* const queue = find(*entering.inside, entering.id.name);
-            return queue && queue->held() == &into;
-        },
-        [](waiter const& entered) {
-            find(*entered.inside, entered.id.name)->admit_same_owner(entered);
-        }
-    );
+    enter_again(who, held, [this](waiter const& entered) { admit_same_owner(entered); });
 }
 
 // ---- The client --------------------------------------------------------------------------------
 
-// A ticket may have lost its place while nobody could keep it alive.
-void fair_queue::on_link_up()
-{
-    for (auto const& each : tickets_)
-        core_.heartbeats().hurry(*each);
-}
-
 void fair_queue::end_waiters(error_code why)
 {
     auto const life = shared_from_this();
-    for (auto const& each : std::vector(tickets_.begin(), tickets_.end()))
+    clean_up_.clear();
+    // From the end: then the server has nobody to move up behind the one that leaves.
+    for (auto const& each : std::vector(tickets_.rbegin(), tickets_.rend()))
         each->end(why);
+    leave_if_idle();
 }
 
 void fair_queue::abandon() noexcept

@@ -44,8 +44,8 @@ public:
     /// Nobody wants what may stand in Redis until then: a place, or the lock.
     void give_back(std::uint64_t number, time_point until);
 
-    /// After so many ms it is worth asking again. The first one here does it for all: the others
-    /// hear from the server what concerns them.
+    /// After so many ms it is worth asking again. The first who waits here does it for all: the
+    /// others hear from the server what concerns them.
     void look_again(ticket const&, std::int64_t ask_in);
 
     /// It has nothing to do any more. Afterwards it may be gone, and so may this.
@@ -56,11 +56,12 @@ public:
     bool hand_over(hold_state&) override { return false; }
     std::uint32_t expect_echo(std::string const&) override { return 0; }
     void published(unsigned) override {}
+    void unheard(tenure const&) override;
     void ended(tenure&) override;
 
     // ---- For the core --------------------------------------------------------------------------
 
-    void on_link_up() override;
+    void on_link_up() override {}  // the heart-beat sees to the tickets
     void end_waiters(error_code why) override;
     void release_all() override {}
     void abandon() noexcept override;
@@ -69,6 +70,7 @@ private:
     void enter(std::shared_ptr<waiter> const&);
     void admit_same_owner(waiter const&);
     void leave_if_idle();
+    ticket* first() const noexcept;
 
     std::string name_;
     decide::fair_keys keys_;
@@ -77,6 +79,9 @@ private:
     std::shared_ptr<tenure> tenure_;
     unsigned leaving_ = 0;  ///< ownerships beside it that are being released
     decide::agenda::entry look_;
+    time_point look_at_{};
+    decide::agenda::entry clean_up_;
+    std::uint64_t spent_ = 0;  ///< the number to do that with
 };
 
 }  // namespace colock

@@ -73,24 +73,27 @@ void heartbeat::add(ticket& t, time_point since)
         core_.set_alarm(alarm_, t.due);
 }
 
-void heartbeat::hurry(ticket& t)
+// However many calls that takes: what is asked over the link meanwhile would take away those that
+// were not kept in time.
+void heartbeat::revive(unsigned link)
 {
-    if (!t.is_linked())
-        return;
-    t.unlink();
-    t.due = clock::now();
-    ring_of(t).due.push_front(t);
-    core_.set_alarm(alarm_, t.due);
+    auto& due = rings_[link].due;
+    auto const now = clock::now();
+    due.sort([](auto const& a, auto const& b) {
+        return static_cast<ticket const&>(a).number() < static_cast<ticket const&>(b).number();
+    });
+    for (auto& each : due)
+        each.due = now;
+    while (!due.empty() && due.front().due <= now)
+        beat(link, take_due(rings_[link], now));
 }
 
 void heartbeat::run()
 {
     auto const now = clock::now();
     for (unsigned link = 0; link != rings_.size(); ++link)
-        while (next_of(link) <= now) {
-            ++rings_[link].under_way;
+        while (next_of(link) <= now)
             beat(link, take_due(rings_[link], now));
-        }
     auto next = never;
     for (unsigned link = 0; link != rings_.size(); ++link)
         next = std::min(next, next_of(link));
@@ -125,6 +128,7 @@ sequence heartbeat::beat(unsigned link, tickets some)
     batch asking{some};
     step s{scripts::fair_keep, some.front()->queue().slot(), asking.keys, asking.arguments};
     s.whole = true;
+    ++rings_[link].under_way;
     core_.transport().submit(s);
     answer const got = co_await s.answered;
     --rings_[link].under_way;

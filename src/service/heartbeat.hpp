@@ -24,8 +24,9 @@ public:
     /// A ticket that was alive then. It is kept until it leaves.
     void add(ticket&, time_point since);
 
-    /// Keeps it at once, if it is among those kept.
-    void hurry(ticket&);
+    /// The link is a new one: keeps all of its tickets at once. Those of one lock go in the order
+    /// of their arrival, for in that order they ask again if they have lost their places.
+    void revive(unsigned link);
 
     /// The client stops: nothing is kept alive any more.
     void stop() { alarm_.clear(); }

@@ -159,7 +159,6 @@ ticket::verdict ticket::on_refused(attempt const& asked, std::int64_t ask_in, ti
         return verdict::again;
     }
     may_stand(asked);
-    placed_ = true;
     if (!who_)
         return verdict::again;
     if (who_->attempts == 1)
@@ -178,6 +177,7 @@ void ticket::may_stand(attempt const& asked) noexcept
 {
     auto const longest = std::max(asked.lease, decide::ticket_life);
     unclaimed_ = std::max(unclaimed_, clock::now() + longest);
+    placed_ = placed_ || !asked.once;
 }
 
 void ticket::kept(decide::keep_answer const& got, time_point sent)
@@ -260,6 +260,13 @@ bool ticket::subscribe()
     return core_.subscriptions().add(channel_, *this);
 }
 
+// Over a link that is down nobody asks: when it is up, the heart-beat says what was missed.
+void ticket::on_subscribed()
+{
+    if (core_.transport().is_up(core_.transport().link_of(queue_.slot())))
+        wake_.set(true);
+}
+
 void ticket::unsubscribe()
 {
     if (!channel_.empty())
@@ -270,7 +277,7 @@ void ticket::give_back()
 {
     unsubscribe();
     auto const now = clock::now();
-    // A place is kept alive for as long as somebody waits.
+    // A place stays until somebody takes it out, be it dead.
     auto const until = placed_ ? std::max(unclaimed_, now + decide::ticket_life) : unclaimed_;
     if (until > now)
         queue_.give_back(number_, until);

@@ -40,13 +40,19 @@ public:
     /// Begins to ask. May end at once, and with it the ticket.
     void start() { ask(); }
 
-    /// The server has refused it, so it has a place in the queue.
+    /// It has a place in the queue, or may have.
     bool is_placed() const noexcept { return placed_; }
+
+    /// Its caller wants to wait, and has no answer yet.
+    bool is_waiting() const noexcept { return who_ && !who_->once; }
 
     /// Whether its caller has named this owner.
     bool waits_for(owner const&) const noexcept;
 
     fair_queue const& queue() const noexcept { return queue_; }
+
+    /// Grows with each ticket of the client.
+    std::uint64_t number() const noexcept { return number_; }
     std::string field() const;
 
     /// The caller wants no more. Afterwards the ticket may be gone.
@@ -85,7 +91,7 @@ private:
     bool subscribe();
     void unsubscribe();
 
-    void on_subscribed() override { wake_.set(true); }
+    void on_subscribed() override;
     void on_message(std::string_view) override { wake_.set(true); }
     void on_interrupted() override {}
 

@@ -132,6 +132,26 @@ BOOST_AUTO_TEST_CASE(the_next_one_asks_when_the_first_has_gone)
     BOOST_TEST(second.succeeded());
 }
 
+BOOST_AUTO_TEST_CASE(the_first_who_waits_asks_whoever_came_before)
+{
+    // One who tries once, and one who was cancelled, whose answers are to come.
+    auto& slow = server->expect(scripts::fair_acquire);
+    auto const trying = attempt();
+    auto& slower = server->expect(scripts::fair_acquire);
+    auto cancelled = wait();
+    cancelled.cancel();
+    auto const got = placed(500);
+    BOOST_TEST((attempt().succeeded() && !trying.is_done()));  // somebody waits
+    server->expect(scripts::fair_acquire).reply(granted(3));
+    time.advance(511ms);
+    BOOST_TEST(got.succeeded());
+    server->expect(scripts::fair_release).reply(gone());
+    slow.reply(waits(500));
+    slower.reply(waits(500));
+    time.settle();
+    BOOST_TEST(server->all_came());
+}
+
 BOOST_AUTO_TEST_CASE(the_first_asks_each_poll_cap)
 {
     auto settings = patient();
@@ -261,6 +281,47 @@ BOOST_AUTO_TEST_CASE(cancelled_in_a_pause)
     BOOST_TEST(is_forgotten());
 }
 
+BOOST_AUTO_TEST_CASE(cancelled_after_a_long_outage_it_takes_along_the_place_that_it_may_have)
+{
+    server->expect(scripts::fair_acquire);
+    auto got = wait();
+    server->link_down(link());
+    time.advance(6'000ms);
+    got.cancel();
+    time.settle();
+    BOOST_TEST(got.aborted());
+    server->expect(scripts::fair_release).reply(gone());
+    server->link_up(link());
+    time.settle();
+    BOOST_TEST(server->all_came());
+    BOOST_TEST(is_forgotten());
+}
+
+BOOST_AUTO_TEST_CASE(a_release_that_the_next_one_has_not_heard_is_followed_by_another)
+{
+    for (bool const closes : {false, true}) {
+        fair one;
+        auto held = one.granted_at_once();
+        one.server->expect(scripts::fair_release).reply(released(-2));
+        BOOST_TEST(one.release(held).succeeded());
+        BOOST_TEST(one.log.empty());
+        auto const spent = one.last().field();
+        one.time.advance(4'999ms);
+        if (closes) {
+            pending<> closed;
+            one.client.close(closed.token());
+            one.time.settle();
+            BOOST_TEST(closed.succeeded());
+        } else {
+            one.server->expect(scripts::fair_release).reply(gone());
+            one.time.advance(1ms);
+            BOOST_TEST(one.server->all_came());
+            BOOST_TEST(one.last().field() == spent);
+        }
+        BOOST_TEST(one.is_forgotten());
+    }
+}
+
 BOOST_AUTO_TEST_CASE(what_is_owed_is_sent_until_it_is_answered)
 {
     auto got = placed();
@@ -295,73 +356,6 @@ BOOST_AUTO_TEST_CASE(a_release_whose_answer_was_lost_is_sent_again)
     server->expect(scripts::fair_release).reply(gone());
     BOOST_TEST(release(held).succeeded());
     BOOST_TEST(is_forgotten());
-}
-
-// ---- Connections -------------------------------------------------------------------------------
-
-BOOST_AUTO_TEST_CASE(a_new_link_keeps_all_at_once)
-{
-    auto const first = placed();
-    auto const second = placed();
-    server->link_down(link());
-    time.advance(6'000ms);
-    BOOST_TEST(server->count(scripts::fair_keep) == 0U);
-    server->expect(scripts::fair_keep).reply(each({not_there(), not_there()}));
-    server->expect(scripts::fair_acquire).reply(waits(50'000));
-    server->expect(scripts::fair_acquire).reply(waits(50'000));
-    server->link_up(link());
-    time.advance(1ms);
-    BOOST_TEST(server->all_came());
-    BOOST_TEST((!first.is_done() && !second.is_done()));
-}
-
-BOOST_AUTO_TEST_CASE(a_new_subscription_lets_it_ask)
-{
-    auto const got = placed();
-    server->push_down();
-    time.settle();
-    server->expect(scripts::fair_acquire).reply(granted(3));
-    server->push_up();
-    time.settle();
-    BOOST_TEST(got.succeeded());
-}
-
-BOOST_AUTO_TEST_CASE(a_refused_channel_leaves_the_heart_beat)
-{
-    server->expect(scripts::fair_acquire).reply(waits(60'000));
-    server->forbidden.insert(channel() + ":" + inside().field(1));
-    auto const got = wait();
-    server->expect(scripts::fair_keep).reply(each({waits(0)}));
-    server->expect(scripts::fair_acquire).reply(granted(3));
-    time.advance(beat);
-    BOOST_TEST(got.succeeded());
-}
-
-BOOST_AUTO_TEST_CASE(closing_takes_the_places_along)
-{
-    auto held = granted_at_once();
-    auto const waiting = placed();
-    server->expect(scripts::fair_release).reply(gone());
-    server->expect(scripts::fair_release).reply(released());
-    pending<> closed;
-    client.close(closed.token());
-    time.settle();
-    BOOST_TEST((waiting.ec() == error::closed));
-    BOOST_TEST(closed.succeeded());
-    BOOST_TEST(server->all_came());
-    BOOST_TEST(is_forgotten());
-}
-
-BOOST_AUTO_TEST_CASE(a_client_that_stops_sends_nothing)
-{
-    auto const waiting = placed();
-    auto const steps = server->written().size();
-    client.stop();
-    time.settle();
-    BOOST_TEST((waiting.ec() == error::closed));
-    BOOST_TEST(server->written().size() == steps);
-    BOOST_TEST(is_forgotten());
-    BOOST_TEST(time.advance_until([&] { return context.stopped(); }, 5s));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
