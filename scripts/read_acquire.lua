@@ -14,14 +14,22 @@ for i = 1, #KEYS do
         reply[i] = mode
     elseif free or mode == 'read' then
         -- What can fail comes before what takes.
-        local set = pcall('set', prefix .. ':' .. field .. ':rwlock_timeout:1', '1', 'px', lease)
-        reply[i] = set.err and set or 0
+        local own = prefix .. ':' .. field .. ':rwlock_timeout:1'
+        local set = pcall('set', own, '1', 'px', lease)
         if not set.err then
             call('hset', lock, 'mode', 'read', field, '1')
             if call('pttl', lock) < tonumber(lease) then
-                call('pexpire', lock, lease)
+                set = pcall('pexpire', lock, lease)
+            end
+            if set ~= 1 and set.err then  -- refused: a lock without an end must not stand
+                pcall('del', own)
+                pcall('hdel', lock, field)
+                if free then
+                    pcall('hdel', lock, 'mode')
+                end
             end
         end
+        reply[i] = set ~= 1 and set.err and set or 0
     else
         reply[i] = {call('pttl', lock)}
     end

@@ -11,14 +11,21 @@ local function lease_key(prefix, field, n)
 end
 
 -- As in read_extend.lua.
-local function longest(lock, prefix)
-    local most, fields = 0, call('hgetall', lock)
-    for f = 1, #fields, 2 do
-        for n = 1, tonumber(fields[f + 1]) or 0 do
-            local rest = pcall('pttl', lease_key(prefix, fields[f], n))
-            most = math.max(most, type(rest) == 'number' and rest or call('pttl', lock))
+local function longest(lock, prefix, ttl)
+    local most, page = 0, {'0'}
+    repeat
+        page = call('hscan', lock, page[1])
+        local fields = page[2]
+        for f = 1, #fields, 2 do
+            for n = 1, tonumber(fields[f + 1]) or 0 do
+                local rest = pcall('pttl', lease_key(prefix, fields[f], n))
+                most = math.max(most, type(rest) == 'number' and rest or ttl)
+            end
+            if most + 1 >= ttl then
+                return ttl
+            end
         end
-    end
+    until page[1] == '0'
     return most
 end
 
@@ -38,7 +45,7 @@ for i = 1, #KEYS do
         local free = call('hlen', lock) < 2
         -- A lock that lives longer than this lease did has its time from somebody else.
         if not free and mode == 'read' and (type(had) ~= 'number' or had + 1 >= ttl) then
-            local rest = longest(lock, prefix)
+            local rest = longest(lock, prefix, ttl)
             free = rest <= 0
             if not free then
                 call('pexpire', lock, rest)

@@ -1,17 +1,30 @@
 -- Takes one side of each read-write lock away from whoever holds it and tells those who wait.
 -- KEYS the locks
--- ARGV for each lock: side, 'read' or 'write'; channel
+-- ARGV for each lock: side, 'read' or 'write'; channel; prefix of the lease keys
 -- Reply: a list, for each lock 1 if that side was held, else 0; an error if the key is no lock,
 --        which stays as it is.
 -- Not idempotent: a repeat takes away what was acquired since, so it is sent once.
+local call, pcall = redis.call, redis.pcall
+
+-- The leases of those who read, on either side.
+local function remove_leases(lock, prefix)
+    local fields = call('hgetall', lock)
+    for f = 1, #fields, 2 do
+        for n = 1, tonumber(fields[f + 1]) or 0 do
+            pcall('del', prefix .. ':' .. fields[f] .. ':rwlock_timeout:' .. string.format('%d', n))
+        end
+    end
+end
+
 local reply = {}
 for i = 1, #KEYS do
-    local side = ARGV[2 * i - 1]
-    local mode = redis.pcall('hget', KEYS[i], 'mode')
+    local side = ARGV[3 * i - 2]
+    local mode = pcall('hget', KEYS[i], 'mode')
     reply[i] = type(mode) == 'table' and mode or 0
     if mode == side then
-        redis.call('del', KEYS[i])
-        redis.pcall('publish', ARGV[2 * i], side == 'read' and '0' or '1')
+        remove_leases(KEYS[i], ARGV[3 * i])
+        call('del', KEYS[i])
+        pcall('publish', ARGV[3 * i - 1], side == 'read' and '0' or '1')
         reply[i] = 1
     end
 end

@@ -33,7 +33,11 @@ for i = 1, #KEYS / width do
         end
         if type(token) == 'number' then
             call('hset', lock, 'mode', 'write', field, 1)
-            call('pexpire', lock, lease)
+            local set = pcall('pexpire', lock, lease)
+            if set ~= 1 then  -- refused: a lock without an end must not stand
+                pcall('hdel', lock, field, 'mode')
+                token = set
+            end
         end
         reply[i] = token
     end

@@ -1,22 +1,36 @@
--- Takes each ownership's write side back and tells those who wait; its readers stay.
+-- Takes each ownership's write side back and tells those who wait; what its owner reads stays.
 -- KEYS the locks
--- ARGV for each lock: field with ':write', channel
+-- ARGV for each lock: field with ':write', channel, prefix of the lease keys
 -- Reply: a list, for each lock the number of receivers, or -1 if the server refuses to publish;
 --        false if the field is gone; an error if the key is no lock.
 -- Idempotent: a repeat finds no field and does nothing.
 local call, pcall = redis.call, redis.pcall
+
+-- The longest lease of what the owner reads; what the lock lives if not all can be seen.
+local function longest(lock, field, prefix)
+    local most = 0
+    for n = 1, tonumber(call('hget', lock, field) or 0) do
+        local key = prefix .. ':' .. field .. ':rwlock_timeout:' .. string.format('%d', n)
+        local rest = pcall('pttl', key)
+        most = math.max(most, type(rest) == 'number' and rest or call('pttl', lock))
+    end
+    return most
+end
+
 local reply = {}
 for i = 1, #KEYS do
-    local lock = KEYS[i]
-    local removed = pcall('hdel', lock, ARGV[2 * i - 1])
+    local lock, field, prefix = KEYS[i], ARGV[3 * i - 2], ARGV[3 * i]
+    local removed = pcall('hdel', lock, field)
     if removed == 1 then
-        -- Beside the mode there may be the writer's own reader.
-        if call('hlen', lock) > 1 then
+        -- While somebody writes nobody reads but he.
+        local rest = longest(lock, string.sub(field, 1, -string.len(':write') - 1), prefix)
+        if rest > 0 then
             call('hset', lock, 'mode', 'read')
+            call('pexpire', lock, rest)
         else
             call('del', lock)
         end
-        local receivers = pcall('publish', ARGV[2 * i], '1')
+        local receivers = pcall('publish', ARGV[3 * i - 1], '1')
         reply[i] = type(receivers) == 'number' and receivers or -1
     else
         reply[i] = removed ~= 0 and removed

@@ -22,10 +22,10 @@ using namespace asio::experimental::awaitable_operators;
 
 int balance = 100;
 
+// NOLINTBEGIN(cppcoreguidelines-avoid-reference-coroutine-parameters)
 // [work
-asio::awaitable<void> charge(colock::client& redis, std::string customer, int amount)
+asio::awaitable<void> charge(colock::lock account, int amount)
 {
-    colock::lock const account{redis, "account:" + customer};
     co_await colock::with_lock(account, {}, [amount](colock::hold& held) -> asio::awaitable<void> {
         int const before = balance;
         co_await asio::post(asio::deferred);  // ask a database …
@@ -34,11 +34,11 @@ asio::awaitable<void> charge(colock::client& redis, std::string customer, int am
     });
 }
 // work]
+// NOLINTEND(cppcoreguidelines-avoid-reference-coroutine-parameters)
 
 // [soon
-asio::awaitable<bool> charge_soon(colock::client& redis, std::string customer)
+asio::awaitable<bool> charge_soon(colock::lock account)
 {
-    colock::lock const account{redis, "account:" + customer};
     auto held = co_await account.try_acquire_for(2s);
     if (!held)
         co_return false;  // somebody else has it, and goes on having it
@@ -52,9 +52,11 @@ asio::awaitable<void> example(std::string url)
 {
     colock::client redis{co_await asio::this_coro::executor, colock::config::from_url(url)};
     redis.run(asio::detached);
+    // [make
+    colock::lock const account{redis, "account:7"};  // a handle: nothing is sent
+    // make]
     co_await (
-        charge(redis, "7", 10) && charge(redis, "7", 20) && charge(redis, "7", 30) &&
-        charge_soon(redis, "7")
+        charge(account, 10) && charge(account, 20) && charge(account, 30) && charge_soon(account)
     );
     std::printf("left on the account: %d\n", balance);
     if (balance != 39)

@@ -21,13 +21,12 @@ using namespace asio::experimental::awaitable_operators;
 std::map<std::string, int> accounts{{"ann", 100}, {"bob", 100}};
 
 // [transfer
-asio::awaitable<void> transfer(colock::client& redis, std::string from, std::string to)
+asio::awaitable<void> transfer(colock::lock from, colock::lock to)
 {
-    colock::multi_lock const both{
-        colock::lock{redis, "account:" + from}, colock::lock{redis, "account:" + to}};
+    colock::multi_lock const both{from, to};
     colock::hold held = co_await both.acquire();  // whichever way round: no deadlock
-    accounts[from] -= 10;
-    accounts[to] += 10;
+    accounts[from.name()] -= 10;
+    accounts[to.name()] += 10;
     co_await held.release();
 }
 // transfer]
@@ -36,10 +35,9 @@ asio::awaitable<void> example(std::string url)
 {
     colock::client redis{co_await asio::this_coro::executor, colock::config::from_url(url)};
     redis.run(asio::detached);
-    co_await (
-        transfer(redis, "ann", "bob") && transfer(redis, "bob", "ann") &&
-        transfer(redis, "ann", "bob") && transfer(redis, "bob", "ann")
-    );
+    colock::lock const ann{redis, "ann"};
+    colock::lock const bob{redis, "bob"};
+    co_await (transfer(ann, bob) && transfer(bob, ann) && transfer(ann, bob) && transfer(bob, ann));
     std::printf("ann %d, bob %d\n", accounts["ann"], accounts["bob"]);
     if (accounts["ann"] != 100)
         throw std::logic_error{"a transfer was lost"};

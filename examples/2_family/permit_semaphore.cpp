@@ -37,6 +37,7 @@ asio::awaitable<bool> work_on_a_seat(colock::permit_semaphore seats)
 }
 // seat]
 
+// NOLINTBEGIN(cppcoreguidelines-avoid-reference-coroutine-parameters)
 // [with_lock
 asio::awaitable<void> work_until_lost(colock::permit_semaphore seats)
 {
@@ -46,6 +47,7 @@ asio::awaitable<void> work_until_lost(colock::permit_semaphore seats)
     });
 }
 // with_lock]
+// NOLINTEND(cppcoreguidelines-avoid-reference-coroutine-parameters)
 
 asio::awaitable<void> example(std::string url)
 {

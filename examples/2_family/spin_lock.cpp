@@ -19,10 +19,11 @@ namespace asio = boost::asio;
 using namespace std::chrono_literals;
 using namespace asio::experimental::awaitable_operators;
 
+int pages = 0;
+
 // [count
-asio::awaitable<void> count(colock::client& redis, int& pages)
+asio::awaitable<void> count(colock::spin_lock lock)
 {
-    colock::spin_lock const lock{redis, "page:17", colock::backoff{2ms, 20ms, 2}};
     colock::hold held = co_await lock.acquire();  // pauses 2, 4, 8, 16, 20, 20 … ms, less by chance
     ++pages;
     co_await held.release();
@@ -36,8 +37,11 @@ asio::awaitable<void> example(std::string url)
     colock::client two{executor, colock::config::from_url(url)};
     one.run(asio::detached);
     two.run(asio::detached);
-    int pages = 0;
-    co_await (count(one, pages) && count(two, pages) && count(one, pages) && count(two, pages));
+    // [make
+    colock::spin_lock const lock{one, "page:17", colock::backoff{2ms, 20ms, 2}};
+    // make]
+    colock::spin_lock const same{two, "page:17", colock::backoff{2ms, 20ms, 2}};
+    co_await (count(lock) && count(same) && count(lock) && count(same));
     std::printf("pages: %d, subscriptions: %zu\n", pages, one.stats().subscriptions);
     if (pages != 4 || one.stats().subscriptions != 0)
         throw std::logic_error{"not as expected"};

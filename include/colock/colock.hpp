@@ -18,6 +18,7 @@
 #include <colock/options.hpp>
 #include <colock/owner.hpp>
 #include <colock/permit_semaphore.hpp>
+#include <colock/read_write_lock.hpp>
 #include <colock/red_lock.hpp>
 #include <colock/semaphore.hpp>
 #include <colock/spin_lock.hpp>

@@ -1,4 +1,3 @@
-#include "decide/fair_wait.hpp"
 #include "decide/names.hpp"
 #include "decide/validity.hpp"
 #include "locks/arguments.hpp"
@@ -6,6 +5,7 @@
 #include "service/contention.hpp"
 #include "service/core.hpp"
 #include "service/fair_queue.hpp"
+#include "service/readers.hpp"
 #include <colock/lock.hpp>
 
 #include <utility>
@@ -14,24 +14,14 @@ namespace colock::detail {
 
 namespace {
 
-/// Lets the key's contention take in who waits, or its queue if that is in Redis.
+/// Lets in who waits: where those of this lock wait.
 void admit(core& inside, std::shared_ptr<waiter> const& who)
 {
-    if (who->id.kind == lock_kind::fair)
-        fair_queue::of(inside, who->id.name).admit(who);
-    else
-        inside.key(ref_of(who->id)).admit(who);
-}
-
-/// The ownership that this client has, or nothing.
-tenure* find_held(core& inside, lock_ref which)
-{
-    if (which.kind == lock_kind::fair) {
-        auto const* const queue = fair_queue::find(inside, std::string{which.name});
-        return queue ? queue->held() : nullptr;
+    switch (who->id.kind) {
+    case lock_kind::fair: return fair_queue::of(inside, who->id.name).admit(who);
+    case lock_kind::read: return readers::at(inside, who->id.name).admit(who);
+    default: return inside.key(ref_of(who->id)).admit(who);
     }
-    auto const* const key = inside.find_key(which);
-    return key ? key->held() : nullptr;
 }
 
 /// Makes a waiter of the call.
@@ -67,24 +57,16 @@ error_code read_flag(answer const& got, bool& flag) noexcept
     return r.what == decide::reply::kind::integer ? error_code{} : error_code{error::bad_reply};
 }
 
-/// Takes the lock away, whoever has it.
-question force_question(lock_id const& id)
+/// What says whether a lock of this kind is held.
+query<bool>::reader locked_as(lock_kind kind)
 {
-    auto const channel = decide::lock_channel(id.name);
-    if (id.kind != lock_kind::fair)
-        return {&scripts::force, {id.name}, {channel}};
-    decide::fair_keys const keys{id.name};
-    return {
-        &scripts::fair_force,
-        {id.name, keys.queue, keys.timeouts, keys.tickets},
-        {channel, std::string{decide::redisson_fair_wait}}};
-}
-
-error_code read_locked(answer const& from, bool& locked) noexcept
-{
-    auto const got = decide::read_inspect(from.value);
-    locked = got.locked;
-    return got.well_formed ? error_code{} : error_code{error::bad_reply};
+    return [kind](answer const& from, bool& locked) {
+        auto const got = decide::read_inspect(from.value);
+        locked = kind == lock_kind::read ? got.is_read
+            : kind == lock_kind::write   ? got.is_written
+                                         : got.locked;
+        return got.well_formed ? error_code{} : error_code{error::bad_reply};
+    };
 }
 
 error_code read_lease(answer const& from, std::optional<milliseconds>& lease) noexcept
@@ -93,6 +75,55 @@ error_code read_lease(answer const& from, std::optional<milliseconds>& lease) no
     if (got.locked)
         lease = got.pttl < 0 ? milliseconds::max() : milliseconds{got.pttl};
     return got.well_formed ? error_code{} : error_code{error::bad_reply};
+}
+
+/// The ownership of this client's; of readers: the one of this owner.
+tenure* find_held(core& inside, lock_ref which, owner const& who)
+{
+    if (which.kind == lock_kind::read) {
+        auto const r = readers::find(inside, which.name);
+        return r ? r->reading(who).get() : nullptr;
+    }
+    if (which.kind == lock_kind::fair) {
+        auto const* const queue = fair_queue::find(inside, std::string{which.name});
+        return queue ? queue->held() : nullptr;
+    }
+    auto const* const key = inside.find_key(which);
+    return key ? key->held() : nullptr;
+}
+
+void tell_gone(core& inside, lock_ref which)
+{
+    if (auto* const held = find_held(inside, which, {}))
+        held->gone(error::lost);
+}
+
+/// It was forced: tells those of this client who had it. All kinds but one have the same key.
+void tell_gone(core& inside, lock_id const& id)
+{
+    bool const reads = id.kind == lock_kind::read;
+    if (reads || id.kind == lock_kind::write) {
+        if (auto const r = readers::find(inside, id.name))
+            r->gone();  // of a writer: what he reads himself
+        if (!reads)
+            tell_gone(inside, ref_of(id));
+        return;
+    }
+    for (auto const kind : {lock_kind::plain, lock_kind::spin, lock_kind::fenced, lock_kind::fair})
+        tell_gone(inside, lock_ref{kind, id.name});
+}
+
+/// Takes the lock away, whoever has it.
+question force_question(lock_id const& id)
+{
+    auto const& how = protocol::of(id.kind);
+    question about{how.force, how.queue_keys(id.name), {how.channel(id.name)}};
+    about.keys.insert(about.keys.begin(), id.name);
+    if (auto const more = how.release_argument(id.name); !more.empty())
+        about.arguments.push_back(more);
+    if (how.is_side)
+        about.arguments.insert(about.arguments.begin(), how.has_leases ? "read" : "write");
+    return about;
 }
 
 }  // namespace
@@ -155,7 +186,7 @@ void single::is_locked(core_ptr inside, handler<answered_bool> handler, lock_id 
         std::move(id.name),
         scripts::inspect,
         {},
-        &read_locked
+        locked_as(id.kind)
     );
 }
 
@@ -176,19 +207,16 @@ void single::remaining_lease(core_ptr inside, handler<answered_lease> handler, l
 void single::force_release(core_ptr inside, handler<answered_bool> handler, lock_id id)
 {
     auto const wrong = check_name(id.name);
-    auto forced = [weak = std::weak_ptr{inside}, id](answer const& r, bool& was_locked) {
+    auto about = force_question(id);
+    auto forced = [weak = std::weak_ptr{inside},
+                   id = std::move(id)](answer const& r, bool& was_locked) {
         auto const ec = read_flag(r, was_locked);
-        auto const owner = weak.lock();
-        // Whichever kind of this client's has the key.
-        for (auto const kind :
-             {lock_kind::plain, lock_kind::spin, lock_kind::fenced, lock_kind::fair})
-            if (auto* const held =
-                    owner && was_locked ? find_held(*owner, {kind, id.name}) : nullptr)
-                held->gone(error::lost);
+        if (auto const owner = weak.lock(); owner && was_locked)
+            tell_gone(*owner, id);
         return ec;
     };
     query<bool>::start(
-        std::move(inside), std::move(handler), wrong, force_question(id), std::move(forced)
+        std::move(inside), std::move(handler), wrong, std::move(about), std::move(forced)
     );
 }
 
@@ -200,7 +228,7 @@ void single::hold_count(core_ptr inside, handler<answered_count> handler, lock_i
         strand,
         [inside = std::move(inside), done = std::move(done), id = std::move(id), who] {
             auto const wrong = check_name(id.name);
-            auto const* const held = find_held(*inside, ref_of(id));
+            auto const* const held = find_held(*inside, ref_of(id), who);
             bool const mine = held && held->who() == who;
             (*done)(wrong, mine ? static_cast<std::int64_t>(held->living_holds()) : 0);
         }

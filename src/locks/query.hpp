@@ -113,7 +113,8 @@ private:
 
     bool is_sent_once() const noexcept
     {
-        return about_.what == &scripts::force || about_.what == &scripts::fair_force;
+        return about_.what == &scripts::force || about_.what == &scripts::fair_force ||
+            about_.what == &scripts::read_write_force;
     }
 
     void finish(error_code ec, Value value)

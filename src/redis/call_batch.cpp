@@ -25,10 +25,16 @@ constexpr std::array joined{
     &scripts::write_release,
     &scripts::write_acquire,
     &scripts::read_acquire,
-    &scripts::fair_keep,
     &scripts::fair_release,
     &scripts::fair_acquire,
     &scripts::permit_extend};
+
+/// A call for many that confirms what there is. It comes before all else: what the others ask may
+/// take away what was not confirmed in time.
+bool confirms(scripts::script const& s) noexcept
+{
+    return &s == &scripts::renew || &s == &scripts::read_renew || &s == &scripts::fair_keep;
+}
 
 /// The script draws tokens: a floor stands in front of its arguments.
 bool is_fenced(scripts::script const& s) noexcept
@@ -63,7 +69,7 @@ void call_batch::arrange(step_list& from)
         for (; at != steps.size(); ++at)
             calls.push_back({at, 1, steps[at]->whole || &steps[at]->what == &ping_command});
     };
-    put_alone(take([](step const& s) { return s.whole && &s.what == &scripts::renew; }));
+    put_alone(take([](step const& s) { return s.whole && confirms(s.what); }));
     for (auto const* script : joined) {
         if (from.empty())
             break;

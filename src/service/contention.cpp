@@ -66,12 +66,14 @@ void contention::wake_sleeper()
 void contention::admit(std::shared_ptr<waiter> const& who)
 {
     who->asked = clock::now();
+    who->place = core_.next_place();
     if (tenure_ && who->shared_owner && tenure_->who() == who->who && tenure_->is_held()) {
         re_enter(who);
         return;
     }
     // It may join an attempt that is under way; else the lock is somebody's, or others are first.
-    bool const is_taken = (tenure_ && tenure_->is_held()) || (contending_ && !sending_);
+    bool const is_taken =
+        (tenure_ && tenure_->is_held()) || (contending_ && !sending_) || stands_behind(*who);
     if (who->once && is_taken) {
         who->give_up();
         return;
@@ -94,6 +96,7 @@ void contention::take_out(waiter& who)
     --core_.count.waiters;
     who.limit.clear();
     who.queue = nullptr;
+    changed();
 }
 
 void contention::leave(waiter& who, error_code why)
@@ -110,6 +113,21 @@ void contention::leave(waiter& who, error_code why)
         wake();
     else if (queue_.empty() && core_.transport().withdraw(*sending_))
         sending_->answered.set({});
+}
+
+// It sleeps for nobody in another queue; and what is under way is not asked twice.
+void contention::go_on()
+{
+    if (contending_ && !sending_ && !is_sleeping())
+        wake();
+}
+
+bool contention::ask_unless_told()
+{
+    bool const asks = is_sleeping() && !rivals_->is_live;
+    if (asks)
+        wake();
+    return asks;
 }
 
 void contention::end_waiters(error_code why)
@@ -190,6 +208,7 @@ void contention::ended(tenure& which)
     if (tenure_.get() != &which)
         return;
     tenure_.reset();
+    changed();
     if (number_ == 0)  // nobody inherits its field
         forget_tenure();
     if (contending_)
@@ -205,7 +224,7 @@ void contention::subscribe()
     auto& r = rivals();
     if (!r.channel.empty() || !how().subscribes)
         return;
-    r.channel = decide::lock_channel(name_);
+    r.channel = how().channel(name_);
     r.is_live = core_.subscriptions().add(r.channel, *this);
     if (r.is_live && tenure_)
         tenure_->doubt();  // what was published while nobody here listened

@@ -17,13 +17,10 @@ namespace colock {
 
 /// All that this client knows of one key: the ownership it has, those who wait for it, and the
 /// one attempt that is under way for their head.
-class contention final :
-    public keeper,
-    public waiting_place,
-    private subscription_manager::listener {
+class contention : public keeper, public waiting_place, protected subscription_manager::listener {
 public:
     contention(core& inside, lock_ref);
-    ~contention();
+    virtual ~contention();
 
     std::string const& name() const noexcept { return name_; }
     lock_ref ref() const noexcept { return {kind_, name_}; }
@@ -31,7 +28,7 @@ public:
     tenure* held() const noexcept { return tenure_.get(); }
 
     /// Takes in an acquire: re-enters, joins the queue, or answers at once.
-    void admit(std::shared_ptr<waiter> const&);
+    virtual void admit(std::shared_ptr<waiter> const&);
 
     void leave(waiter&, error_code why) override;
 
@@ -61,6 +58,33 @@ public:
     bool is_sleeping() const noexcept;
     bool remembers() const noexcept { return rivals_ && !contending_; }
 
+    /// Whoever waits under the same owner has the lock too: nobody may wait for itself.
+    void admit_same_owner(waiter const& holder);
+
+protected:
+    // What else there is of the lock than this queue: see `writers`.
+
+    /// Somebody in another queue came before.
+    virtual bool stands_behind(waiter const&) const { return false; }
+
+    /// The ownership may go to the next one as it is.
+    virtual bool may_go_on(tenure const&) const { return true; }
+
+    /// Who waits here, or has the lock, is not the same any more.
+    virtual void changed() {}
+
+    waiter const* head() const noexcept { return queue_.empty() ? nullptr : &queue_.front(); }
+
+    /// The head may have waited for somebody in another queue.
+    void go_on();
+
+    /// While nothing is heard of releases: the head asks at once, if it sleeps.
+    bool ask_unless_told();
+
+    void on_message(std::string_view) override;
+
+    core& core_;
+
 private:
     struct attempt;
     struct rivalry;
@@ -73,7 +97,7 @@ private:
     verdict on_refused(std::int64_t pttl);
     rivalry& rivals();
     bool stands_back() const noexcept;
-    protocol how() const noexcept { return protocol::of(kind_); }
+    protocol const& how() const noexcept { return protocol::of(kind_); }
     bool draws_tokens() const noexcept;
     std::uint64_t tokens_to_ask();
     void end_rivalry();
@@ -90,7 +114,6 @@ private:
     void announce(waiter&, hold_ptr const&);
     void re_enter(std::shared_ptr<waiter> const&);
     void enter(std::shared_ptr<waiter> const&);
-    void admit_same_owner(waiter const&);
     void take_out(waiter&);
     void send_away_who_tries_once();
     bool may_hand_over() const noexcept;
@@ -98,10 +121,8 @@ private:
     void subscribe();
     void on_subscribed() override;
     void on_interrupted() override;
-    void on_message(std::string_view) override;
     void on_alarm();
 
-    core& core_;
     std::string name_;
     unsigned slot_;
     boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>> queue_;

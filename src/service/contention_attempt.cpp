@@ -22,14 +22,14 @@ struct contention::attempt {
     attempt(core& owner, contention& key, milliseconds l)
         : lease{l}
         , tokens{key.tokens_to_ask()}
-        , field{owner.field(key.number_)}
+        , field{owner.field(key.number_, key.how().field_end)}
         , lease_text{std::to_string(lease.count())}
         , tokens_text{std::to_string(tokens)}
         , own_counter{key.how().has_floor ? std::string{} : decide::token_counter(key.name_)}
         , keys{key.name_, key.how().has_floor ? decide::fence_counter(key.slot_) : own_counter}
         , arguments{field, lease_text, tokens_text}
         , call{
-              scripts::acquire,
+              *key.how().acquire,
               key.slot_,
               std::span{keys}.first(key.draws_tokens() ? 2 : 1),
               arguments}
@@ -72,6 +72,10 @@ sequence contention::contend()
         if (tenure_) {
             if (core_.settings().max_tenure > milliseconds{0})
                 subscribe();  // hand-over needs to hear who forces the lock
+            co_await wake_;
+            continue;
+        }
+        if (stands_behind(queue_.front())) {
             co_await wake_;
             continue;
         }

@@ -50,7 +50,6 @@ void contention::announce(waiter& who, hold_ptr const& taken)
     who.grant(detail::make_hold(taken));
 }
 
-// Whoever waits under the same owner has the lock too: nobody may wait for itself.
 void contention::admit_same_owner(waiter const& holder)
 {
     if (!holder.shared_owner)
@@ -67,7 +66,7 @@ void contention::admit_same_owner(waiter const& holder)
 
 bool contention::hand_over(hold_state& last)
 {
-    if (queue_.empty() || core_.refusal())
+    if (queue_.empty() || core_.refusal() || !may_go_on(*tenure_))
         return false;
     waiter const& next = queue_.front();
     auto const& r = rivals();
@@ -117,17 +116,10 @@ void contention::re_enter(std::shared_ptr<waiter> const& who)
 
 void contention::enter(std::shared_ptr<waiter> const& who)
 {
-    let_in(
-        who,
-        tenure_,
-        [](waiter const& entering, tenure const& held) {
-            auto const* const key = entering.inside->find_key(ref_of(entering.id));
-            return key && key->held() == &held;
-        },
-        [](waiter const& entered) {
-            entered.inside->find_key(ref_of(entered.id))->admit_same_owner(entered);
-        }
-    );
+    enter_again(who, tenure_, [which = who->id, inside = who->inside](waiter const& entered) {
+        if (auto* const key = inside->find_key(ref_of(which)))
+            key->admit_same_owner(entered);
+    });
 }
 
 }  // namespace colock

@@ -4,6 +4,7 @@
 #include "service/core.hpp"
 #include "service/permit_tenure.hpp"
 #include "service/tenure.hpp"
+#include "service/writers.hpp"
 
 #include <boost/asio/query.hpp>
 #include <boost/uuid/random_generator.hpp>
@@ -91,7 +92,8 @@ contention& core::key(lock_ref which)
 {
     if (auto* const known = find_key(which))
         return *known;
-    auto made = std::make_unique<contention>(*this, which);
+    auto made = which.kind == lock_kind::write ? std::make_unique<writers>(*this, which)
+                                               : std::make_unique<contention>(*this, which);
     return *keys_.emplace(made->ref(), std::move(made)).first->second;
 }
 
@@ -218,6 +220,7 @@ void core::on_link_up(std::size_t link, std::uint64_t epoch)
         if (mine(t.slot()))
             t.renew_now();
     watchdog_.send(static_cast<unsigned>(link));
+    heartbeats_.revive(static_cast<unsigned>(link));
     for_each_key(
         [&](contention const& key) { return key.is_sleeping() && mine(key.slot()); },
         [](contention& key) { key.wake_sleeper(); }

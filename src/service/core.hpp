@@ -97,6 +97,11 @@ public:
     void retire();
     std::string const& uuid() const noexcept { return uuid_; }
     std::uint64_t next_number() noexcept { return ++last_number_; }
+
+    /// The place of a new acquire among all: who came first.
+    std::uint64_t next_place() noexcept { return ++last_place_; }
+    std::uint64_t last_place() const noexcept { return last_place_; }
+
     /// What an ownership is called in Redis.
     void write_field(std::string& to, std::uint64_t number) const
     {
@@ -104,11 +109,12 @@ public:
         to += ':';
         decide::write_number(to, number);
     }
-    std::string field(std::uint64_t number) const
+    std::string field(std::uint64_t number, std::string_view end = {}) const
     {
         std::string text;
-        text.reserve(uuid_.size() + 1 + 20);
+        text.reserve(uuid_.size() + 1 + 20 + end.size());
         write_field(text, number);
+        text += end;
         return text;
     }
     double dice() noexcept { return std::uniform_real_distribution<>{}(random_); }
@@ -192,6 +198,7 @@ private:
     std::string uuid_;
     std::mt19937_64 random_;
     std::uint64_t last_number_ = 0;
+    std::uint64_t last_place_ = 0;
     clock::duration round_trip_{};
     phase phase_ = phase::idle;
     int process_;

@@ -25,8 +25,18 @@ public:
     /// It was released, and so many others were told.
     virtual void published(unsigned others) = 0;
 
+    /// It was released, and whose turn it is does not listen: he may be dead.
+    virtual void unheard(tenure const&) {}
+
     /// It has ended, or can't be relied on: the lock is open to the next attempt.
     virtual void ended(tenure&) = 0;
+
+    /// It is lost, and not released yet. True if it stays with its keeper until it is: its field
+    /// may be another's by then.
+    virtual bool keep_lost() { return false; }
+
+    /// What was on its way for it is answered, and it stands.
+    virtual void settled() {}
 
 protected:
     ~keeper() = default;

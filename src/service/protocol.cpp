@@ -4,15 +4,74 @@
 
 namespace colock {
 
-release_form release_form::of(lock_ref which)
+namespace {
+
+constexpr protocol plain{};
+
+constexpr protocol spin{.subscribes = false};
+
+constexpr protocol fenced{.has_floor = false};
+
+constexpr protocol fair{
+    .acquire = &scripts::fair_acquire,
+    .release = &scripts::fair_release,
+    .force = &scripts::fair_force,
+    .has_queue = true,
+};
+
+constexpr protocol read{
+    .acquire = &scripts::read_acquire,
+    .extend = &scripts::read_extend,
+    .renew = &scripts::read_renew,
+    .release = &scripts::read_release,
+    .force = &scripts::read_write_force,
+    .has_leases = true,
+    .is_side = true,
+    .channel = &decide::read_write_channel,
+};
+
+constexpr protocol write{
+    .acquire = &scripts::write_acquire,
+    .release = &scripts::write_release,
+    .force = &scripts::read_write_force,
+    .is_side = true,
+    .field_end = ":write",
+    .channel = &decide::read_write_channel,
+};
+
+}  // namespace
+
+protocol const& protocol::of(lock_kind kind) noexcept
 {
-    if (which.kind != lock_kind::fair)
-        return {&scripts::release};
-    decide::fair_keys const keys{which.name};
-    return {
-        &scripts::fair_release,
-        {keys.queue, keys.timeouts, keys.tickets},
-        decide::redisson_fair_wait};
+    switch (kind) {
+    case lock_kind::plain: break;
+    case lock_kind::spin: return spin;
+    case lock_kind::fenced: return fenced;
+    case lock_kind::fair: return fair;
+    case lock_kind::read: return read;
+    case lock_kind::write: return write;
+    }
+    return plain;
+}
+
+std::string protocol::prefix(std::string_view name) const
+{
+    return has_leases ? decide::lease_prefix(name) : std::string{};
+}
+
+std::vector<std::string> protocol::queue_keys(std::string_view name) const
+{
+    if (!has_queue)
+        return {};
+    decide::fair_keys const keys{name};
+    return {keys.queue, keys.timeouts, keys.tickets};
+}
+
+std::string protocol::release_argument(std::string_view name) const
+{
+    if (has_queue)
+        return std::string{decide::redisson_fair_wait};
+    return is_side ? decide::lease_prefix(name) : std::string{};
 }
 
 }  // namespace colock

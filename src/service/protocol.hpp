@@ -1,6 +1,7 @@
 #pragma once
 
 #include "colock_scripts.hpp"
+#include "decide/names.hpp"
 #include <colock/detail/lock_id.hpp>
 
 #include <cstddef>
@@ -16,16 +17,31 @@ using detail::lock_kind;
 
 /// Where the kinds of locks differ that one hash in Redis is the whole of.
 struct protocol {
-    bool subscribes;  ///< hears of releases; else it pauses between tries
-    bool has_floor;   ///< its tokens are colock's, in blocks; else Redisson's, one by one
+    static protocol const& of(lock_kind) noexcept;
 
-    static constexpr protocol of(lock_kind kind) noexcept
-    {
-        return {
-            .subscribes = kind != lock_kind::spin,
-            .has_floor = kind != lock_kind::fenced,
-        };
-    }
+    scripts::script const* acquire = &scripts::acquire;
+    scripts::script const* extend = &scripts::extend;
+    scripts::script const* renew = &scripts::renew;
+    scripts::script const* release = &scripts::release;
+    scripts::script const* force = &scripts::force;
+
+    bool subscribes = true;   ///< hears of releases; else it pauses between tries
+    bool has_floor = true;    ///< its tokens are colock's, in blocks; else Redisson's, one by one
+    bool has_queue = false;   ///< who waits stands in Redis
+    bool has_leases = false;  ///< each hold has a key of its own; their prefix is an argument
+    bool is_side = false;     ///< of a read-write lock: a reader may be beside
+
+    std::string_view field_end{};  ///< what its fields end with
+    std::string (*channel)(std::string_view name) = &decide::lock_channel;
+
+    /// What the leases of its holds are called; empty without.
+    std::string prefix(std::string_view name) const;
+
+    /// The keys of its queue; none without.
+    std::vector<std::string> queue_keys(std::string_view name) const;
+
+    /// What a release takes beside lock, field and channel; empty if nothing.
+    std::string release_argument(std::string_view name) const;
 };
 
 /// A lock among those of a client.
@@ -37,15 +53,6 @@ struct lock_ref {
 };
 
 inline lock_ref ref_of(lock_id const& id) noexcept { return {id.kind, id.name}; }
-
-/// What gives an ownership back: a script, and what it takes beside lock, field and channel.
-struct release_form {
-    static release_form of(lock_ref);
-
-    scripts::script const* what;
-    std::vector<std::string> more_keys{};
-    std::string_view more_argument{};
-};
 
 struct hash_lock_ref {
     std::size_t operator()(lock_ref const& r) const noexcept

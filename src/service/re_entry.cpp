@@ -6,31 +6,30 @@
 
 namespace colock {
 
-void let_in(
+void enter_again(
     std::shared_ptr<waiter> const& who,
     std::shared_ptr<tenure> const& held,
-    bool (*is_current)(waiter const&, tenure const&),
-    void (*entered)(waiter const&)
+    std::function<void(waiter const&)> then
 )
 {
-    auto const inside = who->inside;
+    auto const& inside = who->inside;
     auto const taken = std::make_shared<hold_state>(inside, who->who, who->lease, who->renewed);
     taken->token = held->token();
     auto entering = std::make_shared<change>(inside, taken);
-    entering->entered = [=](error_code ec) {
-        auto const margin = decide::loss_margin(taken->lease, inside->settings().loss_margin);
+    entering->entered = [who, taken, held, then = std::move(then)](error_code ec) {
+        auto const margin = decide::loss_margin(taken->lease, who->inside->settings().loss_margin);
         if (!ec && clock::now() >= taken->promised_until() - margin)
             ec = error::lost;  // the answer comes after its own validity
-        if (!ec && !is_current(*who, *held))
+        if (!ec && !held->is_kept())
             ec = error::lost;  // the ownership was, meanwhile
         if (ec && taken->now() == hold_state::status::released)
             ec = error::closed;
         if (!ec && !who->is_done()) {
             taken->given = true;
-            ++inside->count.holds;
+            ++who->inside->count.holds;
             who->limit.clear();
             who->grant(detail::make_hold(taken));
-            entered(*who);
+            then(*who);
             return;
         }
         who->fail(ec);

@@ -3,17 +3,18 @@
 #include "service/tenure.hpp"
 #include "service/waiter.hpp"
 
+#include <functional>
 #include <memory>
 
 namespace colock {
 
-/// Lets the owner of an ownership in once more. When that is answered the lock may be on another
-/// one, which `is_current` says; the hold is then lost. Afterwards `entered` is called.
-void let_in(
+/// Lets a waiter into an ownership that its owner has already. When that is answered the lock may
+/// be on another one: the hold is then lost. If it has got in, and its keeper is there, `then`
+/// follows.
+void enter_again(
     std::shared_ptr<waiter> const& who,
     std::shared_ptr<tenure> const& held,
-    bool (*is_current)(waiter const&, tenure const&),
-    void (*entered)(waiter const&)
+    std::function<void(waiter const&)> then
 );
 
 }  // namespace colock

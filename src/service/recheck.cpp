@@ -81,6 +81,7 @@ sequence recheck::ask(unsigned link)
     auto const taken = take_due(here, clock::now());
     here.asking = true;
     std::vector<std::string_view> keys;
+    keys.reserve(taken.size());
     for (auto const& id : taken)
         keys.push_back(id.name);
     auto const limit = std::to_string(core_.settings().poll_cap.count());

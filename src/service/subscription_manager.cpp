@@ -38,7 +38,8 @@ std::uint32_t subscription_manager::expect_echo(std::string_view channel, listen
 {
     auto const at = listeners_.find(channel);
     bool const is_news = at != listeners_.end() &&
-        std::ranges::any_of(at->second, [&](listener const* l) { return l != &who; });
+        std::ranges::any_of(at->second,
+                            [&](listener const* l) { return l != &who && !l->hears_echoes(); });
     return is_news ? 0 : table_.expect_echo(channel);
 }
 
@@ -107,8 +108,13 @@ void subscription_manager::on_subscribed(std::string_view channel)
 
 void subscription_manager::on_message(std::string_view channel, std::string_view payload)
 {
-    if (!table_.take_echo(channel))
-        for_each_listener(channel, [&](listener& who) { who.on_message(payload); });
+    bool const is_echo = table_.take_echo(channel);
+    for_each_listener(channel, [&](listener& who) {
+        if (!is_echo)
+            who.on_message(payload);
+        else if (who.hears_echoes())
+            who.on_echo();
+    });
 }
 
 void subscription_manager::on_changed(error_code ec)

@@ -32,6 +32,10 @@ public:
         /// It is live no more; it will be confirmed again.
         virtual void on_interrupted() = 0;
 
+        /// What this client has published there itself is passed on to it all the same.
+        virtual bool hears_echoes() const { return false; }
+        virtual void on_echo() {}
+
     protected:
         ~listener() = default;
     };
@@ -43,7 +47,8 @@ public:
     void drop(std::string const& channel, listener&);
 
     /// `who` is about to publish there: not zero if we will hear it, in this epoch, and that is
-    /// passed on to nobody. Where somebody else listens it is: to him it is news.
+    /// passed on as an echo. Where somebody else listens who hears none it is a message: to him it
+    /// is news.
     std::uint32_t expect_echo(std::string_view channel, listener const& who);
     void expect_no_echo(std::string_view channel, std::uint32_t epoch)
     {

@@ -37,8 +37,11 @@ std::size_t tenure::living_holds() const noexcept
 void tenure::abandon() noexcept
 {
     auto const asked = std::exchange(asked_, {});
-    for (auto& hold : holds_)
+    while (!holds_.empty()) {
+        auto& hold = holds_.front();
+        holds_.pop_front();  // a handler may own holds of this
         auto const waits = std::exchange(hold.loss_waits, nullptr);
+    }
 }
 
 void tenure::begin(hold_ptr first, time_point sent, milliseconds lease)
@@ -52,6 +55,25 @@ void tenure::begin(hold_ptr first, time_point sent, milliseconds lease)
     confirm(*first, sent, lease);
     renew_at_ = core_.watchdog().first_renewal(sent, lease);
     watch();
+}
+
+void tenure::begin_beside(tenure& other)
+{
+    server_until_ = other.server_until_;
+    beside_ = other.weak_from_this();
+    other.beside_ = weak_from_this();
+}
+
+std::shared_ptr<tenure> tenure::beside() const noexcept
+{
+    auto const other = beside_.lock();
+    return other && other->is_listed() && !other->gone_ ? other : nullptr;
+}
+
+void tenure::set_lease_again()
+{
+    if (is_held() && !leaving_ && shortest_renewed_lease() == milliseconds::max())
+        ask(std::make_shared<change>(core_.shared_from_this(), nullptr));
 }
 
 void tenure::give_back(time_point until)
@@ -206,7 +228,8 @@ void tenure::expire(time_point now)
             lose(hold, error::lost);
     if (!is_held()) {
         forget_renewal();
-        detach();  // who waits here may try: the server decides when
+        if (keeper_ && !keeper_->keep_lost())
+            detach();  // who waits here may try: the server decides when
     }
     watch();
 }

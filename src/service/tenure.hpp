@@ -50,6 +50,7 @@ public:
     unsigned slot() const noexcept override { return slot_; }
     owner const& who() const noexcept { return who_; }
     std::uint64_t token() const noexcept { return token_; }
+    protocol const& how() const noexcept { return protocol::of(kind_); }
     time_point server_until() const noexcept { return server_until_; }
 
     /// A renewal is unanswered.
@@ -57,6 +58,15 @@ public:
 
     /// Somebody may have taken it away, and no script since has found it.
     bool is_doubted() const noexcept { return doubted_ != never; }
+
+    /// The server no longer has it.
+    bool is_gone() const noexcept { return gone_; }
+
+    /// It is the one that its lock goes by: not lost, and not ended.
+    bool is_kept() const noexcept { return keeper_ != nullptr; }
+
+    /// A step of it is on its way.
+    bool is_settling() const noexcept { return settling_; }
 
     /// Asks the server whether it still stands.
     void doubt();
@@ -67,6 +77,14 @@ public:
 
     /// The first hold; `sent` and `lease` are those of the acquire.
     void begin(hold_ptr, time_point sent, milliseconds lease);
+
+    /// Nothing was acquired: the server lets it in for the sake of another ownership, in the same
+    /// hash, of the same owner and number. `enter` follows.
+    void begin_beside(tenure& other);
+
+    /// What had a longer lease in the same hash is gone: if nobody renews this one, its own is to
+    /// count again.
+    void set_lease_again();
 
     /// Nobody wants what was acquired, or may have been: releases it, until that moment.
     void give_back(time_point until);
@@ -125,6 +143,7 @@ private:
 
     using change_list = std::vector<std::shared_ptr<change>>;
     struct request;
+    struct patience;
 
     sequence settle(std::shared_ptr<tenure> self);
     void enqueue();
@@ -132,12 +151,21 @@ private:
     void renewed(time_point sent, milliseconds set, time_point now, double dice);
     void renewal_failed(error_code why);
 
-    /// The lease to set now: the longest that any hold was promised.
+    /// The lease to set now: the longest that any hold was promised, beside it too.
     milliseconds promise() const noexcept;
+    milliseconds promised_here() const noexcept;
+
+    /// The other one in the same hash, if it stands.
+    std::shared_ptr<tenure> beside() const noexcept;
+
+    /// Until then the server may have the field: whoever shares the hash keeps it alive.
+    time_point stands_until() const noexcept;
+
     void leave(std::string const& channel);
     void settled();
     void conclude(request const&, change_list const& doing, answer const&);
     error_code conclude_release(answer const&, std::string const& channel, error_code unanswered);
+    void let_run_out();
     unsigned others_of(std::int64_t receivers) const noexcept;
     error_code conclude_extend(change_list const& doing, answer const&, milliseconds set);
     bool may_send_again(answer const&) const noexcept;
@@ -157,6 +185,7 @@ private:
 
     core& core_;
     keeper* keeper_;  ///< none once another ownership of the lock may begin
+    std::weak_ptr<tenure> beside_;
     std::string name_;
     std::uint64_t number_;
     unsigned slot_;

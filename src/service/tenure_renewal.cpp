@@ -27,7 +27,20 @@ milliseconds tenure::shortest_renewed_lease() const noexcept
     return shortest;
 }
 
+time_point tenure::stands_until() const noexcept
+{
+    auto const other = beside();
+    return other ? std::max(server_until_, other->server_until_) : server_until_;
+}
+
 milliseconds tenure::promise() const noexcept
+{
+    // A reader has a lease of its own, and doesn't shorten that of the hash.
+    auto const other = how().has_leases ? nullptr : beside();
+    return other ? std::max(promised_here(), other->promised_here()) : promised_here();
+}
+
+milliseconds tenure::promised_here() const noexcept
 {
     milliseconds longest{1};
     for (auto const& hold : holds_)

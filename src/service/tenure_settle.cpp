@@ -1,8 +1,9 @@
 // The side of a tenure that talks to the server: one script after the other, until it has what the
 // holds need.
-#include "decide/names.hpp"
 #include "service/core.hpp"
 #include "service/tenure.hpp"
+
+#include <boost/container/static_vector.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -23,31 +24,48 @@ struct tenure::request {
     explicit request(tenure const& of)
         : last{of.holds_.empty()}
         , lease{of.promise()}
-        , field{of.core_.field(of.number_)}
-        , channel{last ? decide::lock_channel(of.name_) : std::string{}}
+        , field{of.core_.field(of.number_, of.how().field_end)}
+        , channel{last ? of.how().channel(of.name_) : std::string{}}
         , depth{std::to_string(of.holds_.size())}
         , lease_text{std::to_string(lease.count())}
-        , form{last ? release_form::of({of.kind_, of.name_}) : release_form{&scripts::extend}}
+        , more{last ? of.how().release_argument(of.name_) : of.how().prefix(of.name_)}
+        , queue{last ? of.how().queue_keys(of.name_) : std::vector<std::string>{}}
         , keys{of.name_}
-        , arguments{field, last ? channel : depth, last ? form.more_argument : lease_text}
-        , call{
-              *form.what,
-              of.slot_,
-              std::span{keys}.first(1 + form.more_keys.size()),
-              std::span{arguments}.first(arguments[2].empty() ? 2 : 3)}
+        , arguments{field, last ? std::string_view{channel} : depth}
+        , call{last ? *of.how().release : *of.how().extend, of.slot_, {}, {}}
     {
-        std::ranges::copy(form.more_keys, keys + 1);
+        keys.insert(keys.end(), queue.begin(), queue.end());
+        if (!last)
+            arguments.push_back(lease_text);
+        if (!more.empty())
+            arguments.push_back(more);
+        call.keys = keys;
+        call.arguments = arguments;
     }
     request(request const&) = delete;
     request& operator=(request const&) = delete;
 
     bool last;
     milliseconds lease;
-    std::string field, channel, depth, lease_text;
-    release_form form;
-    std::string_view keys[4];
-    std::string_view arguments[3];
+    std::string field, channel, depth, lease_text, more;
+    std::vector<std::string> queue;
+    boost::container::static_vector<std::string_view, 4> keys, arguments;
     step call;
+};
+
+/// How long a step may wait to be sent: as long as the field stands.
+struct tenure::patience {
+    explicit patience(tenure& whose) : of{whose} {}
+
+    void begin() { of.core_.set_alarm(end, of.stands_until()); }
+
+    tenure& of;
+    decide::agenda::entry end{[this] {
+        if (clock::now() < of.stands_until())  // by now
+            begin();
+        else if (of.sending_ && of.core_.transport().withdraw(*of.sending_))
+            of.sending_->answered.set({});
+    }};
 };
 
 void tenure::ask(std::shared_ptr<change> who)
@@ -64,22 +82,19 @@ sequence tenure::settle([[maybe_unused]] std::shared_ptr<tenure> self)
     settling_ = true;
     forget_renewal();
     pause before_repeat;
-    decide::agenda::entry give_up{[this] {
-        if (sending_ && core_.transport().withdraw(*sending_))
-            sending_->answered.set({});
-    }};
+    patience given{*this};
     while (!asked_.empty() && !gone_ && !core_.is_stopped()) {
         auto const doing = std::exchange(asked_, {});
         request now{*this};
         if (now.last)
             leave(now.channel);
         if (!owed_)
-            core_.set_alarm(give_up, server_until_);
+            given.begin();
         sending_ = &now.call;
         core_.transport().submit(now.call);
         answer const got = co_await now.call.answered;
         sending_ = nullptr;
-        give_up.clear();
+        given.end.clear();
         if (!now.last)
             server_until_ = std::max(server_until_, clock::now() + now.lease);
         if (!may_send_again(got)) {
@@ -108,7 +123,7 @@ void tenure::leave(std::string const& channel)
 
 bool tenure::may_send_again(answer const& got) const noexcept
 {
-    if (core_.is_stopped() || (clock::now() >= server_until_ && !owed_))
+    if (core_.is_stopped() || (clock::now() >= stands_until() && !owed_))
         return false;
     // A release is owed also while the server refuses the connection.
     bool const unsent = got.what == answer::kind::failed && got.sent == time_point{};
@@ -130,8 +145,10 @@ void tenure::conclude(request const& which, change_list const& doing, answer con
         who->finish(was_lost ? error_code{error::lost} : outcome);
     }
     // After the end of its lease it is free, whatever was answered.
-    if (which.last && outcome && outcome != error::lost && clock::now() < server_until_)
+    if (which.last && outcome && outcome != error::lost && clock::now() < stands_until()) {
         core_.note_unreleased();
+        let_run_out();
+    }
     unsure_ = false;
 }
 
@@ -144,11 +161,11 @@ error_code tenure::conclude_release(
         r = decide::read_release(got.value);
     using kind = decide::release_answer::kind;
     // A repeat that finds nothing, while nothing else can have removed it, finds its own effect.
-    bool const before = r.what == kind::gone && unsure_ && clock::now() < server_until_;
+    bool const before = r.what == kind::gone && unsure_ && clock::now() < stands_until();
     bool const published = r.what == kind::released && r.receivers >= 0;
     if (echo_ != 0 && !published && !before)
         core_.subscriptions().expect_no_echo(channel, echo_);
-    if (r.what == kind::released && r.receivers < 0)
+    if (r.what == kind::released && r.receivers == r.refused)
         core_.log(log_level::warning, [&] {
             return "release " + name_ +
                 ": the server refuses to publish; waiters get in at the poll cap. Remedy: allow"
@@ -157,11 +174,20 @@ error_code tenure::conclude_release(
         });
     if (keeper_ && r.what == kind::released)
         keeper_->published(others_of(r.receivers));
+    if (keeper_ && r.what == kind::released && r.receivers == r.unheard)
+        keeper_->unheard(*this);
     if (r.what == kind::released || before)
         return {};
     if (got.what != answer::kind::replied)
         return unanswered;
     return r.what == kind::gone ? error::lost : error::bad_reply;
+}
+
+// The field may stand. Whoever shares its hash must not keep it alive.
+void tenure::let_run_out()
+{
+    if (auto const other = beside())
+        other->gone(error::lost);
 }
 
 // Where the server does not say, somebody may have heard it.
@@ -202,12 +228,16 @@ void tenure::settled()
 {
     for (auto const& who : std::exchange(asked_, {}))
         who->finish(gone_ ? error::lost : error::closed);
-    if (holds_.empty())
+    if (holds_.empty()) {
+        if (core_.is_stopped())
+            let_run_out();
         end();
-    else if (!gone_ && !renewing_ && renew_at_ == never) {
+    } else if (!gone_ && !renewing_ && renew_at_ == never) {
         renew_at_ = clock::now();  // what was due meanwhile
         watch();
     }
+    if (keeper_)
+        keeper_->settled();
     if (is_doubted())
         doubt();
 }

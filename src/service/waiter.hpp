@@ -20,10 +20,10 @@ using detail::core_ptr;
 
 struct waiter;
 
-/// Where an acquire waits: it is told when its caller wants no more.
+/// Where acquires wait.
 class waiting_place {
 public:
-    /// The waiter goes, for this reason; none: its wait ran out.
+    /// One leaves, for this reason; none: its wait ran out.
     virtual void leave(waiter&, error_code why) = 0;
 
 protected:
@@ -56,6 +56,7 @@ struct waiter final : operation, boost::intrusive::list_base_hook<> {
     time_point asked{};
     time_point deadline = never;
     std::uint32_t attempts = 0;
+    std::uint64_t place = 0;         ///< in the order of all acquires of the lock
     waiting_place* queue = nullptr;  ///< the one it stands in
     result done;
     decide::agenda::entry limit;

@@ -40,37 +40,53 @@ void end_with_failure(std::exception_ptr const& failure)
 
 }  // namespace
 
-/// What is to be renewed over one link.
+/// What is to be renewed over one link: by the script of most locks, and by that of readers.
 struct watchdog::line {
-    boost::intrusive::list<
+    using list = boost::intrusive::list<
         tenure,
         boost::intrusive::base_hook<renewal_hook>,
-        boost::intrusive::constant_time_size<false>>
-        due;
+        boost::intrusive::constant_time_size<false>>;
+
+    list& due_with(tenure const& t) { return t.how().has_leases ? readers : due; }
+    list* next() { return !due.empty() ? &due : !readers.empty() ? &readers : nullptr; }
+
+    list due, readers;
     unsigned under_way = 0;
 };
 
 /// One call, with the texts that it refers to.
 struct watchdog::batch {
     batch(core const& owner, std::span<std::shared_ptr<tenure> const> some)
+        : how{some.front()->how()}
     {
         keys.reserve(some.size());
-        arguments.reserve(2 * some.size());
+        arguments.reserve(3 * some.size());
         asked.reserve(some.size());
-        texts.reserve(some.size() * longest_texts);  // so that what is written stays where it is
+        std::size_t size = some.size() * longest_texts;
+        if (how.has_leases)
+            for (auto const& t : some)
+                size += longest_prefix + t->name().size();
+        texts.reserve(size);  // so that what is written stays where it is
         for (auto const& t : some) {
             asked.push_back(t->begin_renewal());
             keys.push_back(t->name());
-            add([&] { owner.write_field(texts, t->number()); });
+            add([&] {
+                owner.write_field(texts, t->number());
+                texts += t->how().field_end;
+            });
             add([&] { decide::write_number(texts, asked.back().lease.count()); });
+            if (how.has_leases)
+                add([&] { texts += how.prefix(t->name()); });
         }
     }
 
+    protocol const& how;
     std::vector<tenure::renewal> asked;
     std::vector<std::string_view> keys, arguments;
 
 private:
-    static constexpr std::size_t longest_texts = 36 + 1 + 20 + 20;
+    static constexpr std::size_t longest_texts = 36 + 1 + 20 + 6 + 20;
+    static constexpr std::size_t longest_prefix = 2;  // beside the name
 
     template <class Write>
     void add(Write const& write)
@@ -169,21 +185,25 @@ time_point watchdog::first_renewal(time_point sent, milliseconds lease)
         : schedule::spread_time(sent, lease, core_.dice());
 }
 
-void watchdog::enqueue(tenure& t) { lines_[core_.transport().link_of(t.slot())].due.push_back(t); }
+void watchdog::enqueue(tenure& t)
+{
+    lines_[core_.transport().link_of(t.slot())].due_with(t).push_back(t);
+}
 
 // While the link is down nothing is sent, so that nothing is renewed that is lost by then.
 void watchdog::send(unsigned link)
 {
     line& here = lines_[link];
-    while (!here.due.empty() && here.under_way < most_under_way && !core_.is_stopped()) {
+    while (here.next() && here.under_way < most_under_way && !core_.is_stopped()) {
         if (!core_.transport().is_up(link)) {
             core_.transport().want_link(link);
             return;
         }
+        auto& due = *here.next();
         ownerships some;
-        while (!here.due.empty() && some.size() != largest_batch) {
-            some.push_back(here.due.front().shared_from_this());
-            here.due.pop_front();
+        while (!due.empty() && some.size() != largest_batch) {
+            some.push_back(due.front().shared_from_this());
+            due.pop_front();
         }
         ++here.under_way;
         renew(link, std::move(some));
@@ -193,7 +213,7 @@ void watchdog::send(unsigned link)
 sequence watchdog::renew(unsigned link, ownerships some)
 {
     batch asking{core_, some};
-    step s{scripts::renew, some.front()->slot(), asking.keys, asking.arguments};
+    step s{*asking.how.renew, some.front()->slot(), asking.keys, asking.arguments};
     s.whole = true;
     core_.transport().submit(s);
     answer const got = co_await s.answered;

@@ -1,0 +1,338 @@
+#include "service/core.hpp"
+#include "service/re_entry.hpp"
+#include "service/readers.hpp"
+#include "service/writers.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace colock {
+
+namespace {
+
+std::string known_as(std::string_view name) { return "rw:" + std::string{name}; }
+
+}  // namespace
+
+readers::readers(core& inside, std::string known_as, std::string name)
+    : resident{inside, std::move(known_as), decide::slot_of(name)}
+    , name_{std::move(name)}
+    , sleep_{[this] { ask_again(); }}
+    , look_{[this] { look(); }}
+{
+    ++core_.count.keys;
+}
+
+readers::~readers() { --core_.count.keys; }
+
+std::shared_ptr<readers> readers::find(core& inside, std::string_view name)
+{
+    auto* const found = inside.residents().find(colock::known_as(name));
+    return found ? std::static_pointer_cast<readers>(found->shared_from_this()) : nullptr;
+}
+
+readers& readers::at(core& inside, std::string const& name)
+{
+    if (auto const found = find(inside, name))
+        return *found;
+    auto const made = std::make_shared<readers>(inside, colock::known_as(name), name);
+    inside.residents().add(made);
+    return *made;
+}
+
+writers* readers::beside() const noexcept { return writers::find(core_, name_); }
+
+tenure* readers::written() const noexcept
+{
+    auto const* const w = beside();
+    return w ? w->held() : nullptr;
+}
+
+tenure* readers::reading(std::uint64_t number) const noexcept
+{
+    auto const at = tenures_.find(number);
+    return at == tenures_.end() ? nullptr : at->second.get();
+}
+
+std::shared_ptr<tenure> readers::reading(owner const& who) const noexcept
+{
+    for (auto const& [number, held] : tenures_)
+        if (held->who() == who && held->is_held())
+            return held;
+    return {};
+}
+
+// ---- The queue ---------------------------------------------------------------------------------
+
+void readers::admit(std::shared_ptr<waiter> const& who)
+{
+    who->asked = clock::now();
+    who->place = core_.next_place();
+    auto const life = shared_from_this();
+    if (may_enter(*who)) {
+        enter(who);
+        return settle_down();
+    }
+    if (who->once && !may_ask(*who) && !may_wait_once(*who)) {
+        who->give_up();
+        return settle_down();
+    }
+    who->queue = this;
+    who->queued = who;
+    queue_.push_back(*who);
+    ++core_.count.waiters;
+    if (who->wait) {
+        who->deadline = who->asked + *who->wait;
+        core_.set_alarm(who->limit, who->deadline);
+    }
+    if (may_ask(*who))
+        ask(who);
+    else
+        stay_behind();
+}
+
+void readers::take_out(waiter& who)
+{
+    who.queued.reset();
+    queue_.erase(queue_.iterator_to(who));
+    --core_.count.waiters;
+    who.limit.clear();
+    who.queue = nullptr;
+    look_again();
+}
+
+void readers::leave(waiter& who, error_code why)
+{
+    auto const life = shared_from_this();
+    auto const self = who.queued;
+    take_out(who);
+    who.fail(why);
+    take_back_unsent(who);  // what was sent is given back if it is granted
+}
+
+void readers::end_waiters(error_code why)
+{
+    while (!queue_.empty())
+        leave(queue_.front(), why);
+}
+
+void readers::abandon() noexcept
+{
+    while (!queue_.empty()) {
+        waiter& who = queue_.front();
+        auto const self = std::move(who.queued);
+        queue_.pop_front();
+        who.limit.clear();
+        who.queue = nullptr;
+        who.done = {};
+    }
+    tenures_.clear();
+}
+
+bool readers::has_one_before(waiter const& writer) const noexcept
+{
+    return !queue_.empty() && queue_.front().place < writer.place;
+}
+
+bool readers::has_readers() const noexcept
+{
+    return !attempts_.empty() ||
+        std::ranges::any_of(tenures_, [](auto const& each) { return each.second->is_held(); });
+}
+
+// Nobody may wait for itself: an owner that reads, or writes, has the lock.
+bool readers::may_enter(waiter const& who) const noexcept
+{
+    if (!who.shared_owner)
+        return false;
+    if (reading(who.who))
+        return true;
+    if (!is_written_by(who))
+        return false;
+    auto const* const before = reading(written()->number());
+    return !before || !before->is_settling();  // in or out
+}
+
+bool readers::is_written_by(waiter const& who) const noexcept
+{
+    auto const* const writing = written();
+    return who.shared_owner && writing && writing->who() == who.who && writing->is_held();
+}
+
+// Who tries once may wait for what his owner has on its way.
+bool readers::may_wait_once(waiter const& who) const noexcept
+{
+    return is_asking_for_owner_of(who) || is_written_by(who);
+}
+
+void readers::enter(std::shared_ptr<waiter> const& who)
+{
+    auto held = reading(who->who);
+    auto* const writing = written();
+    (held ? *held : *writing).expire(clock::now());
+    if (!(held ? *held : *writing).is_held())
+        return who->fail(error::lost);
+    if (!held) {
+        // It takes over the field of one that is lost.
+        if (auto const lost = tenures_.extract(writing->number()))
+            lost.mapped()->gone(error::lost);
+        held = std::make_shared<tenure>(core_, *this, ref(), writing->number(), who->who);
+        held->begin_beside(*writing);
+        tenures_.emplace(held->number(), held);
+    }
+    enter_again(who, held, [this](waiter const&) { look_again(); });
+}
+
+// While somebody of this client writes, or came first to write, nobody asks; while somebody else
+// does, one at a time.
+bool readers::may_ask(waiter const& who) const
+{
+    auto const* const w = beside();
+    if ((w && (w->held() || w->has_one_before(who))) || is_asking_for_owner_of(who))
+        return false;
+    bool const is_first = queue_.empty() || &queue_.front() == &who;
+    return !closed_ || (!sleep_.is_set() && is_first && attempts_.empty());
+}
+
+// Those who wait for a writer of this client: if somebody takes the lock from him, that is news.
+void readers::stay_behind()
+{
+    auto* const w = beside();
+    if (w && w->held())
+        subscribe();
+    else if (w && !closed_)
+        w->let_pass_in_time();
+}
+
+void readers::look_again()
+{
+    if (!look_.is_set())
+        core_.set_alarm(look_, clock::now());
+}
+
+// All who may have their turn by now have it: in the order in which they came.
+void readers::look()
+{
+    auto const life = shared_from_this();
+    std::vector<std::shared_ptr<waiter>> waiting;
+    for (auto const& who : queue_)
+        if (!attempt_of(who))
+            waiting.push_back(std::static_pointer_cast<waiter>(who.queued));
+    for (auto const& who : waiting) {
+        if (who->queue != this)
+            continue;
+        if (may_enter(*who)) {
+            take_out(*who);
+            enter(who);
+        } else if (may_ask(*who)) {
+            ask(who);
+        } else if (who->once && !may_wait_once(*who)) {
+            take_out(*who);
+            who->give_up();
+        } else {
+            stay_behind();
+        }
+    }
+    if (auto* const w = beside())
+        w->look_again();
+    settle_down();
+}
+
+void readers::settle_down()
+{
+    if (!queue_.empty())
+        return;
+    sleep_.clear();
+    closed_ = false;
+    if (!channel_.empty())
+        core_.subscriptions().drop(std::exchange(channel_, {}), *this);
+    if (attempts_.empty() && tenures_.empty())
+        resident::leave();
+}
+
+// ---- Ownerships --------------------------------------------------------------------------------
+
+void readers::ended(tenure& which)
+{
+    auto const number = which.number();
+    auto const at = tenures_.find(number);
+    if (at == tenures_.end() || at->second.get() != &which)
+        return;
+    auto const life = std::move(at->second);
+    tenures_.erase(at);
+    auto* const writing = written();
+    if (writing && writing->number() == number) {
+        if (which.is_gone())
+            writing->doubt();
+        else
+            writing->set_lease_again();
+    }
+    look_again();
+}
+
+bool readers::keep_lost()
+{
+    look_again();
+    return true;
+}
+
+void readers::doubt()
+{
+    std::vector<std::shared_ptr<tenure>> all;
+    all.reserve(tenures_.size());
+    for (auto const& [number, held] : tenures_)
+        all.push_back(held);
+    for (auto const& held : all)
+        if (held->is_held())
+            held->doubt();
+}
+
+void readers::gone()
+{
+    auto const life = shared_from_this();
+    while (!tenures_.empty()) {
+        auto const held = tenures_.begin()->second;
+        held->gone(error::lost);
+        tenures_.erase(held->number());
+    }
+}
+
+// ---- The channel -------------------------------------------------------------------------------
+
+void readers::subscribe()
+{
+    if (!channel_.empty())
+        return;
+    channel_ = decide::read_write_channel(name_);
+    if (core_.subscriptions().add(channel_, *this))
+        ask_again();  // what was published before is missed
+}
+
+// The first finds out whether somebody still writes; what is under way doesn't say.
+void readers::ask_again()
+{
+    ++news_;
+    sleep_.clear();
+    look_again();
+}
+
+void readers::on_message(std::string_view payload)
+{
+    // Free, or free of a writer: who has it since before has it no more.
+    if (payload == "0")
+        doubt();
+    if (auto* const writing = written())
+        writing->doubt();
+    open();
+}
+
+// Nobody writes any more, as far as is known; what is under way may say otherwise, and be older.
+void readers::open()
+{
+    ++news_;
+    closed_ = false;
+    look_again();
+}
+
+}  // namespace colock

@@ -1,0 +1,162 @@
+#pragma once
+
+#include "base/sequence.hpp"
+#include "decide/agenda.hpp"
+#include "redis/transport.hpp"
+#include "service/keeper.hpp"
+#include "service/pause.hpp"
+#include "service/resident.hpp"
+#include "service/subscription_manager.hpp"
+#include "service/tenure.hpp"
+#include "service/waiter.hpp"
+
+#include <boost/intrusive/list.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace colock {
+
+class writers;
+
+/// Who reads a read-write lock here, or waits to. Each reader has a field of its own and asks for
+/// itself; only who came after a writer that waits here waits for him, and while somebody writes
+/// the first alone asks.
+///
+/// An owner that writes reads beside it, with the same number: see `writers`.
+class readers final :
+    public resident,
+    public keeper,
+    public waiting_place,
+    private subscription_manager::listener {
+public:
+    readers(core& inside, std::string known_as, std::string name);
+    ~readers() override;
+
+    static std::shared_ptr<readers> find(core&, std::string_view name);
+    static readers& at(core&, std::string const& name);
+
+    /// Takes in an acquire: enters, asks, queues it, or answers at once.
+    void admit(std::shared_ptr<waiter> const&);
+
+    void leave(waiter&, error_code why) override;
+
+    /// Somebody waits here who came before him.
+    bool has_one_before(waiter const& writer) const noexcept;
+
+    /// Somebody waits here.
+    bool has_waiters() const noexcept { return !queue_.empty(); }
+
+    /// Somebody has it, or is asking for it.
+    bool has_readers() const noexcept;
+
+    /// When it was last asked somebody else wrote.
+    bool is_closed() const noexcept { return closed_; }
+
+    /// The ownership with this number, or of this owner; nothing if there is none.
+    tenure* reading(std::uint64_t number) const noexcept;
+    std::shared_ptr<tenure> reading(owner const&) const noexcept;
+
+    /// Who may have his turn is looked for a little later, when all is as it will be.
+    void look_again();
+
+    /// Somebody may have taken the lock away.
+    void doubt();
+
+    /// It was forced.
+    void gone();
+
+    // ---- For an ownership ----------------------------------------------------------------------
+
+    // What was released is for all who wait, here as elsewhere: its message is heard like others.
+    bool hand_over(hold_state&) override { return false; }
+    std::uint32_t expect_echo(std::string const&) override { return 0; }
+    void published(unsigned) override {}
+    void ended(tenure&) override;
+    bool keep_lost() override;
+    void settled() override { look_again(); }
+
+    // ---- For the core --------------------------------------------------------------------------
+
+    void on_link_up() override { ask_again(); }
+    void end_waiters(error_code) override;
+    void release_all() override {}
+    void abandon() noexcept override;
+
+private:
+    /// A reader that asks, with the texts of its script.
+    struct attempt :
+        boost::intrusive::list_base_hook<
+            boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+        attempt(readers&, std::shared_ptr<waiter>);
+
+        /// A slow server has run it just now; and an earlier one may have set a longer lease.
+        void may_stand() noexcept;
+
+        std::shared_ptr<waiter> who;
+        std::uint64_t number;
+        protocol const& how;
+        std::string field, lease_text, prefix;
+        std::string_view keys[1];
+        std::string_view arguments[3];
+        step* sending = nullptr;
+        std::uint64_t news = 0;  ///< what was known when it was sent
+        time_point unclaimed{};  ///< until then it may stand in Redis, with nobody to hold it
+        bool is_late = false;    ///< a grant came too late to be given
+        pause resting;
+    };
+    enum class verdict { again, rest, over };
+
+    sequence ask(std::shared_ptr<waiter> who);
+    verdict judge(attempt&, answer const&);
+    verdict on_granted(attempt&, time_point sent);
+    verdict on_refused(attempt&, std::int64_t pttl);
+    verdict fail(attempt&, error_code);
+    void give(attempt const&, time_point sent);
+    void give_back(attempt const&);
+    bool is_wanted(attempt const&) const noexcept;
+    void take_back_unsent(waiter const&);
+    void sleep_out(std::int64_t pttl);
+
+    void look();
+    void stay_behind();
+    bool may_enter(waiter const&) const noexcept;
+    bool is_written_by(waiter const&) const noexcept;
+    void enter(std::shared_ptr<waiter> const&);
+    bool may_ask(waiter const&) const;
+    bool may_wait_once(waiter const&) const noexcept;
+    bool is_asking_for_owner_of(waiter const&) const noexcept;
+    attempt* attempt_of(waiter const&) noexcept;
+    void take_out(waiter&);
+    void settle_down();
+
+    void subscribe();
+    void ask_again();
+    void on_subscribed() override { ask_again(); }
+    void on_message(std::string_view) override;
+    void on_interrupted() override {}  // the poll cap serves until it is confirmed again
+    bool hears_echoes() const override { return true; }
+    void on_echo() override { open(); }
+    void open();
+
+    writers* beside() const noexcept;
+
+    /// The ownership that writes, if it is this client's.
+    tenure* written() const noexcept;
+    lock_ref ref() const noexcept { return {lock_kind::read, name_}; }
+
+    std::string name_;
+    boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>> queue_;
+    boost::intrusive::list<attempt, boost::intrusive::constant_time_size<false>> attempts_;
+    std::unordered_map<std::uint64_t, std::shared_ptr<tenure>> tenures_;  ///< by their numbers
+    std::string channel_;          ///< subscribed, if not empty
+    std::uint64_t news_ = 0;       ///< what has come that refutes a refusal of before
+    bool closed_ = false;          ///< somebody else wrote when it was last asked
+    decide::agenda::entry sleep_;  ///< while it is set, nobody finds out whether he still does
+    decide::agenda::entry look_;
+};
+
+}  // namespace colock

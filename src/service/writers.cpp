@@ -1,0 +1,96 @@
+#include "service/core.hpp"
+#include "service/readers.hpp"
+#include "service/writers.hpp"
+
+#include <utility>
+
+namespace colock {
+
+namespace {
+
+/// In which the head alone tries to get in between the readers of others.
+constexpr milliseconds patience{10};
+
+}  // namespace
+
+writers* writers::find(core& inside, std::string_view name) noexcept
+{
+    return static_cast<writers*>(inside.find_key({lock_kind::write, name}));
+}
+
+std::shared_ptr<readers> writers::beside() const { return readers::find(core_, name()); }
+
+bool writers::has_one_before(waiter const& reader) const noexcept
+{
+    return head() && head()->place < reader.place && reader.place > passed_;
+}
+
+void writers::let_pass_in_time()
+{
+    if (!let_pass_.is_set())
+        core_.set_alarm(let_pass_, clock::now() + patience);
+}
+
+// Its own readers are not kept out for the sake of a head that others keep out. One that hears
+// nothing asks before they do.
+void writers::let_pass()
+{
+    auto const r = beside();
+    if (!r || !head() || held() || r->has_readers() || r->is_closed())
+        return;
+    if (!std::exchange(has_asked_, true) && ask_unless_told())
+        return let_pass_in_time();
+    has_asked_ = false;
+    passed_ = core_.last_place();
+    r->look_again();
+}
+
+void writers::admit(std::shared_ptr<waiter> const& who)
+{
+    auto const r = beside();
+    if (r && who->shared_owner && r->reading(who->who) && !(held() && held()->who() == who->who))
+        core_.log(log_level::warning, [&] {
+            return "acquire " + name() +
+                " to write: its owner reads it and waits for itself; release what it reads first";
+        });
+    contention::admit(who);
+}
+
+bool writers::stands_behind(waiter const& who) const
+{
+    auto const r = beside();
+    return r && r->has_one_before(who);
+}
+
+// The owner that wrote may read on. Then the field goes, with its number: the next one has another.
+bool writers::may_go_on(tenure const& held) const
+{
+    auto const r = beside();
+    return !r || !((head() && r->has_one_before(*head())) || r->reading(held.number()));
+}
+
+void writers::changed()
+{
+    if (auto const r = beside())
+        r->look_again();
+}
+
+// The field of a writer goes with the whole hash, and with it what he reads.
+void writers::ended(tenure& which)
+{
+    auto const r = beside();
+    if (auto* const reads = r && which.is_gone() ? r->reading(which.number()) : nullptr)
+        reads->doubt();
+    contention::ended(which);
+}
+
+// It was free: those who read here read no more, or have begun since.
+void writers::on_message(std::string_view payload)
+{
+    auto const r = beside();
+    contention::on_message(payload);
+    if (r && payload == "0")
+        r->doubt();
+}
+
+}  // namespace colock
