@@ -36,11 +36,11 @@ struct read_write_calls : script_calls {
     }
     reply unwrite(std::string const& who)
     {
-        return run(scripts::write_release, {name}, {who + ":write", channel}).at(0);
+        return run(scripts::write_release, {name}, {who + ":write", channel, prefix}).at(0);
     }
     reply force(std::string const& side)
     {
-        return run(scripts::read_write_force, {name}, {side, channel}).at(0);
+        return run(scripts::read_write_force, {name}, {side, channel, prefix}).at(0);
     }
 
     // ---- Redisson, step by step ----------------------------------------------------------------
@@ -321,7 +321,7 @@ BOOST_DATA_TEST_CASE(a_side_is_forced, each_server(), kind)
     BOOST_TEST(all.heard().empty());
     BOOST_TEST(lock.force("read").number == 1);
     BOOST_TEST(all.heard() == lock.channel + " 0");
-    BOOST_TEST(lock.keys() == lock.lease_key(a, 1));
+    BOOST_TEST(lock.keys() == "");
     BOOST_TEST(is_nil(lock.unread(a)));
     BOOST_TEST(lock.read_renew(a, "30000").number == 0);
     lock.write(a);
@@ -375,13 +375,16 @@ BOOST_DATA_TEST_CASE(many_read_write_locks_in_a_call, each_server(), kind)
     BOOST_TEST(is_wrong_type(got[1]));
     BOOST_TEST(is_granted(got[2]));
     got = lock.run(
-        scripts::write_release, keys, {b + ":write", "x", b + ":write", "x", b + ":write", "x"}
+        scripts::write_release,
+        keys,
+        {b + ":write", "x", "p", b + ":write", "x", "p", b + ":write", "x", "p"}
     );
     BOOST_TEST_REQUIRE(got.size() == 3U);
     BOOST_TEST(is_nil(got[0]));
     BOOST_TEST(is_wrong_type(got[1]));
     BOOST_TEST(is_granted(got[2]));
-    BOOST_TEST(is_wrong_type(lock.run(scripts::read_write_force, {"text"}, {"read", "x"}).at(0)));
+    BOOST_TEST(is_wrong_type(lock.run(scripts::read_write_force, {"text"}, {"read", "x", "p"}).at(0)
+    ));
     BOOST_TEST(
         lock.run(scripts::read_extend, {"text"}, {a, "1", "100", "{text}"}).at(0).number == 0
     );

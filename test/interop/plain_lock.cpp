@@ -58,32 +58,10 @@ BOOST_AUTO_TEST_CASE(questions)
     at.run([&] { return questions_agree(s); });
 }
 
-// Key and channel are made of the name in the same way on both sides.
 BOOST_AUTO_TEST_CASE(names)
 {
     java_lab at;
-    auto& c = at.connect();
-    auto& java = shared_java();
-    at.run([&]() -> asio::awaitable<void> {
-        for (auto const& name :
-             {std::string{"{tag}:order"},
-              std::string{"a{b}c{d"},
-              std::string{"with spaces and %25"},
-              std::string{"\xc3\xa4\xe2\x82\xac"},
-              std::string{"x"},
-              std::string(10'000, 'n')}) {
-            lock const mine{c.client, name};
-            co_await java.ask("t1", "lock", "lock", name, by_watchdog);
-            tasks all{at.context()};
-            all.start([&]() -> asio::awaitable<void> {
-                hold held = co_await mine.acquire();
-                co_await held.release();
-            });
-            co_await eventually([&] { return c.client.stats().subscriptions != 0; });
-            co_await java.ask("t1", "unlock", "lock", name);
-            co_await all.join(2s);  // the poll cap is more
-        }
-    });
+    at.run([&] { return names_are_shared<lock>(at, "lock"); });
 }
 
 // A process of Redisson's dies: its lock is free when its lease is over, and no sooner.

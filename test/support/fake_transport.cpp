@@ -1,11 +1,11 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "redis/call_batch.hpp"
 #include "support/fake_transport.hpp"
 
 #include <boost/asio/post.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace colock::test {
@@ -18,6 +18,11 @@ void expectation::reply(decide::reply r) { give({answer::kind::replied, std::mov
 void expectation::lose() { give({answer::kind::lost, {}, asio::error::eof, {}}); }
 void expectation::not_now() { give({answer::kind::not_now, {}, error::unavailable, {}}); }
 void expectation::fail(error_code ec) { give({answer::kind::failed, {}, ec, {}}); }
+
+void expectation::out_of_memory()
+{
+    give({answer::kind::failed, {}, error::server_refused, {}, true});
+}
 
 void expectation::give(answer a)
 {
@@ -87,22 +92,19 @@ void fake_transport::submit(step& s)
 
 bool fake_transport::withdraw(step& s) noexcept { return std::erase(waiting_, &s) != 0; }
 
-// In the order of a link's batch: see `call_batch::arrange`.
 void fake_transport::flush()
 {
     flushing_ = false;
-    auto const rank = [](step const* s) {
-        constexpr std::array order{
-            &scripts::renew, &scripts::extend, &scripts::release, &scripts::acquire};
-        return std::ranges::find(order, &s->what) - order.begin();
-    };
-    std::vector<step*> now, not_yet;
+    step_list now;
     for (auto* s : std::exchange(waiting_, {}))
-        (up_.at(link_of(s->slot)) ? now : not_yet).push_back(s);
-    waiting_ = std::move(not_yet);
-    std::ranges::stable_sort(now, {}, rank);
+        if (up_.at(link_of(s->slot)))
+            now.push_back(*s);
+        else
+            waiting_.push_back(s);
+    call_batch batch;
+    batch.fill(now, "0", false);
     std::set<unsigned> links;
-    for (auto* s : now) {
+    for (auto* s : batch.steps) {
         write(*s);
         links.insert(link_of(s->slot));
     }
@@ -359,11 +361,11 @@ void fake_transport::answer_change()
     listener_.on_changed({});
 }
 
-void fake_transport::publish(std::string const& channel)
+void fake_transport::publish(std::string const& channel, std::string payload)
 {
-    later([this, channel] {
+    later([this, channel, payload = std::move(payload)] {
         if (subscribed_.contains(channel))
-            listener_.on_message(channel, "0");
+            listener_.on_message(channel, payload);
     });
 }
 

@@ -67,6 +67,7 @@ public:
     void lose();
     void not_now();
     void fail(error_code ec);
+    void out_of_memory();
 
     /// The step was written.
     bool has_come() const noexcept { return came_.has_value(); }
@@ -150,7 +151,7 @@ public:
     std::set<std::string> const& subscribed() const noexcept { return subscribed_; }
 
     /// Somebody publishes; it arrives if the channel is subscribed.
-    void publish(std::string const& channel);
+    void publish(std::string const& channel, std::string payload = "0");
 
     // ---- transport -----------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@
 //     fleet URL KIND NAME TASKS SECTIONS STAY_US FILE MAX_TENURE_MS
 //
 // It prints how many sections its tasks had, and in how many turns: what is handed over inside the
-// process is one turn.
+// process is one turn. Of kind "read_write" every other task reads, and the others write.
 #include "interop/scoreboard.hpp"
 #include <colock/colock.hpp>
 
@@ -76,11 +76,22 @@ void start(
     colock::client& redis,
     std::string const& kind,
     std::string const& name,
-    fleet& all
+    fleet& all,
+    int which
 )
 {
     if (kind == "lock")
         asio::co_spawn(on, work(redis, colock::lock{redis, name}, all, false), rethrow);
+    else if (kind == "fair")
+        asio::co_spawn(on, work(redis, colock::fair_lock{redis, name}, all, false), rethrow);
+    else if (kind == "read_write" && which % 2 == 0)
+        asio::co_spawn(
+            on, work(redis, colock::read_write_lock{redis, name}.read(), all, true), rethrow
+        );
+    else if (kind == "read_write")
+        asio::co_spawn(
+            on, work(redis, colock::read_write_lock{redis, name}.write(), all, false), rethrow
+        );
     else
         throw std::invalid_argument{"no such kind: " + kind};
 }
@@ -98,7 +109,7 @@ int run(char const* const* words)
     redis.run(asio::detached);
     all.running = std::stoi(words[4]);
     for (int i = 0; i != all.running; ++i)
-        start(context, redis, words[2], words[3], all);
+        start(context, redis, words[2], words[3], all, i);
 
     all.board.add(scoreboard::arrived, 1);
     while (all.board.get(scoreboard::arrived) < all.board.get(scoreboard::expected))

@@ -11,11 +11,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 
 import org.redisson.api.RLock;
+import org.redisson.api.RedissonClient;
 
 /**
  * Threads that enter one critical section until it has been entered so often, by them and by all
  * other processes of the fleet. Arguments: THREADS SECTIONS STAY_US FILE; who is inside stays for
- * STAY_US microseconds. The answer is the number of turns that these threads had.
+ * STAY_US microseconds. The answer is the number of turns that these threads had. Of kind
+ * "read_write" every other thread reads, and the others write.
  *
  * FILE is the scoreboard that all share, memory of native integers: test/interop/scoreboard.hpp
  * says what they mean.
@@ -26,8 +28,9 @@ final class Fleet {
     private static final VarHandle INT =
             MethodHandles.byteBufferViewVarHandle(int[].class, ByteOrder.nativeOrder());
 
-    private final RLock lock;
-    private final boolean reading;
+    private final RedissonClient redisson;
+    private final String kind;
+    private final String name;
     private final int threads;
     private final int sections;
     private final long stayNanos;
@@ -35,9 +38,11 @@ final class Fleet {
     private final AtomicInteger turns = new AtomicInteger();
     private final AtomicReference<Throwable> failure = new AtomicReference<>();
 
-    Fleet(RLock lock, String kind, String[] arguments) throws Exception {
-        this.lock = lock;
-        reading = kind.equals("read");
+    Fleet(RedissonClient redisson, String kind, String name, String[] arguments)
+            throws Exception {
+        this.redisson = redisson;
+        this.kind = kind;
+        this.name = name;
         threads = Integer.parseInt(arguments[0]);
         sections = Integer.parseInt(arguments[1]);
         stayNanos = 1000 * Long.parseLong(arguments[2]);
@@ -53,7 +58,8 @@ final class Fleet {
         }
         Thread[] all = new Thread[threads];
         for (int i = 0; i < threads; i++) {
-            all[i] = new Thread(this::work);
+            boolean reading = kind.equals("read_write") && i % 2 == 0;
+            all[i] = new Thread(() -> work(reading));
             all[i].start();
         }
         for (Thread each : all) {
@@ -65,12 +71,14 @@ final class Fleet {
         return turns.get();
     }
 
-    private void work() {
+    private void work(boolean reading) {
         try {
+            RLock lock = Objects.lock(
+                    redisson, reading ? "read" : kind.equals("read_write") ? "write" : kind, name);
             while (get(SECTIONS) < sections) {
                 lock.lock();
                 try {
-                    enter();
+                    enter(reading);
                 } finally {
                     lock.unlock();
                 }
@@ -80,7 +88,7 @@ final class Fleet {
         }
     }
 
-    private void enter() {
+    private void enter(boolean reading) {
         int before = add(reading ? READERS : WRITERS, 1);
         if (!reading && before != 0 || get(reading ? WRITERS : READERS) != 0) {
             add(OVERLAPS, 1);

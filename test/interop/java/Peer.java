@@ -74,7 +74,7 @@ public final class Peer {
             String name = URLDecoder.decode(words[4], StandardCharsets.UTF_8);
             String[] rest = Arrays.copyOfRange(words, 5, words.length);
             Object value = words[2].equals("fleet")
-                    ? new Fleet(Objects.lock(redisson, words[3], name), words[3], rest).run()
+                    ? new Fleet(redisson, words[3], name, rest).run()
                     : Objects.call(redisson, words[2], words[3], name, rest);
             answer(words[0], value == null ? "ok" : "ok " + value);
         } catch (Throwable e) {

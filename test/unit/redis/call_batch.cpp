@@ -167,7 +167,6 @@ BOOST_AUTO_TEST_CASE(steps_of_each_lock_type_are_joined_in_this_order)
           &scripts::write_release,
           &scripts::read_release,
           &scripts::read_extend,
-          &scripts::fair_keep,
           &scripts::read_renew})
         for (auto const* key : {"a", "b"})
             add(*script, key, {"f"});
@@ -189,7 +188,6 @@ BOOST_AUTO_TEST_CASE(steps_of_each_lock_type_are_joined_in_this_order)
                 "write_release",
                 "write_acquire",
                 "read_acquire",
-                "fair_keep",
                 "fair_release",
                 "fair_acquire"}),
         boost::test_tools::per_element()
@@ -229,6 +227,24 @@ BOOST_AUTO_TEST_CASE(renewals_first_acquires_last)
         boost::test_tools::per_element()
     );
     BOOST_TEST((&batch.steps.front()->what == &scripts::renew));
+}
+
+BOOST_AUTO_TEST_CASE(what_keeps_many_comes_before_all_else)
+{
+    add(scripts::fair_acquire, "k", {"f9"});
+    add(scripts::extend, "k", {"f1", "1", "300"});
+    add(scripts::fair_keep, "k", {"f2"}).whole = true;
+    add(scripts::read_renew, "k", {"f3"}).whole = true;
+    add(scripts::renew, "k", {"f1", "300"}).whole = true;
+    call_batch batch;
+    batch.fill(waiting, "", false);
+    std::vector<std::string> order;
+    for (auto const* s : batch.steps)
+        order.emplace_back(s->what.name);
+    BOOST_TEST(
+        order == (words{"fair_keep", "read_renew", "renew", "extend", "fair_acquire"}),
+        boost::test_tools::per_element()
+    );
 }
 
 BOOST_AUTO_TEST_CASE(questions_and_what_was_refused_go_alone)

@@ -255,6 +255,22 @@ BOOST_AUTO_TEST_CASE(without_the_owner_it_waits)
     BOOST_TEST(second.succeeded());
 }
 
+BOOST_AUTO_TEST_CASE(a_handler_may_own_what_it_waits_for_when_the_context_goes)
+{
+    auto at = std::make_unique<harness>();
+    owner const me;
+    auto own = std::make_shared<hold>(at->held({.as = me}));
+    at->server->expect(scripts::extend).reply(done());
+    auto inner = at->acquire({.as = me});
+    own->lost([own](error_code) {});
+    at->time.settle();
+    std::weak_ptr<hold> const seen = own;
+    own.reset();
+    inner.value() = hold{};
+    at.reset();
+    BOOST_TEST(seen.expired());
+}
+
 BOOST_AUTO_TEST_CASE(gone_means_that_all_are_lost_and_nothing_is_taken)
 {
     owner const me;

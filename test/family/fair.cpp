@@ -20,12 +20,13 @@ namespace colock::test {
 
 /// A fair lock that no other test has, and what is in Redis about it.
 struct fair_lab : lab {
-    explicit fair_lab(server_kind kind) : lab{shared_server(kind)} {}
+    explicit fair_lab(server_kind kind) : fair_lab{shared_server(kind)} {}
+    explicit fair_lab(redis_server& where) : lab{where} {}
 
     std::vector<std::string> texts(std::string const& command, std::string const& key)
     {
-        auto const got = command == "HKEYS" ? server().ask(command, key)
-                                            : server().ask(command, key, "0", "-1");
+        auto const got =
+            command == "HKEYS" ? server().ask(command, key) : server().ask(command, key, "0", "-1");
         std::vector<std::string> found;
         for (auto const& item : got.items)
             found.push_back(item.text);
@@ -47,6 +48,12 @@ struct fair_lab : lab {
     {
         bool const came = co_await eventually([&] { return queued() == count; }, 10s);
         BOOST_TEST_REQUIRE(came);
+    }
+    /// As if nobody had kept them alive for their life.
+    void let_tickets_die()
+    {
+        for (auto const& field : queue())
+            server().ask("ZADD", keys.tickets, "XX", "1", field);
     }
     fair_lock of(running_client& c) const { return {c.client, name}; }
 
@@ -155,9 +162,8 @@ BOOST_DATA_TEST_CASE(the_head_that_goes_lets_the_next_one_in, each_server(), kin
         asio::cancellation_signal signal;
         tasks waiting{at.context()};
         waiting.start([&]() -> asio::awaitable<void> {
-            auto const [ec, none] = co_await at.of(one).acquire(
-                asio::bind_cancellation_slot(signal.slot(), tuple)
-            );
+            auto const [ec, none] =
+                co_await at.of(one).acquire(asio::bind_cancellation_slot(signal.slot(), tuple));
             BOOST_TEST(ec == asio::error::operation_aborted);
         });
         co_await at.until_queued(1);
@@ -177,6 +183,84 @@ BOOST_DATA_TEST_CASE(the_head_that_goes_lets_the_next_one_in, each_server(), kin
         BOOST_TEST(got);
         BOOST_TEST(watch.ms() < 1'000);
         BOOST_TEST(!at.is_any_left());
+    });
+}
+
+// Somebody wants to ask as soon as the network is there again; another client may have noticed
+// meanwhile that nobody kept the tickets alive, and then each asks for a new place.
+BOOST_DATA_TEST_CASE(after_an_outage_they_stand_in_the_order_of_arrival, each_server(), kind)
+{
+    for (bool const is_noticed : {false, true}) {
+        redis_server far{kind};
+        proxy network{far.port()};
+        fair_lab at{far};
+        auto settings = quick(far.by_port());
+        settings.addresses.front().port = network.port();
+        settings.links = 1;
+        settings.poll_cap = 20ms;
+        auto& holder = at.connect();
+        auto& other = at.connect();
+        auto& cut_off = at.connect(settings);
+        at.run([&]() -> asio::awaitable<void> {
+            hold first = co_await at.of(holder).acquire();
+            tasks waiting{at.context()};
+            std::vector<int> served;
+            for (int i = 0; i != 200; ++i) {
+                waiting.start([&, i]() -> asio::awaitable<void> {
+                    hold held = co_await at.of(cut_off).acquire();
+                    served.push_back(i);
+                    co_await held.release();
+                });
+                co_await at.until_queued(i + 1);
+            }
+            auto const order = at.queue();
+            auto const made = network.connections();
+            network.serve(false);
+            network.cut();
+            bool const tried =
+                co_await eventually([&] { return network.connections() > made + 4; });
+            BOOST_TEST(tried);
+            at.let_tickets_die();
+            if (is_noticed) {
+                auto const none = co_await at.of(other).try_acquire();
+                BOOST_TEST(!none.has_value());
+                BOOST_TEST(at.queued() == 0);
+            }
+            network.serve(true);
+            bool const came = co_await eventually([&] {
+                auto const& alive = at.server().ask("ZCOUNT", at.keys.tickets, "2", "+inf");
+                return alive.number == 200;
+            });
+            BOOST_TEST(came);
+            BOOST_TEST((at.queue() == order));
+            co_await first.release();
+            co_await waiting.join(10s);
+            BOOST_TEST(served.size() == 200U);
+            BOOST_TEST(std::ranges::is_sorted(served));
+            BOOST_TEST(!at.is_any_left());
+        });
+    }
+}
+
+BOOST_DATA_TEST_CASE(whom_nobody_comes_after_leaves_nothing, each_server(), kind)
+{
+    fair_lab at{kind};
+    auto& one = at.connect();
+    auto& doomed = at.connect();
+    at.run([&]() -> asio::awaitable<void> {
+        hold first = co_await at.of(one).acquire();
+        tasks waiting{at.context()};
+        waiting.start([&]() -> asio::awaitable<void> { co_await at.of(doomed).acquire(tuple); });
+        co_await at.until_queued(1);
+        doomed.client.stop();
+        co_await eventually([&] {
+            auto const all = decide::lock_channel(at.name) + ":*";
+            return at.server().ask("PUBSUB", "CHANNELS", all).items.empty();
+        });
+        co_await first.release();
+        bool const gone = co_await eventually([&] { return !at.is_any_left(); }, 8s);
+        BOOST_TEST(gone);
+        co_await waiting.join(1s);
     });
 }
 
@@ -204,7 +288,7 @@ BOOST_DATA_TEST_CASE(of_500_the_200_that_live_keep_their_order, each_server(), k
             for (auto* c : std::ranges::subrange(arriving.begin(), half))
                 all.join(*c);
             child_process doomed{
-                {COLOCK_FAIR_WORKER,
+                {COLOCK_WORKER_FAIR_WAITERS,
                  "unix://" + at.server().unix_socket(),
                  at.name,
                  std::to_string(each_has)},

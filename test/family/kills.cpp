@@ -25,7 +25,7 @@ struct crew {
     {
         running.emplace_back(
             std::vector<std::string>{
-                COLOCK_PERMITS_WORKER,
+                COLOCK_WORKER_PERMITS,
                 "unix://" + server.unix_socket(),
                 kind,
                 name,

@@ -1,73 +1,16 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 // What every lock with one owner at a time can do, tried with each of them.
-#include "decide/names.hpp"
+#include "family/kinds.hpp"
 #include "integration/suites.hpp"
+#include "support/child_process.hpp"
 
 #include <boost/asio/cancel_after.hpp>
-#include <boost/mpl/list.hpp>
 
 #include <array>
 #include <string>
 #include <vector>
 
 namespace colock::test {
-
-struct plain {
-    static constexpr auto name = "plain";
-    static lock of(client const& at, std::string const& key) { return {at, key}; }
-    static std::vector<std::string> keys(std::string const& key) { return {key}; }
-};
-
-struct spinning {
-    static constexpr auto name = "spin";
-    static spin_lock of(client const& at, std::string const& key)
-    {
-        return {at, key, backoff{1ms, 10ms, 2}};
-    }
-    static std::vector<std::string> keys(std::string const& key) { return {key}; }
-};
-
-struct fenced {
-    static constexpr auto name = "fenced";
-    static fenced_lock of(client const& at, std::string const& key) { return {at, key}; }
-    static std::vector<std::string> keys(std::string const& key) { return {key}; }
-};
-
-struct fair {
-    static constexpr auto name = "fair";
-    static fair_lock of(client const& at, std::string const& key) { return {at, key}; }
-    static std::vector<std::string> keys(std::string const& key)
-    {
-        decide::fair_keys const more{key};
-        return {key, more.queue, more.timeouts, more.tickets};
-    }
-};
-
-struct several {
-    static constexpr auto name = "multi";
-    static multi_lock of(client const& at, std::string const& key)
-    {
-        return multi_lock{lock{at, key}, spin_lock{at, key + ":b"}, lock{at, "{" + key + "}c"}};
-    }
-    static std::vector<std::string> keys(std::string const& key)
-    {
-        return {key, key + ":b", "{" + key + "}c"};
-    }
-};
-
-struct majority {
-    static constexpr auto name = "red";
-    static red_lock of(client const& at, std::string const& key)
-    {
-        return red_lock{lock{at, key}, lock{at, key + ":b"}, lock{at, key + ":c"}};
-    }
-    static std::vector<std::string> keys(std::string const& key)
-    {
-        return {key, key + ":b", key + ":c"};
-    }
-};
-
-using exclusive = boost::mpl::list<plain, spinning, fenced, fair, several, majority>;
 
 /// Two clients at one server, and a lock of this kind that no other test has.
 template <class Kind>
@@ -283,6 +226,27 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_hold_of_a_client_that_stops_ends_with_its_lease,
     });
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(what_a_killed_process_held_ends_with_its_lease, Kind, exclusive)
+{
+    family_lab<Kind> at;
+    at.run([&]() -> asio::awaitable<void> {
+        child_process doomed{
+            {COLOCK_WORKER_HOLDER, "unix://" + at.server().unix_socket(), Kind::name, at.key},
+            "/dev/stderr"};
+        auto const wanted = at.lock_of(at.two);
+        bool held = false;
+        for (stopwatch watch; !held && watch.ms() < 10'000;)
+            held = co_await wanted.is_locked();
+        BOOST_TEST_REQUIRE(held);
+        stopwatch const watch;
+        doomed.kill();
+        hold next = co_await wanted.acquire();
+        BOOST_TEST(watch.ms() < 1'000 + 1'000);  // its lease, and what this machine needs
+        co_await next.release();
+        BOOST_TEST(!at.is_any_left());
+    });
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_key_that_is_no_lock_is_an_error, Kind, exclusive)
 {
     family_lab<Kind> at;
@@ -450,6 +414,22 @@ BOOST_AUTO_TEST_CASE(a_lock_may_be_named_twice)
         multi_lock const mine{lock{c.client, name}, lock{c.client, name}};
         hold held = co_await mine.acquire();
         BOOST_TEST(at.server().ask("HVALS", name).items.front().text == "2");
+        co_await held.release();
+        BOOST_TEST(!exists(at.server(), name));
+    });
+}
+
+BOOST_AUTO_TEST_CASE(both_sides_of_a_read_write_lock)
+{
+    lab at{shared_server(installed_servers().front())};
+    auto& c = at.connect();
+    at.run([&]() -> asio::awaitable<void> {
+        auto const name = unique_name("sides");
+        read_write_lock const sides{c.client, name};
+        multi_lock const mine{sides.read(), sides.write()};
+        hold held = co_await mine.acquire({.lease = 2s}, asio::cancel_after(2s));
+        BOOST_TEST(held.valid_for(1'500ms));
+        BOOST_TEST(at.server().ask("HGET", name, "mode").text == "write");
         co_await held.release();
         BOOST_TEST(!exists(at.server(), name));
     });

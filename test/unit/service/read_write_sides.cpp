@@ -1,0 +1,382 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What the readers of a client owe each other, and what the two sides of one owner do.
+#include "unit/service/read_write.hpp"
+
+#include <string>
+
+namespace colock::test {
+
+BOOST_AUTO_TEST_SUITE(read_write_sides)
+
+BOOST_AUTO_TEST_CASE(who_tries_once_leaves_the_others_to_be_woken)
+{
+    rw at;
+    owner const me;
+    auto& asked = at.server->expect(scripts::read_acquire);
+    auto once = at.try_acquire(at.reading(), {.as = me});
+    auto waits = at.acquire(at.reading(), {.as = me});
+    at.time.advance(2ms);
+    BOOST_TEST_REQUIRE(asked.has_come());
+    at.server->expect(scripts::read_acquire).reply(refused(-1));  // once it is subscribed
+    asked.reply(refused(-1));
+    at.time.advance(5ms);
+    BOOST_TEST(once.succeeded());
+    BOOST_TEST(!once.value().has_value());
+    BOOST_TEST(at.server->all_came());
+    BOOST_TEST(!waits.is_done());
+    at.server->expect(scripts::read_acquire).reply(granted(0));
+    at.publish("1");
+    at.time.advance(2ms);
+    BOOST_TEST_REQUIRE(waits.succeeded());
+    at.let_go(waits.value(), scripts::read_release);
+}
+
+BOOST_AUTO_TEST_CASE(the_next_one_asks_for_the_first_who_left_while_he_asked)
+{
+    rw at;
+    at.server->expect(scripts::read_acquire).reply(refused(-1));
+    at.server->expect(scripts::read_acquire).reply(refused(-1));
+    auto first = at.acquire(at.reading());
+    at.time.advance(2ms);
+    auto second = at.acquire(at.reading());
+    auto& probe = at.server->expect(scripts::read_acquire);
+    at.time.advance(1'100ms);
+    BOOST_TEST_REQUIRE(probe.has_come());
+    first.cancel();
+    at.time.settle();
+    BOOST_TEST(first.aborted());
+    probe.reply(refused(-1));
+    at.server->expect(scripts::read_acquire).reply(granted(0));
+    at.time.advance(1'100ms);
+    BOOST_TEST_REQUIRE(second.succeeded());
+    at.let_go(second.value(), scripts::read_release);
+}
+
+BOOST_AUTO_TEST_CASE(always_too_late_is_given_back_before_it_is_tried_again)
+{
+    rw at;
+    auto& first = at.server->expect(scripts::read_acquire);
+    auto p = at.acquire(at.reading());
+    at.time.advance(1'600ms);
+    auto& again = at.server->expect(scripts::read_acquire);
+    first.reply(granted(0));
+    at.time.advance(1'600ms);
+    BOOST_TEST_REQUIRE(again.has_come());
+    BOOST_TEST(again.seen().field() == first.seen().field());
+    at.server->expect(scripts::read_release).reply(released(0));
+    again.reply(granted(0));
+    at.time.advance(10ms);
+    BOOST_TEST(at.server->all_came());
+    BOOST_TEST(!p.is_done());
+    at.server->expect(scripts::read_acquire).reply(granted(0));
+    at.time.advance(20ms);
+    BOOST_TEST_REQUIRE(p.succeeded());
+    BOOST_TEST(at.last().field() != first.seen().field());
+    at.let_go(p.value(), scripts::read_release);
+    at.time.advance(2ms);
+    BOOST_TEST(at.is_clean());
+}
+
+// Its own readers are not kept out for the sake of a writer that readers of others keep out; but
+// while they are in, no more of them come.
+BOOST_AUTO_TEST_CASE(readers_pass_a_writer_that_others_keep_out)
+{
+    rw at;
+    at.server->expect(scripts::write_acquire).reply(refused(3'000));
+    at.server->expect(scripts::write_acquire).reply(refused(3'000));
+    auto writer = at.acquire(at.writing());
+    at.time.advance(2ms);
+    auto passing = at.acquire(at.reading());
+    at.time.advance(5ms);
+    BOOST_TEST(!passing.is_done());
+    at.server->expect(scripts::read_acquire).reply(granted(0));
+    at.time.advance(10ms);
+    BOOST_TEST_REQUIRE(passing.succeeded());
+
+    auto behind = at.acquire(at.reading());
+    at.time.advance(100ms);
+    BOOST_TEST(!behind.is_done());
+    at.let_go(passing.value(), scripts::read_release);
+    at.time.advance(5ms);
+    BOOST_TEST(!behind.is_done());
+    at.server->expect(scripts::write_acquire).reply(granted(3));
+    at.publish("0");
+    at.time.advance(1ms);
+    BOOST_TEST_REQUIRE(writer.succeeded());
+    at.time.advance(100ms);
+    BOOST_TEST(!behind.is_done());
+    at.server->expect(scripts::write_release).reply(released(0));
+    at.server->expect(scripts::read_acquire).reply(granted(0));
+    BOOST_TEST(at.release(writer.value()).succeeded());
+    at.time.advance(2ms);
+    BOOST_TEST_REQUIRE(behind.succeeded());
+    at.let_go(behind.value(), scripts::read_release);
+}
+
+BOOST_AUTO_TEST_CASE(who_reads_again_takes_over_the_field_of_what_he_lost)
+{
+    rw at;
+    owner const me;
+    hold write = at.writes({.as = me});
+    at.server->expect(scripts::read_extend).reply(done());
+    auto lost = at.acquire(at.reading(), {.lease = 500ms, .as = me});
+    BOOST_TEST_REQUIRE(lost.succeeded());
+    auto const field = at.last().field();
+    at.time.advance(500ms);
+    BOOST_TEST(!lost.value());
+
+    at.server->expect(scripts::read_extend).reply(done());
+    auto again = at.acquire(at.reading(), {.as = me});
+    BOOST_TEST_REQUIRE(again.succeeded());
+    BOOST_TEST(at.last().field() == field);
+    BOOST_TEST(at.last().depth() == "1");
+    lost.value() = hold{};  // its release would take the field
+    at.time.advance(2ms);
+    BOOST_TEST(at.server->unsent() == 0U);
+    BOOST_TEST(bool{again.value()});
+    at.let_go(write, scripts::write_release);
+    BOOST_TEST(bool{again.value()});
+    at.let_go(again.value(), scripts::read_release);
+    at.time.advance(2ms);
+    BOOST_TEST(at.is_clean());
+}
+
+BOOST_AUTO_TEST_CASE(a_lost_reader_is_not_handed_on_with_the_lock)
+{
+    rw at;
+    owner const me;
+    hold write = at.writes({.as = me});
+    at.server->expect(scripts::read_extend).reply(done());
+    auto lost = at.acquire(at.reading(), {.lease = 500ms, .as = me});
+    at.time.advance(500ms);
+    BOOST_TEST(!lost.value());
+    at.server->serve = [](call const& c) -> std::optional<answer> {
+        bool const takes = c.what == &scripts::write_acquire;
+        return answer{answer::kind::replied, takes ? granted(8) : done(), {}, {}};
+    };
+    auto next = at.acquire(at.writing());
+    auto const before = at.server->count(scripts::write_acquire);
+    BOOST_TEST(at.release(write).succeeded());
+    at.publish("1");  // the echo
+    at.time.advance(50ms);
+    BOOST_TEST_REQUIRE(next.succeeded());
+    BOOST_TEST(at.server->count(scripts::write_release) == 1U);
+    BOOST_TEST(at.server->count(scripts::write_acquire) == before + 1);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_lost_on_one_side_does_not_shorten_the_other)
+{
+    rw at;
+    owner const me;
+    hold first = at.writes({.lease = 1s, .as = me});
+    at.server->expect(scripts::extend).reply(done());
+    auto second = at.acquire(at.writing(), {.lease = 1s, .as = me});
+    at.server->expect(scripts::read_extend).reply(done());
+    auto read = at.acquire(at.reading(), {.lease = 30s, .as = me});
+    BOOST_TEST_REQUIRE(read.succeeded());
+    at.time.advance(1s);
+    BOOST_TEST(!first);
+    BOOST_TEST(!second.value());
+    auto& less = at.server->expect(scripts::extend);
+    first = hold{};
+    at.time.advance(2ms);
+    BOOST_TEST_REQUIRE(less.has_come());
+    BOOST_TEST(std::stoll(less.seen().arguments.at(2)) > 28'000);
+    less.reply(done());
+    at.server->expect(scripts::write_release).reply(released(0));
+    second.value() = hold{};
+    at.time.advance(2ms);
+    BOOST_TEST(bool{read.value()});
+    at.let_go(read.value(), scripts::read_release);
+    at.time.advance(2ms);
+    BOOST_TEST(at.is_clean());
+}
+
+// A field outlives its own lease while the other side renews the hash.
+BOOST_AUTO_TEST_CASE(a_release_is_owed_as_long_as_the_other_side_stands)
+{
+    rw at;
+    owner const me;
+    hold write = at.writes({.lease = 2s, .as = me});
+    at.server->expect(scripts::read_extend).reply(done());
+    auto read = at.acquire(at.reading(), {.lease = 30s, .as = me});
+    BOOST_TEST_REQUIRE(read.succeeded());
+    at.server->link_down(at.link());
+    write = hold{};
+    at.time.advance(5s);
+    at.server->expect(scripts::read_renew).reply(done());
+    at.server->expect(scripts::write_release).reply(released(0));
+    at.server->link_up(at.link());
+    at.time.advance(10ms);
+    BOOST_TEST(at.server->all_came());
+    BOOST_TEST(bool{read.value()});
+    at.let_go(read.value(), scripts::read_release);
+    at.time.advance(2ms);
+    BOOST_TEST(at.is_clean());
+}
+
+BOOST_AUTO_TEST_CASE(a_release_that_is_refused_ends_the_other_side)
+{
+    rw at;
+    owner const me;
+    hold write = at.writes({.as = me});
+    at.server->expect(scripts::read_extend).reply(done());
+    auto read = at.acquire(at.reading(), {.lease = 30s, .as = me});
+    BOOST_TEST_REQUIRE(read.succeeded());
+    auto const lost = at.lost(read.value());
+    at.server->expect(scripts::write_release).fail(error::server_refused);
+    at.release(write);
+    at.time.advance(2ms);
+    BOOST_TEST(lost.succeeded());
+    BOOST_TEST(!read.value());  // nobody renews what keeps everybody out
+}
+
+BOOST_AUTO_TEST_CASE(who_writes_may_try_once_to_read_while_his_last_reader_leaves)
+{
+    rw at;
+    owner const me;
+    hold write = at.writes({.as = me});
+    at.server->expect(scripts::read_extend).reply(done());
+    auto read = at.acquire(at.reading(), {.as = me});
+    BOOST_TEST_REQUIRE(read.succeeded());
+    auto& leaving = at.server->expect(scripts::read_release);
+    read.value() = hold{};
+    auto tried = at.try_acquire(at.reading(), {.as = me});
+    BOOST_TEST(!tried.is_done());
+    at.server->expect(scripts::read_extend).reply(done());
+    leaving.reply(released(0));
+    at.time.advance(5ms);
+    BOOST_TEST_REQUIRE(tried.succeeded());
+    BOOST_TEST(tried.value().has_value());
+    at.let_go(*tried.value(), scripts::read_release);
+    at.let_go(write, scripts::write_release);
+}
+
+BOOST_AUTO_TEST_CASE(a_reader_has_its_own_lease_beside_a_longer_writer)
+{
+    rw at;
+    owner const me;
+    hold write = at.writes({.lease = 1h, .as = me});
+    at.server->expect(scripts::read_extend).reply(done());
+    auto read = at.acquire(at.reading(), {.as = me});
+    BOOST_TEST_REQUIRE(read.succeeded());
+    BOOST_TEST(at.last().arguments.at(2) == "3000");
+    at.server->expect(scripts::read_renew).reply(done());
+    at.time.advance(1'100ms);
+    BOOST_TEST(at.last().arguments.at(1) == "3000");
+    at.let_go(write, scripts::write_release);
+    at.let_go(read.value(), scripts::read_release);
+}
+
+// Of a hash that lived for what its owner read.
+BOOST_AUTO_TEST_CASE(a_writer_has_its_own_lease_again_when_it_reads_no_more)
+{
+    rw at;
+    owner const me;
+    hold write = at.writes({.lease = 10s, .as = me});
+    at.server->expect(scripts::read_extend).reply(done());
+    auto read = at.acquire(at.reading(), {.lease = 1h, .as = me});
+    BOOST_TEST_REQUIRE(read.succeeded());
+    at.server->expect(scripts::read_release).reply(released(0));
+    auto& again = at.server->expect(scripts::extend);
+    read.value() = hold{};
+    at.time.advance(5ms);
+    BOOST_TEST_REQUIRE(again.has_come());
+    BOOST_TEST(again.seen().field().ends_with(":write"));
+    BOOST_TEST(std::stoll(again.seen().arguments.at(2)) <= 10'000);
+    again.reply(done());
+    at.time.settle();
+    BOOST_TEST(bool{write});
+    at.let_go(write, scripts::write_release);
+}
+
+// What was lost while a step of it was on its way is in nobody's way when that is answered.
+BOOST_AUTO_TEST_CASE(who_waits_for_a_step_of_what_he_lost_reads_when_it_is_answered)
+{
+    rw at;
+    owner const me;
+    hold write = at.writes({.as = me});
+    at.server->expect(scripts::read_extend).reply(done());
+    auto lost = at.acquire(at.reading(), {.lease = 500ms, .as = me});
+    BOOST_TEST_REQUIRE(lost.succeeded());
+    at.time.advance(100ms);
+    auto& slow = at.server->expect(scripts::read_extend);
+    pending<> extended;
+    lost.value().extend(500ms, extended.token());
+    at.time.advance(600ms);
+    BOOST_TEST_REQUIRE(slow.has_come());
+    BOOST_TEST(!lost.value());
+    auto again = at.acquire(at.reading(), {.as = me});
+    at.time.advance(100ms);
+    BOOST_TEST(!again.is_done());
+    at.server->expect(scripts::read_extend).reply(done());
+    slow.reply(done());
+    at.time.advance(5ms);
+    BOOST_TEST_REQUIRE(again.succeeded());
+    at.let_go(again.value(), scripts::read_release);
+    at.let_go(write, scripts::write_release);
+}
+
+BOOST_AUTO_TEST_CASE(a_reader_that_is_lost_keeps_nobody_waiting)
+{
+    rw at;
+    hold early = at.reads({.lease = 1s});
+    at.server->expect(scripts::write_acquire).reply(refused(30'000));
+    at.server->expect(scripts::write_acquire).reply(refused(30'000));
+    auto writer = at.acquire(at.writing());
+    at.time.advance(2ms);
+    auto behind = at.acquire(at.reading());
+    at.time.advance(500ms);
+    BOOST_TEST(!behind.is_done());
+    at.server->serve = [](call const& c) -> std::optional<answer> {
+        bool const reads = c.what == &scripts::read_acquire;
+        return answer{answer::kind::replied, reads ? granted(0) : refused(30'000), {}, {}};
+    };
+    at.time.advance(530ms);
+    BOOST_TEST(!early);
+    BOOST_TEST(behind.succeeded());
+}
+
+// Whom a writer keeps out the readers don't pass.
+BOOST_AUTO_TEST_CASE(readers_pass_no_writer_while_somebody_else_writes)
+{
+    rw at;
+    at.server->expect(scripts::write_acquire).reply(refused(30'000));
+    at.server->expect(scripts::write_acquire).reply(refused(30'000));
+    auto writer = at.acquire(at.writing());
+    at.time.advance(2ms);
+    auto first = at.acquire(at.reading());
+    at.server->expect(scripts::read_acquire).reply(refused(30'000));
+    at.server->expect(scripts::read_acquire).reply(refused(30'000));  // once it is subscribed
+    at.time.advance(20ms);
+    BOOST_TEST(at.server->all_came());
+    auto second = at.acquire(at.reading());
+    at.time.advance(100ms);
+    BOOST_TEST(!first.is_done());
+    BOOST_TEST(!second.is_done());
+    BOOST_TEST(at.server->count(scripts::read_acquire) == 2U);
+    BOOST_TEST(at.server->unsent() == 0U);
+}
+
+// Those who wait behind a writer of their own client hear who takes the lock from him.
+BOOST_AUTO_TEST_CASE(a_forced_writer_is_heard_by_his_readers)
+{
+    rw at;
+    hold write = at.writes();
+    auto waits = at.acquire(at.reading());
+    at.time.advance(5ms);
+    BOOST_TEST(at.client.stats().subscriptions == 1U);
+    at.server->expect(scripts::renew).reply(not_there());
+    auto const lost = at.lost(write);
+    at.server->expect(scripts::read_acquire).reply(granted(0));
+    at.publish("1");
+    at.time.advance(5ms);
+    BOOST_TEST(lost.succeeded());
+    BOOST_TEST_REQUIRE(waits.succeeded());
+    at.let_go(waits.value(), scripts::read_release);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace colock::test
