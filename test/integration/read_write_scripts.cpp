@@ -1,111 +1,9 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
 // The scripts of read-write locks and of fenced ones, beside what Redisson's do to the same keys.
-#include "integration/script_calls.hpp"
+#include "integration/read_write_calls.hpp"
 
 namespace colock::test {
-
-/// One read-write lock, and those who want it.
-struct read_write_calls : script_calls {
-    explicit read_write_calls(server_kind kind, std::string called = "order:42")
-        : script_calls{kind}
-        , name{std::move(called)}
-        , channel{decide::read_write_channel(name)}
-        , prefix{decide::lease_prefix(name)}
-    {}
-
-    reply read(std::string const& who, std::string const& lease = "30000")
-    {
-        return run(scripts::read_acquire, {name}, {who, lease, prefix}).at(0);
-    }
-    reply read_extend(std::string const& who, std::string const& depth, std::string const& lease)
-    {
-        return run(scripts::read_extend, {name}, {who, depth, lease, prefix}).at(0);
-    }
-    reply read_renew(std::string const& who, std::string const& lease)
-    {
-        return run(scripts::read_renew, {name}, {who, lease, prefix}).at(0);
-    }
-    reply unread(std::string const& who)
-    {
-        return run(scripts::read_release, {name}, {who, channel, prefix}).at(0);
-    }
-    reply write(std::string const& who, std::string const& lease = "30000")
-    {
-        return run(scripts::write_acquire, {name}, {"", who + ":write", lease, "1"}).at(0);
-    }
-    reply unwrite(std::string const& who)
-    {
-        return run(scripts::write_release, {name}, {who + ":write", channel, prefix}).at(0);
-    }
-    reply force(std::string const& side)
-    {
-        return run(scripts::read_write_force, {name}, {side, channel, prefix}).at(0);
-    }
-
-    // ---- Redisson, step by step ----------------------------------------------------------------
-
-    std::optional<std::int64_t> java_read(std::string const& who, std::int64_t lease)
-    {
-        auto const mode = server.ask("HGET", name, "mode").text;
-        if (!mode.empty() && mode != "read" &&
-            server.ask("HEXISTS", name, who + ":write").number == 0)
-            return pttl(name);
-        if (mode.empty())
-            server.ask("HSET", name, "mode", "read");
-        auto const n = server.ask("HINCRBY", name, who, "1").number;
-        server.ask("SET", lease_key(who, n), "1", "PX", text(lease));
-        server.ask("PEXPIRE", name, text(std::max(pttl(name), lease)));
-        return {};
-    }
-    /// As Redisson's script answers it.
-    std::int64_t java_unread(std::string const& who)
-    {
-        auto const count = server.ask("HINCRBY", name, who, "-1").number;
-        if (count == 0)
-            server.ask("HDEL", name, who);
-        server.ask("DEL", lease_key(who, count + 1));
-        if (server.ask("HLEN", name).number > 1) {
-            std::int64_t most = -3;
-            auto const all = texts("HGETALL", name);
-            for (std::size_t f = 0; f != all.size(); f += 2)
-                if (all[f] != "mode")
-                    for (auto n = std::stoll(all[f + 1]); n != 0; --n)
-                        most = std::max(most, pttl(lease_key(all[f], n)));
-            if (most > 0) {
-                server.ask("PEXPIRE", name, text(most));
-                return 0;
-            }
-            if (server.ask("HGET", name, "mode").text == "write")
-                return 0;
-        }
-        server.ask("DEL", name);
-        server.ask("PUBLISH", channel, "0");
-        return 1;
-    }
-
-    // ---- What is there -------------------------------------------------------------------------
-
-    std::string lease_key(std::string const& who, std::int64_t n) const
-    {
-        return (name.find('{') == name.npos ? "{" + name + "}" : name) + ":" + who +
-            ":rwlock_timeout:" + text(n);
-    }
-    /// Fields and values, the mode first, the others in their order.
-    std::string hash()
-    {
-        auto const all = texts("HGETALL", name);
-        std::vector<std::string> found;
-        for (std::size_t i = 0; i != all.size(); i += 2)
-            found.push_back((all[i] == "mode" ? " " : "") + all[i] + "=" + all[i + 1]);
-        std::ranges::sort(found);
-        return line(found);
-    }
-
-    std::string const name;
-    std::string const channel;
-    std::string const prefix;
-};
 
 namespace {
 
@@ -458,42 +356,6 @@ BOOST_DATA_TEST_CASE(a_writers_tokens, each_server(), kind)
     lock.server.ask("SET", "counter", "text");
     BOOST_TEST(is_error(write(a)));
     BOOST_TEST(lock.keys() == "counter");
-}
-
-BOOST_AUTO_TEST_SUITE_END()
-
-// The plain lock's scripts with Redisson's counter, which knows no floor.
-BOOST_AUTO_TEST_SUITE(fenced_scripts)
-
-BOOST_DATA_TEST_CASE(the_counter_is_redissons, each_server(), kind)
-{
-    script_calls redis{kind};
-    auto const counter = decide::token_counter("order:42");
-    BOOST_TEST(counter == "redisson_lock_token:{order:42}");
-    auto const acquire = [&](std::string const& who) {
-        return redis.run(scripts::acquire, {"order:42", counter}, {"0", who, "30000", "1"}).at(0);
-    };
-    auto const release = [&](std::string const& who) {
-        redis.run(scripts::release, {"order:42"}, {who, decide::lock_channel("order:42")});
-    };
-    BOOST_TEST(acquire(a).number == 1);
-    BOOST_TEST(redis.server.ask("GET", counter).text == "1");
-    BOOST_TEST(redis.pttl(counter) == -1);
-    BOOST_TEST(refusal(acquire(b)) > 0);
-    BOOST_TEST(redis.server.ask("GET", counter).text == "1");
-    redis.run(scripts::extend, {"order:42"}, {a, "2", "30000"});  // re-entry takes none
-    BOOST_TEST(redis.server.ask("GET", counter).text == "1");
-    release(a);
-    redis.server.ask("INCR", counter);  // Redisson takes it in between
-    BOOST_TEST(acquire(b).number == 3);
-    release(b);
-    redis.server.ask("DEL", counter);  // no floor: they begin again
-    BOOST_TEST(acquire(a).number == 1);
-    release(a);
-    BOOST_TEST(redis.keys() == counter);
-    redis.server.ask("SET", counter, "text");
-    BOOST_TEST(is_error(acquire(a)));
-    BOOST_TEST(redis.keys() == counter);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "decide/names.hpp"
-#include "support/fake_transport.hpp"
+#include "support/fake_server.hpp"
 #include "support/virtual_time.hpp"
 #include <colock/client.hpp>
 #include <colock/lock.hpp>

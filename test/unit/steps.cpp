@@ -3,165 +3,21 @@
 // Each scenario is played once to its end, and then again and again: stopped after k handlers and
 // destroyed there, or cancelled there and played on. Leaks and bad accesses are the sanitizer's to
 // find (preset asan); what is left at the server is checked here.
-#include "unit/harness.hpp"
-#include <colock/with_lock.hpp>
+#include "unit/steps.hpp"
 
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/basic_waitable_timer.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/deferred.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
 
 #include <array>
-#include <deque>
 #include <functional>
 #include <variant>
 
 namespace colock::test {
 
+using namespace stepwise;
+
 namespace {
 
 using type = asio::cancellation_type;
-
-config quick_config(std::shared_ptr<observer> events)
-{
-    config c;
-    c.lease = 300ms;
-    c.linger = 20ms;
-    c.timeout = 100ms;
-    c.poll_cap = 40ms;
-    c.log = {[](log_level, std::string_view) {}, log_level::debug};
-    c.observer = std::move(events);
-    return c;
-}
-
-/// All that a scenario happens in. Its parts can be taken away in any order.
-struct world {
-    world() : context{std::make_unique<asio::io_context>()}, time{*context}
-    {
-        auto inside = detail::core::make(
-            context->get_executor(),
-            quick_config(events),
-            [this](detail::core& c, transport_listener& who) {
-                auto made = std::make_unique<fake_transport>(c, who);
-                server = made.get();
-                redis.attach(*server);
-                server->serve = [this, usual = server->serve](call const& asked) {
-                    if (busy == 0)
-                        return usual(asked);
-                    --busy;
-                    return std::optional{answer{answer::kind::not_now, {}, {}, {}}};
-                };
-                return made;
-            }
-        );
-        client = std::make_shared<wrapped>(std::move(inside));
-        client->it.run(run.token());
-    }
-
-    struct wrapped {
-        explicit wrapped(detail::core_ptr c) : it{detail::client_access::make(std::move(c))} {}
-        colock::client it;
-    };
-
-    lock mutex(char const* name = "k") const { return {client->it, name}; }
-
-    pending_hold& acquire(acquire_options options = {}, char const* name = "k")
-    {
-        mutex(name).acquire(options, holds.emplace_back().token());
-        return holds.back();
-    }
-    pending_try& try_for(milliseconds wait, acquire_options options = {})
-    {
-        mutex().try_acquire_for(wait, options, tries.emplace_back().token());
-        return tries.back();
-    }
-    void release(std::size_t i)
-    {
-        if (holds.at(i).is_done())
-            holds[i].value().release(others.emplace_back().token());
-    }
-    void extend(std::size_t i, milliseconds lease)
-    {
-        if (holds.at(i).is_done())
-            holds[i].value().extend(lease, others.emplace_back().token());
-    }
-    void lost(std::size_t i)
-    {
-        if (holds.at(i).is_done())
-            holds[i].value().lost(others.emplace_back().token());
-    }
-    void close() { client->it.close(others.emplace_back().token()); }
-
-    /// Calls `f` with each operation begun so far.
-    template <class F>
-    void for_each_operation(F const& f)
-    {
-        f(run);
-        for (auto& p : holds)
-            f(p);
-        for (auto& p : tries)
-            f(p);
-        for (auto& p : others)
-            f(p);
-        for (auto& p : questions)
-            f(p);
-    }
-    std::size_t operations() const
-    {
-        return 1 + holds.size() + tries.size() + others.size() + questions.size();
-    }
-    bool holds_something()
-    {
-        return std::ranges::any_of(holds, [](auto& p) { return static_cast<bool>(p.value()); }) ||
-            std::ranges::any_of(tries, [](auto& p) { return p.value() && *p.value(); });
-    }
-
-    fake_server redis;
-    std::shared_ptr<recorder> events = std::make_shared<recorder>();
-    std::unique_ptr<asio::io_context> context;
-    virtual_time time;
-    fake_transport* server = nullptr;
-    int busy = 0;  ///< so many answers say "not now"
-    owner me;
-    pending<> run;
-    std::deque<pending_hold> holds;
-    std::deque<pending_try> tries;
-    std::deque<pending<>> others;
-    std::deque<pending<bool>> questions;
-    std::shared_ptr<wrapped> client;
-};
-
-/// What is begun when all is quiet, or how long to wait then.
-using stage = std::variant<std::function<void(world&)>, milliseconds>;
-using scenario = std::vector<stage>;
-
-/// Plays until it ends or `budget` handlers have run; true if it ended.
-bool play(world& w, scenario const& what, std::size_t& budget)
-{
-    auto const settle = [&] {
-        while (budget != 0 && w.time.step())
-            --budget;
-        return budget != 0;
-    };
-    if (!settle())
-        return false;
-    for (auto const& next : what) {
-        if (auto const* act = std::get_if<0>(&next)) {
-            (*act)(w);
-            if (!settle())
-                return false;
-            continue;
-        }
-        for (auto left = std::get<1>(next); left > 0ms; left -= 1ms) {
-            w.time.jump(1ms);
-            if (!settle())
-                return false;
-        }
-    }
-    return true;
-}
 
 /// The stages from where `play` stopped are not known; the rest begins anew and that is fine: what
 /// it refers to has begun, or it does nothing.
@@ -282,11 +138,6 @@ std::size_t length_of(scenario const& what)
     std::size_t budget = plenty;
     BOOST_TEST_REQUIRE(play(w, what, budget));
     return plenty - budget;
-}
-
-void check_calls(world& w)
-{
-    w.for_each_operation([](auto const& p) { BOOST_TEST(p.calls() <= 1); });
 }
 
 BOOST_AUTO_TEST_SUITE(steps)
@@ -427,136 +278,6 @@ BOOST_AUTO_TEST_CASE(each_operation_cancelled_after_each_handler_with_each_type)
                     BOOST_TEST(w.time.advance_until([&] { return w.context->stopped(); }, 5ms));
                 }
     }
-}
-
-// ---- Coroutines, which own what they use
-// ---------------------------------------------------------
-
-using waiting_timer = asio::basic_waitable_timer<clock, clock_wait_traits, asio::any_io_executor>;
-using shared_client = std::shared_ptr<world::wrapped>;
-
-asio::awaitable<void> pause(milliseconds time)
-{
-    waiting_timer timer{co_await asio::this_coro::executor};
-    timer.expires_at(clock::now() + time);
-    co_await timer.async_wait(asio::deferred);
-}
-
-asio::awaitable<void> hold_for_a_while(shared_client c, milliseconds time)
-{
-    hold h = co_await lock{c->it, "k"}.acquire();
-    co_await pause(time);
-    co_await h.release();
-}
-
-asio::awaitable<void> drop_after_a_while(shared_client c, milliseconds time)
-{
-    lock const k{c->it, "k"};
-    auto const h = co_await k.try_acquire_for(100ms);
-    co_await pause(time);
-}
-
-// The lambdas have names: g++ 12 destroys the captures of one that is made in the await twice.
-asio::awaitable<void> work_under_lock(shared_client c, milliseconds time)
-{
-    auto const work = [c, time](hold& h) -> asio::awaitable<std::string> {
-        co_await pause(time);
-        co_return h ? "held" : "lost";
-    };
-    BOOST_TEST(co_await with_lock(lock{c->it, "k"}, work) == "held");
-}
-
-asio::awaitable<void> lose_under_lock(shared_client c)
-{
-    auto const work = [c](hold&) -> asio::awaitable<void> { co_await pause(1s); };
-    try {
-        co_await with_lock(lock{c->it, "other"}, {.lease = 40ms}, work);
-    } catch (boost::system::system_error const& e) {
-        BOOST_TEST((e.code() == error::lost || e.code() == asio::error::operation_aborted));
-    }
-}
-
-asio::awaitable<void> watch_a_hold(shared_client c)
-{
-    hold const h = co_await lock{c->it, "watched"}.acquire();
-    co_await h.lost();
-}
-
-/// Several coroutines at once, which alone keep the client.
-struct crowd : world {
-    crowd()
-    {
-        start(hold_for_a_while(client, 10ms));
-        start(hold_for_a_while(client, 5ms));
-        start(drop_after_a_while(client, 5ms));
-        start(work_under_lock(client, 10ms));
-        start(lose_under_lock(client));
-        start(watch_a_hold(client));
-    }
-    void start(asio::awaitable<void> what)
-    {
-        asio::co_spawn(*context, std::move(what), others.emplace_back().thrown_token());
-    }
-};
-
-scenario const a_while{60ms};
-
-BOOST_AUTO_TEST_CASE(coroutines_destroyed_after_each_handler)
-{
-    std::size_t length = 100'000;
-    {
-        crowd w;
-        auto budget = length;
-        BOOST_TEST_REQUIRE(play(w, a_while, budget));
-        length -= budget;
-        BOOST_TEST(std::ranges::count_if(w.others, [](auto& p) { return p.is_done(); }) == 5);
-        BOOST_TEST(!w.redis.is_locked("k"));
-    }
-    BOOST_TEST_MESSAGE("coroutines: " << length << " handlers");
-    for (std::size_t k = 0; k <= length; ++k)
-        BOOST_TEST_CONTEXT("after " << k)
-        {
-            crowd w;
-            w.client.reset();  // it lives in their frames
-            auto budget = k;
-            play(w, a_while, budget);
-            if (k % 2 == 0)
-                for (auto& p : w.others)
-                    p.cancel();
-            w.context.reset();
-            check_calls(w);
-        }
-}
-
-BOOST_AUTO_TEST_CASE(coroutines_cancelled_after_each_handler)
-{
-    std::size_t length = 100'000;
-    {
-        crowd w;
-        auto budget = length;
-        play(w, a_while, budget);
-        length -= budget;
-    }
-    for (std::size_t k = 0; k <= length; ++k)
-        for (std::size_t which = 0; which != 7; ++which)
-            BOOST_TEST_CONTEXT("after " << k << ", coroutine " << which)
-            {
-                crowd w;
-                auto budget = k;
-                play(w, a_while, budget);
-                for (std::size_t i = 0; i != w.others.size(); ++i)
-                    if (which == i || which == 6)
-                        w.others[i].cancel();
-                w.time.advance(130ms);
-                w.others.back().cancel();  // who watches would watch for ever
-                w.time.advance(30ms);
-                for (auto& p : w.others)
-                    BOOST_TEST(p.calls() == 1);
-                for (auto const* name : {"k", "other", "watched"})
-                    BOOST_TEST(!w.redis.is_locked(name), name);
-                auto const stats = w.client->it.stats();
-                BOOST_TEST(stats.keys + stats.holds + stats.waiters + stats.subscriptions == 0U);
-            }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

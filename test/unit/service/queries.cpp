@@ -1,0 +1,103 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "unit/harness.hpp"
+
+namespace colock::test {
+
+namespace {
+
+BOOST_FIXTURE_TEST_SUITE(service_queries, harness)
+
+BOOST_AUTO_TEST_CASE(is_locked_and_remaining_lease)
+{
+    auto const ask = [&](decide::reply r) {
+        pending<bool> locked;
+        pending<std::optional<milliseconds>> left;
+        server->expect(scripts::inspect).reply(r);
+        server->expect(scripts::inspect).reply(r);
+        mutex().is_locked(locked.token());
+        mutex().remaining_lease(left.token());
+        time.settle();
+        BOOST_TEST_REQUIRE((locked.succeeded() && left.succeeded()));
+        return std::pair{locked.value(), left.value()};
+    };
+    auto const list = [](auto... items) { return reply::of(std::vector{reply::of(items)...}); };
+    BOOST_TEST((ask(list(1'234)) == std::pair{true, std::optional{1'234ms}}));
+    BOOST_TEST((ask(list(-2)) == std::pair{false, std::optional<milliseconds>{}}));
+    BOOST_TEST((ask(list(-1)) == std::pair{true, std::optional{milliseconds::max()}}));
+}
+
+BOOST_AUTO_TEST_CASE(errors_of_questions)
+{
+    auto const ask = [&](auto const& script) {
+        pending<bool> p;
+        script(server->expect(scripts::force));
+        mutex().force_release(p.token());
+        time.settle();
+        return p;
+    };
+    BOOST_TEST((ask([](auto& e) { e.fail(error::wrong_type); }).ec() == error::wrong_type));
+    BOOST_TEST((ask([](auto& e) { e.reply(reply::of("x")); }).ec() == error::bad_reply));
+    // Forced again after a lost answer, it might be another's lock.
+    BOOST_TEST((ask([](auto& e) { e.lose(); }).ec() == error::unavailable));
+    server->expect(scripts::force).not_now();
+    auto patient = ask([](auto& e) { e.reply(not_there()); });
+    time.advance(21ms);
+    BOOST_TEST((patient.succeeded() && !patient.value()));
+    server->expect(scripts::inspect).lose();
+    server->expect(scripts::inspect).reply(reply::of(std::vector{reply::of(-2)}));
+    pending<bool> locked;
+    mutex().is_locked(locked.token());
+    time.settle();
+    BOOST_TEST((locked.succeeded() && !locked.value()));
+    pending<bool> bad;
+    mutex("").is_locked(bad.token());
+    time.settle();
+    BOOST_TEST((bad.ec() == error::invalid_argument));
+}
+
+BOOST_AUTO_TEST_CASE(a_question_can_be_cancelled_sent_or_not)
+{
+    auto& silent = server->expect(scripts::inspect);
+    pending<bool> sent, unsent;
+    mutex().is_locked(sent.token());
+    time.settle();
+    sent.cancel();
+    time.settle();
+    BOOST_TEST(sent.aborted());
+    silent.reply(reply::of(std::vector{reply::of(1)}));
+    time.settle();
+    BOOST_TEST(sent.calls() == 1);
+    server->link_down(link());
+    time.settle();
+    mutex().is_locked(unsent.token());
+    time.settle();
+    unsent.cancel();
+    time.settle();
+    BOOST_TEST(unsent.aborted());
+    BOOST_TEST(server->unsent() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(the_numbers_of_a_moment)
+{
+    auto const first = held();
+    server->serve = [](call const&) { return answer{answer::kind::replied, done(), {}, {}}; };
+    auto waiting = acquire();
+    auto const stats = client.stats();
+    BOOST_TEST(stats.links_up == 3U);
+    BOOST_TEST(stats.holds == 1U);
+    BOOST_TEST(stats.waiters == 1U);
+    BOOST_TEST(stats.keys == 1U);
+    BOOST_TEST(stats.reconnects == 0U);
+    server->link_down(1);
+    server->link_up(1);
+    time.settle();
+    BOOST_TEST(client.stats().reconnects == 1U);
+    BOOST_TEST(events->count("link_up") == 4);
+    BOOST_TEST(events->count("link_down") == 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+
+}  // namespace colock::test

@@ -1,0 +1,160 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "unit/harness.hpp"
+
+namespace colock::test {
+
+namespace {
+
+BOOST_FIXTURE_TEST_SUITE(service_try_acquire, harness)
+
+BOOST_AUTO_TEST_CASE(granted_or_empty)
+{
+    server->expect(scripts::acquire).reply(refused(1'000));
+    auto none = try_acquire();
+    BOOST_TEST(none.succeeded());
+    BOOST_TEST(!none.value().has_value());
+    BOOST_TEST(!server->push_wanted());
+    BOOST_TEST(client.stats().keys == 0U);
+    server->expect(scripts::acquire).reply(granted(1));
+    auto some = try_acquire();
+    BOOST_TEST(some.succeeded());
+    BOOST_TEST(some.value().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(empty_at_once_when_this_client_holds_it)
+{
+    auto const mine = held();
+    auto none = try_acquire();
+    BOOST_TEST((none.succeeded() && !none.value()));
+    BOOST_TEST(server->written().size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(empty_at_once_when_others_sleep_in_the_queue)
+{
+    server->expect(scripts::acquire).reply(refused(1'000));
+    server->expect(scripts::acquire).reply(refused(1'000));
+    auto waiting = acquire();
+    auto const sent = server->written().size();
+    auto none = try_acquire();
+    BOOST_TEST((none.succeeded() && !none.value()));
+    BOOST_TEST(server->written().size() == sent);
+    waiting.cancel();
+}
+
+BOOST_AUTO_TEST_CASE(joins_an_attempt_in_flight)
+{
+    auto& asked = server->expect(scripts::acquire);
+    auto first = try_acquire(), second = try_acquire();
+    asked.reply(granted(1));
+    time.settle();
+    BOOST_TEST((first.succeeded() && first.value()));
+    BOOST_TEST((second.succeeded() && !second.value()));
+    BOOST_TEST(server->written().size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(takes_over_when_the_first_is_cancelled)
+{
+    auto& asked = server->expect(scripts::acquire);
+    auto first = try_acquire(), second = try_acquire();
+    first.cancel();
+    asked.reply(granted(1));
+    time.settle();
+    BOOST_TEST(first.aborted());
+    BOOST_TEST((second.succeeded() && second.value()));
+}
+
+BOOST_AUTO_TEST_CASE(a_thousand_tries_have_one_winner)
+{
+    auto& asked = server->expect(scripts::acquire);
+    std::vector<pending_try> tries(1'000);
+    for (auto& t : tries)
+        mutex().try_acquire(t.token());
+    time.settle();
+    asked.reply(granted(1));
+    time.settle();
+    BOOST_TEST(std::ranges::count_if(tries, [](auto& t) { return t.value().has_value(); }) == 1);
+    BOOST_TEST(std::ranges::all_of(tries, [](auto& t) { return t.succeeded(); }));
+}
+
+BOOST_AUTO_TEST_CASE(without_a_link_it_ends_after_the_timeout_with_the_links_error)
+{
+    server->all_down();
+    server->down_reason_to_tell = asio::error::connection_refused;
+    time.settle();
+    auto got = try_acquire();
+    time.advance(1'999ms);
+    BOOST_TEST(!got.is_done());
+    time.advance(2ms);
+    BOOST_TEST((got.ec() == asio::error::connection_refused));
+    BOOST_TEST(server->unsent() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_silent_server_is_unavailable)
+{
+    auto& silent = server->expect(scripts::acquire);
+    auto got = try_acquire();
+    time.advance(2'001ms);
+    BOOST_TEST((got.ec() == error::unavailable));
+    server->expect(scripts::release).reply(released());
+    silent.reply(granted(1));
+    time.settle();
+    BOOST_TEST(server->count(scripts::release) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_limited_wait_ends_in_time_with_nothing_answered)
+{
+    auto& silent = server->expect(scripts::acquire);
+    auto got = try_for(120ms);
+    time.advance(119ms);
+    BOOST_TEST(!got.is_done());
+    time.advance(2ms);
+    BOOST_TEST((got.succeeded() && !got.value()));
+    silent.reply(refused(10));
+    time.settle();
+    BOOST_TEST(client.stats().keys == 0U);
+
+    server->all_down();
+    time.settle();
+    auto unsent = try_for(120ms);
+    time.advance(121ms);
+    BOOST_TEST((unsent.succeeded() && !unsent.value()));
+}
+
+BOOST_AUTO_TEST_CASE(a_limited_wait_gets_in_when_the_lock_comes_free)
+{
+    server->expect(scripts::acquire).reply(refused(50));
+    server->expect(scripts::acquire).reply(refused(50));
+    auto got = try_for(1s, {.lease = 10s});
+    server->expect(scripts::acquire).reply(granted(2));
+    time.advance(50ms);
+    BOOST_TEST(!got.is_done());
+    time.advance(2ms);
+    BOOST_TEST((got.succeeded() && got.value()));
+    time.advance(1s);
+    BOOST_TEST(got.calls() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_of_zero_tries_once)
+{
+    server->expect(scripts::acquire).reply(refused(1'000));
+    auto got = try_for(0ms);
+    BOOST_TEST((got.succeeded() && !got.value()));
+}
+
+BOOST_AUTO_TEST_CASE(the_longest_wait_is_no_overflow)
+{
+    auto& asked = server->expect(scripts::acquire);
+    pending_try got;
+    mutex().try_acquire_for(std::chrono::hours::max(), got.token());
+    time.advance(10ms);
+    BOOST_TEST(!got.is_done());
+    asked.reply(granted(1));
+    time.settle();
+    BOOST_TEST((got.succeeded() && got.value()));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+
+}  // namespace colock::test
