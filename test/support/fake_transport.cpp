@@ -102,7 +102,7 @@ void fake_transport::flush()
         else
             waiting_.push_back(s);
     call_batch batch;
-    batch.fill(now, "0", false);
+    batch.fill(now, {"0"});
     std::set<unsigned> links;
     for (auto* s : batch.steps) {
         write(*s);
@@ -229,6 +229,8 @@ void fake_transport::open(unsigned link)
         return;
     up_.at(link) = true;
     listener_.on_link_up(link, ++epochs_.at(link));
+    if (epochs_.at(link) > 1)
+        listener_.on_reached([this, link](unsigned slot) { return link_of(slot) == link; });
     flush();
 }
 
@@ -285,7 +287,7 @@ std::size_t fake_transport::links_up() const noexcept
 
 // ---- Subscriptions -----------------------------------------------------------------------------
 
-void fake_transport::want_push()
+void fake_transport::want_push(unsigned)
 {
     push_wanted_ = true;
     want_push_if_wanted();
@@ -301,7 +303,7 @@ void fake_transport::open_push()
 {
     if (!started_ || std::exchange(push_up_, true))
         return;
-    listener_.on_push_up();
+    listener_.on_push_up(0);
 }
 
 void fake_transport::close_push()
@@ -310,7 +312,7 @@ void fake_transport::close_push()
         return;
     under_way_.reset();
     subscribed_.clear();
-    listener_.on_push_down();
+    listener_.on_push_down(0);
 }
 
 void fake_transport::push_down()
@@ -323,7 +325,7 @@ void fake_transport::push_up()
     later([this] { open_push(); });
 }
 
-void fake_transport::change(subscription_change const& what)
+void fake_transport::change(unsigned, subscription_change const& what)
 {
     BOOST_TEST(push_up_);
     BOOST_TEST(!under_way_.has_value());
@@ -343,22 +345,16 @@ void fake_transport::answer_change()
     if (!under_way_)
         return;
     auto const asked = *std::exchange(under_way_, {});
-    bool const bad = std::ranges::any_of(asked.subscribe, [this](auto const& channel) {
-        return forbidden.contains(channel);
-    });
-    if (bad) {
-        listener_.on_changed(error::subscription_failed);
-        close_push();
-        push_up();
-        return;
-    }
     for (auto const& channel : asked.unsubscribe)
         subscribed_.erase(channel);
-    for (auto const& channel : asked.subscribe) {
-        subscribed_.insert(channel);
-        listener_.on_subscribed(channel);
-    }
-    listener_.on_changed({});
+    for (auto const& channel : asked.subscribe)
+        if (forbidden.contains(channel))
+            listener_.on_refused(0, channel, "NOPERM");
+        else {
+            subscribed_.insert(channel);
+            listener_.on_subscribed(0, channel);
+        }
+    listener_.on_changed(0);
 }
 
 void fake_transport::publish(std::string const& channel, std::string payload)

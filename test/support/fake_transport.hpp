@@ -125,6 +125,8 @@ public:
 
     // ---- Links ---------------------------------------------------------------------------------
 
+    unsigned link_of(unsigned slot) const noexcept;
+
     /// Links begin down and stay so until the test brings them up.
     void begin_down() { up_at_start_ = false; }
     void link_down(unsigned link, error_code why = asio::error::eof);
@@ -159,12 +161,13 @@ public:
     void stop() override;
     void submit(step&) override;
     bool withdraw(step&) noexcept override;
-    unsigned link_of(unsigned slot) const noexcept override;
-    bool is_up(unsigned link) const noexcept override { return up_[link]; }
+    unsigned lane_of(unsigned slot) const noexcept override { return link_of(slot); }
+    bool is_up(unsigned slot) const noexcept override { return up_[link_of(slot)]; }
     void want_link(unsigned) override {}
+    unsigned push_of(std::string_view) const noexcept override { return 0; }
     error_code down_reason(unsigned slot) const noexcept override;
-    void change(subscription_change const&) override;
-    void want_push() override;
+    void change(unsigned push, subscription_change const&) override;
+    void want_push(unsigned push) override;
     std::size_t links_up() const noexcept override;
     void abandon() noexcept override;
 

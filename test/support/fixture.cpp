@@ -1,5 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "support/fixture.hpp"
+#include "support/redis_cluster.hpp"
+#include "support/sentinel_group.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -87,7 +89,26 @@ void running_client::run()
     client.run([result = ended](error_code ec) { *result = ec; });
 }
 
-lab::lab(redis_server& server) : server_{server}, context_{std::make_unique<asio::io_context>(1)} {}
+lab::lab(redis_server& first, config where, std::function<std::vector<redis_server*>()> servers)
+    : server_{first}
+    , where_{std::move(where)}
+    , servers_{std::move(servers)}
+    , context_{std::make_unique<asio::io_context>(1)}
+{}
+
+lab::lab(redis_server& server)
+    : lab{server, server.by_socket(), [&server] { return std::vector{&server}; }}
+{}
+
+lab::lab(redis_cluster& cluster)
+    : lab{cluster.node(0), cluster.by_cluster(), [&cluster] { return cluster.primaries(); }}
+{}
+
+lab::lab(sentinel_group& group)
+    : lab{group.server(0), group.by_sentinel(), [&group] {
+              return std::vector{&group.server(group.current_primary())};
+          }}
+{}
 
 lab::~lab() = default;
 
@@ -145,15 +166,22 @@ asio::awaitable<void> lab::close_all()
         BOOST_TEST(left.holds == 0U);
         BOOST_TEST(left.owed_releases == 0U);
     }
-    auto const keys = server_.ask("KEYS", "*");
-    for (auto const& key : keys.items)
-        BOOST_TEST(
-            (key.text.rfind("colock_fence:", 0) == 0 ||
-             key.text.rfind("redisson_lock_token:", 0) == 0 ||
-             key.text.rfind("colock_once", 0) == 0 || key.text.rfind("other:", 0) == 0),
-            "left in Redis: " << key.text
-        );
-    server_.ask("FLUSHALL");
+    check_no_key_is_left();
+}
+
+void lab::check_no_key_is_left()
+{
+    for (auto* server : servers_()) {
+        auto const keys = server->ask("KEYS", "*");
+        for (auto const& key : keys.items)
+            BOOST_TEST(
+                (key.text.rfind("colock_fence:", 0) == 0 ||
+                 key.text.rfind("redisson_lock_token:", 0) == 0 ||
+                 key.text.rfind("colock_once", 0) == 0 || key.text.rfind("other:", 0) == 0),
+                "left in Redis: " << key.text
+            );
+        server->ask("FLUSHALL");
+    }
 }
 
 void lab::destroy_context()

@@ -34,6 +34,9 @@ inline std::ostream& boost_test_print_type(std::ostream& to, error what)
 
 namespace colock::test {
 
+class redis_cluster;
+class sentinel_group;
+
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
@@ -86,18 +89,27 @@ struct running_client {
     colock::client client;
 };
 
-/// Where a test takes place: one thread, one server, clients that are closed at the end.
+/// Where a test takes place: one thread, one server or several that belong together, clients that
+/// are closed at the end.
 class lab {
 public:
     explicit lab(redis_server&);
+    explicit lab(redis_cluster&);
+    explicit lab(sentinel_group&);
     ~lab();
 
     asio::io_context& context() noexcept { return *context_; }
     redis_server& server() noexcept { return server_; }
 
+    /// No key is left but counters, on none of the servers; then all is deleted.
+    void check_no_key_is_left();
+
     /// A client that runs. By default on the server's socket, with short times.
     running_client& connect(config);
-    running_client& connect() { return connect(quick(server_.by_socket())); }
+    running_client& connect() { return connect(settings()); }
+
+    /// Of a client here, with short times.
+    config settings() const { return quick(where_); }
 
     /// Runs `what`, a coroutine, for at most `limit`. Then closes all clients, which must succeed,
     /// and checks that no key and no client-side state is left.
@@ -112,7 +124,11 @@ public:
 private:
     asio::awaitable<void> close_all();
 
+    lab(redis_server& first, config where, std::function<std::vector<redis_server*>()> servers);
+
     redis_server& server_;
+    config where_;
+    std::function<std::vector<redis_server*>()> servers_;  ///< those that have keys now
     std::unique_ptr<asio::io_context> context_;
     std::list<running_client> clients_;
 };

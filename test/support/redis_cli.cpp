@@ -81,6 +81,13 @@ reply redis_cli::read()
     }
 }
 
+bool redis_cli::is_closed() noexcept
+{
+    char next;
+    auto const got = ::recv(socket_, &next, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+}
+
 std::string redis_cli::read_line()
 {
     std::size_t end;

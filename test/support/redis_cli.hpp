@@ -36,6 +36,9 @@ public:
     /// Reads what comes next: of a subscriber, a message.
     reply read();
 
+    /// By the server.
+    bool is_closed() noexcept;
+
 private:
     std::string read_line();
     std::string read_bytes(std::size_t count);

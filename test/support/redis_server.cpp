@@ -10,6 +10,7 @@
 #include <netinet/in.h>
 #include <ostream>
 #include <poll.h>
+#include <random>
 #include <sstream>
 #include <stdexcept>
 #include <sys/socket.h>
@@ -26,20 +27,16 @@ std::string path_of(server_kind kind)
     return kind == server_kind::redis ? COLOCK_REDIS_SERVER : COLOCK_VALKEY_SERVER;
 }
 
-/// A port that was free a moment ago.
-std::uint16_t free_port()
+bool is_free(unsigned port)
 {
     int const probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in where{};
     where.sin_family = AF_INET;
     where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof where;
-    auto* const address = reinterpret_cast<sockaddr*>(&where);
-    bool const ok = ::bind(probe, address, size) == 0 && ::getsockname(probe, address, &size) == 0;
+    where.sin_port = htons(static_cast<std::uint16_t>(port));
+    bool const ok = ::bind(probe, reinterpret_cast<sockaddr*>(&where), sizeof where) == 0;
     ::close(probe);
-    if (!ok)
-        throw std::runtime_error{"redis_server: no free port"};
-    return ntohs(where.sin_port);
+    return ok;
 }
 
 std::string contents(fs::path const& file)
@@ -65,20 +62,38 @@ std::vector<server_kind> installed_servers()
     return found;
 }
 
-redis_server::redis_server(server_kind kind, std::vector<std::string> lines, bool started)
+std::uint16_t free_port()
+{
+    static std::mt19937 chance{std::random_device{}()};
+    // Outgoing connections get theirs from 32768 on.
+    std::uniform_int_distribution<unsigned> ports{10'000, 22'500};
+    for (int tries = 0; tries != 1'000; ++tries) {
+        auto const port = ports(chance);
+        if (is_free(port) && is_free(port + 10'000))
+            return static_cast<std::uint16_t>(port);
+    }
+    throw std::runtime_error{"redis_server: no free port"};
+}
+
+redis_server::redis_server(
+    server_kind kind,
+    std::vector<std::string> lines,
+    bool started,
+    std::vector<std::string> arguments
+)
     : kind_{kind}
-    , lines_{std::move(lines)}
+    , arguments_{std::move(arguments)}
 {
     auto pattern = (fs::temp_directory_path() / "colock-test-XXXXXX").string();
     if (!::mkdtemp(pattern.data()))
         throw std::runtime_error{"redis_server: no temporary folder " + pattern};
     folder_ = pattern;
     socket_ = folder_ + "/socket";
-    port_ = free_port();
-    if (!started)
-        return;
     try {
-        start();
+        port_ = free_port();
+        configure(lines);
+        if (started)
+            start();
     } catch (...) {
         std::error_code ignored;
         fs::remove_all(folder_, ignored);
@@ -93,18 +108,25 @@ redis_server::~redis_server()
     fs::remove_all(folder_, ignored);
 }
 
-void redis_server::start()
+void redis_server::configure(std::vector<std::string> const& lines)
 {
     std::ofstream file{folder_ + "/server.conf"};
     file << "bind 127.0.0.1\nport " << port_ << "\nunixsocket " << socket_ << "\nunixsocketperm 700"
          << "\ndir " << folder_ << "\ndaemonize no\nsave \"\"\nappendonly no\n";
-    for (auto const& line : lines_)
+    for (auto const& line : lines) {
         file << line << '\n';
-    file.close();
+        if (line.starts_with("requirepass "))
+            password_ = line.substr(line.find(' ') + 1);
+    }
+}
 
+void redis_server::start()
+{
     auto const log = folder_ + "/log";
     auto const limit = std::chrono::steady_clock::now() + std::chrono::seconds{10};
-    process_ = child_process{{path_of(kind_), folder_ + "/server.conf"}, log};
+    std::vector<std::string> command{path_of(kind_), folder_ + "/server.conf"};
+    command.insert(command.end(), arguments_.begin(), arguments_.end());
+    process_ = child_process{command, log};
     while (!answers()) {
         if (!process_.is_running() || std::chrono::steady_clock::now() > limit)
             throw std::runtime_error{"redis_server: does not start:\n" + contents(log)};
@@ -116,6 +138,7 @@ void redis_server::kill()
 {
     cli_.reset();
     process_.kill();
+    paused_ = false;
     ::unlink(socket_.c_str());
 }
 
@@ -125,9 +148,17 @@ void redis_server::restart()
     start();
 }
 
-void redis_server::pause() { process_.signal(SIGSTOP); }
+void redis_server::pause()
+{
+    process_.signal(SIGSTOP);
+    paused_ = true;
+}
 
-void redis_server::resume() { process_.signal(SIGCONT); }
+void redis_server::resume()
+{
+    process_.signal(SIGCONT);
+    paused_ = false;
+}
 
 config redis_server::by_socket() const
 {
@@ -145,9 +176,22 @@ config redis_server::by_port() const
 
 redis_cli& redis_server::cli()
 {
-    if (!cli_)
+    if (!cli_ || cli_->is_closed()) {
         cli_ = std::make_unique<redis_cli>(socket_);
+        if (!password_.empty())
+            cli_->command({"AUTH", password_});
+    }
     return *cli_;
+}
+
+reply redis_server::command(std::vector<std::string> const& words)
+{
+    try {
+        return cli().command(words);
+    } catch (...) {
+        cli_.reset();  // its answer, come late, would be the next one's
+        throw;
+    }
 }
 
 bool redis_server::answers()
@@ -155,7 +199,6 @@ bool redis_server::answers()
     try {
         return ask("PING").text == "PONG";
     } catch (std::exception const&) {
-        cli_.reset();
         return false;
     }
 }
@@ -167,11 +210,7 @@ std::int64_t redis_server::info(std::string const& section, std::string_view key
     return at == text.npos ? 0 : std::strtoll(text.c_str() + at + key.size(), nullptr, 10);
 }
 
-std::int64_t redis_server::script_calls()
-{
-    return info("commandstats", "cmdstat_evalsha:calls=") +
-        info("commandstats", "cmdstat_eval:calls=");
-}
+std::int64_t redis_server::script_calls() { return info("commandstats", "cmdstat_evalsha:calls="); }
 
 redis_server& shared_server(server_kind kind)
 {

@@ -21,13 +21,22 @@ std::ostream& operator<<(std::ostream&, server_kind);
 /// The kinds that are on this machine.
 std::vector<server_kind> installed_servers();
 
+/// A port of 127.0.0.1 that was free a moment ago, and the port 10000 above it, which is that of a
+/// cluster's bus. The kernel gives neither of them to a connection that goes out.
+std::uint16_t free_port();
+
 /// A server of our own in a temporary folder, on a unix socket and on a port of 127.0.0.1. It and
 /// the folder go with this object.
 class redis_server {
 public:
-    /// Begins to run, unless told otherwise. `lines` go into its configuration file.
+    /// Begins to run, unless told otherwise. `lines` go into its configuration file, which is
+    /// written once: what the server itself writes there stays. `arguments` come behind the file's
+    /// name when the program is started.
     explicit redis_server(
-        server_kind = server_kind::redis, std::vector<std::string> lines = {}, bool started = true
+        server_kind = server_kind::redis,
+        std::vector<std::string> lines = {},
+        bool started = true,
+        std::vector<std::string> arguments = {}
     );
     redis_server(redis_server const&) = delete;
     redis_server& operator=(redis_server const&) = delete;
@@ -44,35 +53,48 @@ public:
     void pause();
     void resume();
 
+    /// False of one that is killed, paused or has died.
+    bool is_running() noexcept { return !paused_ && process_.is_running(); }
+
     std::string const& unix_socket() const noexcept { return socket_; }
     std::uint16_t port() const noexcept { return port_; }
+    std::string const& folder() const noexcept { return folder_; }
+
+    /// Of the line `requirepass`; the tests' own connection gives it by itself.
+    std::string const& password() const noexcept { return password_; }
 
     /// Where a client finds it.
     config by_socket() const;
     config by_port() const;
 
-    /// Asks it something over a connection of the tests' own.
+    /// Asks it something over a connection of the tests' own, which is made anew when the server
+    /// has closed it. Throws when the server closes it now, or takes five seconds.
     template <class... Words>
     reply ask(Words const&... words)
     {
-        return cli()(words...);
+        return command({std::string{words}...});
     }
+
+    reply command(std::vector<std::string> const& words);
 
     /// A number of INFO's section: how often a script was called, for example.
     std::int64_t info(std::string const& section, std::string_view key);
 
-    /// How many EVALSHA and EVAL it has carried out.
+    /// How many EVALSHA it has carried out. EVAL is also what each connection begins with.
     std::int64_t script_calls();
 
 private:
     redis_cli& cli();
     bool answers();
+    void configure(std::vector<std::string> const& lines);
 
     server_kind kind_;
     std::string folder_;
     std::string socket_;
     std::uint16_t port_ = 0;
-    std::vector<std::string> lines_;
+    std::string password_;
+    std::vector<std::string> arguments_;
+    bool paused_ = false;
     child_process process_;
     std::unique_ptr<redis_cli> cli_;
 };

@@ -1,0 +1,253 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "support/redis_cluster.hpp"
+#include "support/wait_until.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace colock::test {
+
+namespace {
+
+constexpr unsigned all_slots = 16'384;
+constexpr std::chrono::seconds forming_limit{20};
+
+/// Settings that make it quick to form and to fail over, and that keep each node where it is.
+std::vector<std::string> cluster_lines()
+{
+    return {
+        "cluster-enabled yes",
+        "cluster-config-file nodes.conf",
+        "cluster-node-timeout " + std::to_string(redis_cluster::node_timeout.count()),
+        "cluster-require-full-coverage no",
+        "cluster-allow-replica-migration no",
+        "cluster-replica-validity-factor 0",
+        "repl-diskless-sync yes",
+        "repl-diskless-sync-delay 0",
+        "repl-ping-replica-period 1",
+    };
+}
+
+}  // namespace
+
+redis_cluster::redis_cluster(
+    server_kind kind, unsigned primaries, unsigned replicas_each, std::vector<std::string> lines
+)
+{
+    auto all = cluster_lines();
+    all.insert(all.end(), lines.begin(), lines.end());
+    nodes_.resize(primaries * (1 + replicas_each));
+    start(kind, all);
+    give_slots(primaries);
+    introduce();
+    attach_replicas(primaries, replicas_each);
+    auto const replicas = primaries * replicas_each;
+    wait_until("the cluster", forming_limit, [&] { return is_ready(replicas); });
+}
+
+void redis_cluster::start(server_kind kind, std::vector<std::string> const& lines)
+{
+    for (std::size_t i = 0; i != nodes_.size(); ++i) {
+        nodes_[i] = std::make_unique<redis_server>(kind, lines);
+        ids_.push_back(node(i).ask("CLUSTER", "MYID").text);
+        // As long as it is alone: nodes with equal epochs would first have to sort that out.
+        demand(i, {"CLUSTER", "SET-CONFIG-EPOCH", std::to_string(i + 1)});
+    }
+}
+
+void redis_cluster::give_slots(unsigned primaries)
+{
+    for (unsigned i = 0; i != primaries; ++i) {
+        auto const first = std::to_string(all_slots * i / primaries);
+        auto const last = std::to_string(all_slots * (i + 1) / primaries - 1);
+        demand(i, {"CLUSTER", "ADDSLOTSRANGE", first, last});
+    }
+}
+
+void redis_cluster::introduce()
+{
+    // Each to each: rumours alone take seconds.
+    for (std::size_t i = 0; i != size(); ++i)
+        for (std::size_t j = i + 1; j != size(); ++j)
+            demand(i, {"CLUSTER", "MEET", "127.0.0.1", std::to_string(node(j).port())});
+    auto const know_each_other = [this] {
+        for (std::size_t i = 0; i != size(); ++i) {
+            auto const view = view_of(i);
+            if (view.members().size() != size())
+                return false;
+            for (auto const& member : view.members())
+                if (!member.is_met || !member.is_connected)
+                    return false;
+        }
+        return true;
+    };
+    wait_until("the nodes to know each other", forming_limit, know_each_other);
+}
+
+void redis_cluster::attach_replicas(unsigned primaries, unsigned replicas_each)
+{
+    for (std::size_t i = primaries; i != size(); ++i)
+        demand(i, {"CLUSTER", "REPLICATE", id((i - primaries) / replicas_each)});
+}
+
+bool redis_cluster::is_ready(unsigned replicas)
+{
+    for (std::size_t i = 0; i != size(); ++i) {
+        if (!is_ok(i) || !is_in_step(i))
+            return false;
+        auto const view = view_of(i);
+        auto const& all = view.members();
+        auto const is_replica = [](auto const& member) { return member.is_replica; };
+        if (std::count_if(all.begin(), all.end(), is_replica) != static_cast<long>(replicas))
+            return false;
+        for (std::size_t j = 0; j != size(); ++j)
+            if (view.find(id(j))->is_suspected)
+                return false;
+    }
+    return true;
+}
+
+std::vector<address> redis_cluster::addresses() const
+{
+    std::vector<address> all;
+    for (auto const& each : nodes_)
+        all.push_back({.host = "127.0.0.1", .port = each->port()});
+    return all;
+}
+
+config redis_cluster::by_cluster() const
+{
+    config c;
+    c.topology = topology::cluster;
+    c.addresses = addresses();
+    return c;
+}
+
+std::vector<redis_server*> redis_cluster::primaries()
+{
+    std::vector<redis_server*> found;
+    for (auto const i : running())
+        if (!view_of(i).myself().is_replica)
+            found.push_back(&node(i));
+    return found;
+}
+
+unsigned redis_cluster::slot_of(std::string const& key)
+{
+    auto const someone = running().at(0);
+    return static_cast<unsigned>(node(someone).ask("CLUSTER", "KEYSLOT", key).number);
+}
+
+std::size_t redis_cluster::primary_of(unsigned slot)
+{
+    if (auto const found = owner_of(slot))
+        return *found;
+    throw std::runtime_error{"redis_cluster: nobody owns slot " + std::to_string(slot)};
+}
+
+std::vector<std::size_t> redis_cluster::replicas_of(std::size_t i)
+{
+    std::vector<std::size_t> found;
+    for (auto const each : running())
+        if (view_of(each).myself().primary_id == id(i))
+            found.push_back(each);
+    return found;
+}
+
+std::size_t redis_cluster::wait_for_failover(
+    unsigned slot, std::size_t previous, milliseconds limit
+)
+{
+    std::size_t now = previous;
+    wait_until("the failover", limit, [&] {
+        auto const owner = owner_of(slot);
+        now = owner.value_or(previous);
+        return now != previous && is_ok(now) && all_name(now, slot);
+    });
+    return now;
+}
+
+void redis_cluster::revive(std::size_t i, milliseconds limit)
+{
+    node(i).start();
+    wait_until("the node to be back in the cluster", limit, [&] { return is_settled(i); });
+}
+
+void redis_cluster::demand(std::size_t i, std::vector<std::string> const& words)
+{
+    auto const answer = node(i).command(words);
+    if (answer.what == reply::kind::error)
+        throw std::runtime_error{"redis_cluster: " + words.at(1) + ": " + answer.text};
+}
+
+cluster_view redis_cluster::view_of(std::size_t i)
+{
+    return cluster_view{node(i).ask("CLUSTER", "NODES").text};
+}
+
+bool redis_cluster::is_ok(std::size_t i)
+{
+    auto const info = node(i).ask("CLUSTER", "INFO").text;
+    return info.find("cluster_state:ok") != info.npos;
+}
+
+/// A primary always is.
+bool redis_cluster::is_in_step(std::size_t i)
+{
+    auto const info = node(i).ask("INFO", "replication").text;
+    return info.find("role:master") != info.npos || info.find("master_link_status:up") != info.npos;
+}
+
+bool redis_cluster::is_settled(std::size_t i)
+{
+    if (!is_ok(i) || !is_in_step(i))
+        return false;
+    auto const view = view_of(i);
+    auto const& own = view.myself();
+    for (auto const other : running()) {
+        auto const seen = view_of(other);
+        auto const* const it = seen.find(id(i));
+        // One that comes back claims its slots until it hears who has them now.
+        if (!it || it->is_suspected || it->is_replica != own.is_replica || it->slots != own.slots)
+            return false;
+    }
+    return true;
+}
+
+bool redis_cluster::all_name(std::size_t owner, unsigned slot)
+{
+    for (auto const each : running()) {
+        auto const seen = view_of(each);
+        auto const* const it = seen.find(id(owner));
+        if (!it || !it->owns(slot))
+            return false;
+    }
+    return true;
+}
+
+std::vector<std::size_t> redis_cluster::running()
+{
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i != size(); ++i)
+        if (node(i).is_running())
+            found.push_back(i);
+    return found;
+}
+
+/// Of several that say so, the one whom the others will believe.
+std::optional<std::size_t> redis_cluster::owner_of(unsigned slot)
+{
+    std::optional<std::size_t> found;
+    std::int64_t newest = -1;
+    for (auto const i : running()) {
+        auto const view = view_of(i);
+        auto const& own = view.myself();
+        if (own.owns(slot) && own.epoch > newest) {
+            newest = own.epoch;
+            found = i;
+        }
+    }
+    return found;
+}
+
+}  // namespace colock::test
