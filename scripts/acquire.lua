@@ -8,6 +8,9 @@
 local call, pcall = redis.call, redis.pcall
 local floor = tonumber(ARGV[1])
 local width = floor and 2 or 1
+
+-- include draw.lua
+
 local reply = {}
 for i = 1, #KEYS / width do
     local lock = KEYS[width * i - width + 1]
@@ -24,12 +27,7 @@ for i = 1, #KEYS / width do
         -- What can fail comes before what takes: the counter first.
         local token = 0
         if floor then
-            token = pcall('incrby', KEYS[2 * i], ARGV[3 * i + 1])
-            if type(token) == 'number' and token - ARGV[3 * i + 1] < floor then
-                local now = call('time')
-                token = now[1] * 1000000 + now[2] + ARGV[3 * i + 1]
-                call('set', KEYS[2 * i], string.format('%.0f', token))
-            end
+            token = draw(KEYS[2 * i], ARGV[3 * i + 1], floor)
         end
         if type(token) == 'number' then
             call('hset', lock, field, 1)

@@ -17,39 +17,9 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local day = 86400000  -- after that those whom Redisson took out of the queue are forgotten
 local text = function(number) return string.format('%.0f', number) end
 
--- The first in the queue, and when it counts as dead; those that do already go. A ticket of ours
--- lives as long as it is kept alive, and who asks is alive; Redisson's until its time is over. When
--- one of ours goes, those behind come sooner by the wait, as when it leaves.
-local function first(queue, timeouts, tickets, wait, asker)
-    local head, ends, someone_went, sooner = pcall('lindex', queue, 0), nil, false, 0
-    while type(head) == 'string' do
-        local life = pcall('zscore', tickets, head)
-        ends = life or pcall('zscore', timeouts, head)
-        if type(ends) == 'table' then
-            return ends
-        elseif not ends then
-            ends = now + wait
-            pcall('zadd', timeouts, text(ends + sooner), head)
-        elseif not life then
-            ends = ends - sooner
-        end
-        if tonumber(ends) > now or head == asker then
-            break
-        end
-        call('lpop', queue)
-        pcall('zrem', tickets, head)
-        if pcall('zrem', timeouts, head) == 1 and life then
-            sooner = sooner + wait
-        end
-        head, someone_went = call('lindex', queue, 0), true
-    end
-    if sooner > 0 then
-        for _, behind in ipairs(pcall('zrange', timeouts, 0, -1)) do
-            pcall('zincrby', timeouts, -sooner, behind)
-        end
-    end
-    return head, ends, someone_went
-end
+-- include first.lua
+-- include draw.lua
+-- include publish.lua
 
 -- At the end, with the time that Redisson would give it, unless it is placed.
 local function enqueue(lock, queue, timeouts, tickets, field, wait, life, placed)
@@ -88,11 +58,7 @@ for i = 1, #KEYS / width do
         -- What can fail comes before what takes: the counter, then the field.
         local token = 0
         if floor then
-            token = pcall('incrby', KEYS[k + 5], ARGV[a + 3])
-            if type(token) == 'number' and token - ARGV[a + 3] < floor then
-                token = time[1] * 1000000 + time[2] + ARGV[a + 3]
-                call('set', KEYS[k + 5], text(token))
-            end
+            token = draw(KEYS[k + 5], ARGV[a + 3], floor)
         end
         local set = type(token) == 'number' and pcall('hset', lock, field, 1)
         if type(set) == 'number' then
@@ -120,7 +86,7 @@ for i = 1, #KEYS / width do
         else
             reply[i] = {ends - now}
             if someone_went then  -- who is first now may not know it
-                pcall('publish', channel .. ':' .. head, '0')
+                publish(channel .. ':' .. head, '0')
             end
         end
     end

@@ -11,37 +11,8 @@ local time = call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local text = function(number) return string.format('%.0f', number) end
 
--- As in fair_acquire.lua.
-local function first(queue, timeouts, tickets, wait, asker)
-    local head, ends, someone_went, sooner = pcall('lindex', queue, 0), nil, false, 0
-    while type(head) == 'string' do
-        local life = pcall('zscore', tickets, head)
-        ends = life or pcall('zscore', timeouts, head)
-        if type(ends) == 'table' then
-            return ends
-        elseif not ends then
-            ends = now + wait
-            pcall('zadd', timeouts, text(ends + sooner), head)
-        elseif not life then
-            ends = ends - sooner
-        end
-        if tonumber(ends) > now or head == asker then
-            break
-        end
-        call('lpop', queue)
-        pcall('zrem', tickets, head)
-        if pcall('zrem', timeouts, head) == 1 and life then
-            sooner = sooner + wait
-        end
-        head, someone_went = call('lindex', queue, 0), true
-    end
-    if sooner > 0 then
-        for _, behind in ipairs(pcall('zrange', timeouts, 0, -1)) do
-            pcall('zincrby', timeouts, -sooner, behind)
-        end
-    end
-    return head, ends, someone_went
-end
+-- include first.lua
+-- include publish.lua
 
 -- Those behind come sooner by the wait, as Redisson has it.
 local function leave(queue, timeouts, tickets, field, wait)
@@ -70,8 +41,7 @@ for i = 1, #KEYS / 4 do
         local head = first(queue, timeouts, tickets, wait)
         local told = head and -1 or 0
         if type(head) == 'string' then
-            local receivers = pcall('publish', channel .. ':' .. head, '0')
-            told = type(receivers) == 'number' and receivers or -1
+            told = publish(channel .. ':' .. head, '0')
             if told == 0 and call('zscore', tickets, head) then
                 told = -2
             end

@@ -4,13 +4,16 @@
 -- Reply: a list, for each lock 1 if somebody held it, else 0; an error if the key is no lock, which
 --        stays as it is.
 -- Not idempotent: a repeat takes away what was acquired since, so it is sent once.
+
+-- include publish.lua
+
 local reply = {}
 for i = 1, #KEYS do
     local depth = redis.pcall('hlen', KEYS[i])
     reply[i] = depth
     if type(depth) == 'number' and depth > 0 then
         redis.call('del', KEYS[i])
-        redis.pcall('publish', ARGV[i], '0')
+        publish(ARGV[i], '0')
         reply[i] = 1
     end
 end

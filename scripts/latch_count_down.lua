@@ -4,6 +4,9 @@
 -- Reply: a list, for each latch the count that is left; an error if the key is no latch.
 -- Idempotent: the record has the number and the result of the last change.
 local call = redis.call
+
+-- include publish.lua
+
 local reply = {}
 for i = 1, #KEYS / 2 do
     local latch, record = KEYS[2 * i - 1], KEYS[2 * i]
@@ -26,7 +29,7 @@ for i = 1, #KEYS / 2 do
             elseif value then
                 call('del', latch)
                 if count > 0 then
-                    redis.pcall('publish', ARGV[4 * i], '0')
+                    publish(ARGV[4 * i], '0')
                 end
             end
             reply[i] = left

@@ -4,6 +4,9 @@
 -- Reply: a list, for each latch 1 if it was set, 0 if it was there.
 -- Idempotent: the record has the number and the result of the last change.
 local call = redis.call
+
+-- include publish.lua
+
 local reply = {}
 for i = 1, #KEYS / 2 do
     local latch, record = KEYS[2 * i - 1], KEYS[2 * i]
@@ -16,7 +19,7 @@ for i = 1, #KEYS / 2 do
     else
         call('set', record, number .. ' 1', 'px', life)
         call('set', latch, count)
-        redis.pcall('publish', ARGV[4 * i], '1')
+        publish(ARGV[4 * i], '1')
         reply[i] = 1
     end
 end

@@ -5,6 +5,9 @@
 --        until the next lease ends, -1 if none does; an error if the keys are no semaphore.
 -- Idempotent: a repeat finds its id and sets the lease again.
 local call = redis.call
+
+-- include publish.lua
+
 local time = call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local text = function(number) return string.format('%.0f', number) end
@@ -27,7 +30,7 @@ for i = 1, #KEYS / 2 do
             call('zrem', leases, unpack(ended))
             value = call('incrby', semaphore, #ended)
             if value > 0 then
-                redis.pcall('publish', channel, text(value))
+                publish(channel, text(value))
             end
         end
         if value and tonumber(value) >= 1 then

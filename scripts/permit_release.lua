@@ -5,6 +5,9 @@
 --        false if it is gone or its lease had ended; an error if the keys are no semaphore.
 -- Idempotent: a repeat finds no permit and does nothing.
 local call, pcall = redis.call, redis.pcall
+
+-- include publish.lua
+
 local time = call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local reply = {}
@@ -18,8 +21,8 @@ for i = 1, #KEYS / 2 do
         reply[i] = available
         if type(available) == 'number' then
             call('zrem', leases, id)
-            local receivers = pcall('publish', ARGV[2 * i], string.format('%.0f', available))
-            reply[i] = tonumber(ends) > now and (type(receivers) == 'number' and receivers or -1)
+            local receivers = publish(ARGV[2 * i], string.format('%.0f', available))
+            reply[i] = tonumber(ends) > now and receivers
         end
     end
 end

@@ -6,29 +6,8 @@
 -- Idempotent: the depth is the one to have, not a difference.
 local call, pcall = redis.call, redis.pcall
 
-local function lease_key(prefix, field, n)
-    return prefix .. ':' .. field .. ':rwlock_timeout:' .. string.format('%d', n)
-end
-
--- The longest lease that any reader has; what the lock lives if not all can be seen, or as soon as
--- one has as much.
-local function longest(lock, prefix, ttl)
-    local most, page = 0, {'0'}
-    repeat
-        page = call('hscan', lock, page[1])
-        local fields = page[2]
-        for f = 1, #fields, 2 do
-            for n = 1, tonumber(fields[f + 1]) or 0 do
-                local rest = pcall('pttl', lease_key(prefix, fields[f], n))
-                most = math.max(most, type(rest) == 'number' and rest or ttl)
-            end
-            if most + 1 >= ttl then
-                return ttl
-            end
-        end
-    until page[1] == '0'
-    return most
-end
+-- include lease_key.lua
+-- include longest.lua
 
 local reply = {}
 for i = 1, #KEYS do

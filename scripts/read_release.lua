@@ -6,28 +6,9 @@
 -- Idempotent: a repeat finds no field and does nothing.
 local call, pcall = redis.call, redis.pcall
 
-local function lease_key(prefix, field, n)
-    return prefix .. ':' .. field .. ':rwlock_timeout:' .. string.format('%d', n)
-end
-
--- As in read_extend.lua.
-local function longest(lock, prefix, ttl)
-    local most, page = 0, {'0'}
-    repeat
-        page = call('hscan', lock, page[1])
-        local fields = page[2]
-        for f = 1, #fields, 2 do
-            for n = 1, tonumber(fields[f + 1]) or 0 do
-                local rest = pcall('pttl', lease_key(prefix, fields[f], n))
-                most = math.max(most, type(rest) == 'number' and rest or ttl)
-            end
-            if most + 1 >= ttl then
-                return ttl
-            end
-        end
-    until page[1] == '0'
-    return most
-end
+-- include lease_key.lua
+-- include longest.lua
+-- include publish.lua
 
 local reply = {}
 for i = 1, #KEYS do
@@ -54,8 +35,7 @@ for i = 1, #KEYS do
         reply[i] = 0
         if free then
             call('del', lock)
-            local receivers = pcall('publish', ARGV[3 * i - 1], '0')
-            reply[i] = type(receivers) == 'number' and receivers or -1
+            reply[i] = publish(ARGV[3 * i - 1], '0')
         end
     end
 end

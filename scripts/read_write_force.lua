@@ -6,6 +6,9 @@
 -- Not idempotent: a repeat takes away what was acquired since, so it is sent once.
 local call, pcall = redis.call, redis.pcall
 
+-- include publish.lua
+
+
 -- The leases of those who read, on either side.
 local function remove_leases(lock, prefix)
     local fields = call('hgetall', lock)
@@ -24,7 +27,7 @@ for i = 1, #KEYS do
     if mode == side then
         remove_leases(KEYS[i], ARGV[3 * i])
         call('del', KEYS[i])
-        pcall('publish', ARGV[3 * i - 1], side == 'read' and '0' or '1')
+        publish(ARGV[3 * i - 1], side == 'read' and '0' or '1')
         reply[i] = 1
     end
 end

@@ -5,12 +5,14 @@
 --        false if the field is gone; an error if the key is no lock.
 -- Idempotent: a repeat finds no field and does nothing.
 local pcall = redis.pcall
+
+-- include publish.lua
+
 local reply = {}
 for i = 1, #KEYS do
     local removed = pcall('hdel', KEYS[i], ARGV[2 * i - 1])
     if removed == 1 then
-        local receivers = pcall('publish', ARGV[2 * i], '0')
-        reply[i] = type(receivers) == 'number' and receivers or -1
+        reply[i] = publish(ARGV[2 * i], '0')
     else
         reply[i] = removed ~= 0 and removed
     end

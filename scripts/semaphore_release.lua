@@ -5,6 +5,9 @@
 --        semaphore.
 -- Idempotent: the record has the number and the result of the last change.
 local call, pcall = redis.call, redis.pcall
+
+-- include publish.lua
+
 local reply = {}
 for i = 1, #KEYS / 2 do
     local semaphore, record = KEYS[2 * i - 1], KEYS[2 * i]
@@ -16,7 +19,7 @@ for i = 1, #KEYS / 2 do
         local available = pcall('incrby', semaphore, permits)
         if type(available) == 'number' then
             call('set', record, number .. ' ' .. string.format('%.0f', available), 'px', life)
-            pcall('publish', ARGV[4 * i], string.format('%.0f', available))
+            publish(ARGV[4 * i], string.format('%.0f', available))
         end
         reply[i] = available
     end

@@ -5,6 +5,9 @@
 -- Reply: a list, for each semaphore 1 if the request had taken them, else 0.
 -- Idempotent: a repeat finds its own number.
 local call = redis.call
+
+-- include publish.lua
+
 local reply = {}
 for i = 1, #KEYS / 2 do
     local semaphore, record = KEYS[2 * i - 1], KEYS[2 * i]
@@ -15,7 +18,7 @@ for i = 1, #KEYS / 2 do
     reply[i] = 0
     if last == ARGV[5 * i - 4] and call('exists', semaphore) == 1 then
         local available = call('incrby', semaphore, ARGV[5 * i - 2])
-        redis.pcall('publish', ARGV[5 * i], string.format('%.0f', available))
+        publish(ARGV[5 * i], string.format('%.0f', available))
         reply[i] = 1
     end
 end

@@ -6,12 +6,14 @@
 -- Idempotent: a repeat finds no field and does nothing.
 local call, pcall = redis.call, redis.pcall
 
+-- include lease_key.lua
+-- include publish.lua
+
 -- The longest lease of what the owner reads; what the lock lives if not all can be seen.
 local function longest(lock, field, prefix)
     local most = 0
     for n = 1, tonumber(call('hget', lock, field) or 0) do
-        local key = prefix .. ':' .. field .. ':rwlock_timeout:' .. string.format('%d', n)
-        local rest = pcall('pttl', key)
+        local rest = pcall('pttl', lease_key(prefix, field, n))
         most = math.max(most, type(rest) == 'number' and rest or call('pttl', lock))
     end
     return most
@@ -30,8 +32,7 @@ for i = 1, #KEYS do
         else
             call('del', lock)
         end
-        local receivers = pcall('publish', ARGV[3 * i - 1], '1')
-        reply[i] = type(receivers) == 'number' and receivers or -1
+        reply[i] = publish(ARGV[3 * i - 1], '1')
     else
         reply[i] = removed ~= 0 and removed
     end

@@ -9,6 +9,8 @@
 - Links to files and headings lead somewhere, and so do paths in `backticks`.
 - scripts/README.md has a row for each script, and no other.
 - docs/architecture.md says of each file in src/ what it is for.
+- docs/deployments.md lets a user run what the scripts call, and what the connections send; and
+  these ask at their start about what the scripts call.
 """
 
 import pathlib
@@ -23,6 +25,14 @@ SOURCE = re.compile(r"<!-- (?P<file>\S+) (?P<name>\w+) -->")
 LINK = re.compile(r"\[[^\]]*\]\((?P<to>[^)\s]+)\)")
 CODE_SPAN = re.compile(r"`[^`]*`")
 PATH = re.compile(rf"`(?P<path>(?:{FOLDERS})/[\w./+-]*\w)`")
+CALL = re.compile(r"\bp?call\((?:'(?P<command>[a-z]+)')?")
+# What src/redis sends by itself.
+SENT = set(
+    "client|id client|kill eval evalsha info ping publish script|load select subscribe time unsubscribe".split()
+)
+PROBE = "src/redis/permissions.cpp"
+# How a message is published, which the documents explain apart.
+PUBLISH = {"publish", "spublish"}
 ROW = re.compile(r"\| *\[(?P<name>[^\]]+\.lua)\]")
 
 
@@ -115,6 +125,46 @@ def check_architecture(root: pathlib.Path) -> Iterator[tuple[str, int, str]]:
             yield name, 1, f"does not say what {source.relative_to(root)} is for"
 
 
+def script_commands(root: pathlib.Path) -> Iterator[tuple[str, int, str | None]]:
+    """What each script calls, with its place; None for a call whose command is not spelt out."""
+    for script in sorted(root.glob("scripts/**/*.lua")):
+        for number, line in enumerate(script.read_text().splitlines(), 1):
+            for match in CALL.finditer(line.partition("--")[0]):
+                yield str(script.relative_to(root)), number, match["command"]
+
+
+def probed_commands(root: pathlib.Path) -> set[str]:
+    """What src/redis asks about at the start of a connection, because scripts call it."""
+    text = (root / PROBE).read_text() if (root / PROBE).is_file() else ""
+    table = re.search(r" script_commands\{(.*?)\};", text, re.DOTALL)
+    return set(re.findall(r'"([a-z]+)[^"]*"', table[1])) if table else set()
+
+
+def check_permissions(root: pathlib.Path) -> Iterator[tuple[str, int, str]]:
+    name = "docs/deployments.md"
+    text = (root / name).read_text() if (root / name).is_file() else ""
+    block = re.search(r"^```acl\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    granted = set(re.findall(r"(?<=\s)\+(\S+)", block[1])) if block else set()
+    called = set()
+    for path, number, command in script_commands(root):
+        if command is None and "/publish." in path:
+            continue
+        if command is None:
+            yield path, number, "a call whose command is not a literal: no list can name it"
+        elif command not in granted and f"+{command}" not in text:
+            yield path, number, f"{name} does not grant +{command}"
+        called.add(command)
+    asked = probed_commands(root) | PUBLISH
+    for command in sorted(called - asked - {None}):
+        yield PROBE, 1, f"does not ask about {command}, which scripts call"
+    for command in sorted(asked - called - PUBLISH):
+        yield PROBE, 1, f"asks about {command}, which no script calls"
+    for command in sorted(granted - called - SENT):
+        yield name, 1, f"+{command} is granted, and nothing needs it"
+    for command in sorted(SENT - granted) if block else ():
+        yield name, 1, f"does not grant +{command}, which connections send"
+
+
 def check(root: pathlib.Path) -> list[str]:
     findings: dict[str, None] = {}
     for path in documents(root):
@@ -122,7 +172,11 @@ def check(root: pathlib.Path) -> list[str]:
         for part in (check_code, check_links):
             for line, message in part(root, path, text):
                 findings[f"{path.relative_to(root)}:{line}: {message}"] = None
-    for place, line, message in (*check_scripts(root), *check_architecture(root)):
+    for place, line, message in (
+        *check_scripts(root),
+        *check_architecture(root),
+        *check_permissions(root),
+    ):
         findings[f"{place}:{line}: {message}"] = None
     return list(findings)
 
@@ -132,11 +186,13 @@ def self_test() -> None:
         "README.md": "# A\n\n[b](docs/b.md#two-words-1) `docs/b.md`\n\n"
         "<!-- examples/e.cpp part -->\n```cpp\nint a;\n```\n",
         "docs/b.md": "# B\n\n## Two words\n\n## Two, words!\n\n```\n[x](nowhere)\n```\n[up](../README.md)\n",
-        "docs/architecture.md": "`src/base/x.hpp`\n",
+        "docs/architecture.md": "`src/base/x.hpp` `src/redis/permissions.cpp`\n",
         "examples/e.cpp": "  // [part\n  int a;\n  // part]\n",
         "scripts/README.md": "| [a.lua](a.lua) | x |\n",
-        "scripts/a.lua": "",
+        "scripts/a.lua": "redis.call('get', k)\n",
+        "docs/deployments.md": "```acl\nuser +get +" + " +".join(sorted(SENT)) + "\n```\n",
         "src/base/x.hpp": "",
+        PROBE: 'array<x, 1> script_commands{"get K"};',
         "src/base/x.cpp": "",
     }
     bad = {
@@ -148,6 +204,11 @@ def self_test() -> None:
         "src/base/y.hpp does not exist": {"README.md": "`src/base/y.hpp`\n"},
         "no row for b.lua": {"scripts/b.lua": ""},
         "a row for a.lua": {"scripts/a.lua": None},
+        "does not grant +set": {"scripts/a.lua": "pcall('set', k)\n"},
+        "does not ask about set": {"scripts/a.lua": "pcall('set', k)\n"},
+        "asks about set": {PROBE: 'array<x, 2> script_commands{"get K", "set K 0"};'},
+        "not a literal": {"scripts/a.lua": "call(what, 'get')\n"},
+        "+get is granted": {"scripts/a.lua": ""},
         "what src/base/z.hpp is for": {"src/base/z.hpp": ""},
     }
     for expected, change in {"": {}, **bad}.items():

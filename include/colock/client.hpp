@@ -79,6 +79,8 @@ public:
     ///   After `stop()` or `close()`, without error. Never because of a connection.
     /// \par Errors
     ///   - `error::invalid_argument` — the config breaks a rule; the log says which.
+    ///   - `error::invalid_tls` — a file of `config::tls` can't be used; the log says which and
+    ///   why.
     ///   - `error::closed` — `close()` was called before.
     ///   - `boost::asio::error::already_started` — it runs already.
     /// \par Cancellation

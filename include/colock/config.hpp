@@ -28,6 +28,42 @@ struct address {
     friend bool operator==(address const&, address const&) = default;
 };
 
+/// What the addresses are those of.
+enum class topology {
+    single,    ///< one server; the first address is used
+    sentinel,  ///< Sentinels, which know where the primary is now
+    cluster    ///< some nodes of a cluster, which know the others
+};
+
+/// How connections are encrypted, and whom they trust. Files are in PEM format and are read when
+/// the client first runs; `run()` fails with `error::invalid_tls` if one can't be used.
+struct tls_options {
+    bool enabled = false;
+
+    /// The authorities to trust. Empty: those of the system.
+    std::string ca_file{};
+
+    /// What the client shows to servers that ask for it. Both or neither; the key must not be
+    /// encrypted. Certificates between it and the authority may follow it in its file.
+    std::string certificate_file{};
+    std::string private_key_file{};
+
+    /// The name that the server's certificate must have, and that is sent as SNI. Empty: the host
+    /// of the address; with Sentinels it has to be set, for they name servers by IP addresses.
+    std::string server_name{};
+
+    /// False: any certificate will do, which keeps listeners out and nobody else. For tests.
+    bool verify = true;
+};
+
+/// By which command messages are published, and channels subscribed.
+enum class publishing {
+    automatic,  ///< as Redisson: sharded in a cluster whose servers know it, else plain
+    plain,      ///< PUBLISH, SUBSCRIBE
+    sharded,    ///< SPUBLISH, SSUBSCRIBE: clusters of servers from 7.0 on
+    both        ///< both of both: beside peers of either habit, for a second message each time
+};
+
 /// One Redis or Valkey deployment, and how its locks behave.
 ///
 /// Plain fields; a client takes a copy and checks it in `run()`, which refuses a bad one with
@@ -35,8 +71,20 @@ struct address {
 struct config {
     using milliseconds = std::chrono::milliseconds;
 
-    /// The server. One address for now: the first is used.
+    /// The server, or some Sentinels or nodes of the cluster: they are asked in this order, and
+    /// name the others.
     std::vector<address> addresses{address{}};
+
+    colock::topology topology = topology::single;
+
+    /// What the Sentinels call the primary.
+    std::string master_name{};
+
+    /// For the Sentinels. Empty: no AUTH is sent to them, whatever the servers want.
+    std::string sentinel_username{};
+    std::string sentinel_password{};
+
+    tls_options tls{};
 
     /// Empty: no AUTH is sent. A password without a user name is that of the user "default".
     std::string username{};
@@ -85,8 +133,28 @@ struct config {
     /// How long `close()` waits for the server to confirm releases. None: `lease`.
     std::optional<milliseconds> close_timeout{};
 
+    /// How long a connection may take to come up, TLS and AUTH included. None: two sixths of the
+    /// lease, from 200 ms to 4 s.
+    std::optional<milliseconds> connect_timeout{};
+
+    /// A server that answers nothing for so long counts as gone. None: a third of the lease, from
+    /// 200 ms to 4 s.
+    std::optional<milliseconds> silence_timeout{};
+
+    /// How long `acquire_options::sync_replicas` waits for the replicas. Redisson's
+    /// slavesSyncTimeout, 1 s there as well.
+    milliseconds sync_timeout{1'000};
+
     /// Whether holds carry a fencing token.
     bool fencing = true;
+
+    publishing publish = publishing::automatic;
+
+    /// Stands before each key and channel at the server, for those who have to share a database: a
+    /// lock "order:1" is the key "<prefix>order:1", its channel
+    /// "<prefix>redisson_lock__channel:{<prefix>order:1}". All who share the lock need the same
+    /// one, and Redisson's have none. Logs and the observer name keys with it. At most 1,000 bytes.
+    std::string key_prefix{};
 
     /// Where log lines go: standard error from level warning on, unless set.
     logger log = stderr_logger();
@@ -98,8 +166,11 @@ struct config {
     ///
     /// - `redis://[user[:password]@]host[:port][/database]` (an IPv6 host in brackets)
     /// - `unix://[user[:password]@]/path[?db=database]`
-    /// - recognised, and refused with `error::unsupported`: `rediss://`, `redis+sentinel://`,
-    ///   `redis+cluster://`, `rediss+sentinel://`, `rediss+cluster://`
+    /// - `redis+sentinel://[user[:password]@]host[:port][,host[:port]...]/name[/database]`: the
+    ///   Sentinels, 26379 unless said otherwise, and what they call the primary
+    /// - `redis+cluster://[user[:password]@]host[:port][,host[:port]...]`: some of the nodes
+    /// - `rediss://`, `rediss+sentinel://`, `rediss+cluster://`: the same over TLS, with the
+    ///   authorities of the system unless `tls` says otherwise
     ///
     /// User and password are percent-decoded. The error's value says which part is bad.
     static boost::system::result<config> parse(std::string_view url);

@@ -54,7 +54,8 @@ enum class error {
     /// is that of a Redis or Valkey server, and report it.
     bad_reply,
 
-    /// Recognised, but not supported by this version.
+    /// The server lacks a command that is needed for what was asked; the log names it. Remedy: a
+    /// newer server, or without the option that needs it.
     unsupported,
 
     /// The URL's scheme is none of those in `config::from_url`.
@@ -77,6 +78,23 @@ enum class error {
 
     /// The URL has a query option that the scheme does not know.
     invalid_url_option,
+
+    /// A Sentinel URL names no primary.
+    invalid_url_master,
+
+    /// A file of `config::tls` can't be read or used; the log says which, and why. Remedy: check
+    /// the path, that it is in PEM format, that the key is not encrypted and belongs to the
+    /// certificate.
+    invalid_tls,
+
+    /// TLS came to nothing: one side refuses the other's certificate, or the port speaks no TLS.
+    /// The log says which, and colock goes on trying to connect. Remedy: as the log says; what is
+    /// mended at the server needs no restart here.
+    tls_refused,
+
+    /// The address is of another kind than `config::topology`: a node of a cluster taken for a
+    /// single server, a server taken for a Sentinel. Remedy: the scheme in the URL.
+    wrong_topology,
 };
 
 /// The category of `error`; its name is "colock".

@@ -50,7 +50,9 @@ public:
     /// `acquired` follows.
     virtual void handed_over(std::string_view /*name*/) noexcept {}
 
-    /// A connection to the server is up; `link` is its number, the last one is for pub/sub.
+    /// A connection to the server is up; `link` is its number. A server has `config::links` of
+    /// them, then one for pub/sub and one for `sync_replicas`; in a cluster those of the next
+    /// server follow.
     virtual void link_up(std::size_t /*link*/, std::uint64_t /*epoch*/) noexcept {}
 
     virtual void link_down(std::size_t /*link*/, boost::system::error_code const& /*why*/) noexcept

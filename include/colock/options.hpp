@@ -18,6 +18,12 @@ struct acquire_options {
     /// Who holds it. None: a fresh owner for this call, so that two coroutines never share a lock
     /// by accident.
     std::optional<owner> as{};
+
+    /// So many replicas must have acknowledged the lock before it counts as held; they are waited
+    /// for `config::sync_timeout`, at most a quarter of the lease. If fewer have, it is released
+    /// again: `try_acquire` fails with `error::not_replicated`, who waits tries again. What a
+    /// replica has acknowledged is lost all the same where another one is promoted. At most 100.
+    int sync_replicas = 0;
 };
 
 }  // namespace colock

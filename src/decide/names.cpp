@@ -41,6 +41,11 @@ std::string braced(std::string_view name)
     return std::string{"{"}.append(name).append("}");
 }
 
+std::string derived(std::string_view prefix, std::string_view kind, std::string_view name)
+{
+    return std::string{prefix}.append(kind).append(braced(name));
+}
+
 }  // namespace
 
 unsigned slot_of(std::string_view key) noexcept
@@ -53,43 +58,64 @@ unsigned slot_of(std::string_view key) noexcept
     return crc_slot(key);
 }
 
-std::string lock_channel(std::string_view name) { return "redisson_lock__channel:" + braced(name); }
-
-std::string semaphore_channel(std::string_view name) { return "redisson_sc:" + braced(name); }
-
-std::string latch_channel(std::string_view name)
+std::string lock_channel(std::string_view name, std::string_view prefix)
 {
-    return std::string{"redisson_countdownlatch__channel__{"}.append(name).append("}");
+    return derived(prefix, "redisson_lock__channel:", name);
 }
 
-std::string permit_leases(std::string_view name) { return braced(name) + ":timeout"; }
-
-std::string once_record(std::string_view name, std::string_view id)
+std::string semaphore_channel(std::string_view name, std::string_view prefix)
 {
-    auto record = ("colock_once:" + braced(name) + ":").append(id);
+    return derived(prefix, "redisson_sc:", name);
+}
+
+std::string latch_channel(std::string_view name, std::string_view prefix)
+{
+    return std::string{prefix}
+        .append("redisson_countdownlatch__channel__{")
+        .append(name)
+        .append("}");
+}
+
+std::string permit_leases(std::string_view name, std::string_view prefix)
+{
+    return derived(prefix, "", name) + ":timeout";
+}
+
+std::string once_record(std::string_view name, std::string_view id, std::string_view prefix)
+{
+    auto record = derived(prefix, "colock_once:", name).append(":").append(id);
     if (slot_of(record) == slot_of(name))
         return record;
     auto const counter = fence_counter(slot_of(name));
-    record.assign("colock_once").append(counter.substr(counter.find('{')));
+    record.assign(prefix).append("colock_once").append(counter.substr(counter.find('{')));
     return record.append(":").append(name).append(":").append(id);
 }
 
-fair_keys::fair_keys(std::string_view name)
-    : queue{"redisson_lock_queue:" + braced(name)}
-    , timeouts{"redisson_lock_timeout:" + braced(name)}
-    , tickets{"colock_lock_tickets:" + braced(name)}
+fair_keys::fair_keys(std::string_view name, std::string_view prefix)
+    : queue{derived(prefix, "redisson_lock_queue:", name)}
+    , timeouts{derived(prefix, "redisson_lock_timeout:", name)}
+    , tickets{derived(prefix, "colock_lock_tickets:", name)}
 {}
 
-std::string fair_channel(std::string_view name, std::string_view field)
+std::string fair_channel(std::string_view name, std::string_view field, std::string_view prefix)
 {
-    return lock_channel(name).append(":").append(field);
+    return lock_channel(name, prefix).append(":").append(field);
 }
 
-std::string read_write_channel(std::string_view name) { return "redisson_rwlock:" + braced(name); }
+std::string read_write_channel(std::string_view name, std::string_view prefix)
+{
+    return derived(prefix, "redisson_rwlock:", name);
+}
 
-std::string lease_prefix(std::string_view name) { return braced(name); }
+std::string lease_prefix(std::string_view name, std::string_view prefix)
+{
+    return derived(prefix, "", name);
+}
 
-std::string token_counter(std::string_view name) { return "redisson_lock_token:" + braced(name); }
+std::string token_counter(std::string_view name, std::string_view prefix)
+{
+    return derived(prefix, "redisson_lock_token:", name);
+}
 
 std::string_view fence_counter(unsigned slot)
 {

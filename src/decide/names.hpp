@@ -11,6 +11,7 @@ namespace colock::decide {
 
 inline constexpr unsigned slot_count = 16'384;
 inline constexpr std::size_t longest_name = 10'000;
+inline constexpr std::size_t longest_prefix = 1'000;
 
 /// The hash slot of a key, as a cluster computes it: CRC-16 (XMODEM) of the part between the first
 /// `{` and the first `}` after it, or of the whole key when there is no such part or it is empty.
@@ -25,29 +26,32 @@ void write_number(std::string& to, Number n)
     to.append(digits.data(), end);
 }
 
+// A `prefix`, that of the client, stands before all that a client calls its own. `name` begins with
+// it, too: then all that is derived from a name is in the name's slot.
+
 /// Redisson's unlock channel: `redisson_lock__channel:{name}`, or without the braces when the name
 /// has a `{` of its own.
-std::string lock_channel(std::string_view name);
+std::string lock_channel(std::string_view name, std::string_view prefix = {});
 
 /// Redisson's channel of both kinds of semaphores: `redisson_sc:{name}`, braces as above.
-std::string semaphore_channel(std::string_view name);
+std::string semaphore_channel(std::string_view name, std::string_view prefix = {});
 
 /// Redisson's channel of a latch, `redisson_countdownlatch__channel__{name}`: always with braces.
-std::string latch_channel(std::string_view name);
+std::string latch_channel(std::string_view name, std::string_view prefix = {});
 
 /// Where the leases of a permit semaphore are: `{name}:timeout`, braces as above.
-std::string permit_leases(std::string_view name);
+std::string permit_leases(std::string_view name, std::string_view prefix = {});
 
 /// Where the last request of a client is recorded that must run once: `colock_once:{name}:<id>`,
 /// braces as above. A name whose own braces name no slot, as `a{b` or `x{}`, has the tag of its
 /// slot's fencing counter instead: `colock_once{tag}:name:<id>`.
-std::string once_record(std::string_view name, std::string_view id);
+std::string once_record(std::string_view name, std::string_view id, std::string_view prefix = {});
 
 /// The keys of a fair lock beside the lock itself, in its slot, with braces as above. The first two
 /// are Redisson's: who waits, in order, and when each counts as dead; in `tickets` are those of
 /// colock's that are kept alive.
 struct fair_keys {
-    explicit fair_keys(std::string_view name);
+    explicit fair_keys(std::string_view name, std::string_view prefix = {});
 
     std::string queue;     ///< `redisson_lock_queue:{name}`
     std::string timeouts;  ///< `redisson_lock_timeout:{name}`
@@ -55,17 +59,19 @@ struct fair_keys {
 };
 
 /// Where the fair waiter with this field is told that its turn has come.
-std::string fair_channel(std::string_view name, std::string_view field);
+std::string fair_channel(
+    std::string_view name, std::string_view field, std::string_view prefix = {}
+);
 
 /// Redisson's channel of both sides of a read-write lock: `redisson_rwlock:{name}`.
-std::string read_write_channel(std::string_view name);
+std::string read_write_channel(std::string_view name, std::string_view prefix = {});
 
 /// What the lease keys of a read-write lock begin with: `{name}`. That of a reader's n-th hold is
 /// `{name}:<field>:rwlock_timeout:<n>`.
-std::string lease_prefix(std::string_view name);
+std::string lease_prefix(std::string_view name, std::string_view prefix = {});
 
 /// The counter of Redisson's fenced lock: `redisson_lock_token:{name}`.
-std::string token_counter(std::string_view name);
+std::string token_counter(std::string_view name, std::string_view prefix = {});
 
 /// The fencing counter that locks of this slot share, `colock_fence:{tag}`, in the same slot. The
 /// tag is the least decimal number whose slot is this one: part of the data format.

@@ -1,15 +1,16 @@
+#include "decide/names.hpp"
 #include "decide/reply.hpp"
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 namespace colock::decide {
 
 fault classify(std::string_view text) noexcept
 {
     using namespace std::string_view_literals;
-    constexpr std::array not_now{
-        "LOADING"sv, "BUSY"sv, "TRYAGAIN"sv, "CLUSTERDOWN"sv, "MASTERDOWN"sv};
+    constexpr std::array not_now{"LOADING"sv, "BUSY"sv, "MASTERDOWN"sv};
     constexpr std::array passing{"OOM"sv, "NOREPLICAS"sv, "MISCONF"sv};
     auto const code = text.substr(0, text.find(' '));
     if (code == "NOSCRIPT")
@@ -18,11 +19,43 @@ fault classify(std::string_view text) noexcept
         return fault::read_only;
     if (code == "WRONGTYPE")
         return fault::wrong_type;
+    if (read_redirection(text).what != redirection::kind::none)
+        return fault::redirected;
     if (std::ranges::find(not_now, code) != not_now.end())
         return fault::not_now;
     if (std::ranges::find(passing, code) != passing.end())
         return fault::passing;
     return fault::refused;
+}
+
+// "MOVED 3999 127.0.0.1:6381", and so is ASK. The last colon ends the host, be it an IPv6 address.
+redirection read_redirection(std::string_view text)
+{
+    using kind = redirection::kind;
+    auto const code = text.substr(0, text.find(' '));
+    if (code == "TRYAGAIN")
+        return {kind::try_again};
+    if (code == "CLUSTERDOWN" || text.find("while the cluster is down") != text.npos)
+        return {kind::down};
+    if (text.find("Script attempted to access a non local key") != text.npos)
+        return {kind::cut_off};
+    if (code != "MOVED" && code != "ASK")
+        return {};
+    auto const words = text.substr(std::min(code.size() + 1, text.size()));
+    auto const space = words.find(' ');
+    auto const colon = words.rfind(':');
+    if (space == words.npos || colon == words.npos || colon < space)
+        return {};
+    redirection to{code == "MOVED" ? kind::moved : kind::ask};
+    auto const read = [](std::string_view digits, auto& number) {
+        auto const end = digits.data() + digits.size();
+        auto const [at, ec] = std::from_chars(digits.data(), end, number);
+        return ec == std::errc{} && at == end;
+    };
+    to.host = words.substr(space + 1, colon - space - 1);
+    bool const is_whole =
+        read(words.substr(0, space), to.slot) && read(words.substr(colon + 1), to.port);
+    return is_whole && to.slot < slot_count ? to : redirection{};
 }
 
 acquire_answer read_acquire(reply const& r) noexcept

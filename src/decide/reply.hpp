@@ -25,14 +25,34 @@ struct reply {
 /// What an error reply asks of the sender.
 enum class fault {
     script_missing,  ///< NOSCRIPT: send the text
-    not_now,         ///< LOADING, BUSY, TRYAGAIN and the like: nothing was done, ask again later
+    not_now,         ///< LOADING, BUSY and the like: nothing was done, ask again later
     read_only,       ///< READONLY: this server is no primary any more
     wrong_type,      ///< WRONGTYPE: the key holds something else
     passing,         ///< OOM, NOREPLICAS, MISCONF: nothing was done, and it may pass
+    redirected,      ///< MOVED, ASK, TRYAGAIN and the like: see `read_redirection`
     refused          ///< all others: permission, syntax
 };
 
 fault classify(std::string_view error_text) noexcept;
+
+/// What a node of a cluster says of a slot that is not, or not wholly, its own.
+struct redirection {
+    enum class kind {
+        none,
+        moved,      ///< the slot belongs to that node now
+        ask,        ///< it is on its way there, and the keys are there already: this one step only
+        try_again,  ///< it is on its way, and the keys are partly here and partly there
+        cut_off,    ///< a script met a key that is not here; what it did before stays
+        down        ///< the cluster does not serve the slot
+    };
+
+    kind what = kind::none;
+    unsigned slot = 0;   ///< of `moved` and `ask`
+    std::string host{};  ///< empty: the host of the node that says so
+    std::uint16_t port = 0;
+};
+
+redirection read_redirection(std::string_view error_text);
 
 /// Of the acquire scripts: an integer is the last fencing token of the block, a list is a refusal.
 struct acquire_answer {

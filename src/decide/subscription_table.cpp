@@ -1,6 +1,5 @@
 #include "decide/subscription_table.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace colock::decide {
@@ -39,22 +38,16 @@ void subscription_table::list(map_type::iterator at)
         expiries_.emplace(at->second.until, at->first);
 }
 
-void subscription_table::link_up()
+void subscription_table::link_up(std::uint32_t epoch)
 {
     up_ = true;
-    ++epoch_;
+    epoch_ = epoch;
     busy_ = false;
-    under_way_.clear();
-    std::vector<std::string> suspected;
-    for (auto const& part : suspects_)
-        suspected.insert(suspected.end(), part.begin(), part.end());
-    std::ranges::sort(suspected);
     wanted_.clear();
     for (auto& [name, c] : channels_)
         if (c.is != state::refused) {
             c.is = state::wanted;
-            if (!std::ranges::binary_search(suspected, name))
-                wanted_.push_back(name);
+            wanted_.push_back(name);
         }
 }
 
@@ -106,28 +99,13 @@ bool subscription_table::take_echo(std::string_view name)
 
 void subscription_table::take_wanted(change& next)
 {
-    auto const ask = [&](std::string const& name) {
+    for (auto const& name : std::exchange(wanted_, {})) {
         auto const at = channels_.find(name);
         if (at == channels_.end() || at->second.is != state::wanted)
-            return;
+            continue;
         at->second.is = state::asked;
         next.subscribe.push_back(name);
-    };
-    auto const ask_healthy = [&] {
-        for (auto const& name : std::exchange(wanted_, {}))
-            ask(name);
-    };
-    // In turns: healthy channels don't wait for the end of the search among the suspects, nor
-    // these for a time when no new one comes.
-    if (suspects_.empty() || !std::exchange(suspects_next_, !suspects_next_))
-        ask_healthy();
-    while (next.subscribe.empty() && !suspects_.empty()) {
-        for (auto const& name : suspects_.front())
-            ask(name);
-        suspects_.pop_front();
     }
-    if (next.subscribe.empty())
-        ask_healthy();
 }
 
 void subscription_table::take_expired(change& next, time_point now)
@@ -166,33 +144,30 @@ subscription_table::change subscription_table::next_change(time_point now)
         return next;
     take_wanted(next);
     busy_ = !next.empty();
-    under_way_ = next.subscribe;
     return next;
 }
 
-void subscription_table::change_done()
+void subscription_table::change_done() { busy_ = false; }
+
+void subscription_table::refuse(std::string_view name, time_point until)
 {
-    busy_ = false;
-    under_way_.clear();
+    auto const at = channels_.find(name);
+    if (at == channels_.end())
+        return;
+    at->second.is = state::refused;
+    at->second.until = until;
+    list(at);
 }
 
-std::vector<std::string> subscription_table::change_refused(time_point now)
+bool subscription_table::end(std::string_view name)
 {
-    auto failed = std::exchange(under_way_, {});
-    busy_ = false;
-    if (failed.size() > 1) {
-        auto const middle = failed.begin() + static_cast<std::ptrdiff_t>(failed.size() / 2);
-        suspects_.emplace_back(failed.begin(), middle);
-        suspects_.emplace_back(middle, failed.end());
-        return {};
-    }
-    for (auto const& name : failed)
-        if (auto const at = channels_.find(name); at != channels_.end()) {
-            at->second.is = state::refused;
-            at->second.until = now + refusal_memory;
-            list(at);
-        }
-    return failed;
+    auto const at = channels_.find(name);
+    if (at == channels_.end() || at->second.is != state::live)
+        return false;
+    at->second.is = state::wanted;
+    at->second.echoes = 0;
+    wanted_.push_back(at->first);
+    return true;
 }
 
 subscription_table::time_point subscription_table::next_expiry() const noexcept

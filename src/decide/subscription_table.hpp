@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <string>
 #include <string_view>
@@ -11,15 +10,16 @@
 
 namespace colock::decide {
 
-/// Which channels are to be subscribed and which are: what to ask for next, one change at a time.
-///
-/// A change that the server refuses does not say for which channel; it is cut in halves until one
-/// is alone. That one is refused, and asked for again only after `refusal_memory`.
+/// Which channels are to be subscribed over one connection, and which are: what to ask for next,
+/// one change at a time. A refused one is asked for again only after a while.
 class subscription_table {
 public:
     using time_point = std::chrono::steady_clock::time_point;
     using milliseconds = std::chrono::milliseconds;
-    static constexpr std::chrono::seconds refusal_memory{30};
+
+    /// How long a refusal is remembered: one that may pass, and any other.
+    static constexpr milliseconds short_memory{100};
+    static constexpr milliseconds refusal_memory{30'000};
 
     enum class state { wanted, asked, live, refused };
 
@@ -37,8 +37,8 @@ public:
     /// One less waits for it. The last one leaves it to linger.
     void drop(std::string_view channel, time_point now);
 
-    /// The link is up: nothing is subscribed there.
-    void link_up();
+    /// A new connection is up: nothing is subscribed there. `epoch` tells it from all others.
+    void link_up(std::uint32_t epoch);
     void link_down();
 
     /// The server has confirmed it. True if somebody waits for it.
@@ -57,19 +57,20 @@ public:
     /// What to ask for now; empty if nothing, or if a change is under way or the link down.
     change next_change(time_point now);
 
-    /// The change under way was answered.
-    void change_done();
+    /// The server has refused it, which does not end the change under way.
+    void refuse(std::string_view channel, time_point until);
 
-    /// The change under way was refused; the link goes down. Gives the channels that are now
-    /// known to be refused.
-    std::vector<std::string> change_refused(time_point now);
+    /// The server has ended it, unasked. True if it was live.
+    bool end(std::string_view channel);
+
+    /// All of the change under way was answered.
+    void change_done();
 
     /// When to ask for the next change at the latest: a lingering channel is to go then.
     time_point next_expiry() const noexcept;
 
     std::size_t size() const noexcept { return channels_.size(); }
 
-    /// Counts the connections.
     std::uint32_t epoch() const noexcept { return epoch_; }
 
 private:
@@ -88,12 +89,9 @@ private:
 
     milliseconds linger_;
     map_type channels_;
-    std::vector<std::string> wanted_;                ///< names to subscribe, perhaps gone since
-    std::deque<std::vector<std::string>> suspects_;  ///< parts of refused changes
+    std::vector<std::string> wanted_;  ///< names to subscribe, perhaps gone since
     std::multimap<time_point, std::string> expiries_;
-    std::vector<std::string> under_way_;
     std::uint32_t epoch_ = 0;
-    bool suspects_next_ = false;
     bool busy_ = false;
     bool up_ = false;
 };

@@ -17,6 +17,8 @@ inline error_code valid_if(bool good) noexcept
     return good ? error_code{} : error_code{error::invalid_argument};
 }
 
+inline constexpr int most_replicas = 100;
+
 inline error_code check_name(std::string const& name) noexcept
 {
     return valid_if(!name.empty() && name.size() <= decide::longest_name);
@@ -37,6 +39,8 @@ inline error_code check(lock_id const& id, acquire_options const& options) noexc
         initial >= milliseconds{1} && max >= initial && factor >= 1 && max <= decide::longest_lease;
     if (auto const ec = check_lease(options))
         return ec;
+    if (options.sync_replicas < 0 || options.sync_replicas > most_replicas)
+        return error::invalid_argument;
     return can_pause ? check_name(id.name) : error_code{error::invalid_argument};
 }
 

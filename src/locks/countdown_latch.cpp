@@ -14,9 +14,12 @@ namespace {
 /// later may have heard of what the answer does not know yet.
 class zero_reached final : public entry_protocol {
 public:
-    zero_reached(core&, std::string const& name) : name_{name} {}
+    zero_reached(core& inside, std::string const& name) : core_{inside}, name_{name} {}
 
-    std::string channel() const override { return decide::latch_channel(name_); }
+    std::string channel() const override
+    {
+        return decide::latch_channel(name_, core_.settings().key_prefix);
+    }
     void begin(guest const&) override {}
     question ask() const override { return {&scripts::count, {name_}, {}}; }
 
@@ -43,6 +46,7 @@ public:
     std::optional<question> undo(decide::taking const&) override { return {}; }
 
 private:
+    core& core_;
     std::string name_;
 };
 
@@ -59,11 +63,10 @@ void latch_set(
 {
     constexpr std::int64_t most = std::int64_t{1} << 53U;  // what Lua counts exactly
     auto const wrong = check_amount(name, count, 1, most);
-    auto channel = decide::latch_channel(name);
     start_change(
         std::move(inside),
         std::move(handler),
-        {std::move(name), scripts::latch_set, count, std::move(channel), false},
+        {std::move(name), scripts::latch_set, count, &decide::latch_channel, false},
         wrong
     );
 }
@@ -73,11 +76,10 @@ void latch_count_down(
 )
 {
     auto const wrong = check_name(name);
-    auto channel = decide::latch_channel(name);
     start_change(
         std::move(inside),
         std::move(handler),
-        {std::move(name), scripts::latch_count_down, 1, std::move(channel), true},
+        {std::move(name), scripts::latch_count_down, 1, &decide::latch_channel, true},
         wrong
     );
 }
@@ -108,11 +110,12 @@ void latch_count(
 )
 {
     auto const wrong = check_name(name);
+    auto key = inside->key_of(std::move(name));
     query<std::int64_t>::start(
         std::move(inside),
         std::move(handler),
         wrong,
-        std::move(name),
+        std::move(key),
         scripts::count,
         {},
         &read_count

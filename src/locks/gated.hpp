@@ -77,7 +77,8 @@ std::shared_ptr<counting_guest> make_guest(
     std::int64_t wanted
 )
 {
-    auto who = std::make_shared<counting_guest>(std::move(inside), std::move(name), wanted);
+    auto key = inside->key_of(std::move(name));
+    auto who = std::make_shared<counting_guest>(std::move(inside), std::move(key), wanted);
     who->listen(who->inside->strand(), handler);
     who->done = completion<Values...>{std::move(handler), who->inside->executor()};
     return who;
@@ -96,7 +97,7 @@ struct change_request {
     std::string name;
     scripts::script const& what;
     std::int64_t amount;
-    std::string channel;
+    std::string (*channel)(std::string_view name, std::string_view prefix);  ///< or none
     bool owed;  ///< it goes on though nobody waits for it any more
 };
 
@@ -110,8 +111,11 @@ void start_change(
 )
 {
     auto const& strand = inside->strand();
+    auto key = inside->key_of(std::move(asked.name));
+    auto channel =
+        asked.channel ? asked.channel(key, inside->settings().key_prefix) : std::string{};
     auto const who = std::make_shared<errand>(
-        inside, std::move(asked.name), asked.what, asked.amount, std::move(asked.channel)
+        inside, std::move(key), asked.what, asked.amount, std::move(channel)
     );
     who->owed = asked.owed;
     who->listen(strand, handler);

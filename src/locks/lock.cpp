@@ -36,6 +36,7 @@ void start_acquire(
 )
 {
     auto const& strand = inside->strand();
+    id.name = inside->key_of(std::move(id.name));
     auto const who =
         std::make_shared<waiter>(inside, std::move(id), options, inside->settings().lease);
     who->listen(strand, handler);
@@ -114,12 +115,12 @@ void tell_gone(core& inside, lock_id const& id)
 }
 
 /// Takes the lock away, whoever has it.
-question force_question(lock_id const& id)
+question force_question(lock_id const& id, std::string const& prefix)
 {
     auto const& how = protocol::of(id.kind);
-    question about{how.force, how.queue_keys(id.name), {how.channel(id.name)}};
+    question about{how.force, how.queue_keys(id.name, prefix), {how.channel(id.name, prefix)}};
     about.keys.insert(about.keys.begin(), id.name);
-    if (auto const more = how.release_argument(id.name); !more.empty())
+    if (auto const more = how.release_argument(id.name, prefix); !more.empty())
         about.arguments.push_back(more);
     if (how.is_side)
         about.arguments.insert(about.arguments.begin(), how.has_leases ? "read" : "write");
@@ -153,7 +154,9 @@ void single::try_acquire(
         wrong,
         [](waiter& who) {
             who.once = true;
-            who.wait = who.inside->settings().timeout;
+            // Two rounds: one that is under way, and its own.
+            auto const& settings = who.inside->settings();
+            who.wait = settings.timeout + (who.replicas ? 2 : 0) * settings.sync_timeout;
         }
     );
 }
@@ -179,11 +182,12 @@ void single::try_acquire_for(
 void single::is_locked(core_ptr inside, handler<answered_bool> handler, lock_id id)
 {
     auto const wrong = check_name(id.name);
+    auto key = inside->key_of(std::move(id.name));
     query<bool>::start(
         std::move(inside),
         std::move(handler),
         wrong,
-        std::move(id.name),
+        std::move(key),
         scripts::inspect,
         {},
         locked_as(id.kind)
@@ -193,11 +197,12 @@ void single::is_locked(core_ptr inside, handler<answered_bool> handler, lock_id 
 void single::remaining_lease(core_ptr inside, handler<answered_lease> handler, lock_id id)
 {
     auto const wrong = check_name(id.name);
+    auto key = inside->key_of(std::move(id.name));
     query<std::optional<milliseconds>>::start(
         std::move(inside),
         std::move(handler),
         wrong,
-        std::move(id.name),
+        std::move(key),
         scripts::inspect,
         {},
         &read_lease
@@ -207,7 +212,8 @@ void single::remaining_lease(core_ptr inside, handler<answered_lease> handler, l
 void single::force_release(core_ptr inside, handler<answered_bool> handler, lock_id id)
 {
     auto const wrong = check_name(id.name);
-    auto about = force_question(id);
+    id.name = inside->key_of(std::move(id.name));
+    auto about = force_question(id, inside->settings().key_prefix);
     auto forced = [weak = std::weak_ptr{inside},
                    id = std::move(id)](answer const& r, bool& was_locked) {
         auto const ec = read_flag(r, was_locked);
@@ -224,10 +230,11 @@ void single::hold_count(core_ptr inside, handler<answered_count> handler, lock_i
 {
     auto done = std::make_shared<completion<std::int64_t>>(std::move(handler), inside->executor());
     auto const& strand = inside->strand();
+    auto const wrong = check_name(id.name);
+    id.name = inside->key_of(std::move(id.name));
     asio::dispatch(
         strand,
-        [inside = std::move(inside), done = std::move(done), id = std::move(id), who] {
-            auto const wrong = check_name(id.name);
+        [inside = std::move(inside), done = std::move(done), id = std::move(id), who, wrong] {
             auto const* const held = find_held(*inside, ref_of(id), who);
             bool const mine = held && held->who() == who;
             (*done)(wrong, mine ? static_cast<std::int64_t>(held->living_holds()) : 0);

@@ -55,10 +55,13 @@ public:
     id_taken(core& inside, std::string const& name)
         : core_{inside}
         , name_{name}
-        , leases_{decide::permit_leases(name)}
+        , leases_{decide::permit_leases(name, inside.settings().key_prefix)}
     {}
 
-    std::string channel() const override { return decide::semaphore_channel(name_); }
+    std::string channel() const override
+    {
+        return decide::semaphore_channel(name_, core_.settings().key_prefix);
+    }
 
     void begin(guest const& first) override
     {
@@ -135,7 +138,8 @@ error_code check(std::string const& name, acquire_options const& options) noexce
 {
     bool const good = !options.lease ||
         (*options.lease >= decide::shortest_lease && *options.lease <= decide::longest_lease);
-    return good ? check_name(name) : error_code{error::invalid_argument};
+    return good && options.sync_replicas == 0 ? check_name(name)
+                                              : error_code{error::invalid_argument};
 }
 
 template <class Value>
@@ -146,7 +150,8 @@ std::shared_ptr<permit_guest> make_permit_guest(
     acquire_options const& options
 )
 {
-    auto who = std::make_shared<permit_guest>(std::move(inside), std::move(name), options);
+    auto key = inside->key_of(std::move(name));
+    auto who = std::make_shared<permit_guest>(std::move(inside), std::move(key), options);
     who->listen(who->inside->strand(), handler);
     who->done = completion<Value>{std::move(handler), who->inside->executor()};
     return who;
@@ -211,12 +216,13 @@ void permit_available(
 )
 {
     auto const wrong = check_name(name);
-    auto const leases = decide::permit_leases(name);
+    auto key = inside->key_of(std::move(name));
+    auto const leases = decide::permit_leases(key, inside->settings().key_prefix);
     query<std::int64_t>::start(
         std::move(inside),
         std::move(handler),
         wrong,
-        std::move(name),
+        std::move(key),
         scripts::permit_count,
         {},
         &read_count,

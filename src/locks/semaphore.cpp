@@ -17,10 +17,13 @@ public:
     permits_taken(core& inside, std::string const& name)
         : core_{inside}
         , name_{name}
-        , record_{decide::once_record(name, inside.uuid() + ":take")}
+        , record_{decide::once_record(name, inside.uuid() + ":take", inside.settings().key_prefix)}
     {}
 
-    std::string channel() const override { return decide::semaphore_channel(name_); }
+    std::string channel() const override
+    {
+        return decide::semaphore_channel(name_, core_.settings().key_prefix);
+    }
 
     void begin(guest const& first) override
     {
@@ -137,11 +140,10 @@ void semaphore_release(
 )
 {
     auto const wrong = check_amount(name, permits, 1, most_permits);
-    auto channel = decide::semaphore_channel(name);
     start_change(
         std::move(inside),
         std::move(handler),
-        {std::move(name), scripts::semaphore_release, permits, std::move(channel), true},
+        {std::move(name), scripts::semaphore_release, permits, &decide::semaphore_channel, true},
         wrong
     );
 }
@@ -154,11 +156,10 @@ void semaphore_set(
 )
 {
     auto const wrong = check_amount(name, permits, 0, most_permits);
-    auto channel = decide::semaphore_channel(name);
     start_change(
         std::move(inside),
         std::move(handler),
-        {std::move(name), scripts::semaphore_set, permits, std::move(channel), false},
+        {std::move(name), scripts::semaphore_set, permits, &decide::semaphore_channel, false},
         wrong
     );
 }
@@ -171,7 +172,7 @@ void semaphore_drain(
     start_change(
         std::move(inside),
         std::move(handler),
-        {std::move(name), scripts::semaphore_drain, 0, {}, false},
+        {std::move(name), scripts::semaphore_drain, 0, nullptr, false},
         wrong
     );
 }
@@ -181,11 +182,12 @@ void semaphore_available(
 )
 {
     auto const wrong = check_name(name);
+    auto key = inside->key_of(std::move(name));
     query<std::int64_t>::start(
         std::move(inside),
         std::move(handler),
         wrong,
-        std::move(name),
+        std::move(key),
         scripts::count,
         {},
         &read_count

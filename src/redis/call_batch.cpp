@@ -44,15 +44,50 @@ bool is_fenced(scripts::script const& s) noexcept
 
 }  // namespace
 
-void call_batch::fill(step_list& from, std::string_view floor, bool as_text)
+scripts::script const& form_of(scripts::script const& what, publishing how) noexcept
 {
-    arrange(from);
-    for (auto const& c : calls)
-        write(std::span{steps}.subspan(c.first, c.count), floor, as_text);
-    replies->reserve(calls.size());
+    auto const* const form = how == publishing::sharded ? what.sharded
+        : how == publishing::both                       ? what.both
+                                                        : nullptr;
+    return form ? *form : what;
 }
 
-void call_batch::arrange(step_list& from)
+void call_batch::fill(step_list& from, manner how)
+{
+    arrange(from, how.by_slot);
+    for (auto& c : calls) {
+        c.place = request.get_commands() + (steps[c.first]->asking ? 1 : 0);
+        write(std::span{steps}.subspan(c.first, c.count), how);
+    }
+    write_wait();
+    replies->reserve(request.get_commands());
+}
+
+void call_batch::write_wait()
+{
+    unsigned most = 0;
+    auto longest = milliseconds::max();
+    for (auto const* s : steps)
+        if (s->replicas != 0) {
+            most = std::max(most, s->replicas);
+            longest = std::min(longest, s->patience);
+        }
+    waits_ = most != 0;
+    if (waits_)
+        request.push("WAIT", most, longest.count());
+}
+
+error_code call_batch::unsynced(step const& s) const noexcept
+{
+    if (s.replicas == 0)
+        return {};
+    auto const& got = replies->back();
+    if (!waits_ || got.what != reply::kind::integer)
+        return error::unsupported;
+    return got.number >= s.replicas ? error_code{} : error_code{error::not_replicated};
+}
+
+void call_batch::arrange(step_list& from, bool by_slot)
 {
     auto const take = [&](auto const& belongs) {
         std::size_t const first = steps.size();
@@ -76,8 +111,14 @@ void call_batch::arrange(step_list& from)
         auto at = take([script](step const& s) {
             return &s.what == script && !s.alone && !s.as_text && !s.whole;
         });
+        if (by_slot)
+            std::stable_sort(
+                steps.begin() + static_cast<std::ptrdiff_t>(at),
+                steps.end(),
+                [](step const* a, step const* b) { return a->slot < b->slot; }
+            );
         while (at != steps.size()) {
-            auto const count = alike(at);
+            auto const count = alike(at, by_slot);
             calls.push_back({at, count});
             at += count;
         }
@@ -86,33 +127,39 @@ void call_batch::arrange(step_list& from)
 }
 
 // How many steps from here on may share a call: their floor is the call's.
-std::size_t call_batch::alike(std::size_t at) const
+std::size_t call_batch::alike(std::size_t at, bool by_slot) const
 {
     auto const most = std::min(largest_call, steps.size() - at);
+    auto const may_join = [&](step const& first, step const& other) {
+        return first.floor == other.floor && !(by_slot && first.slot != other.slot);
+    };
     std::size_t count = 1;
-    while (count != most && steps[at + count]->floor == steps[at]->floor)
+    while (count != most && may_join(*steps[at], *steps[at + count]))
         ++count;
     return count;
 }
 
-void call_batch::write(std::span<step* const> some, std::string_view floor, bool as_text)
+void call_batch::write(std::span<step* const> some, manner const& how)
 {
     step const& any = *some.front();
+    if (any.asking)
+        request.push("ASKING");
     if (&any.what == &ping_command) {
         request.push(any.what.name);
         return;
     }
-    bool const text = any.as_text || as_text;
+    bool const text = any.as_text || how.as_text;
+    auto const& form = form_of(any.what, how.publish);
     char count[8];
     auto const end = std::to_chars(count, count + sizeof count, some.size() * any.keys.size()).ptr;
     words_.assign(
-        {text ? any.what.text : any.what.sha1,
+        {text ? form.text : form.sha1,
          std::string_view{count, static_cast<std::size_t>(end - count)}}
     );
     for (auto const* s : some)
         words_.insert(words_.end(), s->keys.begin(), s->keys.end());
     if (is_fenced(any.what))
-        words_.push_back(any.floor == link_floor ? floor : any.floor);
+        words_.push_back(any.floor == link_floor ? how.floor : any.floor);
     for (auto const* s : some)
         words_.insert(words_.end(), s->arguments.begin(), s->arguments.end());
     request.push_range(text ? "EVAL" : "EVALSHA", words_);
@@ -120,8 +167,8 @@ void call_batch::write(std::span<step* const> some, std::string_view floor, bool
 
 reply call_batch::reply_of(std::size_t c, std::size_t i)
 {
-    reply& whole = (*replies)[c];
-    auto const& [first, count, is_whole] = calls[c];
+    auto const& [first, count, is_whole, place] = calls[c];
+    reply& whole = (*replies)[place];
     if (is_whole)
         return std::move(whole);
     if (whole.what == reply::kind::list && whole.items.size() == count)

@@ -2,6 +2,7 @@
 
 #include "decide/reply.hpp"
 #include "redis/transport.hpp"
+#include <colock/config.hpp>
 
 #include <boost/redis/request.hpp>
 
@@ -13,7 +14,10 @@
 
 namespace colock {
 
-using step_list = boost::intrusive::list<step>;
+using step_list = boost::intrusive::list<step, boost::intrusive::constant_time_size<false>>;
+
+/// The form of a script that publishes in this way.
+scripts::script const& form_of(scripts::script const&, publishing) noexcept;
 
 /// One request: calls, each of one script for several steps. Kept by the handler of its request;
 /// the link forgets the steps when it goes.
@@ -24,12 +28,23 @@ struct call_batch {
     struct call {
         std::size_t first;
         std::size_t count;
-        bool whole = false;  ///< the reply is one step's, as it is
+        bool whole = false;     ///< the reply is one step's, as it is
+        std::size_t place = 0;  ///< of the reply
     };
 
-    /// Takes in all steps and writes their calls. `floor` is the link's; `as_text` for a server
-    /// that refuses to load scripts.
-    void fill(step_list& from, std::string_view floor, bool as_text);
+    /// How calls are written.
+    struct manner {
+        std::string_view floor;  ///< the link's
+        bool as_text = false;    ///< for a server that refuses to load scripts
+        bool by_slot = false;    ///< for one that refuses calls for keys of several slots
+        publishing publish = publishing::plain;
+    };
+
+    /// Takes in all steps and writes their calls.
+    void fill(step_list& from, manner how);
+
+    /// What the replicas lack of what the step wants; no error if nothing.
+    error_code unsynced(step const&) const noexcept;
 
     /// The part of one step in a call's reply; the whole, if it is an error.
     decide::reply reply_of(std::size_t call, std::size_t i);
@@ -42,9 +57,11 @@ struct call_batch {
     time_point sent;
 
 private:
-    void arrange(step_list& from);
-    std::size_t alike(std::size_t at) const;
-    void write(std::span<step* const>, std::string_view floor, bool as_text);
+    bool waits_ = false;  ///< the last reply is that of WAIT
+    void arrange(step_list& from, bool by_slot);
+    std::size_t alike(std::size_t at, bool by_slot) const;
+    void write(std::span<step* const>, manner const& how);
+    void write_wait();
 
     std::vector<std::string_view> words_;
 };

@@ -1,9 +1,9 @@
 #include "redis/command_link.hpp"
+#include "redis/permissions.hpp"
 
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 namespace colock {
@@ -11,37 +11,12 @@ namespace colock {
 namespace redis = boost::redis;
 using decide::reply;
 
-namespace {
-
-// Places of the replies in the probe; the scripts follow.
-enum probe_place : std::size_t { place_id, place_time, place_info, place_scripts };
-
-/// The value of `key` in a section of INFO, or nothing.
-std::string info_field(std::string_view text, std::string_view key)
-{
-    auto const at = text.find(key);
-    if (at == text.npos)
-        return {};
-    auto const value = text.substr(at + key.size());
-    return std::string{value.substr(0, value.find_first_of("\r\n"))};
-}
-
-std::int64_t integer_of(reply const& r)
-{
-    std::int64_t n = r.number;
-    if (r.what == reply::kind::text)
-        std::from_chars(r.text.data(), r.text.data() + r.text.size(), n);
-    return n;
-}
-
-}  // namespace
-
-command_link::command_link(link_context const& context, listener& who, std::size_t index)
+command_link::command_link(link_context const& context, listener& who, place here)
     : context_{context}
     , listener_{who}
-    , index_{index}
+    , place_{std::move(here)}
     , loop_{std::make_shared<connection_loop>(
-          context, static_cast<connection_loop::owner&>(*this), "link " + std::to_string(index)
+          context, static_cast<connection_loop::owner&>(*this), place_.name, place_.where
       )}
 {}
 
@@ -66,21 +41,13 @@ void command_link::stop()
 
 void command_link::submit(step& s)
 {
-    if (loop_->down_reason() == error::server_refused) {
-        s.answered.set({answer::kind::failed, {}, error::server_refused, {}});
+    if (is_refusal(loop_->down_reason())) {
+        s.answered.set({answer::kind::failed, {}, loop_->down_reason(), {}});
         return;
     }
     waiting_.push_back(s);
     if (gate_)
         schedule_flush();
-}
-
-bool command_link::withdraw(step& s) noexcept
-{
-    if (!s.is_linked())
-        return false;
-    waiting_.erase(waiting_.iterator_to(s));
-    return true;
 }
 
 void command_link::abandon() noexcept
@@ -109,11 +76,12 @@ void command_link::schedule_flush()
 void command_link::flush()
 {
     flushing_ = false;
-    if (!gate_ || waiting_.empty())
+    if (!gate_ || waiting_.empty() || (place_.in_rounds && !in_flight_.empty()))
         return;
     auto sending = std::make_shared<call_batch>();
     sending->sent = clock::now();
-    sending->fill(waiting_, floor_, eval_only_);
+    bool const by_slot = context_.settings.topology == topology::cluster;
+    sending->fill(waiting_, {floor_, eval_only_, by_slot, place_.publish});
     in_flight_.push_back(sending);
     auto& request = sending->request;
     auto adapter = collect_replies(sending->replies);
@@ -134,7 +102,7 @@ void command_link::flush()
 void command_link::on_batch(std::shared_ptr<call_batch> done, error_code ec)
 {
     std::erase(in_flight_, done);
-    if (!ec && done->replies->size() != done->calls.size()) {
+    if (!ec && done->replies->size() != done->request.get_commands()) {
         // Whose reply is whose can't be known any more.
         ec = error::bad_reply;
         loop_->restart(ec);
@@ -145,7 +113,7 @@ void command_link::on_batch(std::shared_ptr<call_batch> done, error_code ec)
     // Setting an answer runs what waits for it, and that may end this link.
     auto const alive = alive_;
     for (std::size_t c = 0; c != done->calls.size(); ++c) {
-        auto const& [first, count, is_whole] = done->calls[c];
+        auto const first = done->calls[c].first, count = done->calls[c].count;
         for (std::size_t i = 0; i != count; ++i) {
             step& s = *done->steps[first + i];
             if (!*alive)
@@ -153,21 +121,36 @@ void command_link::on_batch(std::shared_ptr<call_batch> done, error_code ec)
             else if (ec)
                 s.answered.set({answer::kind::lost, {}, ec, done->sent});
             else
-                settle(s, done->reply_of(c, i), count != 1, done->sent);
+                settle(s, done->reply_of(c, i), count != 1, done->sent, done->unsynced(s));
         }
     }
+    if (*alive && place_.in_rounds && gate_ && !waiting_.empty())
+        schedule_flush();
 }
 
-void command_link::settle(step& s, reply&& value, bool in_company, time_point sent)
+void command_link::settle(
+    step& s, reply&& value, bool in_company, time_point sent, error_code unsynced
+)
 {
     if (value.what != reply::kind::error) {
-        s.answered.set({answer::kind::replied, std::move(value), {}, sent});
+        s.answered.set({answer::kind::replied, std::move(value), {}, sent, false, unsynced});
         return;
     }
     auto const fault = decide::classify(value.text);
     if (fault == decide::fault::script_missing && !s.as_text) {
         s.as_text = true;
         submit(s);
+        return;
+    }
+    if (fault == decide::fault::redirected) {
+        auto const to = decide::read_redirection(value.text);
+        using kind = decide::redirection::kind;
+        // Of several keys some may be here, and can be served one by one.
+        if (in_company && (to.what == kind::ask || to.what == kind::try_again)) {
+            s.alone = true;
+            submit(s);
+        } else
+            listener_.on_redirect(*this, s, to, sent);
         return;
     }
     if (fault == decide::fault::read_only)
@@ -192,7 +175,7 @@ void command_link::settle(step& s, reply&& value, bool in_company, time_point se
             context_.settings.log,
             log_level::error,
             loop_->name() + ": the server refuses script " + std::string{s.what.name} + ": " +
-                value.text
+                value.text + permission_remedy(value.text, context_.settings, s.keys)
         );
     bool const passing = fault == decide::fault::passing;
     s.answered.set({answer::kind::failed, {}, error::server_refused, sent, passing});
@@ -211,57 +194,6 @@ void command_link::fail_waiting(error_code why)
         else
             s.answered.drop();
     }
-}
-
-void command_link::write_probe(redis::request& to)
-{
-    to.push("CLIENT", "ID");
-    to.push("TIME");
-    to.push("INFO", "server");
-    for (auto const* script : scripts::all)
-        to.push("SCRIPT", "LOAD", script->text);
-}
-
-error_code command_link::judge_probe(connection_loop::replies const& got)
-{
-    if (got.size() != place_scripts + scripts::all.size())
-        return error::bad_reply;
-    for (auto const& r : got)
-        if (r.what == reply::kind::error && decide::classify(r.text) == decide::fault::not_now)
-            return error::unavailable;
-    auto const& time = got[place_time];
-    if (time.what != reply::kind::list || time.items.size() != 2) {
-        write_log(
-            context_.settings.log,
-            log_level::error,
-            loop_->name() + ": the server refuses TIME: " + time.text
-        );
-        return error::server_refused;
-    }
-    floor_ = std::to_string(integer_of(time.items[0]) * 1'000'000 + integer_of(time.items[1]));
-
-    auto const refused = std::find_if(got.begin() + place_scripts, got.end(), [](reply const& r) {
-        return r.what == reply::kind::error;
-    });
-    eval_only_ = refused != got.end();
-    if (eval_only_ && !std::exchange(warned_eval_, true))
-        write_log(
-            context_.settings.log,
-            log_level::warning,
-            loop_->name() +
-                ": the server refuses SCRIPT LOAD, each script is sent as text: " + refused->text
-        );
-
-    // Connection numbers begin again with the server: only while it is the same one does the old
-    // number mean the old connection.
-    auto const run_id = info_field(got[place_info].text, "run_id:");
-    if (run_id.empty() || run_id != run_id_)
-        predecessor_ = 0;
-    else if (std::exchange(carried_, false))
-        predecessor_ = connection_id_;  // else the one before it, which may not be killed yet
-    run_id_ = run_id;
-    connection_id_ = integer_of(got[place_id]);
-    return {};
 }
 
 void command_link::on_up()
@@ -297,10 +229,14 @@ void command_link::on_down(error_code why)
 {
     gate_ = false;
     listener_.on_command_link_down(*this, why);
-    if (why == error::server_refused)
+    if (is_refusal(why))
         fail_waiting(why);
 }
 
-void command_link::on_refused(error_code why) { fail_waiting(why); }
+void command_link::on_failed(error_code why)
+{
+    if (is_refusal(why))
+        fail_waiting(why);
+}
 
 }  // namespace colock

@@ -24,44 +24,80 @@ public:
         virtual void on_command_link_up(command_link&) = 0;
         virtual void on_command_link_down(command_link&, error_code) = 0;
 
+        /// The server has not run the step, or not wholly: `redirection` says why. It is in no
+        /// list.
+        virtual void on_redirect(
+            command_link&, step&, decide::redirection const&, time_point sent
+        ) = 0;
+
     protected:
         ~listener() = default;
     };
 
-    command_link(link_context const& context, listener& who, std::size_t index);
+    struct place {
+        std::string name;
+        std::size_t index;
+        address where;
+        publishing publish = publishing::plain;
+
+        /// One request at a time, which ends with a wait for replicas if one of its steps wants
+        /// that: WAIT counts what its own connection has written, and keeps that connection busy.
+        bool in_rounds = false;
+    };
+
+    command_link(link_context const& context, listener& who, place);
     ~command_link();
 
     void start();
     void stop();
     void submit(step&);
-    bool withdraw(step&) noexcept;
     void abandon() noexcept;
 
-    bool is_up() const noexcept { return loop_->is_up(); }
+    /// Hands over what waits and is wanted elsewhere.
+    template <class IsWanted>
+    void take_waiting(step_list& into, IsWanted const& is_wanted)
+    {
+        for (auto at = waiting_.begin(); at != waiting_.end();)
+            if (step& s = *at++; is_wanted(s)) {
+                s.unlink();
+                into.push_back(s);
+            }
+    }
+
+    bool is_up() const noexcept { return gate_; }
     bool is_started() const noexcept { return started_; }
     bool has_waiting() const noexcept { return !waiting_.empty(); }
-    std::size_t index() const noexcept { return index_; }
+    bool is_idle() const noexcept { return waiting_.empty() && in_flight_.empty(); }
+    std::size_t index() const noexcept { return place_.index; }
+    address const& where() const noexcept { return loop_->where(); }
     std::uint64_t epoch() const noexcept { return loop_->epoch(); }
-    error_code down_reason() const noexcept { return loop_->down_reason(); }
+    error_code down_reason() const noexcept
+    {
+        return loop_->is_up() && !gate_ ? error_code{error::unavailable} : loop_->down_reason();
+    }
 
 private:
     void write_probe(boost::redis::request&) override;
     error_code judge_probe(connection_loop::replies const&) override;
     void on_up() override;
     void on_down(error_code) override;
-    void on_refused(error_code) override;
+    void on_failed(error_code) override;
 
+    error_code judge_mode(std::string const& mode) const;
+    error_code judge_time(decide::reply const&);
+    error_code judge_rights(connection_loop::replies const&);
+    error_code refuse(std::string const& why) const;
     void open_gate();
     void schedule_flush();
     void flush();
     void on_batch(std::shared_ptr<call_batch>, error_code);
-    void settle(step&, decide::reply&&, bool in_company, time_point sent);
+    void settle(step&, decide::reply&&, bool in_company, time_point sent, error_code unsynced);
     void fail_waiting(error_code);
     void kill_predecessor(std::int64_t id);
 
     link_context const& context_;
     listener& listener_;
-    std::size_t index_;
+    place place_;
     std::shared_ptr<connection_loop> loop_;
     step_list waiting_;
     std::vector<std::shared_ptr<call_batch>> in_flight_;
@@ -75,7 +111,6 @@ private:
     bool gate_ = false;  ///< up, and nothing of the old connection can execute any more
     bool flushing_ = false;
     bool eval_only_ = false;
-    bool warned_eval_ = false;
 };
 
 }  // namespace colock

@@ -1,4 +1,5 @@
 #include "redis/connection_loop.hpp"
+#include "redis/permissions.hpp"
 
 #include <boost/redis/error.hpp>
 
@@ -12,6 +13,28 @@ namespace redis = boost::redis;
 namespace {
 
 constexpr milliseconds steady_after{1'000};
+
+/// A short one, for a failover is over when a connection to the new primary is up.
+constexpr milliseconds longest_pause{500};
+
+/// AUTH as part of HELLO; with the name, if there is one.
+void push_hello(
+    redis::request& to,
+    std::string const& username,
+    std::string const& password,
+    std::string const& client_name
+)
+{
+    std::vector<std::string_view> words{"3"};
+    if (!username.empty() || !password.empty())
+        words.insert(
+            words.end(),
+            {"AUTH", username.empty() ? std::string_view{"default"} : username, password}
+        );
+    if (!client_name.empty())
+        words.insert(words.end(), {"SETNAME", client_name});
+    to.push_range("HELLO", words);
+}
 
 /// Builds a tree from nodes in the order of the wire. A reply that a lost connection cuts in half
 /// is never given to anybody: its request ends with an error.
@@ -63,12 +86,15 @@ redis::any_adapter collect_replies(std::shared_ptr<std::vector<decide::reply>> i
     return redis::any_adapter{redis::any_adapter::impl_t{reply_builder{std::move(into)}}};
 }
 
-connection_loop::connection_loop(link_context const& context, owner& who, std::string name)
+connection_loop::connection_loop(
+    link_context const& context, owner& who, std::string name, address where
+)
     : context_{context}
     , owner_{&who}
     , name_{std::move(name)}
+    , where_{std::move(where)}
     , alarm_{[this] { tell(news::paused, generation_); }}
-    , backoff_{milliseconds{50}, milliseconds{1'000}}
+    , backoff_{milliseconds{50}, longest_pause}
     , down_reason_{error::unavailable}
     , last_log_{std::make_shared<std::string>()}
 {}
@@ -113,7 +139,7 @@ sequence connection_loop::keep_up([[maybe_unused]] std::shared_ptr<connection_lo
     while (wanted_) {
         news_.reset();
         open();
-        set_alarm(2 * silence_limit(context_.settings));  // for all until the probe's answer
+        set_alarm(time_to_connect());  // for all until the probe's answer
         news what = co_await news_;
         alarm_.clear();
         if (what == news::probed && !probe_error_)
@@ -132,24 +158,15 @@ sequence connection_loop::keep_up([[maybe_unused]] std::shared_ptr<connection_lo
             co_await news_;
 
         connection_->cancel();  // what was queued and not written goes with it
-        down_reason_ = restart_reason_ ? restart_reason_ : run_error_;
-        if (set_up_refused())
-            down_reason_ = error::server_refused;
+        note_why_down();
         // One that drops as soon as it is up is not made again without a pause.
         if (up_ && clock::now() - up_since_ >= steady_after)
             backoff_.reset();
         if (std::exchange(up_, false))
             owner_->on_down(down_reason_);
         else {
-            write_log(
-                context_.settings.log,
-                log_level::warning,
-                name_ + ": no connection to " + describe(context_.settings.addresses.front()) +
-                    ": " + (last_log_->empty() ? down_reason_.message() : *last_log_) +
-                    "; trying again"
-            );
-            if (down_reason_ == error::server_refused)
-                owner_->on_refused(down_reason_);
+            report_failure();
+            owner_->on_failed(down_reason_);
         }
         if (!wanted_)
             break;
@@ -162,10 +179,56 @@ sequence connection_loop::keep_up([[maybe_unused]] std::shared_ptr<connection_lo
         down_reason_ = error::unavailable;
 }
 
+void connection_loop::note_why_down()
+{
+    down_reason_ = restart_reason_ ? restart_reason_ : run_error_;
+    if (set_up_refused())
+        down_reason_ = is_refusal(probe_error_) ? probe_error_ : error::server_refused;
+    if (up_)
+        return;
+    if (auto const words = last_log_->find("NOPERM"); words != last_log_->npos)
+        last_log_->append(permission_remedy(last_log_->substr(words), context_.settings));
+    // Of a set-up that went with its connection the line says only that it was cancelled.
+    if (last_log_->empty() ||
+        (last_log_->starts_with("Setup") && run_error_ != redis::error::resp3_hello))
+        *last_log_ = down_reason_.message();
+    auto why = context_.tls ? context_.tls->refusal(run_error_, *last_log_, tls_host()) : "";
+    if (!why.empty()) {
+        *last_log_ = std::move(why);
+        down_reason_ = error::tls_refused;
+    } else if (where_.unix_socket.empty())
+        last_log_->append(tls_hint(run_error_, context_.tls != nullptr));
+}
+
+void connection_loop::report_failure() const
+{
+    bool const by_sentinel = context_.settings.topology == topology::sentinel;
+    write_log(
+        context_.settings.log,
+        log_level::warning,
+        name_ + ": no connection to " +
+            (by_sentinel ? "the primary of " + context_.settings.master_name : describe(where_)) +
+            ": " + *last_log_ + "; trying again"
+    );
+}
+
+// With Sentinels, any of which may be down, there are as many connections as it takes to ask them.
+milliseconds connection_loop::time_to_connect() const noexcept
+{
+    auto const& from = context_.settings;
+    auto const sentinels = from.topology == topology::sentinel ? from.addresses.size() : 0;
+    return connect_limit(from) * static_cast<milliseconds::rep>(1 + sentinels);
+}
+
 bool connection_loop::set_up_refused() const noexcept
 {
+    if (run_error_ == redis::error::sentinel_resolve_failed) {
+        // Those that were reached don't know the primary, or don't let us ask.
+        return last_log_->find("establishment error") == std::string::npos &&
+            last_log_->find("error while executing") == std::string::npos;
+    }
     if (run_error_ != redis::error::resp3_hello)
-        return probe_error_ == error::server_refused;
+        return is_refusal(probe_error_);
     // In Boost.Redis's line the server's words come last, and begin with their code.
     auto const words = last_log_->rfind(": ");
     return words == std::string::npos ||
@@ -177,8 +240,7 @@ void connection_loop::open()
     auto const generation = ++generation_;
     last_log_->clear();
     probe_error_ = run_error_ = restart_reason_ = {};
-    connection_ =
-        std::make_shared<redis_connection>(asio::any_io_executor{context_.strand}, make_logger());
+    connection_ = make_connection();
     owner_->prepare(connection_);
 
     // The handlers keep the connection and this loop: destroying a connection that runs is not
@@ -241,41 +303,64 @@ void connection_loop::exec(std::shared_ptr<redis::request> request, on_replies d
     );
 }
 
+std::shared_ptr<connection_loop::redis_connection> connection_loop::make_connection() const
+{
+    asio::any_io_executor const executor{context_.strand};
+    if (!context_.tls)
+        return std::make_shared<redis_connection>(executor, make_logger());
+    return std::make_shared<redis_connection>(
+        executor, context_.tls->context_for(tls_host()), make_logger()
+    );
+}
+
+// Sentinels name servers by address, so all of them have to go by the one name of the config.
+std::string const& connection_loop::tls_host() const noexcept
+{
+    static std::string const unknown;
+    return context_.settings.topology == topology::sentinel ? unknown : where_.host;
+}
+
 redis::config connection_loop::make_settings() const
 {
     auto const& from = context_.settings;
     redis::config c;
-    auto const& where = from.addresses.front();
-    if (where.unix_socket.empty())
-        c.addr = {where.host, std::to_string(where.port)};
+    if (from.topology == topology::sentinel) {
+        for (auto const& each : from.addresses)
+            c.sentinel.addresses.push_back({each.host, std::to_string(each.port)});
+        c.sentinel.master_name = from.master_name;
+        c.sentinel.setup.clear();
+        push_hello(c.sentinel.setup, from.sentinel_username, from.sentinel_password, {});
+        c.sentinel.resolve_timeout = c.sentinel.connect_timeout = c.sentinel.request_timeout =
+            c.sentinel.ssl_handshake_timeout = std::min(connect_limit(from), milliseconds{500});
+    } else if (where_.unix_socket.empty())
+        c.addr = {where_.host, std::to_string(where_.port)};
     else
-        c.unix_socket = where.unix_socket;
+        c.unix_socket = where_.unix_socket;
     c.reconnect_wait_interval = clock::duration::zero();
-    c.resolve_timeout = c.connect_timeout = c.health_check_interval = silence_limit(from);
+    c.resolve_timeout = c.connect_timeout = connect_limit(from);
+    // Sooner than the limit of all, so that it is seen what was waited for.
+    c.ssl_handshake_timeout = connect_limit(from) * 9 / 10;
+    c.use_ssl = c.sentinel.use_ssl = context_.tls != nullptr;
+    c.health_check_interval = checks_health_ ? silence_limit(from) : milliseconds{0};
     c.log_prefix.clear();
-
-    // Nothing here that may be refused to a valid user, for one refusal makes the link useless.
     c.use_setup = true;
-    c.setup.clear();
-    if (from.username.empty() && from.password.empty())
-        c.setup.push("HELLO", "3", "SETNAME", from.client_name);
-    else
-        c.setup.push(
-            "HELLO",
-            "3",
-            "AUTH",
-            from.username.empty() ? "default" : from.username,
-            from.password,
-            "SETNAME",
-            from.client_name
-        );
-    if (from.database != 0)
-        c.setup.push("SELECT", from.database);
+    c.setup = make_set_up();
     return c;
 }
 
+// Nothing here that may be refused to a valid user, for one refusal makes the link useless.
+redis::request connection_loop::make_set_up() const
+{
+    auto const& from = context_.settings;
+    redis::request set_up;
+    push_hello(set_up, from.username, from.password, from.client_name);
+    if (from.database != 0)
+        set_up.push("SELECT", from.database);
+    return set_up;
+}
+
 // The server's own words on a refused set-up are in Boost.Redis's log and nowhere else.
-redis::logger connection_loop::make_logger()
+redis::logger connection_loop::make_logger() const
 {
     return {
         redis::logger::level::err,

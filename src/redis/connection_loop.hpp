@@ -6,13 +6,14 @@
 #include "decide/backoff.hpp"
 #include "decide/reply.hpp"
 #include "redis/link_settings.hpp"
+#include "redis/tls.hpp"
 
 #include <boost/redis/connection.hpp>
 
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <random>
+#include <set>
 #include <string>
 
 namespace colock {
@@ -28,6 +29,19 @@ struct link_context {
 
     /// The execution context has destroyed its handlers: a cancellation would run into them.
     std::function<bool()> is_context_gone;
+
+    std::shared_ptr<colock::tls> tls{};  ///< none: connections are not encrypted
+    std::shared_ptr<std::set<std::string>> warned = std::make_shared<std::set<std::string>>();
+
+    /// Loads what connections need; before the first one, and again only if it has failed.
+    error_code prepare() const { return tls ? tls->load(settings.log) : error_code{}; }
+
+    /// What each link of a client, and each of its connections, finds out anew is said once.
+    void warn_once(std::string const& line) const
+    {
+        if (warned->insert(line).second)
+            write_log(settings.log, log_level::warning, line);
+    }
 };
 
 /// Keeps one Boost.Redis connection up: connects, sets it up, lets its owner probe it, and begins
@@ -57,19 +71,27 @@ public:
         virtual void on_up() = 0;
         virtual void on_down(error_code) = 0;
 
-        /// The server refuses us for what we are: no use in waiting.
-        virtual void on_refused(error_code) = 0;
+        /// No connection came up. If `is_refusal(why)` there is no use in waiting.
+        virtual void on_failed(error_code why) = 0;
 
     protected:
         ~owner() = default;
     };
 
-    connection_loop(link_context const& context, owner& who, std::string name);
+    /// With Sentinels, `where` is one of them and stands for all.
+    connection_loop(link_context const& context, owner& who, std::string name, address where);
 
     void start();
 
     /// Ends the loop; `on_down` follows if the link was up.
     void stop();
+
+    /// Whoever has PINGs of his own needs no others between them.
+    void without_health_check() noexcept { checks_health_ = false; }
+
+    /// From the next connection on.
+    void connect_to(address where) { where_ = std::move(where); }
+    address const& where() const noexcept { return where_; }
 
     /// Drops the connection, for this reason; the loop makes a new one.
     void restart(error_code why);
@@ -95,9 +117,15 @@ private:
 
     sequence keep_up(std::shared_ptr<connection_loop> self);
     void open();
+    milliseconds time_to_connect() const noexcept;
+    std::shared_ptr<redis_connection> make_connection() const;
+    std::string const& tls_host() const noexcept;
+    void note_why_down();
     bool set_up_refused() const noexcept;
+    void report_failure() const;
     boost::redis::config make_settings() const;
-    boost::redis::logger make_logger();
+    boost::redis::request make_set_up() const;
+    boost::redis::logger make_logger() const;
     void tell(news what, std::uint64_t generation);
     void set_alarm(milliseconds after);
 
@@ -107,6 +135,7 @@ private:
     link_context const& context_;
     owner* owner_;
     std::string name_;
+    address where_;
 
     std::shared_ptr<redis_connection> connection_;
     std::uint64_t generation_ = 0;  ///< of the connection: late news of an older one is ignored
@@ -121,6 +150,7 @@ private:
     time_point up_since_{};
     error_code restart_reason_{};
     std::shared_ptr<std::string> last_log_;
+    bool checks_health_ = true;
     bool wanted_ = false;
     bool looping_ = false;
     bool up_ = false;

@@ -7,19 +7,41 @@ namespace colock {
 namespace redis = boost::redis;
 using decide::reply;
 
-push_link::push_link(link_context const& context, transport_listener& who)
+namespace {
+
+/// An argument that goes out as it is: what it begins with has to be a whole argument.
+struct raw_bytes {
+    std::string_view bytes;
+};
+
+void boost_redis_to_bulk(std::string& payload, raw_bytes raw) { payload += raw.bytes; }
+
+void add_bulk(std::string& to, std::string_view text)
+{
+    to.append("$").append(std::to_string(text.size())).append("\r\n");
+    to.append(text).append("\r\n");
+}
+
+}  // namespace
+
+push_link::push_link(
+    link_context const& context, listener& who, std::string name, unsigned index, address where
+)
     : context_{context}
     , listener_{who}
+    , index_{index}
     , loop_{std::make_shared<connection_loop>(
-          context, static_cast<connection_loop::owner&>(*this), "push link"
+          context, static_cast<connection_loop::owner&>(*this), std::move(name), std::move(where)
       )}
     , check_{[this] {
-        if (answered_ != pings_)
+        if (waiting_)
             loop_->restart(asio::error::timed_out);
         else
-            send(redis::request{}, false);
+            send({});
     }}
-{}
+{
+    loop_->without_health_check();
+}
 
 push_link::~push_link()
 {
@@ -27,51 +49,70 @@ push_link::~push_link()
     loop_->detach();
 }
 
-void push_link::start() { loop_->start(); }
-
-void push_link::stop() { loop_->stop(); }
-
-void push_link::change(subscription_change const& what)
+void push_link::start()
 {
-    redis::request request;
-    if (!what.subscribe.empty())
-        request.push_range("SUBSCRIBE", what.subscribe);
-    if (!what.unsubscribe.empty())
-        request.push_range("UNSUBSCRIBE", what.unsubscribe);
-    send(std::move(request), true);
+    started_ = true;
+    loop_->start();
 }
 
-void push_link::send(redis::request request, bool is_change)
+void push_link::stop()
 {
-    auto const number = ++pings_;
-    request.push("PING", number);
+    started_ = false;
+    loop_->stop();
+}
+
+// ---- Asking ------------------------------------------------------------------------------------
+
+void push_link::change(subscription_change const& what, publishing how)
+{
+    bool const sharded = how == publishing::sharded || how == publishing::both;
+    bool const plain = how != publishing::sharded;
+    std::string commands;
+    for (auto const& channel : what.unsubscribe) {
+        if (plain)
+            add_command(commands, "UNSUBSCRIBE", {"unsubscribe", channel});
+        if (sharded)
+            add_command(commands, "SUNSUBSCRIBE", {"sunsubscribe", channel});
+    }
+    for (auto const& channel : what.subscribe) {
+        if (plain)
+            add_command(commands, "SUBSCRIBE", {"subscribe", channel, !sharded});
+        if (sharded)
+            add_command(commands, "SSUBSCRIBE", {"ssubscribe", channel, true});
+    }
+    changing_ = true;
+    if (!waiting_)
+        send(std::move(commands));
+    else
+        next_ = std::move(commands);
+}
+
+// Each channel in a command of its own, for one that is refused must not take others along, and
+// in a cluster they have different slots.
+void push_link::add_command(std::string& to, std::string_view verb, asked what)
+{
+    to += "*2\r\n";
+    add_bulk(to, verb);
+    add_bulk(to, what.channel);
+    asked_.push_back(std::move(what));
+}
+
+void push_link::send(std::string commands)
+{
+    std::string bytes;
+    add_bulk(bytes, "");
+    bytes += commands;
+    bytes += "*2\r\n";
+    add_bulk(bytes, "PING");
+    add_bulk(bytes, std::to_string(++pings_));
+    redis::request request;
+    request.push("PING", raw_bytes{bytes});
+    waiting_ = true;
     loop_->exec(
         std::make_shared<redis::request>(std::move(request)),
-        [this, number, is_change](error_code ec, connection_loop::replies const& got) {
-            if (!ec)
-                on_answer(got, number, is_change);
-        }
+        [](error_code, connection_loop::replies const&) {}
     );
     check_later();
-}
-
-void push_link::on_answer(connection_loop::replies const& got, std::uint64_t number, bool is_change)
-{
-    if (got.size() == 1 && got.front().text == std::to_string(number)) {
-        answered_ = number;
-        if (is_change)
-            listener_.on_changed({});
-        return;
-    }
-    if (!got.empty())
-        write_log(
-            context_.settings.log,
-            log_level::warning,
-            "push link: the server refuses to subscribe: " + got.front().text
-        );
-    if (is_change)
-        listener_.on_changed(error::subscription_failed);
-    loop_->restart(error::subscription_failed);
 }
 
 void push_link::check_later()
@@ -79,6 +120,95 @@ void push_link::check_later()
     if (context_.agenda.set(check_, clock::now() + silence_limit(context_.settings)))
         context_.agenda_changed();
 }
+
+// ---- Hearing -----------------------------------------------------------------------------------
+
+void push_link::prepare(std::shared_ptr<connection_loop::redis_connection> connection)
+{
+    using event = redis::any_adapter::parse_event;
+    using type = redis::resp3::type;
+    auto into = std::make_shared<receiver>();
+    redis::any_adapter adapter{redis::any_adapter::impl_t{
+        [into](event what, redis::resp3::node_view const& node, boost::system::error_code&) {
+            auto& next = into->next;
+            if (what == event::init)
+                next = {};
+            else if (what == event::done)
+                into->whole.push_back(std::exchange(next, {}));
+            else if (node.data_type == type::push)
+                next.is_push = true;
+            else {
+                next.is_error = next.is_error || node.data_type == type::simple_error ||
+                    node.data_type == type::blob_error;
+                next.words.emplace_back(node.value);
+            }
+        }}};
+    connection->set_receive_response(adapter);
+    receive(std::move(connection), std::move(into));
+}
+
+void push_link::receive(
+    std::shared_ptr<connection_loop::redis_connection> from, std::shared_ptr<receiver> into
+)
+{
+    auto& connection = *from;
+    connection.async_receive2(
+        [this, alive = alive_, from = std::move(from), into = std::move(into)](error_code ec
+        ) mutable {
+            auto const life = *alive ? context_.life.lock() : nullptr;
+            if (!life || ec)
+                return;
+            for (auto const& m : std::exchange(into->whole, {})) {
+                take(m);
+                if (!*alive)
+                    return;
+            }
+            receive(std::move(from), std::move(into));
+        }
+    );
+}
+
+void push_link::take(message const& m)
+{
+    if (m.is_push && m.words.size() == 3) {
+        if (m.words[0] == "message" || m.words[0] == "smessage")
+            listener_.on_published(m.words[1], m.words[2]);
+        else
+            take_event(m.words[0], m.words[1]);
+    } else if (m.is_error && !asked_.empty()) {
+        auto const refused = std::move(asked_.front());
+        asked_.pop_front();
+        if (refused.event.ends_with("unsubscribe"))
+            return;
+        listener_.on_refused(*this, refused.channel, m.words.front());
+    } else if (!m.is_push && m.words.size() == 1 && m.words.front() == std::to_string(pings_))
+        end_change();
+}
+
+void push_link::take_event(std::string_view kind, std::string const& channel)
+{
+    if (asked_.empty() || asked_.front().event != kind || asked_.front().channel != channel) {
+        // The slot has moved, and the server tells its subscribers so.
+        if (kind == "sunsubscribe")
+            listener_.on_ended(*this, channel);
+        return;
+    }
+    bool const is_confirmed = asked_.front().confirms;
+    asked_.pop_front();
+    if (is_confirmed)
+        listener_.on_confirmed(*this, channel);
+}
+
+void push_link::end_change()
+{
+    waiting_ = false;
+    if (!next_.empty())
+        send(std::exchange(next_, {}));
+    else if (std::exchange(changing_, false))
+        listener_.on_changed(*this);
+}
+
+// ---- The connection ----------------------------------------------------------------------------
 
 void push_link::write_probe(redis::request& to) { to.push("PING"); }
 
@@ -92,67 +222,19 @@ error_code push_link::judge_probe(connection_loop::replies const& got)
     return error::server_refused;
 }
 
-void push_link::prepare(std::shared_ptr<connection_loop::redis_connection> connection)
-{
-    using event = redis::any_adapter::parse_event;
-    auto words = std::make_shared<receiver>();
-    redis::any_adapter adapter{redis::any_adapter::impl_t{
-        [words](event what, redis::resp3::node_view const& node, boost::system::error_code&) {
-            if (what == event::init)
-                words->words.clear();
-            else if (what == event::node && node.depth != 0)
-                words->words.emplace_back(node.value);
-            else if (what == event::done)
-                words->messages.push_back(std::exchange(words->words, {}));
-        }}};
-    connection->set_receive_response(adapter);
-    receive(std::move(connection), std::move(words));
-}
-
-void push_link::receive(
-    std::shared_ptr<connection_loop::redis_connection> from, std::shared_ptr<receiver> words
-)
-{
-    auto& connection = *from;
-    connection.async_receive2(
-        [this, alive = alive_, from = std::move(from), words = std::move(words)](error_code ec
-        ) mutable {
-            auto const life = *alive ? context_.life.lock() : nullptr;
-            if (!life || ec)
-                return;
-            deliver(*words);
-            if (*alive)
-                receive(std::move(from), std::move(words));
-        }
-    );
-}
-
-void push_link::deliver(receiver& from)
-{
-    auto const alive = alive_;
-    for (auto const& m : std::exchange(from.messages, {})) {
-        if (!*alive)
-            return;
-        if (m.size() != 3)
-            continue;
-        if (m[0] == "message")
-            listener_.on_message(m[1], m[2]);
-        else if (m[0] == "subscribe")
-            listener_.on_subscribed(m[1]);
-    }
-}
-
 void push_link::on_up()
 {
-    answered_ = pings_;
+    asked_.clear();
+    next_.clear();
+    waiting_ = changing_ = false;
     check_later();
-    listener_.on_push_up();
+    listener_.on_push_link_up(*this);
 }
 
 void push_link::on_down(error_code)
 {
     check_.clear();
-    listener_.on_push_down();
+    listener_.on_push_link_down(*this);
 }
 
 }  // namespace colock

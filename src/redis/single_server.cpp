@@ -5,92 +5,93 @@
 
 namespace colock {
 
+namespace {
+
+/// What is wrong with the addresses, `run()` says.
+address first_of(config const& settings)
+{
+    return settings.addresses.empty() ? address{} : settings.addresses.front();
+}
+
+}  // namespace
+
 single_server::single_server(link_context context, transport_listener& who)
     : context_{std::move(context)}
     , listener_{who}
-{
-    for (unsigned i = 0; i != std::clamp(context_.settings.links, 1U, 64U); ++i)
-        links_.push_back(
-            std::make_unique<command_link>(context_, static_cast<command_link::listener&>(*this), i)
-        );
-    push_ = std::make_unique<push_link>(context_, who);
-}
+    , links_{
+          context_,
+          static_cast<command_link::listener&>(*this),
+          static_cast<push_link::listener&>(*this),
+          0,
+          first_of(context_.settings),
+          publishing::plain}
+{}
 
+// One is opened at once, so that what is wrong is seen before the first lock.
 void single_server::start()
 {
-    started_ = true;
-    for (auto& link : links_)
-        if (link->index() == 0 || link->has_waiting())
-            link->start();
-    if (push_wanted_)
-        push_->start();
+    links_.start();
+    links_.want(0);
 }
 
-void single_server::stop()
+bool single_server::withdraw(step& s) noexcept
 {
-    started_ = false;
-    for (auto& link : links_)
-        link->stop();
-    push_->stop();
+    bool const is_waiting = s.is_linked();
+    s.unlink();
+    return is_waiting;
 }
 
-void single_server::submit(step& s)
+unsigned single_server::lane_of(unsigned slot) const noexcept
 {
-    command_link& to = link(s.slot);
-    if (started_ && !to.is_started())
-        to.start();
-    to.submit(s);
-}
-
-bool single_server::withdraw(step& s) noexcept { return link(s.slot).withdraw(s); }
-
-unsigned single_server::link_of(unsigned slot) const noexcept
-{
-    return slot % static_cast<unsigned>(links_.size());
-}
-
-bool single_server::is_up(unsigned link) const noexcept { return links_[link]->is_up(); }
-
-void single_server::want_link(unsigned link)
-{
-    if (started_ && !links_[link]->is_started())
-        links_[link]->start();
+    return slot % std::clamp(context_.settings.links, 1U, 64U);
 }
 
 error_code single_server::down_reason(unsigned slot) const noexcept
 {
-    return link(slot).down_reason();
+    return links_.link(slot).down_reason();
 }
 
-void single_server::change(subscription_change const& what) { push_->change(what); }
-
-void single_server::want_push()
+void single_server::change(unsigned, subscription_change const& what)
 {
-    push_wanted_ = true;
-    if (started_)
-        push_->start();
-}
-
-std::size_t single_server::links_up() const noexcept
-{
-    auto const up = std::ranges::count_if(links_, [](auto const& l) { return l->is_up(); });
-    return static_cast<std::size_t>(up) + (push_->is_up() ? 1 : 0);
-}
-
-void single_server::abandon() noexcept
-{
-    for (auto& link : links_)
-        link->abandon();
+    links_.push().change(what, publishing::plain);
 }
 
 void single_server::on_command_link_up(command_link& link)
 {
     listener_.on_link_up(link.index(), link.epoch());
+    if (link.epoch() != 1)
+        listener_.on_reached([&](unsigned slot) { return &links_.link(slot) == &link; });
 }
 
 void single_server::on_command_link_down(command_link& link, error_code why)
 {
     listener_.on_link_down(link.index(), why);
+}
+
+// A server that is no part of a cluster sends nobody elsewhere.
+void single_server::on_redirect(command_link&, step& s, decide::redirection const&, time_point sent)
+{
+    s.answered.set({answer::kind::failed, {}, error::wrong_topology, sent});
+}
+
+void single_server::on_confirmed(push_link&, std::string_view channel)
+{
+    listener_.on_subscribed(0, channel);
+}
+
+void single_server::on_refused(push_link&, std::string_view channel, std::string_view why)
+{
+    listener_.on_refused(0, channel, why);
+}
+
+void single_server::on_ended(push_link&, std::string_view channel)
+{
+    listener_.on_ended(0, channel);
+}
+
+void single_server::on_published(std::string_view channel, std::string_view payload)
+{
+    listener_.on_message(channel, payload);
 }
 
 }  // namespace colock

@@ -1,44 +1,49 @@
 #pragma once
 
-#include "redis/command_link.hpp"
-#include "redis/push_link.hpp"
+#include "redis/server_links.hpp"
 #include "redis/transport.hpp"
-
-#include <memory>
-#include <vector>
 
 namespace colock {
 
-/// One server: a few command links, each for its share of the hash slots, and the push link.
-class single_server final : public transport, private command_link::listener {
+/// One server, or the one that Sentinels name. A key's link is its hash slot modulo their number,
+/// and so is its lane.
+class single_server final :
+    public transport,
+    private command_link::listener,
+    private push_link::listener {
 public:
     single_server(link_context context, transport_listener& who);
 
+    error_code prepare() override { return context_.prepare(); }
     void start() override;
-    void stop() override;
-    void submit(step&) override;
+    void stop() override { links_.stop(); }
+    void submit(step& s) override { links_.submit(s); }
     bool withdraw(step&) noexcept override;
-    unsigned link_of(unsigned slot) const noexcept override;
-    bool is_up(unsigned link) const noexcept override;
-    void want_link(unsigned link) override;
+    unsigned lane_of(unsigned slot) const noexcept override;
+    bool is_up(unsigned slot) const noexcept override { return links_.link(slot).is_up(); }
+    void want_link(unsigned slot) override { links_.want(slot); }
     error_code down_reason(unsigned slot) const noexcept override;
-    void change(subscription_change const&) override;
-    void want_push() override;
-    std::size_t links_up() const noexcept override;
-    void abandon() noexcept override;
+    unsigned push_of(std::string_view) const noexcept override { return 0; }
+    void change(unsigned push, subscription_change const&) override;
+    void want_push(unsigned) override { links_.want_push(); }
+    std::size_t links_up() const noexcept override { return links_.links_up(); }
+    void abandon() noexcept override { links_.abandon(); }
 
 private:
     void on_command_link_up(command_link&) override;
     void on_command_link_down(command_link&, error_code) override;
-
-    command_link& link(unsigned slot) const noexcept { return *links_[link_of(slot)]; }
+    void on_redirect(command_link&, step&, decide::redirection const&, time_point) override;
+    void on_push_link_up(push_link&) override { listener_.on_push_up(0); }
+    void on_push_link_down(push_link&) override { listener_.on_push_down(0); }
+    void on_confirmed(push_link&, std::string_view channel) override;
+    void on_refused(push_link&, std::string_view channel, std::string_view why) override;
+    void on_changed(push_link&) override { listener_.on_changed(0); }
+    void on_ended(push_link&, std::string_view channel) override;
+    void on_published(std::string_view channel, std::string_view payload) override;
 
     link_context context_;
     transport_listener& listener_;
-    std::vector<std::unique_ptr<command_link>> links_;
-    std::unique_ptr<push_link> push_;
-    bool started_ = false;
-    bool push_wanted_ = false;
+    server_links links_;
 };
 
 }  // namespace colock

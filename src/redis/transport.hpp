@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,8 +31,9 @@ struct answer {
     kind what = kind::withdrawn;
     decide::reply value{};
     error_code ec{};
-    time_point sent{};     ///< just before it was written: where validity begins
-    bool passing = false;  ///< failed for a want of memory, replicas or disk, which may pass
+    time_point sent{};      ///< just before it was written: where validity begins
+    bool passing = false;   ///< failed for a want of memory, replicas or disk, which may pass
+    error_code unsynced{};  ///< replied, and too few replicas have it: why
 };
 
 /// Stands for the fencing floor of the link: the server's time when its connection came up.
@@ -46,7 +48,8 @@ inline constexpr scripts::script ping_command{"PING", "", ""};
 /// One lock's part of a script call: each script takes any number of locks, and a link joins the
 /// steps of one turn of the event loop into few calls. It lives in the frame of the sequence that
 /// awaits `answered`, and so do the texts that it refers to.
-struct step : boost::intrusive::list_base_hook<> {
+struct step :
+    boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
     step(
         scripts::script const& script,
         unsigned of_slot,
@@ -66,8 +69,13 @@ struct step : boost::intrusive::list_base_hook<> {
     std::string_view floor{};  ///< what draws tokens: `link_floor`, or "0" where the counter has
                                ///< none; empty without fencing
     bool whole = false;        ///< a call by itself, for many locks: its answer is the whole reply
-    bool alone = false;    ///< in a call of its own: the server has refused to run it in another
-    bool as_text = false;  ///< with EVAL: the server does not know the script
+    bool synced = false;       ///< over the link for what waits for replicas, as all of its kind
+    unsigned replicas = 0;     ///< so many have to acknowledge it …
+    milliseconds patience{0};  ///< … within this
+    bool alone = false;       ///< in a call of its own: the server has refused to run it in another
+    bool as_text = false;     ///< with EVAL: the server does not know the script
+    bool asking = false;      ///< its slot is moving, and its key is where it is sent to already
+    time_point cut_off_at{};  ///< it was sent then, and the server has run a part of it
     event<answer> answered{};
 };
 
@@ -78,18 +86,36 @@ struct subscription_change {
     bool empty() const noexcept { return subscribe.empty() && unsubscribe.empty(); }
 };
 
+inline constexpr unsigned no_push = static_cast<unsigned>(-1);
+
+/// Which slots are meant.
+using slot_filter = std::function<bool(unsigned slot)>;
+
 /// What the transport tells; always on the strand, and not while it is being called.
 class transport_listener {
 public:
     virtual void on_link_up(std::size_t link, std::uint64_t epoch) = 0;
     virtual void on_link_down(std::size_t link, error_code why) = 0;
-    virtual void on_subscribed(std::string_view channel) = 0;
-    virtual void on_message(std::string_view channel, std::string_view payload) = 0;
-    virtual void on_push_up() = 0;
-    virtual void on_push_down() = 0;
 
-    /// The change asked for last is done, or refused as a whole: then the push link goes down.
-    virtual void on_changed(error_code ec) = 0;
+    /// The servers of these slots are reached anew, perhaps others than before: what is held may
+    /// have to be confirmed, and what was published may have been missed.
+    virtual void on_reached(slot_filter const&) = 0;
+
+    /// Channels may belong to other push links than before.
+    virtual void on_rerouted() = 0;
+
+    virtual void on_push_up(unsigned push) = 0;
+    virtual void on_push_down(unsigned push) = 0;
+
+    // What became of the change asked for last: of each of its channels, and of all of it.
+    virtual void on_subscribed(unsigned push, std::string_view channel) = 0;
+    virtual void on_refused(unsigned push, std::string_view channel, std::string_view why) = 0;
+    virtual void on_changed(unsigned push) = 0;
+
+    /// The server has ended the subscription by itself.
+    virtual void on_ended(unsigned push, std::string_view channel) = 0;
+
+    virtual void on_message(std::string_view channel, std::string_view payload) = 0;
 
 protected:
     ~transport_listener() = default;
@@ -100,6 +126,9 @@ protected:
 class transport {
 public:
     virtual ~transport() = default;
+
+    /// Loads what connections need, before the first `start`. Its errors are those of `run()`.
+    virtual error_code prepare() { return {}; }
 
     virtual void start() = 0;
 
@@ -114,22 +143,27 @@ public:
     /// True if the step was not written and never will be; `answered` is then not set.
     virtual bool withdraw(step&) noexcept = 0;
 
-    /// Which link the steps of this slot go over: renewals are batched by it.
-    virtual unsigned link_of(unsigned slot) const noexcept = 0;
+    /// Names the slots that share calls with this one, by one of them. What is for many keys, as
+    /// renewals are, is sent by lanes.
+    virtual unsigned lane_of(unsigned slot) const noexcept = 0;
 
-    virtual bool is_up(unsigned link) const noexcept = 0;
+    /// Whether steps of this slot can be sent.
+    virtual bool is_up(unsigned slot) const noexcept = 0;
 
-    /// Opens the link if it is not open yet, as a step does.
-    virtual void want_link(unsigned link) = 0;
+    /// Opens the link of this slot if it is not open yet, as a step does.
+    virtual void want_link(unsigned slot) = 0;
 
     /// Why the link of this slot is down; no error when it is up.
     virtual error_code down_reason(unsigned slot) const noexcept = 0;
 
+    /// Which push link carries this channel; `no_push` while that is not known.
+    virtual unsigned push_of(std::string_view channel) const noexcept = 0;
+
     /// Asks for a change of the subscriptions, one at a time, only while the push link is up.
-    virtual void change(subscription_change const&) = 0;
+    virtual void change(unsigned push, subscription_change const&) = 0;
 
     /// Opens the push link if it is not open yet.
-    virtual void want_push() = 0;
+    virtual void want_push(unsigned push) = 0;
 
     virtual std::size_t links_up() const noexcept = 0;
 

@@ -224,7 +224,7 @@ void contention::subscribe()
     auto& r = rivals();
     if (!r.channel.empty() || !how().subscribes)
         return;
-    r.channel = how().channel(name_);
+    r.channel = how().channel(name_, core_.settings().key_prefix);
     r.is_live = core_.subscriptions().add(r.channel, *this);
     if (r.is_live && tenure_)
         tenure_->doubt();  // what was published while nobody here listened

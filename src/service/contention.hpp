@@ -94,11 +94,13 @@ private:
     sequence contend();
     verdict judge(attempt const&, answer const&);
     verdict on_granted(attempt const&, std::uint64_t token, time_point sent);
+    verdict on_unsynced(error_code why);
     verdict on_refused(std::int64_t pttl);
     rivalry& rivals();
     bool stands_back() const noexcept;
     protocol const& how() const noexcept { return protocol::of(kind_); }
     bool draws_tokens() const noexcept;
+    std::string counter() const;
     std::uint64_t tokens_to_ask();
     void end_rivalry();
     void sleep_until(time_point);
@@ -133,7 +135,8 @@ private:
     time_point unclaimed_{};    ///< until then it may stand in Redis, with nobody to hold it
     event<bool> wake_;
     step* sending_ = nullptr;
-    unsigned late_ = 0;  ///< grants in a row that came too late
+    unsigned late_ = 0;    ///< grants in a row that came too late
+    bool synced_ = false;  ///< `number_` was asked for over the link that waits for replicas
     bool contending_ = false;
     lock_kind kind_;
 };

@@ -19,14 +19,14 @@ constexpr milliseconds short_pause{20};
 
 /// One acquire script, with the texts that it refers to.
 struct contention::attempt {
-    attempt(core& owner, contention& key, milliseconds l)
-        : lease{l}
+    attempt(core& owner, contention& key, waiter const& head)
+        : lease{head.lease}
         , tokens{key.tokens_to_ask()}
         , field{owner.field(key.number_, key.how().field_end)}
         , lease_text{std::to_string(lease.count())}
         , tokens_text{std::to_string(tokens)}
-        , own_counter{key.how().has_floor ? std::string{} : decide::token_counter(key.name_)}
-        , keys{key.name_, key.how().has_floor ? decide::fence_counter(key.slot_) : own_counter}
+        , counter{key.counter()}
+        , keys{key.name_, counter}
         , arguments{field, lease_text, tokens_text}
         , call{
               *key.how().acquire,
@@ -36,17 +36,27 @@ struct contention::attempt {
     {
         if (key.draws_tokens())
             call.floor = key.how().has_floor ? link_floor : no_floor;
+        head.ask_replicas(call);
+        call.synced = key.synced_ = key.synced_ || call.synced;
     }
     attempt(attempt const&) = delete;
     attempt& operator=(attempt const&) = delete;
 
     milliseconds lease;
     std::uint64_t tokens;
-    std::string field, lease_text, tokens_text, own_counter;
+    std::string field, lease_text, tokens_text, counter;
     std::string_view keys[2];
     std::string_view arguments[3];
     step call;
 };
+
+std::string contention::counter() const
+{
+    if (!draws_tokens())
+        return {};
+    return how().has_floor ? core_.fence_counter(slot_)
+                           : decide::token_counter(name_, core_.settings().key_prefix);
+}
 
 bool contention::draws_tokens() const noexcept
 {
@@ -86,9 +96,11 @@ sequence contention::contend()
             get_up();
             continue;
         }
-        if (number_ == 0)
+        if (number_ == 0) {
             number_ = core_.next_number();
-        attempt now{core_, *this, queue_.front().lease};
+            synced_ = false;
+        }
+        attempt now{core_, *this, queue_.front()};
         ++queue_.front().attempts;
         wake_.reset();
         if (rivals_) {
@@ -156,6 +168,8 @@ contention::verdict contention::judge(attempt const& asked, answer const& got)
     switch (read.what) {
     case decide::acquire_answer::kind::granted:
         may_stand();
+        if (got.unsynced && !queue_.empty() && queue_.front().replicas != 0)
+            return on_unsynced(got.unsynced);
         return on_granted(asked, read.last_token, got.sent);
     case decide::acquire_answer::kind::refused: return on_refused(read.pttl);
     case decide::acquire_answer::kind::malformed: break;
@@ -168,9 +182,10 @@ contention::verdict contention::on_granted(
     attempt const& asked, std::uint64_t token, time_point sent
 )
 {
-    // Nobody is left: it is given back. Or the head has left, and the next wants another lease:
-    // the same field again, which sets it.
-    if (queue_.empty() || queue_.front().lease != asked.lease)
+    // Nobody is left: it is given back. Or the head has left, and the next wants another lease or
+    // more replicas: the same field again, which sets it.
+    if (queue_.empty() || queue_.front().lease != asked.lease ||
+        queue_.front().replicas > asked.call.replicas)
         return verdict::again;
     // Half of its validity is over: the same field again, which renews it. Where the server or the
     // network is always that late, it is given back in between, so that others have a chance.
@@ -181,6 +196,19 @@ contention::verdict contention::on_granted(
     }
     late_ = 0;
     give(token, asked.tokens, sent);
+    return verdict::again;
+}
+
+// Who waits asks anew when it is given back; the replicas have been waited for meanwhile.
+contention::verdict contention::on_unsynced(error_code why)
+{
+    give_back();
+    waiter& head = queue_.front();
+    if (head.once || why != error::not_replicated) {
+        auto const who = std::static_pointer_cast<waiter>(std::move(head.queued));
+        take_out(*who);
+        who->fail(why);
+    }
     return verdict::again;
 }
 
@@ -294,7 +322,7 @@ void contention::give_back()
 {
     forget_tenure();
     tenure_ = std::make_shared<tenure>(core_, *this, ref(), std::exchange(number_, 0), owner{});
-    tenure_->give_back(std::exchange(unclaimed_, {}));
+    tenure_->give_back(std::exchange(unclaimed_, {}), synced_);
 }
 
 // Whoever has the key next begins anew.

@@ -1,3 +1,4 @@
+#include "redis/cluster.hpp"
 #include "redis/single_server.hpp"
 #include "service/client_registry.hpp"
 #include "service/contention.hpp"
@@ -34,19 +35,25 @@ core::core(asio::any_io_executor executor, config settings)
 
 core_ptr core::make(asio::any_io_executor executor, config settings)
 {
-    return make(std::move(executor), std::move(settings), [](core& c, transport_listener& who) {
-        return std::make_unique<single_server>(
-            link_context{
+    using made = std::unique_ptr<colock::transport>;
+    return make(
+        std::move(executor),
+        std::move(settings),
+        [](core& c, transport_listener& who) -> made {
+            link_context context{
                 c.strand_,
                 c.settings_,
                 c.agenda_,
                 [&c] { c.arm_timer(); },
                 [&c] { return c.dice(); },
                 c.weak_from_this(),
-                [&c] { return c.is_context_gone_.load(); }},
-            who
-        );
-    });
+                [&c] { return c.is_context_gone_.load(); },
+                c.settings_.tls.enabled ? std::make_shared<tls>(c.settings_.tls) : nullptr};
+            if (c.settings_.topology == topology::cluster)
+                return std::make_unique<cluster>(std::move(context), who);
+            return std::make_unique<single_server>(std::move(context), who);
+        }
+    );
 }
 
 core_ptr core::make(
@@ -212,15 +219,17 @@ void core::on_link_up(std::size_t link, std::uint64_t epoch)
         return "link " + std::to_string(link) + ": up, connection " + std::to_string(epoch);
     });
     events_->link_up(link, epoch);
-    if (epoch == 1)
-        return;
-    // What is held is confirmed at once, and who sleeps may have missed a message.
-    auto const mine = [&](unsigned slot) { return transport_->link_of(slot) == link; };
+    watchdog_.send_all();  // what waits for the link, if it is the first
+}
+
+// What is held is confirmed at once, and who sleeps may have missed a message.
+void core::on_reached(slot_filter const& mine)
+{
     for (auto& t : tenures_)
         if (mine(t.slot()))
             t.renew_now();
-    watchdog_.send(static_cast<unsigned>(link));
-    heartbeats_.revive(static_cast<unsigned>(link));
+    watchdog_.send_all();
+    heartbeats_.revive(mine);
     for_each_key(
         [&](contention const& key) { return key.is_sleeping() && mine(key.slot()); },
         [](contention& key) { key.wake_sleeper(); }
@@ -247,26 +256,37 @@ void core::on_link_down(std::size_t link, error_code why)
     });
 }
 
-void core::on_subscribed(std::string_view channel) { subscriptions_.on_subscribed(channel); }
+void core::on_subscribed(unsigned push, std::string_view channel)
+{
+    subscriptions_.on_subscribed(push, channel);
+}
+
+void core::on_refused(unsigned push, std::string_view channel, std::string_view why)
+{
+    subscriptions_.on_refused(push, channel, why);
+}
+
+void core::on_ended(unsigned push, std::string_view channel)
+{
+    subscriptions_.on_ended(push, channel);
+}
 
 void core::on_message(std::string_view channel, std::string_view payload)
 {
     subscriptions_.on_message(channel, payload);
 }
 
-void core::on_push_up()
+void core::on_push_up(unsigned push)
 {
     count.links_up = transport_->links_up();
-    events_->link_up(settings_.links, 0);
-    subscriptions_.on_push_up();
+    events_->link_up(push * links_a_server(settings_) + settings_.links, 0);
+    subscriptions_.on_push_up(push);
 }
 
-void core::on_push_down()
+void core::on_push_down(unsigned push)
 {
     count.links_up = transport_->links_up();
-    subscriptions_.on_push_down();
+    subscriptions_.on_push_down(push);
 }
-
-void core::on_changed(error_code ec) { subscriptions_.on_changed(ec); }
 
 }  // namespace colock::detail

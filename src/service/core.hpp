@@ -117,6 +117,17 @@ public:
         text += end;
         return text;
     }
+    /// What an object of this name is called at the server.
+    std::string key_of(std::string name) const
+    {
+        return std::move(name.insert(0, settings_.key_prefix));
+    }
+
+    /// The counter from which locks of this slot draw their tokens.
+    std::string fence_counter(unsigned slot) const
+    {
+        return std::string{settings_.key_prefix}.append(decide::fence_counter(slot));
+    }
     double dice() noexcept { return std::uniform_real_distribution<>{}(random_); }
 
     /// A script's way to the server and back, smoothed.
@@ -161,11 +172,15 @@ private:
 
     void on_link_up(std::size_t link, std::uint64_t epoch) override;
     void on_link_down(std::size_t link, error_code why) override;
-    void on_subscribed(std::string_view channel) override;
+    void on_reached(slot_filter const&) override;
+    void on_rerouted() override { subscriptions_.on_rerouted(); }
+    void on_push_up(unsigned push) override;
+    void on_push_down(unsigned push) override;
+    void on_subscribed(unsigned push, std::string_view channel) override;
+    void on_refused(unsigned push, std::string_view channel, std::string_view why) override;
+    void on_changed(unsigned push) override { subscriptions_.on_changed(push); }
+    void on_ended(unsigned push, std::string_view channel) override;
     void on_message(std::string_view channel, std::string_view payload) override;
-    void on_push_up() override;
-    void on_push_down() override;
-    void on_changed(error_code ec) override;
 
     error_code check_settings() const;
     void arm_timer();

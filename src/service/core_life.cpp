@@ -1,5 +1,5 @@
 // The life of a client: run, stop, close.
-#include "decide/validity.hpp"
+#include "decide/complaint.hpp"
 #include "service/contention.hpp"
 #include "service/core.hpp"
 #include "service/tenure.hpp"
@@ -19,44 +19,11 @@ constexpr std::size_t most_owed_releases = 4'096;
 
 error_code core::check_settings() const
 {
-    auto const& s = settings_;
-    auto const complain = [this](char const* what) {
-        write_log(settings_.log, log_level::error, std::string{"config: "} + what);
-        return error_code{error::invalid_argument};
-    };
-    if (s.addresses.empty())
-        return complain("addresses is empty; name a server");
-    if (s.lease < decide::shortest_renewed_lease || s.lease > decide::longest_lease)
-        return complain("lease must be from 100 ms to ten years");
-    if (s.max_hold && *s.max_hold <= milliseconds{0})
-        return complain("max_hold must be positive");
-    if (s.loss_margin && *s.loss_margin < milliseconds{0})
-        return complain("loss_margin must not be negative");
-    if (s.poll_cap < milliseconds{10})
-        return complain("poll_cap must be at least 10 ms");
-    if (s.linger < milliseconds{0} || s.timeout < milliseconds{1})
-        return complain("linger must not be negative, timeout at least 1 ms");
-    if (s.max_tenure < milliseconds{0})
-        return complain("max_tenure must not be negative; 0 turns hand-over off");
-    if (s.poller_gap && (*s.poller_gap <= milliseconds{0} || *s.poller_gap > milliseconds{1'000}))
-        return complain("poller_gap must be positive and at most 1 s");
-    for (auto const limit :
-         {s.poll_cap,
-          s.max_tenure,
-          s.linger,
-          s.timeout,
-          s.max_hold.value_or(s.lease),
-          s.loss_margin.value_or(s.lease),
-          s.close_timeout.value_or(s.lease)})
-        if (limit > decide::longest_lease)
-            return complain("no duration may be over ten years");
-    if (s.links < 1 || s.links > 64)
-        return complain("links must be from 1 to 64");
-    if (s.database < 0)
-        return complain("database must not be negative");
-    if (s.client_name.find_first_of(" \n\r\t") != std::string::npos)
-        return complain("client_name must have no spaces");
-    return {};
+    auto const* const complaint = decide::complaint_about(settings_);
+    if (!complaint)
+        return {};
+    write_log(settings_.log, log_level::error, std::string{"config: "} + complaint);
+    return error::invalid_argument;
 }
 
 void core::run(std::shared_ptr<operation> who, completion<> done)
@@ -68,14 +35,15 @@ void core::run(std::shared_ptr<operation> who, completion<> done)
         return done(asio::error::already_started);
     if (auto const ec = check_settings())
         return done(ec);
+    if (auto const ec = transport_->prepare())
+        return done(ec);
     phase_ = phase::running;
     runner_ = std::move(who);
     running_ = std::move(done);
     transport_->start();
     for (auto& t : tenures_)  // held since before a stop; sending brings their links up
         t.renew_now();
-    for (unsigned link = 0; link != settings_.links; ++link)
-        watchdog_.send(link);
+    watchdog_.send_all();
     for (auto const& r : residents_.all())
         r->on_link_up();
 }

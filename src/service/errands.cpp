@@ -50,7 +50,7 @@ void errand::finish(error_code ec, std::int64_t result)
 errands::errands(core& inside, std::string known_as, std::string name)
     : resident{inside, std::move(known_as), decide::slot_of(name)}
     , name_{std::move(name)}
-    , record_{decide::once_record(name_, inside.uuid() + ":change")}
+    , record_{decide::once_record(name_, inside.uuid() + ":change", inside.settings().key_prefix)}
     , expiry_{[this] {
         if (sending_ && core_.transport().withdraw(*sending_))
             sending_->answered.set({});

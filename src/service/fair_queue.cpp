@@ -19,8 +19,8 @@ std::string place_of(std::string const& name) { return "fair:" + name; }
 fair_queue::fair_queue(core& inside, std::string name)
     : resident{inside, place_of(name), decide::slot_of(name)}
     , name_{std::move(name)}
-    , keys_{name_}
-    , channel_{decide::lock_channel(name_)}
+    , keys_{name_, core_.settings().key_prefix}
+    , channel_{decide::lock_channel(name_, core_.settings().key_prefix)}
     , look_{[this] {
         if (auto* const who = first())
             who->look();
@@ -128,11 +128,11 @@ void fair_queue::give(
     admit_same_owner(*who);
 }
 
-void fair_queue::give_back(std::uint64_t number, time_point until)
+void fair_queue::give_back(std::uint64_t number, time_point until, bool synced)
 {
     ++leaving_;
     std::make_shared<tenure>(core_, *this, lock_ref{lock_kind::fair, name_}, number, owner{})
-        ->give_back(until);
+        ->give_back(until, synced);
 }
 
 // If he is, and nobody comes any more, his place would stay for ever. One more release, of what is

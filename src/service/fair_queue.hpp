@@ -42,7 +42,7 @@ public:
     );
 
     /// Nobody wants what may stand in Redis until then: a place, or the lock.
-    void give_back(std::uint64_t number, time_point until);
+    void give_back(std::uint64_t number, time_point until, bool synced = false);
 
     /// After so many ms it is worth asking again. The first who waits here does it for all: the
     /// others hear from the server what concerns them.

@@ -18,14 +18,19 @@ constexpr milliseconds coalescing_window{50};
 /// Tickets a call: a long one would keep the server's other clients waiting.
 constexpr std::size_t largest_call = 128;
 
-/// Calls under way a link.
+/// Calls under way a lane.
 constexpr unsigned most_under_way = 4;
 
 }  // namespace
 
-/// The tickets of one link, in the order in which they are due.
+/// The tickets of one lane, in the order in which they are due.
 struct heartbeat::ring {
+    ring(heartbeat& whose, unsigned which) : of{whose}, lane{which} {}
+
+    heartbeat& of;
+    unsigned lane;
     boost::intrusive::list<heartbeat_hook, boost::intrusive::constant_time_size<false>> due;
+    decide::agenda::entry alarm{[this] { of.run(*this); }};
     unsigned under_way = 0;
 };
 
@@ -52,60 +57,68 @@ struct heartbeat::batch {
     std::vector<std::string_view> keys, arguments;
 };
 
-heartbeat::heartbeat(core& owner)
-    : core_{owner}
-    , rings_(std::max(1U, owner.settings().links))
-    , alarm_{[this] { run(); }}
-{}
+heartbeat::heartbeat(core& owner) : core_{owner} {}
 
 heartbeat::~heartbeat() = default;
 
-heartbeat::ring& heartbeat::ring_of(ticket const& t)
-{
-    return rings_[core_.transport().link_of(t.queue().slot())];
-}
-
 void heartbeat::add(ticket& t, time_point since)
 {
+    auto const lane = core_.transport().lane_of(t.queue().slot());
+    auto& here = rings_[lane];
+    if (!here)
+        here = std::make_unique<ring>(*this, lane);
     t.due = since + decide::ticket_beat;
-    ring_of(t).due.push_back(t);
-    if (!alarm_.is_set())
-        core_.set_alarm(alarm_, t.due);
+    here->due.push_back(t);
+    if (!here->alarm.is_set())
+        core_.set_alarm(here->alarm, t.due);
+}
+
+void heartbeat::stop()
+{
+    for (auto const& [lane, here] : rings_)
+        here->alarm.clear();
+}
+
+void heartbeat::revive(slot_filter const& which)
+{
+    std::vector<ring*> all;  // for an answer may come at once and add another
+    for (auto const& [lane, here] : rings_)
+        all.push_back(here.get());
+    for (auto* here : all)
+        revive(*here, which);
 }
 
 // However many calls that takes: what is asked over the link meanwhile would take away those that
 // were not kept in time.
-void heartbeat::revive(unsigned link)
+void heartbeat::revive(ring& here, slot_filter const& which)
 {
-    auto& due = rings_[link].due;
     auto const now = clock::now();
-    due.sort([](auto const& a, auto const& b) {
+    here.due.sort([](auto const& a, auto const& b) {
         return static_cast<ticket const&>(a).number() < static_cast<ticket const&>(b).number();
     });
-    for (auto& each : due)
-        each.due = now;
-    while (!due.empty() && due.front().due <= now)
-        beat(link, take_due(rings_[link], now));
-}
-
-void heartbeat::run()
-{
-    auto const now = clock::now();
-    for (unsigned link = 0; link != rings_.size(); ++link)
-        while (next_of(link) <= now)
-            beat(link, take_due(rings_[link], now));
-    auto next = never;
-    for (unsigned link = 0; link != rings_.size(); ++link)
-        next = std::min(next, next_of(link));
-    core_.set_alarm(alarm_, next);
+    tickets revived;
+    for (auto& each : here.due)
+        if (auto& t = static_cast<ticket&>(each); which(t.queue().slot())) {
+            t.due = now;
+            revived.push_back(*t.place);
+        }
+    for (auto const& t : revived)
+        t->begin_revival();
+    while (!revived.empty() && !here.due.empty() && here.due.front().due <= now)
+        beat(here, take_due(here, now));
 }
 
 // None over a link that is down: when it comes up all are kept at once.
-time_point heartbeat::next_of(unsigned link) const noexcept
+void heartbeat::run(ring& here)
 {
-    auto const& here = rings_[link];
-    bool const may_send = here.under_way < most_under_way && core_.transport().is_up(link);
-    return may_send && !here.due.empty() ? here.due.front().due : never;
+    auto const now = clock::now();
+    while (!here.due.empty() && here.due.front().due <= now && here.under_way < most_under_way &&
+           core_.transport().is_up(here.lane))
+        beat(here, take_due(here, now));
+    if (!here.due.empty() && here.due.front().due > now)
+        core_.set_alarm(here.alarm, here.due.front().due);
+    else if (!here.due.empty() && here.under_way == 0)
+        core_.set_alarm(here.alarm, now + decide::ticket_beat);
 }
 
 // They stay in the ring, and are due again whatever the answer is.
@@ -123,15 +136,15 @@ heartbeat::tickets heartbeat::take_due(ring& from, time_point now)
     return taken;
 }
 
-sequence heartbeat::beat(unsigned link, tickets some)
+sequence heartbeat::beat(ring& here, tickets some)
 {
     batch asking{some};
     step s{scripts::fair_keep, some.front()->queue().slot(), asking.keys, asking.arguments};
     s.whole = true;
-    ++rings_[link].under_way;
+    ++here.under_way;
     core_.transport().submit(s);
     answer const got = co_await s.answered;
-    --rings_[link].under_way;
+    --here.under_way;
     auto const& items = got.value.items;
     bool const is_whole = got.what == answer::kind::replied && items.size() == some.size();
     bool const was_refused = got.what == answer::kind::failed && got.sent != time_point{};
@@ -140,7 +153,7 @@ sequence heartbeat::beat(unsigned link, tickets some)
             some[i]->kept(decide::read_keep(items[i]), got.sent);
         else if (was_refused)  // each asks for itself, and hears its own error
             some[i]->look();
-    run();
+    run(here);
 }
 
 }  // namespace colock

@@ -20,7 +20,7 @@ constexpr milliseconds pause_before_repeat{20};
 permit_tenure::permit_tenure(core& inside, std::string name, std::string id)
     : resident{inside, "permit:" + id, decide::slot_of(name)}
     , name_{std::move(name)}
-    , leases_{decide::permit_leases(name_)}
+    , leases_{decide::permit_leases(name_, core_.settings().key_prefix)}
     , id_{std::move(id)}
     , renewal_{[this] {
         due_ = true;
@@ -134,7 +134,9 @@ question permit_tenure::next_step(milliseconds lease) const
 {
     if (leaving_)
         return {
-            &scripts::permit_release, {name_, leases_}, {id_, decide::semaphore_channel(name_)}};
+            &scripts::permit_release,
+            {name_, leases_},
+            {id_, decide::semaphore_channel(name_, core_.settings().key_prefix)}};
     return {&scripts::permit_extend, {leases_}, {id_, std::to_string(lease.count())}};
 }
 

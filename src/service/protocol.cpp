@@ -54,24 +54,24 @@ protocol const& protocol::of(lock_kind kind) noexcept
     return plain;
 }
 
-std::string protocol::prefix(std::string_view name) const
+std::string protocol::leases(std::string_view name, std::string_view prefix) const
 {
-    return has_leases ? decide::lease_prefix(name) : std::string{};
+    return has_leases ? decide::lease_prefix(name, prefix) : std::string{};
 }
 
-std::vector<std::string> protocol::queue_keys(std::string_view name) const
+std::vector<std::string> protocol::queue_keys(std::string_view name, std::string_view prefix) const
 {
     if (!has_queue)
         return {};
-    decide::fair_keys const keys{name};
+    decide::fair_keys const keys{name, prefix};
     return {keys.queue, keys.timeouts, keys.tickets};
 }
 
-std::string protocol::release_argument(std::string_view name) const
+std::string protocol::release_argument(std::string_view name, std::string_view prefix) const
 {
     if (has_queue)
         return std::string{decide::redisson_fair_wait};
-    return is_side ? decide::lease_prefix(name) : std::string{};
+    return is_side ? decide::lease_prefix(name, prefix) : std::string{};
 }
 
 }  // namespace colock

@@ -32,16 +32,18 @@ struct protocol {
     bool is_side = false;     ///< of a read-write lock: a reader may be beside
 
     std::string_view field_end{};  ///< what its fields end with
-    std::string (*channel)(std::string_view name) = &decide::lock_channel;
+    std::string (*channel)(std::string_view name, std::string_view prefix) = &decide::lock_channel;
 
-    /// What the leases of its holds are called; empty without.
-    std::string prefix(std::string_view name) const;
+    // `prefix` is that of the client, with which the name begins.
+
+    /// What the leases of its holds begin with; empty without.
+    std::string leases(std::string_view name, std::string_view prefix) const;
 
     /// The keys of its queue; none without.
-    std::vector<std::string> queue_keys(std::string_view name) const;
+    std::vector<std::string> queue_keys(std::string_view name, std::string_view prefix) const;
 
     /// What a release takes beside lock, field and channel; empty if nothing.
-    std::string release_argument(std::string_view name) const;
+    std::string release_argument(std::string_view name, std::string_view prefix) const;
 };
 
 /// A lock among those of a client.

@@ -304,7 +304,7 @@ void readers::subscribe()
 {
     if (!channel_.empty())
         return;
-    channel_ = decide::read_write_channel(name_);
+    channel_ = decide::read_write_channel(name_, core_.settings().key_prefix);
     if (core_.subscriptions().add(channel_, *this))
         ask_again();  // what was published before is missed
 }

@@ -113,6 +113,7 @@ private:
     sequence ask(std::shared_ptr<waiter> who);
     verdict judge(attempt&, answer const&);
     verdict on_granted(attempt&, time_point sent);
+    verdict on_unsynced(attempt&, error_code why);
     verdict on_refused(attempt&, std::int64_t pttl);
     verdict fail(attempt&, error_code);
     void give(attempt const&, time_point sent);

@@ -22,7 +22,7 @@ readers::attempt::attempt(readers& of, std::shared_ptr<waiter> w)
     , how{protocol::of(lock_kind::read)}
     , field{of.core_.field(number, how.field_end)}
     , lease_text{std::to_string(who->lease.count())}
-    , prefix{how.prefix(of.name_)}
+    , prefix{how.leases(of.name_, of.core_.settings().key_prefix)}
     , keys{of.name_}
     , arguments{field, lease_text, prefix}
 {
@@ -47,6 +47,7 @@ sequence readers::ask(std::shared_ptr<waiter> who)
         ++now.who->attempts;
         now.news = news_;
         step call{*now.how.acquire, slot(), now.keys, now.arguments};
+        now.who->ask_replicas(call);
         now.sending = &call;
         core_.transport().submit(call);
         answer const got = co_await call.answered;
@@ -76,7 +77,10 @@ readers::verdict readers::judge(attempt& asked, answer const& got)
     core_.note_round_trip(clock::now() - got.sent);
     auto const read = decide::read_acquire(got.value);
     switch (read.what) {
-    case decide::acquire_answer::kind::granted: return on_granted(asked, got.sent);
+    case decide::acquire_answer::kind::granted:
+        if (got.unsynced && is_wanted(asked))
+            return on_unsynced(asked, got.unsynced);
+        return on_granted(asked, got.sent);
     case decide::acquire_answer::kind::refused: return on_refused(asked, read.pttl);
     case decide::acquire_answer::kind::malformed: break;
     }
@@ -111,6 +115,13 @@ readers::verdict readers::on_granted(attempt& asked, time_point sent)
     asked.unclaimed = {};
     give(asked, sent);
     return verdict::over;
+}
+
+// It is given back; who waits is asked for again with the others.
+readers::verdict readers::on_unsynced(attempt& asked, error_code why)
+{
+    asked.may_stand();
+    return asked.who->once || why != error::not_replicated ? fail(asked, why) : verdict::over;
 }
 
 // Somebody writes. What was heard since it was asked may say that he does no more.
@@ -164,7 +175,7 @@ void readers::give_back(attempt const& asked)
 {
     auto const made = std::make_shared<tenure>(core_, *this, ref(), asked.number, owner{});
     tenures_.emplace(asked.number, made);
-    made->give_back(asked.unclaimed);
+    made->give_back(asked.unclaimed, asked.who->replicas != 0);
 }
 
 readers::attempt* readers::attempt_of(waiter const& who) noexcept

@@ -18,46 +18,51 @@ constexpr std::size_t largest_call = 128;
 
 }  // namespace
 
-/// The keys of one link, in the order in which they are due: all sleep equally long.
+/// The keys of one lane, in the order in which they are due: all sleep equally long.
 struct recheck::ring {
+    ring(recheck& whose, unsigned which) : of{whose}, lane{which} {}
+
+    recheck& of;
+    unsigned lane;
     boost::intrusive::list<sleeper, boost::intrusive::constant_time_size<false>> keys;
+    decide::agenda::entry alarm{[this] { of.run(*this); }};
     bool asking = false;
 };
 
-recheck::recheck(core& owner)
-    : core_{owner}
-    , rings_(std::max(1U, owner.settings().links))
-    , alarm_{[this] { run(); }}
-{}
+recheck::recheck(core& owner) : core_{owner} {}
 
 recheck::~recheck() = default;
 
 void recheck::add(sleeper& key)
 {
+    auto const lane = core_.transport().lane_of(key.slot);
+    auto& here = rings_[lane];
+    if (!here)
+        here = std::make_unique<ring>(*this, lane);
     key.due = clock::now() + core_.settings().poll_cap;
-    rings_[core_.transport().link_of(key.slot)].keys.push_back(key);
-    if (!alarm_.is_set())
-        core_.set_alarm(alarm_, key.due);
+    here->keys.push_back(key);
+    if (!here->alarm.is_set() && !here->asking)
+        core_.set_alarm(here->alarm, key.due);
 }
 
-void recheck::run()
+void recheck::stop()
 {
-    for (unsigned link = 0; link != rings_.size(); ++link)
-        if (next_of(link) <= clock::now())
-            ask(link);
-    auto next = never;
-    for (unsigned link = 0; link != rings_.size(); ++link)
-        next = std::min(next, next_of(link));
-    core_.set_alarm(alarm_, next);
+    for (auto const& [lane, here] : rings_)
+        here->alarm.clear();
 }
 
-// One question at a time, and none over a link that is down: when it comes up all who sleep are
-// woken.
-time_point recheck::next_of(unsigned link) const noexcept
+// One question at a time. Over a link that is down none is asked: when it comes up all who sleep
+// are woken, and until then there is nothing to hear.
+void recheck::run(ring& here)
 {
-    auto const& here = rings_[link];
-    bool const may_ask = !here.asking && core_.transport().is_up(link);
-    return may_ask && !here.keys.empty() ? here.keys.front().due : never;
+    if (here.asking || here.keys.empty())
+        return;
+    if (here.keys.front().due > clock::now())
+        core_.set_alarm(here.alarm, here.keys.front().due);
+    else if (core_.transport().is_up(here.lane))
+        ask(here);
+    else
+        core_.set_alarm(here.alarm, clock::now() + core_.settings().poll_cap);
 }
 
 // They stay in the ring: a key that isn't free is not touched again until it is due.
@@ -75,9 +80,8 @@ std::vector<lock_id> recheck::take_due(ring& from, time_point now)
     return taken;
 }
 
-sequence recheck::ask(unsigned link)
+sequence recheck::ask(ring& here)
 {
-    ring& here = rings_[link];
     auto const taken = take_due(here, clock::now());
     here.asking = true;
     std::vector<std::string_view> keys;
@@ -86,7 +90,7 @@ sequence recheck::ask(unsigned link)
         keys.push_back(id.name);
     auto const limit = std::to_string(core_.settings().poll_cap.count());
     std::string_view const arguments[]{limit};
-    step s{scripts::expiring, link, keys, arguments};
+    step s{scripts::expiring, here.lane, keys, arguments};
     s.whole = true;
     core_.transport().submit(s);
     answer const got = co_await s.answered;
@@ -103,7 +107,7 @@ sequence recheck::ask(unsigned link)
         for (auto const& id : taken)  // each asks for itself, and hears its own error
             if (auto* const key = core_.find_key(ref_of(id)))
                 key->wake_sleeper();
-    run();
+    run(here);
 }
 
 }  // namespace colock

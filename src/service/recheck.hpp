@@ -8,7 +8,9 @@
 #include <boost/intrusive/list.hpp>
 
 #include <chrono>
+#include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace colock {
@@ -40,19 +42,17 @@ public:
     void add(sleeper&);
 
     /// The client stops: nothing is asked for any more.
-    void stop() { alarm_.clear(); }
+    void stop();
 
 private:
     struct ring;
 
-    void run();
-    time_point next_of(unsigned link) const noexcept;
-    sequence ask(unsigned link);
+    void run(ring&);
+    sequence ask(ring&);
     std::vector<lock_id> take_due(ring&, time_point now);
 
     core& core_;
-    std::vector<ring> rings_;  ///< one a link
-    decide::agenda::entry alarm_;
+    std::unordered_map<unsigned, std::unique_ptr<ring>> rings_;  ///< by lane, for good
 };
 
 }  // namespace colock

@@ -2,136 +2,243 @@
 #include "service/subscription_manager.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace colock {
 
-subscription_manager::subscription_manager(core& owner)
-    : core_{owner}
-    , table_{owner.settings().linger}
-    , pump_{[this] { pump(); }}
-    , pump_at_{never}
+subscription_manager::subscription_manager(core& owner) : core_{owner} {}
+
+subscription_manager::line::line(subscription_manager& whose, unsigned which)
+    : of{whose}
+    , push{which}
+    , table{whose.core_.settings().linger}
+    , pump_at{never}
 {}
 
-bool subscription_manager::add(std::string const& channel, listener& who)
+subscription_manager::line& subscription_manager::over(unsigned push)
 {
-    listeners_[channel].push_back(&who);
-    auto const state = table_.add(channel, clock::now());
-    core_.transport().want_push();
+    auto& there = lines_[push];
+    if (!there)
+        there = std::make_unique<line>(*this, push);
+    return *there;
+}
+
+auto subscription_manager::carrier_of(std::string_view name) const noexcept -> line const*
+{
+    auto const at = channels_.find(name);
+    if (at == channels_.end())
+        return nullptr;
+    auto const there = lines_.find(at->second.push);
+    return there == lines_.end() ? nullptr : there->second.get();
+}
+
+void subscription_manager::count_channels() noexcept
+{
+    std::size_t count = 0;
+    for (auto const& [push, there] : lines_)
+        count += there->table.size();
+    core_.count.subscriptions = count;
+}
+
+// ---- Waiters -----------------------------------------------------------------------------------
+
+bool subscription_manager::add(std::string const& name, listener& who)
+{
+    auto& c = channels_[name];
+    if (c.listeners.empty())
+        c.push = core_.transport().push_of(name);
+    c.listeners.push_back(&who);
+    line& there = over(c.push);
+    auto const state = there.table.add(name, clock::now());
+    core_.transport().want_push(c.push);
+    // What is asked for in one turn of the event loop goes out together.
     if (state == decide::subscription_table::state::wanted)
-        pump_soon();
-    core_.count.subscriptions = table_.size();
+        pump_by(there, clock::now());
+    count_channels();
     return state == decide::subscription_table::state::live;
 }
 
-void subscription_manager::drop(std::string const& channel, listener& who)
+void subscription_manager::drop(std::string const& name, listener& who)
 {
-    auto const at = listeners_.find(channel);
-    std::erase(at->second, &who);
-    if (at->second.empty())
-        listeners_.erase(at);
-    table_.drop(channel, clock::now());
+    auto const at = channels_.find(name);
+    line& there = over(at->second.push);
+    std::erase(at->second.listeners, &who);
+    if (at->second.listeners.empty())
+        channels_.erase(at);
+    there.table.drop(name, clock::now());
     if (!core_.is_stopped())
-        pump_by(table_.next_expiry());
+        pump_by(there, there.table.next_expiry());
 }
 
-std::uint32_t subscription_manager::expect_echo(std::string_view channel, listener const& who)
+std::uint32_t subscription_manager::expect_echo(std::string_view name, listener const& who)
 {
-    auto const at = listeners_.find(channel);
-    bool const is_news = at != listeners_.end() &&
-        std::ranges::any_of(at->second,
-                            [&](listener const* l) { return l != &who && !l->hears_echoes(); });
-    return is_news ? 0 : table_.expect_echo(channel);
+    auto const at = channels_.find(name);
+    if (at == channels_.end())
+        return 0;
+    bool const is_news = std::ranges::any_of(at->second.listeners, [&](listener const* l) {
+        return l != &who && !l->hears_echoes();
+    });
+    return is_news ? 0 : over(at->second.push).table.expect_echo(name);
 }
 
-void subscription_manager::stop()
+void subscription_manager::expect_no_echo(std::string_view name, std::uint32_t epoch)
 {
-    pump_.clear();
-    pump_at_ = never;
+    for (auto const& [push, there] : lines_)
+        there->table.expect_no_echo(name, epoch);
 }
 
-// What is asked for in one turn of the event loop goes out together.
-void subscription_manager::pump_soon() { pump_by(clock::now()); }
-
-void subscription_manager::pump_by(time_point at)
+std::uint32_t subscription_manager::epoch_of(std::string_view name) const noexcept
 {
-    if (at >= pump_at_)
-        return;
-    pump_at_ = at;
-    core_.set_alarm(pump_, at);
-}
-
-void subscription_manager::pump()
-{
-    pump_at_ = never;
-    auto change = table_.next_change(clock::now());
-    core_.count.subscriptions = table_.size();
-    if (!change.empty())
-        core_.transport().change({std::move(change.subscribe), std::move(change.unsubscribe)});
-    pump_by(table_.next_expiry());
-}
-
-void subscription_manager::on_push_up()
-{
-    table_.link_up();
-    pump_soon();
-}
-
-void subscription_manager::on_push_down()
-{
-    table_.link_down();
-    for (auto const& [channel, interested] : listeners_)
-        for (auto* who : interested)
-            who->on_interrupted();
+    auto const* const there = carrier_of(name);
+    return there ? there->table.epoch() : 0;
 }
 
 template <class Call>
-void subscription_manager::for_each_listener(std::string_view channel, Call const& call)
+void subscription_manager::for_each_listener(std::string_view name, Call const& call)
 {
-    auto const at = listeners_.find(channel);
-    if (at == listeners_.end())
+    auto const at = channels_.find(name);
+    if (at == channels_.end())
         return;
-    for (auto* who : std::vector(at->second)) {
+    for (auto* who : std::vector(at->second.listeners)) {
         // An earlier one may have dropped this one.
-        auto const again = listeners_.find(channel);
-        if (again == listeners_.end())
+        auto const again = channels_.find(name);
+        if (again == channels_.end())
             return;
-        if (std::ranges::find(again->second, who) != again->second.end())
+        if (std::ranges::find(again->second.listeners, who) != again->second.listeners.end())
             call(*who);
     }
 }
 
-void subscription_manager::on_subscribed(std::string_view channel)
+// ---- Asking ------------------------------------------------------------------------------------
+
+void subscription_manager::stop()
 {
-    if (table_.confirm(channel))
-        for_each_listener(channel, [](listener& who) { who.on_subscribed(); });
+    for (auto const& [push, there] : lines_) {
+        there->pump.clear();
+        there->pump_at = never;
+    }
 }
 
-void subscription_manager::on_message(std::string_view channel, std::string_view payload)
+void subscription_manager::pump_by(line& there, time_point at)
 {
-    bool const is_echo = table_.take_echo(channel);
-    for_each_listener(channel, [&](listener& who) {
+    if (at >= there.pump_at)
+        return;
+    there.pump_at = at;
+    core_.set_alarm(there.pump, at);
+}
+
+void subscription_manager::pump(line& there)
+{
+    there.pump_at = never;
+    auto change = there.table.next_change(clock::now());
+    count_channels();
+    if (!change.empty())
+        core_.transport().change(
+            there.push, {std::move(change.subscribe), std::move(change.unsubscribe)}
+        );
+    pump_by(there, there.table.next_expiry());
+}
+
+// ---- What the transport tells ------------------------------------------------------------------
+
+// At the old link they linger, and are unsubscribed.
+void subscription_manager::on_rerouted()
+{
+    std::vector<std::string> moved;
+    for (auto const& [name, c] : channels_)
+        if (core_.transport().push_of(name) != c.push)
+            moved.push_back(name);
+    for (auto const& name : moved) {
+        auto const at = channels_.find(name);
+        if (at == channels_.end())
+            continue;  // dropped since by one who was told
+        auto& c = at->second;
+        line& from = over(c.push);
+        c.push = core_.transport().push_of(name);
+        line& to = over(c.push);
+        for (std::size_t i = 0; i != c.listeners.size(); ++i) {
+            from.table.drop(name, clock::now());
+            to.table.add(name, clock::now());
+        }
+        core_.transport().want_push(c.push);
+        pump_by(from, from.table.next_expiry());
+        pump_by(to, clock::now());
+        for_each_listener(name, [](listener& who) { who.on_interrupted(); });
+    }
+    count_channels();
+}
+
+void subscription_manager::on_push_up(unsigned push)
+{
+    line& there = over(push);
+    there.table.link_up(++connections_);
+    pump_by(there, clock::now());
+}
+
+void subscription_manager::on_push_down(unsigned push)
+{
+    over(push).table.link_down();
+    std::vector<std::string> interrupted;
+    for (auto const& [name, c] : channels_)
+        if (c.push == push)
+            interrupted.push_back(name);
+    for (auto const& name : interrupted)
+        for_each_listener(name, [](listener& who) { who.on_interrupted(); });
+}
+
+void subscription_manager::on_subscribed(unsigned push, std::string_view name)
+{
+    // Where a channel has moved away from, what is confirmed means nothing.
+    if (over(push).table.confirm(name) && carrier_of(name) == &over(push))
+        for_each_listener(name, [](listener& who) { who.on_subscribed(); });
+}
+
+void subscription_manager::on_refused(unsigned push, std::string_view name, std::string_view why)
+{
+    using table = decide::subscription_table;
+    line& there = over(push);
+    auto const fault = decide::classify(why);
+    if (fault == decide::fault::redirected || fault == decide::fault::not_now) {
+        there.table.refuse(name, clock::now() + table::short_memory);
+        return;
+    }
+    there.table.refuse(name, clock::now() + table::refusal_memory);
+    core_.log(log_level::warning, [&] {
+        return "subscribe to " + std::string{name} +
+            ": refused by the server: " + std::string{why} +
+            "; its waiters ask again when the lease ends and at the poll cap. Remedy: allow the"
+            " user this channel";
+    });
+    core_.events().subscription_failed(name, error::subscription_failed);
+}
+
+void subscription_manager::on_ended(unsigned push, std::string_view name)
+{
+    line& there = over(push);
+    if (!there.table.end(name))
+        return;
+    pump_by(there, clock::now());
+    for_each_listener(name, [](listener& who) { who.on_interrupted(); });
+}
+
+void subscription_manager::on_changed(unsigned push)
+{
+    line& there = over(push);
+    there.table.change_done();
+    pump_by(there, clock::now());
+}
+
+void subscription_manager::on_message(std::string_view name, std::string_view payload)
+{
+    bool is_echo = false;
+    for (auto const& [push, there] : lines_)
+        is_echo = is_echo || there->table.take_echo(name);
+    for_each_listener(name, [&](listener& who) {
         if (!is_echo)
             who.on_message(payload);
         else if (who.hears_echoes())
             who.on_echo();
     });
-}
-
-void subscription_manager::on_changed(error_code ec)
-{
-    if (!ec) {
-        table_.change_done();
-        pump_soon();
-        return;
-    }
-    for (auto const& channel : table_.change_refused(clock::now())) {
-        core_.log(log_level::warning, [&] {
-            return "subscribe to " + channel +
-                ": refused by the server; its waiters ask again when the lease ends and at the"
-                " poll cap. Remedy: allow the user this channel";
-        });
-        core_.events().subscription_failed(channel, ec);
-    }
 }
 
 }  // namespace colock

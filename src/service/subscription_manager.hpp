@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,10 +16,11 @@ namespace colock {
 
 using detail::core;
 
-/// Multiplexes the unlock channels of all waiters over the one push link.
+/// Multiplexes the unlock channels of all waiters over the push link, of which a cluster has one a
+/// node.
 ///
-/// Runs on the client's strand. What is subscribed and what is to be asked for next is decided by
-/// `subscription_table`; this carries it out and passes on what comes back.
+/// Runs on the client's strand. What is subscribed over a link and what is to be asked for next is
+/// decided by its `subscription_table`; this carries it out and passes on what comes back.
 class subscription_manager {
 public:
     /// Who waits for a channel. May add and drop channels while it is called.
@@ -50,35 +52,57 @@ public:
     /// passed on as an echo. Where somebody else listens who hears none it is a message: to him it
     /// is news.
     std::uint32_t expect_echo(std::string_view channel, listener const& who);
-    void expect_no_echo(std::string_view channel, std::uint32_t epoch)
-    {
-        table_.expect_no_echo(channel, epoch);
-    }
-    std::uint32_t epoch() const noexcept { return table_.epoch(); }
+    void expect_no_echo(std::string_view channel, std::uint32_t epoch);
+
+    /// Of the connection that carries the channel, 0 if none does.
+    std::uint32_t epoch_of(std::string_view channel) const noexcept;
 
     /// The client stops: nothing is asked for any more.
     void stop();
 
     // Told by the transport.
-    void on_push_up();
-    void on_push_down();
-    void on_subscribed(std::string_view channel);
+    void on_rerouted();
+    void on_push_up(unsigned push);
+    void on_push_down(unsigned push);
+    void on_subscribed(unsigned push, std::string_view channel);
+    void on_refused(unsigned push, std::string_view channel, std::string_view why);
+    void on_ended(unsigned push, std::string_view channel);
+    void on_changed(unsigned push);
     void on_message(std::string_view channel, std::string_view payload);
-    void on_changed(error_code ec);
 
 private:
-    void pump();
-    void pump_soon();
-    void pump_by(std::chrono::steady_clock::time_point);
+    using time_point = std::chrono::steady_clock::time_point;
+
+    /// What goes over one push link.
+    struct line {
+        line(subscription_manager& whose, unsigned which);
+
+        subscription_manager& of;
+        unsigned push;
+        decide::subscription_table table;
+        decide::agenda::entry pump{[this] { of.pump(*this); }};
+        time_point pump_at;  ///< when `pump` is set to
+    };
+
+    /// Who waits for a channel, and over which link.
+    struct channel {
+        unsigned push = 0;
+        std::vector<listener*> listeners{};
+    };
+
+    line& over(unsigned push);
+    line const* carrier_of(std::string_view name) const noexcept;
+    void count_channels() noexcept;
+    void pump(line&);
+    void pump_by(line&, time_point);
 
     template <class Call>
     void for_each_listener(std::string_view channel, Call const& call);
 
     core& core_;
-    decide::subscription_table table_;
-    std::map<std::string, std::vector<listener*>, std::less<>> listeners_;
-    decide::agenda::entry pump_;
-    std::chrono::steady_clock::time_point pump_at_;  ///< when `pump_` is set to
+    std::map<unsigned, std::unique_ptr<line>> lines_;  ///< by push link
+    std::map<std::string, channel, std::less<>> channels_;
+    std::uint32_t connections_ = 0;
 };
 
 }  // namespace colock

@@ -76,8 +76,11 @@ void tenure::set_lease_again()
         ask(std::make_shared<change>(core_.shared_from_this(), nullptr));
 }
 
-void tenure::give_back(time_point until)
+std::string const& tenure::prefix() const noexcept { return core_.settings().key_prefix; }
+
+void tenure::give_back(time_point until, bool synced)
 {
+    synced_ = synced;
     server_until_ = until;
     owed_ = true;
     ask(std::make_shared<change>(core_.shared_from_this(), nullptr));

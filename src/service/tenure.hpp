@@ -86,8 +86,9 @@ public:
     /// count again.
     void set_lease_again();
 
-    /// Nobody wants what was acquired, or may have been: releases it, until that moment.
-    void give_back(time_point until);
+    /// Nobody wants what was acquired, or may have been: releases it, until that moment, and over
+    /// the link on which it was asked for.
+    void give_back(time_point until, bool synced = false);
 
     /// Enters once more for the same owner; `entered` is told the outcome.
     void enter(std::shared_ptr<change>);
@@ -161,12 +162,15 @@ private:
     /// Until then the server may have the field: whoever shares the hash keeps it alive.
     time_point stands_until() const noexcept;
 
+    /// The client's, of all names.
+    std::string const& prefix() const noexcept;
+
     void leave(std::string const& channel);
     void settled();
     void conclude(request const&, change_list const& doing, answer const&);
     error_code conclude_release(answer const&, std::string const& channel, error_code unanswered);
     void let_run_out();
-    unsigned others_of(std::int64_t receivers) const noexcept;
+    unsigned others_of(std::int64_t receivers, std::string_view channel) const noexcept;
     error_code conclude_extend(change_list const& doing, answer const&, milliseconds set);
     bool may_send_again(answer const&) const noexcept;
     void ask(std::shared_ptr<change>);
@@ -207,6 +211,7 @@ private:
     bool unsure_ = false;  ///< a step's answer was lost: a repeat may find its effect
     bool gone_ = false;
     lock_kind kind_;
+    bool synced_ = false;   ///< asked for over the link that waits for replicas
     bool owed_ = false;     ///< what may have been taken for nobody: given back however late
     bool leaving_ = false;  ///< the release script was sent
 };

@@ -106,7 +106,7 @@ void tenure::doubt()
 {
     doubted_ = clock::now();
     renew_now();
-    core_.watchdog().send(core_.transport().link_of(slot_));
+    core_.watchdog().send(core_.transport().lane_of(slot_));
 }
 
 // A script that was sent since has found the field.

@@ -25,11 +25,11 @@ struct tenure::request {
         : last{of.holds_.empty()}
         , lease{of.promise()}
         , field{of.core_.field(of.number_, of.how().field_end)}
-        , channel{last ? of.how().channel(of.name_) : std::string{}}
+        , channel{last ? of.how().channel(of.name_, of.prefix()) : std::string{}}
         , depth{std::to_string(of.holds_.size())}
         , lease_text{std::to_string(lease.count())}
-        , more{last ? of.how().release_argument(of.name_) : of.how().prefix(of.name_)}
-        , queue{last ? of.how().queue_keys(of.name_) : std::vector<std::string>{}}
+        , more{last ? of.how().release_argument(of.name_, of.prefix()) : of.how().leases(of.name_, of.prefix())}
+        , queue{last ? of.how().queue_keys(of.name_, of.prefix()) : std::vector<std::string>{}}
         , keys{of.name_}
         , arguments{field, last ? std::string_view{channel} : depth}
         , call{last ? *of.how().release : *of.how().extend, of.slot_, {}, {}}
@@ -39,6 +39,7 @@ struct tenure::request {
             arguments.push_back(lease_text);
         if (!more.empty())
             arguments.push_back(more);
+        call.synced = of.synced_;
         call.keys = keys;
         call.arguments = arguments;
     }
@@ -173,7 +174,7 @@ error_code tenure::conclude_release(
                 channel;
         });
     if (keeper_ && r.what == kind::released)
-        keeper_->published(others_of(r.receivers));
+        keeper_->published(others_of(r.receivers, channel));
     if (keeper_ && r.what == kind::released && r.receivers == r.unheard)
         keeper_->unheard(*this);
     if (r.what == kind::released || before)
@@ -191,11 +192,11 @@ void tenure::let_run_out()
 }
 
 // Where the server does not say, somebody may have heard it.
-unsigned tenure::others_of(std::int64_t receivers) const noexcept
+unsigned tenure::others_of(std::int64_t receivers, std::string_view channel) const noexcept
 {
     if (receivers < 0)
         return 1;
-    bool const by_us = echo_ != 0 && echo_ == core_.subscriptions().epoch();
+    bool const by_us = echo_ != 0 && echo_ == core_.subscriptions().epoch_of(channel);
     return static_cast<unsigned>(std::max<std::int64_t>(0, receivers - std::int64_t{by_us}));
 }
 

@@ -28,19 +28,9 @@ struct ticket::attempt {
         , field{of.field()}
         , lease_text{std::to_string(lease.count())}
         , life_text{std::to_string(once ? 0 : decide::ticket_life.count())}
-        , keys{
-              of.queue_.name(),
-              of.queue_.keys().queue,
-              of.queue_.keys().timeouts,
-              of.queue_.keys().tickets,
-              decide::fence_counter(of.queue_.slot())}
-        , arguments{
-              field,
-              lease_text,
-              is_fenced ? "1" : "0",
-              of.queue_.channel(),
-              decide::redisson_fair_wait,
-              life_text}
+        , counter{of.core_.fence_counter(of.queue_.slot())}
+        , keys{of.queue_.name(), of.queue_.keys().queue, of.queue_.keys().timeouts, of.queue_.keys().tickets, counter}
+        , arguments{field, lease_text, is_fenced ? "1" : "0", of.queue_.channel(), decide::redisson_fair_wait, life_text}
         , call{
               scripts::fair_acquire,
               of.queue_.slot(),
@@ -49,13 +39,14 @@ struct ticket::attempt {
     {
         if (is_fenced)
             call.floor = link_floor;
+        of.who_->ask_replicas(call);
     }
     attempt(attempt const&) = delete;
     attempt& operator=(attempt const&) = delete;
 
     milliseconds lease;
     bool once, is_fenced;
-    std::string field, lease_text, life_text;
+    std::string field, lease_text, life_text, counter;
     std::string_view keys[5];
     std::string_view arguments[6];
     step call;
@@ -65,6 +56,7 @@ ticket::ticket(fair_queue& of, std::shared_ptr<waiter> who)
     : core_{*who->inside}
     , queue_{of}
     , who_{std::move(who)}
+    , synced_{who_->replicas != 0}
     , number_{core_.next_number()}
 {
     who_->queue = this;
@@ -112,9 +104,9 @@ ticket::verdict ticket::judge(attempt const& asked, answer const& got)
     if (asked.call.alone && got.what != answer::kind::replied)
         may_stand(asked);
     switch (got.what) {
-    case answer::kind::withdrawn: return verdict::again;
+    case answer::kind::withdrawn: return reviving_ && who_ ? verdict::sleep : verdict::again;
     case answer::kind::failed: fail(got.ec); return verdict::again;
-    case answer::kind::lost: may_stand(asked); return verdict::again;
+    case answer::kind::lost: may_be_placed(asked); return verdict::again;
     case answer::kind::not_now: return who_ ? verdict::pause : verdict::again;
     case answer::kind::replied: break;
     }
@@ -122,7 +114,10 @@ ticket::verdict ticket::judge(attempt const& asked, answer const& got)
     asked_ = got.sent;
     auto const read = decide::read_acquire(got.value);
     switch (read.what) {
-    case decide::acquire_answer::kind::granted: return on_granted(asked, read.last_token, got.sent);
+    case decide::acquire_answer::kind::granted:
+        if (got.unsynced && who_)
+            return on_unsynced(asked, got.unsynced);
+        return on_granted(asked, read.last_token, got.sent);
     case decide::acquire_answer::kind::refused: return on_refused(asked, read.pttl, got.sent);
     case decide::acquire_answer::kind::malformed: break;
     }
@@ -146,6 +141,17 @@ ticket::verdict ticket::on_granted(attempt const& asked, std::uint64_t token, ti
     unclaimed_ = {};
     placed_ = false;
     queue_.give(take_waiter(), number_, token, sent);
+    return verdict::again;
+}
+
+// It is given back, and who waits begins at the end of the queue.
+ticket::verdict ticket::on_unsynced(attempt const& asked, error_code why)
+{
+    may_stand(asked);
+    if (asked.once || why != error::not_replicated)
+        fail(why);
+    else
+        begin_anew();
     return verdict::again;
 }
 
@@ -180,11 +186,36 @@ void ticket::may_stand(attempt const& asked) noexcept
     placed_ = placed_ || !asked.once;
 }
 
+// As one with a place it is kept alive, and revived when the server is reached again.
+void ticket::may_be_placed(attempt const& asked)
+{
+    may_stand(asked);
+    if (who_ && !asked.once && !is_linked())
+        core_.heartbeats().add(*this, clock::now());
+}
+
+void ticket::begin_revival()
+{
+    reviving_ = true;
+    missed_ = false;
+    if (sending_ && core_.transport().withdraw(*sending_))
+        sending_->answered.set({});
+}
+
+void ticket::ask_now()
+{
+    if (reviving_)
+        missed_ = true;
+    else
+        wake_.set(true);
+}
+
 void ticket::kept(decide::keep_answer const& got, time_point sent)
 {
+    bool const has_missed = std::exchange(reviving_, false) && missed_;
     if (!sleeping_ || sent < asked_)  // what it was told since is newer
         return;
-    if (got.what == decide::keep_answer::kind::waits && got.ask_in != 0)
+    if (got.what == decide::keep_answer::kind::waits && got.ask_in != 0 && !has_missed)
         queue_.look_again(*this, got.ask_in);
     else
         wake_.set(true);
@@ -192,6 +223,7 @@ void ticket::kept(decide::keep_answer const& got, time_point sent)
 
 void ticket::look()
 {
+    reviving_ = false;
     if (sleeping_)
         wake_.set(true);
 }
@@ -256,15 +288,15 @@ void ticket::abandon() noexcept
 
 bool ticket::subscribe()
 {
-    channel_ = decide::fair_channel(queue_.name(), field());
+    channel_ = decide::fair_channel(queue_.name(), field(), core_.settings().key_prefix);
     return core_.subscriptions().add(channel_, *this);
 }
 
 // Over a link that is down nobody asks: when it is up, the heart-beat says what was missed.
 void ticket::on_subscribed()
 {
-    if (core_.transport().is_up(core_.transport().link_of(queue_.slot())))
-        wake_.set(true);
+    if (core_.transport().is_up(queue_.slot()))
+        ask_now();
 }
 
 void ticket::unsubscribe()
@@ -280,7 +312,7 @@ void ticket::give_back()
     // A place stays until somebody takes it out, be it dead.
     auto const until = placed_ ? std::max(unclaimed_, now + decide::ticket_life) : unclaimed_;
     if (until > now)
-        queue_.give_back(number_, until);
+        queue_.give_back(number_, until, synced_);
     unclaimed_ = {};
     placed_ = false;
 }

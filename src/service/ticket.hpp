@@ -65,6 +65,10 @@ public:
     /// Asks again, unless it does just now.
     void look();
 
+    /// The server is reached anew: whether there is a place still, a heart-beat is about to find
+    /// out. Until `kept` or `look` it asks for nothing, so that those of one lock do so in order.
+    void begin_revival();
+
     /// What became of its heart-beat that was sent then; malformed: nothing that could be read.
     void kept(decide::keep_answer const&, time_point sent);
 
@@ -81,8 +85,11 @@ private:
     sequence ask();
     verdict judge(attempt const&, answer const&);
     verdict on_granted(attempt const&, std::uint64_t token, time_point sent);
+    verdict on_unsynced(attempt const&, error_code why);
     verdict on_refused(attempt const&, std::int64_t ask_in, time_point sent);
     void may_stand(attempt const&) noexcept;
+    void may_be_placed(attempt const&);
+    void ask_now();
     void begin_anew();
     void give_back();
     void go();
@@ -92,12 +99,13 @@ private:
     void unsubscribe();
 
     void on_subscribed() override;
-    void on_message(std::string_view) override { wake_.set(true); }
+    void on_message(std::string_view) override { ask_now(); }
     void on_interrupted() override {}
 
     core& core_;
     fair_queue& queue_;
     std::shared_ptr<waiter> who_;  ///< none once the caller has his answer
+    bool synced_;                  ///< asks over the link that waits for replicas
     std::uint64_t number_;
     time_point unclaimed_{};  ///< until then it may stand in Redis
     time_point asked_{};      ///< when the last answered attempt was sent
@@ -107,6 +115,8 @@ private:
     unsigned late_ = 0;  ///< grants in a row that came too late
     bool placed_ = false;
     bool sleeping_ = false;
+    bool reviving_ = false;
+    bool missed_ = false;  ///< what would have made it ask, while it was reviving
 };
 
 }  // namespace colock

@@ -2,6 +2,7 @@
 #include "service/core.hpp"
 #include "service/waiter.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace colock {
@@ -15,6 +16,7 @@ waiter::waiter(
     , lease{options.lease.value_or(default_lease)}
     , renewed{!options.lease}
     , shared_owner{options.as.has_value()}
+    , replicas{static_cast<unsigned>(options.sync_replicas)}
     , limit{[this] {
         auto const life = shared_from_this();
         auto const slot = decide::slot_of(id.name);
@@ -54,5 +56,18 @@ void waiter::fail(error_code ec)
 }
 
 void waiter::give_up() { fail({}); }
+
+// Not for so long that the answer would come too late, nor that the link would seem dead.
+void waiter::ask_replicas(step& s) const
+{
+    if (replicas == 0)
+        return;
+    auto const& settings = inside->settings();
+    s.synced = true;
+    s.replicas = replicas;
+    s.patience = std::max(
+        std::min({settings.sync_timeout, silence_limit(settings), lease / 4}), milliseconds{1}
+    );
+}
 
 }  // namespace colock

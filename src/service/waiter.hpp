@@ -18,6 +18,7 @@ namespace colock {
 
 using detail::core_ptr;
 
+struct step;
 struct waiter;
 
 /// Where acquires wait.
@@ -43,6 +44,9 @@ struct waiter final : operation, boost::intrusive::list_base_hook<> {
     void grant(hold);
     void fail(error_code);
     void give_up();  ///< not now: an empty optional
+
+    /// Wants as much of the replicas as this asks of them, in a step that takes the lock.
+    void ask_replicas(step&) const;
     bool is_done() const noexcept;
 
     core_ptr inside;
@@ -51,6 +55,7 @@ struct waiter final : operation, boost::intrusive::list_base_hook<> {
     milliseconds lease;
     bool renewed;
     bool shared_owner;                   ///< the caller named the owner: it may re-enter
+    unsigned replicas;                   ///< so many have to acknowledge it
     bool once = false;                   ///< one attempt
     std::optional<milliseconds> wait{};  ///< the longest
     time_point asked{};

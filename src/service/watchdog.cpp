@@ -24,7 +24,7 @@ constexpr milliseconds coalescing_window{64};
 /// Locks a renewal call: a long one would keep the server's other clients waiting.
 constexpr std::size_t largest_batch = 128;
 
-/// Calls under way a link.
+/// Calls under way a lane.
 constexpr unsigned most_under_way = 2;
 
 /// From so many on, first renewals spread.
@@ -40,7 +40,7 @@ void end_with_failure(std::exception_ptr const& failure)
 
 }  // namespace
 
-/// What is to be renewed over one link: by the script of most locks, and by that of readers.
+/// What is to be renewed in one lane: by the script of most locks, and by that of readers.
 struct watchdog::line {
     using list = boost::intrusive::list<
         tenure,
@@ -49,6 +49,7 @@ struct watchdog::line {
 
     list& due_with(tenure const& t) { return t.how().has_leases ? readers : due; }
     list* next() { return !due.empty() ? &due : !readers.empty() ? &readers : nullptr; }
+    bool is_idle() { return under_way == 0 && !next(); }
 
     list due, readers;
     unsigned under_way = 0;
@@ -65,7 +66,7 @@ struct watchdog::batch {
         std::size_t size = some.size() * longest_texts;
         if (how.has_leases)
             for (auto const& t : some)
-                size += longest_prefix + t->name().size();
+                size += longest_more + owner.settings().key_prefix.size() + t->name().size();
         texts.reserve(size);  // so that what is written stays where it is
         for (auto const& t : some) {
             asked.push_back(t->begin_renewal());
@@ -76,7 +77,7 @@ struct watchdog::batch {
             });
             add([&] { decide::write_number(texts, asked.back().lease.count()); });
             if (how.has_leases)
-                add([&] { texts += how.prefix(t->name()); });
+                add([&] { texts += how.leases(t->name(), owner.settings().key_prefix); });
         }
     }
 
@@ -86,7 +87,7 @@ struct watchdog::batch {
 
 private:
     static constexpr std::size_t longest_texts = 36 + 1 + 20 + 6 + 20;
-    static constexpr std::size_t longest_prefix = 2;  // beside the name
+    static constexpr std::size_t longest_more = 2;  // beside prefix and name
 
     template <class Write>
     void add(Write const& write)
@@ -99,11 +100,7 @@ private:
     std::string texts;
 };
 
-watchdog::watchdog(core& owner)
-    : core_{owner}
-    , lines_(std::max(1U, owner.settings().links))
-    , timer_{owner.strand()}
-{}
+watchdog::watchdog(core& owner) : core_{owner}, timer_{owner.strand()} {}
 
 watchdog::~watchdog() = default;
 
@@ -173,8 +170,17 @@ void watchdog::round_up()
         t->expire(clock::now());
     for (auto* e : due.renew)
         static_cast<tenure*>(e)->renew();
-    for (unsigned link = 0; link != lines_.size(); ++link)
-        send(link);
+    send_all();
+}
+
+void watchdog::send_all()
+{
+    std::vector<unsigned> lanes;
+    lanes.reserve(lines_.size());
+    for (auto const& [lane, there] : lines_)
+        lanes.push_back(lane);
+    for (auto const lane : lanes)
+        send(lane);
 }
 
 time_point watchdog::first_renewal(time_point sent, milliseconds lease)
@@ -187,17 +193,26 @@ time_point watchdog::first_renewal(time_point sent, milliseconds lease)
 
 void watchdog::enqueue(tenure& t)
 {
-    lines_[core_.transport().link_of(t.slot())].due_with(t).push_back(t);
+    in(core_.transport().lane_of(t.slot())).due_with(t).push_back(t);
+}
+
+watchdog::line& watchdog::in(unsigned lane)
+{
+    auto& there = lines_[lane];
+    if (!there)
+        there = std::make_unique<line>();
+    return *there;
 }
 
 // While the link is down nothing is sent, so that nothing is renewed that is lost by then.
-void watchdog::send(unsigned link)
+void watchdog::send(unsigned lane)
 {
-    line& here = lines_[link];
-    while (here.next() && here.under_way < most_under_way && !core_.is_stopped()) {
-        if (!core_.transport().is_up(link)) {
-            core_.transport().want_link(link);
-            return;
+    line& here = in(lane);
+    ++here.under_way;  // an answer that comes at once must not end it
+    while (here.next() && here.under_way <= most_under_way && !core_.is_stopped()) {
+        if (!core_.transport().is_up(lane)) {
+            core_.transport().want_link(lane);
+            break;
         }
         auto& due = *here.next();
         ownerships some;
@@ -206,32 +221,35 @@ void watchdog::send(unsigned link)
             due.pop_front();
         }
         ++here.under_way;
-        renew(link, std::move(some));
+        renew(lane, std::move(some));
     }
+    --here.under_way;
+    if (here.is_idle())
+        lines_.erase(lane);
 }
 
-sequence watchdog::renew(unsigned link, ownerships some)
+sequence watchdog::renew(unsigned lane, ownerships some)
 {
     batch asking{core_, some};
     step s{*asking.how.renew, some.front()->slot(), asking.keys, asking.arguments};
     s.whole = true;
     core_.transport().submit(s);
     answer const got = co_await s.answered;
-    --lines_[link].under_way;
+    --in(lane).under_way;
     auto const& items = got.value.items;
     bool const is_whole = got.what == answer::kind::replied && items.size() == some.size();
     if (got.what == answer::kind::failed && got.sent != time_point{} && some.size() > 1) {
-        halve(link, some, asking);
+        halve(lane, some, asking);
         co_return;
     }
     double const dice = core_.dice();
     for (std::size_t i = 0; i != some.size(); ++i)
         some[i]->renewal_answered(asking.asked[i], got, is_whole ? &items[i] : nullptr, dice);
-    send(link);
+    send(lane);
 }
 
 // Perhaps it is another lock's key that may not be touched: half of them, and the rest.
-void watchdog::halve(unsigned link, ownerships const& refused, batch const& as)
+void watchdog::halve(unsigned lane, ownerships const& refused, batch const& as)
 {
     ownerships again;
     for (std::size_t i = 0; i != refused.size(); ++i)
@@ -240,10 +258,10 @@ void watchdog::halve(unsigned link, ownerships const& refused, batch const& as)
     auto const middle = again.begin() + static_cast<std::ptrdiff_t>((again.size() + 1) / 2);
     for (auto& half : {ownerships{again.begin(), middle}, ownerships{middle, again.end()}})
         if (!half.empty()) {
-            ++lines_[link].under_way;
-            renew(link, half);
+            ++in(lane).under_way;
+            renew(lane, half);
         }
-    send(link);
+    send(lane);
 }
 
 }  // namespace colock

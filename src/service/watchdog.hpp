@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 namespace colock {
@@ -21,7 +22,7 @@ using detail::core_ptr;
 class tenure;
 class watchdog;
 
-/// The place of an ownership among those of its link whose renewal has still to be sent.
+/// The place of an ownership among those of its lane whose renewal has still to be sent.
 using renewal_hook = boost::intrusive::list_base_hook<
     boost::intrusive::tag<watchdog>,
     boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
@@ -29,7 +30,7 @@ using renewal_hook = boost::intrusive::list_base_hook<
 /// Renews what is held, and tells when something can't be relied on any more.
 ///
 /// One timer on the strand over all ownerships, and one coroutine that waits for it. What is due
-/// queues at its link and is sent in calls of up to 128, two of them under way at a time, so that
+/// queues in its lane and is sent in calls of up to 128, two of them under way at a time, so that
 /// an acquire never stands behind many. An answer that does not come in time changes nothing: the
 /// time of loss stands.
 class watchdog {
@@ -47,7 +48,8 @@ public:
 
     /// Renews it as soon as its link allows: after `send` at the latest.
     void enqueue(tenure&);
-    void send(unsigned link);
+    void send(unsigned lane);
+    void send_all();
 
     /// Ends the patrol; the next `watch` begins another.
     void stop();
@@ -58,15 +60,16 @@ private:
     using ownerships = std::vector<std::shared_ptr<tenure>>;
 
     static asio::awaitable<void, strand_type> patrol(core_ptr, std::uint64_t round);
-    sequence renew(unsigned link, ownerships some);
-    void halve(unsigned link, ownerships const& refused, batch const& as);
+    sequence renew(unsigned lane, ownerships some);
+    void halve(unsigned lane, ownerships const& refused, batch const& as);
 
+    line& in(unsigned lane);
     void round_up();
     void wake();
 
     core& core_;
     decide::renewal_schedule schedule_;
-    std::vector<line> lines_;  ///< one a link
+    std::unordered_map<unsigned, std::unique_ptr<line>> lines_;  ///< by lane; none that is idle
     timer_type timer_;
     time_point armed_ = never;
     std::uint64_t round_ = 0;  ///< of the patrol: an older one ends

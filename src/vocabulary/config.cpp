@@ -2,7 +2,6 @@
 
 #include <boost/system/system_error.hpp>
 
-#include <array>
 #include <charconv>
 #include <limits>
 
@@ -112,15 +111,46 @@ error_code read_host_and_port(std::string_view text, address& into)
     return {};
 }
 
+error_code read_addresses(std::string_view text, std::uint16_t port, config& into)
+{
+    into.addresses.clear();
+    for (std::size_t end = 0; end != text.npos; text.remove_prefix(end + 1)) {
+        address& next = into.addresses.emplace_back();
+        next.port = port;
+        end = into.topology == topology::single ? text.npos : text.find(',');
+        if (auto const ec = read_host_and_port(text.substr(0, end), next))
+            return ec;
+        if (end == text.npos)
+            break;
+    }
+    return {};
+}
+
 error_code read_tcp(std::string_view rest, config& into)
 {
     if (rest.find('?') != rest.npos || rest.find('#') != rest.npos)
         return error::invalid_url_option;
     auto const slash = rest.find('/');
-    if (slash != rest.npos && slash + 1 != rest.size())
-        if (auto const ec = read_database(rest.substr(slash + 1), into))
+    auto path = slash == rest.npos ? std::string_view{} : rest.substr(slash + 1);
+    rest = rest.substr(0, slash);
+    if (into.topology == topology::sentinel) {
+        auto const end = path.find('/');
+        auto const name = percent_decoded(path.substr(0, end), error::invalid_url_master);
+        if (!name || name->empty())
+            return error::invalid_url_master;
+        into.master_name = *name;
+        path = end == path.npos ? std::string_view{} : path.substr(end + 1);
+    }
+    if (!path.empty()) {
+        if (auto const ec = read_database(path, into))
             return ec;
-    return read_host_and_port(rest.substr(0, slash), into.addresses.front());
+        if (into.topology == topology::cluster && into.database != 0)
+            return error::invalid_url_database;
+    }
+    constexpr std::uint16_t server_port = 6379, sentinel_port = 26379;
+    return read_addresses(
+        rest, into.topology == topology::sentinel ? sentinel_port : server_port, into
+    );
 }
 
 error_code read_unix(std::string_view rest, config& into)
@@ -140,19 +170,31 @@ error_code read_unix(std::string_view rest, config& into)
     return read_database(option.substr(3), into);
 }
 
+error_code read_scheme(std::string_view scheme, config& into)
+{
+    auto const plus = scheme.find('+');
+    auto const transport = scheme.substr(0, plus);
+    into.tls.enabled = transport == "rediss";
+    if (plus != scheme.npos && scheme.substr(plus + 1) == "sentinel")
+        into.topology = topology::sentinel;
+    else if (plus != scheme.npos && scheme.substr(plus + 1) == "cluster")
+        into.topology = topology::cluster;
+    else if (plus != scheme.npos)
+        return error::invalid_url_scheme;
+    bool const is_unix = transport == "unix" && into.topology == topology::single;
+    return transport == "redis" || transport == "rediss" || is_unix
+        ? error_code{}
+        : error_code{error::invalid_url_scheme};
+}
+
 error_code read_url(std::string_view url, config& into)
 {
-    constexpr std::array<std::string_view, 5> known{
-        "rediss", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster"};
     auto const colon = url.find("://");
     if (colon == url.npos)
         return error::invalid_url_scheme;
     auto const scheme = url.substr(0, colon);
-    for (auto const& name : known)
-        if (scheme == name)
-            return error::unsupported;
-    if (scheme != "redis" && scheme != "unix")
-        return error::invalid_url_scheme;
+    if (auto const ec = read_scheme(scheme, into))
+        return ec;
 
     auto rest = url.substr(colon + 3);
     // The last @ before the path, so that a password may have one that is not encoded. A unix

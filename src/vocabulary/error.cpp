@@ -24,8 +24,9 @@ char const* text(error e) noexcept
                "address";
     case error::bad_reply:
         return "the server's answer is none of this script; is it Redis or Valkey?";
-    case error::unsupported: return "not yet supported by this version";
-    case error::invalid_url_scheme: return "the URL's scheme is unknown; use redis:// or unix://";
+    case error::unsupported: return "the server lacks a command; the log names it";
+    case error::invalid_url_scheme:
+        return "the URL's scheme is unknown; use redis://, rediss:// or unix://";
     case error::invalid_url_credentials:
         return "the URL's user or password has a % without two hexadecimal digits";
     case error::invalid_url_host: return "the URL names no valid host";
@@ -33,6 +34,12 @@ char const* text(error e) noexcept
     case error::invalid_url_database: return "the URL's database is not a number from 0 on";
     case error::invalid_url_path: return "the URL names no absolute path of a unix socket";
     case error::invalid_url_option: return "the URL has an option that its scheme does not know";
+    case error::invalid_url_master: return "the URL names no primary after the Sentinels";
+    case error::invalid_tls: return "a file of config::tls can't be used; the log says which";
+    case error::tls_refused:
+        return "TLS with the server came to nothing; the log says why, and what to do";
+    case error::wrong_topology:
+        return "the server is of another kind than the URL's scheme says; the log says which";
     }
     return "unknown colock error";
 }

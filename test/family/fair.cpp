@@ -232,7 +232,7 @@ BOOST_DATA_TEST_CASE(after_an_outage_they_stand_in_the_order_of_arrival, each_se
                 return alive.number == 200;
             });
             BOOST_TEST(came);
-            BOOST_TEST((at.queue() == order));
+            BOOST_TEST(at.queue() == order, boost::test_tools::per_element());
             co_await first.release();
             co_await waiting.join(10s);
             BOOST_TEST(served.size() == 200U);

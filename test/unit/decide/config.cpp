@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <string>
+#include <vector>
 
 namespace colock::test {
 
@@ -58,6 +59,35 @@ BOOST_AUTO_TEST_CASE(unix_sockets)
     BOOST_TEST(read("unix:///run/a@b.sock").addresses.front().unix_socket == "/run/a@b.sock");
 }
 
+BOOST_AUTO_TEST_CASE(sentinels)
+{
+    auto const got = *config::parse("rediss+sentinel://me:secret@h1:1,[::1],h3/my%20name/2");
+    BOOST_TEST((got.topology == topology::sentinel));
+    BOOST_TEST(got.tls.enabled);
+    BOOST_TEST((got.addresses == std::vector<address>{{"h1", 1}, {"::1", 26'379}, {"h3", 26'379}}));
+    BOOST_TEST(got.master_name == "my name");
+    BOOST_TEST(got.database == 2);
+    BOOST_TEST(got.password == "secret");
+    BOOST_TEST(!config::parse("redis+sentinel://h/m")->tls.enabled);
+}
+
+BOOST_AUTO_TEST_CASE(clusters)
+{
+    auto const got = *config::parse("redis+cluster://h1:7000,h2/");
+    BOOST_TEST((got.topology == topology::cluster));
+    BOOST_TEST(!got.tls.enabled);
+    BOOST_TEST((got.addresses == std::vector<address>{{"h1", 7'000}, {"h2", 6'379}}));
+    BOOST_TEST(config::parse("rediss+cluster://h/0")->tls.enabled);
+}
+
+BOOST_AUTO_TEST_CASE(tls)
+{
+    auto const got = read("rediss://h:1/2");
+    BOOST_TEST(got.tls.enabled);
+    BOOST_TEST(got.database == 2);
+    BOOST_TEST((got.topology == topology::single));
+}
+
 BOOST_AUTO_TEST_CASE(credentials)
 {
     auto const check = [](std::string_view url, std::string_view user, std::string_view password) {
@@ -96,16 +126,27 @@ BOOST_AUTO_TEST_CASE(each_bad_part_is_named)
           "redis",
           "://h",
           " redis://h",
-          "rediss+unix://h"})
+          "rediss+unix://h",
+          "unix+cluster:///s",
+          "redis+cluste://h",
+          "redis+://h"})
         check(url, error::invalid_url_scheme);
     for (auto const* url :
-         {"rediss://h",
-          "redis+sentinel://h1:26379,h2:26379/m",
-          "rediss+sentinel://h/m",
-          "redis+cluster://h1,h2",
-          "rediss+cluster://h",
+         {"redis+sentinel://h",
+          "redis+sentinel://h1,h2/",
+          "redis+sentinel://h//0",
+          "rediss+sentinel://h/%zz"})
+        check(url, error::invalid_url_master);
+    for (auto const* url : {"redis+cluster://h/1", "redis+sentinel://h/m/x", "rediss://h/x"})
+        check(url, error::invalid_url_database);
+    for (auto const* url :
+         {"redis+cluster://",
+          "redis+cluster://h,",
+          "redis+cluster://,h",
+          "redis+sentinel:///m",
           "rediss://"})
-        check(url, error::unsupported);
+        check(url, error::invalid_url_host);
+    check("redis+cluster://h1:1,h2:x", error::invalid_url_port);
     for (auto const* url :
          {"redis://%@h",
           "redis://a%4@h",
@@ -183,7 +224,7 @@ BOOST_AUTO_TEST_CASE(a_bad_url_throws_a_text_that_names_the_part_and_no_password
     check("redis://me:hunter2@h?x=1", "option");
     // The password not ended by an @ is taken for a port: still not shown.
     check("redis://me:hunter2", "port");
-    check("rediss://me:hunter2@h", "supported");
+    check("redis+sentinel://me:hunter2@h", "primary");
 }
 
 BOOST_AUTO_TEST_CASE(a_good_url_leaves_the_rest_at_its_defaults)

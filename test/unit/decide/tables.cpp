@@ -152,14 +152,19 @@ BOOST_AUTO_TEST_CASE(what_an_error_asks_for)
     for (auto const* text :
          {"LOADING Redis is loading the dataset in memory",
           "BUSY Redis is busy running a script",
-          "TRYAGAIN Multiple keys request during rehashing of slot",
-          "CLUSTERDOWN The cluster is down",
           "MASTERDOWN Link with MASTER is down",
           "LOADING"})
         BOOST_TEST((classify(text) == fault::not_now), text);
     BOOST_TEST(
         (classify("READONLY You can't write against a read only replica.") == fault::read_only)
     );
+    for (auto const* text :
+         {"TRYAGAIN Multiple keys request during rehashing of slot",
+          "CLUSTERDOWN The cluster is down",
+          "MOVED 3999 127.0.0.1:6381",
+          "ERR Script attempted to access a non local key in a cluster node script: 0123, on "
+          "@user"})
+        BOOST_TEST((classify(text) == fault::redirected), text);
     BOOST_TEST((classify("WRONGTYPE Operation against a key") == fault::wrong_type));
     for (auto const* text :
          {"OOM command not allowed when used memory > 'maxmemory'.",

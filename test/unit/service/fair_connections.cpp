@@ -63,10 +63,41 @@ BOOST_AUTO_TEST_CASE(after_an_outage_all_are_kept_before_anybody_asks)
     time.settle();
     BOOST_TEST(server->unsent() == 1U);
     server->expect(scripts::fair_keep).reply(each({waits(500), waits(500)}));
-    server->expect(scripts::fair_acquire).reply(waits(500));
     server->link_up(link());
     time.settle();
     BOOST_TEST(server->all_came());
+    BOOST_TEST(server->unsent() == 0U);
+    server->expect(scripts::fair_acquire).reply(waits(500));
+    time.advance(510ms);
+    BOOST_TEST(server->all_came());
+}
+
+// Whose first answer was lost asks again as soon as it can: that is not before the others.
+BOOST_AUTO_TEST_CASE(after_an_outage_who_came_last_does_not_come_first)
+{
+    auto const first = placed();
+    std::vector<std::string> arrived{field};
+    auto const second = placed();
+    arrived.push_back(field);
+    auto& unanswered = server->expect(scripts::fair_acquire);
+    auto const third = wait();
+    BOOST_TEST_REQUIRE(unanswered.has_come());
+    arrived.push_back(last().field());
+    server->link_down(link());
+    time.advance(100ms);
+    BOOST_TEST(server->unsent() == 1U);
+
+    server->expect(scripts::fair_keep).reply(each({not_there(), not_there(), not_there()}));
+    auto const before = server->written().size() + 1;
+    for (int i = 0; i != 4; ++i)  // the third asks once more when its subscription is live
+        server->expect(scripts::fair_acquire).reply(waits(50'000));
+    server->link_up(link());
+    time.settle();
+    BOOST_TEST(server->all_came());
+    for (std::size_t i = 0; i != 3; ++i)
+        BOOST_TEST(server->written().at(before + i).field() == arrived[i]);
+    BOOST_TEST((!first.is_done() && !second.is_done() && !third.is_done()));
+    server->serve = [](call const&) { return answer{answer::kind::replied, released(), {}, {}}; };
 }
 
 BOOST_AUTO_TEST_CASE(after_an_outage_all_are_kept_however_many_calls_that_takes)

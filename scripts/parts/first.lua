@@ -1,0 +1,34 @@
+-- Needs `call`, `pcall`, `now` and `text`.
+-- The first in the queue, and when it counts as dead; those that do already go. A ticket of ours
+-- lives as long as it is kept alive, and who asks is alive; Redisson's until its time is over. When
+-- one of ours goes, those behind come sooner by the wait, as when it leaves.
+local function first(queue, timeouts, tickets, wait, asker)
+    local head, ends, someone_went, sooner = pcall('lindex', queue, 0), nil, false, 0
+    while type(head) == 'string' do
+        local life = pcall('zscore', tickets, head)
+        ends = life or pcall('zscore', timeouts, head)
+        if type(ends) == 'table' then
+            return ends
+        elseif not ends then
+            ends = now + wait
+            pcall('zadd', timeouts, text(ends + sooner), head)
+        elseif not life then
+            ends = ends - sooner
+        end
+        if tonumber(ends) > now or head == asker then
+            break
+        end
+        call('lpop', queue)
+        pcall('zrem', tickets, head)
+        if pcall('zrem', timeouts, head) == 1 and life then
+            sooner = sooner + wait
+        end
+        head, someone_went = call('lindex', queue, 0), true
+    end
+    if sooner > 0 then
+        for _, behind in ipairs(pcall('zrange', timeouts, 0, -1)) do
+            pcall('zincrby', timeouts, -sooner, behind)
+        end
+    end
+    return head, ends, someone_went
+end

@@ -1,0 +1,20 @@
+-- Needs `call`, `pcall` and `lease_key`.
+-- The longest lease that any reader has; what the lock lives if not all can be seen, or as soon as
+-- one has as much.
+local function longest(lock, prefix, ttl)
+    local most, page = 0, {'0'}
+    repeat
+        page = call('hscan', lock, page[1])
+        local fields = page[2]
+        for f = 1, #fields, 2 do
+            for n = 1, tonumber(fields[f + 1]) or 0 do
+                local rest = pcall('pttl', lease_key(prefix, fields[f], n))
+                most = math.max(most, type(rest) == 'number' and rest or ttl)
+            end
+            if most + 1 >= ttl then
+                return ttl
+            end
+        end
+    until page[1] == '0'
+    return most
+end

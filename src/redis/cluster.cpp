@@ -1,0 +1,360 @@
+#include "redis/cluster.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace colock {
+
+using kind = decide::redirection::kind;
+
+namespace {
+
+/// The script looks at keys of readers that it can't name beforehand. Where the lock has arrived
+/// already and they have not, it would take them for gone.
+bool looks_around(scripts::script const& what) noexcept
+{
+    return &what == &scripts::read_release || &what == &scripts::read_extend ||
+        &what == &scripts::write_release || &what == &scripts::read_write_force;
+}
+
+}  // namespace
+
+cluster::cluster(link_context context, transport_listener& who)
+    : context_{std::move(context)}
+    , listener_{who}
+    , scout_{context_, static_cast<cluster_scout::listener&>(*this)}
+{}
+
+cluster::~cluster()
+{
+    *alive_ = false;
+    abandon();
+}
+
+void cluster::start()
+{
+    started_ = true;
+    scout_.start();
+    for (std::size_t number = 0; number != nodes_.size(); ++number)
+        nodes_[number]->start();
+}
+
+void cluster::stop()
+{
+    started_ = false;
+    scout_.stop();
+    for (std::size_t number = 0; number != nodes_.size(); ++number)
+        nodes_[number]->stop();
+    for (auto const& [slot, resting] : moving_)
+        fail(resting->take(), error::closed);
+    fail(std::move(unrouted_), error::closed);
+}
+
+void cluster::abandon() noexcept
+{
+    for (auto const& each : nodes_)
+        each->abandon();
+    for (auto const& [slot, resting] : moving_)
+        resting->abandon();
+    while (!unrouted_.empty()) {
+        step& s = unrouted_.front();
+        unrouted_.pop_front();
+        s.answered.drop();
+    }
+}
+
+server_links& cluster::at(unsigned number)
+{
+    while (nodes_.size() <= number) {
+        auto const next = static_cast<unsigned>(nodes_.size());
+        nodes_.push_back(std::make_unique<server_links>(
+            context_,
+            static_cast<command_link::listener&>(*this),
+            static_cast<push_link::listener&>(*this),
+            next,
+            map_.nodes()[next],
+            how_
+        ));
+        if (started_)
+            nodes_.back()->start();
+    }
+    return *nodes_[number];
+}
+
+server_links* cluster::server_of(unsigned slot) const noexcept
+{
+    auto const owner = map_.owner_of(slot);
+    return owner < nodes_.size() ? nodes_[owner].get() : nullptr;
+}
+
+// ---- Steps -------------------------------------------------------------------------------------
+
+void cluster::submit(step& s)
+{
+    s.asking = false;
+    if (auto* const server = server_of(s.slot))
+        server->submit(s);
+    else if (auto const why = scout_.down_reason(); !has_map_ && is_refusal(why))
+        s.answered.set({answer::kind::failed, {}, why, {}});
+    else {
+        unrouted_.push_back(s);
+        scout_.refresh();
+    }
+}
+
+bool cluster::withdraw(step& s) noexcept
+{
+    if (!s.is_linked() || s.cut_off_at != time_point{})
+        return false;
+    s.unlink();
+    return true;
+}
+
+bool cluster::is_up(unsigned slot) const noexcept
+{
+    auto const* const server = server_of(slot);
+    return server && server->link(slot).is_up();
+}
+
+void cluster::want_link(unsigned slot)
+{
+    if (auto* const server = server_of(slot))
+        server->want(slot);
+}
+
+error_code cluster::down_reason(unsigned slot) const noexcept
+{
+    if (auto const* const server = server_of(slot))
+        return server->link(slot).down_reason();
+    auto const why = scout_.down_reason();
+    return why ? why : error_code{error::unavailable};
+}
+
+void cluster::fail(step_list failing, error_code why)
+{
+    auto const alive = alive_;
+    while (!failing.empty()) {
+        step& s = failing.front();
+        failing.pop_front();
+        if (*alive)
+            s.answered.set({answer::kind::failed, {}, why, {}});
+        else
+            s.answered.drop();
+    }
+}
+
+// ---- Slots that move ---------------------------------------------------------------------------
+
+void cluster::on_redirect(
+    command_link& from, step& s, decide::redirection const& to, time_point sent
+)
+{
+    bool const is_divisible = s.whole && s.keys.size() > 1;
+    auto const where = address{to.host.empty() ? from.where().host : to.host, to.port};
+    switch (to.what) {
+    case kind::moved:
+        believe(to.slot, where);
+        scout_.refresh();
+        submit(s);
+        break;
+    case kind::down:
+        scout_.refresh();
+        s.answered.set({answer::kind::not_now, {}, error::unavailable, sent});
+        break;
+    case kind::ask:
+        if (!is_divisible && !looks_around(s.what)) {
+            s.asking = s.alone = true;
+            at(map_.number_of(where)).submit(s);
+            break;
+        }
+        [[fallthrough]];
+    case kind::try_again:
+        if (is_divisible)
+            s.answered.set({answer::kind::failed, {}, error::unavailable, sent, true});
+        else
+            rest(s);
+        break;
+    case kind::cut_off:
+        // It may have begun, and is sent again by whoever wants it.
+        s.cut_off_at = sent;
+        rest(s);
+        break;
+    case kind::none: s.answered.set({answer::kind::failed, {}, error::bad_reply, sent}); break;
+    }
+}
+
+void cluster::rest(step& s)
+{
+    auto& resting = moving_[s.slot];
+    if (!resting)
+        resting =
+            std::make_unique<moving_slot>(context_, static_cast<moving_slot::listener&>(*this));
+    resting->rest(s);
+}
+
+void cluster::on_rested(step_list rested)
+{
+    auto const alive = alive_;
+    while (!rested.empty()) {
+        step& s = rested.front();
+        rested.pop_front();
+        if (!*alive)
+            s.answered.drop();
+        else if (s.cut_off_at != time_point{})
+            s.answered.set({answer::kind::lost, {}, error::unavailable, s.cut_off_at});
+        else
+            submit(s);
+    }
+}
+
+void cluster::believe(unsigned slot, address const& where)
+{
+    scout_.note(where);
+    if (!map_.move(slot, where))
+        return;
+    decide::slot_set changed;
+    changed.set(slot);
+    reroute(changed);
+}
+
+// What waits goes where its slot is now, and whoever holds or waits for something there hears of
+// it.
+void cluster::reroute(decide::slot_set const& changed)
+{
+    for (unsigned number = 0; number != map_.nodes().size(); ++number)
+        at(number);
+    auto const alive = alive_;
+    step_list again;
+    again.swap(unrouted_);
+    for (auto const& each : nodes_)
+        each->take_waiting(again, [&](step const& s) { return changed[s.slot] && !s.asking; });
+    while (!again.empty()) {
+        step& s = again.front();
+        again.pop_front();
+        if (*alive)
+            submit(s);
+        else
+            s.answered.drop();
+    }
+    if (*alive)
+        listener_.on_rerouted();
+    if (*alive)
+        listener_.on_reached([&](unsigned slot) { return changed[slot]; });
+}
+
+// They come back if they serve slots again. A node may be on its way to its first slot, and asked
+// for keys that it has already.
+void cluster::retire_idle()
+{
+    for (unsigned number = 0; number != nodes_.size(); ++number)
+        if (!map_.serves(number))
+            nodes_[number]->retire();
+}
+
+// ---- The scout ---------------------------------------------------------------------------------
+
+void cluster::on_map(std::vector<decide::slot_range> const& ranges, bool has_sharded)
+{
+    if (!std::exchange(has_map_, true))
+        how_ = context_.settings.publish != publishing::automatic ? context_.settings.publish
+            : has_sharded                                         ? publishing::sharded
+                                                                  : publishing::plain;
+    auto const alive = alive_;
+    if (auto const changed = map_.take(ranges); changed.any())
+        reroute(changed);
+    if (*alive)
+        retire_idle();
+}
+
+void cluster::on_scout_refused(error_code why)
+{
+    if (!has_map_)
+        fail(std::move(unrouted_), why);
+}
+
+// A link that is down may be that of a primary that is no more.
+bool cluster::is_content() const
+{
+    return map_.is_whole() &&
+        std::ranges::all_of(nodes_, [](auto const& each) { return each->is_content(); });
+}
+
+// ---- Links -------------------------------------------------------------------------------------
+
+std::size_t cluster::links_up() const noexcept
+{
+    std::size_t count = 0;
+    for (auto const& each : nodes_)
+        count += each->links_up();
+    return count;
+}
+
+void cluster::on_command_link_up(command_link& link)
+{
+    listener_.on_link_up(link.index(), link.epoch());
+    if (link.epoch() == 1)
+        return;
+    listener_.on_reached([&](unsigned slot) {
+        auto const* const server = server_of(slot);
+        return server && &server->link(slot) == &link;
+    });
+}
+
+void cluster::on_command_link_down(command_link& link, error_code why)
+{
+    listener_.on_link_down(link.index(), why);
+    scout_.refresh();
+}
+
+unsigned cluster::push_of(std::string_view channel) const noexcept
+{
+    auto const owner = map_.owner_of(decide::slot_of(channel));
+    return owner == decide::slot_map::nobody ? no_push : owner;
+}
+
+void cluster::want_push(unsigned push)
+{
+    if (push != no_push)  // else `on_rerouted` follows when it is known
+        at(push).want_push();
+}
+
+void cluster::change(unsigned push, subscription_change const& what)
+{
+    nodes_[push]->push().change(what, how_);
+}
+
+void cluster::on_push_link_up(push_link& link) { listener_.on_push_up(link.index()); }
+void cluster::on_push_link_down(push_link& link)
+{
+    listener_.on_push_down(link.index());
+    scout_.refresh();
+}
+void cluster::on_changed(push_link& link) { listener_.on_changed(link.index()); }
+
+void cluster::on_confirmed(push_link& link, std::string_view channel)
+{
+    listener_.on_subscribed(link.index(), channel);
+}
+
+void cluster::on_refused(push_link& link, std::string_view channel, std::string_view why)
+{
+    auto const to = decide::read_redirection(why);
+    if (to.what == kind::moved)
+        believe(to.slot, {to.host.empty() ? link.where().host : to.host, to.port});
+    if (to.what != kind::none)
+        scout_.refresh();
+    listener_.on_refused(link.index(), channel, why);
+}
+
+void cluster::on_ended(push_link& link, std::string_view channel)
+{
+    scout_.refresh();
+    listener_.on_ended(link.index(), channel);
+}
+
+void cluster::on_published(std::string_view channel, std::string_view payload)
+{
+    listener_.on_message(channel, payload);
+}
+
+}  // namespace colock

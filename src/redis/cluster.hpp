@@ -1,0 +1,82 @@
+#pragma once
+
+#include "decide/slot_map.hpp"
+#include "redis/cluster_scout.hpp"
+#include "redis/moving_slot.hpp"
+#include "redis/server_links.hpp"
+#include "redis/transport.hpp"
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace colock {
+
+/// A cluster: the links of one server to each node that serves slots.
+///
+/// A step goes to the node that serves its slot, as far as is known. A node that says otherwise is
+/// believed at once, and the scout asks for the whole map; what waits for a link that no longer
+/// serves its slot goes to the one that does. Each lane is one slot: a call never has keys of two.
+class cluster final :
+    public transport,
+    private command_link::listener,
+    private push_link::listener,
+    private cluster_scout::listener,
+    private moving_slot::listener {
+public:
+    cluster(link_context context, transport_listener& who);
+    ~cluster() override;
+
+    error_code prepare() override { return context_.prepare(); }
+    void start() override;
+    void stop() override;
+    void submit(step&) override;
+    bool withdraw(step&) noexcept override;
+    unsigned lane_of(unsigned slot) const noexcept override { return slot; }
+    bool is_up(unsigned slot) const noexcept override;
+    void want_link(unsigned slot) override;
+    error_code down_reason(unsigned slot) const noexcept override;
+    unsigned push_of(std::string_view channel) const noexcept override;
+    void change(unsigned push, subscription_change const&) override;
+    void want_push(unsigned push) override;
+    std::size_t links_up() const noexcept override;
+    void abandon() noexcept override;
+
+private:
+    void on_command_link_up(command_link&) override;
+    void on_command_link_down(command_link&, error_code) override;
+    void on_redirect(command_link&, step&, decide::redirection const&, time_point) override;
+    void on_push_link_up(push_link&) override;
+    void on_push_link_down(push_link&) override;
+    void on_confirmed(push_link&, std::string_view channel) override;
+    void on_refused(push_link&, std::string_view channel, std::string_view why) override;
+    void on_changed(push_link&) override;
+    void on_ended(push_link&, std::string_view channel) override;
+    void on_published(std::string_view channel, std::string_view payload) override;
+    void on_map(std::vector<decide::slot_range> const&, bool has_sharded) override;
+    void on_scout_refused(error_code) override;
+    bool is_content() const override;
+    void on_rested(step_list) override;
+
+    server_links& at(unsigned number);
+    server_links* server_of(unsigned slot) const noexcept;
+    void believe(unsigned slot, address const&);
+    void reroute(decide::slot_set const& changed);
+    void retire_idle();
+    void rest(step&);
+    void fail(step_list, error_code);
+
+    link_context context_;
+    transport_listener& listener_;
+    decide::slot_map map_;
+    std::vector<std::unique_ptr<server_links>> nodes_;  ///< by their numbers in the map
+    cluster_scout scout_;
+    step_list unrouted_;  ///< nobody is known to serve their slots
+    std::unordered_map<unsigned, std::unique_ptr<moving_slot>> moving_;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    publishing how_ = publishing::plain;
+    bool has_map_ = false;
+    bool started_ = false;
+};
+
+}  // namespace colock

@@ -1,0 +1,73 @@
+#pragma once
+
+#include "decide/slot_map.hpp"
+#include "redis/connection_loop.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace colock {
+
+/// A connection to some node of a cluster, which asks it what it knows of the others.
+///
+/// Where that node can't be reached, or does not know what has become of a slot, the next one is
+/// asked: those that were given in the config, and those that were heard of since.
+class cluster_scout final : private connection_loop::owner {
+public:
+    class listener {
+    public:
+        /// What the cluster looks like, and whether its servers have sharded channels.
+        virtual void on_map(std::vector<decide::slot_range> const&, bool has_sharded) = 0;
+
+        /// No use in asking again: the server refuses us, or is no node of a cluster.
+        virtual void on_scout_refused(error_code) = 0;
+
+        /// Whether all slots are served, as far as is known. If not, it is asked again soon.
+        virtual bool is_content() const = 0;
+
+    protected:
+        ~listener() = default;
+    };
+
+    cluster_scout(link_context const& context, listener& who);
+    ~cluster_scout();
+
+    void start();
+    void stop();
+
+    /// Asks for the map. However often that is wanted, one question is under way.
+    void refresh();
+
+    /// A node that may be asked as well.
+    void note(address const&);
+
+    bool is_up() const noexcept { return loop_->is_up(); }
+    error_code down_reason() const noexcept { return loop_->down_reason(); }
+
+private:
+    void write_probe(boost::redis::request&) override;
+    error_code judge_probe(connection_loop::replies const&) override;
+    void on_up() override;
+    void on_down(error_code) override;
+    void on_failed(error_code) override;
+
+    bool take(decide::reply const&);
+    void ask_later();
+    void turn_to_next();
+
+    link_context const& context_;
+    listener& listener_;
+    std::vector<address> nodes_;
+    std::size_t asked_ = 0;  ///< which of them
+    std::shared_ptr<connection_loop> loop_;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    decide::agenda::entry again_;
+    std::vector<decide::slot_range> found_;
+    int in_vain_ = 0;  ///< answers since one that was enough
+    bool has_sharded_ = false;
+    bool asking_ = false;
+    bool wanted_ = false;  ///< once more, when the answer has come
+};
+
+}  // namespace colock

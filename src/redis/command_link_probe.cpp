@@ -1,0 +1,136 @@
+// What a command link asks first on each connection, and what it makes of the answers.
+#include "redis/command_link.hpp"
+#include "redis/permissions.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace colock {
+
+namespace redis = boost::redis;
+using decide::reply;
+
+namespace {
+
+// Places of the replies in the probe; the scripts follow.
+enum probe_place : std::size_t { place_id, place_time, place_info, place_rights, place_scripts };
+
+/// The value of `key` in a section of INFO, or nothing.
+std::string info_field(std::string_view text, std::string_view key)
+{
+    auto const at = text.find(key);
+    if (at == text.npos)
+        return {};
+    auto const value = text.substr(at + key.size());
+    return std::string{value.substr(0, value.find_first_of("\r\n"))};
+}
+
+std::int64_t integer_of(reply const& r)
+{
+    std::int64_t n = r.number;
+    if (r.what == reply::kind::text)
+        std::from_chars(r.text.data(), r.text.data() + r.text.size(), n);
+    return n;
+}
+
+}  // namespace
+
+void command_link::write_probe(redis::request& to)
+{
+    to.push("CLIENT", "ID");
+    to.push("TIME");
+    to.push("INFO", "server");
+    push_permission_probe(to, context_.settings, place_.publish);
+    for (auto const* script : scripts::all)
+        to.push("SCRIPT", "LOAD", form_of(*script, place_.publish).text);
+}
+
+error_code command_link::judge_probe(connection_loop::replies const& got)
+{
+    if (got.size() != place_scripts + scripts::all.size())
+        return error::bad_reply;
+    for (auto const& r : got)
+        if (r.what == reply::kind::error && decide::classify(r.text) == decide::fault::not_now)
+            return error::unavailable;
+    auto const& info = got[place_info].text;
+    auto const mode = info_field(info, "redis_mode:");
+    if (auto const ec = judge_mode(mode.empty() ? info_field(info, "server_mode:") : mode))
+        return ec;
+    if (auto const ec = judge_time(got[place_time]))
+        return ec;
+    if (auto const ec = judge_rights(got))
+        return ec;
+
+    // Connection numbers begin again with the server: only while it is the same one does the old
+    // number mean the old connection.
+    auto const run_id = info_field(info, "run_id:");
+    if (run_id.empty() || run_id != run_id_)
+        predecessor_ = 0;
+    else if (std::exchange(carried_, false))
+        predecessor_ = connection_id_;  // else the one before it, which may not be killed yet
+    run_id_ = run_id;
+    connection_id_ = integer_of(got[place_id]);
+    return {};
+}
+
+// The floor of fencing tokens, and only theirs.
+error_code command_link::judge_time(reply const& time)
+{
+    bool const is_told = time.what == reply::kind::list && time.items.size() == 2;
+    if (is_told)
+        floor_ = std::to_string(integer_of(time.items[0]) * 1'000'000 + integer_of(time.items[1]));
+    if (is_told || !context_.settings.fencing)
+        return {};
+    return refuse(
+        "the server refuses TIME: " + time.text + permission_remedy(time.text, context_.settings)
+    );
+}
+
+error_code command_link::judge_rights(connection_loop::replies const& got)
+{
+    auto const missing = judge_permissions(got[place_rights], context_.settings, place_.publish);
+    if (!missing.refusal.empty())
+        return refuse(missing.refusal);
+    auto const refused = std::find_if(got.begin() + place_scripts, got.end(), [](reply const& r) {
+        return r.what == reply::kind::error;
+    });
+    eval_only_ = missing.by_text || refused != got.end();
+    bool const by_cluster = context_.settings.topology == topology::cluster;
+    auto const server = by_cluster ? describe(loop_->where()) + ": " : std::string{};
+    for (auto const& line : missing.warnings)
+        context_.warn_once(server + line);
+    if (refused != got.end())
+        context_.warn_once(
+            server + "the server refuses SCRIPT LOAD, each script is sent as text: " +
+            refused->text + permission_remedy(refused->text, context_.settings)
+        );
+    return {};
+}
+
+error_code command_link::refuse(std::string const& why) const
+{
+    write_log(context_.settings.log, log_level::error, loop_->name() + ": " + why);
+    return error::server_refused;
+}
+
+// A node of a cluster would refuse most names, and not the first that is tried.
+error_code command_link::judge_mode(std::string const& mode) const
+{
+    bool const by_cluster = context_.settings.topology == topology::cluster;
+    char const* remedy = mode == "sentinel"  ? "redis+sentinel://"
+        : mode == "cluster" && !by_cluster   ? "redis+cluster://"
+        : mode == "standalone" && by_cluster ? "redis://"
+                                             : nullptr;
+    if (!remedy)
+        return {};
+    write_log(
+        context_.settings.log,
+        log_level::error,
+        loop_->name() + ": " + describe(loop_->where()) + " runs in mode " + mode +
+            ", which is not that of the URL. Remedy: " + remedy
+    );
+    return error::wrong_topology;
+}
+
+}  // namespace colock

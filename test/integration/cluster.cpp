@@ -1,0 +1,290 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+// Locks on a cluster: which node a step goes to, what a slot that moves does to those who hold and
+// wait, and what it costs.
+#include "integration/suites.hpp"
+#include "support/redis_cluster.hpp"
+
+#include <map>
+#include <memory>
+#include <string>
+
+namespace colock::test {
+
+/// One cluster of each kind for all tests that leave it whole.
+inline redis_cluster& shared_cluster(server_kind kind)
+{
+    static std::map<server_kind, std::unique_ptr<redis_cluster>> clusters;
+    auto& found = clusters[kind];
+    if (!found)
+        found = std::make_unique<redis_cluster>(kind);
+    return *found;
+}
+
+/// A lock, where it is, and a node where it is not.
+struct placed_lock {
+    placed_lock(redis_cluster& where, std::string_view about)
+        : cluster{where}
+        , name{unique_name(about)}
+        , slot{where.slot_of(name)}
+        , home{where.primary_of(slot)}
+    {
+        for (auto* primary : where.primaries())
+            if (primary != &where.node(home))
+                other = index_of(primary);
+    }
+    ~placed_lock()
+    {
+        if (cluster.primary_of(slot) != home)
+            cluster.migrate(slot, home);
+    }
+
+    std::size_t index_of(redis_server const* server) const
+    {
+        std::size_t i = 0;
+        while (&cluster.node(i) != server)
+            ++i;
+        return i;
+    }
+
+    redis_cluster& cluster;
+    std::string name;
+    unsigned slot;
+    std::size_t home;
+    std::size_t other = 0;
+};
+
+inline std::int64_t script_calls(redis_cluster& cluster)
+{
+    std::int64_t sum = 0;
+    for (auto* primary : cluster.primaries())
+        sum += primary->script_calls();
+    return sum;
+}
+
+BOOST_AUTO_TEST_SUITE(cluster)
+
+BOOST_DATA_TEST_CASE(locks_in_all_slots_are_taken_and_given_back, each_server(), kind)
+{
+    auto& cluster = shared_cluster(kind);
+    lab at{cluster};
+    auto& redis = at.connect();
+    at.run([&]() -> asio::awaitable<void> {
+        lock const first{redis.client, unique_name("first")};
+        hold warm = co_await first.acquire();  // scripts are loaded
+        co_await warm.release();
+        tasks all{at.context()};
+        auto const before = script_calls(cluster);
+        for (int i = 0; i != 100; ++i)
+            all.start([&]() -> asio::awaitable<void> {
+                lock const mine{redis.client, unique_name("many")};
+                hold held = co_await mine.acquire();
+                BOOST_TEST(held.fencing_token() != 0U);
+                co_await held.release();
+            });
+        co_await all.join(10s);
+        // As on one server: an acquire and a release each, however they share calls.
+        BOOST_TEST(script_calls(cluster) - before <= 201);
+    });
+}
+
+BOOST_DATA_TEST_CASE(who_waits_is_woken_by_a_message_from_any_node, each_server(), kind)
+{
+    auto& cluster = shared_cluster(kind);
+    lab at{cluster};
+    auto& mine = at.connect();
+    auto& other = at.connect();
+    at.run([&]() -> asio::awaitable<void> {
+        for (int i = 0; i != 12; ++i) {
+            auto const name = unique_name("woken");
+            lock const here{mine.client, name};
+            lock const there{other.client, name};
+            auto settings = acquire_options{.lease = 10s};
+            hold held = co_await here.acquire(settings);
+            tasks waiting{at.context()};
+            stopwatch since;
+            std::int64_t woken_after = -1;
+            waiting.start([&]() -> asio::awaitable<void> {
+                hold next = co_await there.acquire();
+                woken_after = since.ms();
+                co_await next.release();
+            });
+            bool const waits = co_await eventually([&] {
+                return other.client.stats().waiters == 1 && other.log->count("up") != 0;
+            });
+            BOOST_TEST(waits);
+            co_await eventually([&] { return other.client.stats().subscriptions != 0; });
+            since = {};
+            co_await held.release();
+            co_await waiting.join(5s);
+            BOOST_TEST(woken_after < 1'000);  // poll cap 5 s, lease 10 s
+        }
+    });
+}
+
+BOOST_DATA_TEST_CASE(a_slot_that_has_moved_costs_one_more_call, each_server(), kind)
+{
+    auto& cluster = shared_cluster(kind);
+    placed_lock const of{cluster, "moved"};
+    lab at{cluster};
+    auto& redis = at.connect();
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{redis.client, of.name};
+        hold held = co_await mine.acquire();
+        co_await held.release();
+        cluster.migrate(of.slot, of.other);
+        // `placed_lock` brings it back at the end.
+        hold again = co_await mine.acquire();
+        BOOST_TEST(again.fencing_token() > held.fencing_token());
+        co_await again.release();
+    });
+}
+
+BOOST_DATA_TEST_CASE(a_hold_lives_through_the_move_of_its_slot, each_server(), kind)
+{
+    auto& cluster = shared_cluster(kind);
+    placed_lock const of{cluster, "held"};
+    lab at{cluster};
+    auto& redis = at.connect();
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{redis.client, of.name};
+        hold held = co_await mine.acquire();
+        cluster.begin_migration(of.slot, of.other);
+        // Half of the keys are there, half are here: the lock, then its counter, for 3 leases.
+        BOOST_TEST(cluster.move_key(of.name, of.other));
+        auto const renewed = [&] { return held.valid_until(); };
+        auto const before = renewed();
+        bool const goes_on = co_await eventually([&] { return renewed() > before + 500ms; });
+        BOOST_TEST(goes_on);
+        BOOST_TEST(bool{held});
+        auto const none = co_await mine.try_acquire(tuple);
+        BOOST_TEST(!std::get<1>(none).has_value());
+        co_await held.release();
+        cluster.move_keys(of.slot, of.other);
+        cluster.end_migration(of.slot, of.other);
+        hold next = co_await mine.acquire();
+        co_await next.release();
+    });
+}
+
+BOOST_DATA_TEST_CASE(an_acquire_waits_for_the_end_of_the_move, each_server(), kind)
+{
+    auto& cluster = shared_cluster(kind);
+    placed_lock const of{cluster, "standstill"};
+    lab at{cluster};
+    auto& redis = at.connect();
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{redis.client, of.name};
+        hold before = co_await mine.acquire();  // its counter is there
+        co_await before.release();
+        cluster.begin_migration(of.slot, of.other);
+        tasks waiting{at.context()};
+        bool got = false;
+        waiting.start([&]() -> asio::awaitable<void> {
+            hold held = co_await mine.acquire();
+            got = true;
+            co_await held.release();
+        });
+        // The lock is nowhere, its counter is here: neither node can run the script.
+        auto [ec, none] = co_await mine.try_acquire_for(300ms, tuple);
+        BOOST_TEST(!ec);
+        BOOST_TEST(!none.has_value());
+        BOOST_TEST(!got);
+        cluster.move_keys(of.slot, of.other);
+        cluster.end_migration(of.slot, of.other);
+        stopwatch const since;
+        co_await waiting.join(5s);
+        BOOST_TEST(since.ms() < 1'000);
+    });
+}
+
+BOOST_DATA_TEST_CASE(who_waits_hears_of_a_release_at_the_new_node, each_server(), kind)
+{
+    auto& cluster = shared_cluster(kind);
+    placed_lock const of{cluster, "subscribed"};
+    lab at{cluster};
+    auto& mine = at.connect();
+    auto& other = at.connect();
+    at.run([&]() -> asio::awaitable<void> {
+        lock const here{mine.client, of.name};
+        lock const there{other.client, of.name};
+        hold held = co_await here.acquire({.lease = 20s});
+        tasks waiting{at.context()};
+        stopwatch since;
+        std::int64_t woken_after = -1;
+        waiting.start([&]() -> asio::awaitable<void> {
+            hold next = co_await there.acquire();
+            woken_after = since.ms();
+            co_await next.release();
+        });
+        co_await eventually([&] { return other.client.stats().subscriptions == 1; });
+        cluster.migrate(of.slot, of.other);
+        auto const channel = "redisson_lock__channel:{" + of.name + "}";
+        bool const moved = co_await eventually([&] {
+            auto const got = cluster.node(of.other).ask("PUBSUB", "SHARDNUMSUB", channel);
+            return got.items.at(1).number >= 1;
+        });
+        BOOST_TEST(moved);
+        since = {};
+        co_await held.release();
+        co_await waiting.join(10s);
+        BOOST_TEST(woken_after < 1'000);
+    });
+}
+
+BOOST_DATA_TEST_CASE(the_wrong_kind_of_url_is_said_at_once, each_server(), kind)
+{
+    auto& cluster = shared_cluster(kind);
+    lab at{cluster};
+    auto settings = quick(cluster.node(0).by_port());
+    auto& alone = at.connect(settings);
+    settings = quick(shared_server(kind).by_port());
+    settings.topology = topology::cluster;
+    auto& together = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        for (auto* redis : {&alone, &together}) {
+            stopwatch const since;
+            lock const any{redis->client, unique_name("any")};
+            auto [ec, none] = co_await any.acquire(tuple);
+            BOOST_TEST((ec == error::wrong_topology), ec.message());
+            BOOST_TEST(since.ms() < 1'000);
+        }
+        BOOST_TEST(alone.log->count("Remedy: redis+cluster://") != 0U, alone.log->all());
+        BOOST_TEST(together.log->count("Remedy: redis://") != 0U, together.log->all());
+    });
+}
+
+BOOST_DATA_TEST_CASE(seeds_that_are_dead_are_passed_over, each_server(), kind)
+{
+    auto& cluster = shared_cluster(kind);
+    lab at{cluster};
+    auto settings = at.settings();
+    settings.addresses = {
+        {.host = "127.0.0.1", .port = 1},
+        {.host = "no-such-host.invalid", .port = 1},
+        settings.addresses[4]};
+    auto& redis = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{redis.client, unique_name("seeds")};
+        hold held = co_await mine.acquire();
+        co_await held.release();
+    });
+}
+
+BOOST_DATA_TEST_CASE(without_any_node_it_is_the_link_that_is_named, each_server(), kind)
+{
+    auto& cluster = shared_cluster(kind);
+    lab at{cluster};
+    auto settings = at.settings();
+    settings.addresses = {{.host = "127.0.0.1", .port = 1}};
+    auto& redis = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{redis.client, unique_name("nowhere")};
+        auto [ec, none] = co_await mine.try_acquire(tuple);
+        BOOST_TEST((ec && ec != error::closed), ec.message());
+        BOOST_TEST(redis.log->count("127.0.0.1:1") != 0U, redis.log->all());
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace colock::test

@@ -1,0 +1,153 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+// Locks on the primary that Sentinels name.
+#include "integration/suites.hpp"
+#include "support/sentinel_group.hpp"
+
+#include <string>
+
+namespace colock::test {
+
+BOOST_AUTO_TEST_SUITE(sentinel)
+
+BOOST_DATA_TEST_CASE(a_failover_is_followed, each_server(), kind)
+{
+    sentinel_group group{kind};
+    lab at{group};
+    auto settings = at.settings();
+    settings.lease = 10s;
+    auto& holder = at.connect(settings);
+    auto& other = at.connect(settings);
+    at.run(
+        [&]() -> asio::awaitable<void> {
+            lock const mine{holder.client, "followed"};
+            lock const theirs{other.client, "followed"};
+            hold held = co_await mine.acquire();
+            auto const primary = group.current_primary();
+            // The replicas have it, so it lives on.
+            bool const replicated = co_await eventually([&] {
+                return exists(group.server(0), "followed") && exists(group.server(1), "followed") &&
+                    exists(group.server(2), "followed");
+            });
+            BOOST_TEST(replicated);
+            tasks waiting{at.context()};
+            bool got = false;
+            waiting.start([&]() -> asio::awaitable<void> {
+                hold next = co_await theirs.acquire();
+                got = true;
+                BOOST_TEST(next.fencing_token() > held.fencing_token());
+                co_await next.release();
+            });
+            co_await eventually([&] { return other.client.stats().subscriptions == 1; });
+            group.kill_primary();
+            auto const now = group.wait_for_failover(primary, 20s);
+            stopwatch since;
+            bool const again = co_await eventually([&] {
+                return holder.client.stats().links_up != 0 && other.client.stats().links_up > 1;
+            });
+            BOOST_TEST(again);
+            BOOST_TEST(since.ms() < 1'000);
+            auto const before = held.valid_until();
+            BOOST_TEST(bool{held});
+            BOOST_TEST(!got);
+            BOOST_TEST((before > std::chrono::steady_clock::now() + 5s));
+            BOOST_TEST(exists(group.server(now), "followed"));
+            since = {};
+            co_await held.release();
+            co_await waiting.join(5s);
+            BOOST_TEST(since.ms() < 1'000);
+        },
+        60s
+    );
+}
+
+BOOST_DATA_TEST_CASE(who_held_what_the_replica_has_not_is_told, each_server(), kind)
+{
+    sentinel_group group{kind};
+    lab at{group};
+    auto settings = at.settings();
+    settings.lease = 20s;
+    auto& holder = at.connect(settings);
+    at.run(
+        [&]() -> asio::awaitable<void> {
+            lock const mine{holder.client, "unreplicated"};
+            auto const primary = group.current_primary();
+            // From now on the replicas hear of nothing, and then one of them takes over.
+            for (std::size_t i = 0; i != sentinel_group::servers; ++i)
+                if (i != primary)
+                    group.pause_replica(i);
+            group.server(primary).ask("CLIENT", "KILL", "TYPE", "replica");
+            hold held = co_await mine.acquire();
+            auto const token = held.fencing_token();
+            group.server(primary).kill();
+            for (std::size_t i = 0; i != sentinel_group::servers; ++i)
+                if (i != primary)
+                    group.server(i).resume();
+            group.server(primary).kill();
+            bool lost = false;
+            held.lost([&](error_code ec) { lost = !ec; });
+            bool const told = co_await eventually([&] { return lost; }, 15s);
+            BOOST_TEST(told);
+            BOOST_TEST(!held);
+            auto const [ec] = co_await held.release(tuple);
+            BOOST_TEST((ec == error::lost || !ec), ec.message());
+            hold next = co_await mine.acquire();
+            BOOST_TEST(next.fencing_token() > token);
+            co_await next.release();
+            group.wait_for_failover(primary, 20s);
+        },
+        60s
+    );
+}
+
+BOOST_DATA_TEST_CASE(a_name_that_no_sentinel_knows_is_refused, each_server(), kind)
+{
+    sentinel_group group{kind};
+    lab at{group};
+    auto settings = at.settings();
+    settings.master_name = "nobody";
+    auto& redis = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        stopwatch const since;
+        lock const any{redis.client, "any"};
+        auto [ec, none] = co_await any.acquire(tuple);
+        BOOST_TEST((ec == error::server_refused), ec.message());
+        BOOST_TEST(since.ms() < 2'000);
+        BOOST_TEST(redis.log->count("nobody") != 0U, redis.log->all());
+    });
+}
+
+BOOST_DATA_TEST_CASE(dead_sentinels_are_passed_over, each_server(), kind)
+{
+    sentinel_group group{kind};
+    lab at{group};
+    auto settings = at.settings();
+    settings.addresses.insert(settings.addresses.begin(), {.host = "127.0.0.1", .port = 1});
+    auto& redis = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        lock const any{redis.client, "any"};
+        hold held = co_await any.acquire();
+        co_await held.release();
+    });
+}
+
+BOOST_DATA_TEST_CASE(a_server_is_no_sentinel_and_a_sentinel_no_server, each_server(), kind)
+{
+    sentinel_group group{kind};
+    lab at{group};
+    auto settings = at.settings();
+    settings.addresses = {{.host = "127.0.0.1", .port = group.server(0).port()}};
+    auto& by_server = at.connect(settings);
+    auto& by_sentinel = at.connect(quick(group.sentinel(0).by_port()));
+    at.run([&]() -> asio::awaitable<void> {
+        for (auto* redis : {&by_server, &by_sentinel}) {
+            lock const any{redis->client, "any"};
+            auto [ec, none] = co_await any.acquire(tuple);
+            BOOST_TEST((ec == error::server_refused || ec == error::wrong_topology), ec.message());
+        }
+        BOOST_TEST(by_sentinel.log->count("redis+sentinel://") != 0U, by_sentinel.log->all());
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace colock::test

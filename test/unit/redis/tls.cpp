@@ -1,0 +1,201 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// The contexts of `tls`, in handshakes with a server of OpenSSL's.
+#include "redis/tls.hpp"
+#include "support/fixture.hpp"
+#include "support/tls_files.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/local/connect_pair.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace colock::test {
+
+/// What both sides made of a handshake.
+struct handshake {
+    error_code client;
+    error_code server;
+    std::string sni;
+};
+
+/// A server with the certificate of the files, and a client with `from`'s context for the host.
+inline handshake shake_hands(tls& from, tls_files const& files, std::string const& host)
+{
+    namespace ssl = asio::ssl;
+    asio::io_context context;
+    asio::local::stream_protocol::socket ends[]{
+        asio::local::stream_protocol::socket{context},
+        asio::local::stream_protocol::socket{context}};
+    asio::local::connect_pair(ends[0], ends[1]);
+    ssl::context with{ssl::context::tls_server};
+    with.use_certificate_chain_file(files.server_certificate);
+    with.use_private_key_file(files.server_key, ssl::context::pem);
+    auto shared = from.context_for(host);
+    ssl::stream<asio::local::stream_protocol::socket&> client{ends[0], shared};
+    ssl::stream<asio::local::stream_protocol::socket&> server{ends[1], with};
+    handshake got;
+    client.async_handshake(ssl::stream_base::client, [&](error_code ec) {
+        got.client = ec;
+        if (ec)
+            ends[0].close();
+    });
+    server.async_handshake(ssl::stream_base::server, [&](error_code ec) { got.server = ec; });
+    context.run();
+    auto const* const name =
+        ::SSL_get_servername(server.native_handle(), TLSEXT_NAMETYPE_host_name);
+    got.sni = name ? name : "";
+    return got;
+}
+
+inline tls_options trusting(std::string const& ca)
+{
+    tls_options o;
+    o.enabled = true;
+    o.ca_file = ca;
+    return o;
+}
+
+BOOST_AUTO_TEST_SUITE(tls_contexts)
+
+BOOST_AUTO_TEST_CASE(the_name_is_sent_and_checked)
+{
+    tls_files const files{{"a.example", "127.0.0.1", "::1"}};
+    tls client{trusting(files.ca)};
+    BOOST_REQUIRE(!client.load({}));
+    for (int i = 0; i != 2; ++i) {
+        auto const right = shake_hands(client, files, "a.example");
+        BOOST_TEST(!right.client);
+        BOOST_TEST(!right.server);
+        BOOST_TEST(right.sni == "a.example");
+
+        auto const wrong = shake_hands(client, files, "b.example");
+        BOOST_TEST(wrong.sni == "b.example");
+        auto const why = client.refusal(wrong.client, {}, "b.example");
+        BOOST_TEST(why.find("as that of \"b.example\": ") != why.npos, why);
+        BOOST_TEST(why.find("ostname mismatch") != why.npos, why);
+        BOOST_TEST(why.find("tls.server_name") != why.npos, why);
+
+        for (auto const* address : {"127.0.0.1", "::1"}) {
+            auto const by_address = shake_hands(client, files, address);
+            BOOST_TEST(!by_address.client);
+            BOOST_TEST(by_address.sni.empty());
+        }
+        auto const elsewhere = shake_hands(client, files, "127.0.0.2");
+        auto const whose = client.refusal(elsewhere.client, {}, "127.0.0.2");
+        BOOST_TEST(whose.find("IP address mismatch") != whose.npos, whose);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(one_name_for_all_hosts)
+{
+    tls_files const files{{"a.example"}};
+    auto options = trusting(files.ca);
+    options.server_name = "a.example";
+    tls client{options};
+    BOOST_REQUIRE(!client.load({}));
+    for (auto const* host : {"10.0.0.1", "b.example", ""}) {
+        auto const got = shake_hands(client, files, host);
+        BOOST_TEST(!got.client);
+        BOOST_TEST(got.sni == "a.example");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(unverified)
+{
+    tls_files const files{{"a.example"}};
+    auto options = trusting({});
+    options.verify = false;
+    tls client{options};
+    BOOST_REQUIRE(!client.load({}));
+    BOOST_TEST(shake_hands(client, files, "b.example").sni == "b.example");
+    BOOST_TEST(!shake_hands(client, files, "b.example").client);
+    BOOST_TEST(!shake_hands(client, files, "").client);
+}
+
+BOOST_AUTO_TEST_CASE(an_unknown_authority)
+{
+    tls_files const files{{"a.example"}};
+    tls client{trusting(files.other_ca)};
+    BOOST_REQUIRE(!client.load({}));
+    auto const got = shake_hands(client, files, "a.example");
+    auto const why = client.refusal(got.client, {}, "a.example");
+    BOOST_TEST(
+        why.find("Remedy: the authority that has signed it in tls.ca_file") != why.npos, why
+    );
+    // Of a Sentinel the code doesn't tell, and Boost.Redis's line does.
+    BOOST_TEST(client.refusal(asio::error::eof, {}, "a.example").empty());
+}
+
+BOOST_AUTO_TEST_CASE(contexts_outlive_what_made_them)
+{
+    tls_files const files{{"a.example"}};
+    auto client = std::make_unique<tls>(trusting(files.ca));
+    BOOST_REQUIRE(!client->load({}));
+    auto const first = client->context_for("a.example");
+    auto const shared = const_cast<asio::ssl::context&>(first).native_handle();
+    BOOST_TEST(client->context_for("a.example").native_handle() == shared);
+    auto other = client->context_for("b.example");
+    BOOST_TEST(other.native_handle() != shared);
+    BOOST_TEST(::SSL_CTX_get_cert_store(other.native_handle()) == ::SSL_CTX_get_cert_store(shared));
+    client.reset();
+    BOOST_TEST(::SSL_CTX_get_verify_mode(shared) == SSL_VERIFY_PEER);
+}
+
+BOOST_AUTO_TEST_CASE(files_that_can_not_be_used)
+{
+    tls_files const files;
+    auto const missing = files.ca + ".missing", empty = files.ca + ".empty";
+    std::ofstream{empty};
+    auto const folder = std::filesystem::path{files.ca}.parent_path().string();
+    auto const both = [&](std::string const& certificate, std::string const& key) {
+        auto o = trusting(files.ca);
+        o.certificate_file = certificate;
+        o.private_key_file = key;
+        return o;
+    };
+    struct {
+        tls_options options;
+        std::string line;
+    } const cases[]{
+        {trusting(missing), "config: tls.ca_file " + missing + ": No such file or directory"},
+        {trusting(empty), "config: tls.ca_file " + empty + ": "},
+        {trusting(folder), "config: tls.ca_file " + folder + ": "},
+        {trusting(files.server_key), "config: tls.ca_file " + files.server_key + ": "},
+        {both(missing, files.client_key), "tls.certificate_file " + missing + ": No such file"},
+        {both(files.client_key, files.client_key), "tls.certificate_file " + files.client_key},
+        {both(files.client_certificate, missing), "tls.private_key_file " + missing + ": No such"},
+        {both(files.client_certificate, files.ca), "tls.private_key_file " + files.ca + ": "},
+        {both(files.client_certificate, files.server_key), "key values mismatch"},
+        {both(files.client_certificate, files.encrypted_key), "it is encrypted"},
+    };
+    for (auto const& each : cases) {
+        log_lines log;
+        tls client{each.options};
+        BOOST_TEST(client.load(log.sink()) == error::invalid_tls);
+        BOOST_TEST(client.load(log.sink()) == error::invalid_tls);
+        BOOST_TEST(log.count(each.line) == 2U, each.line << "\n" << log.all());
+        BOOST_TEST(log.count("unknown error") == 0U, log.all());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_comes_later)
+{
+    tls_files const files;
+    auto const later = files.ca + ".later";
+    tls client{trusting(later)};
+    BOOST_TEST(client.load({}) == error::invalid_tls);
+    std::filesystem::copy_file(files.ca, later);
+    BOOST_TEST(!client.load({}));
+    std::filesystem::remove(later);
+    BOOST_TEST(!client.load({}));  // what is loaded stays
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace colock::test
