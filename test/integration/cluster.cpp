@@ -4,21 +4,9 @@
 #include "integration/suites.hpp"
 #include "support/redis_cluster.hpp"
 
-#include <map>
-#include <memory>
 #include <string>
 
 namespace colock::test {
-
-/// One cluster of each kind for all tests that leave it whole.
-inline redis_cluster& shared_cluster(server_kind kind)
-{
-    static std::map<server_kind, std::unique_ptr<redis_cluster>> clusters;
-    auto& found = clusters[kind];
-    if (!found)
-        found = std::make_unique<redis_cluster>(kind);
-    return *found;
-}
 
 /// A lock, where it is, and a node where it is not.
 struct placed_lock {

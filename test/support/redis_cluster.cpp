@@ -3,6 +3,8 @@
 #include "support/wait_until.hpp"
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <stdexcept>
 
 namespace colock::test {
@@ -248,6 +250,15 @@ std::optional<std::size_t> redis_cluster::owner_of(unsigned slot)
         }
     }
     return found;
+}
+
+redis_cluster& shared_cluster(server_kind kind)
+{
+    static std::map<server_kind, std::unique_ptr<redis_cluster>> clusters;
+    auto& found = clusters[kind];
+    if (!found)
+        found = std::make_unique<redis_cluster>(kind);
+    return *found;
 }
 
 }  // namespace colock::test

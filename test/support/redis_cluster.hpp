@@ -113,4 +113,7 @@ private:
     std::vector<std::string> ids_;
 };
 
+/// One of this kind for all tests of the process that leave it whole.
+redis_cluster& shared_cluster(server_kind);
+
 }  // namespace colock::test
