@@ -54,8 +54,8 @@ enum class error {
     /// is that of a Redis or Valkey server, and report it.
     bad_reply,
 
-    /// The server lacks a command that is needed for what was asked; the log names it. Remedy: a
-    /// newer server, or without the option that needs it.
+    /// The server lacks, or refuses the user, a command that is needed for what was asked: WAIT, for
+    /// `acquire_options::sync_replicas`. Remedy: `+wait` for the user, or without the option.
     unsupported,
 
     /// The URL's scheme is none of those in `config::from_url`.

@@ -1,9 +1,10 @@
--- The number of receivers, or -1 if the server refuses. Who listens to both counts twice.
+-- The number of receivers, or -1 if the server refuses: of the way that has more of them, for who
+-- listens to both is there twice.
 local function publish(channel, payload)
-    local receivers = 0
+    local most = 0
     for _, by in ipairs({'publish', 'spublish'}) do
-        local more = redis.pcall(by, channel, payload)
-        receivers = type(more) == 'number' and receivers ~= -1 and receivers + more or -1
+        local receivers = redis.pcall(by, channel, payload)
+        most = type(receivers) == 'number' and most ~= -1 and math.max(most, receivers) or -1
     end
-    return receivers
+    return most
 end

@@ -10,6 +10,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
+/// Of keys that begin so, those of one name are in one slot.
+bool keeps_slots_together(std::string const& prefix) noexcept
+{
+    return prefix.find_first_of("{}") == prefix.npos ||
+        slot_of(prefix + "a") == slot_of(prefix + "b");
+}
+
 char const* complaint_about_place(config const& s) noexcept
 {
     if (s.addresses.empty())
@@ -31,7 +38,12 @@ char const* complaint_about_place(config const& s) noexcept
         return s.tls.enabled && s.tls.verify && s.tls.server_name.empty()
             ? "tls.server_name is empty; Sentinels don't say a server's host name"
             : nullptr;
-    case topology::cluster: return s.database == 0 ? nullptr : "database must be 0 in a cluster";
+    case topology::cluster:
+        if (s.database != 0)
+            return "database must be 0 in a cluster";
+        return keeps_slots_together(s.key_prefix)
+            ? nullptr
+            : "key_prefix: in a cluster its braces must name a hash tag";
     }
     return "topology has no such value";
 }

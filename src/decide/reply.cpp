@@ -37,7 +37,7 @@ redirection read_redirection(std::string_view text)
         return {kind::try_again};
     if (code == "CLUSTERDOWN" || text.find("while the cluster is down") != text.npos)
         return {kind::down};
-    if (text.find("Script attempted to access a non local key") != text.npos)
+    if (text.find("attempted to access a non local key") != text.npos)
         return {kind::cut_off};
     if (code != "MOVED" && code != "ASK")
         return {};
@@ -53,6 +53,8 @@ redirection read_redirection(std::string_view text)
         return ec == std::errc{} && at == end;
     };
     to.host = words.substr(space + 1, colon - space - 1);
+    if (to.host == "?")  // it does not know
+        to.host.clear();
     bool const is_whole =
         read(words.substr(0, space), to.slot) && read(words.substr(colon + 1), to.port);
     return is_whole && to.slot < slot_count ? to : redirection{};

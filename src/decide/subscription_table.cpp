@@ -73,13 +73,19 @@ bool subscription_table::confirm(std::string_view name)
     return at->second.waiters != 0;
 }
 
-std::uint32_t subscription_table::expect_echo(std::string_view name)
+std::uint32_t subscription_table::expect_echo(std::string_view name, unsigned copies)
 {
     auto const at = channels_.empty() ? channels_.end() : channels_.find(name);
     if (at == channels_.end() || at->second.is != state::live)
         return 0;
-    ++at->second.echoes;
+    at->second.echoes += copies;
     return epoch_;
+}
+
+void subscription_table::forget_echoes(std::string_view name)
+{
+    if (auto const at = channels_.find(name); at != channels_.end())
+        at->second.echoes = 0;
 }
 
 void subscription_table::expect_no_echo(std::string_view name, std::uint32_t epoch)
@@ -118,6 +124,10 @@ void subscription_table::take_expired(change& next, time_point now)
         channel& c = at->second;
         c.is_listed = false;
         bool const is_wanted = c.waiters != 0;
+        if (is_wanted && c.is == state::refused && c.until > now) {
+            list(at);
+            continue;
+        }
         if (is_wanted && c.is == state::refused) {
             c.is = state::wanted;
             wanted_.push_back(at->first);
@@ -140,8 +150,10 @@ subscription_table::change subscription_table::next_change(time_point now)
     if (busy_)
         return next;
     take_expired(next, now);
-    if (!up_)
+    if (!up_) {
+        wanted_.clear();  // which begins anew with the link
         return next;
+    }
     take_wanted(next);
     busy_ = !next.empty();
     return next;
@@ -156,7 +168,8 @@ void subscription_table::refuse(std::string_view name, time_point until)
         return;
     at->second.is = state::refused;
     at->second.until = until;
-    list(at);
+    at->second.is_listed = true;
+    expiries_.emplace(until, at->first);  // perhaps beside a later one
 }
 
 bool subscription_table::end(std::string_view name)
@@ -166,7 +179,8 @@ bool subscription_table::end(std::string_view name)
         return false;
     at->second.is = state::wanted;
     at->second.echoes = 0;
-    wanted_.push_back(at->first);
+    if (at->second.waiters != 0)
+        wanted_.push_back(at->first);
     return true;
 }
 

@@ -46,10 +46,13 @@ public:
 
     /// Our own message is about to be published. Not zero if the subscription is live, so that it
     /// will come back to us: on which connection.
-    std::uint32_t expect_echo(std::string_view channel);
+    std::uint32_t expect_echo(std::string_view channel, unsigned copies = 1);
 
     /// What was expected on that connection will not come.
     void expect_no_echo(std::string_view channel, std::uint32_t epoch);
+
+    /// None will come any more, over whichever connection.
+    void forget_echoes(std::string_view channel);
 
     /// True if one was expected, which now has come.
     bool take_echo(std::string_view channel);
@@ -60,7 +63,8 @@ public:
     /// The server has refused it, which does not end the change under way.
     void refuse(std::string_view channel, time_point until);
 
-    /// The server has ended it, unasked. True if it was live.
+    /// The server has ended it, unasked. True if it was live; if it is waited for, it is asked for
+    /// again.
     bool end(std::string_view channel);
 
     /// All of the change under way was answered.

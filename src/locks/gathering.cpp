@@ -29,7 +29,8 @@ constexpr milliseconds first_patience{1'500};
 /// Asking again does not help. Not so where a connection is down, or where we have cancelled.
 bool is_final(error_code ec) noexcept
 {
-    return ec.category() == error_category() && ec != error::unavailable;
+    return ec.category() == error_category() && ec != error::unavailable &&
+        ec != error::not_replicated;
 }
 
 bool is_any(error_code ec) noexcept { return bool{ec}; }
@@ -157,7 +158,12 @@ gathering::order gathering::in_order() const
         auto const at = settings.addresses.empty() ? address{} : settings.addresses.front();
         auto const write_before_read = -static_cast<int>(id.kind);
         return std::tuple{
-            id.name, write_before_read, at.host, at.port, at.unix_socket, settings.database};
+            where->key_of(id.name),
+            write_before_read,
+            at.host,
+            at.port,
+            at.unix_socket,
+            settings.database};
     };
     std::ranges::stable_sort(all, {}, place);
     return all;
@@ -211,7 +217,12 @@ void gathering::ask_in_turn(std::size_t i, time_point until)
 {
     set_limit(std::min(deadline_, until));
     auto const& [where, id] = of_.parts[i];
-    operations::acquire(where, expect(i), id, {.lease = {}, .as = options_.as});
+    operations::acquire(
+        where,
+        expect(i),
+        id,
+        {.lease = {}, .as = options_.as, .sync_replicas = options_.sync_replicas}
+    );
 }
 
 // Of all anew: those that were taken first have waited for the last.

@@ -66,11 +66,11 @@ void call_batch::fill(step_list& from, manner how)
 void call_batch::write_wait()
 {
     unsigned most = 0;
-    auto longest = milliseconds::max();
+    milliseconds longest{0};
     for (auto const* s : steps)
         if (s->replicas != 0) {
             most = std::max(most, s->replicas);
-            longest = std::min(longest, s->patience);
+            longest = std::max(longest, s->patience);
         }
     waits_ = most != 0;
     if (waits_)

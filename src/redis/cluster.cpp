@@ -9,6 +9,9 @@ using kind = decide::redirection::kind;
 
 namespace {
 
+/// How long what one node says is not undone by another's answer.
+constexpr milliseconds belief_stands{1'000};
+
 /// The script looks at keys of readers that it can't name beforehand. Where the lock has arrived
 /// already and they have not, it would take them for gone.
 bool looks_around(scripts::script const& what) noexcept
@@ -149,15 +152,19 @@ void cluster::on_redirect(
     command_link& from, step& s, decide::redirection const& to, time_point sent
 )
 {
+    if (!started_) {
+        bool const is_cut_off = to.what == kind::cut_off;
+        s.answered.set(
+            {is_cut_off ? answer::kind::lost : answer::kind::failed, {}, error::closed, sent}
+        );
+        return;
+    }
     bool const is_divisible = s.whole && s.keys.size() > 1;
     auto const where = address{to.host.empty() ? from.where().host : to.host, to.port};
     switch (to.what) {
-    case kind::moved:
-        believe(to.slot, where);
-        scout_.refresh();
-        submit(s);
-        break;
+    case kind::moved: on_moved(s, to.slot, where); break;
     case kind::down:
+        troubled_until_ = clock::now() + belief_stands;
         scout_.refresh();
         s.answered.set({answer::kind::not_now, {}, error::unavailable, sent});
         break;
@@ -181,6 +188,25 @@ void cluster::on_redirect(
         break;
     case kind::none: s.answered.set({answer::kind::failed, {}, error::bad_reply, sent}); break;
     }
+}
+
+void cluster::on_moved(step& s, unsigned slot, address const& where)
+{
+    scout_.refresh();
+    // A renewal of many is made anew by who sent it: over another link, this one could come after
+    // an extension that is younger.
+    if (s.whole) {
+        s.answered.set({answer::kind::not_now, {}, error::unavailable, {}});
+        believe(slot, where);
+        return;
+    }
+    // Two nodes may name each other for a moment, and one may not let us ask.
+    bool const is_sent_back = s.asking;
+    believe(slot, where);
+    if (is_sent_back || is_disputed(slot))
+        rest(s);
+    else
+        submit(s);
 }
 
 void cluster::rest(step& s)
@@ -209,12 +235,36 @@ void cluster::on_rested(step_list rested)
 
 void cluster::believe(unsigned slot, address const& where)
 {
+    auto const now = clock::now();
+    auto& known = beliefs_[slot];
+    bool const is_recent = now - known.since < belief_stands;
+    known.changes = is_recent && known.owner != where ? known.changes + 1 : 0;
+    known.owner = where;
+    known.since = now;
     scout_.note(where);
     if (!map_.move(slot, where))
         return;
     decide::slot_set changed;
     changed.set(slot);
     reroute(changed);
+}
+
+bool cluster::is_disputed(unsigned slot) const noexcept
+{
+    auto const at = beliefs_.find(slot);
+    return at != beliefs_.end() && at->second.changes > 1;
+}
+
+// A node that is cut off from the others answers from memory.
+void cluster::keep_beliefs(decide::slot_set& changed)
+{
+    auto const now = clock::now();
+    std::erase_if(beliefs_, [&](auto const& b) { return now - b.second.since >= belief_stands; });
+    for (auto const& [slot, known] : beliefs_)
+        if (map_.move(slot, known.owner)) {
+            changed.flip(slot);
+            troubled_until_ = now + belief_stands;
+        }
 }
 
 // What waits goes where its slot is now, and whoever holds or waits for something there hears of
@@ -227,19 +277,36 @@ void cluster::reroute(decide::slot_set const& changed)
     step_list again;
     again.swap(unrouted_);
     for (auto const& each : nodes_)
-        each->take_waiting(again, [&](step const& s) { return changed[s.slot] && !s.asking; });
-    while (!again.empty()) {
-        step& s = again.front();
-        again.pop_front();
+        each->take_waiting(again, [&](step const& s) { return changed[s.slot]; });
+    send_again(std::move(again));
+    if (*alive)
+        listener_.on_rerouted();
+    if (*alive)
+        listener_.on_reached([&](unsigned slot) { return changed[slot]; });
+}
+
+void cluster::send_again(step_list taken)
+{
+    auto const alive = alive_;
+    while (!taken.empty()) {
+        step& s = taken.front();
+        taken.pop_front();
         if (*alive)
             submit(s);
         else
             s.answered.drop();
     }
-    if (*alive)
-        listener_.on_rerouted();
-    if (*alive)
-        listener_.on_reached([&](unsigned slot) { return changed[slot]; });
+}
+
+// What was sent there after a key, or by what was known then, asks its way anew.
+void cluster::take_back(command_link& from)
+{
+    step_list again;
+    from.take_waiting(again, [&](step const& s) {
+        auto const* const server = server_of(s.slot);
+        return s.asking || !server || !server->has(from);
+    });
+    send_again(std::move(again));
 }
 
 // They come back if they serve slots again. A node may be on its way to its first slot, and asked
@@ -260,7 +327,9 @@ void cluster::on_map(std::vector<decide::slot_range> const& ranges, bool has_sha
             : has_sharded                                         ? publishing::sharded
                                                                   : publishing::plain;
     auto const alive = alive_;
-    if (auto const changed = map_.take(ranges); changed.any())
+    auto changed = map_.take(ranges);
+    keep_beliefs(changed);
+    if (changed.any())
         reroute(changed);
     if (*alive)
         retire_idle();
@@ -275,7 +344,7 @@ void cluster::on_scout_refused(error_code why)
 // A link that is down may be that of a primary that is no more.
 bool cluster::is_content() const
 {
-    return map_.is_whole() &&
+    return map_.is_whole() && clock::now() >= troubled_until_ &&
         std::ranges::all_of(nodes_, [](auto const& each) { return each->is_content(); });
 }
 
@@ -302,8 +371,19 @@ void cluster::on_command_link_up(command_link& link)
 
 void cluster::on_command_link_down(command_link& link, error_code why)
 {
+    auto const alive = alive_;
     listener_.on_link_down(link.index(), why);
+    if (!*alive)
+        return;
     scout_.refresh();
+    take_back(link);
+}
+
+// The slots that it is for may be another's by now, also of a node that was never reached.
+void cluster::on_command_link_failed(command_link& link)
+{
+    scout_.refresh();
+    take_back(link);
 }
 
 unsigned cluster::push_of(std::string_view channel) const noexcept

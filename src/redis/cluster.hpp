@@ -45,6 +45,7 @@ public:
 private:
     void on_command_link_up(command_link&) override;
     void on_command_link_down(command_link&, error_code) override;
+    void on_command_link_failed(command_link&) override;
     void on_redirect(command_link&, step&, decide::redirection const&, time_point) override;
     void on_push_link_up(push_link&) override;
     void on_push_link_down(push_link&) override;
@@ -60,7 +61,19 @@ private:
 
     server_links& at(unsigned number);
     server_links* server_of(unsigned slot) const noexcept;
+    /// What a node has said of a slot, which no older answer of another one undoes.
+    struct belief {
+        address owner{};
+        time_point since{};
+        unsigned changes = 0;
+    };
+
     void believe(unsigned slot, address const&);
+    bool is_disputed(unsigned slot) const noexcept;
+    void keep_beliefs(decide::slot_set& changed);
+    void on_moved(step&, unsigned slot, address const&);
+    void send_again(step_list);
+    void take_back(command_link&);
     void reroute(decide::slot_set const& changed);
     void retire_idle();
     void rest(step&);
@@ -73,6 +86,8 @@ private:
     cluster_scout scout_;
     step_list unrouted_;  ///< nobody is known to serve their slots
     std::unordered_map<unsigned, std::unique_ptr<moving_slot>> moving_;
+    std::unordered_map<unsigned, belief> beliefs_;  ///< by slot
+    time_point troubled_until_{};                   ///< something contradicts the map
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
     publishing how_ = publishing::plain;
     bool has_map_ = false;

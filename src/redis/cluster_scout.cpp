@@ -82,24 +82,27 @@ void cluster_scout::refresh()
     );
 }
 
+// Who has just heard of a failover knows it before others do, and links to the new primary take a
+// moment: his answer was not in vain.
 void cluster_scout::ask_later()
 {
-    if (listener_.is_content())
+    bool const is_content = listener_.is_content();
+    if (std::exchange(is_news_, false) || is_content)
         in_vain_ = 0;
     else if (++in_vain_ > patience) {
-        turn_to_next();
-        return loop_->restart(error::unavailable);
-    } else
-        wanted_ = true;
+        is_moving_ = true;
+        return loop_->move_to(next_node());
+    }
+    wanted_ = wanted_ || !is_content;
     if (std::exchange(wanted_, false) && context_.agenda.set(again_, clock::now() + pause))
         context_.agenda_changed();
 }
 
-void cluster_scout::turn_to_next()
+address const& cluster_scout::next_node()
 {
     in_vain_ = 0;
     asked_ = (asked_ + 1) % nodes_.size();
-    loop_->connect_to(nodes_[asked_]);
+    return nodes_[asked_];
 }
 
 bool cluster_scout::take(reply const& r)
@@ -107,9 +110,15 @@ bool cluster_scout::take(reply const& r)
     auto read = decide::read_cluster_slots(r, loop_->where().host);
     if (!read)
         return false;
+    is_news_ = *read != found_;
     found_ = std::move(*read);
+    // Those that have gone are asked no more.
+    auto const now = loop_->where();
+    nodes_ = context_.settings.addresses;
     for (auto const& range : found_)
         note(range.primary);
+    note(now);
+    asked_ = static_cast<std::size_t>(std::ranges::find(nodes_, now) - nodes_.begin());
     return true;
 }
 
@@ -152,12 +161,13 @@ void cluster_scout::on_down(error_code)
 {
     again_.clear();
     asking_ = false;
-    turn_to_next();
+    if (!std::exchange(is_moving_, false))
+        loop_->connect_to(next_node());
 }
 
 void cluster_scout::on_failed(error_code why)
 {
-    turn_to_next();
+    loop_->connect_to(next_node());
     if (is_refusal(why))
         listener_.on_scout_refused(why);
 }

@@ -177,6 +177,7 @@ sequence connection_loop::keep_up([[maybe_unused]] std::shared_ptr<connection_lo
     looping_ = false;
     if (!wanted_)
         down_reason_ = error::unavailable;
+    connection_.reset();  // until it is wanted again
 }
 
 void connection_loop::note_why_down()

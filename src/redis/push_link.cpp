@@ -158,6 +158,8 @@ void push_link::receive(
             auto const life = *alive ? context_.life.lock() : nullptr;
             if (!life || ec)
                 return;
+            if (loop_->is_up())
+                check_later();  // it is alive, however long the answer is
             for (auto const& m : std::exchange(into->whole, {})) {
                 take(m);
                 if (!*alive)
@@ -202,6 +204,8 @@ void push_link::take_event(std::string_view kind, std::string const& channel)
 void push_link::end_change()
 {
     waiting_ = false;
+    if (next_.empty())
+        asked_.clear();
     if (!next_.empty())
         send(std::exchange(next_, {}));
     else if (std::exchange(changing_, false))

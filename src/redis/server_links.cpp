@@ -87,6 +87,11 @@ void server_links::abandon() noexcept
         each->abandon();
 }
 
+bool server_links::has(command_link const& which) const noexcept
+{
+    return std::ranges::any_of(links_, [&](auto const& each) { return each.get() == &which; });
+}
+
 std::size_t server_links::links_up() const noexcept
 {
     auto const up = std::ranges::count_if(links_, [](auto const& each) { return each->is_up(); });

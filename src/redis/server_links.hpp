@@ -44,6 +44,7 @@ public:
     }
 
     command_link& link(unsigned slot) const noexcept { return *links_[slot % sharing_]; }
+    bool has(command_link const&) const noexcept;
     push_link& push() noexcept { return *push_; }
     std::size_t links_up() const noexcept;
 

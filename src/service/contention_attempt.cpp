@@ -96,6 +96,11 @@ sequence contention::contend()
             get_up();
             continue;
         }
+        // One link can't say when what another one has sent is over.
+        if (number_ != 0 && !synced_ && queue_.front().replicas != 0 && unclaimed_ > clock::now()) {
+            give_back();
+            continue;
+        }
         if (number_ == 0) {
             number_ = core_.next_number();
             synced_ = false;

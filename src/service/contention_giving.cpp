@@ -69,6 +69,8 @@ bool contention::hand_over(hold_state& last)
     if (queue_.empty() || core_.refusal() || !may_go_on(*tenure_))
         return false;
     waiter const& next = queue_.front();
+    if (next.replicas != 0)
+        return false;  // it asks over another link, and under another number
     auto const& r = rivals();
     auto const held = tenure_;
     auto const how =
@@ -78,8 +80,7 @@ bool contention::hand_over(hold_state& last)
             .max_tenure = core_.settings().max_tenure,
             .valid_until = last.promised_until(),
             .lease = last.proven,
-            .is_alike =
-                last.renewed && next.renewed && last.lease == next.lease && next.replicas == 0,
+            .is_alike = last.renewed && next.renewed && last.lease == next.lease,
             .is_undisturbed = r.is_live && !held->is_doubted(),
             .has_token = !draws_tokens() || !r.tokens.empty(),
             .is_quiet = !held->is_renewing()}
@@ -88,7 +89,6 @@ bool contention::hand_over(hold_state& last)
     case decide::passage::released: return false;
     case decide::passage::by_script:
         number_ = held->number();
-        synced_ = false;
         unclaimed_ = held->server_until();
         held->let_go(last);
         return true;

@@ -93,6 +93,11 @@ void heartbeat::revive(slot_filter const& which)
 void heartbeat::revive(ring& here, slot_filter const& which)
 {
     auto const now = clock::now();
+    auto const is_meant = [&](heartbeat_hook const& each) {
+        return which(static_cast<ticket const&>(each).queue().slot());
+    };
+    if (std::ranges::none_of(here.due, is_meant))
+        return;
     here.due.sort([](auto const& a, auto const& b) {
         return static_cast<ticket const&>(a).number() < static_cast<ticket const&>(b).number();
     });
@@ -117,8 +122,10 @@ void heartbeat::run(ring& here)
         beat(here, take_due(here, now));
     if (!here.due.empty() && here.due.front().due > now)
         core_.set_alarm(here.alarm, here.due.front().due);
-    else if (!here.due.empty() && here.under_way == 0)
+    else if (!here.due.empty() && here.under_way == 0) {
+        core_.transport().want_link(here.lane);
         core_.set_alarm(here.alarm, now + decide::ticket_beat);
+    }
 }
 
 // They stay in the ring, and are due again whatever the answer is.
@@ -147,7 +154,8 @@ sequence heartbeat::beat(ring& here, tickets some)
     --here.under_way;
     auto const& items = got.value.items;
     bool const is_whole = got.what == answer::kind::replied && items.size() == some.size();
-    bool const was_refused = got.what == answer::kind::failed && got.sent != time_point{};
+    bool const was_refused = got.what == answer::kind::not_now ||
+        (got.what == answer::kind::failed && got.sent != time_point{});
     for (std::size_t i = 0; i != some.size(); ++i)
         if (is_whole)
             some[i]->kept(decide::read_keep(items[i]), got.sent);

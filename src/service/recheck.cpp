@@ -61,8 +61,10 @@ void recheck::run(ring& here)
         core_.set_alarm(here.alarm, here.keys.front().due);
     else if (core_.transport().is_up(here.lane))
         ask(here);
-    else
+    else {
+        core_.transport().want_link(here.lane);
         core_.set_alarm(here.alarm, clock::now() + core_.settings().poll_cap);
+    }
 }
 
 // They stay in the ring: a key that isn't free is not touched again until it is due.

@@ -6,7 +6,10 @@
 
 namespace colock {
 
-subscription_manager::subscription_manager(core& owner) : core_{owner} {}
+subscription_manager::subscription_manager(core& owner)
+    : core_{owner}
+    , copies_{owner.settings().publish == publishing::both ? 2U : 1U}
+{}
 
 subscription_manager::line::line(subscription_manager& whose, unsigned which)
     : of{whose}
@@ -25,10 +28,10 @@ subscription_manager::line& subscription_manager::over(unsigned push)
 
 auto subscription_manager::carrier_of(std::string_view name) const noexcept -> line const*
 {
+    // One that nobody listens to may linger, and is heard all the same.
     auto const at = channels_.find(name);
-    if (at == channels_.end())
-        return nullptr;
-    auto const there = lines_.find(at->second.push);
+    auto const push = at == channels_.end() ? core_.transport().push_of(name) : at->second.push;
+    auto const there = lines_.find(push);
     return there == lines_.end() ? nullptr : there->second.get();
 }
 
@@ -73,12 +76,11 @@ void subscription_manager::drop(std::string const& name, listener& who)
 std::uint32_t subscription_manager::expect_echo(std::string_view name, listener const& who)
 {
     auto const at = channels_.find(name);
-    if (at == channels_.end())
-        return 0;
-    bool const is_news = std::ranges::any_of(at->second.listeners, [&](listener const* l) {
-        return l != &who && !l->hears_echoes();
-    });
-    return is_news ? 0 : over(at->second.push).table.expect_echo(name);
+    bool const is_news = at != channels_.end() &&
+        std::ranges::any_of(at->second.listeners,
+                            [&](listener const* l) { return l != &who && !l->hears_echoes(); });
+    auto* const there = const_cast<line*>(carrier_of(name));
+    return is_news || !there ? 0 : there->table.expect_echo(name, copies_);
 }
 
 void subscription_manager::expect_no_echo(std::string_view name, std::uint32_t epoch)
@@ -156,14 +158,20 @@ void subscription_manager::on_rerouted()
         line& from = over(c.push);
         c.push = core_.transport().push_of(name);
         line& to = over(c.push);
+        bool is_live = false;
         for (std::size_t i = 0; i != c.listeners.size(); ++i) {
             from.table.drop(name, clock::now());
-            to.table.add(name, clock::now());
+            is_live = to.table.add(name, clock::now()) == decide::subscription_table::state::live;
         }
+        from.table.forget_echoes(name);
         core_.transport().want_push(c.push);
         pump_by(from, from.table.next_expiry());
         pump_by(to, clock::now());
-        for_each_listener(name, [](listener& who) { who.on_interrupted(); });
+        for_each_listener(name, [is_live](listener& who) {
+            who.on_interrupted();
+            if (is_live)  // it lingers there
+                who.on_subscribed();
+        });
     }
     count_channels();
 }
@@ -218,7 +226,8 @@ void subscription_manager::on_ended(unsigned push, std::string_view name)
     if (!there.table.end(name))
         return;
     pump_by(there, clock::now());
-    for_each_listener(name, [](listener& who) { who.on_interrupted(); });
+    if (carrier_of(name) == &there)
+        for_each_listener(name, [](listener& who) { who.on_interrupted(); });
 }
 
 void subscription_manager::on_changed(unsigned push)

@@ -100,6 +100,7 @@ private:
     void for_each_listener(std::string_view channel, Call const& call);
 
     core& core_;
+    unsigned copies_;                                  ///< in which a message of our own comes back
     std::map<unsigned, std::unique_ptr<line>> lines_;  ///< by push link
     std::map<std::string, channel, std::less<>> channels_;
     std::uint32_t connections_ = 0;

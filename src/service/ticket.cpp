@@ -213,6 +213,8 @@ void ticket::ask_now()
 void ticket::kept(decide::keep_answer const& got, time_point sent)
 {
     bool const has_missed = std::exchange(reviving_, false) && missed_;
+    if (has_missed)
+        wake_.set(true);              // also if it asks just now: once more then
     if (!sleeping_ || sent < asked_)  // what it was told since is newer
         return;
     if (got.what == decide::keep_answer::kind::waits && got.ask_in != 0 && !has_missed)

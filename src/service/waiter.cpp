@@ -63,6 +63,7 @@ void waiter::ask_replicas(step& s) const
     if (replicas == 0)
         return;
     auto const& settings = inside->settings();
+    inside->transport().want_link(s.slot);  // by which it is kept, and asked after, while it waits
     s.synced = true;
     s.replicas = replicas;
     s.patience = std::max(

@@ -24,9 +24,11 @@ char const* text(error e) noexcept
                "address";
     case error::bad_reply:
         return "the server's answer is none of this script; is it Redis or Valkey?";
-    case error::unsupported: return "the server lacks a command; the log names it";
+    case error::unsupported: return "the server lacks or refuses WAIT, which sync_replicas needs";
     case error::invalid_url_scheme:
-        return "the URL's scheme is unknown; use redis://, rediss:// or unix://";
+        return "the URL's scheme is unknown; use redis://, rediss://, unix:// or one with "
+               "+sentinel or "
+               "+cluster";
     case error::invalid_url_credentials:
         return "the URL's user or password has a % without two hexadecimal digits";
     case error::invalid_url_host: return "the URL names no valid host";

@@ -4,7 +4,9 @@
 #include "integration/suites.hpp"
 #include "support/redis_cluster.hpp"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 namespace colock::test {
 
@@ -47,6 +49,16 @@ inline std::int64_t script_calls(redis_cluster& cluster)
     for (auto* primary : cluster.primaries())
         sum += primary->script_calls();
     return sum;
+}
+
+/// Somebody listens, in one way or the other.
+inline bool is_subscribed(redis_cluster& cluster, std::string const& name)
+{
+    auto const channel = "redisson_lock__channel:{" + name + "}";
+    return std::ranges::any_of(cluster.primaries(), [&](redis_server* server) {
+        return server->ask("PUBSUB", "SHARDNUMSUB", channel).items.at(1).number != 0 ||
+            server->ask("PUBSUB", "NUMSUB", channel).items.at(1).number != 0;
+    });
 }
 
 BOOST_AUTO_TEST_SUITE(cluster)
@@ -217,6 +229,50 @@ BOOST_DATA_TEST_CASE(who_waits_hears_of_a_release_at_the_new_node, each_server()
         co_await waiting.join(10s);
         BOOST_TEST(woken_after < 1'000);
     });
+}
+
+// Who publishes both ways wakes peers of either habit, and hears them.
+BOOST_DATA_TEST_CASE(ways_to_publish, each_server(), kind)
+{
+    using enum publishing;
+    auto& cluster = shared_cluster(kind);
+    for (auto const& [waits, holds] :
+         {std::pair{plain, plain},
+          {sharded, automatic},
+          {both, plain},
+          {plain, both},
+          {both, both},
+          {both, automatic}}) {
+        lab at{cluster};
+        auto settings = at.settings();
+        settings.publish = holds;
+        auto& holder = at.connect(settings);
+        settings.publish = waits;
+        auto& other = at.connect(settings);
+        at.run([&]() -> asio::awaitable<void> {
+            auto const name = unique_name("published");
+            lock const here{holder.client, name};
+            lock const there{other.client, name};
+            for (int i = 0; i != 3; ++i) {
+                hold held = co_await here.acquire({.lease = 10s});
+                tasks waiting{at.context()};
+                stopwatch since;
+                waiting.start([&]() -> asio::awaitable<void> {
+                    hold next = co_await there.acquire();
+                    co_await next.release();
+                });
+                co_await eventually([&] {
+                    return other.client.stats().waiters == 1 &&
+                        other.client.stats().subscriptions == 1;
+                });
+                co_await eventually([&] { return is_subscribed(cluster, name); });
+                since = {};
+                co_await held.release();
+                co_await waiting.join(8s);
+                BOOST_TEST(since.ms() < 1'000);
+            }
+        });
+    }
 }
 
 BOOST_DATA_TEST_CASE(the_wrong_kind_of_url_is_said_at_once, each_server(), kind)

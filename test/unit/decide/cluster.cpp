@@ -31,6 +31,7 @@ BOOST_AUTO_TEST_CASE(who_has_the_slot)
     BOOST_TEST(ask.host == "::1");
     BOOST_TEST(ask.port == 7'000);
     BOOST_TEST(read_redirection("MOVED 16383 :1").host == "");
+    BOOST_TEST(read_redirection("MOVED 16383 ?:1").host == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_redirection_to_nowhere_is_none)
@@ -57,7 +58,8 @@ BOOST_AUTO_TEST_CASE(what_else_a_node_of_a_cluster_says)
     BOOST_TEST((read_redirection("CLUSTERDOWN Hash slot not served").what == kind::down));
     for (auto const* text :
          {"ERR Script attempted to access a non local key in a cluster node script: 01, on @user",
-          "ERR Script attempted to access a non local key in a cluster node"})
+          "ERR Script attempted to access a non local key in a cluster node",
+          "ERR Error running script: Lua script attempted to access a non local key"})
         BOOST_TEST((read_redirection(text).what == kind::cut_off), text);
 }
 

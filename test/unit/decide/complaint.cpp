@@ -51,6 +51,14 @@ BOOST_AUTO_TEST_CASE(a_place_that_is_none)
     BOOST_TEST(about("rediss+sentinel://h/m", [](config& c) { c.tls.server_name = "db"; }) == "");
     BOOST_TEST(about("rediss+sentinel://h/m", [](config& c) { c.tls.verify = false; }) == "");
     named(about("redis+cluster://h", [](config& c) { c.database = 1; }), "database");
+    auto const with_prefix = [](char const* prefix) {
+        return about("redis+cluster://h", [prefix](config& c) { c.key_prefix = prefix; });
+    };
+    BOOST_TEST(with_prefix("shop:") == "");
+    BOOST_TEST(with_prefix("{shop}:") == "");
+    named(with_prefix("a{b"), "key_prefix");
+    named(with_prefix("{}"), "key_prefix");
+    named(with_prefix("a}"), "key_prefix");
     named(about("unix:///s", [](config& c) { c.tls.enabled = true; }), "a unix socket");
     named(about("unix:///s", [](config& c) { c.topology = topology::cluster; }), "a unix socket");
 }

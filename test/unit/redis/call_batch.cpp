@@ -355,7 +355,7 @@ BOOST_AUTO_TEST_CASE(a_round_waits_for_the_replicas_once)
     batch.fill(waiting, {""});
     auto const sent = commands_of(batch.request);
     BOOST_TEST_REQUIRE(sent.size() == 3U);
-    BOOST_TEST(sent[2] == (words{"WAIT", "2", "75"}), boost::test_tools::per_element());
+    BOOST_TEST(sent[2] == (words{"WAIT", "2", "100"}), boost::test_tools::per_element());
     batch.replies->assign(2, reply::of(std::vector{reply::of(1), reply::of(1)}));
     batch.replies->push_back(reply::of(1));
     BOOST_TEST((batch.unsynced(two) == error::not_replicated));

@@ -400,6 +400,19 @@ BOOST_AUTO_TEST_CASE(alone_the_next_tenure_begins_at_once)
     BOOST_TEST(got[1].succeeded());
 }
 
+// A subscription that nobody needs any more is heard for a while: by us.
+BOOST_AUTO_TEST_CASE(what_lingers_is_nobody_else)
+{
+    inside().note_round_trip(1ms);
+    fill(1);
+    release_of(0);
+    time.advance(10ms);
+    BOOST_TEST_REQUIRE(got[1].succeeded());
+    BOOST_TEST(server->subscribed().size() == 1U);
+    release_of(1);
+    BOOST_TEST(acquire().succeeded());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
