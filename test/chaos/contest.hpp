@@ -1,0 +1,64 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "integration/suites.hpp"
+#include "support/child_process.hpp"
+#include "support/shared_numbers.hpp"
+#include "workers/contest_board.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace colock::test {
+
+/// How often the tests do their worst: COLOCK_CHAOS_ROUNDS, or 3.
+int chaos_rounds();
+
+/// The least, the middle and the greatest of some figures.
+std::string spread(std::vector<std::int64_t> of, std::string_view unit = "ms");
+
+/// Processes that contend for locks while the servers go through worse. They are killed with this
+/// object.
+class contest {
+public:
+    using time = contest_board::time;
+
+    /// They have begun to work when this returns.
+    contest(config const& where, contest_plan const& plan);
+
+    contest_board& board() noexcept { return board_; }
+
+    /// Milliseconds from then on until each process has been inside again; -1 if one wasn't within
+    /// the limit.
+    std::int64_t until_all_enter(time since, milliseconds limit);
+
+    /// The same of some keys: until each has been entered.
+    std::int64_t until_entered(std::vector<int> const& keys, time since, milliseconds limit);
+
+    /// The longest that a task has waited for a lock, also where it waits yet.
+    milliseconds longest_wait();
+
+    /// Lets them end their work, and checks that all do, within the limit, and the rest that is
+    /// always true.
+    void finish(milliseconds limit);
+
+    /// Prints what there was.
+    void report(std::string const& title);
+
+private:
+    bool all_run();
+
+    temporary_file file_;
+    contest_board board_{file_.path()};
+    stopwatch watch_;
+    std::vector<child_process> processes_;
+};
+
+/// Milliseconds between two times of a board.
+inline std::int64_t ms_between(contest::time first, contest::time second)
+{
+    return (second - first) / 1'000'000;
+}
+
+}  // namespace colock::test
