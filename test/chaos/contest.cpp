@@ -92,15 +92,21 @@ std::int64_t contest::until_entered(std::vector<int> const& keys, time since, mi
     return all ? ms_between(since, contest_board::now()) : -1;
 }
 
-milliseconds contest::longest_wait()
+contest::wait contest::longest_wait()
 {
     time longest = 0;
+    wait found;
+    auto const see = [&](time waited, std::int64_t key) {
+        if (waited > longest)
+            found = {milliseconds{ms_between(0, longest = waited)}, key};
+    };
     for (int i = 0; i != board_.plan().tasks(); ++i) {
-        longest = std::max(longest, board_.of_task(i).longest_wait.load());
-        if (time const since = board_.of_task(i).waiting_since; since != 0)
-            longest = std::max(longest, contest_board::now() - since);
+        auto const& task = board_.of_task(i);
+        see(task.longest_wait, task.longest_key);
+        if (time const since = task.waiting_since; since != 0)
+            see(contest_board::now() - since, task.key);
     }
-    return milliseconds{ms_between(0, longest)};
+    return found;
 }
 
 void contest::finish(milliseconds limit)
@@ -124,6 +130,7 @@ void contest::report(std::string const& title)
 {
     auto& count = board_.count();
     auto const& plan = board_.plan();
+    auto const longest = longest_wait();
     std::cout << title << ":\n  " << plan.processes << " processes, " << plan.tasks() << " tasks, "
               << plan.keys() << " keys, lease " << plan.lease_ms << " ms, sync_replicas "
               << plan.sync_replicas << "; " << watch_.ms() << " ms\n  entries " << count.entries
@@ -132,7 +139,8 @@ void contest::report(std::string const& title)
               << count.late << " after their validity, by at most "
               << ms_between(0, count.most_late) << " ms), lost as their release says " << count.gone
               << ", errors " << count.failures << ", longest wait of a task "
-              << longest_wait().count() << " ms" << std::endl;
+              << longest.time.count() << " ms, for " << plan.name_of(static_cast<int>(longest.key))
+              << std::endl;
 }
 
 }  // namespace colock::test

@@ -37,7 +37,11 @@ public:
     std::int64_t until_entered(std::vector<int> const& keys, time since, milliseconds limit);
 
     /// The longest that a task has waited for a lock, also where it waits yet.
-    milliseconds longest_wait();
+    struct wait {
+        milliseconds time{0};
+        std::int64_t key = 0;
+    };
+    wait longest_wait();
 
     /// Lets them end their work, and checks that all do, within the limit, and the rest that is
     /// always true.

@@ -127,6 +127,7 @@ private:
             int const key =
                 is_quick ? below(plan_.quick_keys) : plan_.quick_keys + below(plan_.sitter_keys);
             auto const begin = contest_board::now();
+            board_.of_task(number).key = key;
             board_.of_task(number).waiting_since = begin;
             colock::lock const mine{*redis_, plan_.name_of(key)};
             auto [ec, held] = co_await mine.acquire(
@@ -134,7 +135,10 @@ private:
             );
             board_.of_task(number).waiting_since = 0;
             auto const waited = contest_board::now() - begin;
-            contest_board::raise(board_.of_task(number).longest_wait, waited);
+            if (waited > board_.of_task(number).longest_wait) {
+                board_.of_task(number).longest_wait = waited;
+                board_.of_task(number).longest_key = key;
+            }
             if (ec)
                 complain(ec);
             else
@@ -153,7 +157,7 @@ private:
         if (held) {
             presence inside{board_, index_, key, held, waited};
             auto const end =
-                std::chrono::steady_clock::now() + milliseconds{is_quick ? 0 : 500 + below(1'500)};
+                std::chrono::steady_clock::now() + milliseconds{is_quick ? 0 : 500 + below(2'500)};
             do {
                 co_await sleep(is_quick ? 1 + below(3) : 5);
                 inside.write(held);

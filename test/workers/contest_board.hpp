@@ -12,12 +12,12 @@
 namespace colock::test {
 
 /// What processes contend for. Each has quick tasks, which are in and out again, and sitters, which
-/// stay for a second or two and write all the while. The first keys are those of the quick tasks,
-/// the last ones those of the sitters.
+/// stay for up to three seconds and write all the while. The first keys are those of the quick
+/// tasks, the last ones those of the sitters.
 struct contest_plan {
     int processes = 8;
     int quick_tasks = 3;
-    int sitters = 2;
+    int sitters = 1;
     int quick_keys = 20;
     int sitter_keys = 8;
     int groups = 28;  ///< of keys: those of a group have one slot
@@ -56,7 +56,9 @@ public:
     };
     struct task {
         number waiting_since;  ///< 0: it doesn't wait
+        number key;            ///< that it wants or wanted last
         number longest_wait;
+        number longest_key;  ///< that it waited for so long
     };
     struct totals {
         number entries;
