@@ -142,13 +142,9 @@ private:
         return others.at(static_cast<std::size_t>(dice_.below(static_cast<int>(others.size()))));
     }
 
-    /// Milliseconds that the longest acquire of one of them has taken since this was asked last.
     std::int64_t stands_still(std::vector<int> const& keys)
     {
-        std::int64_t longest = 0;
-        for (auto const key : keys)
-            longest = std::max(longest, contest_.board().key(key).longest_wait.exchange(0));
-        return ms_between(0, longest);
+        return contest_.take_longest_wait(keys).count();
     }
 
     random_numbers dice_;

@@ -96,17 +96,27 @@ contest::wait contest::longest_wait()
 {
     time longest = 0;
     wait found;
-    auto const see = [&](time waited, std::int64_t key) {
+    auto const see = [&](time waited, int key) {
         if (waited > longest)
             found = {milliseconds{ms_between(0, longest = waited)}, key};
     };
-    for (int i = 0; i != board_.plan().tasks(); ++i) {
-        auto const& task = board_.of_task(i);
-        see(task.longest_wait, task.longest_key);
-        if (time const since = task.waiting_since; since != 0)
-            see(contest_board::now() - since, task.key);
-    }
+    for (int i = 0; i != board_.plan().keys(); ++i)
+        see(std::max(board_.key(i).longest_wait.load(), waits_[static_cast<std::size_t>(i)]), i);
+    for (int i = 0; i != board_.plan().tasks(); ++i)
+        see(board_.waits_in_vain(i), static_cast<int>(board_.of_task(i).key));
     return found;
+}
+
+milliseconds contest::take_longest_wait(std::vector<int> const& keys)
+{
+    time longest = 0;
+    for (auto const i : keys) {
+        auto const here = board_.key(i).longest_wait.exchange(0);
+        auto& kept = waits_[static_cast<std::size_t>(i)];
+        kept = std::max(kept, here);
+        longest = std::max(longest, here);
+    }
+    return milliseconds{ms_between(0, longest)};
 }
 
 void contest::finish(milliseconds limit)
@@ -138,9 +148,8 @@ void contest::report(std::string const& title)
               << " and refused " << count.refused << ", holds told lost " << count.lost << " ("
               << count.late << " after their validity, by at most "
               << ms_between(0, count.most_late) << " ms), lost as their release says " << count.gone
-              << ", errors " << count.failures << ", longest wait of a task "
-              << longest.time.count() << " ms, for " << plan.name_of(static_cast<int>(longest.key))
-              << std::endl;
+              << ", errors " << count.failures << ", longest wait for a section with nobody in it "
+              << longest.time.count() << " ms, for " << plan.name_of(longest.key) << std::endl;
 }
 
 }  // namespace colock::test

@@ -6,6 +6,7 @@
 #include "support/shared_numbers.hpp"
 #include "workers/contest_board.hpp"
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,12 +37,16 @@ public:
     /// The same of some keys: until each has been entered.
     std::int64_t until_entered(std::vector<int> const& keys, time since, milliseconds limit);
 
-    /// The longest that a task has waited for a lock, also where it waits yet.
+    /// The longest that a task has waited for a lock in whose section nobody was, also where it
+    /// waits yet.
     struct wait {
         milliseconds time{0};
-        std::int64_t key = 0;
+        int key = 0;
     };
     wait longest_wait();
+
+    /// The same of some keys, since it was asked for last.
+    milliseconds take_longest_wait(std::vector<int> const& keys);
 
     /// Lets them end their work, and checks that all do, within the limit, and the rest that is
     /// always true.
@@ -55,6 +60,7 @@ private:
 
     temporary_file file_;
     contest_board board_{file_.path()};
+    std::array<time, contest_board::most_keys> waits_{};  ///< those that were taken
     stopwatch watch_;
     std::vector<child_process> processes_;
 };

@@ -7,8 +7,11 @@
 #include "unit/random_seed.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <iostream>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace colock::test {
@@ -176,9 +179,89 @@ private:
     std::vector<failover> all_;
 };
 
+/// When the first link was up last, and when a hold was lost.
+class diary final : public observer {
+public:
+    using clock = std::chrono::steady_clock;
+
+    void link_up(std::size_t link, std::uint64_t /*epoch*/) noexcept override
+    {
+        if (link == 0)
+            up_ = clock::now();
+    }
+    void lost(std::string_view /*name*/, error_code const& /*why*/) noexcept override
+    {
+        ++losses_;
+        lost_ = clock::now();
+    }
+
+    int losses() const noexcept { return losses_; }
+    std::chrono::microseconds told_after() const
+    {
+        return std::chrono::duration_cast<std::chrono::microseconds>(lost_ - up_);
+    }
+
+private:
+    clock::time_point up_{}, lost_{};
+    int losses_ = 0;
+};
+
+/// Nobody hears of what the primary does from now on; then it dies.
+template <class LastDeed>
+asio::awaitable<void> die_unheard(sentinel_group& group, LastDeed last_deed)
+{
+    auto const old = group.current_primary();
+    for (std::size_t i = 0; i != sentinel_group::servers; ++i)
+        if (i != old)
+            group.pause_replica(i);
+    group.server(old).ask("CLIENT", "KILL", "TYPE", "replica");
+    co_await last_deed();
+    group.server(old).kill();
+    for (std::size_t i = 0; i != sentinel_group::servers; ++i)
+        if (i != old)
+            group.server(i).resume();
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(sentinel)
+
+BOOST_DATA_TEST_CASE(holders_that_were_not_heard_of_are_told_on_reconnect, each_server(), kind)
+{
+    sentinel_group group{kind};
+    lab at{group};
+    auto settings = at.settings();
+    auto const seen = std::make_shared<diary>();
+    settings.lease = 20s;
+    settings.links = 1;
+    settings.observer = seen;
+    auto& redis = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        lock const first{redis.client, unique_name("heard")};
+        lock const second{redis.client, unique_name("unheard")};
+        hold heard = co_await first.acquire({.sync_replicas = 2});
+        hold unheard;
+        co_await die_unheard(group, [&]() -> asio::awaitable<void> {
+            unheard = co_await second.acquire();
+        });
+        auto const token = unheard.fencing_token();
+        auto const proven = heard.valid_until();
+
+        bool const told = co_await eventually([&] { return !unheard; }, 15s);
+        BOOST_TEST(told);
+        BOOST_TEST(seen->losses() == 1);
+        std::cout << "told " << seen->told_after().count() << " us after the link was up"
+                  << std::endl;
+        BOOST_TEST(seen->told_after().count() < 100'000);
+        bool const confirmed = co_await eventually([&] { return heard.valid_until() > proven; });
+        BOOST_TEST(confirmed);
+        BOOST_TEST(bool{heard});
+        hold next = co_await second.acquire();
+        BOOST_TEST(next.fencing_token() > token);
+        co_await next.release();
+        co_await heard.release();
+    });
+}
 
 BOOST_DATA_TEST_CASE(the_primary_is_killed, each_server() * each_sync(), kind, sync_replicas)
 {

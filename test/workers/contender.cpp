@@ -135,10 +135,6 @@ private:
             );
             board_.of_task(number).waiting_since = 0;
             auto const waited = contest_board::now() - begin;
-            if (waited > board_.of_task(number).longest_wait) {
-                board_.of_task(number).longest_wait = waited;
-                board_.of_task(number).longest_key = key;
-            }
             if (ec)
                 complain(ec);
             else

@@ -3,6 +3,7 @@
 
 #include "support/shared_memory.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -51,14 +52,12 @@ public:
         std::int64_t newest;    ///< which of them it has accepted last as a new one
         number believers;       ///< inside, and not told of any loss
         number last_entry;
-        number longest_gap;   ///< between two entries
-        number longest_wait;  ///< of an acquire
+        number last_exit;
+        number longest_wait;  ///< of an acquire, from when nobody was inside any more
     };
     struct task {
         number waiting_since;  ///< 0: it doesn't wait
-        number key;            ///< that it wants or wanted last
-        number longest_wait;
-        number longest_key;  ///< that it waited for so long
+        number key;            ///< that it wants, or wanted last
     };
     struct totals {
         number entries;
@@ -104,15 +103,28 @@ public:
         if (there.believers.fetch_add(1) != 0)
             ++all_->count.overlaps;
         time const at = now();
-        if (time const before = there.last_entry.exchange(at); before != 0)
-            raise(there.longest_gap, at - before);
-        raise(there.longest_wait, waited);
-        last_entry_of(process) = at;
+        there.last_entry = last_entry_of(process) = at;
+        raise(there.longest_wait, std::min(waited, at - there.last_exit));
         ++all_->count.entries;
     }
 
     /// He goes, or is told that he has lost it.
-    void leave(int which) { --key(which).believers; }
+    void leave(int which)
+    {
+        key(which).last_exit = now();
+        --key(which).believers;
+    }
+
+    /// How long a task waits now for a lock in whose section nobody is.
+    time waits_in_vain(int which_task)
+    {
+        auto const& who = of_task(which_task);
+        time const since = who.waiting_since;
+        auto const& there = key(static_cast<int>(who.key));
+        if (since == 0 || there.believers != 0)
+            return 0;
+        return now() - std::max(since, there.last_exit.load());
+    }
 
     /// His first write. Gives his number at the store.
     std::int64_t introduce(int which, std::uint64_t token)
