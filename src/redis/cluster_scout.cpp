@@ -87,19 +87,19 @@ void cluster_scout::ask_later()
     if (listener_.is_content())
         in_vain_ = 0;
     else if (++in_vain_ > patience) {
-        turn_to_next();
-        return loop_->restart(error::unavailable);
+        is_moving_ = true;
+        return loop_->move_to(next_node());
     } else
         wanted_ = true;
     if (std::exchange(wanted_, false) && context_.agenda.set(again_, clock::now() + pause))
         context_.agenda_changed();
 }
 
-void cluster_scout::turn_to_next()
+address const& cluster_scout::next_node()
 {
     in_vain_ = 0;
     asked_ = (asked_ + 1) % nodes_.size();
-    loop_->connect_to(nodes_[asked_]);
+    return nodes_[asked_];
 }
 
 bool cluster_scout::take(reply const& r)
@@ -152,12 +152,13 @@ void cluster_scout::on_down(error_code)
 {
     again_.clear();
     asking_ = false;
-    turn_to_next();
+    if (!std::exchange(is_moving_, false))
+        loop_->connect_to(next_node());
 }
 
 void cluster_scout::on_failed(error_code why)
 {
-    turn_to_next();
+    loop_->connect_to(next_node());
     if (is_refusal(why))
         listener_.on_scout_refused(why);
 }

@@ -54,7 +54,7 @@ private:
 
     bool take(decide::reply const&);
     void ask_later();
-    void turn_to_next();
+    address const& next_node();
 
     link_context const& context_;
     listener& listener_;
@@ -67,7 +67,8 @@ private:
     int in_vain_ = 0;  ///< answers since one that was enough
     bool has_sharded_ = false;
     bool asking_ = false;
-    bool wanted_ = false;  ///< once more, when the answer has come
+    bool is_moving_ = false;  ///< to another node, of its own accord
+    bool wanted_ = false;     ///< once more, when the answer has come
 };
 
 }  // namespace colock

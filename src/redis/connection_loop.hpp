@@ -91,6 +91,14 @@ public:
 
     /// From the next connection on.
     void connect_to(address where) { where_ = std::move(where); }
+
+    /// Drops the connection for one to another server. It has served, so there is no pause.
+    void move_to(address where)
+    {
+        connect_to(std::move(where));
+        backoff_.reset();
+        restart(error::unavailable);
+    }
     address const& where() const noexcept { return where_; }
 
     /// Drops the connection, for this reason; the loop makes a new one.

@@ -82,13 +82,35 @@ std::int64_t contest::until_all_enter(time since, milliseconds limit)
     return all ? ms_between(since, last) : -1;
 }
 
-std::int64_t contest::until_entered(std::vector<int> const& keys, time since, milliseconds limit)
+std::vector<contest::waiting_task> contest::waiting(std::vector<int> const& keys) const
 {
-    bool const all = holds_within(limit, [&] {
-        return std::ranges::all_of(keys, [&](int key) {
-            return board_.key(key).last_entry.load() > since;
-        });
-    });
+    std::vector<waiting_task> found;
+    for (int i = 0; i != board_.plan().tasks(); ++i) {
+        auto const& task = board_.of_task(i);
+        time const since = task.waiting_since;
+        auto const key = static_cast<int>(task.key);
+        bool const is_meant =
+            keys.empty() ? key < board_.plan().quick_keys : std::ranges::count(keys, key) != 0;
+        if (since != 0 && is_meant)
+            found.push_back({i, key, since});
+    }
+    return found;
+}
+
+std::vector<contest::waiting_task> contest::unserved(std::vector<waiting_task> const& tasks) const
+{
+    std::vector<waiting_task> found;
+    for (auto const& each : tasks)
+        if (board_.of_task(each.number).waiting_since == each.since)
+            found.push_back(each);
+    return found;
+}
+
+std::int64_t contest::until_served(
+    std::vector<waiting_task> const& tasks, time since, milliseconds limit
+) const
+{
+    bool const all = holds_within(limit, [&] { return unserved(tasks).empty(); });
     return all ? ms_between(since, contest_board::now()) : -1;
 }
 

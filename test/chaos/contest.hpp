@@ -25,6 +25,13 @@ class contest {
 public:
     using time = contest_board::time;
 
+    /// A task in one of its waits.
+    struct waiting_task {
+        int number = 0;
+        int key = 0;
+        time since = 0;
+    };
+
     /// They have begun to work when this returns.
     contest(config const& where, contest_plan const& plan);
 
@@ -34,8 +41,16 @@ public:
     /// the limit.
     std::int64_t until_all_enter(time since, milliseconds limit);
 
-    /// The same of some keys: until each has been entered.
-    std::int64_t until_entered(std::vector<int> const& keys, time since, milliseconds limit);
+    /// The tasks that wait for quick sections of these keys; all quick ones, if none are named.
+    std::vector<waiting_task> waiting(std::vector<int> const& keys = {}) const;
+
+    /// Those of them that wait yet.
+    std::vector<waiting_task> unserved(std::vector<waiting_task> const& tasks) const;
+
+    /// Milliseconds from then on until all of them have got in; -1 if one hasn't within the limit.
+    std::int64_t until_served(
+        std::vector<waiting_task> const& tasks, time since, milliseconds limit
+    ) const;
 
     /// The longest that a task has waited for a lock in whose section nobody was, also where it
     /// waits yet.

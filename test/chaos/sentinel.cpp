@@ -16,6 +16,33 @@
 
 namespace colock::test {
 
+/// When the first link was up last, and when a hold was lost.
+class diary final : public observer {
+public:
+    using clock = std::chrono::steady_clock;
+
+    void link_up(std::size_t link, std::uint64_t /*epoch*/) noexcept override
+    {
+        if (link == 0)
+            up_ = clock::now();
+    }
+    void lost(std::string_view /*name*/, error_code const& /*why*/) noexcept override
+    {
+        ++losses_;
+        lost_ = clock::now();
+    }
+
+    int losses() const noexcept { return losses_; }
+    std::chrono::microseconds told_after() const
+    {
+        return std::chrono::duration_cast<std::chrono::microseconds>(lost_ - up_);
+    }
+
+private:
+    clock::time_point up_{}, lost_{};
+    int losses_ = 0;
+};
+
 namespace {
 
 auto each_sync() { return boost::unit_test::data::make({0, 1, 2}); }
@@ -27,6 +54,7 @@ struct failover {
     contest::time named = 0;     ///< and all sentinels do
     contest::time ready = 0;     ///< and it has as many replicas as acquires want
     std::int64_t working = -1;   ///< milliseconds from `ready` until all processes were inside
+    std::int64_t served = -1;    ///< and until all tasks were that had waited then
 };
 
 /// A sentinel group that goes through it.
@@ -74,12 +102,13 @@ public:
     {
         work_for(500);
         milliseconds outage{0};
-        std::vector<std::int64_t> promoted, named, ready, working;
+        std::vector<std::int64_t> promoted, named, ready, working, served;
         for (auto const& each : all_) {
             promoted.push_back(ms_between(each.killed, each.promoted));
             named.push_back(ms_between(each.promoted, each.named));
             ready.push_back(ms_between(each.named, each.ready));
             working.push_back(each.working);
+            served.push_back(each.served);
             outage = std::max(outage, milliseconds{ms_between(each.killed, each.ready)});
         }
         // A waiter is hung that has slept through all there is to wait for.
@@ -90,8 +119,8 @@ public:
         std::cout << "  " << all_.size() << " failovers (least / middle / most): promoted after "
                   << spread(promoted) << ", named by all sentinels " << spread(named)
                   << " later, enough replicas " << spread(ready)
-                  << " later, all processes inside again " << spread(working) << " later"
-                  << std::endl;
+                  << " later, all processes inside again " << spread(working)
+                  << " later, all tasks that waited " << spread(served) << std::endl;
     }
 
     contest_board& board() { return contest_.board(); }
@@ -121,9 +150,12 @@ private:
         }
         wait_until("replicas", 20s, [&] { return replicas() >= plan_.sync_replicas; });
         now.ready = contest_board::now();
+        auto const waiting = contest_.waiting();
         now.working = contest_.until_all_enter(now.ready, limit + 10s);
         BOOST_TEST(now.working >= 0, "hung: not all processes work again");
         BOOST_TEST(now.working <= limit.count());
+        now.served = contest_.until_served(waiting, now.ready, milliseconds{plan_.lease_ms} + 1s);
+        BOOST_TEST(now.served >= 0, "hung: not all tasks work again");
         all_.push_back(now);
         if (!group_.server(old).is_running()) {
             group_.wait_for_failover(old, 20s);
@@ -177,33 +209,6 @@ private:
     contest_plan plan_;
     contest contest_{group_.by_sentinel(), plan_};
     std::vector<failover> all_;
-};
-
-/// When the first link was up last, and when a hold was lost.
-class diary final : public observer {
-public:
-    using clock = std::chrono::steady_clock;
-
-    void link_up(std::size_t link, std::uint64_t /*epoch*/) noexcept override
-    {
-        if (link == 0)
-            up_ = clock::now();
-    }
-    void lost(std::string_view /*name*/, error_code const& /*why*/) noexcept override
-    {
-        ++losses_;
-        lost_ = clock::now();
-    }
-
-    int losses() const noexcept { return losses_; }
-    std::chrono::microseconds told_after() const
-    {
-        return std::chrono::duration_cast<std::chrono::microseconds>(lost_ - up_);
-    }
-
-private:
-    clock::time_point up_{}, lost_{};
-    int losses_ = 0;
 };
 
 /// Nobody hears of what the primary does from now on; then it dies.

@@ -16,9 +16,10 @@ struct replicated {
         : primary{kind, {"repl-diskless-sync yes", "repl-diskless-sync-delay 0"}}
         , replica{kind, {"replicaof 127.0.0.1 " + std::to_string(primary.port())}}
     {
+        // It is sent nothing before its first acknowledgement.
         wait_until("the replica", 10s, [this] {
-            return primary.info("replication", "connected_slaves:") == 1 &&
-                primary.ask("WAIT", "1", "100").number == 1;
+            primary.ask("SET", "other:key", "1");
+            return primary.info("replication", ",offset=") > 0;
         });
     }
 
@@ -125,7 +126,9 @@ BOOST_DATA_TEST_CASE(one_that_is_stopped_is_waited_for_until_the_limit, each_ser
 
         servers.replica.resume();
         lock const mine{redis.client, unique_name("again")};
-        auto held = co_await mine.try_acquire(on_one_replica);
+        stopwatch const watch;
+        auto [ec, held] = co_await mine.try_acquire(on_one_replica, tuple);
+        BOOST_TEST(!ec, ec.message() << " after " << watch.ms());
         BOOST_TEST(held.has_value());
         if (held)
             co_await held->release();

@@ -91,6 +91,7 @@ public:
     totals& count() { return all_->count; }
     place& key(int i) { return all_->keys.at(static_cast<std::size_t>(i)); }
     task& of_task(int i) { return all_->tasks.at(static_cast<std::size_t>(i)); }
+    task const& of_task(int i) const { return all_->tasks.at(static_cast<std::size_t>(i)); }
     number& last_entry_of(int process)
     {
         return all_->last_entries.at(static_cast<std::size_t>(process));
