@@ -306,6 +306,9 @@ void cluster::on_command_link_down(command_link& link, error_code why)
     scout_.refresh();
 }
 
+// The slots that it is for may be another's by now, also of a node that was never reached.
+void cluster::on_command_link_failed(command_link&) { scout_.refresh(); }
+
 unsigned cluster::push_of(std::string_view channel) const noexcept
 {
     auto const owner = map_.owner_of(decide::slot_of(channel));

@@ -45,6 +45,7 @@ public:
 private:
     void on_command_link_up(command_link&) override;
     void on_command_link_down(command_link&, error_code) override;
+    void on_command_link_failed(command_link&) override;
     void on_redirect(command_link&, step&, decide::redirection const&, time_point) override;
     void on_push_link_up(push_link&) override;
     void on_push_link_down(push_link&) override;

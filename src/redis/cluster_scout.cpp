@@ -82,15 +82,18 @@ void cluster_scout::refresh()
     );
 }
 
+// Who has just heard of a failover knows it before others do, and links to the new primary take a
+// moment: his answer was not in vain.
 void cluster_scout::ask_later()
 {
-    if (listener_.is_content())
+    bool const is_content = listener_.is_content();
+    if (std::exchange(is_news_, false) || is_content)
         in_vain_ = 0;
     else if (++in_vain_ > patience) {
         is_moving_ = true;
         return loop_->move_to(next_node());
-    } else
-        wanted_ = true;
+    }
+    wanted_ = wanted_ || !is_content;
     if (std::exchange(wanted_, false) && context_.agenda.set(again_, clock::now() + pause))
         context_.agenda_changed();
 }
@@ -107,6 +110,7 @@ bool cluster_scout::take(reply const& r)
     auto read = decide::read_cluster_slots(r, loop_->where().host);
     if (!read)
         return false;
+    is_news_ = *read != found_;
     found_ = std::move(*read);
     for (auto const& range : found_)
         note(range.primary);

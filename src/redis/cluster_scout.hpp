@@ -67,6 +67,7 @@ private:
     int in_vain_ = 0;  ///< answers since one that was enough
     bool has_sharded_ = false;
     bool asking_ = false;
+    bool is_news_ = false;    ///< the last answer differs from the one before
     bool is_moving_ = false;  ///< to another node, of its own accord
     bool wanted_ = false;     ///< once more, when the answer has come
 };

@@ -235,8 +235,11 @@ void command_link::on_down(error_code why)
 
 void command_link::on_failed(error_code why)
 {
+    auto const alive = alive_;
     if (is_refusal(why))
         fail_waiting(why);
+    if (*alive)
+        listener_.on_command_link_failed(*this);
 }
 
 }  // namespace colock

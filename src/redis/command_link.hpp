@@ -24,6 +24,9 @@ public:
         virtual void on_command_link_up(command_link&) = 0;
         virtual void on_command_link_down(command_link&, error_code) = 0;
 
+        /// It didn't come up, and goes on trying.
+        virtual void on_command_link_failed(command_link&) = 0;
+
         /// The server has not run the step, or not wholly: `redirection` says why. It is in no
         /// list.
         virtual void on_redirect(
