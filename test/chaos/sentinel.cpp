@@ -60,9 +60,7 @@ struct failover {
 /// A sentinel group that goes through it.
 class ordeal {
 public:
-    ordeal(server_kind kind, int sync_replicas)
-        : group_{kind}
-        , plan_{.sync_replicas = sync_replicas}
+    ordeal(server_kind kind, contest_plan const& plan) : group_{kind}, plan_{plan}
     {
         std::cout << "seed " << dice_.seed() << std::endl;
     }
@@ -79,7 +77,7 @@ public:
         take_over(old, now, 1s);
     }
 
-    /// The replicas have heard nothing for the last 150 ms.
+    /// The replicas have heard nothing for the last 400 ms.
     void kill_unheard()
     {
         work_for(300 + dice_.below(700));
@@ -89,7 +87,7 @@ public:
         for (auto const each : others)
             group_.pause_replica(each);
         group_.server(old).ask("CLIENT", "KILL", "TYPE", "replica");
-        work_for(150);
+        work_for(400);
         now.killed = contest_board::now();
         group_.server(old).kill();
         for (auto const each : others)
@@ -270,7 +268,7 @@ BOOST_DATA_TEST_CASE(holders_that_were_not_heard_of_are_told_on_reconnect, each_
 
 BOOST_DATA_TEST_CASE(the_primary_is_killed, each_server() * each_sync(), kind, sync_replicas)
 {
-    ordeal all{kind, sync_replicas};
+    ordeal all{kind, {.sync_replicas = sync_replicas}};
     for (int i = 0; i != chaos_rounds(); ++i)
         all.kill();
     all.finish("SIGKILL of the primary");
@@ -284,10 +282,12 @@ BOOST_DATA_TEST_CASE(
     sync_replicas
 )
 {
-    ordeal all{kind, sync_replicas};
+    // Many that stay long enough to be inside still when it is over.
+    ordeal all{
+        kind, {.sitters = 4, .sitter_keys = 20, .groups = 40, .sync_replicas = sync_replicas}};
     for (int i = 0; i != (chaos_rounds() + 3) / 4; ++i)
         all.kill_unheard();
-    all.finish("SIGKILL of a primary that was cut off from its replicas for 150 ms");
+    all.finish("SIGKILL of a primary that was cut off from its replicas for 400 ms");
     if (sync_replicas != 0)
         BOOST_TEST(all.board().count().overlaps == 0);
 }
