@@ -380,6 +380,7 @@ void cluster::on_command_link_down(command_link& link, error_code why)
 }
 
 // The slots that it is for may be another's by now, also of a node that was never reached.
+// The slots that it is for may be another's by now, also of a node that was never reached.
 void cluster::on_command_link_failed(command_link& link)
 {
     scout_.refresh();

@@ -4,30 +4,17 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
-#include <fcntl.h>
 #include <filesystem>
-#include <sys/mman.h>
 #include <system_error>
 #include <unistd.h>
 
 namespace colock::test {
 
-shared_numbers::shared_numbers(std::string const& file, std::size_t count) : count_{count}
-{
-    auto const size = sizeof(int) * count;
-    int const fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    bool const sized = fd >= 0 && ::ftruncate(fd, static_cast<off_t>(size)) == 0;
-    void* const at =
-        sized ? ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
-    int const why = errno;
-    if (fd >= 0)
-        ::close(fd);
-    if (at == MAP_FAILED)
-        throw std::system_error{why, std::generic_category(), "shared_numbers " + file};
-    numbers_ = static_cast<int*>(at);
-}
-
-shared_numbers::~shared_numbers() { ::munmap(numbers_, sizeof(int) * count_); }
+shared_numbers::shared_numbers(std::string const& file, std::size_t count)
+    : count_{count}
+    , memory_{file, sizeof(int) * count}
+    , numbers_{static_cast<int*>(memory_.at())}
+{}
 
 int shared_numbers::get(std::size_t which) const { return std::atomic_ref{numbers_[which]}.load(); }
 

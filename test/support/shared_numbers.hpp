@@ -1,6 +1,8 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
+#include "support/shared_memory.hpp"
+
 #include <cstddef>
 #include <string>
 
@@ -11,9 +13,6 @@ class shared_numbers {
 public:
     /// Opens or makes the file.
     shared_numbers(std::string const& file, std::size_t count);
-    shared_numbers(shared_numbers const&) = delete;
-    shared_numbers& operator=(shared_numbers const&) = delete;
-    ~shared_numbers();
 
     int get(std::size_t which) const;
     void set(std::size_t which, int value);
@@ -25,7 +24,8 @@ public:
 
 private:
     std::size_t count_;
-    int* numbers_ = nullptr;
+    shared_memory memory_;
+    int* numbers_;
 };
 
 /// An empty file that lives as long as this.

@@ -1,0 +1,212 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// Locks that wait for a replica which doesn't answer, and those beside them that don't.
+#include "integration/suites.hpp"
+#include "support/wait_until.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace colock::test {
+
+/// A primary and its only replica, in step.
+struct replicated {
+    explicit replicated(server_kind kind)
+        : primary{kind, {"repl-diskless-sync yes", "repl-diskless-sync-delay 0"}}
+        , replica{kind, {"replicaof 127.0.0.1 " + std::to_string(primary.port())}}
+    {
+        // It is sent nothing before its first acknowledgement.
+        wait_until("the replica", 10s, [this] {
+            primary.ask("SET", "other:key", "1");
+            return primary.info("replication", ",offset=") > 0;
+        });
+    }
+
+    redis_server primary;
+    redis_server replica;
+};
+
+/// Such that the time for replicas is 300 ms: neither a part of the lease nor the link's silence.
+inline config patient(lab const& at)
+{
+    auto settings = at.settings();
+    settings.lease = 2s;
+    settings.sync_timeout = 300ms;
+    return settings;
+}
+
+inline constexpr acquire_options on_one_replica{.sync_replicas = 1};
+
+/// Tries one, and says how long that took.
+inline asio::awaitable<std::int64_t> refused_after(colock::client const& redis, std::string name)
+{
+    stopwatch const watch;
+    auto const [ec, held] =
+        co_await lock{redis, std::move(name)}.try_acquire(on_one_replica, tuple);
+    BOOST_TEST((ec == error::not_replicated), ec.message());
+    BOOST_TEST(!held.has_value());
+    co_return watch.ms();
+}
+
+/// Microseconds of one and the other, in the middle of many.
+struct speed {
+    std::int64_t acquire = 0;
+    std::int64_t extend = 0;
+};
+
+inline asio::awaitable<speed> speed_of_plain_locks(colock::client const& redis)
+{
+    using clock = std::chrono::steady_clock;
+    std::vector<std::int64_t> acquiring, extending;
+    auto const since = [](clock::time_point begin) {
+        return (clock::now() - begin) / std::chrono::microseconds{1};
+    };
+    lock const mine{redis, unique_name("plain")};
+    for (int i = 0; i != 300; ++i) {
+        auto const begin = clock::now();
+        hold held = co_await mine.acquire();
+        acquiring.push_back(since(begin));
+        auto const middle = clock::now();
+        co_await held.extend(2s);
+        extending.push_back(since(middle));
+        co_await held.release();
+    }
+    std::ranges::sort(acquiring);
+    std::ranges::sort(extending);
+    co_return speed{acquiring[150], extending[150]};
+}
+
+BOOST_AUTO_TEST_SUITE(replicas)
+
+BOOST_DATA_TEST_CASE(one_that_answers_costs_no_time, each_server(), kind)
+{
+    replicated servers{kind};
+    lab at{servers.primary};
+    auto& redis = at.connect(patient(at));
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{redis.client, unique_name("acknowledged")};
+        auto first = co_await mine.acquire(on_one_replica);
+        co_await first.release();
+        stopwatch const watch;
+        for (int i = 0; i != 20; ++i) {
+            auto held = co_await mine.acquire(on_one_replica);
+            BOOST_TEST(exists(servers.replica, mine.name()));
+            co_await held.release();
+        }
+        BOOST_TEST(watch.ms() < 20 * 150);
+    });
+}
+
+BOOST_DATA_TEST_CASE(one_that_is_stopped_is_waited_for_until_the_limit, each_server(), kind)
+{
+    replicated servers{kind};
+    lab at{servers.primary};
+    auto& redis = at.connect(patient(at));
+    servers.replica.pause();
+    at.run([&]() -> asio::awaitable<void> {
+        // The first of all: its link has yet to come up.
+        auto const first = co_await refused_after(redis.client, unique_name("first"));
+        BOOST_TEST(first >= 290);
+        BOOST_TEST(first < 300 + 250);
+        // One goes alone, and those that come meanwhile go together.
+        std::int64_t longest = 0;
+        tasks all{at.context()};
+        for (int i = 0; i != 100; ++i)
+            all.start([&]() -> asio::awaitable<void> {
+                auto const after = co_await refused_after(redis.client, unique_name("many"));
+                longest = std::max(longest, after);
+            });
+        co_await all.join(5s);
+        BOOST_TEST(longest < 2 * 300 + 250);
+        bool const given_back =
+            co_await eventually([&] { return redis.client.stats().owed_releases == 0; });
+        BOOST_TEST(given_back);
+        BOOST_TEST(servers.primary.ask("KEYS", "test:*").items.empty());
+
+        servers.replica.resume();
+        lock const mine{redis.client, unique_name("again")};
+        stopwatch const watch;
+        auto [ec, held] = co_await mine.try_acquire(on_one_replica, tuple);
+        BOOST_TEST(!ec, ec.message() << " after " << watch.ms());
+        BOOST_TEST(held.has_value());
+        if (held)
+            co_await held->release();
+    });
+}
+
+BOOST_DATA_TEST_CASE(who_waits_gets_in_when_it_is_back, each_server(), kind)
+{
+    replicated servers{kind};
+    lab at{servers.primary};
+    auto& redis = at.connect(patient(at));
+    servers.replica.pause();
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{redis.client, unique_name("waiting")};
+        tasks waiting{at.context()};
+        bool got = false;
+        waiting.start([&]() -> asio::awaitable<void> {
+            auto held = co_await mine.acquire(on_one_replica);
+            got = true;
+            co_await held.release();
+        });
+        // Some rounds in vain.
+        co_await eventually([&] { return got; }, 1s);
+        BOOST_TEST(!got);
+        servers.replica.resume();
+        co_await waiting.join(1s);
+    });
+}
+
+BOOST_DATA_TEST_CASE(plain_locks_beside_it_are_as_quick_as_ever, each_server(), kind)
+{
+    replicated servers{kind};
+    lab at{servers.primary};
+    auto& redis = at.connect(patient(at));
+    at.run([&]() -> asio::awaitable<void> {
+        lock const kept{redis.client, unique_name("kept")};
+        hold held = co_await kept.acquire();
+        co_await speed_of_plain_locks(redis.client);  // the first ones connect
+        auto const before = co_await speed_of_plain_locks(redis.client);
+
+        servers.replica.pause();
+        bool is_on = true;
+        auto least = milliseconds::max();
+        tasks all{at.context()};
+        for (int i = 0; i != 10; ++i)
+            all.start([&]() -> asio::awaitable<void> {
+                auto const name = unique_name("slow");
+                while (is_on)
+                    co_await refused_after(redis.client, name);
+            });
+        all.start([&]() -> asio::awaitable<void> {
+            co_await eventually([&] {
+                auto const left = held.valid_until() - hold::clock::now();
+                least = std::min(least, std::chrono::duration_cast<milliseconds>(left));
+                return !is_on;
+            });
+        });
+        stopwatch const watch;
+        speed beside;
+        do
+            beside = co_await speed_of_plain_locks(redis.client);
+        while (watch.ms() < 2'000);
+        is_on = false;
+        co_await all.join(5s);
+        BOOST_TEST_MESSAGE(
+            "middle of 300, in us: acquire " << before.acquire << ", beside " << beside.acquire
+                                             << "; extend " << before.extend << ", beside "
+                                             << beside.extend
+        );
+        BOOST_TEST(beside.acquire < 4 * before.acquire + 1'000);
+        BOOST_TEST(beside.extend < 4 * before.extend + 1'000);
+        // Of 1,978 ms, a third and a little passes until a renewal is answered.
+        BOOST_TEST(least.count() > 1'100);
+        co_await held.release();
+        servers.replica.resume();
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace colock::test
