@@ -15,7 +15,7 @@ namespace {
 constexpr milliseconds steady_after{1'000};
 
 /// A short one, for a failover is over when a connection to the new primary is up.
-constexpr milliseconds longest_pause{500};
+constexpr milliseconds longest_pause{250};
 
 /// AUTH as part of HELLO; with the name, if there is one.
 void push_hello(

@@ -93,7 +93,7 @@ public:
         outages_.push_back(ms_between(killed, ready));
         auto const waiting = contest_.waiting(keys);
         waiting_.push_back(static_cast<std::int64_t>(waiting.size()));
-        auto const working = contest_.until_served(waiting, ready, 1s);
+        auto const working = contest_.until_served(waiting, ready, back_to_work);
         if (working >= 0)
             working_.push_back(working);
         else

@@ -7,11 +7,15 @@
 #include "workers/contest_board.hpp"
 
 #include <array>
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace colock::test {
+
+/// A bound for a machine that does other things as well: how long it took is printed.
+inline constexpr std::chrono::milliseconds back_to_work{3'000};
 
 /// How often the tests do their worst: COLOCK_CHAOS_ROUNDS, or 3.
 int chaos_rounds();

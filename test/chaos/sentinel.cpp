@@ -74,7 +74,7 @@ public:
         auto const old = group_.current_primary();
         now.killed = contest_board::now();
         group_.server(old).kill();
-        take_over(old, now, 1s);
+        take_over(old, now, back_to_work);
     }
 
     /// The replicas have heard nothing for the last 400 ms.
@@ -93,7 +93,7 @@ public:
         for (auto const each : others)
             group_.server(each).resume();
         // Also what was given back is held again, by nobody, until its lease ends.
-        take_over(old, now, 1s + milliseconds{plan_.lease_ms});
+        take_over(old, now, back_to_work + milliseconds{plan_.lease_ms});
     }
 
     void finish(std::string const& title)
