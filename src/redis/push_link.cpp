@@ -82,7 +82,7 @@ void push_link::change(subscription_change const& what, publishing how)
     }
     changing_ = true;
     if (!waiting_)
-        send(std::move(commands));
+        send(commands);
     else
         next_ = std::move(commands);
 }
@@ -97,7 +97,7 @@ void push_link::add_command(std::string& to, std::string_view verb, asked what)
     asked_.push_back(std::move(what));
 }
 
-void push_link::send(std::string commands)
+void push_link::send(std::string const& commands)
 {
     std::string bytes;
     add_bulk(bytes, "");

@@ -83,7 +83,7 @@ private:
     void take(message const&);
     void take_event(std::string_view kind, std::string const& channel);
     void add_command(std::string& to, std::string_view verb, asked what);
-    void send(std::string commands);
+    void send(std::string const& commands);
     void end_change();
     void check_later();
 

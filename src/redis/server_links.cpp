@@ -17,7 +17,7 @@ server_links::server_links(
     : sharing_{std::clamp(context.settings.links, 1U, 64U)}
 {
     auto const first = number * links_a_server(context.settings);
-    auto const name = [&](std::string what) {
+    auto const name = [&](std::string const& what) {
         return number == 0 ? what : what + " of " + describe(where);
     };
     for (std::size_t i = 0; i != sharing_; ++i)

@@ -204,7 +204,7 @@ tls::handle tls::make_context(std::string const& name) const
 
     if (::SSL_CTX_set_ex_data(c, peer_index(), whom.get()) != 1)
         throw std::bad_alloc{};
-    whom.release();
+    static_cast<void>(whom.release());  // it is the context's now
     ::SSL_CTX_set_info_callback(c, &on_progress);
     ::SSL_CTX_set_verify(c, options_.verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, &on_verdict);
     return made;

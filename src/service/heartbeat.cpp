@@ -82,6 +82,7 @@ void heartbeat::stop()
 void heartbeat::revive(slot_filter const& which)
 {
     std::vector<ring*> all;  // for an answer may come at once and add another
+    all.reserve(rings_.size());
     for (auto const& [lane, here] : rings_)
         all.push_back(here.get());
     for (auto* here : all)
@@ -143,6 +144,7 @@ heartbeat::tickets heartbeat::take_due(ring& from, time_point now)
     return taken;
 }
 
+// NOLINTNEXTLINE(*-avoid-reference-coroutine-parameters): a ring is there for good
 sequence heartbeat::beat(ring& here, tickets some)
 {
     batch asking{some};

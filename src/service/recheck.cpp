@@ -82,6 +82,7 @@ std::vector<lock_id> recheck::take_due(ring& from, time_point now)
     return taken;
 }
 
+// NOLINTNEXTLINE(*-avoid-reference-coroutine-parameters): a ring is there for good
 sequence recheck::ask(ring& here)
 {
     auto const taken = take_due(here, clock::now());
