@@ -7,12 +7,11 @@ namespace colock::decide {
 subscription_table::state subscription_table::add(std::string_view name, time_point now)
 {
     auto at = channels_.find(name);
-    if (at == channels_.end()) {
+    if (at == channels_.end())
         at = channels_.emplace(std::string{name}, channel{}).first;
-        wanted_.push_back(at->first);
-    }
     channel& c = at->second;
-    ++c.waiters;
+    if (c.waiters++ == 0 && c.is == state::wanted)
+        wanted_.push_back(at->first);
     if (c.is == state::refused && c.until <= now) {
         c.is = state::wanted;
         wanted_.push_back(at->first);

@@ -234,6 +234,14 @@ BOOST_AUTO_TEST_CASE(what_the_server_ends_is_asked_for_again)
     BOOST_TEST(link.subscribed.contains("a"));
     BOOST_TEST(link.changes == 2);
     BOOST_TEST(!link.table.end("never heard of"));
+    // One that only lingers is not, until somebody comes.
+    link.drop("a");
+    link.drop("a");
+    link.end("a");
+    BOOST_TEST(!link.ask());
+    BOOST_TEST((link.add("a") == state::wanted));
+    link.settle();
+    BOOST_TEST(link.subscribed.contains("a"));
 }
 
 BOOST_AUTO_TEST_CASE(a_refusal_is_remembered_for_half_a_minute)
