@@ -22,6 +22,7 @@
 #include <memory>
 #include <random>
 #include <thread>
+#include <tuple>
 
 namespace colock::test {
 
@@ -255,9 +256,11 @@ BOOST_AUTO_TEST_CASE(stopped_and_destroyed_from_another_thread)
         auto run = c->run(asio::use_future);
         auto const name = unique_name("stop");
         hold first = lock{*c, name}.acquire(asio::use_future).get();
-        std::vector<std::future<hold>> waiting;
+        // Without exceptions: a thread that frees one which another has read is no race, but the
+        // counting in the standard library is not seen by the sanitizer.
+        std::vector<std::future<std::tuple<error_code, hold>>> waiting;
         for (int i = 0; i != 4; ++i)
-            waiting.push_back(lock{*c, name}.acquire(asio::use_future));
+            waiting.push_back(lock{*c, name}.acquire(asio::as_tuple(asio::use_future)));
         std::jthread const dropper{[held = std::move(first)]() mutable { held = {}; }};
         std::jthread const asker{[mine = lock{*c, name}] {
             for (int i = 0; i != 5; ++i)
@@ -269,12 +272,10 @@ BOOST_AUTO_TEST_CASE(stopped_and_destroyed_from_another_thread)
             c->close(asio::detached);
         std::jthread{[gone = std::move(c)] {}};
         run.get();
-        for (auto& each : waiting)
-            try {
-                each.get();
-            } catch (boost::system::system_error const& e) {
-                BOOST_TEST(e.code() == error::closed);
-            }
+        for (auto& each : waiting) {
+            auto const [ec, held] = each.get();
+            BOOST_TEST((!ec || ec == error::closed), ec.message());
+        }
         if (round % 2 == 0)
             pool.join();  // else the pool's destructor stops it in the midst
     }
