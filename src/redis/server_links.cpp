@@ -6,6 +6,17 @@
 
 namespace colock {
 
+namespace {
+
+/// Many servers share the work: fewer links to each mean larger requests.
+std::size_t links_to_share(config const& c) noexcept
+{
+    auto const links = std::clamp(c.links, 1U, 64U);
+    return c.topology == topology::cluster ? (links + 1) / 2 : links;
+}
+
+}  // namespace
+
 server_links::server_links(
     link_context const& context,
     command_link::listener& commands,
@@ -14,7 +25,7 @@ server_links::server_links(
     address const& where,
     publishing publish
 )
-    : sharing_{std::clamp(context.settings.links, 1U, 64U)}
+    : sharing_{links_to_share(context.settings)}
 {
     auto const first = number * links_a_server(context.settings);
     auto const name = [&](std::string const& what) {
