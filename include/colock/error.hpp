@@ -54,7 +54,8 @@ enum class error {
     /// is that of a Redis or Valkey server, and report it.
     bad_reply,
 
-    /// The server lacks, or refuses the user, a command that is needed for what was asked: WAIT, for
+    /// The server lacks, or refuses the user, a command that is needed for what was asked: WAIT,
+    /// for
     /// `acquire_options::sync_replicas`. Remedy: `+wait` for the user, or without the option.
     unsupported,
 

@@ -20,10 +20,10 @@ struct acquire_options {
     std::optional<owner> as{};
 
     /// So many replicas must have acknowledged the lock before it counts as held; they are waited
-    /// for `config::sync_timeout`, at most a quarter of the lease, and at most half of the time after
-    /// which a silent server counts as gone. If fewer have, it is released
-    /// again: `try_acquire` fails with `error::not_replicated`, who waits tries again. What a
-    /// replica has acknowledged is lost all the same where another one is promoted. At most 100.
+    /// for `config::sync_timeout`, at most a quarter of the lease, and at most half of the time
+    /// after which a silent server counts as gone. If fewer have, it is released again:
+    /// `try_acquire` fails with `error::not_replicated`, who waits tries again. What a replica has
+    /// acknowledged is lost all the same where another one is promoted. At most 100.
     int sync_replicas = 0;
 };
 
