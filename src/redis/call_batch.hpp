@@ -1,7 +1,7 @@
 #pragma once
 
 #include "decide/reply.hpp"
-#include "redis/transport.hpp"
+#include "redis/step_list.hpp"
 #include <colock/config.hpp>
 
 #include <boost/redis/request.hpp>
@@ -13,8 +13,6 @@
 #include <vector>
 
 namespace colock {
-
-using step_list = boost::intrusive::list<step, boost::intrusive::constant_time_size<false>>;
 
 /// The form of a script that publishes in this way.
 scripts::script const& form_of(scripts::script const&, publishing) noexcept;

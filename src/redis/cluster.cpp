@@ -49,8 +49,8 @@ void cluster::stop()
     for (std::size_t number = 0; number != nodes_.size(); ++number)
         nodes_[number]->stop();
     for (auto const& [slot, resting] : moving_)
-        fail(resting->take(), error::closed);
-    fail(std::move(unrouted_), error::closed);
+        fail_all(resting->take(), alive_, error::closed);
+    fail_all(std::move(unrouted_), alive_, error::closed);
 }
 
 void cluster::abandon() noexcept
@@ -59,11 +59,7 @@ void cluster::abandon() noexcept
         each->abandon();
     for (auto const& [slot, resting] : moving_)
         resting->abandon();
-    while (!unrouted_.empty()) {
-        step& s = unrouted_.front();
-        unrouted_.pop_front();
-        s.answered.drop();
-    }
+    drop_all(unrouted_);
 }
 
 server_links& cluster::at(unsigned number)
@@ -131,19 +127,6 @@ error_code cluster::down_reason(unsigned slot) const noexcept
         return server->link(slot).down_reason();
     auto const why = scout_.down_reason();
     return why ? why : error_code{error::unavailable};
-}
-
-void cluster::fail(step_list failing, error_code why)
-{
-    auto const alive = alive_;
-    while (!failing.empty()) {
-        step& s = failing.front();
-        failing.pop_front();
-        if (*alive)
-            s.answered.set({answer::kind::failed, {}, why, {}});
-        else
-            s.answered.drop();
-    }
 }
 
 // ---- Slots that move ---------------------------------------------------------------------------
@@ -220,17 +203,12 @@ void cluster::rest(step& s)
 
 void cluster::on_rested(step_list rested)
 {
-    auto const alive = alive_;
-    while (!rested.empty()) {
-        step& s = rested.front();
-        rested.pop_front();
-        if (!*alive)
-            s.answered.drop();
-        else if (s.cut_off_at != time_point{})
+    for_each_taken(std::move(rested), alive_, [this](step& s) {
+        if (s.cut_off_at != time_point{})
             s.answered.set({answer::kind::lost, {}, error::unavailable, s.cut_off_at});
         else
             submit(s);
-    }
+    });
 }
 
 void cluster::believe(unsigned slot, address const& where)
@@ -287,15 +265,7 @@ void cluster::reroute(decide::slot_set const& changed)
 
 void cluster::send_again(step_list taken)
 {
-    auto const alive = alive_;
-    while (!taken.empty()) {
-        step& s = taken.front();
-        taken.pop_front();
-        if (*alive)
-            submit(s);
-        else
-            s.answered.drop();
-    }
+    for_each_taken(std::move(taken), alive_, [this](step& s) { submit(s); });
 }
 
 // What was sent there after a key, or by what was known then, asks its way anew.
@@ -338,7 +308,7 @@ void cluster::on_map(std::vector<decide::slot_range> const& ranges, bool has_sha
 void cluster::on_scout_refused(error_code why)
 {
     if (!has_map_)
-        fail(std::move(unrouted_), why);
+        fail_all(std::move(unrouted_), alive_, why);
 }
 
 // A link that is down may be that of a primary that is no more.
@@ -379,7 +349,6 @@ void cluster::on_command_link_down(command_link& link, error_code why)
     take_back(link);
 }
 
-// The slots that it is for may be another's by now, also of a node that was never reached.
 // The slots that it is for may be another's by now, also of a node that was never reached.
 void cluster::on_command_link_failed(command_link& link)
 {

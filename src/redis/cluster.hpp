@@ -77,7 +77,6 @@ private:
     void reroute(decide::slot_set const& changed);
     void retire_idle();
     void rest(step&);
-    void fail(step_list, error_code);
 
     link_context context_;
     transport_listener& listener_;

@@ -53,11 +53,7 @@ void command_link::submit(step& s)
 void command_link::abandon() noexcept
 {
     *alive_ = false;
-    while (!waiting_.empty()) {
-        step& s = waiting_.front();
-        waiting_.pop_front();
-        s.answered.drop();
-    }
+    drop_all(waiting_);
     for (auto& sent : std::exchange(in_flight_, {}))
         for (step* s : std::exchange(sent->steps, {}))
             s->answered.drop();
@@ -183,17 +179,9 @@ void command_link::settle(
 
 void command_link::fail_waiting(error_code why)
 {
-    auto const alive = alive_;
     step_list failing;
     failing.swap(waiting_);
-    while (!failing.empty()) {
-        step& s = failing.front();
-        failing.pop_front();
-        if (*alive)
-            s.answered.set({answer::kind::failed, {}, why, {}});
-        else
-            s.answered.drop();
-    }
+    fail_all(std::move(failing), alive_, why);
 }
 
 void command_link::on_up()

@@ -1,9 +1,8 @@
 #pragma once
 
 #include "decide/backoff.hpp"
-#include "redis/call_batch.hpp"
 #include "redis/connection_loop.hpp"
-#include "redis/transport.hpp"
+#include "redis/step_list.hpp"
 
 namespace colock {
 
@@ -51,14 +50,7 @@ public:
         return std::move(resting_);
     }
 
-    void abandon() noexcept
-    {
-        while (!resting_.empty()) {
-            step& s = resting_.front();
-            resting_.pop_front();
-            s.answered.drop();
-        }
-    }
+    void abandon() noexcept { drop_all(resting_); }
 
 private:
     link_context const& context_;

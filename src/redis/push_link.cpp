@@ -204,11 +204,10 @@ void push_link::take_event(std::string_view kind, std::string const& channel)
 void push_link::end_change()
 {
     waiting_ = false;
-    if (next_.empty())
-        asked_.clear();
     if (!next_.empty())
-        send(std::exchange(next_, {}));
-    else if (std::exchange(changing_, false))
+        return send(std::exchange(next_, {}));
+    asked_.clear();
+    if (std::exchange(changing_, false))
         listener_.on_changed(*this);
 }
 

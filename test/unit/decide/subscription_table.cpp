@@ -96,7 +96,7 @@ struct push_link {
     }
 
     /// The server ends a subscription by itself.
-    void end(std::string const& channel)
+    void end(std::string channel)
     {
         bool const was_live = subscribed.erase(channel) == 1;
         BOOST_TEST_REQUIRE(table.end(channel) == was_live);

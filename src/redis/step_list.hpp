@@ -1,0 +1,49 @@
+#pragma once
+
+#include "redis/transport.hpp"
+
+#include <boost/intrusive/list.hpp>
+
+#include <memory>
+#include <utility>
+
+namespace colock {
+
+using step_list = boost::intrusive::list<step, boost::intrusive::constant_time_size<false>>;
+
+/// Takes out one after the other. Setting an answer runs what waits for it, and that may end
+/// whoever had the steps: from then on `alive` is false, and the rest is dropped.
+template <class Act>
+void for_each_taken(step_list taken, std::shared_ptr<bool> const& alive, Act const& act)
+{
+    auto const lives = alive;
+    while (!taken.empty()) {
+        step& s = taken.front();
+        taken.pop_front();
+        if (*lives)
+            act(s);
+        else
+            s.answered.drop();
+    }
+}
+
+inline void fail_all(
+    step_list failing, std::shared_ptr<bool> const& alive, boost::system::error_code why
+)
+{
+    for_each_taken(std::move(failing), alive, [why](step& s) {
+        s.answered.set({answer::kind::failed, {}, why, {}});
+    });
+}
+
+/// Destroys the sequences that wait for them.
+inline void drop_all(step_list& dropped) noexcept
+{
+    while (!dropped.empty()) {
+        step& s = dropped.front();
+        dropped.pop_front();
+        s.answered.drop();
+    }
+}
+
+}  // namespace colock
