@@ -12,26 +12,23 @@ namespace colock {
 using step_list = boost::intrusive::list<step, boost::intrusive::constant_time_size<false>>;
 
 /// Takes out one after the other. Setting an answer runs what waits for it, and that may end
-/// whoever had the steps: from then on `alive` is false, and the rest is dropped.
+/// whoever had the steps, with its `alive`: from then on that is false, and the rest is dropped.
 template <class Act>
-void for_each_taken(step_list taken, std::shared_ptr<bool> const& alive, Act const& act)
+void for_each_taken(step_list taken, std::shared_ptr<bool> alive, Act const& act)
 {
-    auto const lives = alive;
     while (!taken.empty()) {
         step& s = taken.front();
         taken.pop_front();
-        if (*lives)
+        if (*alive)
             act(s);
         else
             s.answered.drop();
     }
 }
 
-inline void fail_all(
-    step_list failing, std::shared_ptr<bool> const& alive, boost::system::error_code why
-)
+inline void fail_all(step_list failing, std::shared_ptr<bool> alive, boost::system::error_code why)
 {
-    for_each_taken(std::move(failing), alive, [why](step& s) {
+    for_each_taken(std::move(failing), std::move(alive), [why](step& s) {
         s.answered.set({answer::kind::failed, {}, why, {}});
     });
 }
