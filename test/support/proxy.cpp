@@ -1,4 +1,5 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "support/message_filter.hpp"
 #include "support/proxy.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -62,6 +63,7 @@ struct session {
     std::optional<proxy::way> held;
     std::optional<std::size_t> reply_left;
     bool is_push = false;
+    message_filter filter;
 };
 
 }  // namespace
@@ -134,6 +136,11 @@ struct proxy::inside {
             auto const [ec, count] = co_await from.async_read_some(asio::buffer(buffer), quiet);
             std::string_view data{buffer.data(), count};
             more = !ec && (up ? judge_request(*s, data) : judge_reply(*s, data));
+            std::string changed;
+            if (up && !text_to_rewrite.empty())
+                data = changed = rewritten(data);
+            if (!up && s->is_push)
+                data = changed = s->filter.pass(data, drops_messages);
             while (s->holds_back(direction))
                 co_await s->gate.async_wait(quiet);
             if (latency.count() != 0) {
@@ -150,7 +157,8 @@ struct proxy::inside {
     /// False: the connection ends here.
     bool judge_request(session& s, std::string_view& data)
     {
-        requests += data;
+        if (remembers)
+            requests += data;
         if (data.find("SUBSCRIBE") != data.npos)
             s.is_push = true;
         if (!request_to_cut.empty() && data.find(request_to_cut) != data.npos) {
@@ -174,6 +182,15 @@ struct proxy::inside {
         return *s.reply_left != 0;
     }
 
+    std::string rewritten(std::string_view data) const
+    {
+        std::string text{data};
+        for (auto at = text.find(text_to_rewrite); at != text.npos;
+             at = text.find(text_to_rewrite, at))
+            text.replace(at, rewriting.size(), rewriting);
+        return text;
+    }
+
     void end(session& s)
     {
         boost::system::error_code ignored;
@@ -193,7 +210,10 @@ struct proxy::inside {
     bool serving = true;
     std::optional<way> hold_all;
     std::chrono::milliseconds latency{0};
+    bool drops_messages = false;
+    bool remembers = true;
     std::string requests;
+    std::string text_to_rewrite, rewriting;
     std::string request_to_cut, request_to_mangle;
     std::size_t bytes_to_leave = 0;
     std::thread thread;
@@ -255,6 +275,27 @@ void proxy::cut_reply(std::string request, std::size_t bytes)
 void proxy::cut_request(std::string request)
 {
     inside_->on_thread([&] { inside_->request_to_cut = std::move(request); });
+}
+
+void proxy::drop_messages(bool on)
+{
+    inside_->on_thread([&] { inside_->drops_messages = on; });
+}
+
+void proxy::rewrite(std::string text, std::string by)
+{
+    inside_->on_thread([&] {
+        inside_->text_to_rewrite = std::move(text);
+        inside_->rewriting = std::move(by);
+    });
+}
+
+void proxy::forget_requests()
+{
+    inside_->on_thread([&] {
+        inside_->remembers = false;
+        inside_->requests.clear();
+    });
 }
 
 std::size_t proxy::seen(std::string_view text) const

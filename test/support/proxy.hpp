@@ -51,6 +51,16 @@ public:
     /// The next connection that sends a request with this text is cut before it is passed on.
     void cut_request(std::string request);
 
+    /// Whether the messages of channels reach clients; subscriptions and their confirmations do.
+    /// Concerns push links that are made from now on as well as those that are there.
+    void drop_messages(bool);
+
+    /// From now on each request that contains `text` has `by`, of the same length, instead.
+    void rewrite(std::string text, std::string by);
+
+    /// Forgets what clients have sent, and from now on doesn't remember it: for long runs.
+    void forget_requests();
+
     /// How often clients have sent this text.
     std::size_t seen(std::string_view text) const;
 

@@ -1,0 +1,184 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "chaos/arena.hpp"
+#include "support/wait_until.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <stdexcept>
+
+namespace colock::test {
+
+namespace {
+
+// Its data outlives its process; a user of their own, whose rights can be taken away.
+std::vector<std::string> server_lines(std::string const& rights)
+{
+    return {
+        "appendonly yes",
+        "appendfsync no",
+        "busy-reply-threshold 50",
+        "user worker on >secret ~* &* " + rights};
+}
+
+std::string log_file()
+{
+    auto const* given = std::getenv("COLOCK_CHAOS_LOG");
+    return given ? given : "/dev/null";
+}
+
+}  // namespace
+
+arena::arena(arena_plan plan, server_kind kind)
+    : plan_{std::move(plan)}
+    , server_{kind, server_lines(plan_.rights)}
+    , history_{server_.folder() + "/history.0"}
+{
+    std::cout << "seed " << dice_.seed() << std::endl;
+    for (auto& each : networks_) {
+        each = std::make_unique<proxy>(server_.port());
+        each->forget_requests();
+    }
+    for (int i = 0; i != plan_.processes; ++i)
+        processes_.push_back(start(i % networks, plan_.worker, plan_.through));
+    if (until_all_enter(20s) < 0)
+        throw std::runtime_error{"arena: not all processes have begun"};
+}
+
+arena::process arena::start(
+    int network, std::string const& worker, std::vector<std::string> through
+)
+{
+    process p{
+        .number = ++started_,
+        .network = network,
+        .worker = worker,
+        .through = through,
+        .running = {}};
+    auto command = std::move(through);
+    auto const value = [](char const* name, int number) {
+        return std::string{name} + '=' + std::to_string(number);
+    };
+    command.insert(
+        command.end(),
+        {worker,
+         "redis://worker:secret@127.0.0.1:" + std::to_string(this->network(network).port()),
+         board_file_.path(),
+         history_of(p.number),
+         std::to_string(p.number),
+         std::to_string(dice_.seed() + p.number),
+         "prefix=" + prefix_,
+         "kinds=" + plan_.kinds,
+         value("tasks", plan_.tasks),
+         value("sitters", plan_.sitters),
+         value("keys", plan_.keys),
+         value("slow_keys", plan_.slow_keys),
+         value("visit", plan_.longest_visit),
+         value("break", plan_.longest_break),
+         value("stay", plan_.longest_stay),
+         value("lease", plan_.lease)}
+    );
+    command.insert(command.end(), plan_.more.begin(), plan_.more.end());
+    p.running = child_process{command, log_file()};
+    return p;
+}
+
+std::string arena::history_of(std::uint32_t number) const
+{
+    return server_.folder() + "/history." + std::to_string(number);
+}
+
+void arena::note(what kind, std::uint32_t number)
+{
+    event e;
+    e.at = chaos_board::now();
+    e.kind = kind;
+    e.process = number;
+    history_.add(e);
+}
+
+void arena::work_for(int ms)
+{
+    holds_within(milliseconds{ms}, [] { return false; });
+}
+
+void arena::kill_process(int which)
+{
+    auto& victim = processes_.at(static_cast<std::size_t>(which));
+    victim.running.kill();
+    note(what::killed, victim.number);
+    victim = start(victim.network, victim.worker, victim.through);
+}
+
+void arena::stop_process(int which)
+{
+    auto& victim = processes_.at(static_cast<std::size_t>(which));
+    note(what::stopped, victim.number);
+    victim.running.signal(SIGSTOP);
+}
+
+void arena::resume_process(int which)
+{
+    auto& victim = processes_.at(static_cast<std::size_t>(which));
+    note(what::resumed, victim.number);
+    victim.running.signal(SIGCONT);
+}
+
+void arena::add_process(std::string const& worker, std::vector<std::string> const& through)
+{
+    processes_.push_back(start(static_cast<int>(processes_.size()) % networks, worker, through));
+}
+
+std::int64_t arena::until_all_enter(milliseconds limit)
+{
+    auto const since = chaos_board::now();
+    auto last = since;
+    bool const all = holds_within(limit, [&] {
+        return std::ranges::all_of(processes_, [&](process const& each) {
+            auto const entered = board_.last_entry_of(each.number).load();
+            last = std::max(last, entered);
+            return entered > since;
+        });
+    });
+    return all ? (last - since) / 1'000'000 : -1;
+}
+
+findings arena::finish(milliseconds limit)
+{
+    for (auto& each : processes_)
+        BOOST_TEST(each.running.is_running(), "process " << each.number << " has died");
+    board_.stop();
+    stopwatch const watch;
+    for (auto& each : processes_)
+        BOOST_TEST(
+            each.running.wait(std::max(0ms, limit - milliseconds{watch.ms()})),
+            "process " << each.number << " doesn't end"
+        );
+    see_what_is_left();
+    std::vector<std::string> files;
+    for (std::uint32_t i = 0; i <= started_; ++i)
+        files.push_back(history_of(i));
+    auto const found = check(read_history(files), plan_.lease * std::int64_t{1'000'000});
+    for (auto const& each : found.examples)
+        std::cout << "  " << each << std::endl;
+    return found;
+}
+
+// What killed processes held is there until its lease ends, their tickets a little longer.
+void arena::see_what_is_left()
+{
+    auto const look = [&] {
+        left_behind_.clear();
+        for (auto const& each : server_.ask("KEYS", "*").items)
+            if (each.text.find("fence") == std::string::npos)
+                left_behind_.push_back(each.text);
+        return left_behind_.empty();
+    };
+    holds_within(milliseconds{plan_.lease} + 6s, look);
+    auto const channels = [&] { return server_.ask("PUBSUB", "CHANNELS").items.empty(); };
+    if (!holds_within(2s, channels))
+        left_behind_.emplace_back("(channels)");
+}
+
+}  // namespace colock::test

@@ -1,0 +1,115 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "checker/checker.hpp"
+#include "integration/suites.hpp"
+#include "support/child_process.hpp"
+#include "support/proxy.hpp"
+#include "support/redis_server.hpp"
+#include "support/shared_numbers.hpp"
+#include "unit/random_seed.hpp"
+#include "workers/chaos_board.hpp"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace colock::test {
+
+struct arena_plan {
+    int processes = 4;
+    int tasks = 6;    ///< of a process
+    int sitters = 1;  ///< of them, that stay for long
+    int keys = 6;
+    int slow_keys = 2;                ///< of the sitters
+    int longest_visit = 2;            ///< ms of the others
+    int longest_break = 20;           ///< ms of a task between two sections
+    int longest_stay = 4'000;         ///< ms of a sitter
+    int lease = 2'000;                ///< ms
+    std::string kinds = "lfwl";       ///< of the keys in turn: lock, fair, read-write, spin
+    std::vector<std::string> more{};  ///< words for the workers
+    std::string rights = "+@all";     ///< of their user at the server
+    /// Words before a worker's own: a program that runs it.
+    std::vector<std::string> through{};
+    std::string worker = COLOCK_WORKER_CHAOS_WORKER;
+
+    int all_tasks() const noexcept { return processes * tasks; }
+};
+
+/// A server, two networks to it, and processes that contend for its locks while they and it go
+/// through worse. Everything is noted; the checker has the last word.
+class arena {
+public:
+    explicit arena(arena_plan, server_kind = server_kind::redis);
+    arena(arena const&) = delete;
+    arena& operator=(arena const&) = delete;
+
+    random_numbers& dice() noexcept { return dice_; }
+    redis_server& server() noexcept { return server_; }
+    chaos_board& board() noexcept { return board_; }
+    arena_plan const& plan() const noexcept { return plan_; }
+
+    /// Processes with an even number are behind the first one.
+    proxy& network(int which) { return *networks_.at(static_cast<std::size_t>(which)); }
+    static constexpr int networks = 2;
+
+    std::string key(int i) const { return prefix_ + std::to_string(i); }
+    int random_key() { return dice_.below(plan_.keys + plan_.slow_keys); }
+
+    /// Lets them work.
+    void work_for(int ms);
+
+    // ---- What may happen to processes ----------------------------------------------------------
+
+    int random_process() { return dice_.below(plan_.processes); }
+    /// Another takes its place.
+    void kill_process(int which);
+    void stop_process(int which);
+    void resume_process(int which);
+    /// One more, of another make.
+    void add_process(std::string const& worker, std::vector<std::string> const& through = {});
+
+    // ---- The course of a trial -----------------------------------------------------------------
+
+    void fault_begins() { note(what::fault_begins, 0); }
+    void fault_is_over() { note(what::fault_is_over, 0); }
+
+    /// Milliseconds until each process has been inside again, from now on; -1 if one hasn't.
+    std::int64_t until_all_enter(milliseconds limit);
+
+    /// Lets them end, sees what they leave, and reads what they have noted.
+    findings finish(milliseconds limit = 20s);
+
+    /// Keys that are left but fencing counters; after finish().
+    std::vector<std::string> const& left_behind() const noexcept { return left_behind_; }
+
+private:
+    struct process {
+        std::uint32_t number = 0;
+        int network = 0;
+        std::string worker;
+        std::vector<std::string> through;
+        child_process running;
+    };
+
+    process start(int network, std::string const& worker, std::vector<std::string> through);
+    std::string history_of(std::uint32_t number) const;
+    void note(what, std::uint32_t number);
+    void see_what_is_left();
+
+    arena_plan plan_;
+    random_numbers dice_;
+    std::string prefix_ = "chaos:";
+    redis_server server_;
+    std::array<std::unique_ptr<proxy>, networks> networks_;
+    temporary_file board_file_;
+    chaos_board board_{board_file_.path()};
+    history_writer history_;
+    std::uint32_t started_ = 0;
+    std::vector<process> processes_;
+    std::vector<std::string> left_behind_;
+};
+
+}  // namespace colock::test

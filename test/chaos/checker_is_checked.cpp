@@ -1,0 +1,100 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// A checker that finds nothing may be blind: here there is something to find.
+#include "chaos/trials.hpp"
+
+#include <iostream>
+
+namespace colock::test {
+
+namespace {
+
+/// Until the checker would find something, as far as one can know before.
+constexpr int enough = 3;
+
+findings shown(arena& at, char const* title)
+{
+    auto found = at.finish();
+    std::cout << title << ": " << to_string(found) << std::endl;
+    return found;
+}
+
+void stop_for_longer_than_the_lease(arena& at)
+{
+    for (int i = 0; i != enough; ++i) {
+        at.work_for(200);
+        at.stop_process(0);
+        at.work_for(at.plan().lease * 3 / 2);
+        at.resume_process(0);
+        at.until_all_enter(10s);
+    }
+}
+
+/// Sitters write without asking their hold.
+arena_plan careless()
+{
+    return {
+        .processes = 2,
+        .keys = 2,
+        .slow_keys = 1,
+        .longest_stay = 3'000,
+        .lease = 600,
+        .kinds = "l",
+        .more = {"informed=0"}};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(checker_is_checked)
+
+BOOST_AUTO_TEST_CASE(holders_who_do_not_hear_of_their_loss)
+{
+    arena at{careless()};
+    for (int i = 0; i != enough; ++i)
+        for (int which = 0; which != arena::networks; ++which) {
+            at.work_for(200);
+            at.network(which).hold_back_all(proxy::way::both);
+            at.work_for(at.plan().lease * 3 / 2);
+            at.network(which).let_through();
+            at.until_all_enter(10s);
+        }
+    auto const found = shown(at, "loss notice switched off");
+    BOOST_TEST(found.overlaps > 0);
+    BOOST_TEST(found.stale_writes == 0);
+    BOOST_TEST(found.refused_writes > 0);
+}
+
+// Where EVALSHA is denied the text of a script is sent, and the network can change it.
+BOOST_AUTO_TEST_CASE(a_script_without_its_check)
+{
+    arena at{{.kinds = "l", .rights = "+@all -evalsha"}};
+    for (int i = 0; i != arena::networks; ++i)
+        at.network(i).rewrite("if call('exists', lock) == 1", "if call('exists', lock) == 9");
+    at.work_for(1'000);
+    auto const found = shown(at, "lock script without its check");
+    BOOST_TEST(found.overlaps > 0);
+}
+
+BOOST_AUTO_TEST_CASE(writes_of_the_stopped_that_are_not_fenced)
+{
+    arena at{careless()};
+    at.board().remove_fence();
+    stop_for_longer_than_the_lease(at);
+    auto const found = shown(at, "stopped, and no fence");
+    BOOST_TEST(found.overlaps_of_stopped > 0);
+    BOOST_TEST(found.stale_writes > 0);
+}
+
+BOOST_AUTO_TEST_CASE(the_same_behind_the_fence)
+{
+    arena at{careless()};
+    stop_for_longer_than_the_lease(at);
+    auto const found = shown(at, "stopped, behind the fence");
+    BOOST_TEST(found.overlaps_of_stopped > 0);
+    BOOST_TEST(found.refused_writes > 0);
+    BOOST_TEST(found.stale_writes == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace colock::test

@@ -1,0 +1,122 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// Wall clocks that jump, by libfaketime; the steady ones go on, as they do in the kernel.
+#include "chaos/trials.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+
+namespace colock::test {
+
+namespace {
+
+/// A file that says how far the clocks of those who read it are off.
+class wrong_clock {
+public:
+    wrong_clock() { set(0); }
+
+    void set(int seconds)
+    {
+        std::ofstream{file_.path()} << (seconds < 0 ? "" : "+") << seconds << "s\n";
+    }
+
+    std::vector<std::string> environment() const
+    {
+        return {
+            "LD_PRELOAD=" COLOCK_FAKETIME,
+            "FAKETIME_TIMESTAMP_FILE=" + file_.path(),
+            "FAKETIME_NO_CACHE=1",
+            "FAKETIME_DONT_FAKE_MONOTONIC=1",
+            "DONT_FAKE_MONOTONIC=1"};
+    }
+
+    std::vector<std::string> program() const
+    {
+        auto words = environment();
+        words.insert(words.begin(), "/usr/bin/env");
+        return words;
+    }
+
+private:
+    temporary_file file_;
+};
+
+/// Ours are built with a runtime that must come first.
+bool can_jump() { return COLOCK_FAKETIME[0] != '\0' && COLOCK_SANITIZED == 0; }
+
+/// What starts while this lives has that clock.
+class in_its_environment {
+public:
+    explicit in_its_environment(wrong_clock const& clock) : words_{clock.environment()}
+    {
+        for (auto const& word : words_)
+            ::setenv(name_of(word).c_str(), word.c_str() + word.find('=') + 1, 1);
+    }
+    in_its_environment(in_its_environment const&) = delete;
+    in_its_environment& operator=(in_its_environment const&) = delete;
+    ~in_its_environment()
+    {
+        for (auto const& word : words_)
+            ::unsetenv(name_of(word).c_str());
+    }
+
+private:
+    static std::string name_of(std::string const& word) { return word.substr(0, word.find('=')); }
+
+    std::vector<std::string> words_;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(clocks)
+
+BOOST_AUTO_TEST_CASE(of_clients_jump_by_an_hour, *boost::unit_test::precondition([](auto) {
+                         return boost::test_tools::assertion_result{can_jump()};
+                     }))
+{
+    wrong_clock clock;
+    series all{"wall clocks of clients jump by an hour", {.through = clock.program()}};
+    for (int i = 0; i != 4 * chaos_trials(); ++i) {
+        clock.set(i % 2 == 0 ? 3'600 : -3'600);
+        all.undergo({});
+    }
+    auto const& found = all.finish();
+    all.check_exclusion();
+    BOOST_TEST(found.told == 0);
+}
+
+// What expires, and when, the server measures by its wall clock.
+BOOST_AUTO_TEST_CASE(of_the_server_jumps_by_ten_seconds, *boost::unit_test::precondition([](auto) {
+                         return boost::test_tools::assertion_result{can_jump()};
+                     }))
+{
+    for (int const seconds : {10, -10}) {
+        wrong_clock clock;
+        auto const all = [&] {
+            in_its_environment const meanwhile{clock};
+            return std::make_unique<series>(
+                "the server's clock jumps by " + std::to_string(seconds) + " s",
+                arena_plan{.through = {"/usr/bin/env", "-u", "LD_PRELOAD"}}
+            );
+        }();
+        auto const jump = fault{
+            "jump",
+            promise::fence,
+            [&](arena&) { clock.set(seconds); },
+            [](arena&) {},
+            1'000,
+            2'000};
+        auto const back =
+            fault{"back", promise::fence, [&](arena&) { clock.set(0); }, [](arena&) {}, 500, 1'000};
+        for (int i = 0; i != chaos_trials(); ++i) {
+            all->undergo({jump});
+            all->undergo({back});
+        }
+        all->finish();
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace colock::test

@@ -1,0 +1,245 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "chaos/faults.hpp"
+#include "support/redis_cli.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
+#include <filesystem>
+#include <memory>
+#include <ostream>
+#include <stdexcept>
+
+namespace colock::test {
+
+namespace {
+
+using link = proxy::link;
+using way = proxy::way;
+
+/// Another fault may have the server down; then this one finds nobody to tell.
+template <class... Words>
+void tell(arena& at, Words const&... words)
+{
+    if (at.server().is_running())
+        at.server().ask(words...);
+}
+
+/// One of the two networks, or both.
+void on_some_networks(arena& at, std::function<void(proxy&)> const& what)
+{
+    int const which = at.dice().below(arena::networks + 1);
+    for (int i = 0; i != arena::networks; ++i)
+        if (which == i || which == arena::networks)
+            what(at.network(i));
+}
+
+void on_all_networks(arena& at, std::function<void(proxy&)> const& what)
+{
+    for (int i = 0; i != arena::networks; ++i)
+        what(at.network(i));
+}
+
+/// What was held back comes late, or never.
+void let_through_or_cut(arena& at)
+{
+    bool const cut = at.dice().one_in(2);
+    on_all_networks(at, [&](proxy& each) {
+        if (cut)
+            each.cut();
+        each.let_through();
+    });
+}
+
+fault cut(std::string name, link which)
+{
+    return {std::move(name), promise::exclusion, [which](arena& at) {
+                on_some_networks(at, [&](proxy& each) { each.cut(which); });
+            }};
+}
+
+fault black_hole(std::string name, way direction)
+{
+    return {
+        .name = std::move(name),
+        .leaves = promise::exclusion,
+        .begin = [direction](arena& at
+                 ) { on_some_networks(at, [&](proxy& each) { each.hold_back_all(direction); }); },
+        .end = let_through_or_cut,
+        .least = 20,
+        .most = 3'000};
+}
+
+fault kill_clients(std::string name, std::string type)
+{
+    return {std::move(name), promise::exclusion, [type = std::move(type)](arena& at) {
+                tell(at, "CLIENT", "KILL", "TYPE", type);
+            }};
+}
+
+std::vector<fault> of_the_network()
+{
+    return {
+        cut("connections reset", link::any),
+        cut("command connections reset", link::command),
+        cut("push connections reset", link::push),
+        black_hole("black hole towards the server", way::to_server),
+        black_hole("black hole towards the clients", way::to_client),
+        black_hole("black hole both ways", way::both),
+        {"connection cut in the middle of a reply",
+         promise::exclusion,
+         [](arena& at) {
+             auto const bytes = static_cast<std::size_t>(1 + at.dice().below(12));
+             on_some_networks(at, [&](proxy& each) { each.cut_reply("EVALSHA", bytes); });
+         }},
+        {"connection cut before a request",
+         promise::exclusion,
+         [](arena& at) { on_some_networks(at, [](proxy& each) { each.cut_request("EVALSHA"); }); }},
+        {"delay of 10 to 500 ms",
+         promise::exclusion,
+         [](arena& at) {
+             milliseconds const by{10 + at.dice().below(490)};
+             on_some_networks(at, [&](proxy& each) { each.delay(by); });
+         },
+         [](arena& at) { on_all_networks(at, [](proxy& each) { each.delay(0ms); }); },
+         200,
+         1'500},
+        {"all unlock messages dropped",
+         promise::exclusion,
+         [](arena& at) { on_all_networks(at, [](proxy& each) { each.drop_messages(true); }); },
+         [](arena& at) { on_all_networks(at, [](proxy& each) { each.drop_messages(false); }); },
+         200,
+         2'000}};
+}
+
+/// Stands still in a script, which nobody may interrupt.
+void run_slow_script(arena& at)
+{
+    if (!at.server().is_running())
+        return;
+    redis_cli busy{at.server().unix_socket()};
+    busy.send(
+        {"EVAL",
+         "local t = redis.call('TIME') local e = t[1] * 1000000 + t[2] + ARGV[1] * 1000 "
+         "repeat t = redis.call('TIME') until t[1] * 1000000 + t[2] > e "
+         "return redis.status_reply('done')",
+         "0",
+         std::to_string(100 + at.dice().below(700))}
+    );
+    busy.read();
+}
+
+std::vector<fault> of_the_server()
+{
+    return {
+        kill_clients("CLIENT KILL of command connections", "normal"),
+        kill_clients("CLIENT KILL of push connections", "pubsub"),
+        {"SCRIPT FLUSH", promise::exclusion, [](arena& at) { tell(at, "SCRIPT", "FLUSH"); }},
+        {"server stands still",
+         promise::exclusion,
+         [](arena& at) { at.server().pause(); },
+         [](arena& at) { at.server().resume(); },
+         50,
+         3'000},
+        {"slow script: BUSY", promise::exclusion, run_slow_script},
+        {"memory is full",
+         promise::exclusion,
+         [](arena& at) { tell(at, "CONFIG", "SET", "maxmemory", "1"); },
+         [](arena& at) { tell(at, "CONFIG", "SET", "maxmemory", "0"); },
+         50,
+         1'500},
+        {"the right to run scripts is taken away",
+         promise::exclusion,
+         [](arena& at) { tell(at, "ACL", "SETUSER", "worker", "-@scripting"); },
+         [](arena& at) { tell(at, "ACL", "SETUSER", "worker", "+@all"); },
+         50,
+         1'500},
+        {"server killed, comes back with its data",
+         promise::exclusion,
+         [](arena& at) { at.server().kill(); },
+         [](arena& at) { at.server().start(); },
+         0,
+         1'000}};
+}
+
+std::vector<fault> of_processes()
+{
+    auto const stopped = std::make_shared<int>(0);
+    return {
+        {"a process is killed",
+         promise::exclusion,
+         [](arena& at) { at.kill_process(at.random_process()); }},
+        {"a process is stopped, up to three leases",
+         promise::fence,
+         [stopped](arena& at) { at.stop_process(*stopped = at.random_process()); },
+         [stopped](arena& at) { at.resume_process(*stopped); },
+         1'000,
+         6'000}};
+}
+
+void force_release(arena& at)
+{
+    asio::io_context context;
+    client operator_{context.get_executor(), at.server().by_port()};
+    operator_.run(asio::detached);
+    auto const forcing = [](client& c, std::string name) -> asio::awaitable<void> {
+        co_await lock{c, std::move(name)}.force_release(tuple);
+        co_await c.close(tuple);
+    };
+    asio::co_spawn(context, forcing(operator_, at.key(at.random_key())), asio::detached);
+    context.run();
+}
+
+/// Comes back as if it had never been.
+void restart_empty(arena& at)
+{
+    at.server().kill();
+    for (auto const* each : {"/appendonlydir", "/appendonly.aof"})
+        std::filesystem::remove_all(at.server().folder() + each);
+    at.server().start();
+}
+
+std::vector<fault> of_the_data()
+{
+    return {
+        {"DEL of a lock",
+         promise::fence,
+         [](arena& at) { tell(at, "DEL", at.key(at.random_key())); }},
+        {"forced release", promise::fence, force_release},
+        {"FLUSHALL", promise::fence, [](arena& at) { tell(at, "FLUSHALL"); }},
+        {"server comes back empty", promise::fence, restart_empty}};
+}
+
+}  // namespace
+
+std::ostream& operator<<(std::ostream& to, fault const& what) { return to << what.name; }
+
+std::vector<fault> const& all_faults()
+{
+    static auto const all = [] {
+        std::vector<fault> faults;
+        for (auto const& some : {of_the_network(), of_the_server(), of_processes(), of_the_data()})
+            faults.insert(faults.end(), some.begin(), some.end());
+        return faults;
+    }();
+    return all;
+}
+
+std::vector<fault> faults_that_leave(promise what)
+{
+    std::vector<fault> some;
+    for (auto const& each : all_faults())
+        if (each.leaves == what)
+            some.push_back(each);
+    return some;
+}
+
+fault const& fault_named(std::string const& name)
+{
+    for (auto const& each : all_faults())
+        if (each.name == name)
+            return each;
+    throw std::out_of_range{"no fault " + name};
+}
+
+}  // namespace colock::test

@@ -1,0 +1,44 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "chaos/arena.hpp"
+
+#include <functional>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace colock::test {
+
+/// What a fault leaves standing.
+enum class promise {
+    /// The server keeps its data and its clock, and who holds a lock runs: nobody gets in before
+    /// the holder has been told.
+    exclusion,
+    /// What the locks stand in is taken away, or the holder can't be told because it doesn't run:
+    /// the fence alone holds.
+    fence
+};
+
+/// Something bad that happens to an arena for a while.
+struct fault {
+    std::string name;
+    promise leaves;
+    std::function<void(arena&)> begin;
+    std::function<void(arena&)> end = [](arena&) {};
+    /// How long it lasts: from the least to the most milliseconds, at random.
+    int least = 0;
+    int most = 0;
+};
+
+std::ostream& operator<<(std::ostream&, fault const&);
+
+std::vector<fault> const& all_faults();
+
+/// Those that leave this.
+std::vector<fault> faults_that_leave(promise);
+
+/// By its name.
+fault const& fault_named(std::string const& name);
+
+}  // namespace colock::test

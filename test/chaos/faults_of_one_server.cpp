@@ -1,0 +1,121 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// One server, and everything that can happen to it, to the way to it, and to who uses it.
+#include "chaos/trials.hpp"
+
+#include <iostream>
+
+namespace colock::test {
+
+BOOST_AUTO_TEST_SUITE(faults)
+
+BOOST_DATA_TEST_CASE(none, each_server(), kind)
+{
+    int const sections = given("COLOCK_CHAOS_SECTIONS", 10'000);
+    series all{
+        "no fault",
+        {.processes = 8, .tasks = 8, .keys = 24, .longest_visit = 0, .longest_break = 1},
+        kind};
+    stopwatch const watch;
+    while (all.at().board().entries() < sections && watch.ms() < 600'000)
+        all.at().work_for(20);
+    auto const& found = all.finish();
+    BOOST_TEST(found.sections >= sections);
+    BOOST_TEST(found.told == 0);
+    all.check_exclusion();
+}
+
+BOOST_AUTO_TEST_CASE(each_alone)
+{
+    auto const some = faults_that_leave(promise::exclusion);
+    if (chaos_trials() == 1) {
+        series all{"each fault once", {}};
+        for (auto const& each : some)
+            all.undergo({each});
+        all.finish();
+        all.check_exclusion();
+        return;
+    }
+    for (auto const& each : some) {
+        series all{each.name, {}};
+        for (int i = 0; i != chaos_trials(); ++i)
+            all.undergo({each});
+        all.finish();
+        all.check_exclusion();
+    }
+}
+
+BOOST_AUTO_TEST_CASE(pairs)
+{
+    auto const some = faults_that_leave(promise::exclusion);
+    series all{"pairs of faults at random", {}};
+    for (int i = 0; i != (chaos_trials() == 1 ? 5 : chaos_trials()); ++i) {
+        auto const any = [&] {
+            return some.at(
+                static_cast<std::size_t>(all.at().dice().below(static_cast<int>(some.size())))
+            );
+        };
+        auto const first = any();
+        all.undergo({first, any()});
+    }
+    all.finish();
+    all.check_exclusion();
+}
+
+// Nothing can exclude here; the fence holds, and overlaps are counted.
+BOOST_AUTO_TEST_CASE(that_leave_the_fence_alone)
+{
+    for (auto const& each : faults_that_leave(promise::fence)) {
+        series all{each.name, {}};
+        for (int i = 0; i != chaos_trials(); ++i)
+            all.undergo({each});
+        all.finish();
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(bounds)
+
+// A ticket of a fair lock may take longer: it is bounded in family.fair_locks.
+BOOST_AUTO_TEST_CASE(who_is_killed_is_followed_within_the_lease_and_a_second)
+{
+    series all{"holders killed", {.kinds = "lws"}};
+    for (int i = 0; i != 3 * chaos_trials(); ++i)
+        all.undergo({fault_named("a process is killed")});
+    auto found = all.finish();
+    all.check_exclusion();
+    auto const limit = (all.at().plan().lease + 1'000) * std::int64_t{1'000'000};
+    BOOST_TEST(found.wait_after(ending::killed) <= limit);
+}
+
+BOOST_AUTO_TEST_CASE(without_any_message_somebody_is_in_within_a_second)
+{
+    series all{"all messages dropped, always", {.kinds = "lfw"}};
+    for (int i = 0; i != arena::networks; ++i)
+        all.at().network(i).drop_messages(true);
+    all.at().work_for(chaos_trials() == 1 ? 5'000 : 60'000);
+    auto found = all.finish();
+    all.check_exclusion();
+    // What two processors need for a hundred round trips comes on top of the second.
+    BOOST_TEST(found.wait_after(ending::released) / 1'000'000 <= 1'200);
+}
+
+BOOST_AUTO_TEST_CASE(cut_at_random_nobody_hangs)
+{
+    int const cuts = given("COLOCK_CHAOS_CUTS", 20);
+    series all{"cuts at random", {}};
+    auto& at = all.at();
+    auto const which = {proxy::link::any, proxy::link::command, proxy::link::push};
+    for (int i = 0; i != cuts; ++i) {
+        at.network(at.dice().below(arena::networks)).cut(which.begin()[at.dice().below(3)]);
+        at.work_for(at.dice().below(200));
+    }
+    all.undergo({});
+    all.finish();
+    all.check_exclusion();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace colock::test

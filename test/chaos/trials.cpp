@@ -1,0 +1,70 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "chaos/trials.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <ranges>
+
+namespace colock::test {
+
+namespace {
+
+/// A ticket of a process that is gone stands for 5 s, a lock for its lease; the rest is the time
+/// that links need to come back.
+constexpr std::chrono::milliseconds hung{15'000};
+
+}  // namespace
+
+series::series(std::string title, arena_plan plan, server_kind kind)
+    : title_{std::move(title)}
+    , arena_{std::move(plan), kind}
+{}
+
+void series::undergo(std::vector<fault> const& faults)
+{
+    auto& dice = arena_.dice();
+    arena_.work_for(50 + dice.below(250));
+    arena_.fault_begins();
+    for (auto const& each : faults) {
+        each.begin(arena_);
+        arena_.work_for(each.least + dice.below(each.most - each.least + 1));
+    }
+    for (auto const& each : faults | std::views::reverse)
+        each.end(arena_);
+    arena_.fault_is_over();
+    auto const again = arena_.until_all_enter(hung);
+    std::string names;
+    for (auto const& each : faults)
+        names += (names.empty() ? "" : ", then ") + each.name;
+    BOOST_TEST(again >= 0, "hung after: " << names);
+    slowest_ = std::max(slowest_, again);
+    ++trials_;
+}
+
+findings const& series::finish()
+{
+    found_ = arena_.finish();
+    auto const& plan = arena_.plan();
+    std::cout << title_ << ": " << trials_ << " trials, " << plan.processes << " processes, "
+              << plan.all_tasks() << " tasks, lease " << plan.lease << " ms: " << to_string(found_)
+              << "; all inside again after at most " << slowest_ << " ms, left behind "
+              << arena_.left_behind().size() << std::endl;
+    BOOST_TEST(found_.sections > 0);
+    BOOST_TEST(found_.stale_writes == 0);
+    BOOST_TEST(found_.tokens_not_rising == 0);
+    BOOST_TEST(found_.used_after_validity == 0);
+    BOOST_TEST(found_.used_after_stop == 0);
+    BOOST_TEST(found_.hung == 0);
+    BOOST_TEST(found_.malformed == 0);
+    for (auto const& each : arena_.left_behind())
+        BOOST_TEST(false, "left behind: " << each);
+    return found_;
+}
+
+void series::check_exclusion() const
+{
+    BOOST_TEST(found_.overlaps == 0);
+    BOOST_TEST(found_.overlaps_of_stopped == 0);
+}
+
+}  // namespace colock::test

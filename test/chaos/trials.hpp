@@ -1,0 +1,48 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "chaos/arena.hpp"
+#include "chaos/faults.hpp"
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace colock::test {
+
+/// A number from the environment.
+inline int given(char const* name, int otherwise)
+{
+    auto const* text = std::getenv(name);
+    return text ? std::stoi(text) : otherwise;
+}
+
+/// How often each fault is tried alone, and how many pairs are: COLOCK_CHAOS_TRIALS. By default
+/// each once, all in one arena.
+inline int chaos_trials() { return given("COLOCK_CHAOS_TRIALS", 1); }
+
+/// Trials in one arena, and what they show together.
+class series {
+public:
+    series(std::string title, arena_plan, server_kind = server_kind::redis);
+
+    arena& at() noexcept { return arena_; }
+
+    /// Everybody works, the faults happen over each other, and end; then each process must get in.
+    void undergo(std::vector<fault> const&);
+
+    /// Ends the work, checks what may never be, and prints a line.
+    findings const& finish();
+
+    /// That nobody was inside with another.
+    void check_exclusion() const;
+
+private:
+    std::string title_;
+    arena arena_;
+    int trials_ = 0;
+    std::int64_t slowest_ = 0;  ///< until all processes had been inside again
+    findings found_;
+};
+
+}  // namespace colock::test

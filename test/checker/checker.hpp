@@ -1,0 +1,66 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "checker/history.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace colock::test {
+
+/// How the last one who had a lock came to have it no more.
+enum class ending : std::uint8_t { released, lost, killed };
+
+/// What a history shows. It knows nothing of colock: only what processes say that they did.
+struct findings {
+    std::int64_t sections = 0;  ///< holds
+    std::int64_t failures = 0;  ///< attempts without one
+    std::int64_t told = 0;      ///< holds that were told of their loss
+
+    /// Somebody got in while another was inside, had not been told of a loss and was running.
+    std::int64_t overlaps = 0;
+    /// The same where the other's process had been stopped meanwhile: it could not be told.
+    std::int64_t overlaps_of_stopped = 0;
+    /// Writes that the register took of a hold though one that was asked for after this one had
+    /// been got has written before.
+    std::int64_t stale_writes = 0;
+    std::int64_t writes = 0, refused_writes = 0;
+    /// Tokens that are not above all those of holds that had been got before it was asked for, or
+    /// that two holds have.
+    std::int64_t tokens_not_rising = 0;
+    /// Uses by a hold that called itself valid, after the moment to which it had called itself so.
+    std::int64_t used_after_validity = 0;
+    /// Uses after the process had been stopped for longer than the lease.
+    std::int64_t used_after_stop = 0;
+    std::int64_t long_stops = 0;
+    /// Attempts without an end, of processes that were not killed.
+    std::int64_t hung = 0;
+    /// Events that don't fit together.
+    std::int64_t malformed = 0;
+
+    /// The longest that a lock was wanted and nobody had it, in nanoseconds, by what became of
+    /// the holder before. Time before a fault was over doesn't count.
+    std::array<std::int64_t, 3> longest_wait{};
+
+    std::vector<std::string> examples;  ///< of what is wrong, the first few
+
+    std::int64_t& wait_after(ending e) { return longest_wait[static_cast<std::size_t>(e)]; }
+
+    /// What may never be, whatever the servers go through.
+    std::int64_t never() const
+    {
+        return stale_writes + tokens_not_rising + used_after_validity + used_after_stop + hung +
+            malformed;
+    }
+};
+
+/// \param lease in nanoseconds
+findings check(std::vector<event> const&, std::int64_t lease);
+
+/// On one line.
+std::string to_string(findings const&);
+
+}  // namespace colock::test

@@ -1,0 +1,185 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "checker/checker.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <vector>
+
+namespace colock::test {
+
+namespace {
+
+constexpr std::int64_t ms = 1'000'000;
+constexpr auto lease = 100 * ms;
+
+/// Writes a history of one key by hand; times in ms.
+struct story {
+    std::vector<event> events;
+
+    event& add(what kind, std::uint32_t who, std::int64_t at)
+    {
+        event e;
+        e.kind = kind;
+        e.process = who;
+        e.attempt = 1;
+        e.at = at * ms;
+        events.push_back(e);
+        return events.back();
+    }
+    story& then(what kind, std::uint32_t who, std::int64_t at)
+    {
+        add(kind, who, at);
+        return *this;
+    }
+    story& gets(std::uint32_t who, std::int64_t at, std::uint64_t token)
+    {
+        add(what::got, who, at).token = token;
+        return *this;
+    }
+    story& holds(std::uint32_t who, std::int64_t from, std::int64_t to, std::uint64_t token)
+    {
+        return then(what::asked, who, from)
+            .gets(who, from + 1, token)
+            .then(what::left, who, to)
+            .then(what::released, who, to);
+    }
+    story& writes(std::uint32_t who, std::int64_t at, std::int64_t order)
+    {
+        auto& e = add(what::used, who, at);
+        e.accepted = order != 0;
+        e.order = order;
+        e.valid_until = (at + 1) * ms;
+        return *this;
+    }
+    findings check()
+    {
+        std::ranges::stable_sort(events, {}, &event::at);
+        return test::check(events, lease);
+    }
+};
+
+bool is_clean(findings const& f) { return f.never() + f.overlaps + f.overlaps_of_stopped == 0; }
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(history_checker)
+
+BOOST_AUTO_TEST_CASE(one_after_the_other_is_clean)
+{
+    auto const found = story{}.holds(1, 0, 10, 5).holds(2, 11, 20, 6).check();
+    BOOST_TEST(is_clean(found));
+    BOOST_TEST(found.sections == 2);
+}
+
+BOOST_AUTO_TEST_CASE(two_at_once)
+{
+    auto const found = story{}.holds(1, 0, 10, 5).holds(2, 2, 20, 6).check();
+    BOOST_TEST(found.overlaps == 1);
+    BOOST_TEST(found.examples.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(who_was_told_before_is_none_of_the_two)
+{
+    auto of_first = story{}.then(what::asked, 1, 0).gets(1, 1, 5).then(what::told, 1, 9);
+    of_first.then(what::left, 1, 30);
+    BOOST_TEST(is_clean(story{of_first}.holds(2, 9, 20, 6).check()));
+    BOOST_TEST(story{of_first}.holds(2, 7, 20, 6).check().overlaps == 1);
+}
+
+BOOST_AUTO_TEST_CASE(who_is_stopped_is_counted_apart)
+{
+    story all;
+    all.holds(1, 0, 150, 5).then(what::stopped, 1, 2).then(what::resumed, 1, 120);
+    all.holds(2, 101, 110, 6);
+    auto const found = all.check();
+    BOOST_TEST(found.overlaps == 0);
+    BOOST_TEST(found.overlaps_of_stopped == 1);
+    BOOST_TEST(found.long_stops == 1);
+}
+
+BOOST_AUTO_TEST_CASE(whoever_writes_after_a_long_stop)
+{
+    story all;
+    all.holds(1, 0, 150, 5).then(what::stopped, 1, 2).then(what::resumed, 1, 120);
+    BOOST_TEST(story{all}.writes(1, 121, 1).check().used_after_stop == 1);
+    BOOST_TEST(story{all}.writes(1, 2, 1).check().used_after_stop == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_use_past_its_own_validity)
+{
+    story all;
+    all.holds(1, 0, 10, 5).add(what::used, 1, 5).valid_until = 4 * ms;
+    BOOST_TEST(all.check().used_after_validity == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_write_of_an_earlier_holder_after_one_of_a_later)
+{
+    story all;
+    all.holds(1, 0, 30, 5).holds(2, 2, 20, 6);
+    BOOST_TEST(story{all}.writes(1, 1, 1).writes(2, 4, 2).check().stale_writes == 0);
+    BOOST_TEST(story{all}.writes(2, 4, 1).writes(1, 5, 2).check().stale_writes == 1);
+    BOOST_TEST(story{all}.writes(2, 4, 1).writes(1, 5, 0).check().stale_writes == 0);
+}
+
+BOOST_AUTO_TEST_CASE(tokens_rise_with_each_holder)
+{
+    BOOST_TEST(story{}.holds(1, 0, 10, 6).holds(2, 11, 20, 5).check().tokens_not_rising == 1);
+    BOOST_TEST(story{}.holds(1, 0, 10, 6).holds(2, 11, 20, 6).check().tokens_not_rising == 1);
+    // Both asked before either had it: whoever was first at the server isn't known.
+    BOOST_TEST(
+        story{}
+            .then(what::asked, 1, 0)
+            .holds(2, 0, 3, 6)
+            .gets(1, 5, 5)
+            .then(what::left, 1, 6)
+            .check()
+            .tokens_not_rising == 0
+    );
+}
+
+BOOST_AUTO_TEST_CASE(readers_share)
+{
+    story all;
+    all.holds(1, 0, 10, 0).holds(2, 2, 20, 0);
+    for (auto& e : all.events)
+        e.shared = true;
+    BOOST_TEST(is_clean(story{all}.check()));
+    BOOST_TEST(all.holds(3, 12, 22, 7).check().overlaps == 1);
+}
+
+BOOST_AUTO_TEST_CASE(waits_of_a_lock_that_nobody_has)
+{
+    story all;
+    all.holds(1, 0, 10, 5).then(what::asked, 2, 5).gets(2, 40, 6).then(what::left, 2, 41);
+    auto found = all.check();
+    BOOST_TEST(found.wait_after(ending::released) == 30 * ms);
+    all.then(what::fault_begins, 0, 12).then(what::fault_is_over, 0, 35);
+    found = all.check();
+    BOOST_TEST(found.wait_after(ending::released) == 5 * ms);
+}
+
+BOOST_AUTO_TEST_CASE(waits_for_what_the_killed_left)
+{
+    story all;
+    all.then(what::asked, 1, 0).gets(1, 1, 5).then(what::killed, 1, 10);
+    all.then(what::asked, 2, 5).gets(2, 90, 6).then(what::left, 2, 91);
+    auto found = all.check();
+    BOOST_TEST(found.wait_after(ending::killed) == 80 * ms);
+    BOOST_TEST(is_clean(found));
+}
+
+BOOST_AUTO_TEST_CASE(who_never_gets_an_answer_hangs)
+{
+    BOOST_TEST(story{}.then(what::asked, 1, 0).check().hung == 1);
+    BOOST_TEST(story{}.then(what::asked, 1, 0).then(what::killed, 1, 2).check().hung == 0);
+    BOOST_TEST(story{}.then(what::asked, 1, 0).then(what::failed, 1, 2).check().hung == 0);
+}
+
+BOOST_AUTO_TEST_CASE(what_does_not_fit_is_said)
+{
+    BOOST_TEST(story{}.gets(1, 0, 5).check().malformed == 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace colock::test
