@@ -1,34 +1,25 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
-// Wall clocks that jump, by libfaketime; the steady ones go on, as they do in the kernel.
+// Wall clocks that jump; the steady ones go on, as they do in the kernel.
 #include "chaos/trials.hpp"
 
 #include <cstdlib>
-#include <fstream>
 #include <iostream>
 
 namespace colock::test {
 
 namespace {
 
-/// A file that says how far the clocks of those who read it are off.
+/// How far the wall clocks are off of those that start in its environment.
 class wrong_clock {
 public:
-    wrong_clock() { set(0); }
-
-    void set(int seconds)
-    {
-        std::ofstream{file_.path()} << (seconds < 0 ? "" : "+") << seconds << "s\n";
-    }
+    void set(std::int64_t seconds) { *static_cast<std::int64_t*>(memory_.at()) = seconds; }
 
     std::vector<std::string> environment() const
     {
         return {
-            "LD_PRELOAD=" COLOCK_FAKETIME,
-            "FAKETIME_TIMESTAMP_FILE=" + file_.path(),
-            "FAKETIME_NO_CACHE=1",
-            "FAKETIME_DONT_FAKE_MONOTONIC=1",
-            "DONT_FAKE_MONOTONIC=1"};
+            "LD_PRELOAD=" COLOCK_WALL_CLOCK_SHIFT_LIBRARY,
+            "COLOCK_WALL_CLOCK_SHIFT=" + file_.path()};
     }
 
     std::vector<std::string> program() const
@@ -40,10 +31,11 @@ public:
 
 private:
     temporary_file file_;
+    shared_memory memory_{file_.path(), sizeof(std::int64_t)};
 };
 
-/// Ours are built with a runtime that must come first.
-bool can_jump() { return COLOCK_FAKETIME[0] != '\0' && COLOCK_SANITIZED == 0; }
+/// Not where we are built with a runtime that must come first.
+constexpr bool can_jump = COLOCK_SANITIZED == 0;
 
 /// What starts while this lives has that clock.
 class in_its_environment {
@@ -72,7 +64,7 @@ private:
 BOOST_AUTO_TEST_SUITE(clocks)
 
 BOOST_AUTO_TEST_CASE(of_clients_jump_by_an_hour, *boost::unit_test::precondition([](auto) {
-                         return boost::test_tools::assertion_result{can_jump()};
+                         return boost::test_tools::assertion_result{can_jump};
                      }))
 {
     wrong_clock clock;
@@ -88,7 +80,7 @@ BOOST_AUTO_TEST_CASE(of_clients_jump_by_an_hour, *boost::unit_test::precondition
 
 // What expires, and when, the server measures by its wall clock.
 BOOST_AUTO_TEST_CASE(of_the_server_jumps_by_ten_seconds, *boost::unit_test::precondition([](auto) {
-                         return boost::test_tools::assertion_result{can_jump()};
+                         return boost::test_tools::assertion_result{can_jump};
                      }))
 {
     for (int const seconds : {10, -10}) {

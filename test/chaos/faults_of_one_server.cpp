@@ -7,6 +7,17 @@
 
 namespace colock::test {
 
+namespace {
+
+auto only_when_there_is_time()
+{
+    return boost::unit_test::precondition([](auto) {
+        return boost::test_tools::assertion_result{chaos_trials() > 1};
+    });
+}
+
+}  // namespace
+
 BOOST_AUTO_TEST_SUITE(faults)
 
 BOOST_DATA_TEST_CASE(none, each_server(), kind)
@@ -25,24 +36,25 @@ BOOST_DATA_TEST_CASE(none, each_server(), kind)
     all.check_exclusion();
 }
 
-BOOST_AUTO_TEST_CASE(each_alone)
+BOOST_AUTO_TEST_CASE(each_once)
 {
-    auto const some = faults_that_leave(promise::exclusion);
-    if (chaos_trials() == 1) {
-        series all{"each fault once", {}};
-        for (auto const& each : some)
-            all.undergo({each});
-        all.finish();
-        all.check_exclusion();
-        return;
-    }
-    for (auto const& each : some) {
-        series all{each.name, {}};
-        for (int i = 0; i != chaos_trials(); ++i)
-            all.undergo({each});
-        all.finish();
-        all.check_exclusion();
-    }
+    series all{"each fault once", {}};
+    for (auto const& each : faults_that_leave(promise::exclusion))
+        all.undergo({each});
+    all.finish();
+    all.check_exclusion();
+}
+
+BOOST_TEST_DECORATOR(*only_when_there_is_time())
+BOOST_DATA_TEST_CASE(
+    alone, boost::unit_test::data::make(faults_that_leave(promise::exclusion)), what
+)
+{
+    series all{what.name, {}};
+    for (int i = 0; i != chaos_trials(); ++i)
+        all.undergo({what});
+    all.finish();
+    all.check_exclusion();
 }
 
 BOOST_AUTO_TEST_CASE(pairs)
@@ -63,14 +75,16 @@ BOOST_AUTO_TEST_CASE(pairs)
 }
 
 // Nothing can exclude here; the fence holds, and overlaps are counted.
-BOOST_AUTO_TEST_CASE(that_leave_the_fence_alone)
+BOOST_DATA_TEST_CASE(
+    that_leave_the_fence_alone,
+    boost::unit_test::data::make(faults_that_leave(promise::fence)),
+    what
+)
 {
-    for (auto const& each : faults_that_leave(promise::fence)) {
-        series all{each.name, {}};
-        for (int i = 0; i != chaos_trials(); ++i)
-            all.undergo({each});
-        all.finish();
-    }
+    series all{what.name, {}};
+    for (int i = 0; i != chaos_trials(); ++i)
+        all.undergo({what});
+    all.finish();
 }
 
 BOOST_AUTO_TEST_SUITE_END()
