@@ -30,6 +30,11 @@ function(colock_add_tests program)
     add_executable(${program} ${arg_SOURCES} "${list}")
     target_link_libraries(${program} PRIVATE colock-test-main colock-test-support ${arg_LINK})
     colock_warnings(${program})
+    if(arg_LABEL STREQUAL "unit")
+        colock_sanitize_tests(${program} DECISIONS)
+    else()
+        colock_sanitize_tests(${program})
+    endif()
 
     # A program that isn't built yet shows as a test that fails.
     set(include "${CMAKE_CURRENT_BINARY_DIR}/${program}-tests.cmake")
