@@ -150,7 +150,8 @@ struct proxy::inside {
     /// False: the connection ends here.
     bool judge_request(session& s, std::string_view& data)
     {
-        requests += data;
+        if (remembering)
+            requests += data;
         if (data.find("SUBSCRIBE") != data.npos)
             s.is_push = true;
         if (!request_to_cut.empty() && data.find(request_to_cut) != data.npos) {
@@ -194,6 +195,7 @@ struct proxy::inside {
     std::optional<way> hold_all;
     std::chrono::milliseconds latency{0};
     std::string requests;
+    bool remembering = true;
     std::string request_to_cut, request_to_mangle;
     std::size_t bytes_to_leave = 0;
     std::thread thread;
@@ -255,6 +257,11 @@ void proxy::cut_reply(std::string request, std::size_t bytes)
 void proxy::cut_request(std::string request)
 {
     inside_->on_thread([&] { inside_->request_to_cut = std::move(request); });
+}
+
+void proxy::remember(bool on)
+{
+    inside_->on_thread([&] { inside_->remembering = on; });
 }
 
 std::size_t proxy::seen(std::string_view text) const

@@ -51,6 +51,9 @@ public:
     /// The next connection that sends a request with this text is cut before it is passed on.
     void cut_request(std::string request);
 
+    /// Whether what clients send is kept for `seen`. It is, unless told otherwise, and grows.
+    void remember(bool);
+
     /// How often clients have sent this text.
     std::size_t seen(std::string_view text) const;
 
