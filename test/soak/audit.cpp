@@ -1,4 +1,5 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "decide/names.hpp"
 #include "soak/audit.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -46,6 +47,7 @@ asio::awaitable<findings> audit::look()
     findings seen;
     co_await look_at_tables(seen);
     co_await open_latches(seen);
+    co_await end_leases();
     co_await look_at_permits(seen);
     co_await look_at_keys(seen);
     // What was asked here has left nothing either.
@@ -92,6 +94,21 @@ asio::awaitable<void> audit::open_latches(findings& seen)
         ++seen.latches;
         countdown_latch const it{*clients_.front(), each.text};
         co_await it.count_down(asio::as_tuple(asio::deferred));
+    }
+}
+
+/// Of permits that were lost: that is done by the next one who asks, for there may be nobody.
+asio::awaitable<void> audit::end_leases()
+{
+    co_await rest(plan_.lease);
+    for (std::size_t i = 0; i != plan_.names; ++i) {
+        auto const name = plan::name_of(i);
+        if (plan::kind_of(i) != kind::permits ||
+            server_.ask("EXISTS", decide::permit_leases(name)).number == 0)
+            continue;
+        auto one = co_await test::take(*clients_.front(), kind::permits, name, {.wait = 0ms});
+        if (one)
+            co_await one.give_back();
     }
 }
 

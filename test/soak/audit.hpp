@@ -38,6 +38,7 @@ public:
 private:
     asio::awaitable<void> look_at_tables(findings&);
     asio::awaitable<void> open_latches(findings&);
+    asio::awaitable<void> end_leases();
     asio::awaitable<void> look_at_permits(findings&);
     asio::awaitable<void> look_at_keys(findings&);
     std::vector<std::string> strangers(findings&);

@@ -119,7 +119,7 @@ asio::awaitable<void> crowd::visit(std::size_t name)
         co_return;
     ++tally_.taken;
     co_await stay(name, got);
-    co_await leave(name, got);
+    co_await leave(got);
 }
 
 asio::awaitable<void> crowd::visit_latch(std::size_t name)
@@ -164,9 +164,8 @@ asio::awaitable<void> crowd::dwell(hold& held, milliseconds time)
         co_await held.lost(asio::cancel_after(std::min(left, slice), tuple));
 }
 
-asio::awaitable<void> crowd::leave(std::size_t name, test::taken& inside)
+asio::awaitable<void> crowd::leave(test::taken& inside)
 {
-    // Somebody may still read of an owner that it is lost; not of one that is gone.
     bool const was_lost = inside.is_hold() && !inside.held();
     if (inside.is_hold() && dice_.one_in(5)) {
         auto const [ec] = co_await inside.held().extend(plan_.lease / 2, tuple);
@@ -179,7 +178,6 @@ asio::awaitable<void> crowd::leave(std::size_t name, test::taken& inside)
     auto const ec = co_await inside.give_back();
     if (!was_lost)
         note(ec);
-    static_cast<void>(name);
 }
 
 void crowd::note(error_code const& ec)

@@ -53,7 +53,7 @@ private:
     asio::awaitable<void> visit(std::size_t name);
     asio::awaitable<void> visit_latch(std::size_t name);
     asio::awaitable<void> stay(std::size_t name, test::taken& inside);
-    asio::awaitable<void> leave(std::size_t name, test::taken& inside);
+    asio::awaitable<void> leave(test::taken& inside);
     asio::awaitable<void> dwell(hold& held, milliseconds);
     std::size_t some_name();
     client& some_client() { return *clients_.at(dice_.below(clients_.size())); }
