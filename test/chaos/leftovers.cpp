@@ -36,15 +36,16 @@ std::string leftovers(redis_server& server, kind of, std::string const& name, in
     return found;
 }
 
-std::string leftovers(client const& at, bool subscriptions)
+std::string leftovers(client const& at, bool what_lingers)
 {
-    auto const s = at.stats();
-    auto const open = subscriptions ? s.subscriptions : 0;
-    if (s.holds + s.waiters + s.keys + s.owed_releases + open == 0)
+    auto s = at.stats();
+    if (!what_lingers)
+        s.keys = s.subscriptions = 0;
+    if (s.holds + s.waiters + s.keys + s.owed_releases + s.subscriptions == 0)
         return {};
     return "holds " + std::to_string(s.holds) + ", waiters " + std::to_string(s.waiters) +
         ", keys " + std::to_string(s.keys) + ", owed " + std::to_string(s.owed_releases) +
-        ", subscriptions " + std::to_string(open) + "; ";
+        ", subscriptions " + std::to_string(s.subscriptions) + "; ";
 }
 
 }  // namespace colock::test

@@ -23,7 +23,8 @@ inline constexpr int chaos_permits = 2;
 /// well. Of semaphores, `missing` permits may be out.
 std::string leftovers(redis_server&, kind, std::string const& name, int missing = 0);
 
-/// The same of a client's tables. What lingers is none of it, unless asked for.
-std::string leftovers(client const&, bool subscriptions);
+/// The same of a client's tables. Subscriptions, and what is known of others who want a key,
+/// linger: they are none of it, unless asked for.
+std::string leftovers(client const&, bool what_lingers);
 
 }  // namespace colock::test
