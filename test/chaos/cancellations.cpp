@@ -3,17 +3,10 @@
 // Whoever changes his mind, at whatever moment, leaves nothing: no key, no place in a queue, no
 // hold and no waiter after two round trips, and no subscription and no entry of the key after the
 // linger.
-#include "chaos/leftovers.hpp"
-#include "decide/fair_wait.hpp"
-#include "unit/random_seed.hpp"
-
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancellation_signal.hpp>
+#include "chaos/arena.hpp"
 
 #include <algorithm>
 #include <iostream>
-#include <list>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,218 +14,13 @@ namespace colock::test {
 
 namespace {
 
-/// Each way; a round trip is twice that, and what two processors take.
-constexpr milliseconds delay{2};
-
-/// After two round trips, on a machine that does other things as well: what it took is printed.
-constexpr milliseconds soon{100};
-
-constexpr milliseconds linger{50};
-
-config slow(redis_server& server, proxy const& network)
-{
-    auto c = quick(server.by_port());
-    c.addresses.front().port = network.port();
-    c.lease = 20s;  // what is left is not to go by itself
-    c.linger = linger;
-    c.log = {[](log_level, std::string_view) {}, log_level::error};
-    return c;
-}
-
-/// An acquire that may be cancelled, and the rest of its visit.
-class attempt {
-public:
-    attempt(client const& at, kind of, std::string name, random_numbers& dice)
-        : at_{at}
-        , of_{of}
-        , name_{std::move(name)}
-        , dice_{dice}
-    {}
-
-    asio::awaitable<void> live()
-    {
-        co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
-        co_await asio::this_coro::throw_if_cancelled(false);
-        has_begun = true;
-        auto got = co_await take(at_, of_, name_, {});
-        if (got.error() == asio::error::operation_aborted)
-            was_cancelled = true;
-        else if (got.error())
-            failed = true;
-        if (!got)
-            co_return;
-        asio::steady_timer inside{co_await asio::this_coro::executor, milliseconds{dice_.below(3)}};
-        co_await inside.async_wait(tuple);
-        if (dice_.one_in(2))
-            got.drop();
-        else
-            co_await got.give_back();
-    }
-
-    asio::cancellation_signal signal;
-    bool has_begun = false, was_cancelled = false, failed = false, over = false;
-
-private:
-    client const& at_;
-    kind of_;
-    std::string name_;
-    random_numbers& dice_;
-};
-
-struct outcome {
-    int cancelled = 0;
-    int violations = 0;
-    std::vector<std::int64_t> stayed{};  ///< milliseconds, of each round
-    std::int64_t forgotten = 0;          ///< milliseconds from the last round on
-};
-
-/// Two clients that contend through a slow network.
-class arena {
-public:
-    explicit arena(random_numbers& dice) : dice_{dice}
-    {
-        network_.remember(false);
-        network_.delay(delay);
-    }
-
-    asio::awaitable<void> prepare()
-    {
-        for (auto const each : all_kinds) {
-            bool const is_counted = each == kind::semaphore || each == kind::permits;
-            auto const ec = co_await make(
-                clients_.front()->client, each, name(each), is_counted ? chaos_permits : 1
-            );
-            BOOST_REQUIRE(!ec);
-        }
-    }
-
-    /// Some want it at once, and most of them change their minds.
-    asio::awaitable<void> round(kind of, outcome& sum)
-    {
-        std::list<attempt> all;
-        for (int i = 0; i != 16; ++i)
-            start(all.emplace_back(clients_.at(i % 2)->client, of, name(of), dice_));
-        // Nobody opens the latch: there all have to be cancelled.
-        for (auto& each : all)
-            if (of == kind::latch || !dice_.one_in(4))
-                later(dice_.below(12), each);
-        co_await finish(of, all, sum);
-    }
-
-    /// What is left, as text, waited for as long as it may take.
-    asio::awaitable<void> look(kind of, outcome& sum)
-    {
-        stopwatch const watch;
-        std::string left;
-        co_await eventually([&] { return (left = all_left(of, false)).empty(); }, 5s);
-        sum.stayed.push_back(watch.ms());
-        check(of, sum, left, milliseconds{watch.ms()} <= soon);
-        // Whoever was handed the lock lets it linger twice as long. The queue of a fair lock is
-        // looked after for five seconds where a release has told one who was leaving: see below.
-        co_await eventually([&] { return (left = all_left(of, true)).empty(); }, 5s);
-        check(of, sum, left, milliseconds{watch.ms()} <= 2 * linger + 2 * soon);
-    }
-
-    /// Nor is anything of that kept for long.
-    asio::awaitable<void> look_at_the_end(kind of, outcome& sum)
-    {
-        stopwatch const watch;
-        auto const is_forgotten = [&] {
-            return std::ranges::all_of(clients_, [](auto* each) {
-                return leftovers(each->client, true).empty();
-            });
-        };
-        bool const forgotten = co_await eventually(is_forgotten, decide::ticket_life + 2 * soon);
-        check(of, sum, forgotten ? "" : "an entry", true);
-        sum.forgotten = watch.ms();
-    }
-
-    lab& where() noexcept { return at_; }
-    client const& of(int i) { return clients_.at(static_cast<std::size_t>(i))->client; }
-    std::string name(kind of) const { return "{" + base_ + "}" + std::string{name_of(of)}; }
-
-private:
-    void start(attempt& one)
-    {
-        asio::co_spawn(
-            at_.context(),
-            one.live(),
-            asio::bind_cancellation_slot(
-                one.signal.slot(), [&one](std::exception_ptr) { one.over = true; }
-            )
-        );
-    }
-
-    // NOLINTNEXTLINE(*-avoid-reference-coroutine-parameters): joined before it goes
-    void later(int ms, attempt& which)
-    {
-        auto const timer = std::make_shared<asio::steady_timer>(at_.context(), milliseconds{ms});
-        using enum asio::cancellation_type;
-        auto const how =
-            std::array{terminal, partial, total}.at(static_cast<std::size_t>(dice_.below(3)));
-        ++pending_;
-        timer->async_wait([this, timer, &which, how](error_code) {
-            --pending_;
-            if (!which.over)
-                which.signal.emit(how);
-        });
-    }
-
-    // NOLINTNEXTLINE(*-avoid-reference-coroutine-parameters): awaited where they live
-    asio::awaitable<void> finish(kind of, std::list<attempt>& all, outcome& sum)
-    {
-        bool const over = co_await eventually(
-            [&] {
-                return pending_ == 0 &&
-                    std::ranges::all_of(all, [](auto const& each) { return each.over; });
-            },
-            10s
-        );
-        BOOST_REQUIRE(over);
-        for (auto const& each : all) {
-            sum.cancelled += each.was_cancelled;
-            check(of, sum, each.failed ? "an error" : "", true);
-        }
-        co_await look(of, sum);
-    }
-
-    void check(kind of, outcome& sum, std::string const& left, bool in_time)
-    {
-        bool const is_well = left.empty() && in_time;
-        BOOST_TEST(is_well, name_of(of) << ": " << (left.empty() ? "too late" : left));
-        sum.violations += !is_well;
-    }
-
-    std::string all_left(kind of, bool what_lingers)
-    {
-        std::string left;
-        for (auto* each : clients_)
-            left += leftovers(each->client, what_lingers && of != kind::fair);
-        if (!left.empty())
-            return left;
-        if (what_lingers)
-            for (auto const& each : server_.ask("PUBSUB", "CHANNELS").items)
-                left += each.text + "; ";
-        return left + leftovers(server_, of, name(of));
-    }
-
-    random_numbers& dice_;
-    redis_server server_;
-    proxy network_{server_.port()};
-    lab at_{server_};
-    std::array<running_client*, 2> clients_{
-        &at_.connect(slow(server_, network_)), &at_.connect(slow(server_, network_))};
-    std::string base_ = unique_name("cancelled");
-    int pending_ = 0;
-};
-
 /// How long things have stayed, behind what was done.
-void report(std::string const& what, outcome const& sum)
+void report(std::string const& what, arena::outcome const& sum)
 {
     std::cout << what << ", cancelled " << sum.cancelled << ", violations " << sum.violations
               << "; anything but what lingers stayed at the longest "
               << (sum.stayed.empty() ? 0 : std::ranges::max(sum.stayed))
-              << " ms (two round trips are " << 4 * delay.count()
+              << " ms (two round trips are " << 4 * arena::delay.count()
               << " ms and more), all forgotten after " << sum.forgotten << " ms" << std::endl;
 }
 
@@ -252,13 +40,7 @@ bool cancelled_after(arena& all, kind of, bool is_taken, int handlers, random_nu
     if (is_taken)
         all.where().run_only(fill);
     attempt one{all.of(0), of, all.name(of), dice};
-    asio::co_spawn(
-        context,
-        one.live(),
-        asio::bind_cancellation_slot(
-            one.signal.slot(), [&one](std::exception_ptr) { one.over = true; }
-        )
-    );
+    one.start(context);
     for (int i = 0; (i < handlers || !one.has_begun) && !one.over; ++i) {
         if (i == 24)
             before.clear();  // then it gets in
@@ -287,7 +69,7 @@ BOOST_AUTO_TEST_CASE(at_random_moments)
     arena all{dice};
     all.where().run_only([&] { return all.prepare(); });
     for (auto const of : all_kinds) {
-        outcome sum;
+        arena::outcome sum;
         int runs = 0;
         auto const part = wanted / static_cast<int>(all_kinds.size()) + 1;
         all.where().run_only(
@@ -312,7 +94,7 @@ BOOST_AUTO_TEST_CASE(after_each_handler)
     arena all{dice};
     all.where().run_only([&] { return all.prepare(); });
     for (auto const of : all_kinds) {
-        outcome sum;
+        arena::outcome sum;
         for (bool const is_taken : {false, true}) {
             if (of == kind::latch && is_taken)
                 continue;
