@@ -183,10 +183,9 @@ plan read(int count, char const* const* words)
         std::string_view const option{words[i]};
         if (i + 1 == count || (option != "--minutes" && option != "--seed"))
             throw std::invalid_argument{"usage: soak [--minutes N] [--seed S]"};
-        if (option == "--minutes")
-            minutes = std::stod(words[i + 1]);
-        else
-            seed = std::stoull(words[i + 1]);
+        std::istringstream from{words[i + 1]};
+        if (option == "--minutes" ? !(from >> minutes) : !(from >> seed))
+            throw std::invalid_argument{std::string{option} + ": not a number"};
     }
     if (!(minutes > 0))
         throw std::invalid_argument{"--minutes: a number above 0"};
