@@ -3,7 +3,7 @@
 // Whoever changes his mind, at whatever moment, leaves nothing: no key, no place in a queue, no
 // hold and no waiter after two round trips, and no subscription and no entry of the key after the
 // linger.
-#include "chaos/arena.hpp"
+#include "chaos/cancelling.hpp"
 
 #include <algorithm>
 #include <iostream>
@@ -15,17 +15,17 @@ namespace colock::test {
 namespace {
 
 /// How long things have stayed, behind what was done.
-void report(std::string const& what, arena::outcome const& sum)
+void report(std::string const& what, cancelling::outcome const& sum)
 {
     std::cout << what << ", cancelled " << sum.cancelled << ", violations " << sum.violations
               << "; anything but what lingers stayed at the longest "
               << (sum.stayed.empty() ? 0 : std::ranges::max(sum.stayed))
-              << " ms (two round trips are " << 4 * arena::delay.count()
+              << " ms (two round trips are " << 4 * cancelling::delay.count()
               << " ms and more), all forgotten after " << sum.forgotten << " ms" << std::endl;
 }
 
 /// One acquire that is cancelled after so many handlers; false if it was over before.
-bool cancelled_after(arena& all, kind of, bool is_taken, int handlers, random_numbers& dice)
+bool cancelled_after(cancelling& all, kind of, bool is_taken, int handlers, random_numbers& dice)
 {
     auto& context = all.where().context();
     std::vector<taken> before;
@@ -65,11 +65,11 @@ BOOST_AUTO_TEST_CASE(at_random_moments)
 {
     random_numbers dice;
     std::cout << "seed " << dice.seed() << std::endl;
-    int const wanted = chaos_number("COLOCK_CHAOS_CANCELLATIONS", 1'000);
-    arena all{dice};
+    int const wanted = chaos_number("COLOCK_CHAOS_CANCELLATIONS", 300);
+    cancelling all{dice};
     all.where().run_only([&] { return all.prepare(); });
     for (auto const of : all_kinds) {
-        arena::outcome sum;
+        cancelling::outcome sum;
         int runs = 0;
         auto const part = wanted / static_cast<int>(all_kinds.size()) + 1;
         all.where().run_only(
@@ -91,10 +91,10 @@ BOOST_AUTO_TEST_CASE(at_random_moments)
 BOOST_AUTO_TEST_CASE(after_each_handler)
 {
     random_numbers dice;
-    arena all{dice};
+    cancelling all{dice};
     all.where().run_only([&] { return all.prepare(); });
     for (auto const of : all_kinds) {
-        arena::outcome sum;
+        cancelling::outcome sum;
         for (bool const is_taken : {false, true}) {
             if (of == kind::latch && is_taken)
                 continue;

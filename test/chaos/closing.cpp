@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(at_random_moments)
 {
     random_numbers dice;
     std::cout << "seed " << dice.seed() << std::endl;
-    int const runs = chaos_number("COLOCK_CHAOS_CLOSINGS", 50);
+    int const runs = chaos_number("COLOCK_CHAOS_CLOSINGS", 20);
     redis_server server;
     proxy network{server.port()};
     network.remember(false);

@@ -34,7 +34,7 @@ private:
 };
 
 /// Two clients that contend through a slow network, and how long what they leave stays.
-class arena {
+class cancelling {
 public:
     /// Each way; a round trip is twice that, and what two processors take.
     static constexpr milliseconds delay{2};
@@ -46,7 +46,7 @@ public:
         std::int64_t forgotten = 0;          ///< milliseconds from the last round on
     };
 
-    explicit arena(random_numbers& dice);
+    explicit cancelling(random_numbers& dice);
 
     /// Makes the semaphores, and a latch that nobody opens.
     asio::awaitable<void> prepare();

@@ -1,5 +1,5 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
-#include "chaos/arena.hpp"
+#include "chaos/cancelling.hpp"
 #include "decide/fair_wait.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -67,7 +67,7 @@ asio::awaitable<void> attempt::live()
         co_await got.give_back();
 }
 
-arena::arena(random_numbers& dice)
+cancelling::cancelling(random_numbers& dice)
     : dice_{dice}
     , clients_{&at_.connect(slow(server_, network_)), &at_.connect(slow(server_, network_))}
 {
@@ -75,7 +75,7 @@ arena::arena(random_numbers& dice)
     network_.delay(delay);
 }
 
-asio::awaitable<void> arena::prepare()
+asio::awaitable<void> cancelling::prepare()
 {
     for (auto const each : all_kinds) {
         bool const is_counted = each == kind::semaphore || each == kind::permits;
@@ -86,7 +86,7 @@ asio::awaitable<void> arena::prepare()
     }
 }
 
-asio::awaitable<void> arena::round(kind of, outcome& sum)
+asio::awaitable<void> cancelling::round(kind of, outcome& sum)
 {
     std::list<attempt> all;
     for (std::size_t i = 0; i != 16; ++i)
@@ -98,7 +98,7 @@ asio::awaitable<void> arena::round(kind of, outcome& sum)
     co_await finish(of, all, sum);
 }
 
-asio::awaitable<void> arena::look(kind of, outcome& sum)
+asio::awaitable<void> cancelling::look(kind of, outcome& sum)
 {
     stopwatch const watch;
     std::string left;
@@ -110,7 +110,7 @@ asio::awaitable<void> arena::look(kind of, outcome& sum)
     check(of, sum, left, milliseconds{watch.ms()} <= 2 * linger + 2 * soon);
 }
 
-asio::awaitable<void> arena::look_at_the_end(kind of, outcome& sum)
+asio::awaitable<void> cancelling::look_at_the_end(kind of, outcome& sum)
 {
     stopwatch const watch;
     auto const is_forgotten = [&] {
@@ -123,7 +123,7 @@ asio::awaitable<void> arena::look_at_the_end(kind of, outcome& sum)
     sum.forgotten = watch.ms();
 }
 
-void arena::cancel_later(int ms, attempt& which)
+void cancelling::cancel_later(int ms, attempt& which)
 {
     auto const timer = std::make_shared<asio::steady_timer>(at_.context(), milliseconds{ms});
     using enum asio::cancellation_type;
@@ -137,7 +137,7 @@ void arena::cancel_later(int ms, attempt& which)
     });
 }
 
-asio::awaitable<void> arena::finish(kind of, std::list<attempt>& all, outcome& sum)
+asio::awaitable<void> cancelling::finish(kind of, std::list<attempt>& all, outcome& sum)
 {
     bool const over = co_await eventually(
         [&] {
@@ -154,14 +154,14 @@ asio::awaitable<void> arena::finish(kind of, std::list<attempt>& all, outcome& s
     co_await look(of, sum);
 }
 
-void arena::check(kind of, outcome& sum, std::string const& left, bool in_time)
+void cancelling::check(kind of, outcome& sum, std::string const& left, bool in_time)
 {
     bool const is_well = left.empty() && in_time;
     BOOST_TEST(is_well, name_of(of) << ": " << (left.empty() ? "too late" : left));
     sum.violations += !is_well;
 }
 
-std::string arena::all_left(kind of, bool what_lingers)
+std::string cancelling::all_left(kind of, bool what_lingers)
 {
     std::string left;
     for (auto* each : clients_)
