@@ -38,7 +38,7 @@ arena::arena(arena_plan plan, server_kind kind)
     std::cout << "seed " << dice_.seed() << std::endl;
     for (auto& each : networks_) {
         each = std::make_unique<proxy>(server_.port());
-        each->forget_requests();
+        each->remember(false);
     }
     for (int i = 0; i != plan_.processes; ++i)
         processes_.push_back(start(i % networks, plan_.worker, plan_.through));

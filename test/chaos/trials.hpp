@@ -3,23 +3,16 @@
 
 #include "chaos/arena.hpp"
 #include "chaos/faults.hpp"
+#include "chaos/leftovers.hpp"
 
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 namespace colock::test {
 
-/// A number from the environment.
-inline int given(char const* name, int otherwise)
-{
-    auto const* text = std::getenv(name);
-    return text ? std::stoi(text) : otherwise;
-}
-
 /// How often each fault is tried alone, and how many pairs are: COLOCK_CHAOS_TRIALS. By default
 /// each once, all in one arena.
-inline int chaos_trials() { return given("COLOCK_CHAOS_TRIALS", 1); }
+inline int chaos_trials() { return chaos_number("COLOCK_CHAOS_TRIALS", 1); }
 
 /// Trials in one arena, and what they show together.
 class series {

@@ -157,7 +157,7 @@ struct proxy::inside {
     /// False: the connection ends here.
     bool judge_request(session& s, std::string_view& data)
     {
-        if (remembers)
+        if (remembering)
             requests += data;
         if (data.find("SUBSCRIBE") != data.npos)
             s.is_push = true;
@@ -211,7 +211,7 @@ struct proxy::inside {
     std::optional<way> hold_all;
     std::chrono::milliseconds latency{0};
     bool drops_messages = false;
-    bool remembers = true;
+    bool remembering = true;
     std::string requests;
     std::string text_to_rewrite, rewriting;
     std::string request_to_cut, request_to_mangle;
@@ -290,12 +290,9 @@ void proxy::rewrite(std::string text, std::string by)
     });
 }
 
-void proxy::forget_requests()
+void proxy::remember(bool on)
 {
-    inside_->on_thread([&] {
-        inside_->remembers = false;
-        inside_->requests.clear();
-    });
+    inside_->on_thread([&] { inside_->remembering = on; });
 }
 
 std::size_t proxy::seen(std::string_view text) const

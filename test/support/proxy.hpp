@@ -58,8 +58,8 @@ public:
     /// From now on each request that contains `text` has `by`, of the same length, instead.
     void rewrite(std::string text, std::string by);
 
-    /// Forgets what clients have sent, and from now on doesn't remember it: for long runs.
-    void forget_requests();
+    /// Whether what clients send is kept for `seen`. It is, unless told otherwise, and grows.
+    void remember(bool);
 
     /// How often clients have sent this text.
     std::size_t seen(std::string_view text) const;

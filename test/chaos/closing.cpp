@@ -1,0 +1,90 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// Clients are closed at random moments, at the worst ones too, while their tasks take, hold, wait
+// for, renew and give back locks of all kinds.
+#include "chaos/closing_ordeal.hpp"
+
+#include <boost/asio/bind_executor.hpp>
+
+#include <algorithm>
+#include <iostream>
+#include <string>
+#include <vector>
+
+namespace colock::test {
+
+namespace {
+
+/// Places of the dead in the queues of fair locks end when somebody comes by, in five seconds.
+asio::awaitable<void> pass_through(
+    // NOLINTNEXTLINE(*-avoid-reference-coroutine-parameters): awaited where they live
+    redis_server& server,
+    client const& at,
+    std::vector<std::string> const& queues
+)
+{
+    std::size_t served = 0;
+    auto const here = co_await asio::this_coro::executor;
+    for (auto const& name : queues)
+        fair_lock{at, name}.try_acquire_for(
+            10s,
+            asio::bind_executor(
+                here, [&served](error_code ec, std::optional<hold> held) { served += !ec && held; }
+            )
+        );
+    bool const all = co_await eventually([&] { return served == queues.size(); }, 12s);
+    BOOST_TEST(all, "a queue of the dead does not end");
+    for (auto const& name : queues) {
+        std::string left;
+        co_await eventually(
+            [&] { return (left = leftovers(server, kind::fair, name)).empty(); }, 1s
+        );
+        BOOST_TEST(left.empty(), "left of a queue: " << left);
+    }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(closing)
+
+BOOST_AUTO_TEST_CASE(at_random_moments)
+{
+    random_numbers dice;
+    std::cout << "seed " << dice.seed() << std::endl;
+    int const runs = chaos_number("COLOCK_CHAOS_CLOSINGS", 20);
+    redis_server server;
+    proxy network{server.port()};
+    network.remember(false);
+    lab at{server};
+    auto& beside = at.connect();
+    for (auto const which :
+         {trouble::none, trouble::cut, trouble::refused, trouble::black_hole, trouble::paused}) {
+        int done = 0, held = 0, reported = 0, succeeded = 0, violations = 0;
+        std::int64_t longest = 0;
+        std::vector<std::string> queues;
+        for (; done != (runs + 4) / 5; ++done) {
+            closing_ordeal one{server, network, beside.client, dice};
+            at.run_only([&] { return one.run(which); }, 30s);
+            for (auto const& each : one.wrong)
+                BOOST_TEST(false, which << ", run " << done << ": " << each);
+            violations += !one.wrong.empty();
+            held += one.held;
+            reported += one.reported;
+            succeeded += one.succeeded;
+            longest = std::max(longest, one.took);
+            if (!one.succeeded)
+                queues.push_back(one.name(kind::fair));
+        }
+        at.run_only([&] { return pass_through(server, beside.client, queues); }, 30s);
+        server.ask("FLUSHALL");
+        std::cout << "close() at a random moment, " << which << ": runs " << done << ", violations "
+                  << violations << ", longest close " << longest << " ms of "
+                  << closing_ordeal::close_timeout.count() << ", all released " << succeeded
+                  << ", held then " << held << " (waiting for their loss, and told: " << reported
+                  << ")" << std::endl;
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace colock::test

@@ -1,0 +1,165 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "decide/names.hpp"
+#include "soak/audit.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/deferred.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <malloc.h>
+#include <string_view>
+#include <unistd.h>
+#include <unordered_set>
+
+namespace colock::soak {
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+milliseconds since(clock::time_point begun)
+{
+    return std::chrono::duration_cast<milliseconds>(clock::now() - begun);
+}
+
+std::string figures(client_stats const& s)
+{
+    return "holds " + std::to_string(s.holds) + ", waiters " + std::to_string(s.waiters) +
+        ", keys " + std::to_string(s.keys) + ", subscriptions " + std::to_string(s.subscriptions) +
+        ", owed releases " + std::to_string(s.owed_releases);
+}
+
+}  // namespace
+
+std::size_t resident_memory()
+{
+    ::malloc_trim(0);
+    std::ifstream from{"/proc/self/statm"};
+    std::size_t all = 0, resident = 0;
+    from >> all >> resident;
+    return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+asio::awaitable<findings> audit::look()
+{
+    findings seen;
+    co_await look_at_tables(seen);
+    co_await open_latches(seen);
+    co_await end_leases();
+    co_await look_at_permits(seen);
+    co_await look_at_keys(seen);
+    // What was asked here has left nothing either.
+    findings again;
+    co_await look_at_tables(again);
+    seen.wrong.insert(seen.wrong.end(), again.wrong.begin(), again.wrong.end());
+    seen.memory = resident_memory();
+    co_return seen;
+}
+
+bool audit::is_quiet()
+{
+    return std::ranges::all_of(clients_, [](client* each) {
+        auto const s = each->stats();
+        return s.holds + s.waiters + s.keys + s.subscriptions + s.owed_releases == 0;
+    });
+}
+
+/// What could not be released is owed for a lease at most.
+asio::awaitable<void> audit::look_at_tables(findings& seen)
+{
+    auto const begun = clock::now();
+    auto const limit = plan_.lease + 4 * plan_.linger + 5s;
+    while (!is_quiet() && since(begun) < limit)
+        co_await rest(10ms);
+    for (auto* each : clients_)
+        if (auto const s = each->stats();
+            s.holds + s.waiters + s.keys + s.subscriptions + s.owed_releases != 0)
+            seen.wrong.push_back("a client's tables: " + figures(s));
+    auto channels = server_.ask("PUBSUB", "CHANNELS");
+    while (!channels.items.empty() && since(begun) < limit) {
+        co_await rest(10ms);
+        channels = server_.ask("PUBSUB", "CHANNELS");
+    }
+    for (auto const& each : channels.items)
+        seen.wrong.push_back("still subscribed: " + each.text);
+    seen.until_quiet = since(begun);
+}
+
+asio::awaitable<void> audit::open_latches(findings& seen)
+{
+    auto const closed = server_.ask("KEYS", "soak:latch:*");
+    for (auto const& each : closed.items) {
+        ++seen.latches;
+        countdown_latch const it{*clients_.front(), each.text};
+        co_await it.count_down(asio::as_tuple(asio::deferred));
+    }
+}
+
+/// Of permits that were lost: that is done by the next one who asks, for there may be nobody.
+asio::awaitable<void> audit::end_leases()
+{
+    co_await rest(plan_.lease);
+    for (std::size_t i = 0; i != plan_.names; ++i) {
+        auto const name = plan::name_of(i);
+        if (plan::kind_of(i) != kind::permits ||
+            server_.ask("EXISTS", decide::permit_leases(name)).number == 0)
+            continue;
+        auto one = co_await test::take(*clients_.front(), kind::permits, name, {.wait = 0ms});
+        if (one)
+            co_await one.give_back();
+    }
+}
+
+asio::awaitable<void> audit::look_at_permits(findings& seen)
+{
+    for (std::size_t i = 0; i != plan_.names; ++i) {
+        auto const kind = plan::kind_of(i);
+        if (kind != kind::semaphore && kind != kind::permits)
+            continue;
+        auto const left = co_await test::left_of(*clients_.front(), kind, plan::name_of(i));
+        if (left != plan_.permits)
+            seen.wrong.push_back(plan::name_of(i) + " has " + std::to_string(left) + " permits");
+        else
+            ++seen.semaphores;
+    }
+}
+
+/// A lock whose release did not get through is there until its lease ends.
+asio::awaitable<void> audit::look_at_keys(findings& seen)
+{
+    auto const begun = clock::now();
+    auto left = strangers(seen);
+    while (!left.empty() && since(begun) < plan_.lease + 2s) {
+        co_await rest(100ms);
+        left = strangers(seen);
+    }
+    for (auto const& each : left)
+        seen.wrong.push_back(
+            "left in Redis: " + each + ", " + server_.ask("TYPE", each).text + ", TTL " +
+            std::to_string(server_.ask("PTTL", each).number) + " ms"
+        );
+}
+
+std::vector<std::string> audit::strangers(findings& seen)
+{
+    std::unordered_set<std::string> kept;
+    for (std::size_t i = 0; i != plan_.names; ++i)
+        if (auto const kind = plan::kind_of(i); kind == kind::semaphore || kind == kind::permits)
+            kept.insert(plan::name_of(i));
+    seen.fencing_counters = seen.records = 0;
+    std::vector<std::string> found;
+    for (auto const& each : server_.ask("KEYS", "*").items) {
+        std::string_view const key{each.text};
+        if (key.starts_with("colock_fence:") || key.starts_with("redisson_lock_token:"))
+            ++seen.fencing_counters;
+        else if (key.starts_with("colock_once"))
+            ++seen.records;
+        else if (!kept.contains(each.text))
+            found.push_back(each.text);
+    }
+    return found;
+}
+
+}  // namespace colock::soak
