@@ -36,9 +36,7 @@ BOOST_DATA_TEST_CASE(a_cancelled_release_leaves_the_key, each_server(), kind)
     });
 }
 
-BOOST_DATA_TEST_CASE(
-    a_release_on_a_cancelled_request_holds_until_the_lease, each_server(), kind
-)
+BOOST_DATA_TEST_CASE(a_release_on_a_cancelled_request_holds_until_the_lease, each_server(), kind)
 {
     lab at{shared_server(kind)};
     auto settings = at.settings();
@@ -106,9 +104,8 @@ BOOST_DATA_TEST_CASE(a_cancelled_try_that_wins_is_kept, each_server(), kind)
             auto const sent = at.network.seen(scripts::acquire.sha1);
             auto const [ec, none] = co_await mine.acquire(asio::cancel_after(20ms, tuple));
             BOOST_TEST(ec == asio::error::operation_aborted);
-            bool const was_sent = co_await eventually([&] {
-                return at.network.seen(scripts::acquire.sha1) > sent;
-            });
+            bool const was_sent =
+                co_await eventually([&] { return at.network.seen(scripts::acquire.sha1) > sent; });
             BOOST_TEST(was_sent);
             at.network.let_through();
             bool const settled = co_await eventually([&] {

@@ -109,8 +109,7 @@ BOOST_DATA_TEST_CASE(many_names_and_tasks_starve, each_server(), kind)
                 auto& c = *clients.at(static_cast<std::size_t>(task) % 2);
                 for (int i = 0; i != 20; ++i) {
                     auto const n = static_cast<std::size_t>(task * 31 + i * 97) % inside.size();
-                    hold held =
-                        co_await lock{c.client, name + ":" + std::to_string(n)}.acquire();
+                    hold held = co_await lock{c.client, name + ":" + std::to_string(n)}.acquire();
                     BOOST_TEST(++inside[n] == 1);
                     co_await pause_for(1ms);
                     --inside[n];

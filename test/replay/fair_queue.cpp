@@ -44,8 +44,7 @@ BOOST_DATA_TEST_CASE(who_gives_up_leaves_a_place, each_server(), kind)
         hold next = co_await fair_lock{holder.client, name}.acquire();
         BOOST_TEST(watch.ms() < 1'500);  // a place that is left would cost 5 s
         co_await next.release();
-        bool const nothing =
-            co_await eventually([&] { return !is_any_left(at.server(), name); });
+        bool const nothing = co_await eventually([&] { return !is_any_left(at.server(), name); });
         BOOST_TEST(nothing);
     });
 }
@@ -73,9 +72,8 @@ BOOST_DATA_TEST_CASE(deadlines_drift_with_each_try, each_server(), kind)
             next = co_await fair_lock{c.client, name}.acquire();
         });
         co_await all.join(5s);
-        bool const one = co_await eventually([&] {
-            return at.server().ask("LLEN", keys.queue).number == 1;
-        });
+        bool const one =
+            co_await eventually([&] { return at.server().ask("LLEN", keys.queue).number == 1; });
         BOOST_TEST(one);
         // A life from now at most, however many tries there were.
         auto const now = std::stoll(at.server().ask("TIME").items.at(0).text) * 1'000;
@@ -87,8 +85,7 @@ BOOST_DATA_TEST_CASE(deadlines_drift_with_each_try, each_server(), kind)
         co_await stays.join(2s);
         BOOST_TEST(bool{next});
         co_await next.release();
-        bool const nothing =
-            co_await eventually([&] { return !is_any_left(at.server(), name); });
+        bool const nothing = co_await eventually([&] { return !is_any_left(at.server(), name); });
         BOOST_TEST(nothing);
     });
 }

@@ -95,9 +95,8 @@ BOOST_DATA_TEST_CASE(a_late_renewal_takes_the_lock_again, each_server(), kind)
             auto const sent = at.network.seen(scripts::renew.sha1);
             auto const ran = server.script_calls();
             at.network.hold_back(proxy::way::to_server);
-            bool const under_way = co_await eventually([&] {
-                return at.network.seen(scripts::renew.sha1) > sent;
-            });
+            bool const under_way =
+                co_await eventually([&] { return at.network.seen(scripts::renew.sha1) > sent; });
             BOOST_TEST(under_way);
             server.ask("DEL", mine.name());
             take_by_hand(server, mine.name());
@@ -106,7 +105,9 @@ BOOST_DATA_TEST_CASE(a_late_renewal_takes_the_lock_again, each_server(), kind)
             at.network.let_through();
             co_await held.lost();
             BOOST_TEST(server.script_calls() > ran);  // it did run there
-            BOOST_TEST(!server.ask("HEXISTS", mine.name(), "somebody:1").number == !somebody_has_it);
+            BOOST_TEST(
+                !server.ask("HEXISTS", mine.name(), "somebody:1").number == !somebody_has_it
+            );
             BOOST_TEST(server.ask("HLEN", mine.name()).number == (somebody_has_it ? 1 : 0));
             server.ask("DEL", mine.name());
         }

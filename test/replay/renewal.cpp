@@ -184,9 +184,8 @@ BOOST_DATA_TEST_CASE(a_release_that_meets_a_renewal_is_told_as_a_loss, each_serv
             hold held = co_await mine.acquire();
             auto const sent = at.network.seen(scripts::renew.sha1);
             at.network.hold_back(way);
-            bool const under_way = co_await eventually([&] {
-                return at.network.seen(scripts::renew.sha1) > sent;
-            });
+            bool const under_way =
+                co_await eventually([&] { return at.network.seen(scripts::renew.sha1) > sent; });
             BOOST_TEST(under_way);
             tasks all{at.context()};
             all.start([&]() -> asio::awaitable<void> {

@@ -116,8 +116,7 @@ BOOST_DATA_TEST_CASE(entries_of_waiters_and_renewals_are_left, each_server(), ki
         for (int task = 0; task != 20; ++task)
             all.start([&, task]() -> asio::awaitable<void> {
                 for (int i = 0; i != 50; ++i) {
-                    lock const mine{
-                        c.client, name + ":" + std::to_string((task + i * 7) % 100)};
+                    lock const mine{c.client, name + ":" + std::to_string((task + i * 7) % 100)};
                     auto [ec, held] = co_await mine.acquire(asio::cancel_after(2ms, tuple));
                     if (!ec && i % 3 != 0)
                         co_await held.release();
@@ -126,8 +125,8 @@ BOOST_DATA_TEST_CASE(entries_of_waiters_and_renewals_are_left, each_server(), ki
         co_await all.join(10s);
         bool const empty = co_await eventually([&] {
             auto const now = c.client.stats();
-            return now.keys == 0 && now.waiters == 0 && now.holds == 0 &&
-                now.owed_releases == 0 && now.subscriptions == 0;
+            return now.keys == 0 && now.waiters == 0 && now.holds == 0 && now.owed_releases == 0 &&
+                now.subscriptions == 0;
         });
         BOOST_TEST(empty);
         auto const ran = at.server().script_calls();
