@@ -14,8 +14,8 @@ BOOST_AUTO_TEST_SUITE(contention)
 BOOST_DATA_TEST_CASE(all_who_wait_ask_at_each_release, each_server(), kind)
 {
     lab at{shared_server(kind)};
-    auto& c = at.connect();
-    auto& holder = at.connect();
+    auto& c = at.connect(calm(at.settings()));
+    auto& holder = at.connect(calm(at.settings()));
     at.run([&]() -> asio::awaitable<void> {
         lock const mine{c.client, unique_name("herd")};
         hold first = co_await lock{holder.client, mine.name()}.acquire();
@@ -42,7 +42,7 @@ BOOST_DATA_TEST_CASE(all_who_wait_ask_at_each_release, each_server(), kind)
 BOOST_DATA_TEST_CASE(waiting_keeps_the_server_busy, each_server(), kind)
 {
     lab at{shared_server(kind)};
-    auto& c = at.connect();
+    auto& c = at.connect(calm(at.settings()));
     at.run([&]() -> asio::awaitable<void> {
         lock const mine{c.client, unique_name("busy")};
         take_by_hand(at.server(), mine.name(), 30s);
@@ -67,7 +67,7 @@ BOOST_DATA_TEST_CASE(waiting_keeps_the_server_busy, each_server(), kind)
 BOOST_DATA_TEST_CASE(messages_pile_up_into_tries, each_server(), kind)
 {
     far_lab at{kind};
-    auto& c = at.connect(at.patient());
+    auto& c = at.connect(calm(at.patient()));
     at.run([&]() -> asio::awaitable<void> {
         lock const mine{c.client, unique_name("pile")};
         take_by_hand(at.server(), mine.name(), 30s);
@@ -91,14 +91,14 @@ BOOST_DATA_TEST_CASE(messages_pile_up_into_tries, each_server(), kind)
         BOOST_TEST(at.server().script_calls() == quiet);
         BOOST_TEST(!held);
         release_by_hand(at.server(), mine.name());
-        co_await all.join(1'500ms);
+        co_await all.join(3s);
     });
 }
 
 BOOST_DATA_TEST_CASE(many_names_and_tasks_starve, each_server(), kind)
 {
     lab at{shared_server(kind)};
-    std::array clients{&at.connect(), &at.connect()};
+    std::array clients{&at.connect(calm(at.settings())), &at.connect(calm(at.settings()))};
     at.run([&]() -> asio::awaitable<void> {
         auto const name = unique_name("starve");
         std::vector<int> inside(500);

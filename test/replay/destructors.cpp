@@ -58,7 +58,7 @@ BOOST_DATA_TEST_CASE(a_destructor_waits_for_the_network, each_server(), kind)
 BOOST_DATA_TEST_CASE(unlocked_by_hand_and_by_its_guard, each_server(), kind)
 {
     lab at{shared_server(kind)};
-    auto& c = at.connect();
+    auto& c = at.connect(calm(at.settings()));
     at.run([&]() -> asio::awaitable<void> {
         lock const mine{c.client, unique_name("twice")};
         hold next;

@@ -49,7 +49,7 @@ BOOST_DATA_TEST_CASE(a_lock_that_no_replica_has_is_kept, each_server(), kind)
     settings.lease = 2s;
     settings.sync_timeout = 100ms;
     auto& c = at.connect(settings);
-    auto& other = at.connect();
+    auto& other = at.connect(calm(at.settings()));
     at.run([&]() -> asio::awaitable<void> {
         co_await try_without_replica<lock>(at, c, other);
         co_await try_without_replica<fenced_lock>(at, c, other);
@@ -92,15 +92,20 @@ BOOST_DATA_TEST_CASE(one_dead_server_undoes_the_lock_at_the_others, each_server(
 {
     three_servers those{kind};
     lab at{those.first};
+    auto of_a_second = [](redis_server& server) {
+        auto settings = quick(server.by_socket());
+        settings.lease = 1s;
+        return settings;
+    };
     std::array const clients{
-        &at.connect(quick(those.first.by_socket())),
-        &at.connect(quick(those.second.by_socket())),
-        &at.connect(quick(those.third.by_socket()))};
+        &at.connect(of_a_second(those.first)),
+        &at.connect(of_a_second(those.second)),
+        &at.connect(of_a_second(those.third))};
     those.third.kill();
     at.run([&]() -> asio::awaitable<void> {
         auto const name = unique_name("good");
         hold held = co_await those.over(clients, name).acquire();
-        for (int i = 0; i != 3; ++i) {
+        for (int i = 0; i != 2; ++i) {
             auto const until = held.valid_until();
             bool const renewed = co_await eventually([&] { return held.valid_until() > until; });
             BOOST_TEST(renewed);
@@ -149,8 +154,10 @@ BOOST_DATA_TEST_CASE(eviction_of_a_lock_key, each_server(), kind)
     // Of all that is here only the lock has a TTL.
     redis_server server{kind, {"maxmemory-policy volatile-lru"}};
     lab at{server};
-    auto& c = at.connect();
-    auto& other = at.connect();
+    auto settings = at.settings();
+    settings.lease = 1'500ms;
+    auto& c = at.connect(settings);
+    auto& other = at.connect(calm(at.settings()));
     at.run([&]() -> asio::awaitable<void> {
         lock const mine{c.client, unique_name("evicted")};
         hold held = co_await mine.acquire();

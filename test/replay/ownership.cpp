@@ -15,7 +15,7 @@ BOOST_AUTO_TEST_SUITE(ownership)
 BOOST_DATA_TEST_CASE(only_the_thread_that_locked_may_unlock, each_server(), kind)
 {
     lab at{shared_server(kind)};
-    auto& c = at.connect();
+    auto& c = at.connect(calm(at.settings()));
     at.run([&]() -> asio::awaitable<void> {
         lock const mine{c.client, unique_name("thread")};
         hold held = co_await mine.acquire();
@@ -37,7 +37,7 @@ BOOST_DATA_TEST_CASE(only_the_thread_that_locked_may_unlock, each_server(), kind
 BOOST_DATA_TEST_CASE(two_tasks_of_a_thread_mix_up_their_tokens, each_server(), kind)
 {
     lab at{shared_server(kind)};
-    auto& c = at.connect();
+    auto& c = at.connect(calm(at.settings()));
     at.run([&]() -> asio::awaitable<void> {
         lock const shared{c.client, unique_name("tasks")};
         section critical;
@@ -61,7 +61,7 @@ BOOST_DATA_TEST_CASE(two_tasks_of_a_thread_mix_up_their_tokens, each_server(), k
 BOOST_DATA_TEST_CASE(a_late_release_removes_the_lock_of_the_next_one, each_server(), kind)
 {
     lab at{shared_server(kind)};
-    auto& c = at.connect();
+    auto& c = at.connect(calm(at.settings()));
     at.run([&]() -> asio::awaitable<void> {
         lock const shared{c.client, unique_name("late")};
         hold old = co_await shared.acquire({.lease = 100ms});

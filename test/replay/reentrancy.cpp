@@ -31,7 +31,9 @@ BOOST_DATA_TEST_CASE(reentry_shortens_the_lease, each_server(), kind)
 BOOST_DATA_TEST_CASE(reentry_ends_the_renewal_of_the_outer_hold, each_server(), kind)
 {
     lab at{shared_server(kind)};
-    auto& c = at.connect();
+    auto settings = at.settings();
+    settings.lease = 900ms;
+    auto& c = at.connect(settings);
     at.run([&]() -> asio::awaitable<void> {
         lock const mine{c.client, unique_name("outer")};
         owner const me;
@@ -50,7 +52,9 @@ BOOST_DATA_TEST_CASE(reentry_ends_the_renewal_of_the_outer_hold, each_server(), 
 BOOST_DATA_TEST_CASE(the_lease_of_an_earlier_hold_is_used_again, each_server(), kind)
 {
     lab at{shared_server(kind)};
-    auto& c = at.connect();
+    auto settings = at.settings();
+    settings.lease = 1s;
+    auto& c = at.connect(settings);
     at.run([&]() -> asio::awaitable<void> {
         lock const shared{c.client, unique_name("earlier")};
         auto const left = [&] { return at.server().ask("PTTL", shared.name()).number; };
@@ -58,11 +62,11 @@ BOOST_DATA_TEST_CASE(the_lease_of_an_earlier_hold_is_used_again, each_server(), 
         BOOST_TEST(left() > 20'000);
         co_await held.release();
         held = co_await shared.acquire();
-        BOOST_TEST(left() <= 400);
+        BOOST_TEST(left() <= 1'000);
         auto const until = held.valid_until();
         bool const renewed = co_await eventually([&] { return held.valid_until() > until; });
         BOOST_TEST(renewed);
-        BOOST_TEST(left() <= 400);
+        BOOST_TEST(left() <= 1'000);
     });
 }
 

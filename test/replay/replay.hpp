@@ -38,6 +38,13 @@ struct far_lab : lab {
     proxy network;
 };
 
+/// Where no lease is to end, and no connection to be given up, however busy the machine is.
+inline config calm(config settings)
+{
+    settings.lease = 10s;
+    return settings;
+}
+
 /// Counts what a client says of itself.
 struct counts final : observer {
     void acquired(std::string_view, microseconds, std::uint32_t tries) noexcept override

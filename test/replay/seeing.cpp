@@ -10,7 +10,7 @@ BOOST_AUTO_TEST_SUITE(seeing)
 BOOST_DATA_TEST_CASE(who_waits_is_counted_by_nobody, each_server(), kind)
 {
     lab at{shared_server(kind)};
-    auto settings = at.settings();
+    auto settings = calm(at.settings());
     auto const seen = std::make_shared<counts>();
     settings.observer = seen;
     settings.max_tenure = 0ms;
@@ -40,7 +40,9 @@ BOOST_DATA_TEST_CASE(who_waits_is_counted_by_nobody, each_server(), kind)
 BOOST_DATA_TEST_CASE(an_error_that_does_not_say_what_happened, each_server(), kind)
 {
     lab at{shared_server(kind)};
-    auto& c = at.connect();
+    auto settings = at.settings();
+    settings.lease = 1'500ms;
+    auto& c = at.connect(settings);
     at.run([&]() -> asio::awaitable<void> {
         lock const mine{c.client, unique_name("says")};
         hold held = co_await mine.acquire();
@@ -63,7 +65,7 @@ BOOST_DATA_TEST_CASE(a_server_that_refuses_wait, each_server(), kind)
 {
     redis_server server{kind, {"user app on >pw ~* &* +@all -wait"}};
     lab at{server};
-    auto settings = at.settings();
+    auto settings = calm(at.settings());
     settings.username = "app";
     settings.password = "pw";
     auto& c = at.connect(settings);

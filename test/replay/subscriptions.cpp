@@ -21,7 +21,7 @@ BOOST_AUTO_TEST_SUITE(subscriptions)
 BOOST_DATA_TEST_CASE(more_wait_than_there_are_subscriptions, each_server(), kind)
 {
     lab at{shared_server(kind)};
-    auto& c = at.connect();
+    auto& c = at.connect(calm(at.settings()));
     at.run([&]() -> asio::awaitable<void> {
         auto const name = unique_name("pool");
         auto const nth = [&](std::size_t i) { return name + ":" + std::to_string(i); };
@@ -51,7 +51,7 @@ BOOST_DATA_TEST_CASE(more_wait_than_there_are_subscriptions, each_server(), kind
 BOOST_DATA_TEST_CASE(a_cancelled_subscription_disables_its_channel, each_server(), kind)
 {
     far_lab at{kind};
-    auto settings = at.patient();
+    auto settings = calm(at.patient());
     settings.linger = 0ms;
     auto& c = at.connect(settings);
     at.run([&]() -> asio::awaitable<void> {
@@ -78,7 +78,7 @@ BOOST_DATA_TEST_CASE(a_cancelled_subscription_disables_its_channel, each_server(
             bool const listens = co_await is_waited_for(at.server(), mine.name());
             BOOST_TEST(listens);
             release_by_hand(at.server(), mine.name());
-            co_await all.join(1'500ms);
+            co_await all.join(3s);
             co_await held.release();
         }
     });
@@ -119,7 +119,7 @@ BOOST_DATA_TEST_CASE(entries_of_waiters_and_renewals_are_left, each_server(), ki
                     lock const mine{c.client, name + ":" + std::to_string((task + i * 7) % 100)};
                     auto [ec, held] = co_await mine.acquire(asio::cancel_after(2ms, tuple));
                     if (!ec && i % 3 != 0)
-                        co_await held.release();
+                        co_await held.release(tuple);
                 }
             });
         co_await all.join(10s);
@@ -138,14 +138,16 @@ BOOST_DATA_TEST_CASE(entries_of_waiters_and_renewals_are_left, each_server(), ki
 BOOST_DATA_TEST_CASE(a_cache_of_locks_drops_one_that_is_held, each_server(), kind)
 {
     lab at{shared_server(kind)};
-    auto& c = at.connect();
+    auto settings = at.settings();
+    settings.lease = 3s;
+    auto& c = at.connect(settings);
     at.run([&]() -> asio::awaitable<void> {
         lock const mine{c.client, unique_name("kept")};
         hold held = co_await mine.acquire();
         auto const name = unique_name("others");
         for (int i = 0; i != 2'000; ++i) {
             hold other = co_await lock{c.client, name + ":" + std::to_string(i)}.acquire();
-            co_await other.release();
+            co_await other.release(tuple);
         }
         BOOST_TEST(bool{held});
         auto const until = held.valid_until();
