@@ -93,7 +93,7 @@ asio::awaitable<void> enter_twice(running_client& c)  // NOLINT(*-reference-coro
 BOOST_DATA_TEST_CASE(the_outer_hold_is_refused_after_the_inner_has_written, each_server(), kind)
 {
     lab at{shared_server(kind)};
-    auto& c = at.connect();
+    auto& c = at.connect(calm(at.settings()));
     at.run([&]() -> asio::awaitable<void> {
         co_await enter_twice<lock>(c);
         co_await enter_twice<fenced_lock>(c);
