@@ -33,6 +33,11 @@ SENT = set(
 PROBE = "src/redis/permissions.cpp"
 # How a message is published, which the documents explain apart.
 PUBLISH = {"publish", "spublish"}
+TEST_NAME = re.compile(r"`(?P<case>[a-z]\w*/[a-z]\w*)`")
+BOOST_TEST = re.compile(
+    r"^BOOST_(?:AUTO|FIXTURE|DATA)_TEST_(?P<what>SUITE|CASE)(?:_TEMPLATE)?\(\s*(?P<name>\w+)",
+    re.MULTILINE,
+)
 ROW = re.compile(r"\| *\[(?P<name>[^\]]+\.lua)\]")
 
 
@@ -165,6 +170,34 @@ def check_permissions(root: pathlib.Path) -> Iterator[tuple[str, int, str]]:
         yield name, 1, f"does not grant +{command}, which connections send"
 
 
+def test_cases(root: pathlib.Path) -> dict[str, pathlib.Path]:
+    """Each `suite/case` of Boost.Test, with its file."""
+    found = {}
+    for source in sorted(root.glob("test/**/*.cpp")):
+        suite = ""
+        for match in BOOST_TEST.finditer(source.read_text()):
+            if match["what"] == "SUITE":
+                suite = match["name"]
+            else:
+                found[f"{suite}/{match['name']}"] = source
+    return found
+
+
+def check_failures(root: pathlib.Path) -> Iterator[tuple[str, int, str]]:
+    name = "docs/failures.md"
+    text = (root / name).read_text() if (root / name).is_file() else ""
+    cases = test_cases(root)
+    named = set()
+    for number, line in prose(text):
+        for match in TEST_NAME.finditer(line if line.startswith("|") else ""):
+            named.add(match["case"])
+            if match["case"] not in cases:
+                yield name, number, f"there is no test {match['case']}"
+    for case, source in cases.items():
+        if source.is_relative_to(root / "test/replay") and case not in named:
+            yield name, 1, f"does not name {case} of {source.relative_to(root)}"
+
+
 def check(root: pathlib.Path) -> list[str]:
     findings: dict[str, None] = {}
     for path in documents(root):
@@ -176,6 +209,7 @@ def check(root: pathlib.Path) -> list[str]:
         *check_scripts(root),
         *check_architecture(root),
         *check_permissions(root),
+        *check_failures(root),
     ):
         findings[f"{place}:{line}: {message}"] = None
     return list(findings)
@@ -194,6 +228,9 @@ def self_test() -> None:
         "src/base/x.hpp": "",
         PROBE: 'array<x, 1> script_commands{"get K"};',
         "src/base/x.cpp": "",
+        "docs/failures.md": "| a failure | `lost/by_time` |\n",
+        "test/replay/lost.cpp": "BOOST_AUTO_TEST_SUITE(lost)\n"
+        "BOOST_DATA_TEST_CASE(\n    by_time, k)\n",
     }
     bad = {
         "differs": {"examples/e.cpp": "// [part\nint b;\n// part]\n"},
@@ -210,6 +247,8 @@ def self_test() -> None:
         "not a literal": {"scripts/a.lua": "call(what, 'get')\n"},
         "+get is granted": {"scripts/a.lua": ""},
         "what src/base/z.hpp is for": {"src/base/z.hpp": ""},
+        "no test lost/by_luck": {"docs/failures.md": "| a | `lost/by_time` `lost/by_luck` |\n"},
+        "does not name lost/by_time": {"docs/failures.md": "| a | b |\n"},
     }
     for expected, change in {"": {}, **bad}.items():
         with tempfile.TemporaryDirectory() as folder:

@@ -1,3 +1,4 @@
+#include "service/hold_state.hpp"
 #include <colock/with_lock.hpp>
 
 #include <boost/asio/as_tuple.hpp>
@@ -42,6 +43,9 @@ asio::awaitable<void> run_while_held(hold& held, asio::awaitable<void> work, std
             .async_wait(asio::experimental::wait_for_one(), asio::deferred);
     if (order[0] == 1 && !unguarded)
         throw boost::system::system_error{loss, "with_lock " + name};
+    // Work that has seen the loss for itself may end first.
+    if (auto const& state = state_of(held); state && state->now() == hold_state::status::lost)
+        throw boost::system::system_error{error::lost, "with_lock " + name};
     if (thrown)
         std::rethrow_exception(thrown);
 }

@@ -2,6 +2,7 @@
 #include "unit/harness.hpp"
 #include <colock/with_lock.hpp>
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -150,6 +151,16 @@ BOOST_AUTO_TEST_CASE(a_loss_beats_what_the_work_throws_for_it)
     });
     redis.locks.clear();
     time.advance(1'001ms);
+    BOOST_TEST((error_thrown() == error::lost));
+}
+
+BOOST_AUTO_TEST_CASE(work_that_sees_the_loss_for_itself_and_returns_has_lost_too)
+{
+    begin(
+        [](hold& h) -> asio::awaitable<void> { co_await h.lost(asio::as_tuple(asio::deferred)); },
+        {.lease = 200ms}
+    );
+    time.advance(200ms);
     BOOST_TEST((error_thrown() == error::lost));
 }
 

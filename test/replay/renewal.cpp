@@ -1,0 +1,242 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// Renewal ends too early, or never.
+#include "replay/replay.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+
+#include <vector>
+
+namespace colock::test {
+
+/// Renewed once more than until now.
+inline asio::awaitable<bool> is_renewed(hold const& held)  // NOLINT(*-reference-coroutine-*)
+{
+    auto const until = held.valid_until();
+    co_return co_await eventually([&] { return held.valid_until() > until; });
+}
+
+BOOST_AUTO_TEST_SUITE(renewal)
+
+BOOST_DATA_TEST_CASE(one_failed_renewal_ends_renewal_for_good, each_server(), kind)
+{
+    far_lab at{kind};
+    auto settings = at.by_network();
+    settings.lease = 2s;
+    auto& c = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        hold held = co_await lock{c.client, unique_name("once")}.acquire();
+        for (int i = 0; i != 2; ++i) {
+            auto const made = at.network.connections();
+            at.network.cut_request(std::string{scripts::renew.sha1});
+            bool const failed =
+                co_await eventually([&] { return at.network.connections() > made; });
+            BOOST_TEST(failed);
+            bool const renewed = co_await is_renewed(held);
+            BOOST_TEST(renewed);
+        }
+        BOOST_TEST(bool{held});
+    });
+}
+
+BOOST_DATA_TEST_CASE(a_primary_that_is_read_only_for_a_while_ends_renewal, each_server(), kind)
+{
+    redis_server server{kind};
+    lab at{server};
+    auto settings = at.settings();
+    settings.lease = 3s;
+    auto& c = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        hold held = co_await lock{c.client, unique_name("readonly")}.acquire();
+        server.ask("REPLICAOF", "127.0.0.1", "1");
+        // It should have been renewed at 2 s.
+        bool const overdue = co_await eventually([&] { return !held.valid_for(1'800ms); });
+        BOOST_TEST(overdue);
+        BOOST_TEST(bool{held});
+        server.ask("REPLICAOF", "NO", "ONE");
+        bool const renewed = co_await is_renewed(held);
+        BOOST_TEST(renewed);
+        BOOST_TEST(held.valid_for(2s));
+    });
+}
+
+BOOST_DATA_TEST_CASE(a_busy_script_ends_renewal, each_server(), kind)
+{
+    redis_server server{kind, {"lua-time-limit 5"}};
+    lab at{server};
+    auto settings = at.settings();
+    settings.lease = 3s;
+    auto& c = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        hold held = co_await lock{c.client, unique_name("busy")}.acquire();
+        redis_cli slow{server.unix_socket()};
+        slow.send({"EVAL", "while true do end", "0"});
+        bool const overdue = co_await eventually([&] { return !held.valid_for(1'800ms); });
+        BOOST_TEST(overdue);
+        BOOST_TEST(server.ask("PING").text.rfind("BUSY", 0) == 0U);
+        BOOST_TEST(bool{held});
+        server.ask("SCRIPT", "KILL");
+        bool const renewed = co_await is_renewed(held);
+        BOOST_TEST(renewed);
+        BOOST_TEST(held.valid_for(2s));
+    });
+}
+
+BOOST_DATA_TEST_CASE(after_an_error_later_holds_of_the_name_are_not_renewed, each_server(), kind)
+{
+    far_lab at{kind};
+    auto settings = at.by_network();
+    settings.lease = 1s;
+    auto& c = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{c.client, unique_name("later")};
+        hold held = co_await mine.acquire();
+        at.network.hold_back_all(proxy::way::both);
+        co_await held.lost();
+        at.network.let_through();
+        held = co_await mine.acquire();
+        for (int i = 0; i != 2; ++i) {
+            bool const renewed = co_await is_renewed(held);
+            BOOST_TEST(renewed);
+        }
+        BOOST_TEST(bool{held});
+    });
+}
+
+BOOST_DATA_TEST_CASE(an_abandoned_holder_is_renewed_for_ever, each_server(), kind)
+{
+    lab at{shared_server(kind)};
+    auto settings = at.settings();
+    settings.lease = 30s;
+    auto& c = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{c.client, unique_name("abandoned")};
+        asio::cancellation_signal interrupt;
+        auto work = [&]() -> asio::awaitable<void> {
+            hold const held = co_await mine.acquire();
+            co_await pause_for(1min);
+        };
+        asio::co_spawn(
+            at.context(),
+            work,
+            asio::bind_cancellation_slot(interrupt.slot(), [](std::exception_ptr) {})
+        );
+        bool const holds = co_await eventually([&] { return c.client.stats().holds == 1; });
+        BOOST_TEST(holds);
+        interrupt.emit(asio::cancellation_type::terminal);
+        bool const freed = co_await eventually([&] { return !exists(at.server(), mine.name()); });
+        BOOST_TEST(freed);
+        bool const forgotten = co_await eventually([&] { return c.client.stats().keys == 0; });
+        BOOST_TEST(forgotten);
+    });
+}
+
+BOOST_DATA_TEST_CASE(work_that_hangs_is_renewed_for_ever, each_server(), kind)
+{
+    lab at{shared_server(kind)};
+    auto settings = at.settings();
+    settings.lease = 1s;
+    settings.max_hold = 1s;
+    auto& c = at.connect(settings);
+    auto& other = at.connect();
+    at.run([&]() -> asio::awaitable<void> {
+        auto const name = unique_name("hangs");
+        hold const hung = co_await lock{c.client, name}.acquire();
+        bool const renewed = co_await is_renewed(hung);
+        BOOST_TEST(renewed);
+        hold const next = co_await lock{other.client, name}.acquire();
+        BOOST_TEST(!hung);
+        BOOST_TEST(next.fencing_token() > hung.fencing_token());
+    });
+}
+
+BOOST_DATA_TEST_CASE(a_reader_that_entered_again_is_renewed_for_ever, each_server(), kind)
+{
+    lab at{shared_server(kind)};
+    auto settings = at.settings();
+    settings.lease = 1s;
+    auto& c = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        auto const mine = read_write_lock{c.client, unique_name("readers")}.read();
+        owner const me;
+        std::vector<hold> all;
+        for (int i = 0; i != 5; ++i)
+            all.push_back(co_await mine.acquire({.as = me}));
+        bool const renewed = co_await is_renewed(all.front());
+        BOOST_TEST(renewed);
+        for (auto& held : all)
+            co_await held.release();
+        BOOST_TEST(!exists(at.server(), mine.name()));
+        bool const forgotten = co_await eventually([&] { return c.client.stats().keys == 0; });
+        BOOST_TEST(forgotten);
+        auto const ran = at.server().script_calls();
+        co_await pause_for(400ms);  // in which each would have been renewed
+        BOOST_TEST(at.server().script_calls() == ran);
+    });
+}
+
+BOOST_DATA_TEST_CASE(a_release_that_meets_a_renewal_is_told_as_a_loss, each_server(), kind)
+{
+    far_lab at{kind};
+    auto settings = at.patient();
+    settings.lease = 2s;
+    auto const seen = std::make_shared<counts>();
+    settings.observer = seen;
+    auto& c = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{c.client, unique_name("race")};
+        for (auto const way : {proxy::way::to_server, proxy::way::to_client}) {
+            hold held = co_await mine.acquire();
+            auto const sent = at.network.seen(scripts::renew.sha1);
+            at.network.hold_back(way);
+            bool const under_way =
+                co_await eventually([&] { return at.network.seen(scripts::renew.sha1) > sent; });
+            BOOST_TEST(under_way);
+            tasks all{at.context()};
+            all.start([&]() -> asio::awaitable<void> {
+                auto const [ec] = co_await held.release(tuple);
+                BOOST_TEST(!ec, ec.message());
+            });
+            bool const begun = co_await eventually([&] { return !held; });
+            BOOST_TEST(begun);
+            at.network.let_through();
+            co_await all.join(5s);
+            BOOST_TEST(!exists(at.server(), mine.name()));
+        }
+        BOOST_TEST(seen->losses == 0U);
+        BOOST_TEST(seen->releases == 2U);
+    });
+}
+
+BOOST_DATA_TEST_CASE(renewals_that_nobody_answers_block_the_threads, each_server(), kind)
+{
+    redis_server silent{kind};
+    lab at{shared_server(kind)};
+    auto settings = quick(silent.by_socket());
+    auto const seen = std::make_shared<counts>();
+    settings.observer = seen;
+    auto& stuck = at.connect(settings);
+    auto& healthy = at.connect(calm(at.settings()));
+    at.run([&]() -> asio::awaitable<void> {
+        std::vector<hold> held;
+        for (int i = 0; i != 200; ++i)
+            held.push_back(co_await lock{stuck.client, unique_name("many")}.acquire());
+        silent.pause();
+        // On the same thread, until the last of them has been told.
+        lock const other{healthy.client, unique_name("beside")};
+        int entered = 0;
+        for (stopwatch const watch; seen->losses != held.size() && watch.ms() < 5'000; ++entered) {
+            hold inside = co_await other.acquire();
+            co_await inside.release();
+        }
+        BOOST_TEST(seen->losses == held.size());
+        BOOST_TEST(entered > 5);
+        silent.resume();
+        held.clear();
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace colock::test
