@@ -34,7 +34,7 @@ public:
     {
         settings.log = {
             [this](log_level, std::string_view line) { lines_.append(line).append("\n"); },
-            log_level::trace};
+            log_level::debug};
     }
 
     /// Lines may quote what the server has sent.

@@ -92,7 +92,7 @@ bool is_among(std::vector<published> const& few, std::vector<published> const& m
 class subscriber final : public push_link::listener {
 public:
     /// Of the first change and of the one after it.
-    subscriber(publishing how, int changes) : how_{how}, changes_{changes} {}
+    subscriber(publishing how, unsigned changes) : how_{how}, changes_{changes} {}
 
     std::vector<published> heard;
 
@@ -117,7 +117,7 @@ public:
     void on_changed(push_link& link) override
     {
         require(std::exchange(is_changing_, false), "a change ends once");
-        if (--changes_ > 0)
+        if (--changes_ != 0)
             ask(link);
     }
 
@@ -151,7 +151,7 @@ private:
     }
 
     publishing how_;
-    int changes_;
+    unsigned changes_;
     bool is_up_ = false;
     bool is_changing_ = false;
     std::map<std::string, int, std::less<>> open_;
@@ -219,7 +219,7 @@ void pushes(std::string_view input)
     config c;
     c.addresses.front().unix_socket = socket_name();
     link_lab lab{c};
-    subscriber who{ways[choice & 3U], 1 + (choice >> 3U & 3U)};
+    subscriber who{ways[choice & 3U], 1U + (choice >> 3U & 3U)};
     {
         conversation with{lab, who};
         if (!from_the_start) {
