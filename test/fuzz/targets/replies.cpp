@@ -4,6 +4,7 @@
 // and nothing else, an answer says no more than its reply, and no answer lets anybody wait longer
 // than the poll cap or ask at a time in the past.
 #include "decide/fair_wait.hpp"
+#include "decide/taking.hpp"
 #include "decide/wait_plan.hpp"
 #include "fuzz/fuzz.hpp"
 #include "fuzz/wire.hpp"
@@ -53,8 +54,9 @@ void check_value(reply const& r, seen_node const& n)
         require(read.ec == std::errc{} && read.ptr == end, "an integer has digits, and no more");
         require(r.number == wanted, "an integer is that of the wire");
     } else {
+        bool const has_text = r.what == kind::text || r.what == kind::error;
         require(r.number == 0, "what is no integer has no number");
-        require(r.what == kind::list || r.text == n.text, "a text is that of the wire");
+        require(r.text == (has_text ? n.text : ""), "a text is that of the wire");
     }
 }
 
@@ -103,6 +105,8 @@ void check_times(std::int64_t ms)
         for (double const dice : {0.0, 0.999}) {
             auto const again = decide::look_again(now, ms, cap, dice);
             require(again >= now && again <= now + cap, "looks again before the poll cap");
+            auto const sleep = decide::sleep_at_gate(milliseconds{ms}, cap, dice);
+            require(ms < 0 || (sleep.count() > 0 && sleep <= cap), "sleeps no longer than the cap");
         }
     }
 }

@@ -33,7 +33,7 @@ std::string hosts_of(config const& c)
     for (auto const& each : c.addresses) {
         if (!out.empty())
             out += ',';
-        bool const is_v6 = each.host.find_first_of(":]") != each.host.npos;
+        bool const is_v6 = each.host.find(':') != each.host.npos;
         out.append(is_v6 ? "[" + each.host + "]" : each.host);
         out.append(":").append(std::to_string(each.port));
     }
@@ -80,6 +80,10 @@ void check_read(config const& c)
         require(!each.host.empty(), "a host has a name");
         require(
             each.unix_socket.empty() || each.unix_socket.front() == '/', "a unix path is absolute"
+        );
+        require(
+            each.host.find('\0') == each.host.npos && each.unix_socket.find('\0') == each.host.npos,
+            "what is looked up is the whole name"
         );
     }
     auto const again = config::parse(url_of(c));
