@@ -15,7 +15,7 @@ namespace colock::fuzz {
 /// What a server sends, parsed as Boost.Redis does.
 ///
 /// It ends before what Boost.Redis 1.92's parser does not survive, for that is known and not ours:
-/// README.md names the four headers, none of which a server sends.
+/// README.md names the headers, none of which a server sends.
 class wire {
 public:
     explicit wire(std::string_view bytes) : rest_{bytes} {}
