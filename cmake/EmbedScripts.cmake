@@ -17,6 +17,8 @@ function(colock_embed_scripts target)
         DEPENDS "${generator}" "${colock_generated}/scripts.txt" ${scripts} ${parts}
         COMMENT "Embedding scripts/*.lua"
         VERBATIM)
+    # For targets of other folders that include it.
+    add_custom_target(colock-scripts DEPENDS "${header}")
     target_sources(${target} PRIVATE "${header}")
     target_include_directories(${target} PRIVATE "${colock_generated}")
 endfunction()

@@ -3,6 +3,7 @@
 #include "decide/validity.hpp"
 
 #include <algorithm>
+#include <sys/un.h>
 
 namespace colock::decide {
 
@@ -23,6 +24,10 @@ char const* complaint_about_place(config const& s) noexcept
         return "addresses is empty; name a server";
     bool const is_unix =
         std::ranges::any_of(s.addresses, [](address const& a) { return !a.unix_socket.empty(); });
+    // Asio throws where nobody could catch it.
+    for (auto const& each : s.addresses)
+        if (each.unix_socket.size() >= sizeof(sockaddr_un::sun_path))
+            return "a unix socket's path is longer than the system allows";
     if (is_unix && (s.topology != topology::single || s.tls.enabled))
         return "a unix socket is for one server, without TLS";
     if (s.database < 0)

@@ -31,8 +31,9 @@ inline std::chrono::steady_clock::time_point look_again(
 {
     using std::chrono::milliseconds;
     auto const spread = milliseconds{static_cast<std::int64_t>(10 * dice)};
-    auto const named = milliseconds{ask_in + 1} + spread;
-    return now + (ask_in < 0 ? poll_cap : std::min(named, poll_cap));
+    if (ask_in < 0 || ask_in >= poll_cap.count())
+        return now + poll_cap;
+    return now + std::min(milliseconds{ask_in + 1} + spread, poll_cap);
 }
 
 }  // namespace colock::decide

@@ -85,7 +85,7 @@ constexpr std::chrono::milliseconds sleep_at_gate(
     using std::chrono::milliseconds;
     auto const cut = static_cast<double>(poll_cap.count()) / 10 * dice;
     auto const cap = poll_cap - milliseconds{static_cast<std::int64_t>(cut)};
-    return until ? std::min(cap, *until + milliseconds{1}) : cap;
+    return until && *until < cap ? *until + milliseconds{1} : cap;
 }
 
 }  // namespace colock::decide

@@ -78,8 +78,13 @@ error_code command_link::judge_probe(connection_loop::replies const& got)
 error_code command_link::judge_time(reply const& time)
 {
     bool const is_told = time.what == reply::kind::list && time.items.size() == 2;
-    if (is_told)
-        floor_ = std::to_string(integer_of(time.items[0]) * 1'000'000 + integer_of(time.items[1]));
+    if (is_told) {
+        constexpr std::int64_t second = 1'000'000, latest = (std::int64_t{1} << 53) / second;
+        auto const seconds = integer_of(time.items[0]), rest = integer_of(time.items[1]);
+        if (seconds < 0 || seconds >= latest || rest < 0 || rest >= second)
+            return error::bad_reply;
+        floor_ = std::to_string(seconds * second + rest);
+    }
     if (is_told || !context_.settings.fencing)
         return {};
     return refuse(

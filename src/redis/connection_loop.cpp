@@ -62,8 +62,11 @@ private:
         switch (node.data_type) {
         case type::number: {
             std::int64_t n = 0;
-            std::from_chars(node.value.data(), node.value.data() + node.value.size(), n);
-            return decide::reply::of(n);
+            auto const end = node.value.data() + node.value.size();
+            auto const [at, ec] = std::from_chars(node.value.data(), end, n);
+            // What is no number, or too great, is none that a reader takes.
+            return ec == std::errc{} && at == end ? decide::reply::of(n)
+                                                  : decide::reply::of(node.value);
         }
         case type::null: return {};
         case type::simple_error:

@@ -248,8 +248,8 @@ void contention::pause_between_tries(std::int64_t pttl)
     auto const pause = decide::backoff_pause(
         head.id.waits.initial, head.id.waits.max, head.id.waits.factor, head.attempts, core_.dice()
     );
-    auto const end = pttl < 0 ? pause : milliseconds{pttl + 1};
-    sleep_until(clock::now() + std::min(pause, end));
+    bool const is_sooner = pttl >= 0 && pttl < pause.count();
+    sleep_until(clock::now() + (is_sooner ? milliseconds{pttl + 1} : pause));
 }
 
 // Who tries once, or has no time left, does not wait for others.

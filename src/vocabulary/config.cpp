@@ -2,14 +2,18 @@
 
 #include <boost/system/system_error.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
+#include <sys/un.h>
 
 namespace colock {
 
 namespace {
 
 using boost::system::result;
+
+constexpr std::size_t longest_socket_path = sizeof(sockaddr_un::sun_path) - 1;
 
 template <class Number>
 result<Number> number(std::string_view text, Number least, Number most, error bad)
@@ -77,6 +81,14 @@ error_code read_database(std::string_view text, config& into)
     return {};
 }
 
+/// No control characters: at one of 0 a resolver would stop, and log lines have one line.
+bool is_of_host(char c) noexcept
+{
+    auto const byte = static_cast<unsigned char>(c);
+    return byte > 0x20 && c != '\x7f' &&
+        std::string_view{",/?#@\\<>\"[]"}.find(c) == std::string_view::npos;
+}
+
 error_code read_host_and_port(std::string_view text, address& into)
 {
     std::string_view port;
@@ -100,7 +112,7 @@ error_code read_host_and_port(std::string_view text, address& into)
                 return error::invalid_url_port;
         }
     }
-    if (into.host.empty() || into.host.find_first_of(" ,/?#@\\<>\"") != std::string::npos)
+    if (into.host.empty() || !std::ranges::all_of(into.host, is_of_host))
         return error::invalid_url_host;
     if (port.empty())
         return {};
@@ -159,7 +171,8 @@ error_code read_unix(std::string_view rest, config& into)
     auto path = percent_decoded(rest.substr(0, question), error::invalid_url_path);
     if (!path)
         return path.error();
-    if (!path->starts_with('/') || path->size() == 1)
+    if (!path->starts_with('/') || path->size() == 1 || path->find('\0') != path->npos ||
+        path->size() > longest_socket_path)
         return error::invalid_url_path;
     into.addresses.front().unix_socket = *path;
     if (question == rest.npos)

@@ -27,6 +27,17 @@ std::string about(std::string_view url)
     return about(url, [](config&) {});
 }
 
+BOOST_AUTO_TEST_CASE(a_path_that_asio_would_throw_at)
+{
+    auto const with = [](std::size_t size) {
+        return about("unix:///s", [size](config& c) {
+            c.addresses.front().unix_socket = std::string(size, '/');
+        });
+    };
+    BOOST_TEST(with(107) == "");
+    BOOST_TEST(with(108) == "a unix socket's path is longer than the system allows");
+}
+
 BOOST_AUTO_TEST_CASE(what_a_url_says_is_right)
 {
     for (auto const* url :

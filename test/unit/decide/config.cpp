@@ -45,6 +45,16 @@ BOOST_AUTO_TEST_CASE(hosts_ports_and_databases)
     check_tcp("redis://[fe80::1]:7000/3", "fe80::1", 7000, 3);
 }
 
+BOOST_AUTO_TEST_CASE(names_that_the_system_would_not_take_whole)
+{
+    using namespace std::string_view_literals;
+    BOOST_TEST((config::parse("redis://h\0.example"sv).error() == error::invalid_url_host));
+    BOOST_TEST((config::parse("unix:///run/a%00b").error() == error::invalid_url_path));
+    auto const path = "unix:///" + std::string(106, 'a');
+    BOOST_TEST(config::parse(path).has_value());
+    BOOST_TEST((config::parse(path + "a").error() == error::invalid_url_path));
+}
+
 BOOST_AUTO_TEST_CASE(unix_sockets)
 {
     auto const plain = read("unix:///run/redis.sock");
@@ -165,6 +175,9 @@ BOOST_AUTO_TEST_CASE(each_bad_part_is_named)
           "redis://[]",
           "redis://[::1]x",
           "redis://<h>",
+          "redis://h[]",
+          "redis://[[::1]",
+          "redis://h\n",
           "redis://a\\b"})
         check(url, error::invalid_url_host);
     for (auto const* url :

@@ -1,6 +1,8 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "decide/backoff.hpp"
+#include "decide/fair_wait.hpp"
 #include "decide/reply.hpp"
+#include "decide/taking.hpp"
 #include "decide/validity.hpp"
 #include "decide/wait_plan.hpp"
 #include <colock/fence.hpp>
@@ -132,6 +134,16 @@ BOOST_AUTO_TEST_CASE(until_just_after_the_lease_but_at_most_the_cap)
 }
 
 BOOST_AUTO_TEST_CASE(without_a_lease_the_cap_counts) { BOOST_TEST(!wake_time(noon, -1, 1s)); }
+
+BOOST_AUTO_TEST_CASE(no_time_that_is_named_is_too_long)
+{
+    constexpr auto most = std::numeric_limits<std::int64_t>::max();
+    BOOST_TEST((look_again(noon, most, 1s, 0.5) == noon + 1s));
+    BOOST_TEST((look_again(noon, -1, 1s, 0.5) == noon + 1s));
+    BOOST_TEST((look_again(noon, 41, 1s, 0.5) == noon + 47ms));
+    BOOST_TEST((sleep_at_gate(std::chrono::milliseconds{most}, 1s, 0) == 1s));
+    BOOST_TEST((sleep_at_gate(41ms, 1s, 0) == 42ms));
+}
 
 BOOST_AUTO_TEST_CASE(what_is_free_is_asked_for_now)
 {

@@ -1,0 +1,76 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "base/timer.hpp"
+#include "decide/agenda.hpp"
+#include "fuzz/fuzz.hpp"
+#include "redis/connection_loop.hpp"
+
+#include <boost/asio/io_context.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace colock::fuzz {
+
+/// What a link needs around it. Nothing of time happens here: what it puts on the agenda stays
+/// there.
+class link_lab {
+public:
+    static constexpr std::string_view secret = "colock-secret";
+
+    explicit link_lab(config wanted)
+        : settings{with_secret(std::move(wanted))}
+        , context{
+              asio::make_strand(asio::any_io_executor{io.get_executor()}),
+              settings,
+              agenda,
+              [] {},
+              [] { return 0.5; },
+              life_,
+              [] { return false; }}
+    {
+        settings.log = {
+            [this](log_level, std::string_view line) { lines_.append(line).append("\n"); },
+            log_level::debug};
+    }
+
+    /// Lines may quote what the server has sent.
+    void check_lines(std::string_view sent) const
+    {
+        require(
+            lines_.find(secret) == lines_.npos || sent.find(secret) != sent.npos,
+            "no line shows the password"
+        );
+    }
+
+    asio::io_context io{1};
+    decide::agenda agenda;
+    config settings;
+
+private:
+    static config with_secret(config c)
+    {
+        c.username = "somebody";
+        c.password = secret;
+        return c;
+    }
+
+    std::string lines_;
+    std::shared_ptr<int> life_ = std::make_shared<int>(0);
+
+public:
+    link_context context;
+};
+
+/// What a link's connection calls. A link keeps it from others, so the cast has to be that of C,
+/// which may look behind a private base.
+template <class Link>
+connection_loop::owner& owner_of(Link& link) noexcept
+{
+    return (connection_loop::owner&)link;
+}
+
+}  // namespace colock::fuzz
