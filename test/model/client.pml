@@ -3,23 +3,30 @@
 
 /* ---- Small things ----------------------------------------------------------------------------- */
 
-/* One that nothing mentions. */
+#define number_of(c, n) (1 + NUMBERS * (c) + (n))
+
+/* A new one is always called 0, and what is left of older ones 1 and 2: renaming changes nothing,
+ * for numbers are only compared, and keeps what is alike from being looked at twice. */
 inline new_number(c) {
-    assert(empty(link[c]));
-    k = 1 + NUMBERS * c;
-    do
-    :: k == owner || k == late -> k++
-    :: else -> break
-    od;
-    assert(k <= NUMBERS * (c + 1));                 /* there are enough of them */
-    me.number = k;
-    k = 0
+    assert(empty(link[c]));                         /* nothing mentions the last one there */
+    if
+    :: late != NOBODY && client_of(late) == c && late != owner -> late = number_of(c, 2)
+    :: late != NOBODY && client_of(late) == c && late == owner -> late = number_of(c, 1)
+    :: else
+    fi;
+    if
+    :: owner != NOBODY && client_of(owner) == c -> owner = number_of(c, 1)
+    :: else
+    fi;
+    me.number = number_of(c, 0)
 }
 
 inline forget_number(c) {
-    me.number = NOBODY;
-    overtaken[c] = false;
+    me.number = NOBODY
+#ifdef FORCES
+    ; overtaken[c] = false;
     told[c] = false
+#endif
 }
 
 inline forget_hold(c) {
@@ -63,14 +70,14 @@ inline subscribe(c) {
 }
 
 inline unsubscribe(c) {
-    me.heard_on = deaf;
-    me.echoes = 0;
-    listens[c] = false;
-    wants_channel[c] = false;
     do
     :: push[c] ? _
     :: empty(push[c]) -> break
-    od
+    od;
+    me.heard_on = deaf;
+    me.echoes = 0;
+    listens[c] = false;
+    wants_channel[c] = false
 }
 
 /* turns::heard: who has lost more releases asks sooner. */
@@ -94,13 +101,15 @@ inline on_message(c) {
     :: else ->
         if
         :: me.phase == holding || me.phase == entering ->
-            me.doubt = 1;
-            told[c] = (owner != me.number)
-        :: me.phase == leaving
-        :: else ->
+            me.doubt = 1
+#ifdef FORCES
+            ; told[c] = (owner != me.number)
+#endif
+        :: me.phase == asking || me.phase == asleep ->
             me.disturbed = (me.phase == asking);
             me.back = 0;
             age(c)
+        :: me.phase == resting || me.phase == leaving -> me.back = 0
         fi
     fi
 }
@@ -111,12 +120,12 @@ inline on_confirmed(c) {
     me.echoes = 0;
     if
     :: me.phase == holding || me.phase == entering -> me.doubt = 1
-    :: me.phase == leaving
-    :: else ->
-        me.disturbed = (me.phase == asking);
+    :: me.phase == asking || me.phase == asleep ->
+        me.disturbed = (me.phase == asking)
 #ifndef MUTANT_NO_RETRY
-        me.wake = true
+        ; me.wake = true
 #endif
+    :: me.phase == resting || me.phase == leaving
     fi
 }
 
@@ -136,13 +145,21 @@ inline ask(c) {
 
 inline let_in(c) {
     me.held = true;
+#ifdef MUTANT_FROM_THE_ANSWER
+    me.left = VALID;
+#else
     me.left = me.step_left;
+#endif
     take_task(c);
     me.phase = holding;
     me.doubt = (me.disturbed -> 1 : 0);
     me.back = 0;
     me.lost = 0;
+    stop_sleeping(c);
+    me.disturbed = false;
+#ifdef FORCES
     told[c] = false;
+#endif
     let_into_his_own(c);
     mutual_exclusion()
 }
@@ -166,9 +183,9 @@ inline on_asked(c) {
         me.phase = asleep;
         subscribe(c);
 #ifdef MUTANT_NO_CAP
-        me.sleep = told_ttl + 1
+        me.sleep = told_ttl
 #else
-        me.sleep = (told_ttl + 1 < CAP -> told_ttl + 1 : CAP)
+        me.sleep = (told_ttl < CAP -> told_ttl : CAP)
 #endif
 #else
         me.phase = resting
@@ -277,7 +294,8 @@ inline end_hold(c) {
         forget_hold(c);                             /* by script: asks with the same field */
         ask(c)
 #ifdef TURNS
-    :: still_valid(c) && (nobody_waits(c) || tenure_is_over(c)) -> leave(c)
+    :: still_valid(c) && (nobody_waits(c) || tenure_is_over(c) ||
+        (!may_pass_at_once(c) && cl[c].in_flight)) -> leave(c)
 #else
     :: still_valid(c) -> leave(c)                   /* `max_tenure` may have ended at any time */
 #endif
@@ -358,10 +376,10 @@ proctype client(byte c) {
     mtype:step step;
     mtype:answer got;
     mtype:news news;
-    byte told_ttl, number, k;
+    byte told_ttl, number;
     do
 #ifdef TIMELY
-    :: d_step { me.tasks < TASKS -> me.tasks++ }
+    :: d_step { me.tasks + me.held < TASKS -> me.tasks++ }
 #endif
 #ifdef LEAVES
     :: d_step {                                     /* the first of them; the others go silently */
@@ -411,10 +429,12 @@ proctype client(byte c) {
     }
 #ifdef LISTEN
     :: d_step { must_subscribe(c) -> subscribe(c) }
+#ifdef UNSUBSCRIBES
     :: d_step {                                     /* the linger is over */
         me.phase == resting && me.tasks == 0 && me.number == NOBODY && me.heard_on == live ->
         unsubscribe(c)
     }
+#endif
     :: d_step {
         push[c] ? news ->
         if

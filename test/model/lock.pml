@@ -45,7 +45,11 @@
  * LEAVES   tasks stop waiting
  */
 
+#ifdef MUTANT_NO_DRIFT
+#define VALID LEASE
+#else
 #define VALID (LEASE - DRIFT)       /* decide::valid_until */
+#endif
 #define NEVER 15
 #define NOBODY 0
 #define NUMBERS 3                   /* a client's: in the key, in a late step, and the next */
@@ -128,7 +132,7 @@ init {
         }
         k = 0;
 #if defined(BREAKS) || defined(FORCES)
-        run others();
+        run fate();
 #endif
         run clock()
     }

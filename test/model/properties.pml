@@ -31,8 +31,10 @@ inline let_into_his_own(c) {
 
 /* A step that takes effect does so on its own ownership, and on the newest one there is. */
 inline touches_its_own(number) {
-    assert(owner == number);                        /* no late step touches a later ownership */
-    assert(!overtaken[client_of(number)])           /* no old ownership comes back */
+    assert(owner == number)                         /* no late step touches a later ownership */
+#ifdef FORCES
+    ; assert(!overtaken[client_of(number)])           /* no old ownership comes back */
+#endif
 }
 
 /* While nothing gets lost a free lock that is wanted is taken at once, else at the cap. */
@@ -41,12 +43,14 @@ inline taken_in_time() {
     :: owner == NOBODY && wanted -> free_for++
     :: else -> free_for = 0
     fi;
-    assert(free_for <= LONGEST_FREE);               /* no lost wake-up */
-    if
+    assert(free_for <= LONGEST_FREE)                /* no lost wake-up */
+#ifdef LONGEST_WITHOUT
+    ; if
     :: wanted -> nobody_for++
     :: else -> nobody_for = 0
     fi;
     assert(nobody_for <= LONGEST_WITHOUT)           /* no deadlock: somebody gets in */
+#endif
 }
 
 /* A forced release is heard at once by who listens, and found by others with the next renewal. */

@@ -83,24 +83,36 @@ inline execute(step, number) {
 }
 
 inline note_taken(number) {
+    nobody_for = 0;
+#ifdef FORCES
     for (k : 0 .. CLIENTS - 1) {
         overtaken[k] = (cl[k].number != number && cl[k].number != NOBODY)
     }
     k = 0;
-    nobody_for = 0;
+#endif
 #ifdef TURNS
     assert(stood_back != 1 + client_of(number));    /* who stands back lets others in */
-    stood_back = 0
+    stood_back = 0;
 #endif
+    skip
 }
+
+/* Who waits, in earnest, while another one releases and stands back for him.
+ *
+ * Echoes are counted, not told apart: if an older message of another client is still on its way to
+ * who releases, that one is taken for the echo and the echo for news. And who
+ * releases while its subscription is being confirmed counts itself among the others. Such turns
+ * aren't judged. */
+#define waits_for(k, who) (k != who && listens[k] && cl[k].tasks > 0 && cl[k].others < CLIENTS && \
+    (cl[k].phase == asleep || cl[k].phase == asking) && \
+    cl[who].echoes == 1 && len(push[who]) == 0)
 
 inline note_released(number) {
 #ifdef TURNS
     stood_back = 0;
     for (k : 0 .. CLIENTS - 1) {
         if
-        :: k != client_of(number) && listens[k] && cl[k].tasks > 0 &&
-           cl[client_of(number)].echoes > 0 -> stood_back = 1 + client_of(number)
+        :: waits_for(k, client_of(number)) -> stood_back = 1 + client_of(number)
         :: else
         fi
     }
@@ -163,7 +175,7 @@ proctype server(byte c) {
 }
 
 /* What comes from nowhere. */
-proctype others() {
+proctype fate() {
     mtype:step step;
     mtype:answer got;
     byte number, receivers, k;
