@@ -56,7 +56,7 @@ CONFIGURATIONS = {
     ),
     "cap": Configuration(
         "2 clients, lost messages: a free lock is taken within the poll cap",
-        TIMELY + "CLIENTS=2 TASKS=1 LOSSY LEASE=4 LONGEST_FREE=2",
+        TIMELY + "CLIENTS=2 TASKS=1 LOSSY CAP=1 LONGEST_FREE=1",
     ),
     "force": Configuration(
         "2 clients, forced releases: told at once or at a renewal, nothing handed over after it",
@@ -76,12 +76,14 @@ CONFIGURATIONS = {
 class Mutant(NamedTuple):
     about: str
     of: str
-    rejected_by: str  # part of the assertion
+    rejected_by: str  # part of the assertion; several, separated by |
 
 
 MUTANTS = {
     "no_drift": Mutant("the server's clock is trusted", "exclusion", "<=1"),
-    "from_the_answer": Mutant("validity is counted from the answer", "exclusion", "<=1"),
+    "from_the_answer": Mutant(
+        "validity is counted from the answer", "exclusion", "<=1)|owner==cl[c].number"
+    ),
     "late_grant": Mutant("a grant after its validity", "exclusion", "owner==cl[c].number"),
     "late_hand_over": Mutant("hand-over after the validity", "exclusion", "owner==cl[c].number"),
     "field_again": Mutant("a field is used again", "reconnect", "owner==number"),
@@ -127,10 +129,8 @@ def verify(folder: pathlib.Path, arguments: list[str]) -> Outcome:
     errors = re.search(r"errors: (\d+)", text)
     states = re.search(r"^ *([\d.e+]+) states, stored", text, re.MULTILINE)
     depth = re.search(r"depth reached (\d+)", text)
-    cut_short = re.search(
-        r"max search depth too small|bytes limit|Search not completed|memory|hash-compact|bit"
-        r"|reached -DMEMLIM|vector too",
-        re.sub(r"^.*(actual|for) .*memory usage.*$|^.*memory usage for.*$|\+ Partial.*|\d-bit.*", "", text, flags=re.MULTILINE),
+    whole = "Full statespace search" in text and not re.search(
+        r"max search depth too small|bytes limit|Search not completed|Bit statespace", text
     )
     found = violation[1] if violation else ""
     if not found and (not errors or errors[1] != "0"):
@@ -140,13 +140,13 @@ def verify(folder: pathlib.Path, arguments: list[str]) -> Outcome:
         int(float(states[1])) if states else 0,
         int(depth[1]) if depth else 0,
         time.monotonic() - begin,
-        not cut_short and not violation,
+        whole and not found,
     )
 
 
 # ---- Schedules ---------------------------------------------------------------------------------
 
-STATEMENT = re.compile(r"proc +\d+ \((?P<who>\w+):\d+\) .*?(?P<file>\w+\.pml):(?P<line>\d+) .*\[(?P<text>.*)\]$")
+STATEMENT = re.compile(r"proc +\d+ \((?P<who>\w+):\d+\) .*?(?P<file>\w+\.pml):(?P<line>\d+) \(state \d+\)\s+\[(?P<text>.*)\]$")
 BORING = re.compile(r"^(IF|DO|else|sub-sequence|\.?\(goto\)|\(1\)|goto|break|k ?=|\(\(?k<=|step = 0|got = 0|number = 0|receivers = 0|told_ttl = 0|news = 0|c = )")
 
 
@@ -208,7 +208,7 @@ def check_mutant(name: str) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         build(pathlib.Path(folder), switches, ["-O0"])
         got = verify(pathlib.Path(folder), ["-m3000000"])
-    good = what.rejected_by.replace(" ", "") in got.violation.replace(" ", "")
+    good = any(part in got.violation.replace(" ", "") for part in what.rejected_by.split("|"))
     print(
         f"{'ok' if good else 'FAILED':7}{name:22}of {what.of:10}"
         f" {'rejected: ' + got.violation if got.violation else 'NOT REJECTED'}  ({what.about})"

@@ -443,11 +443,6 @@ proctype client(byte c) {
         fi;
         news = 0
     }
-#ifdef LOSSY
-    :: d_step { me.heard_on == live -> unsubscribe(c); me.heard_on = subscribing }
-    :: atomic { me.heard_on == subscribing && !wants_channel[c] && empty(push[c]) && !listens[c] ->
-        wants_channel[c] = true }
-#endif
 #endif
 #ifdef BREAKS
     :: atomic { nempty(link[c]) || nempty(answers[c]) -> break_link(c) }

@@ -36,7 +36,7 @@
  *          so every message, answer and process may be as slow as it likes
  * LISTEN   the channel, sleeping and the poll cap; else who is refused may ask at any moment,
  *          which includes whatever a channel could bring about
- * LOSSY    messages get lost, the push link goes down
+ * LOSSY    messages get lost
  * BREAKS   command links break; of what was under way one step may be run later
  * CRASHES  clients die, and others begin in their place
  * FORCES   somebody takes the lock away

@@ -25,7 +25,7 @@ inline publish() {
             if
             :: push[k] ! message
 #ifdef LOSSY
-            :: true
+            :: k != client_of(number)               /* lost; with an echo the link would be, too */
 #endif
             fi
         :: else
@@ -83,6 +83,7 @@ inline execute(step, number) {
 }
 
 inline note_taken(number) {
+    free_for = 0;
     nobody_for = 0;
 #ifdef FORCES
     for (k : 0 .. CLIENTS - 1) {
