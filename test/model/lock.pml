@@ -43,6 +43,7 @@
  * REENTRY  a holder enters once more
  * TURNS    who has released stands back
  * LEAVES   tasks stop waiting
+ * UNSUBSCRIBES  a client that nobody waits in drops its subscription
  */
 
 #ifdef MUTANT_NO_DRIFT
