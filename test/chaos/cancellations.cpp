@@ -4,6 +4,7 @@
 // hold and no waiter after two round trips, and no subscription and no entry of the key after the
 // linger.
 #include "chaos/cancelling.hpp"
+#include "support/from_environment.hpp"
 
 #include <algorithm>
 #include <iostream>
@@ -65,7 +66,7 @@ BOOST_AUTO_TEST_CASE(at_random_moments)
 {
     random_numbers dice;
     std::cout << "seed " << dice.seed() << std::endl;
-    int const wanted = chaos_number("COLOCK_CHAOS_CANCELLATIONS", 300);
+    int const wanted = from_environment("COLOCK_CHAOS_CANCELLATIONS", 300);
     cancelling all{dice};
     all.where().run_only([&] { return all.prepare(); });
     for (auto const of : all_kinds) {

@@ -3,6 +3,7 @@
 // Clients are closed at random moments, at the worst ones too, while their tasks take, hold, wait
 // for, renew and give back locks of all kinds.
 #include "chaos/closing_ordeal.hpp"
+#include "support/from_environment.hpp"
 
 #include <boost/asio/bind_executor.hpp>
 
@@ -51,7 +52,7 @@ BOOST_AUTO_TEST_CASE(at_random_moments)
 {
     random_numbers dice;
     std::cout << "seed " << dice.seed() << std::endl;
-    int const runs = chaos_number("COLOCK_CHAOS_CLOSINGS", 20);
+    int const runs = from_environment("COLOCK_CHAOS_CLOSINGS", 20);
     redis_server server;
     proxy network{server.port()};
     network.remember(false);

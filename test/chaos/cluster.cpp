@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_SUITE(cluster)
 BOOST_DATA_TEST_CASE(slots_move, each_server(), kind)
 {
     cluster_ordeal all{kind};
-    for (int i = 0; i != chaos_rounds(); ++i)
+    for (int i = 0; i != chaos_rounds() + 1; ++i)
         all.migrate(i % 2 == 0 ? 0 : 300);
     all.finish("slots that move");
     all.report_moves();

@@ -1,5 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "chaos/contest.hpp"
+#include "support/from_environment.hpp"
 #include "support/wait_until.hpp"
 
 #include <algorithm>
@@ -32,11 +33,7 @@ std::string log_file()
 
 }  // namespace
 
-int chaos_rounds()
-{
-    auto const* given = std::getenv("COLOCK_CHAOS_ROUNDS");
-    return given ? std::stoi(given) : 3;
-}
+int chaos_rounds() { return from_environment("COLOCK_CHAOS_ROUNDS", 1); }
 
 std::string spread(std::vector<std::int64_t> of, std::string_view unit)
 {

@@ -17,7 +17,7 @@ namespace colock::test {
 /// A bound for a machine that does other things as well: how long it took is printed.
 inline constexpr std::chrono::milliseconds back_to_work{3'000};
 
-/// How often the tests do their worst: COLOCK_CHAOS_ROUNDS, or 3.
+/// How often the tests do their worst: COLOCK_CHAOS_ROUNDS, or 1.
 int chaos_rounds();
 
 /// The least, the middle and the greatest of some figures.

@@ -22,7 +22,7 @@ BOOST_AUTO_TEST_SUITE(faults)
 
 BOOST_DATA_TEST_CASE(none, each_server(), kind)
 {
-    int const sections = chaos_number("COLOCK_CHAOS_SECTIONS", 10'000);
+    int const sections = from_environment("COLOCK_CHAOS_SECTIONS", 10'000);
     series all{
         "no fault",
         {.processes = 8, .tasks = 8, .keys = 24, .longest_visit = 0, .longest_break = 1},
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(without_any_message_somebody_is_in_within_a_second)
 
 BOOST_AUTO_TEST_CASE(cut_at_random_nobody_hangs)
 {
-    int const cuts = chaos_number("COLOCK_CHAOS_CUTS", 20);
+    int const cuts = from_environment("COLOCK_CHAOS_CUTS", 20);
     series all{"cuts at random", {}};
     auto& at = all.at();
     auto const which = {proxy::link::any, proxy::link::command, proxy::link::push};

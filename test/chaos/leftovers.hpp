@@ -4,17 +4,9 @@
 #include "integration/suites.hpp"
 #include "support/any_kind.hpp"
 
-#include <cstdlib>
 #include <string>
 
 namespace colock::test {
-
-/// Of the variable of the environment, or the other.
-inline int chaos_number(char const* variable, int otherwise)
-{
-    auto const* given = std::getenv(variable);
-    return given ? std::stoi(given) : otherwise;
-}
 
 /// So many permits the semaphores of these tests have, and so high their latches begin.
 inline constexpr int chaos_permits = 2;

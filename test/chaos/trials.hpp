@@ -4,6 +4,7 @@
 #include "chaos/arena.hpp"
 #include "chaos/faults.hpp"
 #include "chaos/leftovers.hpp"
+#include "support/from_environment.hpp"
 
 #include <string>
 #include <vector>
@@ -12,7 +13,7 @@ namespace colock::test {
 
 /// How often each fault is tried alone, and how many pairs are: COLOCK_CHAOS_TRIALS. By default
 /// each once, all in one arena.
-inline int chaos_trials() { return chaos_number("COLOCK_CHAOS_TRIALS", 1); }
+inline int chaos_trials() { return from_environment("COLOCK_CHAOS_TRIALS", 1); }
 
 /// Trials in one arena, and what they show together.
 class series {

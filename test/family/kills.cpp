@@ -3,13 +3,16 @@
 // Processes take and give permits by the ten thousand, and some of them are killed in the middle.
 #include "integration/suites.hpp"
 #include "support/child_process.hpp"
+#include "support/from_environment.hpp"
 #include "workers/permit_board.hpp"
 
 #include <vector>
 
 namespace colock::test {
 
-constexpr int operations = 100'000, permits = 10, tasks_each = 3;
+/// COLOCK_KILLED_OPERATIONS, or 20,000.
+int const operations = from_environment("COLOCK_KILLED_OPERATIONS", 20'000);
+constexpr int permits = 10, tasks_each = 3;
 constexpr unsigned processes = 4, kills = 3;
 
 /// Processes on one semaphore.
