@@ -38,10 +38,9 @@ struct story {
     }
     story& holds(std::uint32_t who, std::int64_t from, std::int64_t to, std::uint64_t token)
     {
-        return then(what::asked, who, from)
-            .gets(who, from + 1, token)
-            .then(what::left, who, to)
-            .then(what::released, who, to);
+        then(what::asked, who, from).gets(who, from + 1, token).then(what::left, who, to);
+        add(what::released, who, to).well = true;
+        return *this;
     }
     story& writes(std::uint32_t who, std::int64_t at, std::int64_t order)
     {
