@@ -183,7 +183,7 @@ public:
     /// The owner that holds it. \pre not empty.
     owner const& as() const noexcept;
 
-    /// Held: neither empty, nor released, nor lost.
+    /// Held: neither empty, nor released, nor lost; and valid yet, by the clock.
     explicit operator bool() const noexcept;
 
 private:

@@ -116,7 +116,11 @@ bool hold::valid_past(clock::duration time) const noexcept
 
 owner const& hold::as() const noexcept { return state_->who; }
 
-hold::operator bool() const noexcept { return state_ && state_->now() == hold_state::status::held; }
+// By the clock as well: a process that was stopped asks this before its timer tells of the loss.
+hold::operator bool() const noexcept
+{
+    return state_ && state_->now() == hold_state::status::held && valid_past(clock::duration{0});
+}
 
 void hold::abandon() noexcept
 {
