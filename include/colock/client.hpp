@@ -2,6 +2,7 @@
 #pragma once
 
 #include <colock/config.hpp>
+#include <colock/detail/abi.hpp>
 #include <colock/detail/initiate.hpp>
 #include <colock/error.hpp>
 
@@ -56,6 +57,7 @@ void client_ping(core_ptr, asio::any_completion_handler<pinged>);
 ///   would be a second process with the same identity.
 class client {
 public:
+    /// That of its handlers, unless they have one of their own.
     using executor_type = boost::asio::any_io_executor;
 
     /// Makes a client; connects nothing before `run()`.
@@ -68,6 +70,7 @@ public:
     client(client const&) = delete;
     client& operator=(client const&) = delete;
 
+    /// The one that it was made with, never its strand.
     executor_type get_executor() const noexcept { return detail::executor_of(core_); }
 
     /// Connects, and keeps the connections up: after a loss they are made again, with scripts

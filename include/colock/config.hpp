@@ -19,8 +19,8 @@ namespace colock {
 
 /// Where a server listens: a host and port, or a unix socket.
 struct address {
-    std::string host = "127.0.0.1";
-    std::uint16_t port = 6379;
+    std::string host = "127.0.0.1";  ///< a name or an IP address
+    std::uint16_t port = 6379;       ///< of TCP
 
     /// The path of a unix socket; if it is not empty, host and port are not used.
     std::string unix_socket{};
@@ -38,7 +38,7 @@ enum class topology {
 /// How connections are encrypted, and whom they trust. Files are in PEM format and are read when
 /// the client first runs; `run()` fails with `error::invalid_tls` if one can't be used.
 struct tls_options {
-    bool enabled = false;
+    bool enabled = false;  ///< whether connections are encrypted
 
     /// The authorities to trust. Empty: those of the system.
     std::string ca_file{};
@@ -46,7 +46,7 @@ struct tls_options {
     /// What the client shows to servers that ask for it. Both or neither; the key must not be
     /// encrypted. Certificates between it and the authority may follow it in its file.
     std::string certificate_file{};
-    std::string private_key_file{};
+    std::string private_key_file{};  ///< of that certificate
 
     /// The name that the server's certificate must have, and that is sent as SNI. Empty: the host
     /// of the address; with Sentinels it has to be set, for they name servers by IP addresses.
@@ -75,6 +75,7 @@ struct config {
     /// name the others.
     std::vector<address> addresses{address{}};
 
+    /// What the addresses are those of.
     colock::topology topology = topology::single;
 
     /// What the Sentinels call the primary.
@@ -82,14 +83,15 @@ struct config {
 
     /// For the Sentinels. Empty: no AUTH is sent to them, whatever the servers want.
     std::string sentinel_username{};
-    std::string sentinel_password{};
+    std::string sentinel_password{};  ///< of that user, of the Sentinels
 
+    /// Off, unless the URL says otherwise.
     tls_options tls{};
 
     /// Empty: no AUTH is sent. A password without a user name is that of the user "default".
     std::string username{};
-    std::string password{};
-    int database = 0;
+    std::string password{};  ///< of that user
+    int database = 0;        ///< 0 in a cluster
 
     /// The name of the connections in CLIENT LIST.
     std::string client_name = "colock";
@@ -148,6 +150,7 @@ struct config {
     /// Whether holds carry a fencing token.
     bool fencing = true;
 
+    /// By which command messages are published.
     publishing publish = publishing::automatic;
 
     /// Stands before each key and channel at the server, for those who have to share a database: a

@@ -66,6 +66,7 @@ public:
         , name_{std::move(name)}
     {}
 
+    /// As it was given, without `config::key_prefix`.
     std::string const& name() const noexcept { return name_; }
 
     /// Closes the latch until it has been counted down that often, unless it is closed already. The

@@ -101,6 +101,7 @@ enum class error {
 /// The category of `error`; its name is "colock".
 boost::system::error_category const& error_category() noexcept;
 
+/// So that an `error` is an `error_code` by itself.
 error_code make_error_code(error e) noexcept;
 
 }  // namespace colock

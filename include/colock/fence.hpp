@@ -35,6 +35,7 @@ public:
         return true;
     }
 
+    /// The highest token so far; 0 before the first.
     constexpr std::uint64_t highest() const noexcept { return highest_; }
 
 private:

@@ -44,7 +44,7 @@ void wait_lost(core_ptr, asio::any_completion_handler<finished>, hold_ptr);
 ///   renewal was answered, or the server says that it is gone), the hold is *lost*: `lost()`
 ///   completes, `stop_token()` is stopped, and the hold turns false, all before anybody else can
 ///   have the lock. A process that does not run can't be told; it learns first thing when it runs
-///   again, and `valid_for()` tells the truth at any time.
+///   again. The bool and `valid_for()` go by the clock, and so tell the truth at any time.
 /// \par Executor
 ///   Handlers run on their associated executor, else on the client's (an empty hold has no client:
 ///   on the system executor); never inline and never on the client's strand.
@@ -56,12 +56,17 @@ void wait_lost(core_ptr, asio::any_completion_handler<finished>, hold_ptr);
 ///   A hold keeps the inside of its client alive. It must not outlive the execution context.
 class hold {
 public:
+    /// That of all its times.
     using clock = std::chrono::steady_clock;
     using milliseconds = std::chrono::milliseconds;
 
+    /// Empty.
     hold() noexcept = default;
+
+    /// Leaves `other` empty.
     hold(hold&& other) noexcept = default;
 
+    /// As the destructor, then takes over; leaves `other` empty.
     hold& operator=(hold&& other) noexcept
     {
         if (this != &other) {

@@ -58,6 +58,7 @@ class basic_lock {
 public:
     using milliseconds = std::chrono::milliseconds;
 
+    /// As it was given, without `config::key_prefix`.
     std::string const& name() const noexcept { return id_.name; }
 
     /// Acquires the lock, waiting for its turn if another owner has it.
@@ -96,12 +97,14 @@ public:
         );
     }
 
+    /// With the default options.
     template <detail::token_for<detail::acquired> Token>
     auto acquire(Token&& token) const
     {
         return acquire(acquire_options{}, std::forward<Token>(token));
     }
 
+    /// With the default options.
     auto acquire() const { return acquire(acquire_options{}, boost::asio::deferred); }
 
     /// Tries once to acquire the lock.
@@ -125,12 +128,14 @@ public:
         );
     }
 
+    /// With the default options.
     template <detail::token_for<detail::tried> Token>
     auto try_acquire(Token&& token) const
     {
         return try_acquire(acquire_options{}, std::forward<Token>(token));
     }
 
+    /// With the default options.
     auto try_acquire() const { return try_acquire(acquire_options{}, boost::asio::deferred); }
 
     /// Acquires the lock, waiting at most `wait` for it. Zero tries once.
@@ -162,12 +167,14 @@ public:
         );
     }
 
+    /// With the default options.
     template <class Rep, class Period, detail::token_for<detail::tried> Token>
     auto try_acquire_for(std::chrono::duration<Rep, Period> wait, Token&& token) const
     {
         return try_acquire_for(wait, acquire_options{}, std::forward<Token>(token));
     }
 
+    /// With the default options.
     template <class Rep, class Period>
     auto try_acquire_for(std::chrono::duration<Rep, Period> wait) const
     {
@@ -240,7 +247,9 @@ public:
     }
 
 protected:
+    /// For the locks themselves.
     basic_lock(client const& where, Subject id) : core_{where.core_}, id_{std::move(id)} {}
+    /// For the locks themselves.
     basic_lock(detail::core_ptr where, Subject id) : core_{std::move(where)}, id_{std::move(id)} {}
 
 private:

@@ -6,6 +6,7 @@
 
 namespace colock {
 
+/// How much a log line matters; `off` is the level of none.
 enum class log_level { debug, info, warning, error, off };
 
 /// Where log lines go.

@@ -115,6 +115,7 @@ struct lock_operations<lock_group> {
 /// the operations on the group have completed and its holds are released.
 class multi_lock : public basic_lock<detail::lock_group> {
 public:
+    /// These locks, each of any kind and any client.
     template <std::derived_from<basic_lock<detail::lock_id>>... Locks>
         requires(sizeof...(Locks) > 0)
     explicit multi_lock(Locks const&... locks) : multi_lock{detail::lock_group::of(locks...)}

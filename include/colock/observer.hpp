@@ -55,6 +55,7 @@ public:
     /// server follow.
     virtual void link_up(std::size_t /*link*/, std::uint64_t /*epoch*/) noexcept {}
 
+    /// It is down; it is being connected again.
     virtual void link_down(std::size_t /*link*/, boost::system::error_code const& /*why*/) noexcept
     {}
 

@@ -91,6 +91,7 @@ public:
         , name_{std::move(name)}
     {}
 
+    /// As it was given, without `config::key_prefix`.
     std::string const& name() const noexcept { return name_; }
 
     /// Makes the semaphore with so many permits, unless it is there. The result says whether it was
@@ -148,12 +149,14 @@ public:
         );
     }
 
+    /// With the default options.
     template <detail::token_for<detail::permitted> Token>
     auto acquire(Token&& token) const
     {
         return acquire(acquire_options{}, std::forward<Token>(token));
     }
 
+    /// With the default options.
     auto acquire() const { return acquire(acquire_options{}, boost::asio::deferred); }
 
     /// Tries once. Empty: there is none, or others of this client wait already.
@@ -174,12 +177,14 @@ public:
         );
     }
 
+    /// With the default options.
     template <detail::token_for<detail::tried_permit> Token>
     auto try_acquire(Token&& token) const
     {
         return try_acquire(acquire_options{}, std::forward<Token>(token));
     }
 
+    /// With the default options.
     auto try_acquire() const { return try_acquire(acquire_options{}, boost::asio::deferred); }
 
     /// Takes one permit, waiting at most `wait` for it. Zero tries once. Empty: the wait ran out.
@@ -211,12 +216,14 @@ public:
         );
     }
 
+    /// With the default options.
     template <class Rep, class Period, detail::token_for<detail::tried_permit> Token>
     auto try_acquire_for(std::chrono::duration<Rep, Period> wait, Token&& token) const
     {
         return try_acquire_for(wait, acquire_options{}, std::forward<Token>(token));
     }
 
+    /// With the default options.
     template <class Rep, class Period>
     auto try_acquire_for(std::chrono::duration<Rep, Period> wait) const
     {

@@ -76,9 +76,13 @@ public:
         , write_{where, {std::move(name), detail::lock_kind::write}}
     {}
 
+    /// As it was given, without `config::key_prefix`.
     std::string const& name() const noexcept { return read_.name(); }
 
+    /// The side of the readers, who hold it together.
     read_lock const& read() const noexcept { return read_; }
+
+    /// The side of the one writer.
     write_lock const& write() const noexcept { return write_; }
 
 private:

@@ -43,6 +43,7 @@ namespace colock {
 /// Executor, thread-safety and lifetimes are those of `multi_lock`.
 class red_lock : public basic_lock<detail::lock_group> {
 public:
+    /// These locks, each of any kind and any client.
     template <std::derived_from<basic_lock<detail::lock_id>>... Locks>
         requires(sizeof...(Locks) > 0)
     explicit red_lock(Locks const&... locks) : red_lock{detail::lock_group::of(locks...), {}}

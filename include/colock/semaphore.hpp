@@ -71,6 +71,7 @@ public:
     /// of any kind; a part in braces decides its slot, as in Redis.
     semaphore(client const& where, std::string name) : core_{where.core_}, name_{std::move(name)} {}
 
+    /// As it was given, without `config::key_prefix`.
     std::string const& name() const noexcept { return name_; }
 
     /// Makes the semaphore with so many permits, unless it is there. The result says whether it was
@@ -132,6 +133,7 @@ public:
         return acquire(1, std::forward<Token>(token));
     }
 
+    /// One permit.
     auto acquire() const { return acquire(1, boost::asio::deferred); }
 
     /// Tries once. False: there are too few, or others of this client wait already.
@@ -159,6 +161,7 @@ public:
         return try_acquire(1, std::forward<Token>(token));
     }
 
+    /// One permit.
     auto try_acquire() const { return try_acquire(1, boost::asio::deferred); }
 
     /// Takes permits, waiting at most `wait` for them. Zero tries once. False: the wait ran out.
@@ -197,6 +200,7 @@ public:
         return try_acquire_for(wait, 1, std::forward<Token>(token));
     }
 
+    /// One permit.
     template <class Rep, class Period>
     auto try_acquire_for(std::chrono::duration<Rep, Period> wait) const
     {
@@ -232,6 +236,7 @@ public:
         return release(1, std::forward<Token>(token));
     }
 
+    /// One permit.
     auto release() const { return release(1, boost::asio::deferred); }
 
     /// Takes all permits that are left. The result says how many they were.

@@ -2,6 +2,8 @@
 
 #include <boost/crc.hpp>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <vector>
 
@@ -16,18 +18,34 @@ unsigned crc_slot(std::string_view part) noexcept
     return crc.checksum() % slot_count;
 }
 
-// Some 150,000 short checksums, a few milliseconds once a process.
-std::vector<std::string> make_fence_counters()
+/// A counter's name, of at most 6 digits.
+struct counter_name {
+    static constexpr std::string_view start = "colock_fence:{";
+    std::array<char, start.size() + 7> text;
+    unsigned char size = 0;
+};
+
+// Some 150,000 checksums, each of its number's head and one digit more: under a millisecond, once a
+// process. A short-lived one, as the command is, feels more.
+std::vector<counter_name> make_fence_counters()
 {
-    std::vector<std::string> counters(slot_count);
+    std::vector<counter_name> counters(slot_count);
+    std::vector<std::uint16_t> checksums;  // by number
+    checksums.reserve(1U << 18U);
     unsigned missing = slot_count;
-    char digits[12];
+    boost::crc_optimal<16, 0x1021, 0, 0, false, false> crc;
     for (unsigned n = 0; missing != 0; ++n) {
-        std::string_view const tag{digits, std::to_chars(digits, digits + sizeof digits, n).ptr};
-        std::string& counter = counters[crc_slot(tag)];
-        if (!counter.empty())
+        crc.reset(n < 10 ? 0 : checksums[n / 10]);
+        crc.process_byte(static_cast<unsigned char>('0' + n % 10));
+        checksums.push_back(crc.checksum());
+        counter_name& counter = counters[checksums.back() % slot_count];
+        if (counter.size != 0)
             continue;
-        counter.append("colock_fence:{").append(tag).append("}");
+        auto const first = counter.text.begin();
+        auto end = std::copy(counter_name::start.begin(), counter_name::start.end(), first);
+        end = std::to_chars(end, counter.text.end(), n).ptr;
+        *end++ = '}';
+        counter.size = static_cast<unsigned char>(end - first);
         --missing;
     }
     return counters;
@@ -119,8 +137,8 @@ std::string token_counter(std::string_view name, std::string_view prefix)
 
 std::string_view fence_counter(unsigned slot)
 {
-    static std::vector<std::string> const counters = make_fence_counters();
-    return counters[slot];
+    static std::vector<counter_name> const counters = make_fence_counters();
+    return {counters[slot].text.data(), counters[slot].size};
 }
 
 }  // namespace colock::decide

@@ -21,11 +21,11 @@ public:
         return others_wait ? std::clamp(std::max(used_, used_before_), smallest, largest) : 1;
     }
 
-    /// The server has given `count`, up to `last`.
+    /// The server has given `count`, up to `last`; there are no tokens below 1, whatever it says.
     void put(std::uint64_t last, std::uint64_t count) noexcept
     {
         last_ = last;
-        next_ = last - count + 1;
+        next_ = last - std::min(count, last) + 1;
     }
 
     bool empty() const noexcept { return next_ > last_; }

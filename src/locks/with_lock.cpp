@@ -29,6 +29,21 @@ asio::awaitable<error_code> loss_of(hold const& held)
     co_return ec ? ec : error_code{error::lost};
 }
 
+error_code ended_by_others(hold const& held)
+{
+    auto const& state = state_of(held);
+    if (!state)
+        return {};
+    using status = hold_state::status;
+    auto const now = state->now();
+    // By the clock a hold is lost before anybody has had the time to say so.
+    if (now == status::lost || (now == status::held && !held))
+        return error::lost;
+    if (now == status::released && state->closed)
+        return error::closed;
+    return {};
+}
+
 }  // namespace
 
 asio::awaitable<void> run_while_held(hold& held, asio::awaitable<void> work, std::string name)
@@ -43,9 +58,9 @@ asio::awaitable<void> run_while_held(hold& held, asio::awaitable<void> work, std
             .async_wait(asio::experimental::wait_for_one(), asio::deferred);
     if (order[0] == 1 && !unguarded)
         throw boost::system::system_error{loss, "with_lock " + name};
-    // Work that has seen the loss for itself may end first.
-    if (auto const& state = state_of(held); state && state->now() == hold_state::status::lost)
-        throw boost::system::system_error{error::lost, "with_lock " + name};
+    // Work that has seen it for itself may end first.
+    if (auto const ec = ended_by_others(held))
+        throw boost::system::system_error{ec, "with_lock " + name};
     if (thrown)
         std::rethrow_exception(thrown);
 }

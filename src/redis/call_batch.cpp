@@ -1,3 +1,4 @@
+#include "redis/any_command.hpp"
 #include "redis/call_batch.hpp"
 
 #include <algorithm>
@@ -40,6 +41,12 @@ bool confirms(scripts::script const& s) noexcept
 bool is_fenced(scripts::script const& s) noexcept
 {
     return &s == &scripts::acquire || &s == &scripts::write_acquire || &s == &scripts::fair_acquire;
+}
+
+/// No script: its reply is that of its one step.
+bool is_bare(scripts::script const& what) noexcept
+{
+    return &what == &ping_command || &what == &any_command;
 }
 
 }  // namespace
@@ -102,7 +109,7 @@ void call_batch::arrange(step_list& from, bool by_slot)
     };
     auto const put_alone = [&](std::size_t at) {
         for (; at != steps.size(); ++at)
-            calls.push_back({at, 1, steps[at]->whole || &steps[at]->what == &ping_command});
+            calls.push_back({at, 1, steps[at]->whole || is_bare(steps[at]->what)});
     };
     put_alone(take([](step const& s) { return s.whole && confirms(s.what); }));
     for (auto const* script : joined) {
@@ -146,6 +153,14 @@ void call_batch::write(std::span<step* const> some, manner const& how)
         request.push("ASKING");
     if (&any.what == &ping_command) {
         request.push(any.what.name);
+        return;
+    }
+    if (&any.what == &any_command) {
+        auto const words = any.arguments;
+        if (words.size() == 1)
+            request.push(words.front());
+        else
+            request.push_range(words.front(), words.subspan(1));
         return;
     }
     bool const text = any.as_text || how.as_text;

@@ -1,3 +1,4 @@
+#include "redis/any_command.hpp"
 #include "redis/command_link.hpp"
 #include "redis/permissions.hpp"
 
@@ -147,6 +148,12 @@ void command_link::settle(
             submit(s);
         } else
             listener_.on_redirect(*this, s, to, sent);
+        return;
+    }
+    bool const is_for_asker = fault == decide::fault::wrong_type ||
+        fault == decide::fault::refused || fault == decide::fault::passing;
+    if (&s.what == &any_command && is_for_asker) {
+        s.answered.set({answer::kind::replied, std::move(value), {}, sent});
         return;
     }
     if (fault == decide::fault::read_only)

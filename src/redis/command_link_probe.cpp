@@ -26,12 +26,15 @@ std::string info_field(std::string_view text, std::string_view key)
     return std::string{value.substr(0, value.find_first_of("\r\n"))};
 }
 
+/// Below 0 if it is none; what is asked for here never is.
 std::int64_t integer_of(reply const& r)
 {
-    std::int64_t n = r.number;
-    if (r.what == reply::kind::text)
-        std::from_chars(r.text.data(), r.text.data() + r.text.size(), n);
-    return n;
+    if (r.what == reply::kind::integer)
+        return r.number;
+    std::int64_t n = -1;
+    auto const* const end = r.text.data() + r.text.size();
+    auto const read = std::from_chars(r.text.data(), end, n);
+    return r.what == reply::kind::text && read.ec == std::errc{} && read.ptr == end ? n : -1;
 }
 
 }  // namespace
@@ -70,7 +73,7 @@ error_code command_link::judge_probe(connection_loop::replies const& got)
     else if (std::exchange(carried_, false))
         predecessor_ = connection_id_;  // else the one before it, which may not be killed yet
     run_id_ = run_id;
-    connection_id_ = integer_of(got[place_id]);
+    connection_id_ = std::max(std::int64_t{0}, integer_of(got[place_id]));
     return {};
 }
 

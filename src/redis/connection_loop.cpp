@@ -16,6 +16,7 @@ constexpr milliseconds steady_after{1'000};
 
 /// A short one, for a failover is over when a connection to the new primary is up.
 constexpr milliseconds longest_pause{250};
+constexpr milliseconds between_reports{10'000};
 
 /// AUTH as part of HELLO; with the name, if there is one.
 void push_hello(
@@ -151,6 +152,7 @@ sequence connection_loop::keep_up([[maybe_unused]] std::shared_ptr<connection_lo
             up_ = true;
             ++epoch_;
             down_reason_ = {};
+            reported_.clear();
             up_since_ = clock::now();
             owner_->on_up();
         } else if (what == news::paused)
@@ -204,16 +206,19 @@ void connection_loop::note_why_down()
         last_log_->append(tls_hint(run_error_, context_.tls != nullptr));
 }
 
-void connection_loop::report_failure() const
+// The same again is no news until a while has passed.
+void connection_loop::report_failure()
 {
     bool const by_sentinel = context_.settings.topology == topology::sentinel;
-    write_log(
-        context_.settings.log,
-        log_level::warning,
-        name_ + ": no connection to " +
-            (by_sentinel ? "the primary of " + context_.settings.master_name : describe(where_)) +
-            ": " + *last_log_ + "; trying again"
-    );
+    auto line = name_ + ": no connection to " +
+        (by_sentinel ? "the primary of " + context_.settings.master_name : describe(where_)) +
+        ": " + *last_log_ + "; trying again";
+    auto const now = clock::now();
+    if (line == reported_ && now - reported_at_ < between_reports)
+        return;
+    write_log(context_.settings.log, log_level::warning, line);
+    reported_ = std::move(line);
+    reported_at_ = now;
 }
 
 // With Sentinels, any of which may be down, there are as many connections as it takes to ask them.

@@ -130,7 +130,7 @@ private:
     std::string const& tls_host() const noexcept;
     void note_why_down();
     bool set_up_refused() const noexcept;
-    void report_failure() const;
+    void report_failure();
     boost::redis::config make_settings() const;
     boost::redis::request make_set_up() const;
     boost::redis::logger make_logger() const;
@@ -158,6 +158,8 @@ private:
     time_point up_since_{};
     error_code restart_reason_{};
     std::shared_ptr<std::string> last_log_;
+    std::string reported_;  ///< the failure that the log has
+    time_point reported_at_{};
     bool checks_health_ = true;
     bool wanted_ = false;
     bool looping_ = false;

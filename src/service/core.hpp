@@ -90,8 +90,9 @@ public:
     /// Sets `pause::over` after a while.
     void rest(pause&, milliseconds);
 
-    /// A release was given up: closing can't say that everything is released.
-    void note_unreleased() noexcept { unreleased_ = true; }
+    /// Giving back `what` was given up: closing can't say that everything is released, and nobody
+    /// else may be there to be told.
+    void note_unreleased(std::string_view what, error_code why) noexcept;
 
     /// The client is destroyed: as `stop()`, and nobody will run it again.
     void retire();

@@ -56,6 +56,17 @@ void core::cancel_run(std::shared_ptr<operation> const& who)
     stop();
 }
 
+// That a client which stops can't confirm them all is what close() says.
+void core::note_unreleased(std::string_view what, error_code why) noexcept
+{
+    unreleased_ = true;
+    if (why != error::closed)
+        log(log_level::warning, [&] {
+            return "release " + std::string{what} +
+                ": not confirmed by the server: " + why.message();
+        });
+}
+
 // The closing goes on; nobody waits for its end.
 void core::cancel_close(std::shared_ptr<operation> const& who)
 {

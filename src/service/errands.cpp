@@ -166,7 +166,9 @@ void errands::end(errand& who, error_code ec, std::int64_t result)
     if (std::exchange(who.owed, false)) {
         --core_.count.owed_releases;
         if (ec)
-            core_.note_unreleased();
+            core_.note_unreleased(
+                "of permits or counts of " + name_ + ", which may be out for good", ec
+            );
     }
     who.finish(ec, result);
 }

@@ -243,7 +243,10 @@ bool gate::conclude_undo(answer const& got)
         );
     }
     if (got.what != answer::kind::replied)
-        core_.note_unreleased();
+        core_.note_unreleased(
+            "of permits of " + name() + ", which may be out for good",
+            why_unanswered(got, core_.is_stopped())
+        );
     refusals_ = 0;
     taking_.closed();
     return false;

@@ -62,11 +62,11 @@ error_code hold_state::why_ended() const noexcept
 
 void hold_state::end(error_code why)
 {
-    closed = why == error::closed;
     auto const waits = std::exchange(loss_waits, nullptr);
     if (now() == status::held) {
         if (given)
             --inside->count.holds;
+        closed = why == error::closed;
         // From here on the handle's side may let go of this at any moment.
         status_.store(status::released, std::memory_order_release);
     }

@@ -88,7 +88,7 @@ public:
     bool given = false;     ///< the caller has it
     time_point born{};      ///< when it was granted
     time_point ends{};      ///< not renewed: when the server's lease of it ends
-    bool closed = false;    ///< released by its client, which closes
+    bool closed = false;    ///< by its client, which closes; set before it is `released`
     std::unique_ptr<std::vector<std::shared_ptr<loss_wait>>> loss_waits;  ///< few have any
 
     // ---- The way of an abandoned hold to the strand --------------------------------------------

@@ -194,13 +194,18 @@ bool permit_tenure::may_send_again(answer const& got) const noexcept
 error_code permit_tenure::conclude_release(answer const& got)
 {
     if (got.what != answer::kind::replied) {
-        core_.note_unreleased();
-        return why_unanswered(got, core_.is_stopped());
+        auto const why = why_unanswered(got, core_.is_stopped());
+        core_.note_unreleased(
+            "of a permit of " + name_ + ", which is out until its lease ends", why
+        );
+        return why;
     }
     auto const read = decide::read_release(got.value).what;
     using kind = decide::release_answer::kind;
     if (read == kind::malformed) {
-        core_.note_unreleased();
+        core_.note_unreleased(
+            "of a permit of " + name_ + ", which is out until its lease ends", error::bad_reply
+        );
         return error::bad_reply;
     }
     // A repeat that finds nothing, while nothing else can have removed it, finds its own effect.

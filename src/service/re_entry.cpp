@@ -28,6 +28,9 @@ void enter_again(
             taken->given = true;
             ++who->inside->count.holds;
             who->limit.clear();
+            using std::chrono::microseconds;
+            auto const waited = std::chrono::duration_cast<microseconds>(clock::now() - who->asked);
+            who->inside->events().acquired(held->name(), waited, 1);
             who->grant(detail::make_hold(taken));
             then(*who);
             return;

@@ -147,7 +147,10 @@ void tenure::conclude(request const& which, change_list const& doing, answer con
     }
     // After the end of its lease it is free, whatever was answered.
     if (which.last && outcome && outcome != error::lost && clock::now() < stands_until()) {
-        core_.note_unreleased();
+        core_.note_unreleased(
+            "of " + name_ + " (" + core_.field(number_) + "), which is held until its lease ends",
+            outcome
+        );
         let_run_out();
     }
     unsure_ = false;

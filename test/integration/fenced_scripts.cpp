@@ -47,4 +47,30 @@ BOOST_DATA_TEST_CASE(the_counter_is_redissons, each_server(), kind)
 
 BOOST_AUTO_TEST_SUITE_END()
 
+BOOST_AUTO_TEST_SUITE(fencing_counter)
+
+// The server's clock, or the one from which a client has its floor, was ahead and is set right.
+BOOST_DATA_TEST_CASE(falls_below_nothing_that_is_known, each_server(), kind)
+{
+    script_calls redis{kind};
+    std::int64_t const now = redis.now() * 1'000, second = 1'000'000;
+    auto const draw = [&](std::int64_t floor) {
+        auto const got =
+            redis.run(scripts::acquire, {"order:42", "counter"}, {text(floor), a, "30000", "64"});
+        redis.run(scripts::release, {"order:42"}, {a, decide::lock_channel("order:42")});
+        BOOST_TEST(redis.server.ask("GET", "counter").text == text(got.at(0).number));
+        return got.at(0).number;
+    };
+    BOOST_TEST(draw(now - second) > now);  // it begins by the clock
+    redis.server.ask("SET", "counter", text(now + 20 * second));
+    BOOST_TEST(draw(now) == now + 20 * second + 64);
+    BOOST_TEST(draw(now + 40 * second) == now + 40 * second + 64);
+    redis.server.ask("SET", "counter", text(now - 20 * second));
+    BOOST_TEST(draw(now - 10 * second) > now);
+    redis.server.ask("DEL", "counter");
+    BOOST_TEST(draw(now + 40 * second) == now + 40 * second + 64);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
 }  // namespace colock::test

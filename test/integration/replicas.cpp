@@ -36,7 +36,7 @@ inline config patient(lab const& at)
     return settings;
 }
 
-inline constexpr acquire_options on_one_replica{.sync_replicas = 1};
+inline const acquire_options on_one_replica{.sync_replicas = 1};
 
 /// Tries one, and says how long that took.
 inline asio::awaitable<std::int64_t> refused_after(colock::client const& redis, std::string name)

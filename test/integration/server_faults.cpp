@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(no_server_until_later)
         hold held;
         tasks all{at.context()};
         all.start([&]() -> asio::awaitable<void> { held = co_await mine.acquire(); });
-        bool const tried = co_await eventually([&] { return c.log->count("no connection") > 2; });
+        bool const tried = co_await eventually([&] { return c.log->count("no connection") > 0; });
         BOOST_TEST(tried);
         BOOST_TEST(c.client.stats().waiters == 1U);
         server.start();

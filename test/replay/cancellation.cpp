@@ -15,9 +15,7 @@ BOOST_AUTO_TEST_SUITE(cancellation)
 BOOST_DATA_TEST_CASE(a_cancelled_release_leaves_the_key, each_server(), kind)
 {
     far_lab at{kind};
-    auto settings = at.patient();
-    settings.lease = 30s;
-    auto& c = at.connect(settings);
+    auto& c = at.connect(with_lease(at.patient(), 30s));
     at.run([&]() -> asio::awaitable<void> {
         for (auto const way : {proxy::way::to_server, proxy::way::to_client}) {
             lock const mine{c.client, unique_name("release")};
@@ -39,9 +37,7 @@ BOOST_DATA_TEST_CASE(a_cancelled_release_leaves_the_key, each_server(), kind)
 BOOST_DATA_TEST_CASE(a_release_on_a_cancelled_request_holds_until_the_lease, each_server(), kind)
 {
     lab at{shared_server(kind)};
-    auto settings = at.settings();
-    settings.lease = 30s;
-    auto& c = at.connect(settings);
+    auto& c = at.connect(with_lease(at.settings(), 30s));
     at.run([&]() -> asio::awaitable<void> {
         lock const mine{c.client, unique_name("request")};
         asio::cancellation_signal hang_up;
@@ -93,9 +89,7 @@ BOOST_DATA_TEST_CASE(an_answer_that_comes_too_late_leaves_the_lock_taken, each_s
 BOOST_DATA_TEST_CASE(a_cancelled_try_that_wins_is_kept, each_server(), kind)
 {
     far_lab at{kind};
-    auto settings = at.patient();
-    settings.lease = 30s;
-    auto& c = at.connect(settings);
+    auto& c = at.connect(with_lease(at.patient(), 30s));
     at.run([&]() -> asio::awaitable<void> {
         for (auto const way : {proxy::way::to_server, proxy::way::to_client}) {
             lock const mine{c.client, unique_name("wins")};

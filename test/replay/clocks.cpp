@@ -120,9 +120,7 @@ BOOST_DATA_TEST_CASE(wall_clock_jump_in_a_fair_queue, each_server(), kind)
 BOOST_DATA_TEST_CASE(still_yours_is_true_and_already_over, each_server(), kind)
 {
     far_lab at{kind};
-    auto settings = at.patient();
-    settings.lease = 600ms;
-    auto& c = at.connect(settings);
+    auto& c = at.connect(with_lease(at.patient(), 600ms));
     at.run([&]() -> asio::awaitable<void> {
         lock const mine{c.client, unique_name("yes")};
         hold held = co_await mine.acquire();

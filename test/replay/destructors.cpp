@@ -37,9 +37,7 @@ BOOST_DATA_TEST_CASE(a_destructor_waits_for_the_network, each_server(), kind)
 {
     redis_server server{kind};
     lab at{server};
-    auto settings = at.settings();
-    settings.lease = 30s;
-    auto& c = at.connect(settings);
+    auto& c = at.connect(with_lease(at.settings(), 30s));
     at.run([&]() -> asio::awaitable<void> {
         std::vector<hold> held;
         for (int i = 0; i != 100; ++i)

@@ -85,9 +85,7 @@ BOOST_DATA_TEST_CASE(a_late_renewal_takes_the_lock_again, each_server(), kind)
 {
     far_lab at{kind};
     auto& server = at.server();
-    auto settings = at.patient();
-    settings.lease = 2s;
-    auto& c = at.connect(settings);
+    auto& c = at.connect(with_lease(at.patient(), 2s));
     at.run([&]() -> asio::awaitable<void> {
         for (bool const somebody_has_it : {true, false}) {
             lock const mine{c.client, unique_name("late")};

@@ -31,9 +31,7 @@ BOOST_DATA_TEST_CASE(reentry_shortens_the_lease, each_server(), kind)
 BOOST_DATA_TEST_CASE(reentry_ends_the_renewal_of_the_outer_hold, each_server(), kind)
 {
     lab at{shared_server(kind)};
-    auto settings = at.settings();
-    settings.lease = 900ms;
-    auto& c = at.connect(settings);
+    auto& c = at.connect(with_lease(at.settings(), 900ms));
     at.run([&]() -> asio::awaitable<void> {
         lock const mine{c.client, unique_name("outer")};
         owner const me;
@@ -52,9 +50,7 @@ BOOST_DATA_TEST_CASE(reentry_ends_the_renewal_of_the_outer_hold, each_server(), 
 BOOST_DATA_TEST_CASE(the_lease_of_an_earlier_hold_is_used_again, each_server(), kind)
 {
     lab at{shared_server(kind)};
-    auto settings = at.settings();
-    settings.lease = 1s;
-    auto& c = at.connect(settings);
+    auto& c = at.connect(with_lease(at.settings(), 1s));
     at.run([&]() -> asio::awaitable<void> {
         lock const shared{c.client, unique_name("earlier")};
         auto const left = [&] { return at.server().ask("PTTL", shared.name()).number; };

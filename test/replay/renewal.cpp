@@ -22,9 +22,7 @@ BOOST_AUTO_TEST_SUITE(renewal)
 BOOST_DATA_TEST_CASE(one_failed_renewal_ends_renewal_for_good, each_server(), kind)
 {
     far_lab at{kind};
-    auto settings = at.by_network();
-    settings.lease = 2s;
-    auto& c = at.connect(settings);
+    auto& c = at.connect(with_lease(at.by_network(), 2s));
     at.run([&]() -> asio::awaitable<void> {
         hold held = co_await lock{c.client, unique_name("once")}.acquire();
         for (int i = 0; i != 2; ++i) {
@@ -44,9 +42,7 @@ BOOST_DATA_TEST_CASE(a_primary_that_is_read_only_for_a_while_ends_renewal, each_
 {
     redis_server server{kind};
     lab at{server};
-    auto settings = at.settings();
-    settings.lease = 3s;
-    auto& c = at.connect(settings);
+    auto& c = at.connect(with_lease(at.settings(), 3s));
     at.run([&]() -> asio::awaitable<void> {
         hold held = co_await lock{c.client, unique_name("readonly")}.acquire();
         server.ask("REPLICAOF", "127.0.0.1", "1");
@@ -65,9 +61,7 @@ BOOST_DATA_TEST_CASE(a_busy_script_ends_renewal, each_server(), kind)
 {
     redis_server server{kind, {"lua-time-limit 5"}};
     lab at{server};
-    auto settings = at.settings();
-    settings.lease = 3s;
-    auto& c = at.connect(settings);
+    auto& c = at.connect(with_lease(at.settings(), 3s));
     at.run([&]() -> asio::awaitable<void> {
         hold held = co_await lock{c.client, unique_name("busy")}.acquire();
         redis_cli slow{server.unix_socket()};
@@ -86,9 +80,7 @@ BOOST_DATA_TEST_CASE(a_busy_script_ends_renewal, each_server(), kind)
 BOOST_DATA_TEST_CASE(after_an_error_later_holds_of_the_name_are_not_renewed, each_server(), kind)
 {
     far_lab at{kind};
-    auto settings = at.by_network();
-    settings.lease = 1s;
-    auto& c = at.connect(settings);
+    auto& c = at.connect(with_lease(at.by_network(), 1s));
     at.run([&]() -> asio::awaitable<void> {
         lock const mine{c.client, unique_name("later")};
         hold held = co_await mine.acquire();
@@ -107,9 +99,7 @@ BOOST_DATA_TEST_CASE(after_an_error_later_holds_of_the_name_are_not_renewed, eac
 BOOST_DATA_TEST_CASE(an_abandoned_holder_is_renewed_for_ever, each_server(), kind)
 {
     lab at{shared_server(kind)};
-    auto settings = at.settings();
-    settings.lease = 30s;
-    auto& c = at.connect(settings);
+    auto& c = at.connect(with_lease(at.settings(), 30s));
     at.run([&]() -> asio::awaitable<void> {
         lock const mine{c.client, unique_name("abandoned")};
         asio::cancellation_signal interrupt;
@@ -154,9 +144,7 @@ BOOST_DATA_TEST_CASE(work_that_hangs_is_renewed_for_ever, each_server(), kind)
 BOOST_DATA_TEST_CASE(a_reader_that_entered_again_is_renewed_for_ever, each_server(), kind)
 {
     lab at{shared_server(kind)};
-    auto settings = at.settings();
-    settings.lease = 1s;
-    auto& c = at.connect(settings);
+    auto& c = at.connect(with_lease(at.settings(), 1s));
     at.run([&]() -> asio::awaitable<void> {
         auto const mine = read_write_lock{c.client, unique_name("readers")}.read();
         owner const me;

@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 // What peers failed in, played again: docs/failures.md says who saw it, and what colock does.
 namespace colock::test {
@@ -38,12 +39,14 @@ struct far_lab : lab {
     proxy network;
 };
 
-/// Where no lease is to end, and no connection to be given up, however busy the machine is.
-inline config calm(config settings)
+inline config with_lease(config settings, milliseconds lease)
 {
-    settings.lease = 10s;
+    settings.lease = lease;
     return settings;
 }
+
+/// Where no lease is to end, and no connection to be given up, however busy the machine is.
+inline config calm(config settings) { return with_lease(std::move(settings), 10s); }
 
 /// Counts what a client says of itself.
 struct counts final : observer {

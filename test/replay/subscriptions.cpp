@@ -138,9 +138,7 @@ BOOST_DATA_TEST_CASE(entries_of_waiters_and_renewals_are_left, each_server(), ki
 BOOST_DATA_TEST_CASE(a_cache_of_locks_drops_one_that_is_held, each_server(), kind)
 {
     lab at{shared_server(kind)};
-    auto settings = at.settings();
-    settings.lease = 3s;
-    auto& c = at.connect(settings);
+    auto& c = at.connect(with_lease(at.settings(), 3s));
     at.run([&]() -> asio::awaitable<void> {
         lock const mine{c.client, unique_name("kept")};
         hold held = co_await mine.acquire();

@@ -164,6 +164,30 @@ BOOST_AUTO_TEST_CASE(work_that_sees_the_loss_for_itself_and_returns_has_lost_too
     BOOST_TEST((error_thrown() == error::lost));
 }
 
+BOOST_AUTO_TEST_CASE(work_that_sees_by_the_clock_that_it_has_slept_is_told_so_too)
+{
+    begin(
+        [this](hold& h) -> asio::awaitable<void> {
+            time.jump(300ms);
+            BOOST_TEST(!h);
+            co_return;
+        },
+        {.lease = 200ms}
+    );
+    BOOST_TEST((error_thrown() == error::lost));
+}
+
+BOOST_AUTO_TEST_CASE(work_that_sees_the_closing_for_itself_and_returns_is_told_so_too)
+{
+    begin([](hold& h) -> asio::awaitable<void> {
+        co_await h.lost(asio::as_tuple(asio::deferred));
+    });
+    pending<> closed;
+    client.close(closed.token());
+    time.settle();
+    BOOST_TEST((error_thrown() == error::closed));
+}
+
 BOOST_AUTO_TEST_CASE(cancelling_ends_the_waiting)
 {
     redis.occupy("k", 1h);

@@ -85,6 +85,37 @@ BOOST_AUTO_TEST_CASE(who_was_told_before_is_none_of_the_two)
     BOOST_TEST(story{of_first}.holds(2, 7, 20, 6).check().overlaps == 1);
 }
 
+BOOST_AUTO_TEST_CASE(who_was_given_no_time_to_run_is_counted_apart)
+{
+    story all;
+    all.holds(1, 0, 150, 5);
+    all.add(what::stood_still, 1, 148).valid_until = 2 * ms;
+    all.holds(2, 110, 130, 6);
+    auto const found = all.check();
+    BOOST_TEST(found.overlaps == 0);
+    BOOST_TEST(found.overlaps_of_stopped == 1);
+    BOOST_TEST(found.longest_standstill == 146 * ms);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_process_does_while_it_is_being_killed_counts_for_nothing)
+{
+    story all;
+    all.then(what::asked, 1, 0).then(what::killed, 1, 1).gets(1, 2, 5).then(what::left, 1, 3);
+    auto const found = all.check();
+    BOOST_TEST(found.sections == 0);
+    BOOST_TEST(is_clean(found), to_string(found));
+}
+
+BOOST_AUTO_TEST_CASE(who_stood_still_before_is_not_excused)
+{
+    story all;
+    all.add(what::asked, 1, 0);
+    all.add(what::stood_still, 1, 5).valid_until = 1 * ms;
+    all.gets(1, 400, 5).then(what::left, 1, 600);
+    all.holds(2, 500, 550, 6);
+    BOOST_TEST(all.check().overlaps == 1);
+}
+
 BOOST_AUTO_TEST_CASE(who_is_stopped_is_counted_apart)
 {
     story all;

@@ -103,6 +103,16 @@ BOOST_AUTO_TEST_CASE(a_block_is_used_from_its_first_to_its_last)
     BOOST_TEST(tokens.empty());
 }
 
+BOOST_AUTO_TEST_CASE(there_are_none_below_one)
+{
+    token_block tokens;
+    tokens.put(3, 64);
+    BOOST_TEST(tokens.take() == 1U);
+    tokens.take();
+    tokens.take();
+    BOOST_TEST(tokens.empty());
+}
+
 BOOST_AUTO_TEST_CASE(the_next_block_is_as_long_as_what_was_used)
 {
     token_block tokens;

@@ -125,6 +125,17 @@ BOOST_AUTO_TEST_CASE(sent_again_until_the_lease_is_over_and_no_longer)
     BOOST_TEST(client.stats().keys == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(one_that_the_server_refuses_is_told_to_the_log)
+{
+    {
+        auto const dropped = held();
+        server->expect(scripts::release).fail(error::server_refused);
+    }
+    time.settle();
+    BOOST_TEST_REQUIRE(log.size() == 1U);
+    BOOST_TEST(log[0].find("release of k (") == 0U, log[0]);
+}
+
 BOOST_AUTO_TEST_CASE(without_a_link_it_stays_owed_until_the_lease_is_over)
 {
     auto mine = held();
@@ -334,6 +345,14 @@ BOOST_AUTO_TEST_CASE(an_answer_after_its_own_validity_gives_nothing)
     BOOST_TEST((inner.ec() == error::lost));
     BOOST_TEST(told.succeeded());
     BOOST_TEST(!outer);
+}
+
+BOOST_AUTO_TEST_CASE(a_hold_that_was_asleep_says_so_before_any_handler_runs)
+{
+    auto const mine = held();
+    BOOST_TEST(static_cast<bool>(mine));
+    time.jump(10s);
+    BOOST_TEST(!mine);
 }
 
 BOOST_AUTO_TEST_CASE(its_wait_ends_in_time_too)
