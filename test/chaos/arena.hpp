@@ -82,6 +82,12 @@ public:
     /// Lets them end, sees what they leave, and reads what they have noted.
     findings finish(milliseconds limit = 20s);
 
+    /// What somebody had stays until its lease is over, for nobody gives it back.
+    void let_leases_run_out() { leases_run_out_ = true; }
+
+    /// Copies what the processes have written to COLOCK_CHAOS_KEEP, or where temporary files are.
+    void keep() const;
+
     /// Keys that are left but fencing counters; after finish().
     std::vector<std::string> const& left_behind() const noexcept { return left_behind_; }
 
@@ -96,7 +102,9 @@ private:
 
     process start(int network, std::string const& worker, std::vector<std::string> through);
     std::string history_of(std::uint32_t number) const;
-    void note(what, std::uint32_t number);
+    std::string log_file() const { return server_.folder() + "/processes.log"; }
+    void note(what, std::uint32_t number, std::int64_t at = chaos_board::now());
+    std::vector<std::string> histories() const;
     void see_what_is_left();
 
     arena_plan plan_;
@@ -109,6 +117,7 @@ private:
     history_writer history_;
     std::uint32_t started_ = 0;
     std::vector<process> processes_;
+    bool leases_run_out_ = false;
     std::vector<std::string> left_behind_;
 };
 

@@ -44,6 +44,33 @@ asio::awaitable<void> pass_through(
     }
 }
 
+/// Of all runs with one trouble.
+struct tally {
+    int runs = 0, held = 0, reported = 0, succeeded = 0, violations = 0;
+    std::int64_t longest = 0;
+    std::vector<std::string> queues;  ///< that may have places of the closed
+
+    void add(closing_ordeal const& one)
+    {
+        ++runs;
+        violations += !one.wrong.empty();
+        held += one.held;
+        reported += one.reported;
+        succeeded += one.succeeded;
+        longest = std::max(longest, one.took);
+        if (!one.succeeded)
+            queues.push_back(one.name(kind::fair));
+    }
+};
+
+std::ostream& operator<<(std::ostream& to, tally const& all)
+{
+    return to << "runs " << all.runs << ", violations " << all.violations << ", longest close "
+              << all.longest << " ms of " << closing_ordeal::close_timeout.count()
+              << ", all released " << all.succeeded << ", held then " << all.held
+              << " (waiting for their loss, and told: " << all.reported << ")";
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(closing)
@@ -60,29 +87,17 @@ BOOST_AUTO_TEST_CASE(at_random_moments)
     auto& beside = at.connect();
     for (auto const which :
          {trouble::none, trouble::cut, trouble::refused, trouble::black_hole, trouble::paused}) {
-        int done = 0, held = 0, reported = 0, succeeded = 0, violations = 0;
-        std::int64_t longest = 0;
-        std::vector<std::string> queues;
-        for (; done != (runs + 4) / 5; ++done) {
+        tally all;
+        while (all.runs != (runs + 4) / 5) {
             closing_ordeal one{server, network, beside.client, dice};
             at.run_only([&] { return one.run(which); }, 30s);
             for (auto const& each : one.wrong)
-                BOOST_TEST(false, which << ", run " << done << ": " << each);
-            violations += !one.wrong.empty();
-            held += one.held;
-            reported += one.reported;
-            succeeded += one.succeeded;
-            longest = std::max(longest, one.took);
-            if (!one.succeeded)
-                queues.push_back(one.name(kind::fair));
+                BOOST_TEST(false, which << ", run " << all.runs << ": " << each);
+            all.add(one);
         }
-        at.run_only([&] { return pass_through(server, beside.client, queues); }, 30s);
+        at.run_only([&] { return pass_through(server, beside.client, all.queues); }, 30s);
         server.ask("FLUSHALL");
-        std::cout << "close() at a random moment, " << which << ": runs " << done << ", violations "
-                  << violations << ", longest close " << longest << " ms of "
-                  << closing_ordeal::close_timeout.count() << ", all released " << succeeded
-                  << ", held then " << held << " (waiting for their loss, and told: " << reported
-                  << ")" << std::endl;
+        std::cout << "close() at a random moment, " << which << ": " << all << std::endl;
     }
 }
 

@@ -134,7 +134,10 @@ std::vector<fault> of_the_server()
     return {
         kill_clients("CLIENT KILL of command connections", "normal"),
         kill_clients("CLIENT KILL of push connections", "pubsub"),
-        {"SCRIPT FLUSH", promise::exclusion, [](arena& at) { tell(at, "SCRIPT", "FLUSH"); }},
+        {.name = "SCRIPT FLUSH",
+         .leaves = promise::exclusion,
+         .begin = [](arena& at) { tell(at, "SCRIPT", "FLUSH"); },
+         .excuses = false},
         {"server stands still",
          promise::exclusion,
          [](arena& at) { at.server().pause(); },
@@ -166,9 +169,10 @@ std::vector<fault> of_processes()
 {
     auto const stopped = std::make_shared<int>(0);
     return {
-        {"a process is killed",
-         promise::exclusion,
-         [](arena& at) { at.kill_process(at.random_process()); }},
+        {.name = "a process is killed",
+         .leaves = promise::exclusion,
+         .begin = [](arena& at) { at.kill_process(at.random_process()); },
+         .excuses = false},
         {"a process is stopped, up to three leases",
          promise::fence,
          [stopped](arena& at) { at.stop_process(*stopped = at.random_process()); },

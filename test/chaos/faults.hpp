@@ -29,6 +29,8 @@ struct fault {
     /// How long it lasts: from the least to the most milliseconds, at random.
     int least = 0;
     int most = 0;
+    /// Nobody need be served before it is over.
+    bool excuses = true;
 };
 
 std::ostream& operator<<(std::ostream&, fault const&);

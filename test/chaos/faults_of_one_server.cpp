@@ -28,11 +28,13 @@ BOOST_DATA_TEST_CASE(none, each_server(), kind)
         {.processes = 8, .tasks = 8, .keys = 24, .longest_visit = 0, .longest_break = 1},
         kind};
     stopwatch const watch;
-    while (all.at().board().entries() < sections && watch.ms() < 600'000)
+    while (all.at().board().entries() < sections && watch.ms() < 3'600'000)
         all.at().work_for(20);
     auto const& found = all.finish();
     BOOST_TEST(found.sections >= sections);
     BOOST_TEST(found.told == 0);
+    BOOST_TEST(found.errors == 0);
+    BOOST_TEST(found.overlaps_of_stopped == 0);
     all.check_exclusion();
 }
 

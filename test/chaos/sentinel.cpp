@@ -45,7 +45,20 @@ private:
 
 namespace {
 
-auto each_sync() { return boost::unit_test::data::make({0, 1, 2}); }
+/// Each server with 0, 1 and 2 replicas to wait for; in a short run, half of that.
+auto each_set_up()
+{
+    std::vector<server_kind> kinds;
+    std::vector<int> replicas;
+    for (auto const kind : installed_servers())
+        for (int n = 0; n != 3; ++n)
+            if (chaos_rounds() > 1 || (n % 2 == 0) == (kind == server_kind::redis)) {
+                kinds.push_back(kind);
+                replicas.push_back(n);
+            }
+    return boost::unit_test::data::make(std::move(kinds)) ^
+        boost::unit_test::data::make(std::move(replicas));
+}
 
 /// Times of one failover.
 struct failover {
@@ -266,7 +279,7 @@ BOOST_DATA_TEST_CASE(holders_that_were_not_heard_of_are_told_on_reconnect, each_
     });
 }
 
-BOOST_DATA_TEST_CASE(the_primary_is_killed, each_server() * each_sync(), kind, sync_replicas)
+BOOST_DATA_TEST_CASE(the_primary_is_killed, each_set_up(), kind, sync_replicas)
 {
     ordeal all{kind, {.sync_replicas = sync_replicas}};
     for (int i = 0; i != chaos_rounds(); ++i)
@@ -276,10 +289,7 @@ BOOST_DATA_TEST_CASE(the_primary_is_killed, each_server() * each_sync(), kind, s
 
 // Here two hold one lock, if they don't wait for replicas: what the store is there for.
 BOOST_DATA_TEST_CASE(
-    the_primary_is_killed_with_news_for_its_replicas,
-    each_server() * each_sync(),
-    kind,
-    sync_replicas
+    the_primary_is_killed_with_news_for_its_replicas, each_set_up(), kind, sync_replicas
 )
 {
     // Many that stay long enough to be inside still when it is over.

@@ -1,7 +1,10 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "chaos/trials.hpp"
 
+#include <boost/test/results_collector.hpp>
+
 #include <algorithm>
+#include <exception>
 #include <iostream>
 #include <ranges>
 
@@ -20,18 +23,31 @@ series::series(std::string title, arena_plan plan, server_kind kind)
     , arena_{std::move(plan), kind}
 {}
 
+series::~series()
+{
+    namespace unit_test = boost::unit_test;
+    auto const id = unit_test::framework::current_test_case_id();
+    if (std::uncaught_exceptions() > 0 || !unit_test::results_collector.results(id).passed())
+        arena_.keep();
+}
+
 void series::undergo(std::vector<fault> const& faults)
 {
     auto& dice = arena_.dice();
     arena_.work_for(50 + dice.below(250));
-    arena_.fault_begins();
+    if (std::ranges::count(faults, promise::fence, &fault::leaves) > 0)
+        arena_.let_leases_run_out();
+    bool const excused = std::ranges::any_of(faults, &fault::excuses);
+    if (excused)
+        arena_.fault_begins();
     for (auto const& each : faults) {
         each.begin(arena_);
         arena_.work_for(each.least + dice.below(each.most - each.least + 1));
     }
     for (auto const& each : faults | std::views::reverse)
         each.end(arena_);
-    arena_.fault_is_over();
+    if (excused)
+        arena_.fault_is_over();
     auto const again = arena_.until_all_enter(hung);
     std::string names;
     for (auto const& each : faults)
@@ -56,15 +72,20 @@ findings const& series::finish()
     BOOST_TEST(found_.used_after_stop == 0);
     BOOST_TEST(found_.hung == 0);
     BOOST_TEST(found_.malformed == 0);
+    BOOST_TEST(*std::ranges::max_element(found_.longest_wait) <= longest_wait());
     for (auto const& each : arena_.left_behind())
         BOOST_TEST(false, "left behind: " << each);
     return found_;
 }
 
-void series::check_exclusion() const
+/// Until a lease is over and somebody looks; in a queue, until a ticket is over as well.
+std::int64_t series::longest_wait() const
 {
-    BOOST_TEST(found_.overlaps == 0);
-    BOOST_TEST(found_.overlaps_of_stopped == 0);
+    auto const& plan = arena_.plan();
+    bool const queues = plan.kinds.find('f') != std::string::npos;
+    return (plan.lease + 1'000 + (queues ? 5'000 : 0)) * std::int64_t{1'000'000};
 }
+
+void series::check_exclusion() const { BOOST_TEST(found_.overlaps == 0); }
 
 }  // namespace colock::test

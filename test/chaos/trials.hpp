@@ -19,6 +19,10 @@ inline int chaos_trials() { return from_environment("COLOCK_CHAOS_TRIALS", 1); }
 class series {
 public:
     series(std::string title, arena_plan, server_kind = server_kind::redis);
+    series(series const&) = delete;
+    series& operator=(series const&) = delete;
+    /// Keeps what the processes of a test that has failed have written.
+    ~series();
 
     arena& at() noexcept { return arena_; }
 
@@ -28,10 +32,12 @@ public:
     /// Ends the work, checks what may never be, and prints a line.
     findings const& finish();
 
-    /// That nobody was inside with another.
+    /// That nobody was inside with another; but for a process that the machine gave no time to run.
     void check_exclusion() const;
 
 private:
+    std::int64_t longest_wait() const;
+
     std::string title_;
     arena arena_;
     int trials_ = 0;

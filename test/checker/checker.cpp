@@ -60,7 +60,8 @@ private:
         case what::killed: return take_killed(e);
         case what::stopped: stops_[e.process].push_back({e.at, never_ends}); return;
         case what::resumed: return take_resumed(e);
-        case what::fault_begins: ++faults_; return;
+        case what::stood_still: return take_standstill(e);
+        case what::fault_begins: return take_fault(e);
         case what::fault_is_over: --faults_; return void(healthy_since_ = e.at);
         case what::asked: return take_asked(e);
         default: break;
@@ -68,14 +69,38 @@ private:
         auto const found = attempts_.find(id_of(e));
         if (found == attempts_.end())
             return complain(found_.malformed, "belongs to no attempt: " + to_string(e));
+        // Between the signal and its arrival a process gets a little further.
+        if (found->second.end != never_ends && found->second.how == ending::killed)
+            return;
         take_later(e, found->second, keys_[e.key]);
+    }
+
+    /// Until it is over nobody need be served; so far somebody had to be.
+    void take_fault(event const& e)
+    {
+        if (faults_++ == 0)
+            for (auto& [number, key] : keys_)
+                if (key.inside == 0 && !key.wanted_since.empty())
+                    note_wait(key, *key.wanted_since.begin(), e.at);
     }
 
     void take_resumed(event const& e)
     {
-        auto& last = stops_[e.process].back();
-        last.end = e.at;
-        found_.long_stops += last.end - last.begin > lease_ ? 1 : 0;
+        auto& stops = stops_[e.process];
+        auto const open = std::ranges::find(stops, never_ends, &stop::end);
+        if (open == stops.end())
+            return complain(found_.malformed, "was not stopped: " + to_string(e));
+        open->end = e.at;
+        found_.long_stops += open->end - open->begin > lease_ ? 1 : 0;
+    }
+
+    /// One that is shorter than the time between the notice and the end of the lease, which is a
+    /// tenth of the lease at least, is no excuse.
+    void take_standstill(event const& e)
+    {
+        if (e.at - e.valid_until >= lease_ / 10)
+            stops_[e.process].push_back({e.valid_until, e.at});
+        found_.longest_standstill = std::max(found_.longest_standstill, e.at - e.valid_until);
     }
 
     void take_asked(event const& e)
@@ -97,7 +122,10 @@ private:
         switch (e.kind) {
         case what::got: return take_got(e, a, key);
         case what::failed:
+            if (a.is_hold() || a.end != never_ends)
+                return complain(found_.malformed, "failed at the wrong time: " + to_string(e));
             ++found_.failures;
+            found_.errors += e.well ? 0 : 1;
             key.wanted_since.erase(key.wanted_since.find(a.asked));
             return end(a, key, e.at, ending::released);
         case what::used: return take_used(e, a);
@@ -120,9 +148,13 @@ private:
         ++found_.sections;
         auto const wanted = *key.wanted_since.begin();
         key.wanted_since.erase(key.wanted_since.find(a.asked));
-        if (key.inside++ != 0 || faults_ != 0)
-            return;
-        auto const waited = e.at - std::max({wanted, key.free_since, healthy_since_});
+        if (key.inside++ == 0 && faults_ == 0)
+            note_wait(key, wanted, e.at);
+    }
+
+    void note_wait(key_history& key, std::int64_t wanted, std::int64_t at)
+    {
+        auto const waited = at - std::max({wanted, key.free_since, healthy_since_});
         found_.wait_after(key.last) = std::max(found_.wait_after(key.last), waited);
     }
 
@@ -248,8 +280,8 @@ private:
         std::map<std::int64_t, attempt const*> by_order;
         for (auto const* each : holds)
             for (auto const* w : each->writes)
-                if (w->order != 0)
-                    by_order[w->order] = each;
+                if (w->order != 0 && !by_order.emplace(w->order, each).second)
+                    complain(found_.malformed, "two writes at one place: " + to_string(*w));
         attempt const* newest = nullptr;
         for (auto const& [order, writer] : by_order) {
             if (newest && newest->asked > writer->got)
@@ -308,13 +340,14 @@ findings check(std::vector<event> const& history, std::int64_t lease)
 std::string to_string(findings const& f)
 {
     std::ostringstream text;
-    text << f.sections << " sections, overlaps " << f.overlaps << " (of stopped processes "
-         << f.overlaps_of_stopped << "), told lost " << f.told << ", writes " << f.writes
-         << ", refused " << f.refused_writes << ", stale " << f.stale_writes
-         << ", tokens that don't rise " << f.tokens_not_rising << ", used after validity "
-         << f.used_after_validity << ", used after " << f.long_stops << " long stops "
-         << f.used_after_stop << ", hung " << f.hung << ", malformed " << f.malformed
-         << ", longest wait for a lock that nobody has: after a release "
+    text << f.sections << " sections, errors " << f.errors << ", overlaps " << f.overlaps
+         << " (of stopped processes " << f.overlaps_of_stopped << "), told lost " << f.told
+         << ", writes " << f.writes << ", refused " << f.refused_writes << ", stale "
+         << f.stale_writes << ", tokens that don't rise " << f.tokens_not_rising
+         << ", used after validity " << f.used_after_validity << ", used after " << f.long_stops
+         << " long stops " << f.used_after_stop << ", longest standstill "
+         << f.longest_standstill / 1'000'000 << " ms, hung " << f.hung << ", malformed "
+         << f.malformed << ", longest wait for a lock that nobody has: after a release "
          << f.longest_wait[0] / 1'000'000 << ", a loss " << f.longest_wait[1] / 1'000'000
          << ", a kill " << f.longest_wait[2] / 1'000'000 << " ms";
     return text.str();

@@ -18,11 +18,13 @@ enum class ending : std::uint8_t { released, lost, killed };
 struct findings {
     std::int64_t sections = 0;  ///< holds
     std::int64_t failures = 0;  ///< attempts without one
+    std::int64_t errors = 0;    ///< of them, those that nobody had cancelled
     std::int64_t told = 0;      ///< holds that were told of their loss
 
     /// Somebody got in while another was inside, had not been told of a loss and was running.
     std::int64_t overlaps = 0;
-    /// The same where the other's process had been stopped meanwhile: it could not be told.
+    /// The same where the other's process had been stopped meanwhile, or been given no time to run:
+    /// it could not be told.
     std::int64_t overlaps_of_stopped = 0;
     /// Writes that the register took of a hold though one that was asked for after this one had
     /// been got has written before.
@@ -36,6 +38,8 @@ struct findings {
     /// Uses after the process had been stopped for longer than the lease.
     std::int64_t used_after_stop = 0;
     std::int64_t long_stops = 0;
+    /// The longest that a process was given no time to run, in nanoseconds.
+    std::int64_t longest_standstill = 0;
     /// Attempts without an end, of processes that were not killed.
     std::int64_t hung = 0;
     /// Events that don't fit together.

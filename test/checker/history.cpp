@@ -62,7 +62,8 @@ std::string to_string(event const& e)
         "stopped",
         "resumed",
         "fault begins",
-        "fault is over"};
+        "fault is over",
+        "stood still"};
     std::ostringstream text;
     text << e.at << " process " << e.process << " key " << e.key << " attempt " << e.attempt
          << (e.shared ? " shared " : " ") << names.at(static_cast<std::size_t>(e.kind));

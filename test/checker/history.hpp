@@ -19,7 +19,8 @@ enum class what : std::uint8_t {
     stopped,       ///< a process is about to be stopped
     resumed,       ///< and is about to go on
     fault_begins,  ///< from now on nobody need be served
-    fault_is_over
+    fault_is_over,
+    stood_still  ///< a process was given no time to run
 };
 
 /// One line of a history, as all processes write them: of fixed size, so that one `write` appends
@@ -30,12 +31,12 @@ struct event {
     what kind{};
     bool shared = false;    ///< of a reader
     bool accepted = false;  ///< used: the register took the write
-    bool well = false;      ///< released: the server had it
+    bool well = false;      ///< released: the server had it; failed: it was cancelled
     std::uint32_t process = 0;
     std::uint32_t key = 0;
     std::uint32_t attempt = 0;     ///< what belongs together within the process; from 1
     std::uint64_t token = 0;       ///< of a hold; 0 if it has none
-    std::int64_t valid_until = 0;  ///< as the hold says; 0 if it doesn't
+    std::int64_t valid_until = 0;  ///< as the hold says; 0 if it doesn't; stood_still: since when
     std::int64_t order = 0;        ///< used: the how-manyth accepted write to the key's register
 };
 

@@ -47,14 +47,18 @@ std::size_t replay(files::path const& folder, void (*run)(std::string_view))
 int replay_all(files::path const& corpus, std::string_view only)
 {
     int failed = 0;
+    std::size_t replayed = 0;
     for (auto const& target : all_targets) {
         if (!only.empty() && only != target.name)
             continue;
         auto const count = replay(corpus / target.name, target.run);
         std::printf("%s: %zu inputs\n", std::string{target.name}.c_str(), count);
         failed |= count == 0;
+        ++replayed;
     }
-    return failed;
+    if (replayed == 0)
+        std::fprintf(stderr, "there is no target %s\n", std::string{only}.c_str());
+    return failed | (replayed == 0);
 }
 
 }  // namespace

@@ -8,7 +8,10 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include <chrono>
 #include <exception>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace colock::soak {
@@ -61,8 +64,11 @@ void crowd::start()
 asio::awaitable<void> crowd::stop()
 {
     stopping_ = true;
-    while (running_ != 0)
+    auto const limit = std::chrono::steady_clock::now() + 2min;
+    while (running_ != 0 && std::chrono::steady_clock::now() < limit)
         co_await rest(10ms);
+    if (running_ != 0)
+        throw std::runtime_error{std::to_string(running_) + " tasks hang"};
 }
 
 asio::awaitable<void> crowd::live()

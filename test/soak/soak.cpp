@@ -90,7 +90,10 @@ private:
     asio::awaitable<void> work_until(Until is_enough)
     {
         crowd_.start();
-        asio::co_spawn(context_, faults_.rage(), asio::detached);
+        asio::co_spawn(context_, faults_.rage(), [](std::exception_ptr thrown) {
+            if (thrown)
+                std::rethrow_exception(thrown);
+        });
         auto last = clock::now();
         while (!is_enough()) {
             co_await rest(50ms);

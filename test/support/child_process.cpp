@@ -56,13 +56,14 @@ child_process& child_process::operator=(child_process&& other) noexcept
     if (this != &other) {
         kill();
         id_ = std::exchange(other.id_, -1);
+        status_ = other.status_;
     }
     return *this;
 }
 
 bool child_process::is_running() noexcept
 {
-    if (id_ > 0 && ::waitpid(id_, nullptr, WNOHANG) != 0)
+    if (id_ > 0 && ::waitpid(id_, &status_, WNOHANG) != 0)
         id_ = -1;
     return id_ > 0;
 }
@@ -90,7 +91,7 @@ void child_process::kill() noexcept
         return;
     signal(SIGKILL);
     ::kill(id_, SIGKILL);  // the group may not be there yet
-    while (::waitpid(id_, nullptr, 0) < 0 && errno == EINTR) {}
+    while (::waitpid(id_, &status_, 0) < 0 && errno == EINTR) {}
     id_ = -1;
 }
 

@@ -24,7 +24,10 @@ public:
     /// goes to the file.
     child_process(std::vector<std::string> const& command, std::string const& output, int talk);
 
-    child_process(child_process&& other) noexcept : id_{std::exchange(other.id_, -1)} {}
+    child_process(child_process&& other) noexcept
+        : id_{std::exchange(other.id_, -1)}
+        , status_{other.status_}
+    {}
     child_process& operator=(child_process&& other) noexcept;
     ~child_process() { kill(); }
 
@@ -36,6 +39,9 @@ public:
     /// Waits for its end; false if it still runs then.
     bool wait(std::chrono::milliseconds longest) noexcept;
 
+    /// It has ended by itself, and says that all went well.
+    bool has_succeeded() const noexcept { return id_ < 0 && status_ == 0; }
+
     /// To the whole group.
     void signal(int number) noexcept;
 
@@ -44,6 +50,7 @@ public:
 
 private:
     pid_t id_ = -1;
+    int status_ = -1;  ///< as waitpid gives it
 };
 
 }  // namespace colock::test

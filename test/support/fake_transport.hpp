@@ -1,6 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
+#include "locks/client_access.hpp"
 #include "redis/transport.hpp"
 #include "service/core.hpp"
 #include <colock/client.hpp>
@@ -18,16 +19,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-namespace colock::detail {
-
-/// A client on a core that a test has made.
-struct client_access {
-    static client make(core_ptr inside) { return client{std::move(inside)}; }
-    static core_ptr const& inside(client const& c) { return c.core_; }
-};
-
-}  // namespace colock::detail
 
 namespace colock::test {
 

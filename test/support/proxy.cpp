@@ -115,11 +115,11 @@ struct proxy::inside {
 
     asio::awaitable<void> serve(std::shared_ptr<session> s)
     {
+        sessions.push_back(s);
         auto const [ec] = co_await s->server.async_connect(loopback(server_port), quiet);
         boost::system::error_code ignored;
         s->client.set_option(tcp::no_delay{true}, ignored);
         s->server.set_option(tcp::no_delay{true}, ignored);
-        sessions.push_back(s);
         if (ec)
             co_return end(*s);
         asio::co_spawn(context, pump(s, way::to_server), asio::detached);

@@ -88,6 +88,7 @@ public:
                 complain("run", ec);
         });
         running_ = given_.number("tasks", 6);
+        note_standstills();
         for (int i = 0; i != running_; ++i)
             asio::co_spawn(context_, contend(i < given_.number("sitters", 1)), [](auto thrown) {
                 if (thrown)
@@ -97,6 +98,21 @@ public:
     }
 
 private:
+    /// Where the machine lets nothing run, nobody can be told of anything.
+    void note_standstills()
+    {
+        auto const due = chaos_board::now() + 20'000'000;
+        pulse_.expires_after(milliseconds{20});
+        pulse_.async_wait([this, due](colock::error_code ec) {
+            auto const now = chaos_board::now();
+            if (ec || running_ == 0)
+                return;
+            if (now - due > 100'000'000)
+                note({}, what::stood_still, [&](event& e) { e.valid_until = due; });
+            note_standstills();
+        });
+    }
+
     /// An attempt on a lock, and what is noted of it.
     struct attempt {
         std::uint32_t key;
@@ -126,10 +142,11 @@ private:
         note(mine, what::asked);
         auto [ec, held] = co_await acquire(kind, mine);
         if (ec || !held) {
-            note(mine, what::failed);
-            if (ec && ec != asio::error::operation_aborted)
+            bool const cancelled = ec == asio::error::operation_aborted;
+            note(mine, what::failed, [&](event& e) { e.well = cancelled; });
+            if (!cancelled)
                 complain("acquire", ec);
-            co_await sleep(ec == asio::error::operation_aborted ? 0 : 10);
+            co_await sleep(cancelled ? 0 : 10);
             co_return;
         }
         co_await use(mine, held, sits);
@@ -238,6 +255,7 @@ private:
 
     asio::awaitable<void> end()
     {
+        pulse_.cancel();
         auto const [ec] = co_await redis_->close(tuple);
         if (ec)
             complain("close", ec);
@@ -259,6 +277,7 @@ private:
     std::uint32_t process_;
     std::mt19937 dice_;
     asio::io_context context_{1};
+    asio::steady_timer pulse_{context_};
     std::optional<colock::client> redis_;
     std::uint32_t attempts_ = 0;
     int running_ = 0;
