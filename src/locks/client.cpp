@@ -1,4 +1,5 @@
 #include "locks/query.hpp"
+#include "locks/stats.hpp"
 #include "service/core.hpp"
 #include <colock/client.hpp>
 
@@ -89,10 +90,12 @@ void client::stop()
     boost::asio::dispatch(core_->strand(), [inside = core_] { inside->stop(); });
 }
 
-client_stats client::stats() const
+client_stats stats_of(core const& inside) noexcept
 {
-    auto const& c = core_->count;
+    auto const& c = inside.count;
     return {c.links_up, c.holds, c.waiters, c.keys, c.subscriptions, c.owed_releases, c.reconnects};
 }
+
+client_stats client::stats() const { return stats_of(*core_); }
 
 }  // namespace colock

@@ -1,0 +1,150 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <colock/client.hpp>
+#include <colock/detail/initiate.hpp>
+#include <colock/observer.hpp>
+
+#include <boost/system/error_code.hpp>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <string_view>
+#include <vector>
+
+namespace colock {
+
+/// How many times were how long, in classes that never change.
+struct duration_histogram {
+    using microseconds = std::chrono::microseconds;
+
+    /// The longest time of each class; one more class has the longer ones.
+    static constexpr std::array<microseconds, 19> bounds{
+        microseconds{100},
+        microseconds{250},
+        microseconds{500},
+        microseconds{1'000},
+        microseconds{2'500},
+        microseconds{5'000},
+        microseconds{10'000},
+        microseconds{25'000},
+        microseconds{50'000},
+        microseconds{100'000},
+        microseconds{250'000},
+        microseconds{500'000},
+        microseconds{1'000'000},
+        microseconds{2'500'000},
+        microseconds{5'000'000},
+        microseconds{10'000'000},
+        microseconds{30'000'000},
+        microseconds{60'000'000},
+        microseconds{300'000'000}};
+
+    std::array<std::uint64_t, bounds.size() + 1> counts{};  ///< of each class alone
+    microseconds sum{};
+
+    std::uint64_t total() const noexcept
+    {
+        return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+    }
+};
+
+namespace detail {
+
+class duration_counts {
+public:
+    void add(std::chrono::microseconds) noexcept;
+    duration_histogram read() const noexcept;
+
+private:
+    std::array<std::atomic<std::uint64_t>, duration_histogram::bounds.size() + 1> counts_{};
+    std::atomic<std::uint64_t> sum_{};
+};
+
+}  // namespace detail
+
+/// What `metrics` has counted. All but `clients` only grows.
+struct metrics_snapshot {
+    client_stats clients{};       ///< of the clients that are watched, added up
+    duration_histogram waited{};  ///< from the call of an acquire to its hold or permits
+    duration_histogram held{};    ///< from a hold to its release; lost holds are not in it
+    std::uint64_t attempts = 0;   ///< scripts sent for what was acquired
+    std::uint64_t waits = 0;      ///< acquires that the server refused, and that began to wait
+    std::uint64_t renewals = 0;   ///< answered, each for one name
+    std::uint64_t renewals_failed = 0;    ///< not answered, and tried again
+    std::uint64_t lost = 0;               ///< holds that may not be relied on any more
+    std::uint64_t handed_over_here = 0;   ///< from one task of the client to the next, no command
+    std::uint64_t handed_over_there = 0;  ///< acquired from the server after a refusal
+    std::uint64_t links_opened = 0;       ///< connections that came up, the first time or again
+    std::uint64_t links_lost = 0;         ///< command connections that went
+    std::uint64_t reconnects = 0;         ///< command connections that came up again
+    std::uint64_t subscriptions_refused = 0;
+
+    std::uint64_t acquired() const noexcept { return waited.total(); }
+    std::uint64_t released() const noexcept { return held.total(); }
+};
+
+/// An observer that counts. `colock/metrics/prometheus.hpp` shows it to Prometheus, docs/metrics.md
+/// says what its numbers are good for.
+///
+///     auto const counted = std::make_shared<colock::metrics>();
+///     settings.observer = counted;
+///     colock::client redis{executor, settings};
+///     counted->watch(redis);
+///
+/// An event costs one or two relaxed atomic additions. A snapshot is not one moment: while a client
+/// works, a hold may be counted in one number and not yet in another.
+///
+/// \par Thread-safety
+///   Safe: several clients, on several threads, may share one, and `snapshot()` may be called from
+///   any thread.
+class metrics : public observer {
+public:
+    /// Passes each event on to `next`, once it is counted.
+    explicit metrics(std::shared_ptr<observer> next = {});
+    ~metrics() override;
+
+    /// From now on `metrics_snapshot::clients` includes what this client is doing. Lets the client
+    /// end when it likes.
+    void watch(client const&);
+
+    metrics_snapshot snapshot() const;
+
+    void acquired(
+        std::string_view name, microseconds waited, std::uint32_t attempts
+    ) noexcept override;
+    void waiting(std::string_view name, milliseconds lease) noexcept override;
+    void renewed(std::string_view name, milliseconds valid_for) noexcept override;
+    void renew_failed(
+        std::string_view name, boost::system::error_code const& why
+    ) noexcept override;
+    void lost(std::string_view name, boost::system::error_code const& why) noexcept override;
+    void released(std::string_view name, microseconds held) noexcept override;
+    void handed_over(std::string_view name) noexcept override;
+    void link_up(std::size_t link, std::uint64_t epoch) noexcept override;
+    void link_down(std::size_t link, boost::system::error_code const& why) noexcept override;
+    void subscription_failed(
+        std::string_view channel, boost::system::error_code const& why
+    ) noexcept override;
+
+private:
+    using counter = std::atomic<std::uint64_t>;
+
+    client_stats watched() const;
+
+    std::shared_ptr<observer> next_;
+    detail::duration_counts waited_, held_;
+    counter attempts_{}, waits_{}, renewals_{}, renewals_failed_{}, lost_{};
+    counter handed_over_here_{}, handed_over_there_{};
+    counter links_opened_{}, links_lost_{}, reconnects_{}, subscriptions_refused_{};
+    mutable std::mutex mutex_;
+    std::vector<std::weak_ptr<detail::core>> clients_;
+};
+
+}  // namespace colock

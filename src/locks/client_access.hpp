@@ -1,0 +1,15 @@
+#pragma once
+
+#include <colock/client.hpp>
+
+#include <utility>
+
+namespace colock::detail {
+
+/// A client on a core that somebody else has made: a test, or a double for the tests of users.
+struct client_access {
+    static client make(core_ptr inside) { return client{std::move(inside)}; }
+    static core_ptr const& inside(client const& c) { return c.core_; }
+};
+
+}  // namespace colock::detail

@@ -1,0 +1,109 @@
+#include "locks/client_access.hpp"
+#include "locks/inquiry.hpp"
+#include "locks/query.hpp"
+#include "redis/any_command.hpp"
+#include "service/core.hpp"
+
+#include <list>
+#include <utility>
+
+namespace colock {
+
+namespace detail {
+
+void inquire(
+    core_ptr inside,
+    completion<decide::reply>::handler_type handler,
+    std::string about,
+    std::vector<std::string> words
+)
+{
+    auto const wrong = words.empty() ? error_code{error::invalid_argument} : error_code{};
+    query<decide::reply>::start(
+        std::move(inside),
+        std::move(handler),
+        wrong,
+        question{&any_command, {std::move(about)}, std::move(words)},
+        [](answer const& got, decide::reply& into) {
+            into = got.value;
+            return error_code{};
+        }
+    );
+}
+
+}  // namespace detail
+
+inquiry::inquiry(client const& c) : core_{detail::client_access::inside(c)} {}
+
+std::string const& inquiry::uuid() const { return core_->uuid(); }
+
+// ---- Hearing -----------------------------------------------------------------------------------
+
+/// The side of it that lives on the strand.
+class channel_ear::inside : public std::enable_shared_from_this<inside> {
+public:
+    inside(core_ptr c, hearing h) : core_{std::move(c)}, heard_{std::move(h)} {}
+
+    void begin(std::vector<std::string> const& channels)
+    {
+        for (auto const& name : channels) {
+            auto& listener = listeners_.emplace_back(*this, name);
+            core_->subscriptions().add(name, listener);
+        }
+    }
+
+    void end()
+    {
+        for (auto& each : listeners_)
+            core_->subscriptions().drop(each.channel, each);
+        listeners_.clear();
+    }
+
+    /// Nothing is told any more. Called on the executor.
+    void hush() { heard_ = nullptr; }
+
+    core_ptr const& core() const noexcept { return core_; }
+
+private:
+    struct one final : subscription_manager::listener {
+        one(inside& whose, std::string name) : of{whose}, channel{std::move(name)} {}
+        void on_subscribed() override { of.tell({}, {}); }
+        void on_message(std::string_view text) override { of.tell(channel, std::string{text}); }
+        void on_interrupted() override {}
+
+        inside& of;
+        std::string channel;
+    };
+
+    void tell(std::string channel, std::string text)
+    {
+        asio::post(
+            core_->executor(),
+            [self = shared_from_this(), channel = std::move(channel), text = std::move(text)] {
+                if (self->heard_)
+                    self->heard_(channel, text);
+            }
+        );
+    }
+
+    core_ptr core_;
+    hearing heard_;
+    std::list<one> listeners_;
+};
+
+channel_ear::channel_ear(client const& c, std::vector<std::string> channels, hearing heard)
+    : inside_{std::make_shared<inside>(detail::client_access::inside(c), std::move(heard))}
+{
+    asio::dispatch(inside_->core()->strand(), [i = inside_, all = std::move(channels)] {
+        i->begin(all);
+    });
+}
+
+channel_ear::~channel_ear()
+{
+    inside_->hush();
+    if (!inside_->core()->is_shut_down())
+        asio::dispatch(inside_->core()->strand(), [i = inside_] { i->end(); });
+}
+
+}  // namespace colock

@@ -1,0 +1,266 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What `metrics` counts of a client on a scripted server, in virtual time.
+#include "unit/harness.hpp"
+#include <colock/metrics.hpp>
+
+#include <thread>
+
+namespace colock::test {
+
+namespace {
+
+/// A client whose events are counted, and then written down as well.
+struct counted {
+    counted() : client{detail::client_access::make(make_core())}
+    {
+        metrics->watch(client);
+        client.run(run.token());
+        redis.attach(*server);
+        time.settle();
+    }
+
+    detail::core_ptr make_core()
+    {
+        auto settings = short_leases();
+        settings.observer = metrics;
+        return detail::core::make(
+            context.get_executor(),
+            settings,
+            [this](detail::core& inside, transport_listener& who) {
+                auto made = std::make_unique<fake_transport>(inside, who);
+                server = made.get();
+                return made;
+            }
+        );
+    }
+
+    pending_hold acquire()
+    {
+        pending_hold p;
+        lock{client, "k"}.acquire(p.token());
+        time.settle();
+        return p;
+    }
+    void release(pending_hold& of)
+    {
+        pending<> p;
+        of.value().release(p.token());
+        time.settle();
+        BOOST_TEST(p.succeeded());
+    }
+    metrics_snapshot now() const { return metrics->snapshot(); }
+
+    asio::io_context context;
+    virtual_time time{context};
+    fake_transport* server = nullptr;
+    fake_server redis;
+    std::shared_ptr<recorder> events = std::make_shared<recorder>();
+    std::shared_ptr<colock::metrics> metrics = std::make_shared<colock::metrics>(events);
+    pending<> run;
+    colock::client client;
+};
+
+/// The class of a histogram that a time falls into.
+std::size_t class_of(duration_histogram::microseconds d)
+{
+    std::size_t at = 0;
+    while (at != duration_histogram::bounds.size() && d > duration_histogram::bounds[at])
+        ++at;
+    return at;
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(counting, counted)
+
+BOOST_AUTO_TEST_CASE(a_hold_and_its_release)
+{
+    auto held = acquire();
+    BOOST_TEST_REQUIRE(held.succeeded());
+    BOOST_TEST(now().clients.holds == 1U);
+    BOOST_TEST(now().acquired() == 1U);
+    BOOST_TEST(now().waited.counts[0] == 1U);
+    BOOST_TEST(now().attempts == 1U);
+    BOOST_TEST(now().waits == 0U);
+    BOOST_TEST(now().released() == 0U);
+    time.advance(30ms);
+    release(held);
+    auto const after = now();
+    BOOST_TEST(after.clients.holds == 0U);
+    BOOST_TEST(after.released() == 1U);
+    BOOST_TEST(after.held.counts[class_of(30ms)] == 1U);
+    BOOST_TEST((after.held.sum == 30ms));
+    BOOST_TEST(after.handed_over_here == 0U);
+    BOOST_TEST(after.handed_over_there == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_that_goes_from_task_to_task)
+{
+    auto first = acquire();
+    auto second = acquire();
+    auto third = acquire();
+    BOOST_TEST(now().clients.waiters == 2U);
+    time.advance(2ms);
+    release(first);  // with a script, for its tokens
+    BOOST_TEST_REQUIRE(second.succeeded());
+    release(second);
+    BOOST_TEST_REQUIRE(third.succeeded());
+    release(third);
+    auto const after = now();
+    BOOST_TEST(after.acquired() == 3U);
+    BOOST_TEST(after.handed_over_here == 1U);
+    BOOST_TEST(after.handed_over_there == 0U);
+    BOOST_TEST(after.released() == 3U);
+    BOOST_TEST(after.waited.counts[class_of(2ms)] == 2U);
+    BOOST_TEST(after.clients.waiters == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_that_comes_from_another_client)
+{
+    redis.occupy("k", 10s);
+    auto waits = acquire();
+    BOOST_TEST(now().waits == 1U);
+    BOOST_TEST(now().clients.waiters == 1U);
+    time.advance(200ms);
+    redis.free("k");
+    time.advance(20ms);
+    BOOST_TEST_REQUIRE(waits.succeeded());
+    auto const after = now();
+    BOOST_TEST(after.handed_over_there == 1U);
+    BOOST_TEST(after.handed_over_here == 0U);
+    BOOST_TEST(after.attempts >= 2U);
+    BOOST_TEST(after.waited.counts[class_of(205ms)] == 1U);
+    BOOST_TEST((after.waited.sum >= 200ms));
+}
+
+BOOST_AUTO_TEST_CASE(renewals_and_a_loss)
+{
+    auto held = acquire();
+    time.advance(1'100ms);
+    BOOST_TEST(now().renewals == 1U);
+    server->all_down();
+    time.advance(3s);
+    auto after = now();
+    BOOST_TEST(after.lost == 1U);
+    BOOST_TEST(after.clients.holds == 0U);
+    BOOST_TEST(after.clients.links_up == 0U);
+    BOOST_TEST(after.released() == 0U);  // it was lost before
+    BOOST_TEST(after.links_lost > 0U);
+    BOOST_TEST(after.reconnects == 0U);
+    server->all_up();
+    time.settle();
+    after = now();
+    BOOST_TEST(after.reconnects == after.links_lost);
+    BOOST_TEST(after.reconnects == client.stats().reconnects);
+    BOOST_TEST(after.links_opened > after.reconnects);
+}
+
+BOOST_AUTO_TEST_CASE(a_renewal_that_fails_is_counted_apart)
+{
+    auto held = acquire();
+    server->serve = {};
+    auto& renewal = server->expect(scripts::renew);
+    time.advance(1'100ms);
+    BOOST_TEST_REQUIRE(renewal.has_come());
+    renewal.lose();
+    redis.attach(*server);
+    time.advance(500ms);
+    BOOST_TEST(now().renewals_failed == std::uint64_t(events->count("renew_failed")));
+    BOOST_TEST(now().renewals_failed > 0U);
+    BOOST_TEST(now().lost == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_subscription_that_is_refused)
+{
+    server->forbidden.insert("redisson_lock__channel:{k}");
+    redis.occupy("k", 10s);
+    auto waits = acquire();
+    BOOST_TEST(now().subscriptions_refused == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(each_event_is_passed_on)
+{
+    auto first = acquire();
+    auto second = acquire();
+    auto third = acquire();
+    release(first);
+    release(second);
+    time.advance(1'100ms);
+    server->all_down();
+    time.settle();
+    server->all_up();
+    time.settle();
+    release(third);
+    auto const after = now();
+    auto const seen = [&](char const* what) { return std::uint64_t(events->count(what)); };
+    BOOST_TEST(after.acquired() == seen("acquired"));
+    BOOST_TEST(after.released() == seen("released"));
+    BOOST_TEST(after.handed_over_here == seen("handed_over"));
+    BOOST_TEST(after.renewals == seen("renewed"));
+    BOOST_TEST(after.links_opened == seen("link_up"));
+    BOOST_TEST(after.links_lost == seen("link_down"));
+    for (auto const* what : {"acquired", "released", "handed_over", "renewed", "link_down"})
+        BOOST_TEST(seen(what) > 0U, what);
+}
+
+BOOST_AUTO_TEST_CASE(a_client_that_is_gone_is_forgotten)
+{
+    auto const shared = std::make_shared<colock::metrics>();
+    {
+        counted other;
+        shared->watch(other.client);
+        shared->watch(other.client);  // once is enough
+        shared->watch(client);
+        auto held = other.acquire();
+        BOOST_TEST(shared->snapshot().clients.holds == 1U);
+    }
+    BOOST_TEST(shared->snapshot().clients.holds == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(histograms)
+
+BOOST_AUTO_TEST_CASE(a_bound_belongs_to_its_class)
+{
+    metrics m;
+    for (auto const bound : duration_histogram::bounds) {
+        m.acquired("k", bound, 1);
+        m.acquired("k", bound + 1us, 1);
+    }
+    auto const counts = m.snapshot().waited.counts;
+    BOOST_TEST(counts.front() == 1U);
+    for (std::size_t i = 1; i != counts.size() - 1; ++i)
+        BOOST_TEST(counts[i] == 2U);
+    BOOST_TEST(counts.back() == 1U);
+    m.acquired("k", 0us, 1);
+    m.acquired("k", -1us, 1);  // of a clock that isn't ours
+    BOOST_TEST(m.snapshot().waited.counts.front() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(threads_count_together)
+{
+    metrics m;
+    constexpr int each = 20'000;
+    {
+        std::vector<std::jthread> threads;
+        for (int t = 0; t != 4; ++t)
+            threads.emplace_back([&m] {
+                for (int i = 0; i != each; ++i) {
+                    m.acquired("k", 200us, 2);
+                    m.released("k", 3ms);
+                }
+            });
+        BOOST_TEST(m.snapshot().acquired() <= 4U * each);
+    }
+    auto const all = m.snapshot();
+    BOOST_TEST(all.acquired() == 4U * each);
+    BOOST_TEST(all.attempts == 8U * each);
+    BOOST_TEST(all.handed_over_there == 4U * each);
+    BOOST_TEST((all.held.sum == each * 12ms));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace colock::test
