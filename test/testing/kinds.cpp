@@ -1,0 +1,178 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// Each kind of lock, semaphore and latch on a scripted client.
+#include <colock/colock.hpp>
+#include <colock/testing.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/test/unit_test.hpp>
+
+using colock::testing::scripted_client;
+using namespace std::chrono_literals;
+namespace asio = boost::asio;
+
+namespace {
+
+/// What holds for everything that one owner at a time has.
+template <class Lock>
+asio::awaitable<void> check_taking(scripted_client& redis, Lock lock, std::string name)
+{
+    auto free = co_await lock.try_acquire();
+    BOOST_TEST_REQUIRE(free.has_value());
+    BOOST_TEST(redis.is_held(name));
+    BOOST_TEST(co_await lock.is_locked());
+    co_await free->release();
+    BOOST_TEST(!redis.is_held(name));
+
+    redis.occupy(name);
+    auto const taken = co_await lock.try_acquire();
+    BOOST_TEST(!taken.has_value());
+    auto const never = co_await lock.try_acquire_for(1min);
+    BOOST_TEST(!never.has_value());
+
+    redis.occupy(name, 10s);
+    auto late = co_await lock.try_acquire_for(1min);
+    BOOST_TEST_REQUIRE(late.has_value());
+    redis.lose(name);
+    co_await late->lost();
+    BOOST_TEST(!*late);
+    BOOST_TEST(late->stop_token().stop_requested());
+    BOOST_TEST(redis.held().empty());
+
+    auto again = co_await lock.acquire();
+    redis.let_leases_run_out();
+    co_await again.lost();
+    BOOST_TEST(!again);
+
+    auto const last = co_await lock.acquire();
+    BOOST_TEST(static_cast<bool>(last));
+}
+
+template <class Lock>
+void check(std::string name = "k")
+{
+    scripted_client redis;
+    redis.run(check_taking(redis, Lock{redis, name}, name));
+    BOOST_TEST(redis.held().empty());
+    BOOST_TEST(redis.times_acquired(name) == 4U);
+    BOOST_TEST(redis.times_released(name) == 2U);
+    BOOST_TEST(redis.times_lost(name) == 2U);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(kinds)
+
+BOOST_AUTO_TEST_CASE(lock) { check<colock::lock>(); }
+BOOST_AUTO_TEST_CASE(fair_lock) { check<colock::fair_lock>(); }
+BOOST_AUTO_TEST_CASE(spin_lock) { check<colock::spin_lock>(); }
+BOOST_AUTO_TEST_CASE(fenced_lock) { check<colock::fenced_lock>(); }
+
+BOOST_AUTO_TEST_CASE(read_write_lock)
+{
+    scripted_client redis;
+    colock::read_write_lock const both{redis, "k"};
+    redis.run(check_taking(redis, both.read(), "k"));
+    redis.run(check_taking(redis, both.write(), "k"));
+    redis.run([](scripted_client& r, colock::read_write_lock l) -> asio::awaitable<void> {
+        auto one = co_await l.read().acquire();
+        auto two = co_await l.read().try_acquire();
+        BOOST_TEST(two.has_value());
+        auto const writer = co_await l.write().try_acquire();
+        BOOST_TEST(!writer.has_value());
+        co_await one.release();
+        co_await two->release();
+        auto const alone = co_await l.write().acquire();
+        BOOST_TEST(r.is_held("k"));
+    }(redis, both));
+    BOOST_TEST(redis.held().empty());
+}
+
+BOOST_AUTO_TEST_CASE(multi_lock)
+{
+    scripted_client redis;
+    colock::multi_lock const both{colock::lock{redis, "a"}, colock::lock{redis, "b"}};
+    redis.run([](scripted_client& r, colock::multi_lock l) -> asio::awaitable<void> {
+        auto held = co_await l.acquire();
+        BOOST_TEST(r.held().size() == 2U);
+        r.lose("b");
+        co_await held.lost();
+        co_await held.release(asio::as_tuple(asio::deferred));
+        r.occupy("b");
+        auto const refused = co_await l.try_acquire_for(5s);
+        BOOST_TEST(!refused.has_value());
+    }(redis, both));
+    BOOST_TEST(redis.held().empty());
+}
+
+BOOST_AUTO_TEST_CASE(red_lock)
+{
+    asio::io_context context;
+    scripted_client a{context}, b{context}, c{context};
+    colock::red_lock const majority{
+        colock::lock{a, "k"}, colock::lock{b, "k"}, colock::lock{c, "k"}};
+    c.occupy("k");
+    a.run([](colock::red_lock l) -> asio::awaitable<void> {
+        auto held = co_await l.acquire();
+        BOOST_TEST(static_cast<bool>(held));
+        co_await held.release();
+    }(majority));
+    BOOST_TEST(a.held().empty());
+}
+
+BOOST_AUTO_TEST_CASE(semaphore)
+{
+    scripted_client redis;
+    redis.run([](scripted_client& r) -> asio::awaitable<void> {
+        colock::semaphore const permits{r, "k"};
+        co_await permits.try_set_permits(2);
+        co_await permits.acquire(2);
+        BOOST_TEST(!co_await permits.try_acquire());
+        co_await permits.release(1);
+        BOOST_TEST(co_await permits.available() == 1);
+        r.occupy("k");
+        BOOST_TEST(!co_await permits.try_acquire_for(1min));
+        r.occupy("k", 2s);
+        BOOST_TEST(co_await permits.try_acquire_for(1min));
+    }(redis));
+}
+
+BOOST_AUTO_TEST_CASE(permit_semaphore)
+{
+    scripted_client redis;
+    redis.run([](scripted_client& r) -> asio::awaitable<void> {
+        colock::permit_semaphore const permits{r, "k"};
+        co_await permits.try_set_permits(1);
+        auto one = co_await permits.acquire();
+        BOOST_TEST(r.is_held("k"));
+        auto const other = co_await permits.try_acquire();
+        BOOST_TEST(!other.has_value());
+        r.lose("k");
+        co_await one.lost();
+        BOOST_TEST(co_await permits.available() == 1);
+        r.occupy("k", 2s);
+        auto const late = co_await permits.try_acquire_for(1min);
+        BOOST_TEST(late.has_value());
+    }(redis));
+    BOOST_TEST(redis.held().empty());
+}
+
+BOOST_AUTO_TEST_CASE(countdown_latch)
+{
+    scripted_client redis;
+    redis.run([](scripted_client& r) -> asio::awaitable<void> {
+        colock::countdown_latch const latch{r, "k"};
+        co_await latch.try_set_count(1);
+        BOOST_TEST(co_await latch.count() == 1);
+        co_await latch.count_down();
+        co_await latch.wait();
+        r.occupy("k");
+        BOOST_TEST(!co_await latch.wait_for(1min));
+        r.occupy("k", 3s);
+        BOOST_TEST(co_await latch.wait_for(1min));
+    }(redis));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

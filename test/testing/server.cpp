@@ -1,0 +1,170 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// A private server: there when it says so, and gone afterwards, whatever happens.
+#include <colock/colock.hpp>
+#include <colock/testing.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <poll.h>
+#include <stdexcept>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using colock::testing::private_server;
+using namespace std::chrono_literals;
+namespace asio = boost::asio;
+namespace fs = std::filesystem;
+
+namespace {
+
+boost::test_tools::assertion_result has_server(boost::unit_test::test_unit_id)
+{
+    return private_server::is_available();
+}
+
+/// Takes and gives back a lock there.
+bool can_lock(private_server const& server)
+{
+    asio::io_context context;
+    colock::client redis{context.get_executor(), server.settings()};
+    redis.run(asio::detached);
+    auto done = asio::co_spawn(
+        context,
+        [](colock::client& c) -> asio::awaitable<bool> {
+            auto held = co_await colock::lock{c, "k"}.try_acquire_for(5s);
+            if (held)
+                co_await held->release();
+            co_await c.close();
+            co_return held.has_value();
+        }(redis),
+        asio::use_future
+    );
+    context.run();
+    return done.get();
+}
+
+/// The process that has this socket open, by its lock file; waits until it has gone.
+bool goes_away(std::string const& socket)
+{
+    for (int i = 0; i != 500; ++i) {
+        std::ifstream all{"/proc/net/unix"};
+        bool found = false;
+        for (std::string line; std::getline(all, line);)
+            found = found || line.find(socket) != std::string::npos;
+        if (!found)
+            return true;
+        ::poll(nullptr, 0, 10);
+    }
+    return false;
+}
+
+struct path_is_empty {
+    path_is_empty() { ::setenv("PATH", "/nowhere", 1); }
+    ~path_is_empty() { ::setenv("PATH", before.c_str(), 1); }
+    std::string before = std::getenv("PATH");
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(server)
+
+BOOST_AUTO_TEST_CASE(without_a_program_it_says_what_to_do)
+{
+    path_is_empty const nothing;
+    BOOST_TEST(!private_server::is_available());
+    BOOST_CHECK_EXCEPTION(private_server{}, std::runtime_error, [](auto const& e) {
+        return std::string{e.what()}.find("apt-get install redis-server") != std::string::npos;
+    });
+    BOOST_CHECK_EXCEPTION(
+        (private_server{{.program = "no-such-server"}}),
+        std::runtime_error,
+        [](auto const& e) {
+            return std::string{e.what()}.find("'no-such-server'") != std::string::npos;
+        }
+    );
+}
+
+BOOST_AUTO_TEST_CASE(
+    it_says_what_a_server_said_that_does_not_start, *boost::unit_test::precondition(has_server)
+)
+{
+    BOOST_CHECK_EXCEPTION(
+        (private_server{{.settings = {"no-such-setting 1"}}}),
+        std::runtime_error,
+        [](auto const& e) {
+            return std::string{e.what()}.find("no-such-setting") != std::string::npos;
+        }
+    );
+}
+
+BOOST_AUTO_TEST_CASE(it_can_be_locked_on_and_goes, *boost::unit_test::precondition(has_server))
+{
+    std::string socket;
+    {
+        private_server server;
+        socket = server.socket();
+        BOOST_TEST(server.url() == "unix://" + socket);
+        BOOST_TEST(can_lock(server));
+        server.flush();
+        server.pause();
+        BOOST_TEST(!server.is_running());
+        server.resume();
+        server.stop();
+        BOOST_TEST(!server.is_running());
+        server.start();
+        BOOST_TEST(can_lock(server));
+        server.restart();
+        BOOST_TEST(can_lock(server));
+    }
+    BOOST_TEST(!fs::exists(fs::path{socket}.parent_path()));
+    BOOST_TEST(goes_away(socket));
+}
+
+BOOST_AUTO_TEST_CASE(a_password_is_known_and_not_shown, *boost::unit_test::precondition(has_server))
+{
+    private_server server{{.settings = {"requirepass secret"}}};
+    BOOST_TEST(can_lock(server));
+    server.flush();
+    BOOST_TEST(server.url().find("secret") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(
+    it_goes_with_a_test_that_is_killed, *boost::unit_test::precondition(has_server)
+)
+{
+    int ends[2];
+    BOOST_TEST_REQUIRE(::pipe(ends) == 0);
+    auto const test = ::fork();
+    if (test == 0) {
+        private_server const server;
+        auto const& path = server.socket();
+        bool const told = ::write(ends[1], path.data(), path.size()) > 0;
+        ::raise(told ? SIGKILL : SIGTERM);
+    }
+    ::close(ends[1]);
+    char path[256];
+    auto const size = ::read(ends[0], path, sizeof path);
+    ::close(ends[0]);
+    BOOST_TEST_REQUIRE(size > 0);
+    ::waitpid(test, nullptr, 0);
+    std::string const socket{path, static_cast<std::size_t>(size)};
+    BOOST_TEST(goes_away(socket));
+    // Its folder goes with the next one.
+    auto const folder = fs::path{socket}.parent_path();
+    BOOST_TEST(fs::exists(folder));
+    private_server const next;
+    BOOST_TEST(!fs::exists(folder));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

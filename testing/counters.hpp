@@ -1,0 +1,58 @@
+#pragma once
+
+#include "held_locks.hpp"
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace colock::testing {
+
+/// Semaphores, their permits with a lease, and latches.
+class counters {
+public:
+    explicit counters(outside& o) : outside_{o} {}
+
+    // The scripts of these names.
+    reply semaphore_acquire(script_call const&);
+    reply semaphore_undo(script_call const&);
+    reply semaphore_release(script_call const&);
+    reply semaphore_set(script_call const&);
+    reply semaphore_drain(script_call const&);
+    reply latch_set(script_call const&);
+    reply latch_count_down(script_call const&);
+    reply count(script_call const&);
+    reply permit_acquire(script_call const&);
+    reply permit_extend(script_call const&);
+    reply permit_release(script_call const&);
+    reply permit_count(script_call const&);
+
+    /// Semaphores of which permits with a lease are out.
+    std::vector<std::string> held();
+
+    /// The permits that are out are gone; true if there were some.
+    bool lose(std::string const& key);
+    void lose_all();
+
+    std::int64_t value(std::string const& key) const;
+
+private:
+    reply set(script_call const&, std::string const& payload);
+    reply change(std::string const& key, std::int64_t by, std::string const& channel);
+
+    /// Permits by id, and until when.
+    using lease_list = std::map<std::string, time_point>;
+    void end_leases(std::string const& key, std::string const& leases_key);
+
+    outside& outside_;
+    std::map<std::string, std::int64_t> values_;
+    std::set<std::string> semaphores_;
+    std::map<std::string, std::int64_t> takings_;      ///< by record: the last request granted
+    std::map<std::string, lease_list> leases_;         ///< by key of the leases
+    std::map<std::string, std::string> semaphore_of_;  ///< by key of the leases
+};
+
+}  // namespace colock::testing

@@ -1,0 +1,185 @@
+#include "decide/names.hpp"
+#include "double_server.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+namespace colock::testing {
+
+namespace {
+
+/// How a script is carried out, and how much of a call for many is one lock's.
+struct script_entry {
+    reply (*run)(held_locks&, fair_lines&, counters&, script_call const&);
+    std::size_t keys = 0, arguments = 0;  ///< 0: there are no calls for many
+};
+
+template <auto Member>
+reply on_locks(held_locks& l, fair_lines&, counters&, script_call const& c)
+{
+    return (l.*Member)(c);
+}
+
+template <auto Member>
+reply on_lines(held_locks&, fair_lines& l, counters&, script_call const& c)
+{
+    return (l.*Member)(c);
+}
+
+template <auto Member>
+reply on_counters(held_locks&, fair_lines&, counters& n, script_call const& c)
+{
+    return (n.*Member)(c);
+}
+
+using script_table = std::unordered_map<std::string_view, script_entry>;
+
+// By name, for the scripts may lie in another library than this.
+script_table const& table()
+{
+    using locks = held_locks;
+    using lines = fair_lines;
+    static script_table const all{
+        {"acquire", {&on_locks<&locks::acquire>}},
+        {"extend", {&on_locks<&locks::extend>}},
+        {"renew", {&on_locks<&locks::renew>, 1, 2}},
+        {"release", {&on_locks<&locks::release>}},
+        {"force", {&on_locks<&locks::force>}},
+        {"inspect", {&on_locks<&locks::inspect>}},
+        {"read_acquire", {&on_locks<&locks::read_acquire>}},
+        {"read_extend", {&on_locks<&locks::read_extend>}},
+        {"read_renew", {&on_locks<&locks::renew>, 1, 3}},
+        {"read_release", {&on_locks<&locks::read_release>}},
+        {"write_acquire", {&on_locks<&locks::acquire>}},
+        {"write_release", {&on_locks<&locks::write_release>}},
+        {"read_write_force", {&on_locks<&locks::read_write_force>}},
+        {"fair_acquire", {&on_lines<&lines::acquire>}},
+        {"fair_keep", {&on_lines<&lines::keep>, 4, 3}},
+        {"fair_release", {&on_lines<&lines::release>}},
+        {"fair_force", {&on_lines<&lines::force>}},
+        {"semaphore_acquire", {&on_counters<&counters::semaphore_acquire>}},
+        {"semaphore_undo", {&on_counters<&counters::semaphore_undo>}},
+        {"semaphore_release", {&on_counters<&counters::semaphore_release>}},
+        {"semaphore_set", {&on_counters<&counters::semaphore_set>}},
+        {"semaphore_drain", {&on_counters<&counters::semaphore_drain>}},
+        {"latch_set", {&on_counters<&counters::latch_set>}},
+        {"latch_count_down", {&on_counters<&counters::latch_count_down>}},
+        {"count", {&on_counters<&counters::count>}},
+        {"permit_acquire", {&on_counters<&counters::permit_acquire>}},
+        {"permit_extend", {&on_counters<&counters::permit_extend>}},
+        {"permit_release", {&on_counters<&counters::permit_release>}},
+        {"permit_count", {&on_counters<&counters::permit_count>}},
+    };
+    return all;
+}
+
+answer replied(reply value) { return {answer::kind::replied, std::move(value), {}, {}}; }
+
+}  // namespace
+
+// ---- Steps -------------------------------------------------------------------------------------
+
+answer double_server::run(step const& s)
+{
+    if (!s.keys.empty() && refusing.contains(std::string{s.keys.front()}))
+        return {answer::kind::failed, {}, error::server_refused, {}};
+    return replied(s.whole ? run_many(s) : run_one(s, {s.keys, s.arguments}));
+}
+
+reply double_server::run_one(step const& s, script_call const& c)
+{
+    if (s.what.name == ping_command.name)
+        return reply::of("PONG");
+    auto const known = table().find(s.what.name);
+    if (known == table().end())
+        return reply::error("ERR the double does not know the script " + std::string{s.what.name});
+    return known->second.run(locks_, lines_, counters_, c);
+}
+
+reply double_server::run_many(step const& s)
+{
+    script_call const all{s.keys, s.arguments};
+    if (s.what.name == "expiring")
+        return expiring(all);
+    auto const known = table().find(s.what.name);
+    if (known == table().end() || known->second.keys == 0)
+        return run_one(s, all);
+    auto const& one = known->second;
+    std::vector<reply> each;
+    for (std::size_t i = 0; (i + 1) * one.keys <= all.keys.size(); ++i)
+        each.push_back(run_one(
+            s,
+            {all.keys.subspan(i * one.keys, one.keys),
+             all.arguments.subspan(i * one.arguments, one.arguments)}
+        ));
+    return reply::of(std::move(each));
+}
+
+reply double_server::expiring(script_call const& c)
+{
+    std::vector<reply> places;
+    for (std::size_t i = 0; i != c.keys.size(); ++i) {
+        auto const pttl = locks_.pttl(c.key(i));
+        if (pttl >= c.number(0))
+            continue;
+        places.push_back(reply::of(static_cast<std::int64_t>(i + 1)));
+        places.push_back(reply::of(pttl));
+    }
+    return reply::of(std::move(places));
+}
+
+// ---- What the test says ------------------------------------------------------------------------
+
+void double_server::occupy(std::string const& key) { others.occupied.insert(key); }
+
+bool double_server::vacate(std::string const& key)
+{
+    others.refused.erase(key);
+    if (others.occupied.erase(key) == 0)
+        return false;
+    tell_all(key);
+    return true;
+}
+
+bool double_server::remove(std::string const& key)
+{
+    bool const was_held = locks_.remove(key);
+    bool const were_out = counters_.lose(key);
+    if (!was_held && !were_out)
+        return false;
+    tell_all(key);
+    return true;
+}
+
+void double_server::remove_all()
+{
+    locks_.forget();
+    lines_.forget();
+    counters_.lose_all();
+}
+
+// What it is nobody has said: whoever waits for anything of this name.
+void double_server::tell_all(std::string const& key)
+{
+    auto const channel = decide::lock_channel(key, prefix_);
+    auto const permits = std::to_string(counters_.value(key));
+    others.publish(channel, "0");
+    lines_.tell_first(key, channel);
+    others.publish(decide::read_write_channel(key, prefix_), "1");
+    others.publish(decide::semaphore_channel(key, prefix_), permits);
+    others.publish(decide::latch_channel(key, prefix_), "0");
+}
+
+bool double_server::is_held(std::string const& key) { return std::ranges::count(held(), key) != 0; }
+
+std::vector<std::string> double_server::held()
+{
+    auto all = locks_.held();
+    for (auto& key : counters_.held())
+        all.push_back(std::move(key));
+    return all;
+}
+
+}  // namespace colock::testing

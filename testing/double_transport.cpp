@@ -1,0 +1,252 @@
+#include "double_transport.hpp"
+
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace colock::testing {
+
+namespace {
+
+/// Steps of one turn go in this order, as a link sends them: an older renewal must not shorten what
+/// an extension sets, and a release makes way for an acquire.
+int rank_of(step const* s)
+{
+    auto const name = s->what.name;
+    return name.ends_with("renew")  ? 0
+        : name.ends_with("extend")  ? 1
+        : name.ends_with("release") ? 2
+                                    : 3;
+}
+
+/// What the client asks by itself, for what it holds or waits for.
+bool is_background(step const& s)
+{
+    auto const name = s.what.name;
+    return name.ends_with("renew") || name.ends_with("keep") || name == "permit_extend" ||
+        name == "expiring";
+}
+
+}  // namespace
+
+double_transport::double_transport(
+    detail::core& inside, transport_listener& who, std::shared_ptr<double_server> server
+)
+    : core_{inside}
+    , listener_{who}
+    , strand_{inside.strand()}
+    , server_{std::move(server)}
+{
+    server_->others.publish = [this](std::string const& channel, std::string payload) {
+        return publish(channel, std::move(payload));
+    };
+}
+
+double_transport::~double_transport()
+{
+    server_->others.publish = [](std::string const&, std::string const&) { return 0; };
+    abandon();
+    *alive_ = false;
+}
+
+template <class F>
+void double_transport::later(F f)
+{
+    asio::post(
+        strand_,
+        [alive = alive_, life = core_.weak_from_this(), f = std::move(f)]() mutable {
+            auto const lives = life.lock();
+            if (lives && *alive)
+                f();
+        }
+    );
+}
+
+// ---- Steps -------------------------------------------------------------------------------------
+
+void double_transport::submit(step& s)
+{
+    waiting_.push_back(&s);
+    if (!std::exchange(flushing_, true))
+        later([this] { flush(); });
+}
+
+bool double_transport::withdraw(step& s) noexcept { return std::erase(waiting_, &s) != 0; }
+
+void double_transport::flush()
+{
+    flushing_ = false;
+    if (!is_up_)
+        return;
+    std::ranges::stable_sort(waiting_, {}, &rank_of);
+    for (auto* const s : std::exchange(waiting_, {}))
+        sent_.push_back({s, clock::now()});
+    if (!silent_)
+        later([this] { answer_sent(); });
+}
+
+// An answer resumes whoever awaits it, who may hand over more steps, and end the client.
+void double_transport::answer_sent()
+{
+    auto const alive = alive_;
+    while (*alive && !silent_ && !sent_.empty()) {
+        auto const [s, at] = sent_.front();
+        sent_.erase(sent_.begin());
+        auto got = server_->run(*s);
+        got.sent = at;
+        s->answered.set(std::move(got));
+    }
+}
+
+bool double_transport::owes_answers() const noexcept
+{
+    return std::ranges::any_of(waiting_, [](step const* s) { return !is_background(*s); }) ||
+        std::ranges::any_of(sent_, [](sent_step const& s) { return !is_background(*s.what); });
+}
+
+void double_transport::abandon() noexcept
+{
+    while (!waiting_.empty()) {
+        auto* const s = waiting_.back();
+        waiting_.pop_back();
+        s->answered.drop();
+    }
+    while (!sent_.empty()) {
+        auto* const s = sent_.back().what;
+        sent_.pop_back();
+        s->answered.drop();
+    }
+}
+
+// ---- Connections -------------------------------------------------------------------------------
+
+void double_transport::start()
+{
+    started_ = true;
+    later([this] { open(); });
+}
+
+void double_transport::stop()
+{
+    started_ = false;
+    later([this] { close(asio::error::operation_aborted); });
+    for (auto* const s : std::exchange(waiting_, {}))
+        s->answered.set({answer::kind::failed, {}, error::closed, {}});
+}
+
+void double_transport::connect()
+{
+    reachable_ = true;
+    later([this] { open(); });
+}
+
+void double_transport::disconnect(error_code why)
+{
+    reachable_ = false;
+    why_down_ = why;
+    later([this, why] { close(why); });
+}
+
+void double_transport::reconnect()
+{
+    later([this] {
+        close(asio::error::eof);
+        later([this] { open(); });
+    });
+}
+
+void double_transport::open()
+{
+    if (!started_ || !reachable_ || is_up_)
+        return;
+    is_up_ = true;
+    silent_ = false;
+    listener_.on_link_up(0, ++epoch_);
+    if (epoch_ > 1)
+        listener_.on_reached([](unsigned) { return true; });
+    open_push();
+    flush();
+}
+
+void double_transport::close(error_code why)
+{
+    if (!is_up_)
+        return;
+    auto const alive = alive_;
+    is_up_ = false;
+    for (auto const& [s, at] : std::exchange(sent_, {}))
+        if (*alive)
+            s->answered.set({answer::kind::lost, {}, why, at});
+    if (!*alive)
+        return;
+    listener_.on_link_down(0, why);
+    changing_.reset();
+    subscribed_.clear();
+    if (std::exchange(push_up_, false))
+        listener_.on_push_down(0);
+}
+
+void double_transport::make_confirm(unsigned slot)
+{
+    later([this, slot] { listener_.on_reached([slot](unsigned s) { return s == slot; }); });
+}
+
+error_code double_transport::down_reason(unsigned) const noexcept
+{
+    return is_up_ ? error_code{} : why_down_;
+}
+
+std::size_t double_transport::links_up() const noexcept
+{
+    return (is_up_ ? 1U : 0U) + (push_up_ ? 1U : 0U);
+}
+
+// ---- Subscriptions -----------------------------------------------------------------------------
+
+void double_transport::want_push(unsigned)
+{
+    push_wanted_ = true;
+    later([this] { open_push(); });
+}
+
+void double_transport::open_push()
+{
+    if (!is_up_ || !push_wanted_ || std::exchange(push_up_, true))
+        return;
+    listener_.on_push_up(0);
+}
+
+void double_transport::change(unsigned, subscription_change const& what)
+{
+    changing_ = what;
+    later([this] { answer_change(); });
+}
+
+void double_transport::answer_change()
+{
+    if (!changing_)
+        return;
+    auto const asked = *std::exchange(changing_, {});
+    for (auto const& channel : asked.unsubscribe)
+        subscribed_.erase(channel);
+    for (auto const& channel : asked.subscribe) {
+        subscribed_.insert(channel);
+        listener_.on_subscribed(0, channel);
+    }
+    listener_.on_changed(0);
+}
+
+std::int64_t double_transport::publish(std::string const& channel, std::string payload)
+{
+    if (!subscribed_.contains(channel))
+        return 0;
+    later([this, channel, payload = std::move(payload)] {
+        if (subscribed_.contains(channel))
+            listener_.on_message(channel, payload);
+    });
+    return 1;
+}
+
+}  // namespace colock::testing

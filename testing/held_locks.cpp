@@ -1,0 +1,192 @@
+#include "held_locks.hpp"
+
+#include <algorithm>
+
+namespace colock::testing {
+
+namespace {
+
+constexpr std::string_view write_end = ":write";
+
+time_point after(std::int64_t lease) { return clock::now() + milliseconds{lease}; }
+
+reply of_bool(bool is) { return reply::of(std::int64_t{is}); }
+
+}  // namespace
+
+held_locks::fields* held_locks::find(std::string const& key)
+{
+    auto const at = locks_.find(key);
+    if (at == locks_.end())
+        return nullptr;
+    std::erase_if(at->second, [](auto const& f) { return f.second.until <= clock::now(); });
+    if (!at->second.empty())
+        return &at->second;
+    locks_.erase(at);
+    return nullptr;
+}
+
+bool held_locks::has(std::string const& key, std::string const& field)
+{
+    auto const* const lock = find(key);
+    return lock && lock->contains(field);
+}
+
+std::vector<std::string> held_locks::held()
+{
+    std::vector<std::string> names;
+    for (auto const& [key, lock] : locks_)
+        if (std::ranges::any_of(lock, [](auto const& f) { return f.second.until > clock::now(); }))
+            names.push_back(key);
+    return names;
+}
+
+bool held_locks::remove(std::string const& key, std::string const& field)
+{
+    auto* const lock = find(key);
+    if (!lock || lock->erase(field) == 0)
+        return false;
+    if (lock->empty())
+        locks_.erase(key);
+    return true;
+}
+
+std::int64_t held_locks::pttl(std::string const& key)
+{
+    if (outside_.blocks(key))
+        return outside::lease;
+    auto const* const lock = find(key);
+    if (!lock)
+        return -2;
+    auto const longest =
+        std::ranges::max_element(*lock, {}, [](auto const& f) { return f.second.until; });
+    return until(longest->second.until).count();
+}
+
+reply held_locks::refusal(std::string const& key)
+{
+    return reply::of(std::vector{reply::of(pttl(key))});
+}
+
+bool held_locks::is_written(std::string const& key)
+{
+    auto const* const lock = find(key);
+    return lock &&
+        std::ranges::any_of(*lock, [](auto const& f) { return f.first.ends_with(write_end); });
+}
+
+// ---- Plain, spin and fenced --------------------------------------------------------------------
+
+// The last of some new tokens; 0 without fencing.
+reply held_locks::grant(script_call const& c, bool draws)
+{
+    auto& mine = locks_[c.key()][c.argument(0)];
+    mine.depth = std::max<std::int64_t>(mine.depth, 1);
+    mine.until = after(c.number(1));
+    return reply::of(draws ? tokens_[c.key(c.keys.size() - 1)] += c.number(2) : 0);
+}
+
+reply held_locks::acquire(script_call const& c)
+{
+    bool const is_free = !find(c.key()) && !outside_.blocks(c.key());
+    return is_free || has(c.key(), c.argument(0)) ? grant(c, c.keys.size() == 2) : refusal(c.key());
+}
+
+reply held_locks::extend(script_call const& c)
+{
+    if (!has(c.key(), c.argument(0)))
+        return of_bool(false);
+    locks_[c.key()][c.argument(0)] = {c.number(1), after(c.number(2))};
+    return of_bool(true);
+}
+
+reply held_locks::renew(script_call const& c)
+{
+    if (!has(c.key(), c.argument(0)))
+        return of_bool(false);
+    locks_[c.key()][c.argument(0)].until = after(c.number(1));
+    return of_bool(true);
+}
+
+reply held_locks::release(script_call const& c)
+{
+    if (!remove(c.key(), c.argument(0)))
+        return {};
+    return reply::of(outside_.publish(c.argument(1), "0"));
+}
+
+reply held_locks::force(script_call const& c)
+{
+    bool const was_held = outside_.occupied.erase(c.key()) != 0 || find(c.key());
+    locks_.erase(c.key());
+    if (was_held)
+        outside_.publish(c.argument(0), "0");
+    return of_bool(was_held);
+}
+
+reply held_locks::inspect(script_call const& c)
+{
+    std::vector<reply> all{reply::of(pttl(c.key()))};
+    auto const add = [&](std::string_view field, std::string_view value) {
+        all.push_back(reply::of(field));
+        all.push_back(reply::of(value));
+    };
+    if (outside_.occupied.contains(c.key())) {
+        add("mode", "write");  // more than a plain lock has, and no matter to it
+        add("somebody else:1:write", "1");
+    } else if (auto const* const lock = find(c.key())) {
+        add("mode", is_written(c.key()) ? "write" : "read");
+        for (auto const& [field, mine] : *lock)
+            add(field, std::to_string(mine.depth));
+    }
+    return reply::of(std::move(all));
+}
+
+// ---- Read-write --------------------------------------------------------------------------------
+
+reply held_locks::read_acquire(script_call const& c)
+{
+    if (is_written(c.key()) || outside_.blocks(c.key()))
+        return refusal(c.key());
+    auto& mine = locks_[c.key()][c.argument(0)];
+    mine.until = after(c.number(1));
+    return reply::of(std::int64_t{0});
+}
+
+reply held_locks::read_extend(script_call const& c)
+{
+    auto const field = c.argument(0);
+    if (!has(c.key(), field) && !has(c.key(), field + std::string{write_end}))
+        return of_bool(false);
+    locks_[c.key()][field] = {c.number(1), after(c.number(2))};
+    return of_bool(true);
+}
+
+reply held_locks::read_release(script_call const& c)
+{
+    if (!remove(c.key(), c.argument(0)))
+        return {};
+    return reply::of(find(c.key()) ? 0 : outside_.publish(c.argument(1), "0"));
+}
+
+reply held_locks::write_release(script_call const& c)
+{
+    if (!remove(c.key(), c.argument(0)))
+        return {};
+    return reply::of(outside_.publish(c.argument(1), "1"));
+}
+
+reply held_locks::read_write_force(script_call const& c)
+{
+    bool const writes = c.argument(0) == "write";
+    auto const key = c.key();
+    bool const was_occupied = writes && outside_.occupied.erase(key) != 0;
+    bool const was_held = was_occupied || (find(key) && is_written(key) == writes);
+    if (was_held) {
+        locks_.erase(key);
+        outside_.publish(c.argument(1), writes ? "1" : "0");
+    }
+    return of_bool(was_held);
+}
+
+}  // namespace colock::testing

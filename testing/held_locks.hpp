@@ -1,0 +1,67 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "decide/reply.hpp"
+#include "outside.hpp"
+#include "script_call.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace colock::testing {
+
+using decide::reply;
+
+/// The locks that are one hash each, plain and read-write, with a lease for each field.
+class held_locks {
+public:
+    explicit held_locks(outside& o) : outside_{o} {}
+
+    // The scripts of these names.
+    reply acquire(script_call const&);
+    reply extend(script_call const&);
+    reply renew(script_call const&);
+    reply release(script_call const&);
+    reply force(script_call const&);
+    reply inspect(script_call const&);
+    reply read_acquire(script_call const&);
+    reply read_extend(script_call const&);
+    reply read_release(script_call const&);
+    reply write_release(script_call const&);
+    reply read_write_force(script_call const&);
+
+    /// What is left of its lease, as PTTL says it: -2 if nobody holds it.
+    std::int64_t pttl(std::string const& key);
+
+    /// The code under test has it.
+    bool is_held(std::string const& key) { return find(key) != nullptr; }
+    bool has(std::string const& key, std::string const& field);
+    std::vector<std::string> held();
+
+    bool remove(std::string const& key) { return locks_.erase(key) != 0; }
+    bool remove(std::string const& key, std::string const& field);
+
+    /// Takes it; `draws`: its last key is a counter of tokens.
+    reply grant(script_call const&, bool draws);
+    void forget() { locks_.clear(); }
+
+private:
+    struct ownership {
+        std::int64_t depth = 1;
+        time_point until{};
+    };
+    using fields = std::map<std::string, ownership>;
+
+    /// Without what has run out; none if nothing is left.
+    fields* find(std::string const& key);
+    bool is_written(std::string const& key);
+    reply refusal(std::string const& key);
+
+    outside& outside_;
+    std::map<std::string, fields> locks_;
+    std::map<std::string, std::int64_t> tokens_;  ///< by counter
+};
+
+}  // namespace colock::testing
