@@ -1,0 +1,113 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "command.hpp"
+#include "workloads.hpp"
+#include <colock/metrics.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <utility>
+
+namespace bench {
+
+namespace {
+
+struct workload {
+    boost::json::object (*run)(plan const&);
+    char const* what;
+};
+
+std::map<std::string, workload> const workloads{
+    {"W1", {run_pairs, "one worker with a key of its own: acquire, release, again"}},
+    {"W2", {run_pairs, "64 workers, each with a key of its own"}},
+    {"W3", {run_contended, "100 workers of one process on one key, nothing held"}},
+    {"W4", {run_processes, "4 processes of 8 workers on one key, held for 1 ms"}},
+    {"W5", {run_herd, "1000 waiters of one process, each gets the key once"}},
+    {"W6", {run_holds, "10,000 keys are held and renewed"}},
+    {"W7", {run_processes, "8 processes of 1 worker on one key, nothing held"}},
+    {"W8", {run_cancelled, "10,000 waiters on one key, half of them cancelled"}},
+    {"W9", {run_beside_renewals, "W1 without, then with 100,000 holds that are renewed"}},
+    {"keys", {run_keys, "1000 keys that another process holds, a waiter on each"}},
+};
+
+}  // namespace
+
+std::string list_of_workloads()
+{
+    std::string text = "Workloads:";
+    for (auto const& [name, w] : workloads)
+        text += "\n  " + name + std::string(5 - name.size(), ' ') + w.what;
+    return text;
+}
+
+std::string describe(request const& r)
+{
+    return r.asked.workload + ": " + workloads.at(r.asked.workload).what;
+}
+
+void add_options(CLI::App& app, request& r)
+{
+    auto const add = [&](char const* name, auto& into, char const* what) {
+        return app.add_option(name, into, what);
+    };
+    add("workload", r.asked.workload, "which")->required()->check(CLI::IsMember(workloads));
+    add("--seconds", r.asked.seconds, "measured time")->check(CLI::PositiveNumber);
+    add("--warmup", r.asked.warmup, "time before that")->capture_default_str();
+    add("--workers", r.asked.workers, "by process; in keys by key");
+    add("--locks", r.asked.locks, "W6, W9, keys: how many");
+    add("--processes", r.asked.processes, "W4, W7: how many");
+    add("--hungry", r.asked.hungry, "W4, W7: workers of the first process");
+    app.add_flag("--poller", r.asked.poller, "W4, W7: one more process, which tries each 5 ms");
+    add("--hold-us", r.hold_us, "W4, W7: how long the key is held");
+    add("--start-at", r.asked.start_at, "W4: run one process; ms of the epoch when the time begins"
+    );
+    add("--xfile", r.asked.exclusive_file, "W4: the file that proves exclusion")
+        ->capture_default_str();
+    add("--variant", r.asked.variant, "copied into the result");
+    add("--key", r.asked.key, "the key, or what the names of the keys begin with")
+        ->capture_default_str();
+    add("--links", r.links, "command connections")->capture_default_str();
+    add("--lease", r.lease_ms, "of holds, in ms");
+    add("--poll-cap", r.poll_cap_ms, "the longest sleep of a waiter, in ms");
+    add("--max-tenure", r.max_tenure_ms, "how long a lock stays with the client, in ms");
+    add("--poller-gap", r.poller_gap_ms, "how long a lock is left free each second, in ms");
+    app.add_flag("--no-fencing", r.no_fencing, "without tokens");
+    app.add_flag("--metrics", r.metrics, "counted by colock::metrics; not in W6 and W9");
+}
+
+plan plan_of(request const& r, colock::config where)
+{
+    using std::chrono::milliseconds;
+    where.links = static_cast<unsigned>(r.links);
+    where.fencing = !r.no_fencing;
+    if (r.metrics)
+        where.observer = std::make_shared<colock::metrics>();
+    if (r.lease_ms)
+        where.lease = milliseconds{r.lease_ms};
+    if (r.poll_cap_ms)
+        where.poll_cap = milliseconds{r.poll_cap_ms};
+    if (r.max_tenure_ms >= 0)
+        where.max_tenure = milliseconds{r.max_tenure_ms};
+    if (r.poller_gap_ms >= 0)
+        where.poller_gap = milliseconds{r.poller_gap_ms};
+    auto asked = r.asked;
+    asked.redis = std::move(where);
+    asked.hold = std::chrono::microseconds{r.hold_us};
+    return with_defaults(std::move(asked));
+}
+
+boost::json::object measure(plan const& asked)
+{
+    boost::json::object line{
+        {"peer", "colock"},
+        {"variant", asked.variant},
+        {"w", asked.workload},
+        {"workers", asked.workers}};
+    for (auto const& [name, value] : workloads.at(asked.workload).run(asked))
+        line[name] = value;
+    return line;
+}
+
+}  // namespace bench

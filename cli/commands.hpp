@@ -1,0 +1,25 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "job.hpp"
+#include "options.hpp"
+
+namespace cli {
+
+/// How the process found itself.
+struct surroundings {
+    inherited_descriptors descriptors;
+};
+
+/// Does what was asked for. \returns what to exit with. \throws failure
+int carry_out(options const&, surroundings const&);
+
+int run(options const&, surroundings const&);
+int info(options const&);
+int ls(options const&);
+int watch(options const&);
+int unlock(options const&);
+int doctor(options const&);
+int bench_load(options const&);
+
+}  // namespace cli

@@ -1,0 +1,55 @@
+# Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+# Completes the words of colock in bash.
+
+_colock() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+    local commands='run info ls watch unlock doctor bench'
+    local server='--url --connect-timeout --tls-ca --tls-cert --tls-key --tls-name --tls-insecure --help'
+    local command='' i
+    COMPREPLY=()
+    for ((i = 1; i < COMP_CWORD; ++i)); do
+        if [[ -z $command && " $commands " == *" ${COMP_WORDS[i]} "* ]]; then
+            command=${COMP_WORDS[i]}
+        elif [[ $command == run && ${COMP_WORDS[i]} == -- ]]; then
+            # What comes now is another command's.
+            if declare -F _command_offset >/dev/null; then
+                _command_offset $((i + 1))
+            elif declare -F _comp_command_offset >/dev/null; then
+                _comp_command_offset $((i + 1))
+            else
+                mapfile -t COMPREPLY < <(compgen -c -f -- "$word")
+            fi
+            return
+        fi
+    done
+    case $before in
+    --kind) mapfile -t COMPREPLY < <(compgen -W 'lock fair read write spin fenced' -- "$word") ;;
+    --on-lost) mapfile -t COMPREPLY < <(compgen -W 'term kill ignore' -- "$word") ;;
+    --tls-ca | --tls-cert | --tls-key | --xfile) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+    --wait | --lease | --grace | --connect-timeout)
+        mapfile -t COMPREPLY < <(compgen -W '500ms 2s 10s 1m' -- "$word")
+        ;;
+    --url | --tls-name | --conflict-exit-code) ;;
+    *)
+        local words=
+        case $command in
+        '') words="$commands --help --version" ;;
+        run)
+            words="$server --wait --lease --kind --conflict-exit-code --on-lost --grace"
+            words+=' --quiet --verbose --'
+            ;;
+        info | ls | watch | doctor) words="$server --json" ;;
+        unlock) words="$server --yes" ;;
+        bench)
+            words="$server --json --seconds --warmup --workers --locks --processes --hungry --poller"
+            words+=' --hold-us --start-at --xfile --variant --key --links --lease --poll-cap'
+            words+=' --max-tenure --poller-gap --no-fencing --metrics'
+            if [[ $word != -* ]]; then words='W1 W2 W3 W4 W5 W6 W7 W8 W9 keys'; fi
+            ;;
+        esac
+        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+        ;;
+    esac
+}
+
+complete -F _colock colock

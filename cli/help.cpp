@@ -1,0 +1,113 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "help.hpp"
+
+#include <array>
+
+namespace cli {
+
+namespace {
+
+constexpr std::array<help, 8> all{{
+    {"run",
+     "colock run [OPTION...] KEY -- CMD [ARG...]",
+     "Takes the lock KEY, runs CMD while holding it, and releases it.",
+     R"(CMD finds COLOCK_KEY, COLOCK_TOKEN (the fencing token) and COLOCK_OWNER (the field in
+Redis) in its environment. Signals are passed on to it. KEY may be any text; one that
+begins with '-' stands between two '--'.
+
+Exit status: that of CMD, 128+n if signal n ended it, and
+  64  wrong usage                     75  the wait was over (--conflict-exit-code)
+  65  KEY holds something else        77  Redis refuses us
+  69  no connection                   126 CMD can't be run
+  70  the lock was lost, CMD ended    127 there is no CMD
+
+Examples:
+  colock run nightly -- ./backup.sh
+  colock run --wait 0 --conflict-exit-code 0 cron:report -- make report
+  colock run --wait 1m --lease 10s deploy:web -- sh -c 'deploy --token "$COLOCK_TOKEN"'
+  colock run --kind read catalogue -- ./export)"},
+    {"info",
+     "colock info [OPTION...] KEY",
+     "Says who holds the lock KEY, how often, how much of the lease is left, and who waits.",
+     R"(Examples:
+  colock info order:1
+  colock info --json order:1 | jq .holders)"},
+    {"ls",
+     "colock ls [OPTION...] [PATTERN]",
+     "Lists the locks that are held, of all primaries.",
+     R"(Scans with SCAN, so that the server serves others meanwhile. Semaphores and latches have
+no owners and aren't listed.
+
+Examples:
+  colock ls
+  colock ls 'order:*'
+  colock ls --json | jq -r 'select(.lease_ms == null) | .key')"},
+    {"watch",
+     "colock watch [OPTION...] KEY",
+     "Shows each release and each change of holder of the lock KEY, until it is interrupted.",
+     R"(Reads on every message and every 200 ms. What happens between two readings shows as its
+outcome; hand-overs inside a process don't show.
+
+Examples:
+  colock watch order:1
+  colock watch --json order:1 >> order1.log)"},
+    {"unlock",
+     "colock unlock [OPTION...] KEY",
+     "Takes the lock KEY away from whoever holds it, and wakes who waits.",
+     R"(The holder is told; until it has heard, two may be at work. On a terminal it asks first;
+elsewhere --yes has to be said. Exits with 1 if the answer is no.
+
+Examples:
+  colock unlock order:1
+  colock unlock --yes order:1)"},
+    {"doctor",
+     "colock doctor [OPTION...]",
+     "Checks the server's set-up, and says what in it would hurt locks.",
+     R"(Looks at the version, the eviction policy, memory, persistence, replicas, permissions,
+connections, delays and the rate of the clock, at each primary. Changes nothing. Exits
+with 1 if something is bad.
+
+Examples:
+  colock doctor
+  colock doctor --url rediss://app@redis.example:6380 --json | jq 'select(.level == "bad")')"},
+    {"bench",
+     "colock bench [OPTION...] W1..W9",
+     "Puts load on the server, and measures how locks do there.",
+     R"(Uses keys that begin with --key (peerlock), and deletes them. What the numbers mean is in
+docs/benchmarks.md.
+
+Workloads:
+  W1  one worker with a key of its own    W6  10,000 keys are held and renewed
+  W2  64 workers, each with its own       W7  8 processes of 1 worker on one key
+  W3  100 workers on one key              W8  10,000 waiters, half of them cancelled
+  W4  4 processes of 8 workers, 1 ms      W9  W1 beside 100,000 renewed holds
+  W5  1000 waiters, each once
+
+Examples:
+  colock bench W1
+  colock bench W4 --seconds 10 --json)"},
+    {"",
+     "colock COMMAND [OPTION...] [ARG...]",
+     "Distributed locks over Redis or Valkey, from the shell.",
+     R"(The server is that of --url, else of $COLOCK_URL, else redis://127.0.0.1:6379:
+  redis://[user[:password]@]host[:port][/database]        rediss:// with TLS
+  unix://[user[:password]@]/path[?db=database]
+  redis+sentinel://host[:port][,...]/name[/database]      rediss+sentinel://
+  redis+cluster://host[:port][,...]                       rediss+cluster://
+A password belongs into $COLOCK_URL: others may read the words of a command.
+
+Durations are 500ms, 2s, 1m, 1h, or plain seconds. 'colock COMMAND --help' says more, and
+so does man colock.)"},
+}};
+
+}  // namespace
+
+help const& help_of(std::string_view command)
+{
+    for (auto const& each : all)
+        if (each.command == command)
+            return each;
+    return all.back();
+}
+
+}  // namespace cli

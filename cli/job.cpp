@@ -1,0 +1,171 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "job.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace cli {
+
+namespace {
+
+/// The descriptors that are open now.
+std::vector<int> open_descriptors()
+{
+    std::vector<int> found;
+    if (DIR* const folder = opendir("/proc/self/fd")) {
+        int const own = dirfd(folder);
+        while (auto const* const entry = readdir(folder)) {
+            int const number = std::atoi(entry->d_name);
+            if (entry->d_name[0] != '.' && number != own)
+                found.push_back(number);
+        }
+        closedir(folder);
+        return found;
+    }
+    constexpr int most = 1024;  // without /proc
+    for (int number = 0; number != most; ++number)
+        if (fcntl(number, F_GETFD) >= 0)
+            found.push_back(number);
+    return found;
+}
+
+/// The rest of a forked child's life, with all signals blocked. Only system calls.
+[[noreturn]] void become(
+    char* const* words, sigset_t const& mask, int terminal, pid_t parent, int death_signal, int pipe
+)
+{
+    setpgid(0, 0);
+    if (terminal >= 0)
+        tcsetpgrp(terminal, getpid());  // SIGTTOU is blocked
+    if (death_signal != 0)
+        prctl(PR_SET_PDEATHSIG, death_signal);
+    if (getppid() != parent)
+        _exit(127);
+    sigprocmask(SIG_SETMASK, &mask, nullptr);
+    execvp(words[0], words);
+    int const why = errno;
+    [[maybe_unused]] auto const told = write(pipe, &why, sizeof why);
+    _exit(127);
+}
+
+}  // namespace
+
+// ---- The terminal ------------------------------------------------------------------------------
+
+terminal::terminal() : descriptor_{open("/dev/tty", O_RDWR | O_CLOEXEC)} {}
+
+terminal::~terminal()
+{
+    if (descriptor_ >= 0)
+        close(descriptor_);
+}
+
+bool terminal::is_ours() const noexcept
+{
+    return descriptor_ >= 0 && tcgetpgrp(descriptor_) == getpgrp();
+}
+
+void terminal::give(pid_t group) const noexcept
+{
+    if (descriptor_ < 0)
+        return;
+    // Who is in the background and asks for this is stopped, unless the signal is blocked.
+    sigset_t stop, before;
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTTOU);
+    pthread_sigmask(SIG_BLOCK, &stop, &before);
+    tcsetpgrp(descriptor_, group);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void terminal::take_back_from(pid_t group) const noexcept
+{
+    if (descriptor_ >= 0 && tcgetpgrp(descriptor_) == group)
+        give(getpgrp());
+}
+
+// ---- Descriptors -------------------------------------------------------------------------------
+
+inherited_descriptors::inherited_descriptors() : open_{open_descriptors()} {}
+
+void inherited_descriptors::close_others_on_exec() const
+{
+    for (int const number : open_descriptors())
+        if (std::ranges::find(open_, number) == open_.end())
+            fcntl(number, F_SETFD, FD_CLOEXEC);
+}
+
+// ---- The program -------------------------------------------------------------------------------
+
+int job::start(
+    std::vector<std::string> const& words,
+    sigset_t const& mask,
+    terminal const* foreground,
+    int death_signal
+)
+{
+    std::vector<char*> pointers;
+    pointers.reserve(words.size() + 1);
+    for (auto const& word : words)
+        pointers.push_back(const_cast<char*>(word.c_str()));
+    pointers.push_back(nullptr);
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return errno;
+    int const tty = foreground ? open("/dev/tty", O_RDWR | O_CLOEXEC) : -1;
+
+    // A signal between fork and exec must not run what is meant for this process.
+    sigset_t everything, before;
+    sigfillset(&everything);
+    pthread_sigmask(SIG_SETMASK, &everything, &before);
+    auto const parent = getpid();
+    id_ = fork();
+    int why = id_ < 0 ? errno : 0;
+    if (id_ == 0)
+        become(pointers.data(), mask, tty, parent, death_signal, ends[1]);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    close(ends[1]);
+    if (tty >= 0)
+        close(tty);
+    if (why == 0) {
+        setpgid(id_, id_);  // the child does the same; whoever comes first
+        ssize_t got;
+        while ((got = read(ends[0], &why, sizeof why)) < 0 && errno == EINTR) {}
+        if (got == sizeof why)
+            waitpid(id_, nullptr, 0);
+        else
+            why = 0;
+    }
+    close(ends[0]);
+    return why;
+}
+
+void job::signal(int number) const noexcept
+{
+    if (id_ > 0)
+        kill(-id_, number);
+}
+
+std::optional<job::news> job::look() noexcept
+{
+    int status = 0;
+    pid_t which;
+    while ((which = waitpid(id_, &status, WNOHANG | WUNTRACED)) < 0 && errno == EINTR) {}
+    if (which != id_)
+        return {};
+    if (WIFSTOPPED(status))
+        return news{news::kind::stopped, WSTOPSIG(status)};
+    if (WIFSIGNALED(status))
+        return news{news::kind::killed, WTERMSIG(status)};
+    return news{news::kind::exited, WEXITSTATUS(status)};
+}
+
+bool job::has_members() const noexcept { return id_ > 0 && kill(-id_, 0) == 0; }
+
+}  // namespace cli

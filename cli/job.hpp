@@ -1,0 +1,79 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <csignal>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace cli {
+
+/// The controlling terminal, if there is one: which process group it serves.
+class terminal {
+public:
+    terminal();
+    terminal(terminal const&) = delete;
+    terminal& operator=(terminal const&) = delete;
+    ~terminal();
+
+    /// It serves our own process group.
+    bool is_ours() const noexcept;
+
+    /// It serves that group from now on, if it is there; also when we are in the background.
+    void give(pid_t group) const noexcept;
+    /// For our own group, if that group has it.
+    void take_back_from(pid_t group) const noexcept;
+
+private:
+    int descriptor_;
+};
+
+/// The descriptors that were open when we began: those that a child is to inherit.
+class inherited_descriptors {
+public:
+    inherited_descriptors();
+
+    /// Makes all others close when a program is started.
+    void close_others_on_exec() const;
+
+private:
+    std::vector<int> open_;
+};
+
+/// A program that runs in a process group of its own.
+class job {
+public:
+    /// How the program has ended, or that it stands still.
+    struct news {
+        enum class kind { exited, killed, stopped };
+        kind what;
+        int number;  ///< its status, or the signal
+    };
+
+    /// Starts the program, found by PATH, with the signal mask `mask`, in the foreground of the
+    /// terminal if that is wanted. When we die, it gets `death_signal`, if that isn't 0. \returns
+    /// the error for which it could not be started, or 0.
+    int start(
+        std::vector<std::string> const& words,
+        sigset_t const& mask,
+        terminal const* foreground,
+        int death_signal
+    );
+
+    pid_t id() const noexcept { return id_; }
+
+    /// To the whole group.
+    void signal(int number) const noexcept;
+
+    /// What is new, if anything is. Doesn't wait.
+    std::optional<news> look() noexcept;
+
+    /// Whether anybody of its group lives, also after the program itself has ended.
+    bool has_members() const noexcept;
+
+private:
+    pid_t id_ = -1;
+};
+
+}  // namespace cli

@@ -1,0 +1,91 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+// colock bench: the load of bench/ on one's own server.
+#include "bench/command.hpp"
+#include "commands.hpp"
+#include "session.hpp"
+#include "status.hpp"
+#include "text.hpp"
+
+#include <boost/json/serialize.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+#include <unistd.h>
+
+namespace cli {
+
+namespace {
+
+/// Shows on a terminal how long the load has run. It uses nothing that a forked process may find
+/// locked.
+class counting {
+public:
+    explicit counting(double seconds)
+        : thread_{[this, seconds] {
+            using namespace std::chrono_literals;
+            for (int passed = 0; !over_; ++passed) {
+                if (passed != 0 && passed % 10 == 0) {
+                    char text[80];
+                    int const n = std::snprintf(
+                        text, sizeof text, "\r\033[K%d s of about %.0f s", passed / 10, seconds
+                    );
+                    [[maybe_unused]] auto const told =
+                        write(STDERR_FILENO, text, static_cast<std::size_t>(n));
+                }
+                std::this_thread::sleep_for(100ms);
+            }
+            [[maybe_unused]] auto const told = write(STDERR_FILENO, "\r\033[K", 4);
+        }}
+    {}
+    ~counting()
+    {
+        over_ = true;
+        thread_.join();
+    }
+
+private:
+    std::atomic<bool> over_ = false;
+    std::thread thread_;
+};
+
+void print(boost::json::object const& found)
+{
+    for (auto const& [name, value] : found) {
+        auto const text = boost::json::serialize(value);
+        std::printf("  %-24s %s\n", std::string{name}.c_str(), text.c_str());
+    }
+}
+
+}  // namespace
+
+int bench_load(options const& o)
+{
+    auto const where = settings_of(o);
+    // That there is a server is found out first: the load waits for one without end.
+    {
+        session s{o, where};
+        s.run([](session& all) -> asio::awaitable<int> {
+            co_await all.connect();
+            co_return status_ok;
+        }(s));
+    }
+    auto settings = where;
+    settings.timeout = colock::config{}.timeout;
+    auto const plan = bench::plan_of(o.load, settings);
+    auto const seconds = plan.seconds + plan.warmup;
+    complain("colock bench: " + bench::describe(o.load) + "; on " + place_of(where));
+    std::optional<counting> shown_time;
+    if (isatty(STDERR_FILENO) != 0)
+        shown_time.emplace(seconds);
+    auto const found = bench::measure(plan);
+    shown_time.reset();
+    if (o.json)
+        std::printf("%s\n", boost::json::serialize(found).c_str());
+    else
+        print(found);
+    return status_ok;
+}
+
+}  // namespace cli

@@ -1,0 +1,47 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+// The colock command.
+#include "commands.hpp"
+#include "options.hpp"
+#include "status.hpp"
+#include "text.hpp"
+
+#include <cstdio>
+#include <exception>
+
+namespace cli {
+
+int carry_out(options const& o, surroundings const& here)
+{
+    if (o.command == "run")
+        return run(o, here);
+    if (o.command == "info")
+        return info(o);
+    if (o.command == "ls")
+        return ls(o);
+    if (o.command == "watch")
+        return watch(o);
+    if (o.command == "unlock")
+        return unlock(o);
+    return o.command == "doctor" ? doctor(o) : bench_load(o);
+}
+
+}  // namespace cli
+
+int main(int argc, char** argv)
+{
+    cli::surroundings const here;  // before anything is opened
+    auto const asked = cli::read_options(argc, argv);
+    int status = cli::status_ok;
+    try {
+        status = cli::carry_out(asked, here);
+    } catch (cli::failure const& f) {
+        cli::complain("colock " + asked.command + ": " + f.what());
+        status = f.status;
+    } catch (std::exception const& e) {
+        cli::complain("colock " + asked.command + ": " + e.what());
+        status = cli::status_unavailable;
+    }
+    if (std::fflush(stdout) != 0 && status == cli::status_ok)
+        status = cli::status_no;  // nobody can read what it found
+    return status;
+}

@@ -1,0 +1,55 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "bench/command.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cli {
+
+using std::chrono::milliseconds;
+
+enum class lock_kind { lock, fair, read, write, spin, fenced };
+enum class on_lost { term, kill, ignore };
+
+/// What the command line says, of all commands.
+struct options {
+    std::string command;  ///< run, info, ls…
+
+    // The deployment.
+    std::string url;
+    std::string ca_file;
+    std::string certificate_file;
+    std::string private_key_file;
+    std::string server_name;
+    bool insecure = false;
+    milliseconds connect_timeout{5'000};
+
+    bool json = false;
+    bool quiet = false;
+    bool verbose = false;
+
+    std::string key;
+    std::string pattern = "*";  ///< ls
+    bool yes = false;           ///< unlock
+
+    // run
+    std::optional<milliseconds> wait;
+    std::optional<milliseconds> lease;
+    lock_kind kind = lock_kind::lock;
+    int conflict_status = 75;
+    on_lost when_lost = on_lost::term;
+    milliseconds grace{5'000};
+    std::vector<std::string> program;
+
+    bench::request load;  ///< bench
+};
+
+/// Reads the command line; passwords in it are blanked out where others see it. Exits by itself
+/// after `--help` and `--version`, and after wrong usage, which it explains.
+options read_options(int argc, char** argv);
+
+}  // namespace cli

@@ -1,0 +1,158 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "picture.hpp"
+#include "session.hpp"
+#include "text.hpp"
+
+#include <boost/json/array.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace cli {
+
+namespace {
+
+constexpr std::size_t uuid_length = 36;
+constexpr std::string_view write_side = ":write";
+
+bool is_uuid(std::string_view text)
+{
+    if (text.size() != uuid_length)
+        return false;
+    for (std::size_t i = 0; i != uuid_length; ++i) {
+        bool const is_hyphen = i == 8 || i == 13 || i == 18 || i == 23;
+        bool const is_hex = (text[i] >= '0' && text[i] <= '9') ||
+            (text[i] >= 'a' && text[i] <= 'f') || (text[i] >= 'A' && text[i] <= 'F');
+        if (is_hyphen ? text[i] != '-' : !is_hex)
+            return false;
+    }
+    return true;
+}
+
+std::optional<std::int64_t> number_of(reply const& r)
+{
+    if (r.what == reply::kind::integer)
+        return r.number;
+    std::int64_t n = 0;
+    auto const end = r.text.data() + r.text.size();
+    auto const [at, ec] = std::from_chars(r.text.data(), end, n);
+    if (ec != std::errc{} || at != end)
+        return {};
+    return n;
+}
+
+}  // namespace
+
+bool is_owner(std::string_view field)
+{
+    if (field.size() <= uuid_length + 1 || field[uuid_length] != ':' ||
+        !is_uuid(field.substr(0, uuid_length)))
+        return false;
+    // A transaction of Redisson has its id behind the number.
+    auto number = field.substr(uuid_length + 1);
+    number = number.substr(0, number.find(':'));
+    if (number.starts_with('-'))
+        number.remove_prefix(1);
+    return !number.empty() && number.find_first_not_of("0123456789") == number.npos;
+}
+
+std::optional<owners> read_owners(reply const& hash)
+{
+    owners found;
+    if (hash.what != reply::kind::list || hash.items.size() % 2 != 0)
+        return {};
+    for (std::size_t i = 0; i + 1 < hash.items.size(); i += 2) {
+        auto const& field = hash.items[i].text;
+        auto const& value = hash.items[i + 1];
+        if (field == "mode" && (value.text == "read" || value.text == "write")) {
+            found.mode = value.text;
+            continue;
+        }
+        auto const depth = number_of(value);
+        if (!is_owner(field) || !depth)
+            return {};
+        found.all.push_back({field, {}, *depth});
+    }
+    if (found.all.empty())
+        return {};
+    if (!found.mode.empty())
+        for (auto& each : found.all)
+            each.side = each.field.ends_with(write_side) ? "write" : "read";
+    std::ranges::sort(found.all, {}, &holder::field);
+    return found;
+}
+
+// ---- For people --------------------------------------------------------------------------------
+
+std::string shown(holder const& h)
+{
+    auto text = shown(h.field);
+    if (h.side == "read")
+        text += " (reads)";
+    if (h.side == "write")
+        text += " (writes)";
+    if (h.depth != 1)
+        text += ", " + counted(h.depth, "time");
+    return text;
+}
+
+std::string summary(picture const& p)
+{
+    if (p.what != picture::content::lock)
+        return "free";
+    auto text = "held by " + shown(p.holders.front());
+    if (p.holders.size() > 1)
+        text += " and " + counted(static_cast<std::int64_t>(p.holders.size()) - 1, "other");
+    return text + (p.lease ? ", lease " + shown(*p.lease) + " left" : ", without a lease");
+}
+
+// ---- For programs ------------------------------------------------------------------------------
+
+std::string json_text(std::string const& text)
+{
+    // What is shown as it is, or merely quoted for its spaces, is UTF-8.
+    auto const all = shown(text, text.size());
+    return all.find("\\x") != all.npos ? all : text;
+}
+
+boost::json::object to_json(picture const& p)
+{
+    boost::json::object made{
+        {"key", json_text(p.key)},
+        {"locked", p.what == picture::content::lock},
+        {"kind", nullptr},
+        {"lease_ms", nullptr},
+        {"holders", boost::json::array{}}};
+    if (!p.kind.empty())
+        made["kind"] = p.kind;
+    if (p.lease)
+        made["lease_ms"] = p.lease->count();
+    auto& holders = made["holders"].as_array();
+    for (auto const& h : p.holders) {
+        boost::json::object one{{"owner", json_text(h.field)}, {"depth", h.depth}};
+        if (!h.side.empty())
+            one["side"] = h.side;
+        holders.push_back(std::move(one));
+    }
+    if (p.listeners)
+        made["waiting_clients"] = *p.listeners;
+    if (!p.queue.empty()) {
+        auto& queue = (made["queue"] = boost::json::array{}).as_array();
+        for (auto const& field : p.queue)
+            queue.push_back(boost::json::value(json_text(field)));
+    }
+    return made;
+}
+
+// ---- While waiting -----------------------------------------------------------------------------
+
+void holder_names::refresh(session& from, std::string const& key)
+{
+    from.server().ask(key, {"HGETALL", key}, [text = text_](error_code ec, reply const& answer) {
+        auto const found = ec ? std::nullopt : read_owners(answer);
+        *text = found ? ", held by " + shown(found->all.front()) : "";
+    });
+}
+
+}  // namespace cli

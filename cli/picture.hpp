@@ -1,0 +1,80 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <decide/reply.hpp>
+
+#include <boost/json/object.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cli {
+
+using colock::decide::reply;
+using std::chrono::milliseconds;
+
+class session;
+
+/// One owner of a lock.
+struct holder {
+    std::string field;  ///< `<client uuid>:<number>`
+    std::string side;   ///< of a read-write lock: read or write
+    std::int64_t depth = 0;
+
+    friend bool operator==(holder const&, holder const&) = default;
+};
+
+/// What Redis has under a key, as far as locks go.
+struct picture {
+    enum class content { nothing, lock, something_else };
+
+    std::string key;
+    content what = content::nothing;
+    std::string type;  ///< what else it is, in the words of TYPE
+    std::string kind;  ///< lock, fair, fenced or read-write
+    std::vector<holder> holders;
+    std::optional<milliseconds> lease;      ///< none: it has no TTL, and stays until released
+    std::optional<std::int64_t> listeners;  ///< clients that have subscribed to its releases
+    std::vector<std::string> queue;         ///< of a fair lock: the fields that wait, in order
+};
+
+/// Whether it is what a lock's hash has as a field: a client's uuid, a colon, a number.
+bool is_owner(std::string_view field);
+
+/// The owners in the reply to HGETALL, or to HSCAN; and `read` or `write` as the mode of a
+/// read-write lock. Nothing if it isn't a lock's.
+struct owners {
+    std::vector<holder> all;
+    std::string mode;
+};
+std::optional<owners> read_owners(reply const&);
+
+/// The words of a holder, for people.
+std::string shown(holder const&);
+
+/// `held by …, lease 3 s left`, for people.
+std::string summary(picture const&);
+
+boost::json::object to_json(picture const&);
+
+/// Text for JSON: as it is if it is UTF-8, else escaped.
+std::string json_text(std::string const&);
+
+/// Who has the lock for which we wait; asked for beside the waiting.
+class holder_names {
+public:
+    void refresh(session&, std::string const& key);
+
+    /// `, held by …`, or nothing while it isn't known.
+    std::string text() const { return *text_; }
+
+private:
+    std::shared_ptr<std::string> text_ = std::make_shared<std::string>();
+};
+
+}  // namespace cli

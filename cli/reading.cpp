@@ -1,0 +1,112 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "reading.hpp"
+#include "status.hpp"
+#include "text.hpp"
+#include <decide/names.hpp>
+#include <decide/slot_map.hpp>
+#include <redis/link_settings.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace cli {
+
+namespace decide = colock::decide;
+
+namespace {
+
+enum place : std::size_t { type, hash, ttl, queue, counter, listening, sharded, places };
+
+std::vector<session::question> questions_about(std::string const& key)
+{
+    decide::fair_keys const fair{key};
+    std::vector<std::string> plain{"PUBSUB", "NUMSUB"}, shards{"PUBSUB", "SHARDNUMSUB"};
+    for (auto const& channel : channels_of(key)) {
+        plain.push_back(channel);
+        shards.push_back(channel);
+    }
+    return {
+        {key, {"TYPE", key}},
+        {key, {"HGETALL", key}},
+        {key, {"PTTL", key}},
+        {key, {"LRANGE", fair.queue, "0", "-1"}},
+        {key, {"EXISTS", decide::token_counter(key)}},
+        {key, plain},
+        {key, shards}};
+}
+
+std::int64_t sum_of(reply const& counts)
+{
+    std::int64_t sum = 0;
+    for (std::size_t i = 1; i < counts.items.size(); i += 2)
+        sum += counts.items[i].number;
+    return sum;
+}
+
+std::string kind_of(owners const& found, picture const& p, reply const& has_counter)
+{
+    if (!found.mode.empty())
+        return "read-write";
+    if (!p.queue.empty())
+        return "fair";
+    return has_counter.number != 0 ? "fenced" : "lock";
+}
+
+}  // namespace
+
+std::vector<std::string> channels_of(std::string const& key)
+{
+    return {decide::lock_channel(key), decide::read_write_channel(key)};
+}
+
+asio::awaitable<picture> read_picture(session& from, std::string key)
+{
+    auto const answers = co_await from.ask_all(questions_about(key));
+    for (auto const wanted : {type, hash, ttl})
+        if (answers[wanted].what == reply::kind::error &&
+            !answers[wanted].text.starts_with("WRONGTYPE"))
+            throw failure{
+                answers[wanted].text.starts_with("NOPERM") ? status_refused : status_unavailable,
+                shown(key) + ": read: " + from.place() + ": " + answers[wanted].text +
+                    "; the user needs TYPE, HGETALL and PTTL on the key"};
+    picture p;
+    p.key = key;
+    p.type = answers[type].text;
+    for (auto const& each : answers[queue].items)
+        p.queue.push_back(each.text);
+    if (answers[listening].what == reply::kind::list)
+        p.listeners = sum_of(answers[listening]) + sum_of(answers[sharded]);
+    auto const found = read_owners(answers[hash]);
+    if (found) {
+        p.what = picture::content::lock;
+        p.holders = found->all;
+        p.kind = kind_of(*found, p, answers[counter]);
+        if (answers[ttl].number >= 0)
+            p.lease = milliseconds{answers[ttl].number};
+    } else if (p.type != "none")
+        p.what = picture::content::something_else;
+    co_return p;
+}
+
+asio::awaitable<std::vector<primary>> primaries_of(session& from, colock::config const& settings)
+{
+    std::string const any{decide::fence_counter(0)};
+    if (settings.topology != colock::topology::cluster)
+        co_return std::vector<primary>(1, primary{any, {}});
+    auto const answer = co_await from.ask(any, words("CLUSTER", "SLOTS"));
+    auto const ranges = decide::read_cluster_slots(answer, settings.addresses.front().host);
+    if (!ranges)
+        throw failure{
+            status_refused,
+            "ask with CLUSTER SLOTS: " + from.place() + ": " + answer.text +
+                "; the user needs CLUSTER SLOTS"};
+    std::vector<primary> found;
+    for (auto const& range : *ranges) {
+        auto const place = colock::describe(range.primary);
+        if (std::ranges::find(found, place, &primary::place) == found.end())
+            found.push_back({std::string{decide::fence_counter(range.first)}, place});
+    }
+    co_return found;
+}
+
+}  // namespace cli

@@ -1,0 +1,22 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "picture.hpp"
+#include "session.hpp"
+
+namespace cli {
+
+/// Reads what there is under the key, with who waits for it.
+asio::awaitable<picture> read_picture(session&, std::string key);
+
+/// The channels on which releases of the lock are told.
+std::vector<std::string> channels_of(std::string const& key);
+
+/// A key that is at this server, for each primary of the deployment.
+struct primary {
+    std::string key;    ///< whose slot it serves
+    std::string place;  ///< where it listens, if there are several
+};
+asio::awaitable<std::vector<primary>> primaries_of(session&, colock::config const&);
+
+}  // namespace cli

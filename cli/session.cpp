@@ -1,0 +1,285 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "session.hpp"
+#include "status.hpp"
+#include "text.hpp"
+#include <colock/observer.hpp>
+#include <redis/link_settings.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <openssl/ssl.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace cli {
+
+namespace {
+
+/// Notes that a connection has come up.
+struct link_watch final : colock::observer {
+    explicit link_watch(std::shared_ptr<bool> flag) : was_up{std::move(flag)} {}
+    void link_up(std::size_t, std::uint64_t) noexcept override { *was_up = true; }
+    std::shared_ptr<bool> was_up;
+};
+
+colock::config with_ears(
+    colock::config settings,
+    bool is_verbose,
+    std::string const& command,
+    std::shared_ptr<bool> was_up,
+    std::shared_ptr<std::vector<std::string>> said
+)
+{
+    settings.observer = std::make_shared<link_watch>(std::move(was_up));
+    settings.log = {
+        [said = std::move(said), is_verbose, command](colock::log_level, std::string_view line) {
+            auto const text = without_passwords(std::string{line});
+            if (is_verbose)
+                complain("colock " + command + ": " + text);
+            if (std::ranges::find(*said, text) == said->end())
+                said->push_back(text);
+        },
+        colock::log_level::warning};
+    return settings;
+}
+
+std::string from_environment(char const* name)
+{
+    auto const* const value = std::getenv(name);
+    return value ? value : "";
+}
+
+/// Each connection has a place for TLS, and OpenSSL reads its configuration for the first one: a
+/// millisecond that a command without TLS need not spend.
+void spare_tls() { OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr); }
+
+}  // namespace
+
+colock::config settings_of(options const& o)
+{
+    auto const of_environment = from_environment("COLOCK_URL");
+    auto const url = !o.url.empty() ? o.url
+        : !of_environment.empty()   ? of_environment
+                                    : std::string{"redis://127.0.0.1:6379"};
+    auto parsed = colock::config::parse(url);
+    if (!parsed)
+        throw failure{
+            status_usage,
+            std::string{"the URL of "} + (o.url.empty() ? "$COLOCK_URL" : "--url") + ": " +
+                parsed.error().message() + "; it is redis://[user[:password]@]host[:port][/db], " +
+                "unix://, redis+sentinel:// or redis+cluster:// ('colock --help' has all forms)"};
+    auto settings = std::move(*parsed);
+    settings.sentinel_username = from_environment("COLOCK_SENTINEL_USERNAME");
+    settings.sentinel_password = from_environment("COLOCK_SENTINEL_PASSWORD");
+    bool const is_tls_told =
+        !o.ca_file.empty() || !o.certificate_file.empty() || !o.server_name.empty() || o.insecure;
+    if (is_tls_told && !settings.tls.enabled)
+        throw failure{status_usage, "--tls-... needs a URL that begins with rediss"};
+    settings.tls.ca_file = o.ca_file;
+    settings.tls.certificate_file = o.certificate_file;
+    settings.tls.private_key_file = o.private_key_file;
+    settings.tls.server_name = o.server_name;
+    settings.tls.verify = !o.insecure;
+    if (!settings.tls.enabled)
+        spare_tls();
+    settings.links = 1;
+    settings.timeout = o.connect_timeout;
+    settings.client_name = "colock-" + o.command;
+    return settings;
+}
+
+std::string place_of(colock::config const& settings)
+{
+    std::string text;
+    for (auto const& each : settings.addresses)
+        text += (text.empty() ? "" : ",") + colock::describe(each);
+    if (settings.topology == colock::topology::sentinel)
+        text = shown(settings.master_name) + " of the Sentinels " + text;
+    return text;
+}
+
+namespace {
+
+/// Of a line of a link's that says why it has no connection, that alone.
+std::string cause_in(std::string line)
+{
+    constexpr std::string_view before = ": no connection to ", after = "; trying again";
+    if (auto const at = line.find(before); at != line.npos)
+        line.erase(0, std::min(line.size(), line.find(": ", at + before.size()) + 2));
+    if (line.ends_with(after))
+        line.resize(line.size() - after.size());
+    return line;
+}
+
+}  // namespace
+
+session::session(options const& o, colock::config settings)
+    : options_{o}
+    , place_{place_of(settings)}
+    , redis_{context_.get_executor(), with_ears(std::move(settings), o.verbose, o.command, was_up_, said_)}
+    , server_{redis_}
+{
+    redis_.run([this](error_code ec) { ended_ = ec; });
+}
+
+int session::run(asio::awaitable<int> work)
+{
+    int status = status_ok;
+    std::exception_ptr failed;
+    asio::co_spawn(context_, std::move(work), [&](std::exception_ptr e, int s) {
+        failed = e;
+        status = s;
+        context_.stop();  // what is still to come is for nobody
+    });
+    context_.run();
+    if (failed)
+        std::rethrow_exception(failed);
+    return status;
+}
+
+asio::awaitable<void> session::connect()
+{
+    progress const line{context_.get_executor(), options_.command, [this] {
+                            auto const last =
+                                said_->empty() ? std::string{} : " (" + said_->back() + ")";
+                            return "connecting to " + place_ + last;
+                        }};
+    auto const [ec, taken] = co_await redis_.ping(asio::as_tuple(asio::deferred));
+    if (ec)
+        throw because("connect", ec);
+}
+
+asio::awaitable<reply> session::ask(std::string about, std::vector<std::string> words)
+{
+    auto const what = words.front();
+    auto asked = server_.ask(std::move(about), std::move(words), asio::as_tuple(asio::deferred));
+    auto [ec, answer] = co_await std::move(asked);
+    if (ec)
+        throw because("ask with " + what, ec);
+    co_return std::move(answer);
+}
+
+asio::awaitable<std::vector<reply>> session::ask_all(std::vector<question> all)
+{
+    std::vector<reply> answers(all.size());
+    std::size_t left = all.size();
+    asio::steady_timer done{context_, asio::steady_timer::time_point::max()};
+    for (std::size_t i = 0; i != all.size(); ++i)
+        server_.ask(
+            std::move(all[i].about),
+            std::move(all[i].words),
+            [&, i](error_code ec, reply answer) {
+                answers[i] = ec ? reply::error(ec.message()) : std::move(answer);
+                if (--left == 0)
+                    done.cancel();
+            }
+        );
+    if (left != 0)
+        co_await done.async_wait(asio::as_tuple(asio::deferred));
+    co_return answers;
+}
+
+/// What was refused, in the server's own words; where nothing was, why there is no connection.
+std::string const& session::telling() const
+{
+    auto const says_more = [](std::string const& line) {
+        return line.find(": no connection to ") == line.npos;
+    };
+    auto const at = std::find_if(said_->rbegin(), said_->rend(), says_more);
+    return at == said_->rend() ? said_->back() : *at;
+}
+
+failure session::because(std::string const& doing, error_code ec) const
+{
+    if (ended_ && *ended_)
+        ec = *ended_;
+    auto const name = options_.key.empty() ? std::string{} : shown(options_.key) + ": ";
+    auto text = name + doing + ": ";
+    auto const said = said_->empty() ? std::string{} : ": " + telling();
+    if (ec == colock::error::server_refused)
+        return {status_refused, text + place_ + " refuses us" + said};
+    if (ec == colock::error::wrong_type)
+        return {
+            status_no_lock,
+            text + "the key holds something that is no lock; choose another name, or look at it " +
+                "with redis-cli TYPE"};
+    if (ec == colock::error::invalid_argument || ec == colock::error::invalid_tls)
+        return {status_usage, text + ec.message() + said};
+    auto const remedy = was_up() ? "try again when the server is back"
+                                 : "check --url or $COLOCK_URL, and that the server runs";
+    bool const is_refusal = colock::is_refusal(ec);
+    auto const cause =
+        said_->empty() ? ec.message() : cause_in(is_refusal ? telling() : said_->back());
+    return {status_unavailable, text + "no connection to " + place_ + ": " + cause + "; " + remedy};
+}
+
+// ---- Progress ----------------------------------------------------------------------------------
+
+struct progress::state {
+    state(asio::any_io_executor const& executor, std::string c, line m)
+        : command{std::move(c)}
+        , make{std::move(m)}
+        , timer{executor}
+    {}
+
+    void show()
+    {
+        auto const text = make ? make() : std::string{};
+        if (text.empty())
+            return;
+        auto const all = "colock " + command + ": " + without_passwords(text);
+        if (!is_terminal) {
+            complain(all);
+            return;
+        }
+        winsize size{};
+        bool const is_known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+        // A line that breaks could not be taken away again.
+        auto const fits =
+            is_known ? std::min(all.size(), size.ws_col - std::size_t{1}) : all.size();
+        std::fprintf(stderr, "\r\033[K%s", all.substr(0, fits).c_str());
+        std::fflush(stderr);
+        is_shown = true;
+    }
+
+    static void wait(std::shared_ptr<state> const& self, std::chrono::seconds how_long)
+    {
+        self->timer.expires_after(how_long);
+        self->timer.async_wait([self](error_code ec) {
+            if (ec || !self->make)
+                return;
+            self->show();
+            wait(self, std::chrono::seconds{self->is_terminal ? 1 : 60});
+        });
+    }
+
+    std::string command;
+    line make;
+    asio::steady_timer timer;
+    bool is_terminal = isatty(STDERR_FILENO) != 0;
+    bool is_shown = false;
+};
+
+progress::progress(asio::any_io_executor const& executor, std::string command, line make)
+    : state_{std::make_shared<state>(executor, std::move(command), std::move(make))}
+{
+    state::wait(state_, std::chrono::seconds{2});
+}
+
+progress::~progress()
+{
+    state_->make = nullptr;
+    state_->timer.cancel();
+    if (state_->is_shown) {
+        std::fputs("\r\033[K", stderr);
+        std::fflush(stderr);
+    }
+}
+
+}  // namespace cli

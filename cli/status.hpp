@@ -1,0 +1,32 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace cli {
+
+/// What the command exits with, beside the status of what it has run. The numbers are those of
+/// sysexits.h where it has one, and a shell's own for what can't be run.
+enum status : int {
+    status_ok = 0,
+    status_no = 1,            ///< doctor found something bad; unlock was answered with no
+    status_usage = 64,        ///< wrong usage
+    status_no_lock = 65,      ///< the key holds something that is no lock
+    status_unavailable = 69,  ///< no connection
+    status_lost = 70,         ///< the lock was lost, and the command was ended for it
+    status_conflict = 75,     ///< somebody else had the lock until the wait was over
+    status_refused = 77,      ///< Redis refuses us
+    status_cannot_run = 126,  ///< the command can't be run
+    status_not_found = 127,   ///< there is no such command
+    status_signal = 128       ///< and the signal's number
+};
+
+/// Ends the command: what to say, which names the lock, the operation, the cause and what can be
+/// done, and what to exit with.
+struct failure : std::runtime_error {
+    failure(int s, std::string const& text) : std::runtime_error{text}, status{s} {}
+    int status;
+};
+
+}  // namespace cli

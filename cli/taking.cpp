@@ -1,0 +1,66 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "taking.hpp"
+#include <colock/fair_lock.hpp>
+#include <colock/fenced_lock.hpp>
+#include <colock/lock.hpp>
+#include <colock/read_write_lock.hpp>
+#include <colock/spin_lock.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+
+#include <optional>
+#include <tuple>
+#include <utility>
+
+namespace cli {
+
+namespace asio = boost::asio;
+using colock::error_code;
+
+namespace {
+
+/// What all of them have in common is all that is used here.
+using any_lock = colock::basic_lock<colock::detail::lock_id>;
+
+any_lock lock_of(lock_kind kind, colock::client& redis, std::string key)
+{
+    switch (kind) {
+    case lock_kind::fair: return colock::fair_lock{redis, std::move(key)};
+    case lock_kind::read: return colock::read_write_lock{redis, std::move(key)}.read();
+    case lock_kind::write: return colock::read_write_lock{redis, std::move(key)}.write();
+    case lock_kind::spin: return colock::spin_lock{redis, std::move(key)};
+    case lock_kind::fenced: return colock::fenced_lock{redis, std::move(key)};
+    case lock_kind::lock: break;
+    }
+    return colock::lock{redis, std::move(key)};
+}
+
+}  // namespace
+
+asio::awaitable<taken> take(colock::client& redis, options const& o, asio::cancellation_slot stop)
+{
+    auto const lock = lock_of(o.kind, redis, o.key);
+    auto const token = asio::bind_cancellation_slot(stop, asio::as_tuple(asio::deferred));
+    if (!o.wait) {
+        auto [ec, held] = co_await lock.acquire({}, token);
+        co_return taken{ec, std::move(held)};
+    }
+    std::tuple<error_code, std::optional<colock::hold>> got;
+    if (*o.wait == milliseconds{0})
+        got = co_await lock.try_acquire({}, token);
+    else
+        got = co_await lock.try_acquire_for(*o.wait, {}, token);
+    auto& [ec, held] = got;
+    co_return taken{ec, held ? std::move(*held) : colock::hold{}};
+}
+
+asio::awaitable<std::tuple<error_code, bool>> take_away(
+    colock::client& redis, std::string key, lock_kind kind
+)
+{
+    auto const lock = lock_of(kind, redis, std::move(key));
+    co_return co_await lock.force_release(asio::as_tuple(asio::deferred));
+}
+
+}  // namespace cli

@@ -1,0 +1,37 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cli {
+
+using std::chrono::milliseconds;
+
+/// `500ms`, `2s`, `1m`, `1h` or plain seconds, with a fraction if wanted; rounded up to whole
+/// milliseconds. Nothing if it is none of these, or over ten years.
+std::optional<milliseconds> read_duration(std::string_view text);
+
+/// For people: `80 ms`, `29.3 s`, `4 min`.
+std::string shown(milliseconds);
+
+/// A key, a field or a word of the server, safe for a terminal: as it is if it is printable UTF-8,
+/// else quoted, with what is not as `\xNN`. Long ones are cut where `longest` says so.
+std::string shown(std::string_view text, std::size_t longest = 200);
+
+/// With all between `://` and `@` taken out: what may be a password is never printed.
+std::string without_passwords(std::string text);
+
+/// `1 client`, `2 clients`.
+std::string counted(std::int64_t number, std::string_view what);
+
+/// Whether the descriptor is a terminal that may be coloured: NO_COLOR and TERM=dumb forbid it.
+bool has_colours(int descriptor);
+
+/// To standard error, without passwords, in one piece and with an end of line.
+void complain(std::string const& line);
+
+}  // namespace cli

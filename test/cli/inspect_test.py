@@ -1,0 +1,347 @@
+# Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+"""colock info, ls, watch, unlock, doctor, bench; wrong usage; the man page and the completions."""
+
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import time
+import unittest
+
+import support
+from support import UUID, Case, Redis, wait_for
+
+CLI = pathlib.Path(__file__).resolve().parents[2] / "cli"
+COMMANDS = ("run", "info", "ls", "watch", "unlock", "doctor", "bench")
+OTHER = "11111111-2222-3333-4444-555555555555:7"
+
+
+class Usage(Case):
+    def test_says_what_was_wrong_and_shows_the_usage_line(self) -> None:
+        long = "x" * 10_001
+        for words, what in (
+            ((), "which command?"),
+            (("ruin",), "ruin"),
+            (("run",), "KEY is missing"),
+            (("run", "k"), "no '--' before the command"),
+            (("run", "k", "true"), "no '--' before the command"),
+            (("run", "k", "--"), "CMD is missing"),
+            (("run", "--", "true"), "KEY is missing"),
+            (("run", "", "--", "true"), "KEY is empty"),
+            (("run", long, "--", "true"), "10001 bytes"),
+            (("run", "k", "more", "--", "true"), "more"),
+            (("run", "--waits", "1", "k", "--", "true"), "--waits"),
+            (("run", "--wait", "soon", "k", "--", "true"), "soon is no duration: write 500ms"),
+            (("run", "--wait", "-1", "k", "--", "true"), "-1 is no duration"),
+            (("run", "--wait", "1x", "k", "--", "true"), "1x is no duration"),
+            (("run", "--wait", "1e3", "k", "--", "true"), "1e3 is no duration"),
+            (("run", "--wait", "99999999h", "k", "--", "true"), "is no duration"),
+            (("run", "--lease", "50ms", "k", "--", "true"), "too short: at least 100 ms"),
+            (("run", "--kind", "mutex", "k", "--", "true"), "mutex is none of fair, fenced, lock"),
+            (("run", "--on-lost", "cry", "k", "--", "true"), "cry is none of ignore, kill, term"),
+            (("run", "--conflict-exit-code", "256", "k", "--", "true"), "256"),
+            (("run", "--wait"), "--wait"),
+            (("run", "--tls-cert", "x", "k", "--", "true"), "--tls-cert and --tls-key"),
+            (("info",), "KEY"),
+            (("info", ""), "KEY is empty"),
+            (("info", "a", "b"), "b"),
+            (("ls", "a", "b"), "b"),
+            (("watch",), "KEY"),
+            (("unlock",), "KEY"),
+            (("doctor", "x"), "x"),
+            (("bench",), "workload"),
+            (("bench", "W10"), "W10"),
+        ):
+            with self.subTest(words=[w[:20] for w in words]):
+                result = self.colock(*words)
+                self.assertEqual(result.status, 64, result)
+                self.assertIn(what, result.err)
+                name = f"colock {words[0]}" if words and words[0] in COMMANDS else "colock"
+                self.assertIn(f"Usage: {name} ", result.err)
+                self.assertTrue(result.err.startswith(name + ": "), result.err)
+
+    def test_bad_urls(self) -> None:
+        for url, what in (
+            ("http://host", "scheme"),
+            ("redis://host:0", "port"),
+            ("redis://us%er:pw%zz@host", "credentials"),
+        ):
+            result = self.colock("info", "--url", url, "k")
+            self.check(result, 64, "--url")
+            self.assertNotIn("pw%zz", result.err)
+        self.check(self.colock("info", "--tls-ca", "/x", "k"), 64, "rediss")
+
+    def test_help(self) -> None:
+        self.assertEqual(self.colock("--version").out, "colock 0.1.0\n")
+        whole = self.colock("--help")
+        self.check(whole, 0)
+        for name in COMMANDS:
+            self.assertIn(name, whole.out)
+            result = self.colock(name, "--help")
+            self.check(result, 0)
+            self.assertTrue(f"Usage: colock {name} " in result.out, result.out)
+            self.assertIn("Examples:", result.out)
+
+    def test_the_man_page_and_the_completions_have_all_options(self) -> None:
+        man = (CLI / "colock.1").read_text().replace("\\-", "-")
+        bash = (CLI / "completion/colock.bash").read_text()
+        zsh = (CLI / "completion/_colock").read_text()
+        for name in COMMANDS:
+            options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", options_part(self.colock(name, "--help").out)))
+            self.assertGreater(len(options), 5)
+            for option in options:
+                for where, text in (("man", man), ("bash", bash), ("zsh", zsh)):
+                    found = re.search(re.escape(option) + r"(?![a-z-])", text)
+                    self.assertTrue(found, f"{option} of {name} in {where}")
+
+    def test_the_man_page_is_well_formed(self) -> None:
+        for tool in (["mandoc", "-Tlint", "-Wwarning"], ["groff", "-man", "-ww", "-Tutf8"]):
+            if shutil.which(tool[0]):
+                done = subprocess.run([*tool, CLI / "colock.1"], capture_output=True, text=True)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_completion_in_bash(self) -> None:
+        def complete(*words: str) -> list[str]:
+            script = f'. {CLI}/completion/colock.bash; COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _colock; printf "%s\\n" "${{COMPREPLY[@]}}"'
+            done = subprocess.run(["bash", "-c", script, "bash", *words], capture_output=True, text=True)
+            self.assertEqual(done.stderr, "")
+            return done.stdout.split()
+
+        self.assertEqual(complete("colock", "w"), ["watch"])
+        self.assertEqual(complete("colock", "run", "--kind", "f"), ["fair", "fenced"])
+        self.assertEqual(complete("colock", "run", "--on"), ["--on-lost"])
+        self.assertIn("true", complete("colock", "run", "k", "--", "tru"))
+        self.assertEqual(complete("colock", "unlock", "--y"), ["--yes"])
+
+    @unittest.skipUnless(shutil.which("zsh"), "no zsh")
+    def test_completion_in_zsh(self) -> None:
+        done = subprocess.run(["zsh", "-n", CLI / "completion/_colock"], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
+class Info(Case):
+    def info(self, key: str = "k") -> dict[str, object]:
+        result = self.colock("info", "--json", key)
+        self.check(result, 0)
+        return json.loads(result.out)
+
+    def test_free(self) -> None:
+        self.assertEqual(self.info()["locked"], False)
+        self.assertTrue(self.colock("info", "k").out.startswith("k: free\n"))
+
+    def test_held(self) -> None:
+        self.hold("k", "--lease", "20s")
+        found = self.info()
+        self.assertEqual((found["key"], found["kind"], found["locked"]), ("k", "lock", True))
+        self.assertTrue(10_000 < found["lease_ms"] <= 20_000)  # type: ignore[operator]
+        [holder] = found["holders"]  # type: ignore[misc]
+        self.assertRegex(holder["owner"], UUID.pattern + r":\d+$")
+        self.assertEqual(holder["depth"], 1)
+        waits = self.start("run", "k", "--", "true")
+        wait_for(lambda: self.info()["waiting_clients"] == 1, "the waiter")
+        self.assertRegex(self.colock("info", "k").out,
+                         r"^k: lock\n  held by   \S+\n  lease     1?\d\S* s left\n  waiting   1 client\n$")
+        waits.kill()
+
+    def test_fair_and_its_queue(self) -> None:
+        self.hold("k", "--kind", "fair")
+        waits = self.start("run", "--kind", "fair", "k", "--", "true")
+        wait_for(lambda: len(self.info().get("queue", [])) == 1, "the queue")  # type: ignore
+        self.assertEqual(self.info()["kind"], "fair")
+        waits.kill()
+
+    def test_readers(self) -> None:
+        self.hold("k", "--kind", "read")
+        self.start("run", "--kind", "read", "k", "--", "sleep", "60")
+        wait_for(lambda: len(self.info()["holders"]) == 2, "two readers")  # type: ignore[arg-type]
+        found = self.info()
+        self.assertEqual(found["kind"], "read-write")
+        self.assertEqual({h["side"] for h in found["holders"]}, {"read"})  # type: ignore
+
+    def test_redissons_and_without_a_lease(self) -> None:
+        self.server.ask("HSET", "k", OTHER, "3")
+        self.assertEqual(self.info()["lease_ms"], None)
+        out = self.colock("info", "k").out
+        self.assertIn(f"held by   {OTHER}, 3 times", out)
+        self.assertIn("none: it stays", out)
+
+    def test_what_is_no_lock(self) -> None:
+        self.server.ask("SET", "s", "5")
+        self.server.ask("HSET", "h", "name", "value")
+        self.check(self.colock("info", "s"), 65, "s: read", "string", "semaphore")
+        self.check(self.colock("info", "h"), 65, "hash")
+
+    def test_bytes_that_a_terminal_should_not_see(self) -> None:
+        out = self.colock("info", "a\x1b[31mb").out
+        self.assertIn('"a\\x1b[31mb": free', out)
+
+
+class List(Case):
+    def test_locks_and_nothing_else(self) -> None:
+        self.hold("order:1")
+        self.server.ask("HSET", "order:2", OTHER, "1")
+        self.server.ask("HSET", "rw", "mode", "read", OTHER, "2")
+        self.server.ask("HSET", "foreign", "field", "1")
+        self.server.ask("HSET", "mode-only", "mode", "read")
+        self.server.ask("SET", "string", "1")
+        for i in range(3):
+            self.server.ask("HSET", "large", *[w for n in range(400) for w in (f"f{i}-{n}", "1")])
+        result = self.colock("ls", "--json")
+        self.check(result, 0)
+        found = [json.loads(line) for line in result.out.splitlines()]
+        self.assertEqual([f["key"] for f in found], ["order:1", "order:2", "rw"])
+        self.assertEqual(found[1]["lease_ms"], None)
+        self.assertEqual(found[1]["holders"], [{"owner": OTHER, "depth": 1}])
+        self.assertEqual(found[2]["kind"], "read-write")
+        some = self.colock("ls", "--json", "order:*").out
+        self.assertEqual(len(some.splitlines()), 2)
+        table = self.colock("ls").out.splitlines()
+        self.assertEqual(table[0].split()[:3], ["KEY", "KIND", "LEASE"])
+        self.assertEqual(len(table), 4)
+        self.assertEqual(self.colock("ls", "nothing*").out, "")
+
+    def test_many_keys(self) -> None:
+        script = "for i = 1, 3000 do redis.call('hset', 'n' .. i, 'f', 1) end for i = 1, 1200 do redis.call('hset', 'l' .. i, ARGV[1], 1) end"
+        self.server.ask("EVAL", script, "0", OTHER)
+        self.assertEqual(len(self.colock("ls", "--json").out.splitlines()), 1200)
+        calls = self.server.ask("INFO", "commandstats")
+        self.assertNotIn("cmdstat_hgetall", str(calls))
+
+
+class Watch(Case):
+    def test_what_happens(self) -> None:
+        watching = self.start("watch", "--json", "k")
+
+        def event() -> dict[str, object]:
+            return json.loads(watching.stdout.readline())  # type: ignore[union-attr]
+
+        self.assertEqual(event()["event"], "free")
+        wait_for(lambda: self.server.ask("PUBSUB", "CHANNELS", "*lock_*") != [], "its ear")
+        holder = self.hold()
+        got = event()
+        self.assertEqual((got["event"], got["key"]), ("acquired", "k"))
+        self.assertRegex(str(got["time"]), r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+        holder.stdin.close()  # type: ignore[union-attr]
+        released = event()
+        self.assertEqual((released["event"], released["owner"]), ("released", got["owner"]))
+        holder = self.hold()
+        self.assertEqual(event()["event"], "acquired")
+        self.server.ask("DEL", "k")
+        self.assertEqual(event()["event"], "gone")
+        self.assertEqual(self.colock("run", "k", "--", "true").status, 0)
+        self.assertEqual(event()["event"], "released")
+
+    def test_the_server_goes_and_comes(self) -> None:
+        server = Redis()
+        self.addCleanup(server.close)
+        watching = self.start("watch", "--connect-timeout", "500ms", "k", url=server.url)
+        self.assertIn("free", watching.stdout.readline())  # type: ignore[union-attr]
+        server.kill()
+        self.assertIn("unreachable", watching.stdout.readline())  # type: ignore[union-attr]
+        server.start()
+        self.assertIn("reached", watching.stdout.readline())  # type: ignore[union-attr]
+
+
+class Unlock(Case):
+    def test_has_to_be_told_where_there_is_no_terminal(self) -> None:
+        self.hold()
+        self.check(self.colock("unlock", "k"), 64, "k: unlock", "--yes", "Usage: ")
+        self.assertEqual(self.server.keys(), ["k"])
+
+    def test_wakes_who_waits(self) -> None:
+        for kind in ("lock", "fair", "write", "read"):
+            with self.subTest(kind):
+                self.hold("k", "--kind", kind, "--on-lost", "ignore")
+                waits_for = {"read": "write", "write": "read"}.get(kind, kind)
+                waits = self.start("run", "--kind", waits_for, "k", "--", "true")
+                wait_for(lambda: self.server.ask("PUBSUB", "CHANNELS", "*") != [], "the waiter")
+                time.sleep(0.05)
+                begun = time.monotonic()
+                result = self.colock("unlock", "--yes", "k")
+                self.check(result, 0)
+                self.assertIn("held by", result.out)
+                self.assertIn("Unlocked.", result.out)
+                self.assertEqual(waits.end().status, 0)
+                self.assertLess(time.monotonic() - begun, 2)
+                self.server.ask("FLUSHALL")
+
+    def test_free_or_no_lock(self) -> None:
+        result = self.colock("unlock", "-y", "k")
+        self.check(result, 0)
+        self.assertIn("nothing to unlock", result.out)
+        self.server.ask("SET", "k", "1")
+        self.check(self.colock("unlock", "-y", "k"), 65, "k: unlock")
+        self.assertEqual(self.server.ask("GET", "k"), "1")
+
+
+class Doctor(Case):
+    def findings(self, url: str, status: int) -> dict[str, dict[str, str]]:
+        result = self.colock("doctor", "--json", url=url)
+        self.check(result, status)
+        lines = [json.loads(line) for line in result.out.splitlines()]
+        return {line["check"]: line for line in lines}
+
+    def test_a_sound_server(self) -> None:
+        found = self.findings(self.server.url, 0)
+        for check in ("version", "eviction", "memory", "replicas", "permissions", "delays", "clock rate"):
+            self.assertEqual(found[check]["level"], "ok", found)
+        self.assertEqual(found["persistence"]["level"], "note")
+        self.assertEqual(self.server.ask("DBSIZE"), 0)
+
+    def test_a_bad_one(self) -> None:
+        server = Redis("--maxmemory 100mb", "--maxmemory-policy allkeys-lru", "--appendonly yes")
+        self.addCleanup(server.close)
+        found = self.findings(server.url, 1)
+        self.assertEqual(found["eviction"]["level"], "bad")
+        self.assertIn("allkeys-lru", found["eviction"]["found"])
+        self.assertIn("noeviction", found["eviction"]["meaning"])
+        self.assertEqual(found["persistence"]["level"], "ok")
+        result = self.colock("doctor", url=server.url)
+        self.assertRegex(result.out, r"(?m)^bad   eviction +allkeys-lru$")
+
+    def test_a_replica(self) -> None:
+        with support.free_port() as port:
+            primary = Redis(port=port)
+        self.addCleanup(primary.close)
+        replica = Redis(f"--replicaof 127.0.0.1 {port}")
+        self.addCleanup(replica.close)
+        wait_for(lambda: "state=online" in str(primary.ask("INFO", "replication")), "replication")
+        self.assertEqual(self.findings(replica.url, 1)["replicas"]["level"], "bad")
+        self.assertIn("1 replica", self.findings(primary.url, 0)["replicas"]["found"])
+
+    def test_a_user_with_few_rights(self) -> None:
+        rules = ["~*", "&nothing", "+@all", "-@dangerous", "-zadd", "-publish"]
+        self.server.ask("ACL", "SETUSER", "few", "on", ">word", *rules)
+        self.addCleanup(self.server.ask, "ACL", "DELUSER", "few")
+        url = "unix://few:word@" + self.server.path
+        result = self.colock("doctor", "--json", url=url)
+        self.check(result, 1)
+        lines = [json.loads(line) for line in result.out.splitlines()]
+        said = " ".join(line["found"] for line in lines if line["check"] == "permissions")
+        self.assertIn("+zadd", said)
+        self.assertIn("may not subscribe", said)
+        self.assertTrue(any(line["check"] == "INFO" for line in lines))
+        self.assertNotIn("word", result.out + result.err)
+        self.server.ask("ACL", "SETUSER", "few", "-eval")
+        self.check(self.colock("doctor", url=url), 77, "EVAL", "Remedy: ACL SETUSER few")
+
+
+class Bench(Case):
+    def test_one_workload(self) -> None:
+        words = ("bench", "W1", "--seconds", "0.3", "--warmup", "0.1")
+        result = self.colock(*words, "--json")
+        self.check(result, 0, "W1: one worker")
+        found = json.loads(result.out)
+        self.assertEqual(found["w"], "W1")
+        self.assertIn("workers", self.colock(*words).out)
+        self.check(self.colock("bench", "W1", "--url", "unix:///nowhere", "--connect-timeout", "0.2"), 69)
+
+
+def options_part(text: str) -> str:
+    """Without the examples."""
+    return text.split("\nExamples:")[0].split("Exit status:")[0]
+
+
+if __name__ == "__main__":
+    support.main()
