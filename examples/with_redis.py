@@ -1,7 +1,9 @@
 #!/usr/bin/python3
 """Runs a command against a redis-server of its own, on a unix socket in a temporary folder.
 
-    with_redis.py COMMAND [ARG...]        {url} in an argument becomes the server's URL
+    with_redis.py [--servers N] COMMAND [ARG...]
+
+{url} in an argument becomes the server's URL; with several servers {url2} and so on are the others.
 
 Exits as the command does, 128 + n for a signal, 77 if there is no redis-server. On SIGINT, SIGTERM
 and SIGHUP the command is asked to end, and made to after five seconds. Whatever happens, the server
@@ -85,10 +87,28 @@ def run(command: list[str]) -> int:
     return status if status >= 0 else 128 - status
 
 
-def main() -> int:
-    if len(sys.argv) < 2:
+def arguments() -> tuple[int, list[str]]:
+    """How many servers, and the command."""
+    words = sys.argv[1:]
+    count = 1
+    if len(words) > 1 and words[0] == "--servers":
+        count = int(words[1])
+        words = words[2:]
+    if not words:
         print(__doc__, file=sys.stderr)
-        return 64
+        raise SystemExit(64)
+    return count, words
+
+
+def named(command: list[str], urls: list[str]) -> list[str]:
+    for i, url in enumerate(urls, 1):
+        name = "{url}" if i == 1 else f"{{url{i}}}"
+        command = [word.replace(name, url) for word in command]
+    return command
+
+
+def main() -> int:
+    count, command = arguments()
     program = shutil.which("redis-server") or shutil.which("valkey-server")
     if program is None:
         print("with_redis: no redis-server in PATH", file=sys.stderr)
@@ -97,16 +117,17 @@ def main() -> int:
         signal.signal(number, lambda n, _: sys.exit(128 + n))
     signal.pthread_sigmask(signal.SIG_BLOCK, CAUGHT)
     folder = tempfile.mkdtemp(prefix="colock-")
-    server = None
+    servers: list[subprocess.Popen[bytes]] = []
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, CAUGHT)
-        path = os.path.join(folder, "redis.sock")
-        server = start_server(program, folder, path)
-        return run([word.replace("{url}", "unix://" + path) for word in sys.argv[1:]])
+        paths = [os.path.join(folder, f"redis{i or ''}.sock") for i in range(count)]
+        for path in paths:
+            servers.append(start_server(program, folder, path))
+        return run(named(command, ["unix://" + path for path in paths]))
     finally:
         for number in CAUGHT:
             signal.signal(number, signal.SIG_IGN)
-        if server is not None:
+        for server in servers:
             stop(server)
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -40,6 +40,7 @@ asio::awaitable<void> pay(std::string url, std::string order)
 }
 // readme]
 
+// [main
 int main(int argc, char** argv)
 {
     asio::io_context context;
@@ -60,3 +61,4 @@ int main(int argc, char** argv)
     context.run();
     return paid ? 0 : 1;
 }
+// main]

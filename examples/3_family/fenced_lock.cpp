@@ -3,7 +3,7 @@
 // A file that takes no write with an older token than it has seen.
 //
 //     fenced_lock [URL]        redis://127.0.0.1:6379 by default
-#include "run.hpp"
+#include "../run.hpp"
 #include <colock/colock.hpp>
 
 #include <boost/asio/detached.hpp>

@@ -3,7 +3,7 @@
 // Many short sections under many names, nothing subscribed.
 //
 //     spin_lock [URL]        redis://127.0.0.1:6379 by default
-#include "run.hpp"
+#include "../run.hpp"
 #include <colock/colock.hpp>
 
 #include <boost/asio/detached.hpp>

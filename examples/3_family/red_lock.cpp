@@ -3,7 +3,7 @@
 // One leader, named by most of three servers. Here all three are the same one.
 //
 //     red_lock [URL]        redis://127.0.0.1:6379 by default
-#include "run.hpp"
+#include "../run.hpp"
 #include <colock/colock.hpp>
 
 #include <boost/asio/detached.hpp>

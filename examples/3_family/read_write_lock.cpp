@@ -3,7 +3,7 @@
 // A table of prices that many read at once, and one at a time changes.
 //
 //     read_write_lock [URL]        redis://127.0.0.1:6379 by default
-#include "run.hpp"
+#include "../run.hpp"
 #include <colock/colock.hpp>
 
 #include <boost/asio/deferred.hpp>

@@ -3,7 +3,7 @@
 // Twelve requests, of which three at a time may reach a partner, counted over all processes.
 //
 //     semaphore [URL]        redis://127.0.0.1:6379 by default
-#include "run.hpp"
+#include "../run.hpp"
 #include <colock/colock.hpp>
 
 #include <boost/asio/detached.hpp>

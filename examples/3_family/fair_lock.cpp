@@ -3,7 +3,7 @@
 // Customers of two processes queue at one counter, and are served in the order of their arrival.
 //
 //     fair_lock [URL]        redis://127.0.0.1:6379 by default
-#include "run.hpp"
+#include "../run.hpp"
 #include <colock/colock.hpp>
 
 #include <boost/asio/deferred.hpp>

@@ -4,7 +4,7 @@
 // lost.
 //
 //     lock [URL]        redis://127.0.0.1:6379 by default
-#include "run.hpp"
+#include "../run.hpp"
 #include <colock/colock.hpp>
 
 #include <boost/asio/detached.hpp>

@@ -3,7 +3,7 @@
 // Two seats of a licence. Who has one keeps it while he lives; what the dead had comes back.
 //
 //     permit_semaphore [URL]        redis://127.0.0.1:6379 by default
-#include "run.hpp"
+#include "../run.hpp"
 #include <colock/colock.hpp>
 
 #include <boost/asio/detached.hpp>

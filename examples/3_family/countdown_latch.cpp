@@ -3,7 +3,7 @@
 // A report waits until all shards are loaded, wherever they are.
 //
 //     countdown_latch [URL]        redis://127.0.0.1:6379 by default
-#include "run.hpp"
+#include "../run.hpp"
 #include <colock/colock.hpp>
 
 #include <boost/asio/detached.hpp>

@@ -1,0 +1,110 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// One client for all threads of a process.
+//
+//     10_threads [URL]        redis://127.0.0.1:6379 by default
+#include "tutorial.hpp"
+#include <colock/colock.hpp>
+
+#include <boost/asio/detached.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <atomic>
+#include <future>
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+using tutorial::expect;
+
+int sections = 0;  // no atomic, no mutex: the lock protects it
+
+// [contender
+asio::awaitable<bool> contend(colock::lock lock)
+{
+    auto held = co_await lock.try_acquire_for(10s);
+    if (!held)
+        co_return false;
+    ++sections;
+    co_await held->release();
+    co_return true;
+}
+// contender]
+
+// [pool
+int hundred_contenders(colock::client& redis, asio::thread_pool& pool)
+{
+    std::vector<std::future<bool>> results;
+    results.reserve(100);
+    for (int i = 0; i < 100; ++i)
+        results.push_back(asio::co_spawn(pool, contend({redis, "counter"}), asio::use_future));
+    int in = 0;
+    for (auto& result : results)
+        in += result.get();
+    return in;
+}
+// pool]
+
+// [rush
+using attempt = std::future<std::optional<colock::hold>>;
+
+int thousand_in_a_rush(colock::client& redis)
+{
+    colock::lock const lock{redis, "seat"};
+    std::vector<attempt> attempts;
+    attempts.reserve(1000);
+    for (int i = 0; i < 1000; ++i)
+        attempts.push_back(lock.try_acquire_for(1s, asio::use_future));
+    int in = 0;
+    std::vector<colock::hold> kept;  // who is in stays in
+    for (auto& one : attempts)
+        if (auto held = one.get()) {
+            kept.push_back(std::move(*held));
+            ++in;
+        }
+    return in;
+}
+// rush]
+
+// [blocking
+int threads_that_block(colock::client& redis)
+{
+    int count = 0;
+    std::vector<std::jthread> threads;
+    threads.reserve(8);
+    for (int i = 0; i < 8; ++i)
+        threads.emplace_back([&] {
+            colock::lock const lock{redis, "by threads"};
+            colock::hold held = lock.acquire(asio::use_future).get();  // the thread waits
+            ++count;
+            held.release(asio::use_future).get();
+        });
+    threads.clear();  // joins them
+    return count;
+}
+// blocking]
+
+int main(int argc, char** argv)
+{
+    // [main
+    asio::thread_pool pool{4};
+    colock::client redis{
+        pool.get_executor(), colock::config::from_url(tutorial::server(argc, argv))};
+    redis.run(asio::detached);
+    // main]
+    try {
+        std::printf("100 contenders on 4 threads: %d were in\n", hundred_contenders(redis, pool));
+        expect(sections == 100, "one at a time");
+        std::printf("1000 try for a second: %d is in\n", thousand_in_a_rush(redis));
+        std::printf("8 threads that block: %d were in\n", threads_that_block(redis));
+        redis.close(asio::use_future).get();
+    } catch (std::exception const& e) {
+        std::fprintf(stderr, "%s\n", e.what());
+        return 1;
+    }
+    pool.join();
+    return 0;
+}

@@ -1,0 +1,147 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// Over Boost.Redis. Its compiled part is in libcolock, so <boost/redis/src.hpp> isn't needed here.
+#include "store.hpp"
+
+#include <boost/asio/deferred.hpp>
+#include <boost/redis/connection.hpp>
+#include <boost/redis/logger.hpp>
+#include <boost/redis/request.hpp>
+#include <boost/redis/response.hpp>
+
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace seckill {
+
+namespace redis = boost::redis;
+
+namespace {
+
+constexpr std::string_view stock_key = "seckill:stock";
+constexpr std::string_view orders_key = "seckill:orders";  // a list: "user server"
+constexpr std::string_view buyers_key = "seckill:buyers";  // a set of users
+constexpr std::string_view tokens_key = "seckill:tokens";  // a hash: user, newest token
+
+/// One step for the server, so that stock and orders agree whatever happens to us. It doesn't ask
+/// whether the user has ordered: that was looked up before, and the lock keeps it true. The token
+/// is for whom the lock can't help: he has slept past his lease, and others were here since.
+constexpr std::string_view order_script = R"(
+    local user, token, server = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+    if token ~= 0 then
+        if token < tonumber(redis.call('HGET', KEYS[4], user) or '0') then
+            return 'stale'
+        end
+        redis.call('HSET', KEYS[4], user, ARGV[2])
+    end
+    if tonumber(redis.call('GET', KEYS[1]) or '0') <= 0 then
+        return 'sold out'
+    end
+    redis.call('DECR', KEYS[1])
+    redis.call('RPUSH', KEYS[2], user .. ' ' .. server)
+    redis.call('SADD', KEYS[3], user)
+    return 'ordered'
+)";
+
+constexpr int shown_orders = 12;
+
+redis::config settings_of(colock::config const& from)
+{
+    auto const& at = from.addresses.front();
+    redis::config to;
+    to.addr = {at.host, std::to_string(at.port)};
+    to.unix_socket = at.unix_socket;
+    to.username = from.username.empty() ? "default" : from.username;
+    to.password = from.password;
+    to.database_index = from.database;
+    to.use_ssl = from.tls.enabled;
+    to.clientname = "seckill";
+    return to;
+}
+
+}  // namespace
+
+struct store::inside {
+    redis::connection connection;
+    redis::config settings;
+
+    template <class... Values>
+    asio::awaitable<std::tuple<Values...>> ask(redis::request question)
+    {
+        redis::response<Values...> answers;
+        co_await connection.async_exec(question, answers, asio::deferred);
+        co_return std::apply(
+            [](auto&... each) { return std::tuple<Values...>{std::move(each).value()...}; }, answers
+        );
+    }
+};
+
+store::store(asio::any_io_executor executor, colock::config const& where)
+    : inside_{new inside{
+          {std::move(executor), redis::logger{redis::logger::level::err}}, settings_of(where)}}
+{
+    if (where.topology != colock::topology::single)
+        throw std::invalid_argument{
+            "the shop's own data wants one server, so a redis:// or unix:// URL"};
+}
+
+store::~store() = default;
+
+void store::run()
+{
+    inside_->connection.async_run(inside_->settings, [alive = inside_](auto const&) {});
+}
+
+void store::stop() { inside_->connection.cancel(); }
+
+asio::awaitable<void> store::open(int stock)
+{
+    redis::request question;
+    question.push("SET", stock_key, stock, "NX");
+    co_await inside_->ask<std::optional<std::string>>(std::move(question));
+}
+
+asio::awaitable<bool> store::has_ordered(std::string user)
+{
+    redis::request question;
+    question.push("SISMEMBER", buyers_key, user);
+    auto const [found] = co_await inside_->ask<std::int64_t>(std::move(question));
+    co_return found == 1;
+}
+
+asio::awaitable<outcome> store::add_order(std::string user, std::uint64_t token, std::string server)
+{
+    redis::request question;
+    question.push(
+        "EVAL", order_script, 4, stock_key, orders_key, buyers_key, tokens_key, user, token, server
+    );
+    auto const [answer] = co_await inside_->ask<std::string>(std::move(question));
+    co_return answer == "ordered" ? outcome::ordered
+        : answer == "sold out"    ? outcome::sold_out
+                                  : outcome::stale;
+}
+
+asio::awaitable<sale_state> store::look()
+{
+    redis::request question;
+    question.push("GET", stock_key);
+    question.push("LLEN", orders_key);
+    question.push("LRANGE", orders_key, -shown_orders, -1);
+    using number = std::optional<std::int64_t>;
+    auto [stock, orders, latest] =
+        co_await inside_->ask<number, std::int64_t, std::vector<std::string>>(std::move(question));
+    co_return sale_state{stock.value_or(0), orders, std::move(latest)};
+}
+
+asio::awaitable<std::vector<std::string>> store::orders()
+{
+    redis::request question;
+    question.push("LRANGE", orders_key, 0, -1);
+    auto [all] = co_await inside_->ask<std::vector<std::string>>(std::move(question));
+    co_return std::move(all);
+}
+
+}  // namespace seckill

@@ -1,0 +1,63 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What the shop keeps in Redis: the stock, the orders, and the newest token of each user.
+#pragma once
+
+#include <colock/config.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace seckill {
+
+namespace asio = boost::asio;
+
+enum class outcome {
+    ordered,
+    already_ordered,
+    sold_out,
+    stale  ///< somebody with a newer token was here
+};
+
+struct sale_state {
+    std::int64_t stock = 0;
+    std::int64_t orders = 0;
+    std::vector<std::string> latest{};  ///< "user server", the newest last
+};
+
+/// One connection, made again when it is lost. An operation waits for it; who calls says how long.
+/// Not thread-safe.
+class store {
+public:
+    store(asio::any_io_executor, colock::config const&);
+    ~store();
+
+    /// Connects. Ends the connection.
+    void run();
+    void stop();
+
+    /// Begins the sale, unless it has begun.
+    asio::awaitable<void> open(int stock);
+
+    asio::awaitable<bool> has_ordered(std::string user);
+
+    /// Takes one from the stock and notes the order, or does nothing. \param token of the user's
+    /// lock, which must not be older than one that was here before; 0: not looked at.
+    asio::awaitable<outcome> add_order(std::string user, std::uint64_t token, std::string server);
+
+    asio::awaitable<sale_state> look();
+
+    /// Each order as "user server", the first first.
+    asio::awaitable<std::vector<std::string>> orders();
+
+private:
+    struct inside;
+    std::shared_ptr<inside> inside_;  // as long as the connection runs
+};
+
+}  // namespace seckill
