@@ -1,26 +1,71 @@
-# What `cmake --install` copies: the library, its headers and a package for find_package(colock).
+# What `cmake --install` copies, and what CPack makes packages of: the libraries, their headers, a
+# package for find_package(colock), another for pkg-config, the command.
 include(CMakePackageConfigHelpers)
 
 set(colock_package "${CMAKE_INSTALL_LIBDIR}/cmake/colock")
 # Boost's types are part of the library's binary interface, so its user must have the same release.
 set(colock_boost_release "${Boost_VERSION_MAJOR}.${Boost_VERSION_MINOR}")
+# For a system whose own Boost is another: the headers that colock's users need come with it.
+option(COLOCK_BUNDLE_BOOST "Install the headers of Asio and what they include beside colock's" OFF)
 
-install(TARGETS colock EXPORT colockTargets)
-install(EXPORT colockTargets NAMESPACE colock:: DESTINATION "${colock_package}")
+set(colock_where
+    RUNTIME COMPONENT tools
+    ARCHIVE COMPONENT dev
+    LIBRARY COMPONENT lib NAMELINK_COMPONENT dev)
+
+# Static and shared are two exports of the same name: the package takes one of them.
+get_target_property(colock_type colock TYPE)
+if(colock_type STREQUAL "SHARED_LIBRARY")
+    install(TARGETS colock EXPORT colockSharedTargets ${colock_where})
+    install(EXPORT colockSharedTargets NAMESPACE colock::
+        DESTINATION "${colock_package}" COMPONENT dev)
+else()
+    install(TARGETS colock EXPORT colockStaticTargets ${colock_where})
+    install(EXPORT colockStaticTargets NAMESPACE colock::
+        DESTINATION "${colock_package}" COMPONENT dev)
+    if(COLOCK_BOTH_LIBRARIES)
+        install(TARGETS colock_shared EXPORT colockSharedTargets ${colock_where})
+        install(EXPORT colockSharedTargets NAMESPACE colock::
+            DESTINATION "${colock_package}" COMPONENT dev)
+    endif()
+endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/colock"
-    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT dev
     FILES_MATCHING PATTERN "*.hpp")
 
 if(TARGET colock_spdlog)
     # An export of its own: who hasn't got spdlog can still find colock.
     install(TARGETS colock_spdlog EXPORT colockSpdlogTargets)
-    install(EXPORT colockSpdlogTargets NAMESPACE colock:: DESTINATION "${colock_package}")
+    install(EXPORT colockSpdlogTargets NAMESPACE colock::
+        DESTINATION "${colock_package}" COMPONENT dev)
+endif()
+
+# What users test with: the same.
+install(TARGETS colock_testing EXPORT colockTestingTargets ${colock_where})
+install(EXPORT colockTestingTargets NAMESPACE colock::
+    DESTINATION "${colock_package}" COMPONENT dev)
+
+if(COLOCK_BUNDLE_BOOST)
+    set(colock_boost_headers "${PROJECT_BINARY_DIR}/colock-boost")
+    include(cmake/BundleBoost.cmake)
+    install(DIRECTORY "${colock_boost_headers}"
+        DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT dev)
+    set(colock_boost_hint)
+else()
+    set(colock_boost_hint "HINTS [[${Boost_DIR}]]")
+endif()
+
+if(TARGET colock_prometheus)
+    # And who hasn't got prometheus-cpp.
+    install(TARGETS colock_prometheus EXPORT colockPrometheusTargets)
+    install(EXPORT colockPrometheusTargets NAMESPACE colock:: DESTINATION "${colock_package}")
 endif()
 
 configure_package_config_file(
     "${PROJECT_SOURCE_DIR}/cmake/colockConfig.cmake.in"
     "${PROJECT_BINARY_DIR}/colockConfig.cmake"
     INSTALL_DESTINATION "${colock_package}"
+    PATH_VARS CMAKE_INSTALL_INCLUDEDIR
     NO_SET_AND_CHECK_MACRO)
 # Before 1.0 a minor release may change the interface.
 write_basic_package_version_file(
@@ -29,5 +74,18 @@ write_basic_package_version_file(
 install(FILES
     "${PROJECT_BINARY_DIR}/colockConfig.cmake"
     "${PROJECT_BINARY_DIR}/colockConfigVersion.cmake"
-    DESTINATION "${colock_package}")
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+    DESTINATION "${colock_package}" COMPONENT dev)
+
+# ---- pkg-config ------------------------------------------------------------------------------
+
+if(COLOCK_BUNDLE_BOOST)
+    set(colock_pc_boost "-isystem\${includedir}/colock-boost")
+elseif(NOT Boost_INCLUDE_DIRS STREQUAL "/usr/include")
+    set(colock_pc_boost "-isystem${Boost_INCLUDE_DIRS}")
+endif()
+file(RELATIVE_PATH colock_pc_up "/p/${CMAKE_INSTALL_LIBDIR}/pkgconfig" /p)
+configure_file(cmake/colock.pc.in "${PROJECT_BINARY_DIR}/colock.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/colock.pc"
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT dev)
+
+include(cmake/Debian.cmake)

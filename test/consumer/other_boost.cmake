@@ -1,0 +1,2 @@
+# The caller has found another Boost before colock.
+find_package(Boost CONFIG REQUIRED)
