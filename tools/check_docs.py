@@ -1,11 +1,16 @@
 #!/usr/bin/python3
-"""Checks what README.md and the other documents say that can be checked.
+"""Checks what README*.md and the other documents say that can be checked.
 
     check_docs.py [ROOT]        exits 1 with file:line messages
     check_docs.py --self-test
+    check_docs.py --output FILE COMMAND [ARG...]
+                                runs the program made of FILE: it prints what the pages show
 
 - Code is compiled code: each ```cpp block comes right after a comment `<!-- FILE NAME -->` and
   equals what stands between `// [NAME` and `// NAME]` in that file.
+- Output is a program's output: where a page has blocks of ```text, each right after a comment
+  `<!-- output FILE -->`, they are together all that the program prints. A number behind `~` is a
+  measured one, and may differ. Each program of examples/1_tutorial is on some page.
 - Links to files and headings lead somewhere, and so do paths in `backticks`.
 - scripts/README.md has a row for each script, and no other.
 - docs/architecture.md says of each file in src/ what it is for.
@@ -13,8 +18,10 @@
   these ask at their start about what the scripts call.
 """
 
+import difflib
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 import textwrap
@@ -22,6 +29,8 @@ from collections.abc import Iterator
 
 FOLDERS = "bench|cli|cmake|docs|examples|include|scripts|src|test|tools"
 SOURCE = re.compile(r"<!-- (?P<file>\S+) (?P<name>\w+) -->")
+OUTPUT = re.compile(r"<!-- output (?P<file>\S+) -->")
+MEASURED = re.compile(r" *~[\d.,]+")
 LINK = re.compile(r"\[[^\]]*\]\((?P<to>[^)\s]+)\)")
 CODE_SPAN = re.compile(r"`[^`]*`")
 PATH = re.compile(rf"`(?P<path>(?:{FOLDERS})/[\w./+-]*\w)`")
@@ -42,7 +51,11 @@ ROW = re.compile(r"\| *\[(?P<name>[^\]]+\.lua)\]")
 
 
 def documents(root: pathlib.Path) -> list[pathlib.Path]:
-    some = [root / "README.md", root / "scripts/README.md", *sorted(root.glob("docs/**/*.md"))]
+    some = [
+        *sorted(root.glob("README*.md")),
+        root / "scripts/README.md",
+        *sorted(root.glob("docs/**/*.md")),
+    ]
     return [path for path in some if path.is_file()]
 
 
@@ -91,6 +104,62 @@ def check_code(root: pathlib.Path, path: pathlib.Path, text: str) -> Iterator[tu
             yield number, f"{source['file']} has no region '{source['name']}'"
         elif expected != "".join(line + "\n" for line in lines[number:end]):
             yield number, f"differs from region '{source['name']}' of {source['file']}"
+
+
+def outputs(text: str) -> Iterator[tuple[int, str, str | None]]:
+    """What a page shows as output: the line, the program's file, and the block if there is one."""
+    lines = text.splitlines()
+    for number, line in enumerate(lines, 1):
+        if match := OUTPUT.fullmatch(line):
+            block = None
+            if lines[number : number + 1] == ["```text"] and "```" in lines[number:]:
+                end = lines.index("```", number)
+                block = "".join(line + "\n" for line in lines[number + 1 : end])
+            yield number, match["file"], block
+
+
+def check_outputs(root: pathlib.Path) -> Iterator[tuple[str, int, str]]:
+    shown = set()
+    for path in documents(root):
+        for number, file, block in outputs(path.read_text()):
+            name = str(path.relative_to(root))
+            shown.add(file)
+            if not (root / file).is_file():
+                yield name, number, f"{file} does not exist"
+            if block is None:
+                yield name, number, "no block of ```text follows"
+    for program in sorted(root.glob("examples/1_tutorial/*.cpp")):
+        if (file := program.relative_to(root).as_posix()) not in shown:
+            yield file, 1, "no page shows what it prints"
+
+
+def compare_output(root: pathlib.Path, file: str, printed: str) -> list[str]:
+    """What differs between the output of a program and the pages that show it."""
+    pages: dict[str, str] = {}
+    for path in documents(root):
+        for _, shown, block in outputs(path.read_text()):
+            if shown == file:
+                name = str(path.relative_to(root))
+                pages[name] = pages.get(name, "") + (block or "")
+    found = [] if pages else [f"no page shows the output of {file}"]
+    for name, block in pages.items():
+        old, new = (MEASURED.sub(" ~N", text) for text in (block, printed))
+        if old != new:
+            found += difflib.unified_diff(
+                old.splitlines(), new.splitlines(), name, "what it prints", lineterm=""
+            )
+    return found
+
+
+def check_output(root: pathlib.Path, file: str, command: list[str]) -> int:
+    program = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    findings = compare_output(root, file, program.stdout)
+    if program.returncode:
+        findings.append(f"{file} exits with {program.returncode}")
+    print(*findings, sep="\n", end="")
+    if findings:
+        print("\n\nAll that it prints:\n" + program.stdout, end="")
+    return 1 if findings else 0
 
 
 def check_links(root: pathlib.Path, path: pathlib.Path, text: str) -> Iterator[tuple[int, str]]:
@@ -206,6 +275,7 @@ def check(root: pathlib.Path) -> list[str]:
             for line, message in part(root, path, text):
                 findings[f"{path.relative_to(root)}:{line}: {message}"] = None
     for place, line, message in (
+        *check_outputs(root),
         *check_scripts(root),
         *check_architecture(root),
         *check_permissions(root),
@@ -215,13 +285,41 @@ def check(root: pathlib.Path) -> list[str]:
     return list(findings)
 
 
+OUTPUT_PAGE = """<!-- output examples/1_tutorial/1_a.cpp -->
+```text
+in after ~12 ms
+```
+And then:
+
+<!-- output examples/1_tutorial/1_a.cpp -->
+```text
+out
+```
+"""
+
+
+def self_test_output() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        (root / "docs").mkdir()
+        (root / "docs/a.md").write_text(OUTPUT_PAGE)
+        file = "examples/1_tutorial/1_a.cpp"
+        assert not compare_output(root, file, "in after ~3,456.7 ms\nout\n")
+        for wrong in ("in after 12 ms\nout\n", "in after ~12 ms\n", "in after ~1 s\nout\n"):
+            assert any("-" in line for line in compare_output(root, file, wrong)), wrong
+        assert compare_output(root, "examples/other.cpp", "")
+
+
 def self_test() -> None:
+    self_test_output()
     good = {
         "README.md": "# A\n\n[b](docs/b.md#two-words-1) `docs/b.md`\n\n"
         "<!-- examples/e.cpp part -->\n```cpp\nint a;\n```\n",
         "docs/b.md": "# B\n\n## Two words\n\n## Two, words!\n\n```\n[x](nowhere)\n```\n[up](../README.md)\n",
         "docs/architecture.md": "`src/base/x.hpp` `src/redis/permissions.cpp`\n",
         "examples/e.cpp": "  // [part\n  int a;\n  // part]\n",
+        "examples/1_tutorial/1_a.cpp": "",
+        "docs/tutorial/1.md": OUTPUT_PAGE,
         "scripts/README.md": "| [a.lua](a.lua) | x |\n",
         "scripts/a.lua": "redis.call('get', k)\n",
         "docs/deployments.md": "```acl\nuser +get +" + " +".join(sorted(SENT)) + "\n```\n",
@@ -239,6 +337,9 @@ def self_test() -> None:
         "no heading": {"README.md": "[b](docs/b.md#three)\n"},
         "nowhere does not exist": {"README.md": "[b](nowhere)\n"},
         "src/base/y.hpp does not exist": {"README.md": "`src/base/y.hpp`\n"},
+        "no block of ```text": {"docs/tutorial/1.md": "<!-- output examples/1_tutorial/1_a.cpp -->\n"},
+        "1_b.cpp does not exist": {"README.md": OUTPUT_PAGE.replace("1_a", "1_b")},
+        "no page shows": {"docs/tutorial/1.md": ""},
         "no row for b.lua": {"scripts/b.lua": ""},
         "a row for a.lua": {"scripts/a.lua": None},
         "does not grant +set": {"scripts/a.lua": "pcall('set', k)\n"},
@@ -268,6 +369,8 @@ def main() -> int:
     if sys.argv[1:] == ["--self-test"]:
         self_test()
         return 0
+    if len(sys.argv) > 3 and sys.argv[1] == "--output":
+        return check_output(pathlib.Path(__file__).resolve().parent.parent, sys.argv[2], sys.argv[3:])
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else __file__).resolve()
     findings = check(root if root.is_dir() else root.parent.parent)
     for finding in findings:
