@@ -5,7 +5,8 @@
 
 Changed is what differs from the last commit, or on a branch from where it left main. A header is
 looked at by way of a unit that includes it. Needs a build: its compile commands and, for headers,
-the dependencies that ninja has noted.
+the dependencies that ninja has noted. What is remembered is kept by the contents of a unit and all
+its parts, beside the compiler's cache, so that it serves other checkouts as well.
 """
 
 import argparse
@@ -26,6 +27,7 @@ CLANG_TIDY = "clang-tidy-16"
 FOLDERS = ("src", "include", "cli", "bench", "examples")
 # Boost.Redis itself, and nothing of ours.
 EXCLUDED = {"src/redis/boost_redis.cpp"}
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "colock-tidy"
 DIAGNOSTIC = re.compile(r"^(/[^:\n]+):(\d+):(\d+): (?:error|warning): ", re.MULTILINE)
 
 
@@ -66,6 +68,19 @@ def changed_files() -> list[str]:
     return own([*changed.splitlines(), *untracked.splitlines()])
 
 
+def tools_and_libraries() -> str:
+    """What a finding depends on beside our own files: clang-tidy, and the packages with headers."""
+    version = subprocess.run([CLANG_TIDY, "--version"], stdout=subprocess.PIPE, text=True, check=True)
+    packages = subprocess.run(
+        ["dpkg-query", "-W", "-f", "${Package} ${Version}\\n", "*-dev"],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    boost = ROOT / ".deps/usr/include/boost/version.hpp"
+    return version.stdout + packages.stdout + (boost.read_text("utf-8") if boost.exists() else "")
+
+
 class Build:
     """The units of a build: how each is compiled, and of what files of ours it consists."""
 
@@ -79,6 +94,7 @@ class Build:
             words = shlex.split(entry["command"])
             outputs[words[words.index("-o") + 1]] = unit
         self.parts = {unit: {unit} for unit in self.commands}
+        self.tools = tools_and_libraries()
         listing = subprocess.run(
             ["ninja", "-C", str(folder), "-t", "deps"], stdout=subprocess.PIPE, text=True, check=True
         )
@@ -109,7 +125,8 @@ class Build:
         return min(users, key=order, default=None)
 
     def fingerprint(self, unit: str) -> str:
-        digest = hashlib.sha1(self.commands[unit].encode())
+        digest = hashlib.sha1(self.tools.encode())
+        digest.update(self.commands[unit].replace(str(ROOT), "").encode())
         for part in [".clang-tidy", "tools/tidy.py", *sorted(self.parts[unit])]:
             path = ROOT / part
             digest.update(part.encode() + b"\0" + (path.read_bytes() if path.is_file() else b""))
@@ -168,8 +185,8 @@ def main() -> None:
 
     build = Build(pathlib.Path(options.build).resolve())
     units = units_of(build, all_files() if options.all else changed_files())
-    cache = build.folder / "tidy"
-    cache.mkdir(exist_ok=True)
+    cache = CACHE
+    cache.mkdir(parents=True, exist_ok=True)
     stamps = {unit: cache / build.fingerprint(unit) for unit in units}
     left = [unit for unit in units if not stamps[unit].exists()]
 

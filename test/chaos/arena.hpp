@@ -4,6 +4,7 @@
 #include "checker/checker.hpp"
 #include "integration/suites.hpp"
 #include "support/child_process.hpp"
+#include "support/places.hpp"
 #include "support/proxy.hpp"
 #include "support/redis_server.hpp"
 #include "support/shared_numbers.hpp"
@@ -33,7 +34,7 @@ struct arena_plan {
     std::string rights = "+@all";     ///< of their user at the server
     /// Words before a worker's own: a program that runs it.
     std::vector<std::string> through{};
-    std::string worker = COLOCK_WORKER_CHAOS_WORKER;
+    std::string worker = beside_this_program("colock-worker-chaos_worker");
 
     int all_tasks() const noexcept { return processes * tasks; }
 };

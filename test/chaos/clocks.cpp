@@ -2,6 +2,7 @@
 //
 // Wall clocks that jump; the steady ones go on, as they do in the kernel.
 #include "chaos/trials.hpp"
+#include "support/places.hpp"
 
 #include <cstdlib>
 #include <iostream>
@@ -18,7 +19,7 @@ public:
     std::vector<std::string> environment() const
     {
         return {
-            "LD_PRELOAD=" COLOCK_WALL_CLOCK_SHIFT_LIBRARY,
+            "LD_PRELOAD=" + beside_this_program("libcolock-wall-clock-shift.so"),
             "COLOCK_WALL_CLOCK_SHIFT=" + file_.path()};
     }
 

@@ -1,6 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "chaos/contest.hpp"
 #include "support/from_environment.hpp"
+#include "support/places.hpp"
 #include "support/wait_until.hpp"
 
 #include <algorithm>
@@ -52,7 +53,10 @@ contest::contest(config const& where, contest_plan const& plan)
     for (int i = 0; i != plan.processes; ++i)
         processes_.emplace_back(
             std::vector<std::string>{
-                COLOCK_WORKER_CONTENDER, url_of(where), file_.path(), std::to_string(i)},
+                beside_this_program("colock-worker-contender"),
+                url_of(where),
+                file_.path(),
+                std::to_string(i)},
             log_file()
         );
     if (until_all_enter(begin, 20s) < 0)

@@ -3,6 +3,7 @@
 #include "family/kinds.hpp"
 #include "integration/suites.hpp"
 #include "support/child_process.hpp"
+#include "support/places.hpp"
 
 #include <boost/asio/cancel_after.hpp>
 
@@ -231,7 +232,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(what_a_killed_process_held_ends_with_its_lease, Ki
     family_lab<Kind> at;
     at.run([&]() -> asio::awaitable<void> {
         child_process doomed{
-            {COLOCK_WORKER_HOLDER, "unix://" + at.server().unix_socket(), Kind::name, at.key},
+            {beside_this_program("colock-worker-holder"),
+             "unix://" + at.server().unix_socket(),
+             Kind::name,
+             at.key},
             "/dev/stderr"};
         auto const wanted = at.lock_of(at.two);
         bool held = false;

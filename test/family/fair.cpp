@@ -4,6 +4,7 @@
 #include "decide/names.hpp"
 #include "integration/suites.hpp"
 #include "support/child_process.hpp"
+#include "support/places.hpp"
 #include "unit/random_seed.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -288,7 +289,7 @@ BOOST_DATA_TEST_CASE(of_500_the_200_that_live_keep_their_order, each_server(), k
             for (auto* c : std::ranges::subrange(arriving.begin(), half))
                 all.join(*c);
             child_process doomed{
-                {COLOCK_WORKER_FAIR_WAITERS,
+                {beside_this_program("colock-worker-fair_waiters"),
                  "unix://" + at.server().unix_socket(),
                  at.name,
                  std::to_string(each_has)},

@@ -4,6 +4,7 @@
 #include "integration/suites.hpp"
 #include "support/child_process.hpp"
 #include "support/from_environment.hpp"
+#include "support/places.hpp"
 #include "workers/permit_board.hpp"
 
 #include <vector>
@@ -28,7 +29,7 @@ struct crew {
     {
         running.emplace_back(
             std::vector<std::string>{
-                COLOCK_WORKER_PERMITS,
+                beside_this_program("colock-worker-permits"),
                 "unix://" + server.unix_socket(),
                 kind,
                 name,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "integration/suites.hpp"
+#include "support/places.hpp"
 
 #include <fstream>
 #include <initializer_list>
@@ -14,7 +15,7 @@ inline constexpr auto secret = "se%cret/:@1";
 /// The words behind ACL SETUSER on the page, but for the password.
 inline std::vector<std::string> documented_rules()
 {
-    std::ifstream page{COLOCK_DEPLOYMENTS_PAGE};
+    std::ifstream page{in_source_tree("docs/deployments.md")};
     std::string line, word;
     while (std::getline(page, line) && line != "```acl") {}
     std::vector<std::string> rules{std::string{">"} + secret};

@@ -45,6 +45,11 @@ struct read_write_calls : script_calls {
 
     // ---- Redisson, step by step ----------------------------------------------------------------
 
+    // In its scripts no time passes. Here some does between two steps, hence moments in place of
+    // what is left.
+    std::int64_t end(std::string const& key) { return server.ask("PEXPIRETIME", key).number; }
+    void expire_at(std::int64_t moment) { server.ask("PEXPIREAT", name, text(moment)); }
+
     std::optional<std::int64_t> java_read(std::string const& who, std::int64_t lease)
     {
         auto const mode = server.ask("HGET", name, "mode").text;
@@ -55,7 +60,7 @@ struct read_write_calls : script_calls {
             server.ask("HSET", name, "mode", "read");
         auto const n = server.ask("HINCRBY", name, who, "1").number;
         server.ask("SET", lease_key(who, n), "1", "PX", text(lease));
-        server.ask("PEXPIRE", name, text(std::max(pttl(name), lease)));
+        expire_at(std::max(end(name), end(lease_key(who, n))));
         return {};
     }
     /// As Redisson's script answers it.
@@ -66,14 +71,14 @@ struct read_write_calls : script_calls {
             server.ask("HDEL", name, who);
         server.ask("DEL", lease_key(who, count + 1));
         if (server.ask("HLEN", name).number > 1) {
-            std::int64_t most = -3;
+            std::int64_t last = -3;
             auto const all = texts("HGETALL", name);
             for (std::size_t f = 0; f != all.size(); f += 2)
                 if (all[f] != "mode")
                     for (auto n = std::stoll(all[f + 1]); n != 0; --n)
-                        most = std::max(most, pttl(lease_key(all[f], n)));
-            if (most > 0) {
-                server.ask("PEXPIRE", name, text(most));
+                        last = std::max(last, end(lease_key(all[f], n)));
+            if (last > 0) {
+                expire_at(last);
                 return 0;
             }
             if (server.ask("HGET", name, "mode").text == "write")

@@ -2,6 +2,7 @@
 #include "interop/mixed_fleet.hpp"
 #include "interop/peer.hpp"
 #include "interop/scoreboard.hpp"
+#include "support/places.hpp"
 #include "support/shared_numbers.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -49,7 +50,7 @@ public:
             ));
         for (int i = 0; i != size.of_ours; ++i)
             ours_.emplace_back(std::vector<std::string>{
-                COLOCK_INTEROP_FLEET,
+                beside_this_program("colock-interop-fleet"),
                 "unix://" + server_.unix_socket(),
                 kind_,
                 name_,

@@ -1,6 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
 // What Prometheus is shown, and that the dashboard and the page name what it is shown.
+#include "support/places.hpp"
 #include <colock/metrics/prometheus.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -131,7 +132,7 @@ BOOST_AUTO_TEST_CASE(a_label_may_be_any_text)
 BOOST_AUTO_TEST_CASE(the_dashboard_asks_for_what_there_is)
 {
     auto const there = series();
-    auto const asked = names_in(content_of(COLOCK_DASHBOARD));
+    auto const asked = names_in(content_of(in_source_tree("docs/grafana/colock.json")));
     BOOST_TEST(asked.size() > 10U);
     for (auto const& name : asked)
         BOOST_TEST(there.contains(name), name);
@@ -139,7 +140,7 @@ BOOST_AUTO_TEST_CASE(the_dashboard_asks_for_what_there_is)
 
 BOOST_AUTO_TEST_CASE(the_page_explains_each)
 {
-    auto const explained = names_in(content_of(COLOCK_METRICS_PAGE));
+    auto const explained = names_in(content_of(in_source_tree("docs/metrics.md")));
     for (auto const& name : families())
         BOOST_TEST(explained.contains(name), name);
     auto known = series();

@@ -1,4 +1,5 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "support/places.hpp"
 #include "support/redis_server.hpp"
 
 #include <chrono>
@@ -21,11 +22,6 @@ namespace colock::test {
 namespace fs = std::filesystem;
 
 namespace {
-
-std::string path_of(server_kind kind)
-{
-    return kind == server_kind::redis ? COLOCK_REDIS_SERVER : COLOCK_VALKEY_SERVER;
-}
 
 bool is_free(unsigned port)
 {
@@ -57,7 +53,7 @@ std::vector<server_kind> installed_servers()
 {
     std::vector<server_kind> found;
     for (auto const kind : {server_kind::redis, server_kind::valkey})
-        if (!path_of(kind).empty())
+        if (!server_program(kind).empty())
             found.push_back(kind);
     return found;
 }
@@ -124,7 +120,7 @@ void redis_server::start()
 {
     auto const log = folder_ + "/log";
     auto const limit = std::chrono::steady_clock::now() + std::chrono::seconds{10};
-    std::vector<std::string> command{path_of(kind_), folder_ + "/server.conf"};
+    std::vector<std::string> command{server_program(kind_), folder_ + "/server.conf"};
     command.insert(command.end(), arguments_.begin(), arguments_.end());
     process_ = child_process{command, log};
     while (!answers()) {

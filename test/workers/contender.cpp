@@ -185,13 +185,21 @@ private:
         std::cerr << "process " << index_ << ": " << ec.message() << '\n';
     }
 
+    /// COLOCK_SEED throws the dice of all processes again.
+    static unsigned seed_of(int process)
+    {
+        auto const* given = std::getenv("COLOCK_SEED");
+        auto const seed = given ? static_cast<unsigned>(std::stoul(given)) : std::random_device{}();
+        return seed + static_cast<unsigned>(process);
+    }
+
     int below(int limit) { return static_cast<int>(dice_() % static_cast<unsigned>(limit)); }
 
     contest_board board_;
     contest_plan plan_ = board_.plan();
     int index_;
     int running_ = 0;
-    unsigned seed_ = std::random_device{}();
+    unsigned seed_ = seed_of(index_);
     std::mt19937 dice_{seed_};
     asio::io_context context_{1};
     std::optional<colock::client> redis_;
