@@ -54,6 +54,10 @@ CONFIGURATIONS = {
         "2 clients, hand-over, waiters that leave: no lost wake-up",
         TIMELY + "CLIENTS=2 LEAVES LONGEST_FREE=0",
     ),
+    "linger": Configuration(
+        "2 clients, waiters that leave, subscriptions dropped: no lost wake-up",
+        TIMELY + "CLIENTS=2 LEAVES UNSUBSCRIBES LONGEST_FREE=0",
+    ),
     "cap": Configuration(
         "2 clients, lost messages: a free lock is taken within the poll cap",
         TIMELY + "CLIENTS=2 TASKS=1 LOSSY CAP=1 LONGEST_FREE=1",
