@@ -6,6 +6,8 @@
 #include <decide/slot_map.hpp>
 #include <redis/link_settings.hpp>
 
+#include <boost/asio/as_tuple.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -86,6 +88,18 @@ asio::awaitable<picture> read_picture(session& from, std::string key)
     } else if (p.type != "none")
         p.what = picture::content::something_else;
     co_return p;
+}
+
+asio::awaitable<std::string> own_field(session& from, std::string key)
+{
+    auto field = from.server().uuid();
+    auto asked = from.server().ask(key, {"HKEYS", key}, asio::as_tuple(asio::deferred));
+    auto const [ec, answer] = co_await std::move(asked);
+    if (!ec)
+        for (auto const& each : answer.items)
+            if (each.text.starts_with(field))
+                field = each.text;
+    co_return field;
 }
 
 asio::awaitable<std::vector<primary>> primaries_of(session& from, colock::config const& settings)

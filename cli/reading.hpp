@@ -9,6 +9,9 @@ namespace cli {
 /// Reads what there is under the key, with who waits for it.
 asio::awaitable<picture> read_picture(session&, std::string key);
 
+/// The field under the key that is ours; its beginning, which all of ours share, if there is none.
+asio::awaitable<std::string> own_field(session&, std::string key);
+
 /// The channels on which releases of the lock are told.
 std::vector<std::string> channels_of(std::string const& key);
 

@@ -1,17 +1,17 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 // colock run: a command under a lock.
 #include "commands.hpp"
-#include "job.hpp"
 #include "picture.hpp"
+#include "reading.hpp"
 #include "session.hpp"
 #include "signals.hpp"
 #include "status.hpp"
+#include "supervisor.hpp"
 #include "taking.hpp"
 #include "text.hpp"
 #include <colock/hold.hpp>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/steady_timer.hpp>
 
@@ -71,38 +71,29 @@ private:
 
     asio::awaitable<int> live();
     asio::awaitable<int> refused(error_code);
-    asio::awaitable<void> find_field();
+    asio::awaitable<void> fill_environment();
     asio::awaitable<int> work();
     asio::awaitable<int> end_of_work();
-    asio::awaitable<void> end_group();
     asio::awaitable<void> release();
     asio::awaitable<void> leave();
-    asio::awaitable<void> sleep(milliseconds);
 
-    int start_program();
+    int start_command();
     void on_signal(int number, bool from_keyboard);
-    void on_news();
-    void on_stopped(int signal);
     void on_lost();
-    void go_on();
+    void before_going_on();
 
     options const& options_;
     surroundings const& here_;
     session session_;
-    terminal terminal_;
     asio::cancellation_signal no_more_;  ///< ends the wait
     asio::steady_timer connect_limit_{session_.context()};
-    asio::steady_timer grace_{session_.context()};
-    asio::steady_timer change_{session_.context(), asio::steady_timer::time_point::max()};
     phase phase_ = phase::waiting;
     bool out_of_time_ = false;  ///< to connect
     int ended_by_ = 0;          ///< a signal, while waiting
     bool by_keyboard_ = false;
     int dies_of_ = 0;
     colock::hold held_;
-    job job_;
-    bool had_terminal_ = false;
-    std::optional<job::news> end_;
+    supervisor command_{session_.context().get_executor(), [this] { before_going_on(); }};
     bool is_lost_ = false;
     bool is_ended_for_loss_ = false;
     holder_names holder_;
@@ -136,7 +127,7 @@ asio::awaitable<int> runner::live()
     if (got.ec || !got.held || ended_by_ != 0)
         co_return co_await refused(got.ec);
     held_ = std::move(got.held);
-    co_await find_field();
+    co_await fill_environment();
     if (ended_by_ != 0)
         co_return co_await refused({});
     co_return co_await work();
@@ -168,18 +159,10 @@ asio::awaitable<int> runner::refused(error_code ec)
     co_return options_.conflict_status;
 }
 
-/// What COLOCK_OWNER says: the field that is ours.
-asio::awaitable<void> runner::find_field()
+/// For the command, which inherits it.
+asio::awaitable<void> runner::fill_environment()
 {
-    auto field = session_.server().uuid();
-    auto asked = session_.server().ask(
-        options_.key, {"HKEYS", options_.key}, asio::as_tuple(asio::deferred)
-    );
-    auto const [ec, answer] = co_await std::move(asked);
-    if (!ec)
-        for (auto const& each : answer.items)
-            if (each.text.starts_with(field))
-                field = each.text;
+    auto const field = co_await own_field(session_, options_.key);
     setenv("COLOCK_KEY", options_.key.c_str(), 1);
     setenv("COLOCK_TOKEN", std::to_string(held_.fencing_token()).c_str(), 1);
     setenv("COLOCK_OWNER", field.c_str(), 1);
@@ -189,29 +172,19 @@ asio::awaitable<void> runner::find_field()
 
 // ---- The command -------------------------------------------------------------------------------
 
-int runner::start_program()
+int runner::start_command()
 {
-    // Where the command's input or output is no terminal there may be others of a pipeline who want
-    // it: then it gets the terminal when it asks for it.
-    bool const at_once =
-        isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0 && terminal_.is_ours();
     int const death_signal = options_.when_lost == on_lost::term ? SIGTERM
         : options_.when_lost == on_lost::kill                    ? SIGKILL
                                                                  : 0;
     here_.descriptors.close_others_on_exec();
     signals_.add_stops();
-    int const why = job_.start(
-        options_.program, signals_.former_mask(), at_once ? &terminal_ : nullptr, death_signal
-    );
-    had_terminal_ = at_once && why == 0;
-    if (at_once && why != 0)
-        terminal_.take_back_from(job_.id());
-    return why;
+    return command_.start(options_.program, signals_.former_mask(), death_signal);
 }
 
 asio::awaitable<int> runner::work()
 {
-    if (int const why = start_program(); why != 0) {
+    if (int const why = start_command(); why != 0) {
         phase_ = phase::ending;
         co_await release();
         co_await leave();
@@ -221,16 +194,14 @@ asio::awaitable<int> runner::work()
     }
     phase_ = phase::running;
     held_.lost([this](error_code ec) {
-        if (!ec && !end_)
+        if (!ec && !command_.end())
             on_lost();
     });
-    on_news();
-    while (!end_)
-        co_await change_.async_wait(asio::as_tuple(asio::deferred));
+    co_await command_.wait();
     if (is_ended_for_loss_)
-        co_await end_group();
+        co_await command_.end_group();
     phase_ = phase::ending;
-    terminal_.take_back_from(job_.id());
+    command_.take_terminal_back();
     co_return co_await end_of_work();
 }
 
@@ -240,27 +211,28 @@ asio::awaitable<int> runner::end_of_work()
         co_await release();
     if (is_ended_for_loss_)
         co_return status_lost;
-    if (end_->what != job::news::kind::killed)
-        co_return end_->number;
+    auto const& end = *command_.end();
+    if (end.what != job::news::kind::killed)
+        co_return end.number;
     // Who pressed Ctrl-C meant the script around us, too.
-    if (end_->number == SIGINT && (had_terminal_ || by_keyboard_)) {
-        if (had_terminal_)
+    if (end.number == SIGINT && (command_.had_terminal() || by_keyboard_)) {
+        if (command_.had_terminal())
             kill(0, SIGINT);
         dies_of_ = SIGINT;
     }
-    co_return status_signal + end_->number;
+    co_return status_signal + end.number;
 }
 
 void runner::on_signal(int number, bool from_keyboard)
 {
     if (number == SIGCHLD) {
         if (phase_ == phase::running)
-            on_news();
+            command_.look();
         return;
     }
     if (phase_ == phase::running) {
         by_keyboard_ = by_keyboard_ || (number == SIGINT && from_keyboard);
-        job_.signal(number);
+        command_.signal(number);
         return;
     }
     if (number == SIGCONT || number == SIGTSTP)
@@ -272,62 +244,20 @@ void runner::on_signal(int number, bool from_keyboard)
     no_more_.emit(asio::cancellation_type::terminal);
 }
 
-void runner::on_news()
-{
-    while (auto const news = job_.look()) {
-        if (news->what == job::news::kind::stopped) {
-            on_stopped(news->number);
-            continue;
-        }
-        end_ = news;
-        change_.cancel();
-        return;
-    }
-}
-
-/// The command stands still: because it wants the terminal, which it gets if that is ours to give;
-/// or because it was told to, and so do we.
-void runner::on_stopped(int signal)
-{
-    bool const wants_terminal = signal == SIGTTIN || signal == SIGTTOU;
-    if (!(wants_terminal && terminal_.is_ours())) {
-        terminal_.take_back_from(job_.id());
-        stop_as_with(signal);
-    }
-    if (terminal_.is_ours()) {
-        terminal_.give(job_.id());
-        had_terminal_ = true;
-    }
-    go_on();
-}
-
-/// Unless the lock has passed on while we stood still.
-void runner::go_on()
+/// The lock may have passed on while we stood still.
+void runner::before_going_on()
 {
     if (!held_ && !is_lost_)
         on_lost();
-    job_.signal(SIGCONT);
 }
 
 // ---- The loss ----------------------------------------------------------------------------------
-
-/// In the words of the client's log, where it has some.
-std::string why_lost(std::vector<std::string> const& said)
-{
-    constexpr std::string_view mark = ": lost: ", advice = "; stop the work";
-    for (auto at = said.rbegin(); at != said.rend(); ++at)
-        if (auto const begin = at->find(mark); begin != at->npos) {
-            auto const why = at->substr(begin + mark.size());
-            return ": " + why.substr(0, why.find(advice));
-        }
-    return {};
-}
 
 void runner::on_lost()
 {
     if (std::exchange(is_lost_, true))
         return;
-    auto const cause = why_lost(session_.said());
+    auto const cause = session_.why_lost();
     auto const what = shown(options_.program.front());
     if (options_.when_lost == on_lost::ignore) {
         say("the lock is lost" + cause + "; " + what + " runs on without it");
@@ -337,23 +267,7 @@ void runner::on_lost()
     bool const at_once = options_.when_lost == on_lost::kill;
     say("the lock is lost" + cause + "; " + what + " gets " +
         (at_once ? "SIGKILL" : "SIGTERM, and SIGKILL in " + shown(options_.grace)));
-    job_.signal(at_once ? SIGKILL : SIGTERM);
-    job_.signal(SIGCONT);  // one that stands still hears nothing
-    grace_.expires_after(at_once ? 0ms : options_.grace);
-    grace_.async_wait([this](error_code ec) {
-        if (!ec)
-            job_.signal(SIGKILL);
-    });
-}
-
-/// What the command has started in its group is to end, too.
-asio::awaitable<void> runner::end_group()
-{
-    while (job_.has_members() && grace_.expiry() > asio::steady_timer::clock_type::now())
-        co_await sleep(10ms);
-    grace_.cancel();
-    if (job_.has_members())
-        job_.signal(SIGKILL);
+    command_.stop(at_once ? SIGKILL : SIGTERM, at_once ? 0ms : options_.grace);
 }
 
 // ---- The end -----------------------------------------------------------------------------------
@@ -376,12 +290,6 @@ asio::awaitable<void> runner::release()
 asio::awaitable<void> runner::leave()
 {
     co_await session_.redis().close(asio::as_tuple(asio::deferred));
-}
-
-asio::awaitable<void> runner::sleep(milliseconds how_long)
-{
-    asio::steady_timer timer{session_.context(), how_long};
-    co_await timer.async_wait(asio::as_tuple(asio::deferred));
 }
 
 }  // namespace

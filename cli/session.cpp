@@ -219,6 +219,17 @@ failure session::because(std::string const& doing, error_code ec) const
     return {status_unavailable, text + "no connection to " + place_ + ": " + cause + "; " + remedy};
 }
 
+std::string session::why_lost() const
+{
+    constexpr std::string_view mark = ": lost: ", advice = "; stop the work";
+    for (auto at = said_->rbegin(); at != said_->rend(); ++at)
+        if (auto const begin = at->find(mark); begin != at->npos) {
+            auto const why = at->substr(begin + mark.size());
+            return ": " + why.substr(0, why.find(advice));
+        }
+    return {};
+}
+
 // ---- Progress ----------------------------------------------------------------------------------
 
 struct progress::state {

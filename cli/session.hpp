@@ -74,6 +74,9 @@ public:
     /// What to end with because of this error, with all that is known of the cause.
     failure because(std::string const& doing, error_code) const;
 
+    /// Why a hold was lost, in the words of the client's log, where it has some.
+    std::string why_lost() const;
+
 private:
     std::string const& telling() const;
 

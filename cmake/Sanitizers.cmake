@@ -25,14 +25,4 @@ function(colock_sanitize_tests target)
     if(COLOCK_SANITIZE MATCHES "undefined" AND NOT "DECISIONS" IN_LIST ARGN)
         target_compile_options(${target} PRIVATE -fno-sanitize=undefined)
     endif()
-    # Read once instead of a hundred times. Not in the build that clang-tidy follows: it can't read
-    # what another compiler has prepared.
-    target_precompile_headers(${target} PRIVATE
-        <algorithm> <array> <chrono> <functional> <iostream> <map> <memory> <optional> <random>
-        <set> <sstream> <string> <vector> <boost/asio.hpp>)
-    # Others have no Boost.Test to link with.
-    if(target MATCHES "-tests$")
-        target_precompile_headers(${target} PRIVATE
-            <boost/test/data/test_case.hpp> <boost/test/unit_test.hpp>)
-    endif()
 endfunction()

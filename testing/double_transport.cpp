@@ -1,7 +1,6 @@
 #include "double_transport.hpp"
 
 #include <boost/asio/error.hpp>
-#include <boost/asio/post.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -34,9 +33,7 @@ bool is_background(step const& s)
 double_transport::double_transport(
     detail::core& inside, transport_listener& who, std::shared_ptr<double_server> server
 )
-    : core_{inside}
-    , listener_{who}
-    , strand_{inside.strand()}
+    : in_process_transport{inside, who}
     , server_{std::move(server)}
 {
     server_->others.publish = [this](std::string const& channel, std::string payload) {
@@ -48,36 +45,12 @@ double_transport::~double_transport()
 {
     server_->others.publish = [](std::string const&, std::string const&) { return 0; };
     abandon();
-    *alive_ = false;
-}
-
-template <class F>
-void double_transport::later(F f)
-{
-    asio::post(
-        strand_,
-        [alive = alive_, life = core_.weak_from_this(), f = std::move(f)]() mutable {
-            auto const lives = life.lock();
-            if (lives && *alive)
-                f();
-        }
-    );
 }
 
 // ---- Steps -------------------------------------------------------------------------------------
 
-void double_transport::submit(step& s)
+void double_transport::write_waiting()
 {
-    waiting_.push_back(&s);
-    if (!std::exchange(flushing_, true))
-        later([this] { flush(); });
-}
-
-bool double_transport::withdraw(step& s) noexcept { return std::erase(waiting_, &s) != 0; }
-
-void double_transport::flush()
-{
-    flushing_ = false;
     if (!is_up_)
         return;
     std::ranges::stable_sort(waiting_, {}, &rank_of);
@@ -90,8 +63,8 @@ void double_transport::flush()
 // An answer resumes whoever awaits it, who may hand over more steps, and end the client.
 void double_transport::answer_sent()
 {
-    auto const alive = alive_;
-    while (*alive && !silent_ && !sent_.empty()) {
+    auto const lives = alive();
+    while (*lives && !silent_ && !sent_.empty()) {
         auto const [s, at] = sent_.front();
         sent_.erase(sent_.begin());
         auto got = server_->run(*s);
@@ -108,11 +81,7 @@ bool double_transport::owes_answers() const noexcept
 
 void double_transport::abandon() noexcept
 {
-    while (!waiting_.empty()) {
-        auto* const s = waiting_.back();
-        waiting_.pop_back();
-        s->answered.drop();
-    }
+    drop_waiting();
     while (!sent_.empty()) {
         auto* const s = sent_.back().what;
         sent_.pop_back();
@@ -132,8 +101,7 @@ void double_transport::stop()
 {
     started_ = false;
     later([this] { close(asio::error::operation_aborted); });
-    for (auto* const s : std::exchange(waiting_, {}))
-        s->answered.set({answer::kind::failed, {}, error::closed, {}});
+    refuse_waiting();
 }
 
 void double_transport::connect()
@@ -166,7 +134,7 @@ void double_transport::open()
     listener_.on_link_up(0, ++epoch_);
     if (epoch_ > 1)
         listener_.on_reached([](unsigned) { return true; });
-    open_push();
+    open_wanted_push();
     flush();
 }
 
@@ -174,18 +142,15 @@ void double_transport::close(error_code why)
 {
     if (!is_up_)
         return;
-    auto const alive = alive_;
+    auto const lives = alive();
     is_up_ = false;
     for (auto const& [s, at] : std::exchange(sent_, {}))
-        if (*alive)
+        if (*lives)
             s->answered.set({answer::kind::lost, {}, why, at});
-    if (!*alive)
+    if (!*lives)
         return;
     listener_.on_link_down(0, why);
-    changing_.reset();
-    subscribed_.clear();
-    if (std::exchange(push_up_, false))
-        listener_.on_push_down(0);
+    close_push();
 }
 
 void double_transport::make_confirm(unsigned slot)
@@ -200,7 +165,7 @@ error_code double_transport::down_reason(unsigned) const noexcept
 
 std::size_t double_transport::links_up() const noexcept
 {
-    return (is_up_ ? 1U : 0U) + (push_up_ ? 1U : 0U);
+    return (is_up_ ? 1U : 0U) + (is_push_up() ? 1U : 0U);
 }
 
 // ---- Subscriptions -----------------------------------------------------------------------------
@@ -208,44 +173,26 @@ std::size_t double_transport::links_up() const noexcept
 void double_transport::want_push(unsigned)
 {
     push_wanted_ = true;
-    later([this] { open_push(); });
+    later([this] { open_wanted_push(); });
 }
 
-void double_transport::open_push()
+void double_transport::open_wanted_push()
 {
-    if (!is_up_ || !push_wanted_ || std::exchange(push_up_, true))
-        return;
-    listener_.on_push_up(0);
+    if (is_up_ && push_wanted_)
+        open_push();
 }
 
 void double_transport::change(unsigned, subscription_change const& what)
 {
-    changing_ = what;
+    begin_change(what);
     later([this] { answer_change(); });
-}
-
-void double_transport::answer_change()
-{
-    if (!changing_)
-        return;
-    auto const asked = *std::exchange(changing_, {});
-    for (auto const& channel : asked.unsubscribe)
-        subscribed_.erase(channel);
-    for (auto const& channel : asked.subscribe) {
-        subscribed_.insert(channel);
-        listener_.on_subscribed(0, channel);
-    }
-    listener_.on_changed(0);
 }
 
 std::int64_t double_transport::publish(std::string const& channel, std::string payload)
 {
-    if (!subscribed_.contains(channel))
+    if (!subscribed().contains(channel))
         return 0;
-    later([this, channel, payload = std::move(payload)] {
-        if (subscribed_.contains(channel))
-            listener_.on_message(channel, payload);
-    });
+    send_message(channel, std::move(payload));
     return 1;
 }
 

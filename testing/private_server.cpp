@@ -63,6 +63,19 @@ std::string make_folder()
     return pattern;
 }
 
+/// Where PATH has this program; empty if nowhere.
+std::string find_program(std::string const& name)
+{
+    char const* const path = std::getenv("PATH");
+    std::istringstream folders{path ? path : "/usr/bin:/bin"};
+    for (std::string folder; std::getline(folders, folder, ':');) {
+        auto const file = (folder.empty() ? "." : folder) + '/' + name;
+        if (::access(file.c_str(), X_OK) == 0)
+            return file;
+    }
+    return {};
+}
+
 std::string find_server(std::string const& wanted)
 {
     if (!wanted.empty()) {
@@ -249,9 +262,7 @@ void private_server::stop()
 {
     resume();
     process_->running.signal(SIGTERM);
-    auto const limit = std::chrono::steady_clock::now() + 5s;
-    while (process_->running.is_running() && std::chrono::steady_clock::now() < limit)
-        ::poll(nullptr, 0, 1);
+    process_->running.wait(5s);
     process_->end();
 }
 

@@ -57,7 +57,6 @@ redis::config settings_of(colock::config const& from)
     to.username = from.username.empty() ? "default" : from.username;
     to.password = from.password;
     to.database_index = from.database;
-    to.use_ssl = from.tls.enabled;
     to.clientname = "seckill";
     return to;
 }
@@ -83,7 +82,7 @@ store::store(asio::any_io_executor executor, colock::config const& where)
     : inside_{new inside{
           {std::move(executor), redis::logger{redis::logger::level::err}}, settings_of(where)}}
 {
-    if (where.topology != colock::topology::single)
+    if (where.topology != colock::topology::single || where.tls.enabled)
         throw std::invalid_argument{
             "the shop's own data wants one server, so a redis:// or unix:// URL"};
 }

@@ -11,6 +11,7 @@
 #include <boost/beast/http/write.hpp>
 #include <boost/system/system_error.hpp>
 
+#include <exception>
 #include <iterator>
 #include <stdexcept>
 #include <string>
@@ -92,7 +93,7 @@ asio::awaitable<void> web::serve(place at)
 {
     try {
         co_await talk(*at);
-    } catch (boost::system::system_error const&) {
+    } catch (std::exception const&) {
         // The client has gone, and what it asked for with it.
     }
     sessions_.erase(at);
@@ -102,7 +103,7 @@ asio::awaitable<void> web::serve(place at)
 asio::awaitable<void> web::talk(session& with)
 {
     boost::beast::flat_buffer buffer;
-    for (bool more = true; more;) {
+    for (bool more = true; more && !stopping_;) {
         request asked;
         bool const is_asked = co_await read(with, buffer, asked);
         if (!is_asked)
@@ -131,14 +132,21 @@ asio::awaitable<bool> web::read(session& from, boost::beast::flat_buffer& buffer
 // Whichever ends first cancels the other: an acquire that waits leaves the queue with its client.
 asio::awaitable<response> web::answer_in_time(session& to, request const& asked)
 {
+    auto first = co_await (answer(asked) || given_up(to.socket, limits_.request));
+    if (auto* const made = std::get_if<response>(&first))
+        co_return std::move(*made);
+    co_return say(http::status::service_unavailable, "not in time; ask again what became of it");
+}
+
+// || waits for the first that succeeds: what fails is an answer, too.
+asio::awaitable<response> web::answer(request const& asked)
+{
     try {
-        auto first = co_await (pages_.answer(asked) || given_up(to.socket, limits_.request));
-        if (auto* const made = std::get_if<response>(&first))
-            co_return std::move(*made);
+        auto made = co_await pages_.answer(asked);
+        co_return made;
     } catch (boost::system::system_error const& e) {
         co_return say(http::status::service_unavailable, e.code().message());
     }
-    co_return say(http::status::service_unavailable, "not in time; ask again what became of it");
 }
 // give_up]
 

@@ -50,6 +50,7 @@ private:
     asio::awaitable<void> talk(session&);
     asio::awaitable<bool> read(session&, boost::beast::flat_buffer&, request&);
     asio::awaitable<response> answer_in_time(session&, request const&);
+    asio::awaitable<response> answer(request const&);
 
     pages& pages_;
     time_limits limits_;

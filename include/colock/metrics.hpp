@@ -57,6 +57,8 @@ struct duration_histogram {
 
 namespace detail {
 
+struct client_counters;
+
 class duration_counts {
 public:
     void add(std::chrono::microseconds) noexcept;
@@ -144,7 +146,7 @@ private:
     counter handed_over_here_{}, handed_over_there_{};
     counter links_opened_{}, links_lost_{}, reconnects_{}, subscriptions_refused_{};
     mutable std::mutex mutex_;
-    std::vector<std::weak_ptr<detail::core>> clients_;
+    std::vector<std::weak_ptr<detail::client_counters const>> clients_;
 };
 
 }  // namespace colock

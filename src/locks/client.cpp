@@ -90,12 +90,11 @@ void client::stop()
     boost::asio::dispatch(core_->strand(), [inside = core_] { inside->stop(); });
 }
 
-client_stats stats_of(core const& inside) noexcept
+client_stats stats_of(detail::client_counters const& c) noexcept
 {
-    auto const& c = inside.count;
     return {c.links_up, c.holds, c.waiters, c.keys, c.subscriptions, c.owed_releases, c.reconnects};
 }
 
-client_stats client::stats() const { return stats_of(*core_); }
+client_stats client::stats() const { return stats_of(core_->count); }
 
 }  // namespace colock

@@ -1,7 +1,7 @@
+#include "locks/client_access.hpp"
 #include "locks/stats.hpp"
-#include <colock/lock.hpp>
+#include "service/core.hpp"
 #include <colock/metrics.hpp>
-#include <colock/multi_lock.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -62,16 +62,16 @@ metrics::metrics(std::shared_ptr<observer> next)
 
 metrics::~metrics() = default;
 
-// A lock is the handle that carries the inside.
 void metrics::watch(client const& what)
 {
-    auto const inside = detail::lock_group::of(lock{what, "watched"}).first();
+    std::shared_ptr<detail::client_counters const> const counters =
+        detail::client_access::inside(what)->counters;
     std::lock_guard const guard{mutex_};
     std::erase_if(clients_, [](auto const& each) { return each.expired(); });
     bool const is_new =
-        std::ranges::none_of(clients_, [&](auto const& each) { return each.lock() == inside; });
+        std::ranges::none_of(clients_, [&](auto const& each) { return each.lock() == counters; });
     if (is_new)
-        clients_.emplace_back(inside);
+        clients_.emplace_back(counters);
 }
 
 client_stats metrics::watched() const
@@ -79,8 +79,8 @@ client_stats metrics::watched() const
     client_stats all;
     std::lock_guard const guard{mutex_};
     for (auto const& each : clients_)
-        if (auto const inside = each.lock())
-            add(all, stats_of(*inside));
+        if (auto const counters = each.lock())
+            add(all, stats_of(*counters));
     return all;
 }
 

@@ -1,11 +1,10 @@
 #pragma once
 
-#include "service/core.hpp"
+#include "service/client_counters.hpp"
 #include <colock/client.hpp>
 
 namespace colock {
 
-/// What the client of this inside is doing at the moment. From any thread.
-client_stats stats_of(core const&) noexcept;
+client_stats stats_of(detail::client_counters const&) noexcept;
 
 }  // namespace colock

@@ -6,6 +6,7 @@
 #include "decide/names.hpp"
 #include "redis/link_settings.hpp"
 #include "redis/transport.hpp"
+#include "service/client_counters.hpp"
 #include "service/heartbeat.hpp"
 #include "service/hold_state.hpp"
 #include "service/protocol.hpp"
@@ -148,12 +149,10 @@ public:
 
     // ---- From any thread -----------------------------------------------------------------------
 
-    struct counters {
-        std::atomic<std::size_t> holds = 0, waiters = 0, keys = 0, owed_releases = 0;
-        std::atomic<std::size_t> subscriptions = 0, links_up = 0;
-        std::atomic<std::uint64_t> reconnects = 0;
-    };
-    counters count;
+    /// Apart, for who looks on: with these in his hands no other thread can be the last owner of
+    /// us.
+    std::shared_ptr<client_counters> const counters = std::make_shared<client_counters>();
+    client_counters& count = *counters;
 
     /// Takes in a hold that its owner has dropped, to be released. Never throws.
     void abandon(hold_ptr) noexcept;

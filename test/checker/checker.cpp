@@ -1,8 +1,8 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "checker/checker.hpp"
+#include "checker/judging.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <set>
 #include <sstream>
@@ -12,26 +12,6 @@ namespace colock::test {
 
 namespace {
 
-constexpr auto never_ends = std::numeric_limits<std::int64_t>::max();
-
-/// What one task did with one lock, once.
-struct attempt {
-    std::int64_t asked = never_ends;
-    std::int64_t got = never_ends;
-    std::int64_t end = never_ends;  ///< of the hold, or of the attempt if there was none
-    std::uint64_t token = 0;
-    std::uint32_t process = 0;
-    bool shared = false;
-    ending how = ending::released;
-    std::vector<event const*> writes;
-
-    bool is_hold() const noexcept { return got != never_ends; }
-};
-
-struct stop {
-    std::int64_t begin, end;
-};
-
 class checker {
 public:
     explicit checker(std::int64_t lease) : lease_{lease} {}
@@ -40,14 +20,14 @@ public:
     {
         for (auto const& e : history)
             take(e);
-        for (auto& [key, holds] : keys_)
-            judge(holds);
+        for (auto const& [number, key] : keys_)
+            judge(key.attempts, stops_, found_);
         return std::move(found_);
     }
 
 private:
     struct key_history {
-        std::vector<attempt*> attempts;
+        std::vector<attempt const*> attempts;
         std::multiset<std::int64_t> wanted_since;
         int inside = 0;
         std::int64_t free_since = 0;
@@ -68,7 +48,7 @@ private:
         }
         auto const found = attempts_.find(id_of(e));
         if (found == attempts_.end())
-            return complain(found_.malformed, "belongs to no attempt: " + to_string(e));
+            return found_.complain(found_.malformed, "belongs to no attempt: " + to_string(e));
         // Between the signal and its arrival a process gets a little further.
         if (found->second.end != never_ends && found->second.how == ending::killed)
             return;
@@ -89,7 +69,7 @@ private:
         auto& stops = stops_[e.process];
         auto const open = std::ranges::find(stops, never_ends, &stop::end);
         if (open == stops.end())
-            return complain(found_.malformed, "was not stopped: " + to_string(e));
+            return found_.complain(found_.malformed, "was not stopped: " + to_string(e));
         open->end = e.at;
         found_.long_stops += open->end - open->begin > lease_ ? 1 : 0;
     }
@@ -107,7 +87,7 @@ private:
     {
         auto& a = attempts_[id_of(e)];
         if (a.asked != never_ends)
-            return complain(found_.malformed, "asked twice: " + to_string(e));
+            return found_.complain(found_.malformed, "asked twice: " + to_string(e));
         a.asked = e.at;
         a.process = e.process;
         a.shared = e.shared;
@@ -123,7 +103,9 @@ private:
         case what::got: return take_got(e, a, key);
         case what::failed:
             if (a.is_hold() || a.end != never_ends)
-                return complain(found_.malformed, "failed at the wrong time: " + to_string(e));
+                return found_.complain(
+                    found_.malformed, "failed at the wrong time: " + to_string(e)
+                );
             ++found_.failures;
             found_.errors += e.well ? 0 : 1;
             key.wanted_since.erase(key.wanted_since.find(a.asked));
@@ -142,7 +124,7 @@ private:
     void take_got(event const& e, attempt& a, key_history& key)
     {
         if (a.is_hold() || a.end != never_ends)
-            return complain(found_.malformed, "got at the wrong time: " + to_string(e));
+            return found_.complain(found_.malformed, "got at the wrong time: " + to_string(e));
         a.got = e.at;
         a.token = e.token;
         ++found_.sections;
@@ -161,13 +143,13 @@ private:
     void take_used(event const& e, attempt& a)
     {
         if (!a.is_hold())
-            return complain(found_.malformed, "used without a hold: " + to_string(e));
+            return found_.complain(found_.malformed, "used without a hold: " + to_string(e));
         if (e.valid_until <= e.at)
-            complain(found_.used_after_validity, "used after its validity: " + to_string(e));
+            found_.complain(found_.used_after_validity, "used after its validity: " + to_string(e));
         if (auto const stops = stops_.find(e.process); stops != stops_.end())
             for (auto const& s : stops->second)
                 if (s.begin > a.got && s.end < e.at && s.end - s.begin > lease_)
-                    complain(found_.used_after_stop, "used after a stop: " + to_string(e));
+                    found_.complain(found_.used_after_stop, "used after a stop: " + to_string(e));
         ++(e.accepted ? found_.writes : found_.refused_writes);
         if (e.accepted)
             a.writes.push_back(&e);
@@ -213,111 +195,9 @@ private:
         }
     }
 
-    // ---- What is known at the end --------------------------------------------------------------
-
-    void judge(key_history& key)
-    {
-        std::vector<attempt const*> holds;
-        for (auto const* a : key.attempts) {
-            if (a->end == never_ends)
-                complain(found_.hung, "hung: " + describe(*a));
-            if (a->is_hold())
-                holds.push_back(a);
-        }
-        std::ranges::sort(holds, {}, &attempt::got);
-        judge_overlaps(holds);
-        judge_tokens(holds);
-        judge_writes(holds);
-    }
-
-    void judge_overlaps(std::vector<attempt const*> const& holds)
-    {
-        std::vector<attempt const*> inside;
-        for (auto const* next : holds) {
-            std::erase_if(inside, [&](auto const* each) { return each->end <= next->got; });
-            for (auto const* each : inside) {
-                if (each->shared && next->shared)
-                    continue;
-                auto& count =
-                    was_stopped(*each, next->got) ? found_.overlaps_of_stopped : found_.overlaps;
-                complain(count, "overlap: " + describe(*each) + " and " + describe(*next));
-            }
-            inside.push_back(next);
-        }
-    }
-
-    /// Stopped while it held the lock, and no 200 ms on its feet since.
-    bool was_stopped(attempt const& a, std::int64_t at) const
-    {
-        auto const found = stops_.find(a.process);
-        return found != stops_.end() && std::ranges::any_of(found->second, [&](stop const& s) {
-                   return s.begin < at && s.end > a.got &&
-                       (s.end == never_ends || at < s.end + 200'000'000);
-               });
-    }
-
-    void judge_tokens(std::vector<attempt const*> const& holds)
-    {
-        std::vector<attempt const*> numbered, by_asking;
-        std::ranges::copy_if(holds, std::back_inserter(numbered), [](attempt const* a) {
-            return !a->shared && a->token != 0;
-        });
-        by_asking = numbered;
-        std::ranges::sort(by_asking, {}, &attempt::asked);
-        std::uint64_t highest = 0;
-        std::size_t before = 0;
-        std::set<std::uint64_t> seen;
-        for (auto const* next : by_asking) {
-            for (; before != numbered.size() && numbered[before]->got < next->asked; ++before)
-                highest = std::max(highest, numbered[before]->token);
-            if (next->token <= highest || !seen.insert(next->token).second)
-                complain(found_.tokens_not_rising, "token " + describe(*next));
-        }
-    }
-
-    void judge_writes(std::vector<attempt const*> const& holds)
-    {
-        std::map<std::int64_t, attempt const*> by_order;
-        for (auto const* each : holds)
-            for (auto const* w : each->writes)
-                if (w->order != 0 && !by_order.emplace(w->order, each).second)
-                    complain(found_.malformed, "two writes at one place: " + to_string(*w));
-        attempt const* newest = nullptr;
-        for (auto const& [order, writer] : by_order) {
-            if (newest && newest->asked > writer->got)
-                complain(
-                    found_.stale_writes,
-                    "stale write of " + describe(*writer) + " after " + describe(*newest)
-                );
-            if (!newest || writer->asked > newest->asked)
-                newest = writer;
-        }
-    }
-
-    void complain(std::int64_t& count, std::string const& example)
-    {
-        ++count;
-        if (found_.examples.size() < 10)
-            found_.examples.push_back(example);
-    }
-
     static std::uint64_t id_of(event const& e)
     {
         return (std::uint64_t{e.process} << 32) | e.attempt;
-    }
-
-    static std::string describe(attempt const& a)
-    {
-        static constexpr std::array ends{"released", "lost", "killed"};
-        std::ostringstream text;
-        text << (a.shared ? "[reader " : "[") << "process " << a.process << " token " << a.token
-             << " asked " << a.asked;
-        if (a.is_hold())
-            text << " got +" << (a.got - a.asked) / 1'000 << " us";
-        if (a.end != never_ends)
-            text << ' ' << ends.at(static_cast<std::size_t>(a.how)) << " +"
-                 << (a.end - a.asked) / 1'000 << " us";
-        return text.str() + ']';
     }
 
     std::int64_t lease_;
@@ -325,12 +205,19 @@ private:
     std::unordered_map<std::uint64_t, attempt> attempts_;
     std::map<std::uint32_t, key_history> keys_;
     std::map<std::uint32_t, std::map<attempt*, key_history*>> of_process_;  ///< not ended
-    std::map<std::uint32_t, std::vector<stop>> stops_;
+    stops_by_process stops_;
     int faults_ = 0;
     std::int64_t healthy_since_ = 0;
 };
 
 }  // namespace
+
+void findings::complain(std::int64_t& count, std::string const& example)
+{
+    ++count;
+    if (examples.size() < 10)
+        examples.push_back(example);
+}
 
 findings check(std::vector<event> const& history, std::int64_t lease)
 {

@@ -51,6 +51,9 @@ struct findings {
 
     std::vector<std::string> examples;  ///< of what is wrong, the first few
 
+    /// Adds one to that count of what is wrong.
+    void complain(std::int64_t& count, std::string const& example);
+
     std::int64_t& wait_after(ending e) { return longest_wait[static_cast<std::size_t>(e)]; }
 
     /// What may never be, whatever the servers go through.

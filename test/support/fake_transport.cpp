@@ -2,7 +2,6 @@
 #include "redis/call_batch.hpp"
 #include "support/fake_transport.hpp"
 
-#include <boost/asio/post.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -43,31 +42,10 @@ void expectation::give(answer a)
 // ---- Steps -------------------------------------------------------------------------------------
 
 fake_transport::fake_transport(core& inside, transport_listener& who)
-    : core_{inside}
-    , listener_{who}
-    , strand_{inside.strand()}
+    : in_process_transport{inside, who}
     , up_(inside.settings().links, false)
     , epochs_(inside.settings().links, 0)
 {}
-
-fake_transport::~fake_transport()
-{
-    abandon();
-    *alive_ = false;
-}
-
-template <class F>
-void fake_transport::later(F f)
-{
-    asio::post(
-        strand_,
-        [alive = alive_, life = core_.weak_from_this(), f = std::move(f)]() mutable {
-            auto const lives = life.lock();
-            if (lives && *alive)
-                f();
-        }
-    );
-}
 
 expectation& fake_transport::expect(scripts::script const& what)
 {
@@ -83,18 +61,8 @@ std::size_t fake_transport::count(scripts::script const& what) const noexcept
     }));
 }
 
-void fake_transport::submit(step& s)
+void fake_transport::write_waiting()
 {
-    waiting_.push_back(&s);
-    if (!std::exchange(flushing_, true))
-        later([this] { flush(); });
-}
-
-bool fake_transport::withdraw(step& s) noexcept { return std::erase(waiting_, &s) != 0; }
-
-void fake_transport::flush()
-{
-    flushing_ = false;
     step_list now;
     for (auto* s : std::exchange(waiting_, {}))
         if (up_.at(link_of(s->slot)))
@@ -163,9 +131,9 @@ void fake_transport::deliver_ready(unsigned link)
         });
         if (at == in_flight_.end())
             return;
-        auto const alive = alive_;
+        auto const lives = alive();
         deliver(*at->what, std::move(*at->ready));
-        if (!*alive)
+        if (!*lives)
             return;
     }
 }
@@ -188,11 +156,7 @@ void fake_transport::deliver(step& s, answer a)
 
 void fake_transport::abandon() noexcept
 {
-    while (!waiting_.empty()) {
-        auto* const s = waiting_.back();
-        waiting_.pop_back();
-        s->answered.drop();
-    }
+    drop_waiting();
     while (!in_flight_.empty()) {
         auto* const s = in_flight_.back().what;
         in_flight_.pop_back();
@@ -219,8 +183,7 @@ void fake_transport::stop()
     for (unsigned link = 0; link != up_.size(); ++link)
         later([this, link] { close(link, asio::error::operation_aborted); });
     later([this] { close_push(); });
-    for (auto* s : std::exchange(waiting_, {}))
-        s->answered.set({answer::kind::failed, {}, error::closed, {}});
+    refuse_waiting();
 }
 
 void fake_transport::open(unsigned link)
@@ -282,7 +245,7 @@ error_code fake_transport::down_reason(unsigned slot) const noexcept
 
 std::size_t fake_transport::links_up() const noexcept
 {
-    return static_cast<std::size_t>(std::ranges::count(up_, true)) + (push_up_ ? 1 : 0);
+    return static_cast<std::size_t>(std::ranges::count(up_, true)) + (is_push_up() ? 1 : 0);
 }
 
 // ---- Subscriptions -----------------------------------------------------------------------------
@@ -296,23 +259,13 @@ void fake_transport::want_push(unsigned)
 void fake_transport::want_push_if_wanted()
 {
     if (started_ && push_wanted_ && up_at_start_)
-        later([this] { open_push(); });
+        later([this] { open_push_if_started(); });
 }
 
-void fake_transport::open_push()
+void fake_transport::open_push_if_started()
 {
-    if (!started_ || std::exchange(push_up_, true))
-        return;
-    listener_.on_push_up(0);
-}
-
-void fake_transport::close_push()
-{
-    if (!std::exchange(push_up_, false))
-        return;
-    under_way_.reset();
-    subscribed_.clear();
-    listener_.on_push_down(0);
+    if (started_)
+        open_push();
 }
 
 void fake_transport::push_down()
@@ -322,15 +275,15 @@ void fake_transport::push_down()
 
 void fake_transport::push_up()
 {
-    later([this] { open_push(); });
+    later([this] { open_push_if_started(); });
 }
 
 void fake_transport::change(unsigned, subscription_change const& what)
 {
-    BOOST_TEST(push_up_);
-    BOOST_TEST(!under_way_.has_value());
+    BOOST_TEST(is_push_up());
+    BOOST_TEST(!is_changing());
     changes_.push_back(what);
-    under_way_ = what;
+    begin_change(what);
     if (!hold_changes)
         later([this] { answer_change(); });
 }
@@ -340,29 +293,9 @@ void fake_transport::confirm_change()
     later([this] { answer_change(); });
 }
 
-void fake_transport::answer_change()
-{
-    if (!under_way_)
-        return;
-    auto const asked = *std::exchange(under_way_, {});
-    for (auto const& channel : asked.unsubscribe)
-        subscribed_.erase(channel);
-    for (auto const& channel : asked.subscribe)
-        if (forbidden.contains(channel))
-            listener_.on_refused(0, channel, "NOPERM");
-        else {
-            subscribed_.insert(channel);
-            listener_.on_subscribed(0, channel);
-        }
-    listener_.on_changed(0);
-}
-
 void fake_transport::publish(std::string const& channel, std::string payload)
 {
-    later([this, channel, payload = std::move(payload)] {
-        if (subscribed_.contains(channel))
-            listener_.on_message(channel, payload);
-    });
+    send_message(channel, std::move(payload));
 }
 
 }  // namespace colock::test

@@ -1,12 +1,9 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
+#include "../../testing/in_process_transport.hpp"
 #include "locks/client_access.hpp"
-#include "redis/transport.hpp"
-#include "service/core.hpp"
 #include <colock/client.hpp>
-
-#include <boost/asio/strand.hpp>
 
 #include <cstddef>
 #include <deque>
@@ -86,10 +83,10 @@ private:
 /// Steps are written in the order of a link's batch, one turn of the event loop after they were
 /// handed over, and answered one turn later. What is written without being expected goes to
 /// `serve`, or is an error of the test. Links are up once started, until `link_down`.
-class fake_transport final : public transport {
+class fake_transport final : public testing::in_process_transport {
 public:
     fake_transport(core&, transport_listener&);
-    ~fake_transport() override;
+    ~fake_transport() override { abandon(); }
 
     expectation& expect(scripts::script const&);
 
@@ -141,7 +138,6 @@ public:
 
     /// The channels that the server refuses.
     std::set<std::string> forbidden;
-    std::set<std::string> const& subscribed() const noexcept { return subscribed_; }
 
     /// Somebody publishes; it arrives if the channel is subscribed.
     void publish(std::string const& channel, std::string payload = "0");
@@ -150,12 +146,8 @@ public:
 
     void start() override;
     void stop() override;
-    void submit(step&) override;
-    bool withdraw(step&) noexcept override;
     unsigned lane_of(unsigned slot) const noexcept override { return link_of(slot); }
     bool is_up(unsigned slot) const noexcept override { return up_[link_of(slot)]; }
-    void want_link(unsigned) override {}
-    unsigned push_of(std::string_view) const noexcept override { return 0; }
     error_code down_reason(unsigned slot) const noexcept override;
     void change(unsigned push, subscription_change const&) override;
     void want_push(unsigned push) override;
@@ -165,10 +157,6 @@ public:
 private:
     friend class expectation;
 
-    /// Runs it on the strand in a later turn, if this is still there.
-    template <class F>
-    void later(F f);
-
     struct sent_step {
         step* what;
         std::size_t number;  ///< in `written`
@@ -177,7 +165,7 @@ private:
         std::optional<answer> ready;  ///< delivered with the others of its turn
     };
 
-    void flush();
+    void write_waiting() override;
     void write(step&);
     std::optional<answer> answer_to(step&, call const&);
     void deliver_ready(unsigned link);
@@ -185,33 +173,22 @@ private:
     void open(unsigned link);
     void close(unsigned link, error_code why);
     void want_push_if_wanted();
-    void open_push();
-    void close_push();
-    void answer_change();
-
-    core& core_;
-    transport_listener& listener_;
-    strand_type strand_;
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    void open_push_if_started();
+    bool is_forbidden(std::string const& c) const override { return forbidden.contains(c); }
 
     std::list<expectation> expectations_;  // all, so that the test's references stay good
     std::deque<expectation*> expected_;
     std::vector<call> written_;
 
-    std::vector<step*> waiting_;
     std::vector<sent_step> in_flight_;
-    bool flushing_ = false;
 
     std::vector<bool> up_;
     std::vector<std::uint64_t> epochs_;
     bool up_at_start_ = true;
     bool started_ = false;
 
-    bool push_up_ = false;
     bool push_wanted_ = false;
     std::vector<subscription_change> changes_;
-    std::optional<subscription_change> under_way_;
-    std::set<std::string> subscribed_;
 };
 
 }  // namespace colock::test

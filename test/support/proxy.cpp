@@ -1,6 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
-#include "support/message_filter.hpp"
 #include "support/proxy.hpp"
+#include "support/proxy_traffic.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -41,7 +41,7 @@ struct session {
 
     bool is(proxy::link which) const
     {
-        return which == proxy::link::any || is_push == (which == proxy::link::push);
+        return which == proxy::link::any || passed.is_push == (which == proxy::link::push);
     }
     bool holds_back(proxy::way direction) const
     {
@@ -61,9 +61,7 @@ struct session {
     tcp::socket client, server;
     asio::steady_timer gate;  // its waits end when something is let through
     std::optional<proxy::way> held;
-    std::optional<std::size_t> reply_left;
-    bool is_push = false;
-    message_filter filter;
+    passed_traffic passed;
 };
 
 }  // namespace
@@ -134,13 +132,9 @@ struct proxy::inside {
         std::string buffer(65'536, '\0');
         for (bool more = true; more;) {
             auto const [ec, count] = co_await from.async_read_some(asio::buffer(buffer), quiet);
-            std::string_view data{buffer.data(), count};
-            more = !ec && (up ? judge_request(*s, data) : judge_reply(*s, data));
-            std::string changed;
-            if (up && !text_to_rewrite.empty())
-                data = changed = rewritten(data);
-            if (!up && s->is_push)
-                data = changed = s->filter.pass(data, drops_messages);
+            traffic_rules::passage next{{}, true};
+            if (std::string_view const data{buffer.data(), count}; !ec)
+                next = up ? rules.request(data, s->passed) : rules.reply(data, s->passed);
             while (s->holds_back(direction))
                 co_await s->gate.async_wait(quiet);
             if (latency.count() != 0) {
@@ -148,47 +142,10 @@ struct proxy::inside {
                 co_await later.async_wait(quiet);
             }
             auto const [failed, written] =
-                co_await asio::async_write(to, asio::buffer(data), quiet);
-            more = more && !failed;
+                co_await asio::async_write(to, asio::buffer(next.data), quiet);
+            more = !next.is_last && !failed;
         }
         end(*s);
-    }
-
-    /// False: the connection ends here.
-    bool judge_request(session& s, std::string_view& data)
-    {
-        if (remembering)
-            requests += data;
-        if (data.find("SUBSCRIBE") != data.npos)
-            s.is_push = true;
-        if (!request_to_cut.empty() && data.find(request_to_cut) != data.npos) {
-            request_to_cut.clear();
-            data = {};
-            return false;
-        }
-        if (!request_to_mangle.empty() && data.find(request_to_mangle) != data.npos) {
-            request_to_mangle.clear();
-            s.reply_left = bytes_to_leave;
-        }
-        return true;
-    }
-
-    bool judge_reply(session& s, std::string_view& data)
-    {
-        if (!s.reply_left)
-            return true;
-        data = data.substr(0, *s.reply_left);
-        *s.reply_left -= data.size();
-        return *s.reply_left != 0;
-    }
-
-    std::string rewritten(std::string_view data) const
-    {
-        std::string text{data};
-        for (auto at = text.find(text_to_rewrite); at != text.npos;
-             at = text.find(text_to_rewrite, at))
-            text.replace(at, rewriting.size(), rewriting);
-        return text;
     }
 
     void end(session& s)
@@ -210,12 +167,7 @@ struct proxy::inside {
     bool serving = true;
     std::optional<way> hold_all;
     std::chrono::milliseconds latency{0};
-    bool drops_messages = false;
-    bool remembering = true;
-    std::string requests;
-    std::string text_to_rewrite, rewriting;
-    std::string request_to_cut, request_to_mangle;
-    std::size_t bytes_to_leave = 0;
+    traffic_rules rules;
     std::thread thread;
 };
 
@@ -267,43 +219,37 @@ void proxy::delay(std::chrono::milliseconds by)
 void proxy::cut_reply(std::string request, std::size_t bytes)
 {
     inside_->on_thread([&] {
-        inside_->request_to_mangle = std::move(request);
-        inside_->bytes_to_leave = bytes;
+        inside_->rules.request_to_mangle = std::move(request);
+        inside_->rules.bytes_to_leave = bytes;
     });
 }
 
 void proxy::cut_request(std::string request)
 {
-    inside_->on_thread([&] { inside_->request_to_cut = std::move(request); });
+    inside_->on_thread([&] { inside_->rules.request_to_cut = std::move(request); });
 }
 
 void proxy::drop_messages(bool on)
 {
-    inside_->on_thread([&] { inside_->drops_messages = on; });
+    inside_->on_thread([&] { inside_->rules.drops_messages = on; });
 }
 
 void proxy::rewrite(std::string text, std::string by)
 {
     inside_->on_thread([&] {
-        inside_->text_to_rewrite = std::move(text);
-        inside_->rewriting = std::move(by);
+        inside_->rules.text_to_rewrite = std::move(text);
+        inside_->rules.rewriting = std::move(by);
     });
 }
 
 void proxy::remember(bool on)
 {
-    inside_->on_thread([&] { inside_->remembering = on; });
+    inside_->on_thread([&] { inside_->rules.remembering = on; });
 }
 
 std::size_t proxy::seen(std::string_view text) const
 {
-    return inside_->on_thread([&] {
-        std::size_t count = 0;
-        for (auto at = inside_->requests.find(text); at != std::string::npos;
-             at = inside_->requests.find(text, at + text.size()))
-            ++count;
-        return count;
-    });
+    return inside_->on_thread([&] { return inside_->rules.seen(text); });
 }
 
 std::size_t proxy::connections() const

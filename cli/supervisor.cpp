@@ -1,0 +1,97 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "signals.hpp"
+#include "supervisor.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/deferred.hpp>
+
+#include <unistd.h>
+#include <utility>
+
+namespace cli {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+supervisor::supervisor(asio::any_io_executor const& executor, std::function<void()> before_going_on)
+    : before_going_on_{std::move(before_going_on)}
+    , grace_{executor}
+    , change_{executor, asio::steady_timer::time_point::max()}
+{}
+
+int supervisor::start(
+    std::vector<std::string> const& program, sigset_t const& mask, int death_signal
+)
+{
+    // Where the command's input or output is no terminal there may be others of a pipeline who want
+    // it: then it gets the terminal when it asks for it.
+    bool const at_once =
+        isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0 && terminal_.is_ours();
+    int const why = job_.start(program, mask, at_once ? &terminal_ : nullptr, death_signal);
+    had_terminal_ = at_once && why == 0;
+    if (at_once && why != 0)
+        take_terminal_back();
+    return why;
+}
+
+void supervisor::look()
+{
+    while (auto const news = job_.look()) {
+        if (news->what == job::news::kind::stopped) {
+            on_stopped(news->number);
+            continue;
+        }
+        end_ = news;
+        change_.cancel();
+        return;
+    }
+}
+
+/// The command stands still: because it wants the terminal, which it gets if that is ours to give;
+/// or because it was told to, and so do we.
+void supervisor::on_stopped(int signal)
+{
+    bool const wants_terminal = signal == SIGTTIN || signal == SIGTTOU;
+    if (!(wants_terminal && terminal_.is_ours())) {
+        take_terminal_back();
+        stop_as_with(signal);
+    }
+    if (terminal_.is_ours()) {
+        terminal_.give(job_.id());
+        had_terminal_ = true;
+    }
+    before_going_on_();
+    job_.signal(SIGCONT);
+}
+
+asio::awaitable<void> supervisor::wait()
+{
+    look();
+    while (!end_)
+        co_await change_.async_wait(asio::as_tuple(asio::deferred));
+}
+
+void supervisor::stop(int signal, std::chrono::milliseconds grace)
+{
+    job_.signal(signal);
+    job_.signal(SIGCONT);  // one that stands still hears nothing
+    grace_.expires_after(grace);
+    grace_.async_wait([this](boost::system::error_code ec) {
+        if (!ec)
+            job_.signal(SIGKILL);
+    });
+}
+
+asio::awaitable<void> supervisor::end_group()
+{
+    asio::steady_timer pause{grace_.get_executor()};
+    while (job_.has_members() && grace_.expiry() > asio::steady_timer::clock_type::now()) {
+        pause.expires_after(10ms);
+        co_await pause.async_wait(asio::as_tuple(asio::deferred));
+    }
+    grace_.cancel();
+    if (job_.has_members())
+        job_.signal(SIGKILL);
+}
+
+}  // namespace cli

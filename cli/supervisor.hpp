@@ -1,0 +1,62 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "job.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cli {
+
+/// Runs a program as a shell would: lends it the terminal, stops with it, and waits for its end.
+class supervisor {
+public:
+    /// `before_going_on` is called when the program has stood still and is about to go on.
+    supervisor(boost::asio::any_io_executor const&, std::function<void()> before_going_on);
+
+    /// As `job::start`; the terminal is its own if nobody else can want it.
+    int start(std::vector<std::string> const& program, sigset_t const& mask, int death_signal);
+
+    /// To be called whenever a child may have stopped or ended.
+    void look();
+
+    /// Waits until the program has ended.
+    boost::asio::awaitable<void> wait();
+
+    /// How it has ended, once it has.
+    std::optional<job::news> const& end() const noexcept { return end_; }
+
+    /// It has been in the foreground.
+    bool had_terminal() const noexcept { return had_terminal_; }
+    void take_terminal_back() const noexcept { terminal_.take_back_from(job_.id()); }
+
+    /// To its whole group.
+    void signal(int number) const noexcept { job_.signal(number); }
+
+    /// Sends the signal, and SIGKILL after `grace`.
+    void stop(int signal, std::chrono::milliseconds grace);
+
+    /// Also what the program has started in its group is to end, within the grace of `stop`.
+    boost::asio::awaitable<void> end_group();
+
+private:
+    void on_stopped(int signal);
+
+    std::function<void()> before_going_on_;
+    terminal terminal_;
+    boost::asio::steady_timer grace_;
+    boost::asio::steady_timer change_;  ///< its wait ends with the program
+    job job_;
+    bool had_terminal_ = false;
+    std::optional<job::news> end_;
+};
+
+}  // namespace cli

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace colock::detail {
+
+/// What a client is doing, to be read from any thread.
+struct client_counters {
+    std::atomic<std::size_t> holds = 0, waiters = 0, keys = 0, owed_releases = 0;
+    std::atomic<std::size_t> subscriptions = 0, links_up = 0;
+    std::atomic<std::uint64_t> reconnects = 0;
+};
+
+}  // namespace colock::detail

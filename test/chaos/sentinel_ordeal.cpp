@@ -1,0 +1,147 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "chaos/sentinel_ordeal.hpp"
+#include "support/wait_until.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <iostream>
+
+namespace colock::test {
+
+sentinel_ordeal::sentinel_ordeal(server_kind kind, contest_plan const& plan)
+    : group_{kind}
+    , plan_{plan}
+{
+    std::cout << "seed " << dice_.seed() << std::endl;
+}
+
+void sentinel_ordeal::kill()
+{
+    work_for(300 + dice_.below(700));
+    failover now;
+    auto const old = group_.current_primary();
+    now.killed = contest_board::now();
+    group_.server(old).kill();
+    take_over(old, now, back_to_work);
+}
+
+void sentinel_ordeal::kill_unheard()
+{
+    work_for(300 + dice_.below(700));
+    failover now;
+    auto const old = group_.current_primary();
+    auto const others = all_but(old);
+    for (auto const each : others)
+        group_.pause_replica(each);
+    group_.server(old).ask("CLIENT", "KILL", "TYPE", "replica");
+    work_for(400);
+    now.killed = contest_board::now();
+    group_.server(old).kill();
+    for (auto const each : others)
+        group_.server(each).resume();
+    // Also what was given back is held again, by nobody, until its lease ends.
+    take_over(old, now, back_to_work + milliseconds{plan_.lease_ms});
+}
+
+void sentinel_ordeal::finish(std::string const& title)
+{
+    work_for(500);
+    milliseconds outage{0};
+    std::vector<std::int64_t> promoted, named, ready, working, served;
+    for (auto const& each : all_) {
+        promoted.push_back(ms_between(each.killed, each.promoted));
+        named.push_back(ms_between(each.promoted, each.named));
+        ready.push_back(ms_between(each.named, each.ready));
+        working.push_back(each.working);
+        served.push_back(each.served);
+        outage = std::max(outage, milliseconds{ms_between(each.killed, each.ready)});
+    }
+    // A waiter is hung that has slept through all there is to wait for.
+    auto const hung = outage + milliseconds{plan_.lease_ms} + 5s;
+    BOOST_TEST(contest_.longest_wait().time.count() < hung.count());
+    contest_.finish(hung);
+    contest_.report(title);
+    std::cout << "  " << all_.size() << " failovers (least / middle / most): promoted after "
+              << spread(promoted) << ", named by all sentinels " << spread(named)
+              << " later, enough replicas " << spread(ready)
+              << " later, all processes inside again " << spread(working)
+              << " later, all tasks that waited " << spread(served) << std::endl;
+}
+
+std::vector<std::size_t> sentinel_ordeal::all_but(std::size_t one) const
+{
+    std::vector<std::size_t> others;
+    for (std::size_t i = 0; i != sentinel_group::servers; ++i)
+        if (i != one)
+            others.push_back(i);
+    return others;
+}
+
+void sentinel_ordeal::work_for(int ms)
+{
+    holds_within(milliseconds{ms}, [] { return false; });
+}
+
+void sentinel_ordeal::take_over(std::size_t old, failover& now, milliseconds limit)
+{
+    wait_until("a new primary", 20s, [&] { return is_over(old, now); });
+    if (plan_.sync_replicas == static_cast<int>(sentinel_group::servers) - 1) {
+        group_.wait_for_failover(old, 20s);
+        group_.revive(old);
+    }
+    wait_until("replicas", 20s, [&] { return replicas() >= plan_.sync_replicas; });
+    now.ready = contest_board::now();
+    auto const waiting = contest_.waiting();
+    now.working = contest_.until_all_enter(now.ready, limit + 10s);
+    BOOST_TEST(now.working >= 0, "hung: not all processes work again");
+    BOOST_TEST(now.working <= limit.count());
+    now.served = contest_.until_served(waiting, now.ready, milliseconds{plan_.lease_ms} + 1s);
+    BOOST_TEST(now.served >= 0, "hung: not all tasks work again");
+    all_.push_back(now);
+    if (!group_.server(old).is_running()) {
+        group_.wait_for_failover(old, 20s);
+        group_.revive(old);
+    }
+}
+
+bool sentinel_ordeal::is_over(std::size_t old, failover& now)
+{
+    for (auto const each : all_but(old))
+        if (now.promoted == 0 && role(each).at(0).text == "master")
+            now.promoted = contest_board::now();
+    if (now.promoted == 0 || !agreed())
+        return false;
+    now.named = contest_board::now();
+    return true;
+}
+
+std::vector<reply> sentinel_ordeal::role(std::size_t i)
+{
+    // A server whose role changes drops its clients.
+    try {
+        auto const answer = group_.server(i).ask("ROLE");
+        return answer.items.empty() ? std::vector{reply{}} : answer.items;
+    } catch (std::exception const&) {
+        return {reply{}};
+    }
+}
+
+bool sentinel_ordeal::agreed()
+{
+    try {
+        group_.current_primary();
+        return true;
+    } catch (std::exception const&) {
+        return false;
+    }
+}
+
+int sentinel_ordeal::replicas()
+{
+    if (!agreed())
+        return -1;
+    auto const seen = role(group_.current_primary());
+    return seen.size() == 3 ? static_cast<int>(seen[2].items.size()) : -1;
+}
+
+}  // namespace colock::test

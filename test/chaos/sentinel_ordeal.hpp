@@ -1,0 +1,62 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "chaos/contest.hpp"
+#include "support/sentinel_group.hpp"
+#include "unit/random_seed.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace colock::test {
+
+/// A sentinel group whose primary is killed, again and again, while processes work.
+class sentinel_ordeal {
+public:
+    sentinel_ordeal(server_kind, contest_plan const&);
+
+    /// The primary is killed, and what it has answered last few milliseconds ago the replicas have
+    /// or not, as it happens.
+    void kill();
+
+    /// The replicas have heard nothing for the last 400 ms.
+    void kill_unheard();
+
+    void finish(std::string const& title);
+
+    contest_board& board() { return contest_.board(); }
+
+private:
+    /// Times of one failover.
+    struct failover {
+        contest::time killed = 0;
+        contest::time promoted = 0;  ///< the new primary says that it is one
+        contest::time named = 0;     ///< and all sentinels do
+        contest::time ready = 0;     ///< and it has as many replicas as acquires want
+        std::int64_t working = -1;   ///< milliseconds from `ready` until all processes were inside
+        std::int64_t served = -1;    ///< and until all tasks were that had waited then
+    };
+
+    std::vector<std::size_t> all_but(std::size_t one) const;
+
+    /// The load is what passes the time.
+    void work_for(int ms);
+
+    void take_over(std::size_t old, failover&, milliseconds limit);
+    bool is_over(std::size_t old, failover&);
+    bool agreed();
+
+    /// "master", offset, replicas in step
+    std::vector<reply> role(std::size_t);
+    int replicas();
+
+    random_numbers dice_;
+    sentinel_group group_;
+    contest_plan plan_;
+    contest contest_{group_.by_sentinel(), plan_};
+    std::vector<failover> all_;
+};
+
+}  // namespace colock::test

@@ -1,0 +1,38 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "checker/checker.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <vector>
+
+namespace colock::test {
+
+constexpr auto never_ends = std::numeric_limits<std::int64_t>::max();
+
+/// What one task did with one lock, once.
+struct attempt {
+    std::int64_t asked = never_ends;
+    std::int64_t got = never_ends;
+    std::int64_t end = never_ends;  ///< of the hold, or of the attempt if there was none
+    std::uint64_t token = 0;
+    std::uint32_t process = 0;
+    bool shared = false;
+    ending how = ending::released;
+    std::vector<event const*> writes;
+
+    bool is_hold() const noexcept { return got != never_ends; }
+};
+
+/// A process did not run.
+struct stop {
+    std::int64_t begin, end;
+};
+using stops_by_process = std::map<std::uint32_t, std::vector<stop>>;
+
+/// Adds what is wrong with all the attempts at one lock, as is known at the end of the history.
+void judge(std::vector<attempt const*> const& attempts, stops_by_process const&, findings&);
+
+}  // namespace colock::test

@@ -1,0 +1,47 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "support/message_filter.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace colock::test {
+
+/// What a proxy knows of one connection by what has passed on it.
+struct passed_traffic {
+    bool is_push = false;
+    std::optional<std::size_t> reply_left;  ///< bytes until it is cut
+    message_filter filter;
+};
+
+/// What a proxy does to the bytes that pass it.
+class traffic_rules {
+public:
+    /// What is to go on of data from a client, or from the server.
+    struct passage {
+        std::string data;
+        bool is_last = false;  ///< the connection ends behind it
+    };
+    passage request(std::string_view data, passed_traffic&);
+    passage reply(std::string_view data, passed_traffic&);
+
+    /// How often clients have sent this text.
+    std::size_t seen(std::string_view text) const;
+
+    // As the functions of `proxy` say.
+    bool drops_messages = false;
+    bool remembering = true;
+    std::string text_to_rewrite, rewriting;
+    std::string request_to_cut, request_to_mangle;
+    std::size_t bytes_to_leave = 0;
+
+private:
+    std::string rewritten(std::string_view data) const;
+
+    std::string requests_;
+};
+
+}  // namespace colock::test
