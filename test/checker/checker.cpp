@@ -27,7 +27,7 @@ public:
 
 private:
     struct key_history {
-        std::vector<attempt const*> attempts;
+        std::vector<recorded_attempt const*> attempts;
         std::multiset<std::int64_t> wanted_since;
         int inside = 0;
         std::int64_t free_since = 0;
@@ -67,7 +67,7 @@ private:
     void take_resumed(event const& e)
     {
         auto& stops = stops_[e.process];
-        auto const open = std::ranges::find(stops, never_ends, &stop::end);
+        auto const open = std::ranges::find(stops, never_ends, &recorded_stop::end);
         if (open == stops.end())
             return found_.complain(found_.malformed, "was not stopped: " + to_string(e));
         open->end = e.at;
@@ -97,7 +97,7 @@ private:
         of_process_[e.process].insert({&a, &key});
     }
 
-    void take_later(event const& e, attempt& a, key_history& key)
+    void take_later(event const& e, recorded_attempt& a, key_history& key)
     {
         switch (e.kind) {
         case what::got: return take_got(e, a, key);
@@ -121,7 +121,7 @@ private:
         }
     }
 
-    void take_got(event const& e, attempt& a, key_history& key)
+    void take_got(event const& e, recorded_attempt& a, key_history& key)
     {
         if (a.is_hold() || a.end != never_ends)
             return found_.complain(found_.malformed, "got at the wrong time: " + to_string(e));
@@ -140,7 +140,7 @@ private:
         found_.wait_after(key.last) = std::max(found_.wait_after(key.last), waited);
     }
 
-    void take_used(event const& e, attempt& a)
+    void take_used(event const& e, recorded_attempt& a)
     {
         if (!a.is_hold())
             return found_.complain(found_.malformed, "used without a hold: " + to_string(e));
@@ -156,7 +156,7 @@ private:
     }
 
     /// The first end counts: who has been told and then releases was told.
-    void end(attempt& a, key_history& key, std::int64_t at, ending how)
+    void end(recorded_attempt& a, key_history& key, std::int64_t at, ending how)
     {
         if (a.end != never_ends)
             return;
@@ -183,7 +183,7 @@ private:
         of_process_.erase(e.process);
     }
 
-    void end_quietly(attempt& a, key_history& key, std::int64_t at)
+    void end_quietly(recorded_attempt& a, key_history& key, std::int64_t at)
     {
         if (a.end != never_ends)
             return;
@@ -202,9 +202,9 @@ private:
 
     std::int64_t lease_;
     findings found_;
-    std::unordered_map<std::uint64_t, attempt> attempts_;
+    std::unordered_map<std::uint64_t, recorded_attempt> attempts_;
     std::map<std::uint32_t, key_history> keys_;
-    std::map<std::uint32_t, std::map<attempt*, key_history*>> of_process_;  ///< not ended
+    std::map<std::uint32_t, std::map<recorded_attempt*, key_history*>> of_process_;  ///< not ended
     stops_by_process stops_;
     int faults_ = 0;
     std::int64_t healthy_since_ = 0;

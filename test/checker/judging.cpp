@@ -13,7 +13,7 @@ namespace colock::test {
 
 namespace {
 
-std::string describe(attempt const& a)
+std::string describe(recorded_attempt const& a)
 {
     static constexpr std::array ends{"released", "lost", "killed"};
     std::ostringstream text;
@@ -28,21 +28,21 @@ std::string describe(attempt const& a)
 }
 
 /// Stopped while it held the lock, and no 200 ms on its feet since.
-bool was_stopped(attempt const& a, std::int64_t at, stops_by_process const& stops)
+bool was_stopped(recorded_attempt const& a, std::int64_t at, stops_by_process const& stops)
 {
     auto const found = stops.find(a.process);
-    return found != stops.end() && std::ranges::any_of(found->second, [&](stop const& s) {
+    return found != stops.end() && std::ranges::any_of(found->second, [&](recorded_stop const& s) {
                return s.begin < at && s.end > a.got &&
                    (s.end == never_ends || at < s.end + 200'000'000);
            });
 }
 
 /// All holds of one lock, in the order in which they were got.
-using holds_in_order = std::vector<attempt const*>;
+using holds_in_order = std::vector<recorded_attempt const*>;
 
 void judge_overlaps(holds_in_order const& holds, stops_by_process const& stops, findings& found)
 {
-    std::vector<attempt const*> inside;
+    std::vector<recorded_attempt const*> inside;
     for (auto const* next : holds) {
         std::erase_if(inside, [&](auto const* each) { return each->end <= next->got; });
         for (auto const* each : inside) {
@@ -58,12 +58,12 @@ void judge_overlaps(holds_in_order const& holds, stops_by_process const& stops, 
 
 void judge_tokens(holds_in_order const& holds, findings& found)
 {
-    std::vector<attempt const*> numbered, by_asking;
-    std::ranges::copy_if(holds, std::back_inserter(numbered), [](attempt const* a) {
+    std::vector<recorded_attempt const*> numbered, by_asking;
+    std::ranges::copy_if(holds, std::back_inserter(numbered), [](recorded_attempt const* a) {
         return !a->shared && a->token != 0;
     });
     by_asking = numbered;
-    std::ranges::sort(by_asking, {}, &attempt::asked);
+    std::ranges::sort(by_asking, {}, &recorded_attempt::asked);
     std::uint64_t highest = 0;
     std::size_t before = 0;
     std::set<std::uint64_t> seen;
@@ -77,12 +77,12 @@ void judge_tokens(holds_in_order const& holds, findings& found)
 
 void judge_writes(holds_in_order const& holds, findings& found)
 {
-    std::map<std::int64_t, attempt const*> by_order;
+    std::map<std::int64_t, recorded_attempt const*> by_order;
     for (auto const* each : holds)
         for (auto const* w : each->writes)
             if (w->order != 0 && !by_order.emplace(w->order, each).second)
                 found.complain(found.malformed, "two writes at one place: " + to_string(*w));
-    attempt const* newest = nullptr;
+    recorded_attempt const* newest = nullptr;
     for (auto const& [order, writer] : by_order) {
         if (newest && newest->asked > writer->got)
             found.complain(
@@ -97,7 +97,9 @@ void judge_writes(holds_in_order const& holds, findings& found)
 }  // namespace
 
 void judge(
-    std::vector<attempt const*> const& attempts, stops_by_process const& stops, findings& found
+    std::vector<recorded_attempt const*> const& attempts,
+    stops_by_process const& stops,
+    findings& found
 )
 {
     holds_in_order holds;
@@ -107,7 +109,7 @@ void judge(
         if (a->is_hold())
             holds.push_back(a);
     }
-    std::ranges::sort(holds, {}, &attempt::got);
+    std::ranges::sort(holds, {}, &recorded_attempt::got);
     judge_overlaps(holds, stops, found);
     judge_tokens(holds, found);
     judge_writes(holds, found);

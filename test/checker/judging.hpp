@@ -13,7 +13,7 @@ namespace colock::test {
 constexpr auto never_ends = std::numeric_limits<std::int64_t>::max();
 
 /// What one task did with one lock, once.
-struct attempt {
+struct recorded_attempt {
     std::int64_t asked = never_ends;
     std::int64_t got = never_ends;
     std::int64_t end = never_ends;  ///< of the hold, or of the attempt if there was none
@@ -27,12 +27,12 @@ struct attempt {
 };
 
 /// A process did not run.
-struct stop {
+struct recorded_stop {
     std::int64_t begin, end;
 };
-using stops_by_process = std::map<std::uint32_t, std::vector<stop>>;
+using stops_by_process = std::map<std::uint32_t, std::vector<recorded_stop>>;
 
 /// Adds what is wrong with all the attempts at one lock, as is known at the end of the history.
-void judge(std::vector<attempt const*> const& attempts, stops_by_process const&, findings&);
+void judge(std::vector<recorded_attempt const*> const& attempts, stops_by_process const&, findings&);
 
 }  // namespace colock::test
