@@ -43,15 +43,16 @@ private:
         case what::stood_still: return take_standstill(e);
         case what::fault_begins: return take_fault(e);
         case what::fault_is_over: --faults_; return void(healthy_since_ = e.at);
-        case what::asked: return take_asked(e);
         default: break;
         }
+        // Between the signal and its arrival a process gets a little further.
+        if (killed_.contains(e.process))
+            return;
+        if (e.kind == what::asked)
+            return take_asked(e);
         auto const found = attempts_.find(id_of(e));
         if (found == attempts_.end())
             return found_.complain(found_.malformed, "belongs to no attempt: " + to_string(e));
-        // Between the signal and its arrival a process gets a little further.
-        if (found->second.end != never_ends && found->second.how == ending::killed)
-            return;
         take_later(e, found->second, keys_[e.key]);
     }
 
@@ -181,6 +182,7 @@ private:
             end_quietly(*a, *key, e.at);
         }
         of_process_.erase(e.process);
+        killed_.insert(e.process);
     }
 
     void end_quietly(recorded_attempt& a, key_history& key, std::int64_t at)
@@ -205,6 +207,7 @@ private:
     std::unordered_map<std::uint64_t, recorded_attempt> attempts_;
     std::map<std::uint32_t, key_history> keys_;
     std::map<std::uint32_t, std::map<recorded_attempt*, key_history*>> of_process_;  ///< not ended
+    std::set<std::uint32_t> killed_;
     stops_by_process stops_;
     int faults_ = 0;
     std::int64_t healthy_since_ = 0;

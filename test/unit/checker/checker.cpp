@@ -101,8 +101,10 @@ BOOST_AUTO_TEST_CASE(what_a_process_does_while_it_is_being_killed_counts_for_not
 {
     story all;
     all.then(what::asked, 1, 0).then(what::killed, 1, 1).gets(1, 2, 5).then(what::left, 1, 3);
+    all.then(what::asked, 1, 4);
     auto const found = all.check();
     BOOST_TEST(found.sections == 0);
+    BOOST_TEST(found.hung == 0);
     BOOST_TEST(is_clean(found), to_string(found));
 }
 
