@@ -226,11 +226,11 @@ finding judge_cluster(fields const& cluster)
 }
 
 std::vector<finding> judge_permissions(
-    std::vector<std::string> const& said, reply const& client_kill, bool can_ask
+    std::vector<std::string> const& refusals, reply const& client_kill, bool can_ask
 )
 {
     std::vector<finding> all;
-    for (auto const& line : said) {
+    for (auto const& line : refusals) {
         bool const is_bad = line.find("those will fail") != line.npos;
         all.push_back({is_bad ? level::bad : level::note, "permissions", line, {}});
     }

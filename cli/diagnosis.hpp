@@ -50,9 +50,9 @@ finding judge_replicas(fields const& info);
 finding judge_connections(fields const& info);
 finding judge_cluster(fields const& cluster_info);
 
-/// By what the client has been refused; `can_ask` is false before 7.0, where it isn't known ahead.
+/// By what the client is refused; `can_ask` is false before 7.0, where it isn't known ahead.
 std::vector<finding> judge_permissions(
-    std::vector<std::string> const& said, reply const& client_kill, bool can_ask
+    std::vector<std::string> const& refusals, reply const& client_kill, bool can_ask
 );
 
 /// By the times of some PINGs and the server's own pauses.

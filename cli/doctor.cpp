@@ -73,6 +73,23 @@ private:
     bool has_colours_ = has_colours(STDOUT_FILENO);
 };
 
+/// Of what the client had to say, what the server at this place of a cluster, or the only one,
+/// refuses it; not why there was no connection.
+std::vector<std::string> refusals_at(std::string const& place, std::vector<std::string> const& said)
+{
+    // In a cluster, such a line begins with its server.
+    auto const begin = place.empty() ? std::string{} : place + ": ";
+    std::vector<std::string> found;
+    for (auto const& line : said) {
+        auto const rest = line.starts_with(begin) ? line.substr(begin.size()) : std::string{};
+        bool const is_refusal = rest.starts_with("the server refuses ") ||
+            (rest.starts_with("user ") && rest.find(" may not ") != rest.npos);
+        if (is_refusal && std::ranges::find(found, rest) == found.end())
+            found.push_back(rest);
+    }
+    return found;
+}
+
 asio::awaitable<void> examination::examine(primary const& server)
 {
     auto const& key = server.key;
@@ -102,7 +119,8 @@ asio::awaitable<void> examination::examine(primary const& server)
         all.push_back(judge_replicas(info));
         all.push_back(judge_connections(info));
     }
-    for (auto& each : judge_permissions(session_.said(), client_kill, can_ask))
+    auto const refusals = refusals_at(server.place, session_.said());
+    for (auto& each : judge_permissions(refusals, client_kill, can_ask))
         all.push_back(std::move(each));
     all.push_back(judge_delays(measured, info));
     for (auto const& each : all)

@@ -9,8 +9,10 @@
 
 #include <boost/json/serialize.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <unistd.h>
+#include <utility>
 
 namespace cli {
 
@@ -75,26 +77,43 @@ bool is_yes(std::string const& question)
 
 lock_kind kind_to_unlock(picture const& p)
 {
+    // An owner that writes may read as well: then it is the write side that counts.
+    bool const is_written =
+        std::ranges::any_of(p.holders, [](holder const& h) { return h.side == "write"; });
     if (p.kind == "read-write")
-        return p.holders.front().side == "write" ? lock_kind::write : lock_kind::read;
+        return is_written ? lock_kind::write : lock_kind::read;
     return p.kind == "fair" ? lock_kind::fair : lock_kind::lock;
+}
+
+bool have_same_holders(picture const& a, picture const& b)
+{
+    return std::ranges::equal(a.holders, b.holders, {}, &holder::field, &holder::field);
 }
 
 asio::awaitable<int> free_it(session& s, options const& o)
 {
     co_await s.connect();
-    auto const found = co_await read_picture(s, o.key);
-    if (found.what == picture::content::something_else)
-        refuse_content(found, "unlock");
-    print(found);
-    if (found.what == picture::content::nothing) {
-        std::puts("Nobody holds it: there is nothing to unlock.");
-        co_return status_ok;
-    }
-    if (!o.yes &&
-        !is_yes("Take it away from its holder? Until he has heard, two may be at work.")) {
-        std::puts("Left as it is.");
-        co_return status_no;
+    auto found = co_await read_picture(s, o.key);
+    for (;;) {
+        if (found.what == picture::content::something_else)
+            refuse_content(found, "unlock");
+        print(found);
+        if (found.what == picture::content::nothing) {
+            std::puts("Nobody holds it: there is nothing to unlock.");
+            co_return status_ok;
+        }
+        if (o.yes)
+            break;
+        if (!is_yes("Take it away from its holder? Until he has heard, two may be at work.")) {
+            std::puts("Left as it is.");
+            co_return status_no;
+        }
+        // The answer is for the holder that was shown.
+        auto now = co_await read_picture(s, o.key);
+        if (have_same_holders(found, now))
+            break;
+        std::puts("It has changed hands meanwhile.");
+        found = std::move(now);
     }
     auto const [ec, was_held] = co_await take_away(s.redis(), o.key, kind_to_unlock(found));
     if (ec)

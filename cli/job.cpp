@@ -1,5 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "job.hpp"
+#include "status.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -37,21 +38,39 @@ std::vector<int> open_descriptors()
 
 /// The rest of a forked child's life, with all signals blocked. Only system calls.
 [[noreturn]] void become(
-    char* const* words, sigset_t const& mask, int terminal, pid_t parent, int death_signal, int pipe
+    char* const* words,
+    char* const* environment,
+    launch const& how,
+    int terminal,
+    pid_t parent,
+    int pipe
 )
 {
     setpgid(0, 0);
     if (terminal >= 0)
         tcsetpgrp(terminal, getpid());  // SIGTTOU is blocked
-    if (death_signal != 0)
-        prctl(PR_SET_PDEATHSIG, death_signal);
+    if (how.death_signal != 0)
+        prctl(PR_SET_PDEATHSIG, how.death_signal);
     if (getppid() != parent)
         _exit(127);
-    sigprocmask(SIG_SETMASK, &mask, nullptr);
-    execvp(words[0], words);
+    if (how.ignores_children)
+        std::signal(SIGCHLD, SIG_IGN);
+    sigprocmask(SIG_SETMASK, &how.mask, nullptr);
+    execvpe(words[0], words, environment);
     int const why = errno;
     [[maybe_unused]] auto const told = write(pipe, &why, sizeof why);
     _exit(127);
+}
+
+/// As exec wants it, for as long as `texts` lives.
+std::vector<char*> pointers_to(std::vector<std::string> const& texts)
+{
+    std::vector<char*> pointers;
+    pointers.reserve(texts.size() + 1);
+    for (auto const& text : texts)
+        pointers.push_back(const_cast<char*>(text.c_str()));
+    pointers.push_back(nullptr);
+    return pointers;
 }
 
 }  // namespace
@@ -66,10 +85,12 @@ terminal::~terminal()
         close(descriptor_);
 }
 
-bool terminal::is_ours() const noexcept
+bool terminal::serves(pid_t group) const noexcept
 {
-    return descriptor_ >= 0 && tcgetpgrp(descriptor_) == getpgrp();
+    return descriptor_ >= 0 && tcgetpgrp(descriptor_) == group;
 }
+
+bool terminal::is_ours() const noexcept { return serves(getpgrp()); }
 
 void terminal::give(pid_t group) const noexcept
 {
@@ -86,7 +107,7 @@ void terminal::give(pid_t group) const noexcept
 
 void terminal::take_back_from(pid_t group) const noexcept
 {
-    if (descriptor_ >= 0 && tcgetpgrp(descriptor_) == group)
+    if (serves(group))
         give(getpgrp());
 }
 
@@ -103,18 +124,10 @@ void inherited_descriptors::close_others_on_exec() const
 
 // ---- The program -------------------------------------------------------------------------------
 
-int job::start(
-    std::vector<std::string> const& words,
-    sigset_t const& mask,
-    terminal const* foreground,
-    int death_signal
-)
+int job::start(launch const& how, terminal const* foreground)
 {
-    std::vector<char*> pointers;
-    pointers.reserve(words.size() + 1);
-    for (auto const& word : words)
-        pointers.push_back(const_cast<char*>(word.c_str()));
-    pointers.push_back(nullptr);
+    auto const words = pointers_to(how.words);
+    auto const environment = pointers_to(how.environment);
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return errno;
@@ -128,7 +141,7 @@ int job::start(
     id_ = fork();
     int why = id_ < 0 ? errno : 0;
     if (id_ == 0)
-        become(pointers.data(), mask, tty, parent, death_signal, ends[1]);
+        become(words.data(), environment.data(), how, tty, parent, ends[1]);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     close(ends[1]);
     if (tty >= 0)
@@ -157,6 +170,8 @@ std::optional<job::news> job::look() noexcept
     int status = 0;
     pid_t which;
     while ((which = waitpid(id_, &status, WNOHANG | WUNTRACED)) < 0 && errno == EINTR) {}
+    if (which < 0 && errno == ECHILD)  // it has ended, and nobody knows how
+        return news{news::kind::exited, status_lost};
     if (which != id_)
         return {};
     if (WIFSTOPPED(status))

@@ -17,7 +17,11 @@ public:
     terminal& operator=(terminal const&) = delete;
     ~terminal();
 
-    /// It serves our own process group.
+    /// We have one.
+    bool is_there() const noexcept { return descriptor_ >= 0; }
+
+    /// It serves that process group; our own.
+    bool serves(pid_t group) const noexcept;
     bool is_ours() const noexcept;
 
     /// It serves that group from now on, if it is there; also when we are in the background.
@@ -41,6 +45,15 @@ private:
     std::vector<int> open_;
 };
 
+/// How to start a program.
+struct launch {
+    std::vector<std::string> words;        ///< the first is found by PATH
+    std::vector<std::string> environment;  ///< all of it
+    sigset_t mask;
+    bool ignores_children;  ///< SIGCHLD
+    int death_signal;       ///< what it gets when we die; or 0
+};
+
 /// A program that runs in a process group of its own.
 class job {
 public:
@@ -51,15 +64,9 @@ public:
         int number;  ///< its status, or the signal
     };
 
-    /// Starts the program, found by PATH, with the signal mask `mask`, in the foreground of the
-    /// terminal if that is wanted. When we die, it gets `death_signal`, if that isn't 0. \returns
-    /// the error for which it could not be started, or 0.
-    int start(
-        std::vector<std::string> const& words,
-        sigset_t const& mask,
-        terminal const* foreground,
-        int death_signal
-    );
+    /// Starts the program, in the foreground of the terminal if that is wanted. \returns the error
+    /// for which it could not be started, or 0.
+    int start(launch const&, terminal const* foreground);
 
     pid_t id() const noexcept { return id_; }
 

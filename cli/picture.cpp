@@ -149,8 +149,11 @@ boost::json::object to_json(picture const& p)
 
 void holder_names::refresh(session& from, std::string const& key)
 {
-    from.server().ask(key, {"HGETALL", key}, [text = text_](error_code ec, reply const& answer) {
-        auto const found = ec ? std::nullopt : read_owners(answer);
+    // One of them is enough, and what is no lock may have millions of fields.
+    std::vector<std::string> scan{"HSCAN", key, "0", "COUNT", "16"};
+    from.server().ask(key, std::move(scan), [text = text_](error_code ec, reply const& answer) {
+        bool const is_known = !ec && answer.items.size() == 2;
+        auto const found = is_known ? read_owners(answer.items[1]) : std::nullopt;
         *text = found ? ", held by " + shown(found->all.front()) : "";
     });
 }

@@ -29,12 +29,33 @@ std::vector<session::question> questions_about(std::string const& key)
     }
     return {
         {key, {"TYPE", key}},
-        {key, {"HGETALL", key}},
+        {key, {"HSCAN", key, "0", "COUNT", "16"}},
         {key, {"PTTL", key}},
         {key, {"LRANGE", fair.queue, "0", "-1"}},
         {key, {"EXISTS", decide::token_counter(key)}},
         {key, plain},
         {key, shards}};
+}
+
+/// All fields of the hash, as HGETALL replies, if its first ones are a lock's. A hash of the
+/// application may have millions, and the server would serve nobody else meanwhile.
+asio::awaitable<reply> read_hash(session& from, std::string key, reply scanned)
+{
+    bool is_begin = true;
+    while (scanned.items.size() == 2) {
+        auto const cursor = scanned.items[0].text;
+        auto fields = std::move(scanned.items[1]);
+        bool const is_end = cursor == "0";
+        // A single field may be that of the mode.
+        bool const tells = fields.items.size() > 2;
+        if ((is_end && is_begin) || (tells && !read_owners(fields)))
+            co_return fields;
+        if (is_end || tells)
+            co_return co_await from.ask(key, words("HGETALL", key));
+        is_begin = false;
+        scanned = co_await from.ask(key, words("HSCAN", key, cursor, "COUNT", "16"));
+    }
+    co_return scanned;
 }
 
 std::int64_t sum_of(reply const& counts)
@@ -63,14 +84,15 @@ std::vector<std::string> channels_of(std::string const& key)
 
 asio::awaitable<picture> read_picture(session& from, std::string key)
 {
-    auto const answers = co_await from.ask_all(questions_about(key));
+    auto answers = co_await from.ask_all(questions_about(key));
+    answers[hash] = co_await read_hash(from, key, std::move(answers[hash]));
     for (auto const wanted : {type, hash, ttl})
         if (answers[wanted].what == reply::kind::error &&
             !answers[wanted].text.starts_with("WRONGTYPE"))
             throw failure{
                 answers[wanted].text.starts_with("NOPERM") ? status_refused : status_unavailable,
                 shown(key) + ": read: " + from.place() + ": " + answers[wanted].text +
-                    "; the user needs TYPE, HGETALL and PTTL on the key"};
+                    "; the user needs TYPE, HSCAN, HGETALL and PTTL on the key"};
     picture p;
     p.key = key;
     p.type = answers[type].text;

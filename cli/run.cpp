@@ -1,30 +1,28 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
-// colock run: a command under a lock.
-#include "commands.hpp"
-#include "picture.hpp"
+// colock run: a command under a lock. Until that has started; the rest is in run_end.cpp.
+#include "environment.hpp"
+#include "messages.hpp"
 #include "reading.hpp"
-#include "session.hpp"
-#include "signals.hpp"
+#include "runner.hpp"
 #include "status.hpp"
-#include "supervisor.hpp"
 #include "taking.hpp"
 #include "text.hpp"
-#include <colock/hold.hpp>
+#include <decide/validity.hpp>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancel_after.hpp>
+#include <boost/asio/co_spawn.hpp>
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <unistd.h>
 
 namespace cli {
 
-namespace {
-
 using namespace std::chrono_literals;
+
+namespace {
 
 colock::config settings_for(options const& o)
 {
@@ -41,64 +39,31 @@ colock::config settings_for(options const& o)
     return settings;
 }
 
-/// One life of `colock run`: waiting, then the command, then the release.
-class runner {
-public:
-    runner(options const& o, surroundings const& here)
-        : options_{o}
-        , here_{here}
-        , session_{o, settings_for(o)}
-        , signals_{session_.context().get_executor(), [this](int number, bool from_keyboard) {
-                       on_signal(number, from_keyboard);
-                   }}
-    {}
+}  // namespace
 
-    int run()
-    {
-        int const status = session_.run(live());
-        if (dies_of_ != 0) {
-            std::fflush(nullptr);
-            die_of(dies_of_);
-        }
-        return status;
+runner::runner(options const& o, surroundings const& here)
+    : options_{o}
+    , here_{here}
+    , session_{o, settings_for(o)}
+    , signals_{session_.context().get_executor(), [this](int number, bool from_keyboard) {
+                   on_signal(number, from_keyboard);
+               }}
+{}
+
+int runner::run()
+{
+    int const status = session_.run(live());
+    if (dies_of_ != 0) {
+        std::fflush(nullptr);
+        die_of(dies_of_);
     }
+    return status;
+}
 
-private:
-    enum class phase { waiting, running, ending };
+std::string runner::name() const { return shown(options_.key); }
+std::string runner::program() const { return shown(options_.program.front()); }
 
-    std::string name() const { return shown(options_.key); }
-    void say(std::string const& text) const { complain("colock run: " + name() + ": " + text); }
-
-    asio::awaitable<int> live();
-    asio::awaitable<int> refused(error_code);
-    asio::awaitable<void> fill_environment();
-    asio::awaitable<int> work();
-    asio::awaitable<int> end_of_work();
-    asio::awaitable<void> release();
-    asio::awaitable<void> leave();
-
-    int start_command();
-    void on_signal(int number, bool from_keyboard);
-    void on_lost();
-    void before_going_on();
-
-    options const& options_;
-    surroundings const& here_;
-    session session_;
-    asio::cancellation_signal no_more_;  ///< ends the wait
-    asio::steady_timer connect_limit_{session_.context()};
-    phase phase_ = phase::waiting;
-    bool out_of_time_ = false;  ///< to connect
-    int ended_by_ = 0;          ///< a signal, while waiting
-    bool by_keyboard_ = false;
-    int dies_of_ = 0;
-    colock::hold held_;
-    supervisor command_{session_.context().get_executor(), [this] { before_going_on(); }};
-    bool is_lost_ = false;
-    bool is_ended_for_loss_ = false;
-    holder_names holder_;
-    signals signals_;
-};
+void runner::say(std::string const& text) const { remark("colock run: " + name() + ": " + text); }
 
 // ---- Waiting -----------------------------------------------------------------------------------
 
@@ -124,10 +89,11 @@ asio::awaitable<int> runner::live()
         got = co_await take(session_.redis(), options_, no_more_.slot());
     }
     connect_limit_.cancel();
-    if (got.ec || !got.held || ended_by_ != 0)
+    if (got.held)
+        held_ = std::move(*got.held);
+    if (!got.held || ended_by_ != 0)
         co_return co_await refused(got.ec);
-    held_ = std::move(got.held);
-    co_await fill_environment();
+    co_await make_environment();
     if (ended_by_ != 0)
         co_return co_await refused({});
     co_return co_await work();
@@ -136,8 +102,6 @@ asio::awaitable<int> runner::live()
 asio::awaitable<int> runner::refused(error_code ec)
 {
     phase_ = phase::ending;
-    if (held_)
-        co_await release();
     co_await leave();
     if (ended_by_ != 0) {
         if (by_keyboard_)
@@ -159,39 +123,56 @@ asio::awaitable<int> runner::refused(error_code ec)
     co_return options_.conflict_status;
 }
 
-/// For the command, which inherits it.
-asio::awaitable<void> runner::fill_environment()
+asio::awaitable<void> runner::make_environment()
 {
-    auto const field = co_await own_field(session_, options_.key);
-    setenv("COLOCK_KEY", options_.key.c_str(), 1);
-    setenv("COLOCK_TOKEN", std::to_string(held_.fencing_token()).c_str(), 1);
-    setenv("COLOCK_OWNER", field.c_str(), 1);
+    // The field isn't worth more of the lease than that, and who is told to end doesn't wait for
+    // it.
+    auto limited = asio::cancel_after(
+        200ms, asio::bind_cancellation_slot(no_more_.slot(), asio::as_tuple(asio::deferred))
+    );
+    auto asked =
+        asio::co_spawn(session_.context(), own_field(session_, options_.key), std::move(limited));
+    auto const [failed, found] = co_await std::move(asked);
+    auto const field = failed ? session_.server().uuid() : found;
+    auto const token = std::to_string(held_.fencing_token());
+    environment_ = environment_with(
+        {{"COLOCK_KEY", options_.key}, {"COLOCK_TOKEN", token}, {"COLOCK_OWNER", field}}
+    );
     if (options_.verbose)
-        say("acquired as " + field + ", token " + std::to_string(held_.fencing_token()));
+        say("acquired as " + field + ", token " + token);
 }
 
 // ---- The command -------------------------------------------------------------------------------
 
-int runner::start_command()
+launch runner::how_to_start()
 {
     int const death_signal = options_.when_lost == on_lost::term ? SIGTERM
         : options_.when_lost == on_lost::kill                    ? SIGKILL
                                                                  : 0;
-    here_.descriptors.close_others_on_exec();
-    signals_.add_stops();
-    return command_.start(options_.program, signals_.former_mask(), death_signal);
+    return {
+        options_.program,
+        std::move(environment_),
+        signals_.former_mask(),
+        signals_.children_were_ignored(),
+        death_signal};
+}
+
+/// Since the grant we may have stood still, or waited for the server.
+bool runner::may_start() const
+{
+    auto const lease = options_.lease.value_or(colock::config{}.lease);
+    return held_.valid_for(colock::decide::loss_margin(lease, {}));
 }
 
 asio::awaitable<int> runner::work()
 {
-    if (int const why = start_command(); why != 0) {
-        phase_ = phase::ending;
-        co_await release();
-        co_await leave();
-        say("run " + shown(options_.program.front()) + ": " + std::strerror(why) +
-            "; nothing was run, and the lock is released again");
-        co_return why == ENOENT ? status_not_found : status_cannot_run;
-    }
+    auto const how = how_to_start();
+    here_.descriptors.close_others_on_exec();
+    signals_.write_from_background();
+    if (!may_start())
+        co_return co_await too_late();
+    if (int const why = command_.start(how); why != 0)
+        co_return co_await not_started(why);
     phase_ = phase::running;
     held_.lost([this](error_code ec) {
         if (!ec && !command_.end())
@@ -205,94 +186,24 @@ asio::awaitable<int> runner::work()
     co_return co_await end_of_work();
 }
 
-asio::awaitable<int> runner::end_of_work()
+asio::awaitable<int> runner::too_late()
 {
-    if (!is_lost_)
-        co_await release();
-    if (is_ended_for_loss_)
-        co_return status_lost;
-    auto const& end = *command_.end();
-    if (end.what != job::news::kind::killed)
-        co_return end.number;
-    // Who pressed Ctrl-C meant the script around us, too.
-    if (end.number == SIGINT && (command_.had_terminal() || by_keyboard_)) {
-        if (command_.had_terminal())
-            kill(0, SIGINT);
-        dies_of_ = SIGINT;
-    }
-    co_return status_signal + end.number;
+    phase_ = phase::ending;
+    co_await leave();
+    say("the lock was lost again before " + program() + " could be started" + session_.why_lost() +
+        "; nothing was run");
+    co_return status_lost;
 }
 
-void runner::on_signal(int number, bool from_keyboard)
+asio::awaitable<int> runner::not_started(int why)
 {
-    if (number == SIGCHLD) {
-        if (phase_ == phase::running)
-            command_.look();
-        return;
-    }
-    if (phase_ == phase::running) {
-        by_keyboard_ = by_keyboard_ || (number == SIGINT && from_keyboard);
-        command_.signal(number);
-        return;
-    }
-    if (number == SIGCONT || number == SIGTSTP)
-        return;
-    // The second one doesn't wait for Redis any more.
-    if (std::exchange(ended_by_, number) != 0 || phase_ == phase::ending)
-        std::_Exit(status_signal + number);
-    by_keyboard_ = from_keyboard;
-    no_more_.emit(asio::cancellation_type::terminal);
+    phase_ = phase::ending;
+    co_await release();
+    co_await leave();
+    say("run " + program() + ": " + std::strerror(why) +
+        "; nothing was run, and the lock is released again");
+    co_return why == ENOENT ? status_not_found : status_cannot_run;
 }
-
-/// The lock may have passed on while we stood still.
-void runner::before_going_on()
-{
-    if (!held_ && !is_lost_)
-        on_lost();
-}
-
-// ---- The loss ----------------------------------------------------------------------------------
-
-void runner::on_lost()
-{
-    if (std::exchange(is_lost_, true))
-        return;
-    auto const cause = session_.why_lost();
-    auto const what = shown(options_.program.front());
-    if (options_.when_lost == on_lost::ignore) {
-        say("the lock is lost" + cause + "; " + what + " runs on without it");
-        return;
-    }
-    is_ended_for_loss_ = true;
-    bool const at_once = options_.when_lost == on_lost::kill;
-    say("the lock is lost" + cause + "; " + what + " gets " +
-        (at_once ? "SIGKILL" : "SIGTERM, and SIGKILL in " + shown(options_.grace)));
-    command_.stop(at_once ? SIGKILL : SIGTERM, at_once ? 0ms : options_.grace);
-}
-
-// ---- The end -----------------------------------------------------------------------------------
-
-asio::awaitable<void> runner::release()
-{
-    progress const line{session_.context().get_executor(), "run", [this] {
-                            return name() + ": releasing the lock";
-                        }};
-    auto const [ec] = co_await held_.release(asio::as_tuple(asio::deferred));
-    if (ec == colock::error::lost)
-        say("release: the lock was no longer ours; somebody else may have had it while " +
-            shown(options_.program.front()) + " ran. Let the resource check COLOCK_TOKEN");
-    else if (ec)
-        say("release: " + ec.message() + "; the lock is free when its lease ends, in " +
-            shown(options_.lease.value_or(30s)) + " at most");
-}
-
-/// What is under way ends in order: nothing is left in Redis.
-asio::awaitable<void> runner::leave()
-{
-    co_await session_.redis().close(asio::as_tuple(asio::deferred));
-}
-
-}  // namespace
 
 int run(options const& o, surroundings const& here) { return runner{o, here}.run(); }
 

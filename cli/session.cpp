@@ -1,4 +1,5 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "messages.hpp"
 #include "session.hpp"
 #include "status.hpp"
 #include "text.hpp"
@@ -12,7 +13,6 @@
 #include <openssl/ssl.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -41,7 +41,7 @@ colock::config with_ears(
         [said = std::move(said), is_verbose, command](colock::log_level, std::string_view line) {
             auto const text = without_passwords(std::string{line});
             if (is_verbose)
-                complain("colock " + command + ": " + text);
+                remark("colock " + command + ": " + text);
             if (std::ranges::find(*said, text) == said->end())
                 said->push_back(text);
         },
@@ -246,7 +246,7 @@ struct progress::state {
             return;
         auto const all = "colock " + command + ": " + without_passwords(text);
         if (!is_terminal) {
-            complain(all);
+            remark(all);
             return;
         }
         winsize size{};
@@ -254,8 +254,7 @@ struct progress::state {
         // A line that breaks could not be taken away again.
         auto const fits =
             is_known ? std::min(all.size(), size.ws_col - std::size_t{1}) : all.size();
-        std::fprintf(stderr, "\r\033[K%s", all.substr(0, fits).c_str());
-        std::fflush(stderr);
+        put_at_once("\r\033[K" + all.substr(0, fits));
         is_shown = true;
     }
 
@@ -287,10 +286,8 @@ progress::~progress()
 {
     state_->make = nullptr;
     state_->timer.cancel();
-    if (state_->is_shown) {
-        std::fputs("\r\033[K", stderr);
-        std::fflush(stderr);
-    }
+    if (state_->is_shown)
+        put_at_once("\r\033[K");
 }
 
 }  // namespace cli

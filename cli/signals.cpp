@@ -5,6 +5,8 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <ctime>
+#include <initializer_list>
 #include <sys/signalfd.h>
 #include <system_error>
 #include <unistd.h>
@@ -14,14 +16,46 @@ namespace cli {
 
 namespace asio = boost::asio;
 
+namespace {
+
+bool is_ignored(int signal)
+{
+    struct sigaction now = {};
+    return sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+sigset_t set_of(std::initializer_list<int> all)
+{
+    sigset_t made;
+    sigemptyset(&made);
+    for (int const number : all)
+        sigaddset(&made, number);
+    return made;
+}
+
+/// Lets the signal through to what it does by default.
+void let_through(int signal)
+{
+    auto const one = set_of({signal});
+    pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+}
+
+}  // namespace
+
 signals::signals(asio::any_io_executor const& executor, on_signal handler)
     : descriptor_{executor}
     , handler_{std::move(handler)}
+    , taken_{set_of({SIGCHLD, SIGCONT})}
+    , children_were_ignored_{is_ignored(SIGCHLD)}
 {
-    sigemptyset(&taken_);
-    for (int const number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGCHLD})
-        sigaddset(&taken_, number);
-    pthread_sigmask(SIG_BLOCK, &taken_, &former_);
+    // What is blocked comes even if it is ignored.
+    for (int const number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGTSTP})
+        if (!is_ignored(number))
+            sigaddset(&taken_, number);
+    std::signal(SIGCHLD, SIG_DFL);  // else nobody could be waited for
+    auto blocked = taken_;
+    sigaddset(&blocked, SIGPIPE);  // who reads what we say may have gone
+    pthread_sigmask(SIG_BLOCK, &blocked, &former_);
     int const made = signalfd(-1, &taken_, SFD_CLOEXEC | SFD_NONBLOCK);
     if (made < 0)
         throw std::system_error{errno, std::generic_category(), "signalfd"};
@@ -29,14 +63,18 @@ signals::signals(asio::any_io_executor const& executor, on_signal handler)
     wait();
 }
 
-signals::~signals() { pthread_sigmask(SIG_SETMASK, &former_, nullptr); }
-
-void signals::add_stops()
+signals::~signals()
 {
-    sigaddset(&taken_, SIGTSTP);
-    sigaddset(&taken_, SIGCONT);
-    pthread_sigmask(SIG_BLOCK, &taken_, nullptr);
-    signalfd(descriptor_.native_handle(), &taken_, 0);
+    auto const unheard = set_of({SIGPIPE, SIGTTOU});
+    timespec const at_once = {};
+    while (sigtimedwait(&unheard, nullptr, &at_once) > 0) {}
+    pthread_sigmask(SIG_SETMASK, &former_, nullptr);
+}
+
+void signals::write_from_background() noexcept
+{
+    auto const stop = set_of({SIGTTOU});
+    pthread_sigmask(SIG_BLOCK, &stop, nullptr);
 }
 
 void signals::wait()
@@ -52,36 +90,26 @@ void signals::wait()
     );
 }
 
-namespace {
-
-/// Lets the signal through to what it does by default.
-void let_through(int signal)
+void obey(int signal)
 {
-    sigset_t one;
-    sigemptyset(&one);
-    sigaddset(&one, signal);
-    pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+    sigset_t before;
+    pthread_sigmask(SIG_BLOCK, nullptr, &before);
+    raise(signal);
+    let_through(signal);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-}  // namespace
-
-void stop_as_with(int signal)
+bool stop_as_with(int signal)
 {
-    if (signal == SIGSTOP) {
-        raise(SIGSTOP);
-        return;
-    }
     sigset_t before;
     pthread_sigmask(SIG_BLOCK, nullptr, &before);
     kill(0, signal);  // a pipeline stops as a whole
     let_through(signal);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    // A group that no shell looks after isn't stopped by the terminal's signals. Who wants to read
-    // there waits all the same.
+    // A stop takes an earlier SIGCONT away, and nothing else ends it.
     sigset_t pending;
     sigpending(&pending);
-    if (signal != SIGTSTP && sigismember(&pending, SIGCONT) == 0)
-        raise(SIGSTOP);
+    return sigismember(&pending, SIGCONT) == 1;
 }
 
 void die_of(int signal)

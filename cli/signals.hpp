@@ -11,8 +11,9 @@
 
 namespace cli {
 
-/// Takes this process's signals as values, for as long as it lives. No handler is installed: what
-/// was ignored when we began is ignored by us, and by a child.
+/// Takes this process's signals as values, for as long as it lives. What was ignored when we began
+/// is ignored by us, and by a child. To be made before any thread: one that doesn't block these
+/// signals would get them.
 class signals {
 public:
     /// `from_keyboard`: the terminal has sent it, to the whole of its foreground group.
@@ -23,24 +24,30 @@ public:
     signals& operator=(signals const&) = delete;
     ~signals();
 
-    /// From now on also those that would stop us or let us go on: there is a child to stop.
-    void add_stops();
+    /// From now on we aren't stopped for writing to the terminal while a child has it.
+    void write_from_background() noexcept;
 
-    /// The mask as it was.
+    /// The mask as it was, and whether SIGCHLD was ignored: for a child.
     sigset_t const& former_mask() const noexcept { return former_; }
-
-    void wait();
+    bool children_were_ignored() const noexcept { return children_were_ignored_; }
 
 private:
+    void wait();
+
     boost::asio::posix::stream_descriptor descriptor_;
     on_signal handler_;
     sigset_t taken_;
     sigset_t former_;
+    bool children_were_ignored_;
     signalfd_siginfo next_{};
 };
 
-/// Stops our process group as the signal would, if it may be stopped; returns when we go on.
-void stop_as_with(int signal);
+/// What the signal does by default, although it is taken; returns when we go on.
+void obey(int signal);
+
+/// Stops our process group by SIGTSTP, SIGTTIN or SIGTTOU, and returns when it goes on. \returns
+/// false at once where it can't be stopped, since no shell looks after it.
+bool stop_as_with(int signal);
 
 /// Ends this process by the signal, as it would have by default.
 [[noreturn]] void die_of(int signal);

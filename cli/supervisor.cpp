@@ -19,16 +19,13 @@ supervisor::supervisor(asio::any_io_executor const& executor, std::function<void
     , change_{executor, asio::steady_timer::time_point::max()}
 {}
 
-int supervisor::start(
-    std::vector<std::string> const& program, sigset_t const& mask, int death_signal
-)
+int supervisor::start(launch const& how)
 {
     // Where the command's input or output is no terminal there may be others of a pipeline who want
     // it: then it gets the terminal when it asks for it.
     bool const at_once =
         isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0 && terminal_.is_ours();
-    int const why = job_.start(program, mask, at_once ? &terminal_ : nullptr, death_signal);
-    had_terminal_ = at_once && why == 0;
+    int const why = job_.start(how, at_once ? &terminal_ : nullptr);
     if (at_once && why != 0)
         take_terminal_back();
     return why;
@@ -42,24 +39,28 @@ void supervisor::look()
             continue;
         }
         end_ = news;
+        ended_in_front_ = terminal_.serves(job_.id());
         change_.cancel();
         return;
     }
 }
 
 /// The command stands still: because it wants the terminal, which it gets if that is ours to give;
-/// or because it was told to, and so do we.
+/// or because it was told to, and so do we. But only where a shell makes both go on together: after
+/// a SIGSTOP, or without a shell, somebody may make it go on alone, so we stay awake and renew.
 void supervisor::on_stopped(int signal)
 {
     bool const wants_terminal = signal == SIGTTIN || signal == SIGTTOU;
     if (!(wants_terminal && terminal_.is_ours())) {
+        if (!terminal_.is_there() || (!wants_terminal && signal != SIGTSTP))
+            return;
         take_terminal_back();
-        stop_as_with(signal);
+        // One that would only stop again is left as it is.
+        if (!stop_as_with(signal) && wants_terminal)
+            return;
     }
-    if (terminal_.is_ours()) {
+    if (terminal_.is_ours())
         terminal_.give(job_.id());
-        had_terminal_ = true;
-    }
     before_going_on_();
     job_.signal(SIGCONT);
 }

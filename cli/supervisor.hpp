@@ -8,11 +8,8 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
-#include <csignal>
 #include <functional>
 #include <optional>
-#include <string>
-#include <vector>
 
 namespace cli {
 
@@ -23,7 +20,7 @@ public:
     supervisor(boost::asio::any_io_executor const&, std::function<void()> before_going_on);
 
     /// As `job::start`; the terminal is its own if nobody else can want it.
-    int start(std::vector<std::string> const& program, sigset_t const& mask, int death_signal);
+    int start(launch const&);
 
     /// To be called whenever a child may have stopped or ended.
     void look();
@@ -34,8 +31,8 @@ public:
     /// How it has ended, once it has.
     std::optional<job::news> const& end() const noexcept { return end_; }
 
-    /// It has been in the foreground.
-    bool had_terminal() const noexcept { return had_terminal_; }
+    /// It was in the foreground when it ended.
+    bool ended_in_front() const noexcept { return ended_in_front_; }
     void take_terminal_back() const noexcept { terminal_.take_back_from(job_.id()); }
 
     /// To its whole group.
@@ -55,7 +52,7 @@ private:
     boost::asio::steady_timer grace_;
     boost::asio::steady_timer change_;  ///< its wait ends with the program
     job job_;
-    bool had_terminal_ = false;
+    bool ended_in_front_ = false;
     std::optional<job::news> end_;
 };
 

@@ -44,6 +44,8 @@ asio::awaitable<taken> take(colock::client& redis, options const& o, asio::cance
     auto const token = asio::bind_cancellation_slot(stop, asio::as_tuple(asio::deferred));
     if (!o.wait) {
         auto [ec, held] = co_await lock.acquire({}, token);
+        if (ec)
+            co_return taken{ec, {}};
         co_return taken{ec, std::move(held)};
     }
     std::tuple<error_code, std::optional<colock::hold>> got;
@@ -52,7 +54,7 @@ asio::awaitable<taken> take(colock::client& redis, options const& o, asio::cance
     else
         got = co_await lock.try_acquire_for(*o.wait, {}, token);
     auto& [ec, held] = got;
-    co_return taken{ec, held ? std::move(*held) : colock::hold{}};
+    co_return taken{ec, std::move(held)};
 }
 
 asio::awaitable<std::tuple<error_code, bool>> take_away(

@@ -8,6 +8,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 
+#include <optional>
 #include <string>
 #include <tuple>
 
@@ -16,7 +17,7 @@ namespace cli {
 /// What became of an acquire: a hold, an error, or neither when the wait is over.
 struct taken {
     colock::error_code ec;
-    colock::hold held;
+    std::optional<colock::hold> held;  ///< which may be lost by now
 };
 
 /// Acquires the lock of the command line, and its kind, within its wait.

@@ -11,15 +11,25 @@
 #include <boost/json/serialize.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <optional>
+#include <string>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 namespace cli {
 
 namespace {
 
+using steady = std::chrono::steady_clock;
+
 constexpr milliseconds pause{200};
+
+/// A message may come after the reply that shows what it tells of, but not much.
+constexpr milliseconds longest_lag{50};
 
 struct event {
     char const* what;
@@ -44,6 +54,21 @@ std::string time_text(bool for_programs)
     return all;
 }
 
+/// What is known of a change beside what there was and is.
+struct circumstances {
+    bool was_told;  ///< by a message
+    bool is_over;   ///< the lease that was known has passed since
+};
+
+std::vector<holder> those_who_went(picture const& before, picture const& now)
+{
+    std::vector<holder> found;
+    for (auto const& h : before.holders)
+        if (std::ranges::find(now.holders, h.field, &holder::field) == now.holders.end())
+            found.push_back(h);
+    return found;
+}
+
 class watcher {
 public:
     watcher(session& s, options const& o) : session_{s}, options_{o} {}
@@ -51,6 +76,7 @@ public:
     asio::awaitable<int> run()
     {
         co_await session_.connect();
+        auto last_asked = steady::now();
         auto last = co_await read_picture(session_, options_.key);
         begin(last);
         colock::channel_ear const ear{
@@ -59,22 +85,29 @@ public:
                 wake_.cancel();
             }};
         for (;;) {
-            wake_.expires_after(pause);
-            if (!is_told_)
-                co_await wake_.async_wait(asio::as_tuple(asio::deferred));
-            bool const was_told = std::exchange(is_told_, false);
+            bool was_told = co_await is_told_within(pause);
+            auto const asked = steady::now();
             auto const now = co_await read();
-            if (!now)
+            if (!now) {
+                last.lease.reset();  // it may be renewed while we don't see it
                 continue;
-            compare(last, *now, was_told);
+            }
+            is_fair_ = is_fair_ || last.kind == "fair" || now->kind == "fair";
+            bool const is_over = last.lease && steady::now() - last_asked >= *last.lease;
+            if (!was_told && !those_who_went(last, *now).empty())
+                was_told = co_await is_told_within(longest_lag);
+            compare(last, *now, {was_told, is_over});
             last = *now;
+            last_asked = asked;
         }
     }
 
 private:
     asio::awaitable<std::optional<picture>> read();
     void begin(picture const&) const;
-    void compare(picture const& before, picture const& now, bool was_told) const;
+    asio::awaitable<bool> is_told_within(milliseconds);
+    void compare(picture const& before, picture const& now, circumstances) const;
+    void print_end(holder const&, picture const& now, circumstances) const;
     void print(event const&, std::string const& more, picture const*, holder const*) const;
     std::string lease_text(picture const& p) const
     {
@@ -86,6 +119,7 @@ private:
     asio::steady_timer wake_{session_.context()};
     bool is_told_ = false;
     bool is_unreachable_ = false;
+    bool is_fair_ = false;  ///< it has had a queue, as far as is known
     bool has_colours_ = cli::has_colours(STDOUT_FILENO);
 };
 
@@ -119,25 +153,39 @@ void watcher::begin(picture const& p) const
         print(free_now, {}, &p, nullptr);
 }
 
-void watcher::compare(picture const& before, picture const& now, bool was_told) const
+/// Whether a message has come since this was asked last, or comes in this time.
+asio::awaitable<bool> watcher::is_told_within(milliseconds longest)
 {
-    auto const has = [](picture const& p, holder const& h) {
-        return std::ranges::any_of(p.holders, [&](holder const& o) { return o.field == h.field; });
-    };
-    bool is_shown = false;
-    for (auto const& h : before.holders)
-        if (!has(now, h)) {
-            is_shown = true;
-            if (was_told)
-                print(released, shown(h.field), &now, &h);
-            else
-                print(gone, shown(h.field) + ": expired, or deleted without a message", &now, &h);
-        }
-    if (was_told && !is_shown)
+    wake_.expires_after(longest);
+    while (!is_told_ && steady::now() < wake_.expiry())
+        co_await wake_.async_wait(asio::as_tuple(asio::deferred));
+    co_return std::exchange(is_told_, false);
+}
+
+void watcher::compare(picture const& before, picture const& now, circumstances how) const
+{
+    auto const went = those_who_went(before, now);
+    for (auto const& h : went)
+        print_end(h, now, how);
+    if (how.was_told && went.empty())
         print(released, "by somebody who came and went", &now, nullptr);
-    for (auto const& h : now.holders)
-        if (!has(before, h))
-            print(acquired, shown(h) + ", " + lease_text(now), &now, &h);
+    for (auto const& h : those_who_went(now, before))
+        print(acquired, shown(h) + ", " + lease_text(now), &now, &h);
+}
+
+// A fair lock tells nobody but the first in its queue, and of several readers the last one tells.
+// Without a queue, nothing in Redis tells a fair lock from others.
+void watcher::print_end(holder const& h, picture const& now, circumstances how) const
+{
+    auto const name = shown(h.field);
+    if (how.was_told)
+        print(released, name, &now, &h);
+    else if (how.is_over)
+        print(gone, name + ", its lease has ended", &now, &h);
+    else if (is_fair_ || !now.holders.empty())
+        print(released, name + ", without a message", &now, &h);
+    else
+        print(free_now, name + " went without a message: a fair lock, or deleted", &now, &h);
 }
 
 void watcher::print(event const& e, std::string const& more, picture const* p, holder const* who)

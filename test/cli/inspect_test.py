@@ -1,15 +1,15 @@
 # Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
-"""colock info, ls, watch, unlock, doctor, bench; wrong usage; the man page and the completions."""
+"""colock info, ls, doctor, bench; wrong usage; the man page and the completions."""
 
 import json
 import pathlib
 import re
 import shutil
 import subprocess
-import time
 import unittest
 
 import support
+from gate import Gate
 from support import UUID, Case, Redis, wait_for
 
 CLI = pathlib.Path(__file__).resolve().parents[2] / "cli"
@@ -172,6 +172,15 @@ class Info(Case):
         self.check(self.colock("info", "s"), 65, "s: read", "string", "semaphore")
         self.check(self.colock("info", "h"), 65, "hash")
 
+    def test_of_a_large_hash_the_beginning(self) -> None:
+        fields = [w for n in range(1000) for w in (f"{OTHER}{n}", "1")]
+        self.server.ask("HSET", "readers", "mode", "read", *fields)
+        self.server.ask("HSET", "h", *[w for n in range(1000) for w in (f"field-{n}", "1")])
+        self.assertEqual(len(self.info("readers")["holders"]), 1000)  # type: ignore[arg-type]
+        self.server.ask("CONFIG", "RESETSTAT")
+        self.check(self.colock("info", "h"), 65, "hash")
+        self.assertNotIn("cmdstat_hgetall", str(self.server.ask("INFO", "commandstats")))
+
     def test_bytes_that_a_terminal_should_not_see(self) -> None:
         out = self.colock("info", "a\x1b[31mb").out
         self.assertIn('"a\\x1b[31mb": free', out)
@@ -209,72 +218,6 @@ class List(Case):
         self.assertNotIn("cmdstat_hgetall", str(calls))
 
 
-class Watch(Case):
-    def test_what_happens(self) -> None:
-        watching = self.start("watch", "--json", "k")
-
-        def event() -> dict[str, object]:
-            return json.loads(watching.stdout.readline())  # type: ignore[union-attr]
-
-        self.assertEqual(event()["event"], "free")
-        wait_for(lambda: self.server.ask("PUBSUB", "CHANNELS", "*lock_*") != [], "its ear")
-        holder = self.hold()
-        got = event()
-        self.assertEqual((got["event"], got["key"]), ("acquired", "k"))
-        self.assertRegex(str(got["time"]), r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
-        holder.stdin.close()  # type: ignore[union-attr]
-        released = event()
-        self.assertEqual((released["event"], released["owner"]), ("released", got["owner"]))
-        holder = self.hold()
-        self.assertEqual(event()["event"], "acquired")
-        self.server.ask("DEL", "k")
-        self.assertEqual(event()["event"], "gone")
-        self.assertEqual(self.colock("run", "k", "--", "true").status, 0)
-        self.assertEqual(event()["event"], "released")
-
-    def test_the_server_goes_and_comes(self) -> None:
-        server = Redis()
-        self.addCleanup(server.close)
-        watching = self.start("watch", "--connect-timeout", "500ms", "k", url=server.url)
-        self.assertIn("free", watching.stdout.readline())  # type: ignore[union-attr]
-        server.kill()
-        self.assertIn("unreachable", watching.stdout.readline())  # type: ignore[union-attr]
-        server.start()
-        self.assertIn("reached", watching.stdout.readline())  # type: ignore[union-attr]
-
-
-class Unlock(Case):
-    def test_has_to_be_told_where_there_is_no_terminal(self) -> None:
-        self.hold()
-        self.check(self.colock("unlock", "k"), 64, "k: unlock", "--yes", "Usage: ")
-        self.assertEqual(self.server.keys(), ["k"])
-
-    def test_wakes_who_waits(self) -> None:
-        for kind in ("lock", "fair", "write", "read"):
-            with self.subTest(kind):
-                self.hold("k", "--kind", kind, "--on-lost", "ignore")
-                waits_for = {"read": "write", "write": "read"}.get(kind, kind)
-                waits = self.start("run", "--kind", waits_for, "k", "--", "true")
-                wait_for(lambda: self.server.ask("PUBSUB", "CHANNELS", "*") != [], "the waiter")
-                time.sleep(0.05)
-                begun = time.monotonic()
-                result = self.colock("unlock", "--yes", "k")
-                self.check(result, 0)
-                self.assertIn("held by", result.out)
-                self.assertIn("Unlocked.", result.out)
-                self.assertEqual(waits.end().status, 0)
-                self.assertLess(time.monotonic() - begun, 2)
-                self.server.ask("FLUSHALL")
-
-    def test_free_or_no_lock(self) -> None:
-        result = self.colock("unlock", "-y", "k")
-        self.check(result, 0)
-        self.assertIn("nothing to unlock", result.out)
-        self.server.ask("SET", "k", "1")
-        self.check(self.colock("unlock", "-y", "k"), 65, "k: unlock")
-        self.assertEqual(self.server.ask("GET", "k"), "1")
-
-
 class Doctor(Case):
     def findings(self, url: str, status: int) -> dict[str, dict[str, str]]:
         result = self.colock("doctor", "--json", url=url)
@@ -309,6 +252,23 @@ class Doctor(Case):
         wait_for(lambda: "state=online" in str(primary.ask("INFO", "replication")), "replication")
         self.assertEqual(self.findings(replica.url, 1)["replicas"]["level"], "bad")
         self.assertIn("1 replica", self.findings(primary.url, 0)["replicas"]["found"])
+
+    def test_a_cut_connection_is_no_matter_of_permissions(self) -> None:
+        gate = Gate(self.server.path)
+        self.addCleanup(gate.close)
+        cuts = []
+
+        def cut(data: bytes, pid: int) -> None:
+            if len(cuts) < 2:
+                cuts.append(pid)
+                raise ConnectionResetError
+
+        gate.before = cut
+        self.assertIn("no connection to", self.colock("run", "-v", "k", "--", "true", url=gate.url).err)
+        cuts.clear()
+        found = self.findings(gate.url, 0)
+        self.assertEqual(len(cuts), 2)
+        self.assertEqual((found["permissions"]["level"], found["permissions"]["found"]), ("ok", "all that locks need"))
 
     def test_a_user_with_few_rights(self) -> None:
         rules = ["~*", "&nothing", "+@all", "-@dangerous", "-zadd", "-publish"]

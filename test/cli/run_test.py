@@ -9,7 +9,7 @@ import tempfile
 import time
 
 import support
-from support import UUID, Case, Command, Redis, wait_for
+from support import UUID, Case, Command, Redis, state_of, wait_for
 
 
 class Status(Case):
@@ -309,11 +309,7 @@ class Loss(Case):
 
 
 def is_alive(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
+    return state_of(pid) not in ("", "Z")
 
 
 def waiters(server: Redis) -> int:

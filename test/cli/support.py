@@ -174,6 +174,15 @@ class Case(unittest.TestCase):
         self.assertEqual(self.server.keys(), [])
 
 
+def state_of(pid: int) -> str:
+    """As ps shows it: `T` is stopped, `Z` a zombie; empty if there is no such process."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return ""
+
+
 def finish(command: Command) -> None:
     if command.poll() is None:
         command.kill()
@@ -250,6 +259,9 @@ def main() -> None:
     if not SERVER:
         print("no redis-server")
         sys.exit(77)
+    for number in (signal.SIGHUP, signal.SIGQUIT):  # which nohup and a shell's & leave ignored
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     unittest.main(module="__main__")
 
 

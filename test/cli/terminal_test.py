@@ -8,12 +8,14 @@ import signal
 import time
 
 import support
-from support import Case, Terminal, wait_for
+from support import Case, Redis, Terminal, free_port, state_of, wait_for
 
 READY = "import os, signal, sys; "
 
 
 class OnTerminal(Case):
+    """Over a unix socket, where colock has one thread."""
+
     def on_terminal(self, *words: str) -> Terminal:
         terminal = Terminal([support.COLOCK, *words], self.server.url)
         self.addCleanup(terminal.close)
@@ -118,8 +120,8 @@ class OnTerminal(Case):
         shell.expect("Stopped")
         wait_for(lambda: self.server.keys() == [], "the end of the lease")
         shell.type("fg; echo status $?\n")
-        shell.expect("k: the lock is lost")
-        shell.expect("told")
+        # The command hears of it before we do.
+        shell.expect("(?s)(k: the lock is lost.*told)|(told.*k: the lock is lost)")
         shell.expect("status 70")
 
     def test_in_the_background_then_in_front(self) -> None:
@@ -150,6 +152,68 @@ class OnTerminal(Case):
         shell.type("abc\n")
         shell.expect("got abc")
 
+    def test_ctrl_z_in_a_pipeline(self) -> None:
+        shell = self.shell()
+        shell.type("colock run k -- sh -c 'echo command $$; exec sleep 60' | cat\n")
+        program = int(shell.expect(r"command \d+").split()[1])
+        shell.type("\x1a")
+        shell.expect("Stopped")
+        # The shell looks at its own children, of which colock, run by a function, is none.
+        wait_for(lambda: state_of(program) == "T", "the stop of the command")
+        shell.type("fg\n")
+        wait_for(lambda: (shell.read(), state_of(program) != "T")[-1], "that it goes on")
+        shell.type("\x03")
+        shell.type("echo shell-$((1+1))\n")
+        shell.expect("shell-2")
+        wait_for(lambda: self.server.keys() == [], "the release")
+
+    def test_ctrl_z_where_no_shell_is(self) -> None:
+        terminal = self.on_terminal("run", "k", "--", "sh", "-c", "echo ready; read line; echo got $line")
+        terminal.expect("ready")
+        terminal.type("\x1a")  # nobody could make it go on
+        terminal.expect(r"\^Z")
+        terminal.type("abc\n")
+        terminal.expect("got abc")
+        self.assertEqual(terminal.end(), 0)
+
+    def test_ctrl_z_while_waiting(self) -> None:
+        holder = self.hold()
+        shell = self.shell()
+        shell.type("colock run k -- echo have it; echo status $?\n")
+        wait_for(lambda: self.server.ask("PUBSUB", "CHANNELS", "*"), "the waiter")
+        shell.type("\x1a")
+        shell.expect("Stopped")
+        shell.type("fg; echo status $?\n")
+        shell.expect("colock")
+        holder.stdin.close()  # type: ignore[union-attr]
+        shell.expect("have it")
+        shell.expect("status 0")
+
+    def test_told_of_the_loss_where_the_background_must_not_write(self) -> None:
+        shell = self.shell()
+        program = (READY + "signal.signal(signal.SIGTERM, lambda *_: (print('told'), sys.exit(0)));"
+                   "print('ready', flush=True)\nwhile True: signal.pause()")
+        shell.type("stty tostop\n")
+        shell.type(f"colock run --lease 600ms k -- python3 -c {shlex.quote(program)}; echo status $?\n")
+        shell.expect("ready")
+        self.server.ask("DEL", "k")
+        shell.expect("told")
+        shell.expect("status 70")
+
+    def test_an_interrupt_from_elsewhere_is_no_ctrl_c(self) -> None:
+        with open(self.server.folder + "/script", "w") as file:
+            file.write(f"{shlex.quote(support.COLOCK)} run k -- sh -c 'echo command $$; exec sleep 60'\n"
+                       "echo status $?\n")
+        shell = self.shell()
+        shell.type(f"bash {self.server.folder}/script\n")
+        program = int(shell.expect(r"command \d+").split()[1])
+        shell.type("\x1a")
+        shell.expect("Stopped")
+        shell.type("bg\n")
+        wait_for(lambda: (shell.read(), state_of(program) != "T")[-1], "that it goes on")
+        os.kill(program, signal.SIGINT)
+        shell.expect("status 130")
+
     def test_unlock_asks(self) -> None:
         holder = self.hold()
         terminal = self.on_terminal("unlock", "k")
@@ -174,6 +238,16 @@ class OnTerminal(Case):
         self.assertEqual(terminal.end(), -signal.SIGINT)
         watching = self.start("watch", "k")
         self.assertRegex(watching.stdout.readline(), r"^[\d:.]+  free\s*$")  # type: ignore
+
+
+class OverTcp(OnTerminal):
+    """Where another thread looks names up."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        with free_port() as port:
+            cls.server = Redis(port=port)
+            cls.server.url = f"redis://localhost:{port}"
 
 
 if __name__ == "__main__":

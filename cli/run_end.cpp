@@ -1,0 +1,117 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+// colock run: signals, the loss of the lock, and the end.
+#include "runner.hpp"
+#include "status.hpp"
+#include "text.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+
+#include <csignal>
+#include <cstdlib>
+#include <unistd.h>
+#include <utility>
+
+namespace cli {
+
+using namespace std::chrono_literals;
+
+// ---- Signals -----------------------------------------------------------------------------------
+
+void runner::on_signal(int number, bool from_keyboard)
+{
+    if (phase_ == phase::running) {
+        if (number == SIGCHLD) {
+            command_.look();
+            return;
+        }
+        by_keyboard_ = by_keyboard_ || (number == SIGINT && from_keyboard);
+        command_.signal(number);
+        return;
+    }
+    if (number == SIGTSTP)
+        obey(number);
+    if (number == SIGTSTP || number == SIGCONT || number == SIGCHLD)
+        return;
+    // The second one doesn't wait for Redis any more.
+    if (std::exchange(ended_by_, number) != 0)
+        std::_Exit(command_.end() ? status_of_work() : status_signal + number);
+    by_keyboard_ = by_keyboard_ || from_keyboard;
+    no_more_.emit(asio::cancellation_type::terminal);
+}
+
+/// The lock may have passed on while we stood still.
+void runner::before_going_on()
+{
+    if (!held_ && !is_lost_)
+        on_lost();
+}
+
+// ---- The loss ----------------------------------------------------------------------------------
+
+/// The command is told before anybody else is.
+void runner::on_lost()
+{
+    if (std::exchange(is_lost_, true))
+        return;
+    auto const what = "the lock is lost" + session_.why_lost() + "; " + program();
+    if (options_.when_lost == on_lost::ignore) {
+        say(what + " runs on without it");
+        return;
+    }
+    is_ended_for_loss_ = true;
+    bool const at_once = options_.when_lost == on_lost::kill;
+    command_.stop(at_once ? SIGKILL : SIGTERM, at_once ? 0ms : options_.grace);
+    say(what + " gets " + (at_once ? "SIGKILL" : "SIGTERM, and SIGKILL in " + shown(options_.grace))
+    );
+}
+
+// ---- The end -----------------------------------------------------------------------------------
+
+int runner::status_of_work() const
+{
+    if (is_ended_for_loss_)
+        return status_lost;
+    auto const& end = *command_.end();
+    return end.what == job::news::kind::killed ? status_signal + end.number : end.number;
+}
+
+asio::awaitable<int> runner::end_of_work()
+{
+    if (!is_lost_)
+        co_await release();
+    auto const& end = *command_.end();
+    bool const by_interrupt = end.what == job::news::kind::killed && end.number == SIGINT;
+    // Who pressed Ctrl-C meant the script around us, too.
+    if (by_interrupt && !is_ended_for_loss_ && (command_.ended_in_front() || by_keyboard_)) {
+        if (command_.ended_in_front())
+            kill(0, SIGINT);
+        dies_of_ = SIGINT;
+    }
+    co_return status_of_work();
+}
+
+asio::awaitable<void> runner::release()
+{
+    progress const line{session_.context().get_executor(), "run", [this] {
+                            return name() + ": releasing the lock";
+                        }};
+    auto const [ec] = co_await held_.release(asio::as_tuple(asio::deferred));
+    if (ec == colock::error::lost)
+        say("release: the lock was no longer ours; somebody else may have had it while " +
+            program() + " ran. Let the resource check COLOCK_TOKEN");
+    else if (ec)
+        say("release: " + ec.message() + "; the lock is free when its lease ends, in " +
+            shown(options_.lease.value_or(30s)) + " at most");
+}
+
+/// What is under way ends in order, and what is held is given back: nothing is left in Redis.
+asio::awaitable<void> runner::leave()
+{
+    bool const has_lock{held_};
+    auto const [ec] = co_await session_.redis().close(asio::as_tuple(asio::deferred));
+    if (ec && has_lock)
+        say("release: " + ec.message() + "; the lock is free when its lease ends, in " +
+            shown(options_.lease.value_or(30s)) + " at most");
+}
+
+}  // namespace cli

@@ -1,0 +1,220 @@
+# Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+"""colock run where things go wrong at the worst moment: a stalled link, a stop, a deaf reader."""
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+
+import support
+from gate import Gate
+from support import Case, Command, state_of, wait_for
+
+
+class Stalled(Case):
+    """Between the grant, after which colock asks with HKEYS, and the start of the command; and at
+    the release."""
+
+    def setUp(self) -> None:
+        self.gate = Gate(self.server.path)
+        self.addCleanup(self.gate.close)
+        self.made = self.server.folder + "/made"
+
+    def at_hkeys(self, action: Callable[[int], None]) -> None:
+        self.gate.before = lambda data, pid: action(pid) if b"HKEYS" in data else None
+
+    def check_lost_before_the_start(self, lease: str) -> None:
+        result = self.colock("run", "--lease", lease, "k", "--", "touch", self.made,
+                             url=self.gate.url)
+        self.check(result, 70, "k: the lock was lost again before touch could be started")
+        self.assertFalse(os.path.exists(self.made))
+
+    def test_the_lease_passes_while_the_link_stalls(self) -> None:
+        self.at_hkeys(lambda pid: self.gate.shut())
+        self.check_lost_before_the_start("150ms")
+
+    def test_the_lease_passes_while_colock_is_stopped(self) -> None:
+        def stand_still(pid: int) -> None:
+            os.kill(pid, signal.SIGSTOP)
+            wait_for(lambda: self.server.keys() == [], "the end of the lease")
+            os.kill(pid, signal.SIGCONT)
+
+        self.at_hkeys(stand_still)
+        self.check_lost_before_the_start("300ms")
+
+    def test_a_signal_while_the_link_stalls(self) -> None:
+        for options in ((), ("--wait", "0")):
+            with self.subTest(options):
+                told: list[float] = []
+
+                def interrupt(pid: int) -> None:
+                    self.gate.shut()
+                    told.append(time.monotonic())
+                    os.kill(pid, signal.SIGINT)
+
+                self.at_hkeys(interrupt)
+                result = self.colock("run", *options, "k", "--", "touch", self.made,
+                                     url=self.gate.url)
+                self.check(result, 128 + signal.SIGINT, "the lock is free when its lease ends")
+                self.assertLess(time.monotonic() - told[0], 1.5)
+                self.assertFalse(os.path.exists(self.made))
+                self.gate.open()
+                self.server.ask("FLUSHALL")
+
+    def test_a_signal_then_leaves_nothing(self) -> None:
+        self.at_hkeys(lambda pid: os.kill(pid, signal.SIGINT))
+        result = self.colock("run", "k", "--", "sleep", "60", url=self.gate.url)
+        self.check(result, 128 + signal.SIGINT)
+        self.check_nothing_is_left()
+
+    def releasing(self) -> Command:
+        """One whose command has ended with 3, and whose release doesn't get through."""
+        held = self.start("run", "k", "--", "sh", "-c", "echo $$; read line; exit 3",
+                          url=self.gate.url, stdin=subprocess.PIPE)
+        program = int(line_of(held))
+        self.gate.shut()
+        held.stdin.close()  # type: ignore[union-attr]
+        held.stdin = None
+        wait_for(lambda: not state_of(program), "the end of the command")
+        self.assertTrue(self.gate.has_waiting.wait(10))
+        return held
+
+    def test_a_signal_during_the_release(self) -> None:
+        held = self.releasing()
+        held.terminate()
+        wait_for(lambda: has_taken(held.pid, signal.SIGTERM), "that it has the signal")
+        self.gate.open()
+        self.check(held.end(), 3)
+        self.check_nothing_is_left()
+
+    def test_two_signals_during_the_release(self) -> None:
+        held = self.releasing()
+        begun = time.monotonic()
+        held.terminate()
+        wait_for(lambda: has_taken(held.pid, signal.SIGTERM), "that it has the signal")
+        held.terminate()
+        self.check(held.end(), 3)
+        self.assertLess(time.monotonic() - begun, 1.5)  # the release may take 2 s
+
+
+class Ignored(Case):
+    def test_children(self) -> None:
+        def ignore() -> None:
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+        self.check(self.colock("run", "k", "--", "sh", "-c", "exit 4", preexec_fn=ignore), 4)
+        result = self.colock("run", "k", "--", "grep", "SigIgn", "/proc/self/status",
+                             preexec_fn=ignore)
+        self.assertTrue(int(result.out.split()[1], 16) & 1 << (signal.SIGCHLD - 1), result)
+
+    def test_a_hangup_while_waiting(self) -> None:
+        holder = self.hold()
+        waits = self.start("run", "k", "--", "echo", "run",
+                           preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        wait_for(lambda: self.server.ask("PUBSUB", "CHANNELS", "*"), "the waiter")
+        waits.send_signal(signal.SIGHUP)
+        holder.stdin.close()  # type: ignore[union-attr]
+        result = waits.end()
+        self.assertEqual((result.status, result.out), (0, "run\n"), result)
+
+
+class Stopped(Case):
+    def test_from_outside(self) -> None:
+        """Nobody would make colock go on with the command, so it doesn't stop."""
+        for number in (signal.SIGSTOP, signal.SIGTSTP):
+            with self.subTest(number.name):
+                held = self.start("run", "--lease", "600ms", "k", "--", "sh", "-c",
+                                  "echo $$; exec cat", stdin=subprocess.PIPE, start_new_session=True)
+                program = int(line_of(held))
+                os.kill(program, number)
+                wait_for(lambda: state_of(program) == "T", "the stop")
+                self.wait_for_a_renewal()
+                self.wait_for_a_renewal()
+                os.kill(program, signal.SIGCONT)
+                held.stdin.close()  # type: ignore[union-attr]
+                held.stdin = None
+                self.check(held.end(), 0)
+                self.check_nothing_is_left()
+
+    def wait_for_a_renewal(self) -> None:
+        seen = [int(self.server.ask("PTTL", "k"))]  # type: ignore[call-overload]
+
+        def rises() -> bool:
+            seen.append(int(self.server.ask("PTTL", "k")))  # type: ignore[call-overload]
+            return seen[-1] > seen[-2] > 0
+
+        wait_for(rises, "a renewal")
+
+
+class Deaf(Case):
+    """Nobody reads what colock says."""
+
+    def check_the_loss(self, pipe: int) -> None:
+        script = ("exec 2>/dev/null; trap 'echo told; exit 0' TERM; echo ready;"
+                  "while :; do sleep 0.02; done")
+        for options in ((), ("-v",)):
+            with self.subTest(options):
+                held = self.start("run", *options, "--lease", "600ms", "k", "--", "sh", "-c",
+                                  script, stderr=pipe)
+                self.assertEqual(line_of(held), "ready\n")
+                self.server.ask("DEL", "k")
+                self.assertEqual(line_of(held), "told\n")
+                self.assertEqual(held.wait(10), 70)
+
+    def test_a_full_pipe(self) -> None:
+        with pipe() as (_, end):
+            os.set_blocking(end, False)
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    os.write(end, bytes(4096))
+            os.set_blocking(end, True)
+            self.check_the_loss(end)
+
+    def test_a_reader_that_has_gone(self) -> None:
+        with pipe() as (reader, end):
+            os.close(reader)
+            self.check_the_loss(end)
+
+
+class Environment(Case):
+    def test_its_own_values_instead_of_others(self) -> None:
+        result = self.colock("run", "k", "--", "env",
+                             env={"COLOCK_KEY": "other", "COLOCK_TOKEN": "0", "OF_OURS": "x=y"})
+        found = result.out.splitlines()
+        for name, value in (("COLOCK_KEY", "k"), ("OF_OURS", "x=y")):
+            self.assertEqual([f for f in found if f.startswith(name + "=")], [f"{name}={value}"])
+        tokens = [f for f in found if f.startswith("COLOCK_TOKEN=")]
+        self.assertEqual(len(tokens), 1)
+        self.assertNotEqual(tokens, ["COLOCK_TOKEN=0"])
+
+
+@contextlib.contextmanager
+def pipe() -> Iterator[tuple[int, int]]:
+    ends = os.pipe()
+    try:
+        yield ends
+    finally:
+        for end in ends:
+            with contextlib.suppress(OSError):
+                os.close(end)
+
+
+def line_of(held: Command) -> str:
+    ready, _, _ = select.select([held.stdout], [], [], support.LIMIT)
+    if not ready:
+        raise AssertionError("the command says nothing")
+    return held.stdout.readline()  # type: ignore[union-attr]
+
+
+def has_taken(pid: int, number: int) -> bool:
+    """Whether the signal doesn't wait for the process any more."""
+    with open(f"/proc/{pid}/status") as file:
+        waiting = [line.split()[1] for line in file if line.startswith("ShdPnd")]
+    return not waiting or not int(waiting[0], 16) & 1 << (number - 1)
+
+
+if __name__ == "__main__":
+    support.main()

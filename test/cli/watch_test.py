@@ -1,0 +1,189 @@
+# Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+"""colock watch, and colock unlock."""
+
+import json
+import os
+import re
+import select
+import time
+from collections.abc import Callable
+
+import support
+from support import Case, Redis, Terminal, wait_for
+
+OTHER = "11111111-2222-3333-4444-555555555555:7"
+
+
+class Watch(Case):
+    def watch(self, key: str = "k") -> Callable[[], dict[str, object]]:
+        """What gives the next event."""
+        watching = self.start("watch", "--json", key)
+        wait_for(lambda: self.server.ask("PUBSUB", "CHANNELS", f"*lock_*{key}*") != [], "its ear")
+
+        stdout = watching.stdout.fileno()  # type: ignore[union-attr]
+        read = b""
+
+        def event() -> dict[str, object]:
+            nonlocal read
+            while b"\n" not in read:
+                self.assertTrue(select.select([stdout], [], [], support.LIMIT)[0], "no event")
+                new = os.read(stdout, 65536)
+                self.assertTrue(new, "it has ended")
+                read += new
+            line, read = read.split(b"\n", 1)
+            return json.loads(line)
+
+        return event
+
+    def test_what_happens(self) -> None:
+        event = self.watch()
+        self.assertEqual(event()["event"], "free")
+        holder = self.hold()
+        got = event()
+        self.assertEqual((got["event"], got["key"]), ("acquired", "k"))
+        self.assertRegex(str(got["time"]), r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+        holder.stdin.close()  # type: ignore[union-attr]
+        released = event()
+        self.assertEqual((released["event"], released["owner"]), ("released", got["owner"]))
+        holder = self.hold()
+        self.assertEqual(event()["event"], "acquired")
+        self.server.ask("DEL", "k")
+        self.assertEqual(event()["event"], "free")
+        self.assertEqual(self.colock("run", "k", "--", "true").status, 0)
+        seen = [event()["event"]]
+        if seen == ["acquired"]:  # a reading came just then
+            seen = [event()["event"]]
+        self.assertEqual(seen, ["released"])
+
+    def test_the_end_of_a_lease(self) -> None:
+        event = self.watch()
+        self.assertEqual(event()["event"], "free")
+        self.server.ask("EVAL", "redis.call('hset', 'k', ARGV[1], 1) redis.call('pexpire', 'k', 1500)", "0", OTHER)
+        self.assertEqual(event()["event"], "acquired")
+        gone = event()
+        self.assertEqual((gone["event"], gone["owner"]), ("gone", OTHER))
+
+    def test_a_fair_lock_that_nobody_waits_for(self) -> None:
+        holder = self.hold("k", "--kind", "fair")
+        event = self.watch()
+        owner = event()["owner"]
+        holder.stdin.close()  # type: ignore[union-attr]
+        free = event()
+        self.assertEqual((free["event"], free["owner"]), ("free", owner))
+
+    def test_a_fair_lock_that_passes_on(self) -> None:
+        holder = self.hold("k", "--kind", "fair")
+        self.start("run", "--kind", "fair", "k", "--", "sleep", "60")
+        wait_for(lambda: "queue" in self.colock("info", "k").out, "the queue")
+        event = self.watch()
+        owner = event()["owner"]
+        holder.stdin.close()  # type: ignore[union-attr]
+        released = event()
+        self.assertEqual((released["event"], released["owner"]), ("released", owner))
+        self.assertEqual(event()["event"], "acquired")
+
+    def test_a_reader_that_leaves_others_behind(self) -> None:
+        leaves = self.hold("k", "--kind", "read")
+        owner = json.loads(self.colock("info", "--json", "k").out)["holders"][0]["owner"]
+        self.start("run", "--kind", "read", "k", "--", "sleep", "60")
+        wait_for(lambda: self.server.ask("HLEN", "k") == 3, "two readers")
+        event = self.watch()
+        self.assertEqual([event()["event"], event()["event"]], ["held", "held"])
+        leaves.stdin.close()  # type: ignore[union-attr]
+        released = event()
+        self.assertEqual((released["event"], released["owner"]), ("released", owner))
+
+    def test_a_message_that_comes_after_what_it_tells_of(self) -> None:
+        for i in range(100):
+            key = f"late-{i}"
+            self.server.ask("HSET", key, OTHER, "1")
+            event = self.watch(key)
+            self.assertEqual(event()["event"], "held")
+            channel = next(c for c in self.server.ask("PUBSUB", "CHANNELS") if "_lock__" in c and key in c)  # type: ignore
+            self.server.ask("DEL", key)
+            deleted = self.looks()
+            begun = time.monotonic()
+            while self.looks() == deleted:
+                begun = time.monotonic()
+            self.server.ask("PUBLISH", channel, "0")
+            if time.monotonic() - begun < 0.03:  # in time, for sure
+                released = event()
+                self.assertEqual((released["event"], released.get("owner")), ("released", OTHER))
+                return
+        self.fail("this machine is too slow")
+
+    def looks(self) -> str:
+        found = re.search(r"cmdstat_hscan:calls=(\d+)", str(self.server.ask("INFO", "commandstats")))
+        return found.group() if found else ""
+
+    def test_the_server_goes_and_comes(self) -> None:
+        server = Redis()
+        self.addCleanup(server.close)
+        watching = self.start("watch", "--connect-timeout", "500ms", "k", url=server.url)
+        self.assertIn("free", watching.stdout.readline())  # type: ignore[union-attr]
+        server.kill()
+        self.assertIn("unreachable", watching.stdout.readline())  # type: ignore[union-attr]
+        server.start()
+        self.assertIn("reached", watching.stdout.readline())  # type: ignore[union-attr]
+
+
+class Unlock(Case):
+    def test_has_to_be_told_where_there_is_no_terminal(self) -> None:
+        self.hold()
+        self.check(self.colock("unlock", "k"), 64, "k: unlock", "--yes", "Usage: ")
+        self.assertEqual(self.server.keys(), ["k"])
+
+    def test_wakes_who_waits(self) -> None:
+        for kind in ("lock", "fair", "write", "read"):
+            with self.subTest(kind):
+                self.hold("k", "--kind", kind, "--on-lost", "ignore")
+                waits_for = {"read": "write", "write": "read"}.get(kind, kind)
+                waits = self.start("run", "--kind", waits_for, "k", "--", "true")
+                wait_for(lambda: self.server.ask("PUBSUB", "CHANNELS", "*") != [], "the waiter")
+                time.sleep(0.05)
+                begun = time.monotonic()
+                result = self.colock("unlock", "--yes", "k")
+                self.check(result, 0)
+                self.assertIn("held by", result.out)
+                self.assertIn("Unlocked.", result.out)
+                self.assertEqual(waits.end().status, 0)
+                self.assertLess(time.monotonic() - begun, 2)
+                self.server.ask("FLUSHALL")
+
+    def test_of_one_who_writes_and_reads(self) -> None:
+        self.server.ask("HSET", "k", "mode", "write", OTHER, "1", OTHER + ":write", "1")
+        result = self.colock("unlock", "--yes", "k")
+        self.check(result, 0)
+        self.assertIn("Unlocked.", result.out)
+        self.assertEqual(self.server.keys(), [])
+
+    def test_asks_again_when_another_has_it(self) -> None:
+        self.server.ask("HSET", "k", OTHER, "1")
+        terminal = Terminal([support.COLOCK, "unlock", "k"], self.server.url)
+        self.addCleanup(terminal.close)
+        terminal.expect(OTHER)
+        terminal.expect(r"\[y/N\]")
+        another = OTHER + "7"
+        self.server.ask("DEL", "k")
+        self.server.ask("HSET", "k", another, "1")
+        terminal.type("y\n")
+        terminal.expect("changed hands")
+        terminal.expect(another)
+        terminal.expect(r"\[y/N\]")
+        self.assertEqual(self.server.keys(), ["k"])
+        terminal.type("y\n")
+        terminal.expect("Unlocked")
+        self.assertEqual(terminal.end(), 0)
+        self.assertEqual(self.server.keys(), [])
+
+    def test_free_or_no_lock(self) -> None:
+        result = self.colock("unlock", "-y", "k")
+        self.check(result, 0)
+        self.assertIn("nothing to unlock", result.out)
+        self.server.ask("SET", "k", "1")
+        self.check(self.colock("unlock", "-y", "k"), 65, "k: unlock")
+        self.assertEqual(self.server.ask("GET", "k"), "1")
+
+
+if __name__ == "__main__":
+    support.main()
