@@ -41,11 +41,17 @@ public:
         words.push_back(nullptr);
         auto const parent = ::getpid();
 
+        // A signal between fork and exec must not run the test's handler in the child.
+        sigset_t all, before;
+        ::sigfillset(&all);
+        ::pthread_sigmask(SIG_SETMASK, &all, &before);
         id_ = ::fork();
-        if (id_ < 0)
-            throw std::system_error{errno, std::generic_category(), "fork for " + command.front()};
         if (id_ == 0)
             become(words.data(), output.c_str(), talk, parent);
+        int const why = errno;
+        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        if (id_ < 0)
+            throw std::system_error{why, std::generic_category(), "fork for " + command.front()};
         ::setpgid(id_, id_);  // here and there: whoever comes first
     }
 
@@ -105,7 +111,17 @@ public:
     }
 
 private:
-    /// The rest of a forked child's life. Only system calls.
+    /// Whatever the test blocks, ignores or handles is nothing to the program. Only system calls.
+    static void forget_signals() noexcept
+    {
+        for (int number = 1; number <= SIGRTMAX; ++number)
+            ::signal(number, SIG_DFL);
+        sigset_t none;
+        ::sigemptyset(&none);
+        ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    }
+
+    /// The rest of a forked child's life, with all signals blocked. Only system calls.
     [[noreturn]] static void become(char* const* words, char const* output, int talk, pid_t parent)
     {
         ::setpgid(0, 0);
@@ -121,6 +137,7 @@ private:
         ::dup2(out, 2);
         for (int fd = 3; fd != 1'024; ++fd)
             ::close(fd);
+        forget_signals();
         ::execv(words[0], words);
         ::_exit(127);
     }

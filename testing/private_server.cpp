@@ -1,67 +1,29 @@
 #include "child.hpp"
+#include "private_folder.hpp"
+#include "server_words.hpp"
 #include <colock/testing/private_server.hpp>
 
-#include <cerrno>
-#include <charconv>
+#include <cctype>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <poll.h>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
+#include <strings.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
-#include <system_error>
 #include <unistd.h>
 #include <utility>
 
 namespace colock::testing {
 
-namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 namespace {
-
-constexpr std::string_view folder_begin = "colock-testing-";
-
-/// The folders of tests that were killed: the number after the name is that of their process.
-void remove_leftovers(fs::path const& in)
-{
-    std::error_code ignored;
-    for (fs::directory_iterator at{in, ignored}, end; !ignored && at != end;
-         at.increment(ignored)) {
-        auto const name = at->path().filename().string();
-        struct stat about {};
-        int process = 0;
-        if (!name.starts_with(folder_begin))
-            continue;
-        auto const number = name.c_str() + folder_begin.size();
-        std::from_chars(number, name.c_str() + name.size(), process);
-        bool const is_ours = ::lstat(at->path().c_str(), &about) == 0 && about.st_uid == ::getuid();
-        if (is_ours && process > 0 && ::kill(process, 0) != 0 && errno == ESRCH) {
-            std::error_code failed;
-            fs::remove_all(at->path(), failed);
-        }
-    }
-}
-
-std::string make_folder()
-{
-    auto const in = fs::temp_directory_path();
-    remove_leftovers(in);
-    auto const begin = std::string{folder_begin} + std::to_string(::getpid()) + "-XXXXXX";
-    auto pattern = (in / begin).string();
-    if (!::mkdtemp(pattern.data()))
-        throw std::runtime_error{
-            "private_server: no temporary folder " + pattern + ": " + std::strerror(errno) +
-            "; set TMPDIR to one that can be written"};
-    return pattern;
-}
 
 /// Where PATH has this program; empty if nowhere.
 std::string find_program(std::string const& name)
@@ -69,7 +31,7 @@ std::string find_program(std::string const& name)
     char const* const path = std::getenv("PATH");
     std::istringstream folders{path ? path : "/usr/bin:/bin"};
     for (std::string folder; std::getline(folders, folder, ':');) {
-        auto const file = (folder.empty() ? "." : folder) + '/' + name;
+        auto file = (folder.empty() ? "." : folder) + '/' + name;
         if (::access(file.c_str(), X_OK) == 0)
             return file;
     }
@@ -154,33 +116,26 @@ struct private_server::process {
     explicit process(private_server_options wanted)
         : options{std::move(wanted)}
         , program{find_server(options.program)}
-        , folder{make_folder()}
-        , socket{folder + "/socket"}
+        , socket{folder.path() + "/socket"}
     {
-        try {
-            if (socket.size() >= sizeof sockaddr_un{}.sun_path)
-                throw std::runtime_error{
-                    "private_server: the path of the socket, " + socket +
-                    ", is too long for the system: set TMPDIR to a shorter one"};
-            configure();
-            start();
-        } catch (...) {
-            remove();
-            throw;
-        }
+        if (socket.size() >= sizeof sockaddr_un{}.sun_path)
+            throw std::runtime_error{
+                "private_server: the path of the socket, " + socket +
+                ", is too long for the system: set TMPDIR to a shorter one"};
+        configure();
+        start();
     }
-    ~process() { remove(); }
 
     void configure()
     {
-        std::ofstream file{folder + "/server.conf"};
-        file << "port 0\nunixsocket " << socket << "\nunixsocketperm 700\ndir " << folder
-             << "\ndaemonize no\nsave \"\"\nappendonly no\n";
+        std::ofstream file{folder.path() + "/server.conf"};
+        file << "port 0\nunixsocket " << quoted(socket) << "\nunixsocketperm 700\ndir "
+             << quoted(folder.path()) << "\ndaemonize no\nsave \"\"\nappendonly no\n";
         for (auto const& line : options.settings) {
             file << line << '\n';
-            constexpr std::string_view word = "requirepass ";
-            if (line.starts_with(word))
-                password = line.substr(word.size());
+            auto const words = words_of(line);
+            if (words.size() == 2 && ::strcasecmp(words[0].c_str(), "requirepass") == 0)
+                password = words[1];
         }
     }
 
@@ -189,9 +144,9 @@ struct private_server::process {
         if (running.is_running())
             return;
         ::unlink(socket.c_str());
-        auto const log = folder + "/log";
+        auto const log = folder.path() + "/log";
         auto const limit = std::chrono::steady_clock::now() + 10s;
-        running = child{{program, folder + "/server.conf"}, log};
+        running = child{{program, folder.path() + "/server.conf"}, log};
         // -NOAUTH is an answer as well.
         while (conversation{socket}.ask("PING", 1s).empty()) {
             if (!running.is_running() || std::chrono::steady_clock::now() > limit)
@@ -208,20 +163,13 @@ struct private_server::process {
         paused = false;
     }
 
-    void remove() noexcept
-    {
-        end();
-        std::error_code ignored;
-        fs::remove_all(folder, ignored);
-    }
-
     private_server_options options;
     std::string program;
-    std::string folder;
+    private_folder folder;
     std::string socket;
     std::string password;
     bool paused = false;
-    child running;
+    child running;  ///< the last of all: it ends before its folder goes
 };
 
 private_server::private_server(private_server_options options)
@@ -235,7 +183,19 @@ bool private_server::is_available()
     return !find_program("redis-server").empty() || !find_program("valkey-server").empty();
 }
 
-std::string private_server::url() const { return "unix://" + process_->socket; }
+std::string private_server::url() const
+{
+    constexpr char const* digits = "0123456789ABCDEF";
+    std::string made = "unix://";
+    for (char const each : process_->socket) {
+        auto const code = static_cast<unsigned char>(each);
+        if (std::isalnum(code) || std::strchr("/-._~", each))
+            made += each;
+        else
+            made += {'%', digits[code / 16], digits[code % 16]};
+    }
+    return made;
+}
 
 config private_server::settings() const
 {
@@ -251,7 +211,7 @@ void private_server::flush()
 {
     conversation with{process_->socket};
     if (!process_->password.empty())
-        with.ask("AUTH " + process_->password, 5s);
+        with.ask("AUTH " + quoted(process_->password), 5s);
     if (auto const said = with.ask("FLUSHALL", 5s); said != "+OK")
         throw std::runtime_error{
             "private_server: FLUSHALL at " + process_->socket + ": " +

@@ -117,29 +117,50 @@ struct scripted_client::inside {
             if (end.expiry() > now)
                 time = std::min(time, end.expiry() - now);
         skip(time);
-        bool poked = false;
-        poke([&poked] { poked = true; });
-        while (!poked)
+        // A handler may throw out of this and leave the poker waiting.
+        auto const poked = std::make_shared<bool>(false);
+        poke([poked] { *poked = true; });
+        while (!*poked) {
+            go_on();
             context.run_one();
+            check_limits();
+        }
     }
 
     void drive(std::function<bool()> const& is_so)
     {
-        auto const begin = real_clock::now();
+        begun = real_clock::now();
         flown = {};
         while (!is_so()) {
-            if (context.stopped())
-                context.restart();
-            if (context.poll_one() == 0) {
+            if (!run_ready()) {
                 if (wants_to_fly())
                     fly();
                 else
                     context.run_one_for(1ms);
             }
-            if (flown > longest_flight || real_clock::now() - begin > longest_run)
-                throw std::runtime_error{complaint()};
+            check_limits();
         }
-        while (context.poll_one() != 0) {}
+        while (run_ready())
+            check_limits();
+    }
+
+    /// The code under test may stop the context.
+    void go_on()
+    {
+        if (context.stopped())
+            context.restart();
+    }
+
+    bool run_ready()
+    {
+        go_on();
+        return context.poll_one() != 0;
+    }
+
+    void check_limits() const
+    {
+        if (flown > longest_flight || real_clock::now() - begun > longest_run)
+            throw std::runtime_error{complaint()};
     }
 
     std::string complaint() const
@@ -179,7 +200,8 @@ struct scripted_client::inside {
     std::string prefix;
     clock::duration step_limit;
     clock::duration poll_cap;
-    clock::duration flown{};
+    clock::duration flown{};         ///< since the run has begun
+    real_clock::time_point begun{};  ///< when that was
     time_point fly_until{};
     strand_type strand{asio::make_strand(asio::any_io_executor{context.get_executor()})};
     timer_type poker{strand};

@@ -1,6 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
 // A private server: there when it says so, and gone afterwards, whatever happens.
+#include "support/child_process.hpp"
 #include <colock/colock.hpp>
 #include <colock/testing.hpp>
 
@@ -13,14 +14,17 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <poll.h>
 #include <stdexcept>
 #include <string>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+using colock::testing::child;
 using colock::testing::private_server;
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
@@ -69,11 +73,30 @@ bool goes_away(std::string const& socket)
     return false;
 }
 
-struct path_is_empty {
-    path_is_empty() { ::setenv("PATH", "/nowhere", 1); }
-    ~path_is_empty() { ::setenv("PATH", before.c_str(), 1); }
-    std::string before = std::getenv("PATH");
+/// A variable of the environment that is something else for a while.
+struct variable_is {
+    variable_is(char const* variable, std::string const& value)
+        : name{variable}
+        , was_set{std::getenv(variable) != nullptr}
+        , before{was_set ? std::getenv(variable) : ""}
+    {
+        ::setenv(name, value.c_str(), 1);
+    }
+    ~variable_is() { was_set ? ::setenv(name, before.c_str(), 1) : ::unsetenv(name); }
+    char const* name;
+    bool was_set;
+    std::string before;
 };
+
+/// A line of what the kernel says of a process, without its name.
+std::string status_of(pid_t process, std::string const& name)
+{
+    std::ifstream all{"/proc/" + std::to_string(process) + "/status"};
+    for (std::string line; std::getline(all, line);)
+        if (line.starts_with(name + ":\t"))
+            return line.substr(name.size() + 2);
+    return {};
+}
 
 }  // namespace
 
@@ -81,7 +104,7 @@ BOOST_AUTO_TEST_SUITE(server)
 
 BOOST_AUTO_TEST_CASE(without_a_program_it_says_what_to_do)
 {
-    path_is_empty const nothing;
+    variable_is const nothing{"PATH", "/nowhere"};
     BOOST_TEST(!private_server::is_available());
     BOOST_CHECK_EXCEPTION(private_server{}, std::runtime_error, [](auto const& e) {
         return std::string{e.what()}.find("apt-get install redis-server") != std::string::npos;
@@ -140,6 +163,61 @@ BOOST_AUTO_TEST_CASE(a_password_is_known_and_not_shown, *boost::unit_test::preco
 }
 
 BOOST_AUTO_TEST_CASE(
+    a_password_is_written_as_the_server_reads_it, *boost::unit_test::precondition(has_server)
+)
+{
+    struct {
+        std::string line, password;
+    } const all[] = {
+        {"requirepass \"two words\"", "two words"},
+        {"  RequirePass\t'it\\'s'", "it's"},
+        {R"(requirepass "a\"b\\c\x64")", "a\"b\\cd"},
+        {"requirepass \"\"", ""},
+        {"# requirepass no", ""}};
+    for (auto const& [line, password] : all) {
+        private_server server{{.settings = {line}}};
+        BOOST_TEST(server.settings().password == password);
+        BOOST_TEST(can_lock(server));
+        server.flush();
+    }
+}
+
+BOOST_AUTO_TEST_CASE(
+    its_folder_may_have_blanks_and_quotes, *boost::unit_test::precondition(has_server)
+)
+{
+    auto const folder = fs::temp_directory_path() / ("a \"b\" " + std::to_string(::getpid()));
+    fs::create_directory(folder);
+    {
+        variable_is const there{"TMPDIR", folder.string()};
+        private_server const server;
+        BOOST_TEST(can_lock(server));
+        auto const again = colock::config::from_url(server.url());
+        BOOST_TEST((again.addresses == server.settings().addresses));
+    }
+    BOOST_TEST(fs::is_empty(folder));
+    fs::remove_all(folder);
+}
+
+BOOST_AUTO_TEST_CASE(what_the_test_blocks_and_ignores_is_not_the_programs)
+{
+    sigset_t all, before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    auto* const handler = ::signal(SIGUSR1, SIG_IGN);
+    child const program{{"/bin/sleep", "60"}, "/dev/null"};
+    ::signal(SIGUSR1, handler);
+    sigset_t now;
+    ::pthread_sigmask(SIG_SETMASK, &before, &now);
+    BOOST_TEST(::sigismember(&now, SIGTERM) == 1);
+    for (int i = 0; i != 500 && status_of(program.id(), "Name") != "sleep"; ++i)
+        ::poll(nullptr, 0, 10);
+    BOOST_TEST(status_of(program.id(), "Name") == "sleep");
+    BOOST_TEST(status_of(program.id(), "SigBlk") == "0000000000000000");
+    BOOST_TEST(status_of(program.id(), "SigIgn") == "0000000000000000");
+}
+
+BOOST_AUTO_TEST_CASE(
     it_goes_with_a_test_that_is_killed, *boost::unit_test::precondition(has_server)
 )
 {
@@ -165,6 +243,32 @@ BOOST_AUTO_TEST_CASE(
     BOOST_TEST(fs::exists(folder));
     private_server const next;
     BOOST_TEST(!fs::exists(folder));
+}
+
+// In another namespace of processes, the number in the name says nothing about who lives.
+BOOST_AUTO_TEST_CASE(
+    a_folder_stays_as_long_as_it_is_in_use, *boost::unit_test::precondition(has_server)
+)
+{
+    auto const nobody = ::fork();
+    if (nobody == 0)
+        ::_exit(0);
+    ::waitpid(nobody, nullptr, 0);
+    auto const begin =
+        (fs::temp_directory_path() / ("colock-testing-" + std::to_string(nobody))).string();
+    auto const used = begin + "-used", foreign = begin + "-foreign";
+    fs::create_directory(used);
+    fs::create_directory(foreign);
+    int const lock = ::open((used + "/in-use").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    BOOST_TEST_REQUIRE(::flock(lock, LOCK_EX | LOCK_NB) == 0);
+    private_server const one;
+    BOOST_TEST(fs::exists(used));
+    ::close(lock);
+    private_server const next;
+    BOOST_TEST(!fs::exists(used));
+    BOOST_TEST(fs::exists(one.socket()));
+    BOOST_TEST(fs::exists(foreign));
+    fs::remove_all(foreign);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

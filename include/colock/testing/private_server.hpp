@@ -14,7 +14,8 @@ struct private_server_options {
     /// The program. Empty: `redis-server`, else `valkey-server`, of PATH.
     std::string program{};
 
-    /// Lines of its configuration beside those that make it private: `requirepass secret`.
+    /// Lines of its configuration beside those that make it private, quoted as in its file:
+    /// `requirepass "two words"`.
     std::vector<std::string> settings{};
 };
 
@@ -29,8 +30,8 @@ struct private_server_options {
 ///
 /// It listens on no port and keeps nothing on disk. It and its folder go with the object. Should
 /// the test's process be killed, the kernel ends the server, and the next private server of the
-/// same user removes the folder. (The kernel goes by the thread that made the object: that thread
-/// has to live as long.)
+/// same user removes the folder. Signals that the test blocks or ignores are not the server's. (The
+/// kernel goes by the thread that made the object: that thread has to live as long.)
 ///
 /// Linux. Starting takes some 10 ms: share one among tests, and `flush()` it between them.
 ///

@@ -157,7 +157,7 @@ public:
     void run(boost::asio::awaitable<void> work);
 
     /// Runs the context until `is_so`, looked at between handlers; and then all that is ready.
-    /// Throws as `run`.
+    /// Throws as `run`, and what a handler throws; runs on when one stops the context.
     void run_until(std::function<bool()> const& is_so);
 
     /// Runs the context while so much of colock's time passes; it flies.

@@ -1,0 +1,16 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace colock::testing {
+
+/// One word of a line of a server's configuration, or of a command in a line, whatever is in it.
+std::string quoted(std::string_view);
+
+/// The words of such a line, without their quotes; none of a line that a server refuses.
+std::vector<std::string> words_of(std::string_view line);
+
+}  // namespace colock::testing
