@@ -46,6 +46,12 @@ asio::awaitable<void> leaves(colock::fair_lock counter, std::string url, colock:
 }
 // leaves]
 
+asio::awaitable<void> after(std::string url, char const* queued, asio::awaitable<void> one)
+{
+    co_await until_queued(url, queued);
+    co_await std::move(one);
+}
+
 asio::awaitable<void> lesson(std::string url)
 {
     auto const executor = co_await asio::this_coro::executor;
@@ -57,15 +63,10 @@ asio::awaitable<void> lesson(std::string url)
     colock::fair_lock const there{b, "counter"};
     colock::hold closed = co_await here.acquire();
 
-    auto const after =
-        [url](char const* queued, asio::awaitable<void> one) -> asio::awaitable<void> {
-        co_await until_queued(url, queued);
-        co_await std::move(one);
-    };
     co_await (
-        customer(here, 1) && after("1", leaves(there, url, std::move(closed))) &&
-        after("2", customer(there, 2)) && after("3", customer(here, 3)) &&
-        after("4", customer(there, 4))
+        customer(here, 1) && after(url, "1", leaves(there, url, std::move(closed))) &&
+        after(url, "2", customer(there, 2)) && after(url, "3", customer(here, 3)) &&
+        after(url, "4", customer(there, 4))
     );
     auto server = co_await tutorial::raw_redis::connect(url);
     auto const left = co_await server.command("EXISTS", "redisson_lock_queue:{counter}");
