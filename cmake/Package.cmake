@@ -8,25 +8,22 @@ set(colock_boost_release "${Boost_VERSION_MAJOR}.${Boost_VERSION_MINOR}")
 # For a system whose own Boost is another: the headers that colock's users need come with it.
 option(COLOCK_BUNDLE_BOOST "Install the headers of Asio and what they include beside colock's" OFF)
 
-set(colock_where
-    RUNTIME COMPONENT tools
-    ARCHIVE COMPONENT dev
-    LIBRARY COMPONENT lib NAMELINK_COMPONENT dev)
+function(colock_install target export)
+    install(TARGETS ${target} EXPORT ${export}
+        RUNTIME COMPONENT tools
+        ARCHIVE COMPONENT dev
+        LIBRARY COMPONENT lib NAMELINK_COMPONENT dev)
+    install(EXPORT ${export} NAMESPACE colock:: DESTINATION "${colock_package}" COMPONENT dev)
+endfunction()
 
 # Static and shared are two exports of the same name: the package takes one of them.
 get_target_property(colock_type colock TYPE)
 if(colock_type STREQUAL "SHARED_LIBRARY")
-    install(TARGETS colock EXPORT colockSharedTargets ${colock_where})
-    install(EXPORT colockSharedTargets NAMESPACE colock::
-        DESTINATION "${colock_package}" COMPONENT dev)
+    colock_install(colock colockSharedTargets)
 else()
-    install(TARGETS colock EXPORT colockStaticTargets ${colock_where})
-    install(EXPORT colockStaticTargets NAMESPACE colock::
-        DESTINATION "${colock_package}" COMPONENT dev)
+    colock_install(colock colockStaticTargets)
     if(COLOCK_BOTH_LIBRARIES)
-        install(TARGETS colock_shared EXPORT colockSharedTargets ${colock_where})
-        install(EXPORT colockSharedTargets NAMESPACE colock::
-            DESTINATION "${colock_package}" COMPONENT dev)
+        colock_install(colock_shared colockSharedTargets)
     endif()
 endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/colock"
@@ -35,15 +32,11 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/colock"
 
 if(TARGET colock_spdlog)
     # An export of its own: who hasn't got spdlog can still find colock.
-    install(TARGETS colock_spdlog EXPORT colockSpdlogTargets)
-    install(EXPORT colockSpdlogTargets NAMESPACE colock::
-        DESTINATION "${colock_package}" COMPONENT dev)
+    colock_install(colock_spdlog colockSpdlogTargets)
 endif()
 
 # What users test with: the same.
-install(TARGETS colock_testing EXPORT colockTestingTargets ${colock_where})
-install(EXPORT colockTestingTargets NAMESPACE colock::
-    DESTINATION "${colock_package}" COMPONENT dev)
+colock_install(colock_testing colockTestingTargets)
 
 if(COLOCK_BUNDLE_BOOST)
     set(colock_boost_headers "${PROJECT_BINARY_DIR}/colock-boost")
@@ -57,8 +50,7 @@ endif()
 
 if(TARGET colock_prometheus)
     # And who hasn't got prometheus-cpp.
-    install(TARGETS colock_prometheus EXPORT colockPrometheusTargets)
-    install(EXPORT colockPrometheusTargets NAMESPACE colock:: DESTINATION "${colock_package}")
+    colock_install(colock_prometheus colockPrometheusTargets)
 endif()
 
 configure_package_config_file(

@@ -41,7 +41,8 @@ class Colock(ConanFile):
     def requirements(self):
         # Its headers are in colock's; another release of Boost is another colock.
         if not self.options.system_packages:
-            self.requires("boost/1.92.0", transitive_headers=True, package_id_mode="full_version_mode")
+            self.requires("boost/[>=1.91 <2]", transitive_headers=True,
+                          package_id_mode="full_version_mode")
             self.requires("openssl/[>=1.1 <4]")
 
     def generate(self):
@@ -51,6 +52,9 @@ class Colock(ConanFile):
         toolchain.cache_variables["COLOCK_BUILD_TOOLS"] = False
         toolchain.cache_variables["COLOCK_BUILD_EXAMPLES"] = False
         toolchain.cache_variables["COLOCK_BOTH_LIBRARIES"] = False
+        # Whether the system has these is no business of a package.
+        toolchain.cache_variables["CMAKE_DISABLE_FIND_PACKAGE_spdlog"] = True
+        toolchain.cache_variables["CMAKE_DISABLE_FIND_PACKAGE_prometheus-cpp"] = True
         # A package that is moved can't name the folder in which the system's Boost was found.
         toolchain.cache_variables["COLOCK_BUNDLE_BOOST"] = bool(self.options.system_packages)
         toolchain.generate()

@@ -1,9 +1,13 @@
 #!/usr/bin/python3
-"""Uses the installed package as its users do.
+"""Uses colock as its users do: installed, or with its sources among their own.
 
     run.py install|static|shared|symbols|pkg_config|other_boost --build DIR --compiler C++ ...
+    run.py subdirectory|fetch_content --build DIR --build-type TYPE --flags=FLAGS ...
+    run.py command --build DIR --prefix PREFIX
 
-`install` puts the build's package in a fresh prefix, which the others use.
+`install` puts the build's package in a fresh prefix, which the others of its line use. `subdirectory`
+and `fetch_content` compile colock; with the build's own flags ccache has most of it. `command` tries
+what comes with the colock command.
 """
 
 import argparse
@@ -16,6 +20,9 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+
+INSTALLED = ("install", "static", "shared", "symbols", "pkg_config", "other_boost")
+FROM_SOURCE = ("subdirectory", "fetch_content")
 
 # What the shared library may show: colock's names, the guard, and those objects of Asio of which
 # there must be one in a process. See cmake/colock.map.
@@ -65,6 +72,8 @@ class Package:
         return min(self.prefix.glob("**/libcolock.*")).parent
 
     def environment(self) -> dict[str, str]:
+        if self.given.way in FROM_SOURCE:
+            return {**os.environ}
         return {**os.environ, "LD_LIBRARY_PATH": str(self.libraries())}
 
     def configure(self, project: str, folder: str, *more: str) -> list[object]:
@@ -83,11 +92,16 @@ class Package:
         run("cmake", "--build", self.work / folder)
         return self.work / folder / project
 
-    def beside_server(self, program: object) -> None:
+    def beside_server(self, *command: object) -> str | None:
         if shutil.which("redis-server") is None:
             print("no redis-server: not run")
-            return
-        expect(run(ROOT / "examples/with_redis.py", program, "{url}", env=self.environment()), "token")
+            return None
+        return run(ROOT / "examples/with_redis.py", *command, env=self.environment())
+
+    def first(self, program: object) -> None:
+        said = self.beside_server(program, "{url}")
+        if said is not None:
+            expect(said, "token")
 
     # ---- The ways --------------------------------------------------------------------------------
 
@@ -99,13 +113,13 @@ class Package:
 
     def static(self) -> None:
         run(self.build("tested", "static-tested"))
-        self.beside_server(self.build("first", "static"))
+        self.first(self.build("first", "static"))
 
     def shared(self) -> None:
         tested = self.build("tested", "shared-tested", "-DBUILD_SHARED_LIBS=ON")
         expect(run("readelf", "-d", tested), "libcolock.so.0.1")
         run(tested)
-        self.beside_server(self.build("first", "shared", "-DBUILD_SHARED_LIBS=ON"))
+        self.first(self.build("first", "shared", "-DBUILD_SHARED_LIBS=ON"))
 
     def symbols(self) -> None:
         shown = run("nm", "-D", "--defined-only", self.libraries() / "libcolock.so")
@@ -128,10 +142,73 @@ class Package:
             *flags("--cflags"), "-o", target / "main.o")
         run(self.given.compiler, target / "main.o", *flags("--libs"), "-o", target / "shared")
         expect(run("readelf", "-d", target / "shared"), "libcolock.so.0.1")
-        self.beside_server(target / "shared")
+        self.first(target / "shared")
         static = ["-l:libcolock.a" if w == "-lcolock" else w for w in flags("--libs", "--static")]
         run(self.given.compiler, target / "main.o", *static, "-o", target / "static")
-        self.beside_server(target / "static")
+        self.first(target / "static")
+
+    # ---- From source -----------------------------------------------------------------------------
+
+    def from_source(self, folder: str, *more: str) -> None:
+        work = self.work / folder
+        kind = self.given.build_type.upper()
+        flags = [f"-DCMAKE_CXX_FLAGS_{kind}={self.given.flags}"] if self.given.flags else []
+        # Debug information names the folder of the build, which ccache else takes for a difference.
+        lenient = {**os.environ, "CCACHE_NOHASHDIR": "1"}
+        run(*self.configure("subdirectory", folder, "-DCOLOCK_WERROR=ON", *flags, *more))
+        run("cmake", "--build", work, env=lenient)
+        run(work / "tested")
+        self.first(work / "first")
+        run("cmake", "--install", work, "--prefix", work / "installed")
+        if (work / "installed").exists():
+            sys.exit("run.py: a project that has colock's sources installs them too")
+
+    def subdirectory(self) -> None:
+        self.from_source("subdirectory")
+
+    def fetch_content(self) -> None:
+        """From a repository, as a shared library."""
+        source = self.snapshot()
+        self.from_source("fetch-content", "-DBUILD_SHARED_LIBS=ON",
+                         f"-DCOLOCK_REPOSITORY=file://{source}", "-DCOLOCK_TAG=v0.1.0",
+                         f"-DCMAKE_PREFIX_PATH={ROOT / '.deps/usr'}")
+        expect(run("readelf", "-d", self.work / "fetch-content/first"), "libcolock.so.0.1")
+
+    def snapshot(self) -> pathlib.Path:
+        """The sources as they lie here, in a repository of their own."""
+        to = self.work / "repository"
+        shutil.rmtree(to, ignore_errors=True)
+        listed = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+        for name in run("git", "-C", ROOT, *listed).split("\0"):
+            if (ROOT / name).is_file():
+                (to / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, to / name)
+        nobody = ("-c", "user.name=nobody", "-c", "user.email=nobody@localhost",
+                  "-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null")
+        run("git", "init", "-q", to)
+        run("git", "-C", to, "add", ".")
+        run("git", "-C", to, *nobody, "commit", "-q", "-m", "The sources")
+        run("git", "-C", to, "tag", "v0.1.0")
+        return to
+
+    # ---- The command -----------------------------------------------------------------------------
+
+    def command(self) -> None:
+        program = self.prefix / "bin/colock"
+        expect(run(program, "--version"), "0.1.0")
+        expect(run(program, "--help"), "run", "doctor")
+        said = self.beside_server(program, "run", "--url", "{url}", "k", "--", "echo", "its turn")
+        if said is not None:
+            expect(said, "its turn")
+        page = next(self.prefix.glob("share/man/man1/colock.1*"))
+        if shutil.which("man"):
+            expect(run("man", "--warnings", "-l", page, env={**os.environ, "MANPAGER": "cat"}), "SYNOPSIS")
+        run("bash", "-n", self.prefix / "share/bash-completion/completions/colock")
+        completion = next(self.prefix.glob("share/zsh/*/_colock"))
+        if shutil.which("zsh"):
+            run("zsh", "-n", completion)
+
+    # ---- Refused ---------------------------------------------------------------------------------
 
     def other_boost(self) -> None:
         """Another release of Boost is refused, by the package and by the linker."""
@@ -162,14 +239,14 @@ class Package:
 
 
 def main() -> None:
-    ways = ("install", "static", "shared", "symbols", "pkg_config", "other_boost")
     parser = argparse.ArgumentParser()
-    parser.add_argument("way", choices=ways)
+    parser.add_argument("way", choices=(*INSTALLED, *FROM_SOURCE, "command"))
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--prefix", type=pathlib.Path)
     parser.add_argument("--compiler", default="c++")
     parser.add_argument("--launcher", default="")
     parser.add_argument("--build-type", default="Release")
+    parser.add_argument("--flags", default="", help="the compiler's flags of that build type")
     given = parser.parse_args()
     getattr(Package(given), given.way)()
 

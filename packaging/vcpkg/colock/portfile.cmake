@@ -12,6 +12,9 @@ vcpkg_cmake_configure(
         -DCOLOCK_BUILD_TOOLS=OFF
         -DCOLOCK_BUILD_EXAMPLES=OFF
         -DCOLOCK_BOTH_LIBRARIES=OFF
+        # Whether the system has these is no business of a package.
+        -DCMAKE_DISABLE_FIND_PACKAGE_spdlog=ON
+        -DCMAKE_DISABLE_FIND_PACKAGE_prometheus-cpp=ON
         "-DPython3_EXECUTABLE=${PYTHON3}")
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/colock)
