@@ -76,6 +76,7 @@ elseif(NOT Boost_INCLUDE_DIRS STREQUAL "/usr/include")
     set(colock_pc_boost "-isystem${Boost_INCLUDE_DIRS}")
 endif()
 file(RELATIVE_PATH colock_pc_up "/p/${CMAKE_INSTALL_LIBDIR}/pkgconfig" /p)
+string(REGEX REPLACE "/$" "" colock_pc_up "${colock_pc_up}")
 configure_file(cmake/colock.pc.in "${PROJECT_BINARY_DIR}/colock.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/colock.pc"
     DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT dev)

@@ -77,7 +77,7 @@ BOOST_DATA_TEST_CASE(within_a_client_the_lock_is_handed_over, each_server(), kin
         auto const scripts = server.script_calls() - before;
         BOOST_TEST_MESSAGE(entered << " times in with " << scripts << " scripts");
         BOOST_TEST(entered > 1'000);
-        BOOST_TEST(scripts < entered / 10);
+        BOOST_TEST(scripts < entered / 2);  // without it: two each, to get in and to leave
     });
 }
 
