@@ -1,14 +1,13 @@
-#include "base/skip_time.hpp"
 #include "base/timer.hpp"
 #include "decide/names.hpp"
 #include "double_transport.hpp"
 #include "event_counter.hpp"
+#include "flight.hpp"
 #include "locks/client_access.hpp"
 #include <colock/testing/scripted_client.hpp>
 
 #include <algorithm>
 #include <map>
-#include <stdexcept>
 #include <utility>
 
 namespace colock::testing {
@@ -16,11 +15,6 @@ namespace colock::testing {
 namespace {
 
 using namespace std::chrono_literals;
-using real_clock = std::chrono::steady_clock;
-
-/// What a test may take; more says that something is waited for that never comes.
-constexpr auto longest_run = 10s;
-constexpr clock::duration longest_flight = 1h;
 
 config with(config settings, std::shared_ptr<observer> events)
 {
@@ -47,8 +41,8 @@ struct scripted_client::inside {
         , server{std::make_shared<double_server>(settings.key_prefix)}
         , events{std::make_shared<event_counter>(settings.observer)}
         , prefix{settings.key_prefix}
-        , step_limit{std::clamp<clock::duration>(settings.lease / 20, 1ms, 1s)}
         , poll_cap{settings.poll_cap}
+        , clock_flight{context, strand, flights(settings)}
         , client{detail::client_access::make(make_core(with(std::move(settings), events)))}
     {
         events->on_end = [this] { asio::post(context, guarded([this] { end_silence(); })); };
@@ -58,6 +52,16 @@ struct scripted_client::inside {
     {
         events->on_end = [] {};
         *alive = false;
+    }
+
+    flight::plan flights(config const& settings)
+    {
+        return {
+            .longest_step = std::clamp<clock::duration>(settings.lease / 20, 1ms, 1s),
+            .is_wanted = [this] { return only_time_is_waited_for(); },
+            .next_stop = [this] { return next_end(); },
+            .who_waits = [this] { return who_waits(); },
+        };
     }
 
     detail::core_ptr make_core(config settings)
@@ -77,23 +81,8 @@ struct scripted_client::inside {
 
     // ---- Time ----------------------------------------------------------------------------------
 
-    /// A timer that is due before all others makes Asio look at each by the clock as it is now.
-    void poke(std::function<void()> const& then)
+    bool only_time_is_waited_for() const
     {
-        poker.expires_at(time_point{});
-        poker.async_wait(guarded(then));
-    }
-
-    void skip(clock::duration time)
-    {
-        skip_time(time);
-        flown += time;
-    }
-
-    bool wants_to_fly() const
-    {
-        if (clock::now() < fly_until)
-            return true;
         if (transport->is_silent())
             return client.stats().holds != 0;
         if (client.stats().links_up == 0 &&
@@ -106,68 +95,19 @@ struct scripted_client::inside {
                });
     }
 
-    /// To the next moment at which something may happen, and not far.
-    void fly()
+    /// When somebody else gives something back next.
+    time_point next_end() const
     {
-        auto const now = clock::now();
-        auto time = std::clamp<clock::duration>(flown / 10, 1ms, step_limit);
-        if (fly_until > now)
-            time = std::min(time, fly_until - now);
+        auto first = time_point::max();
         for (auto const& [name, end] : ends)
-            if (end.expiry() > now)
-                time = std::min(time, end.expiry() - now);
-        skip(time);
-        // A handler may throw out of this and leave the poker waiting.
-        auto const poked = std::make_shared<bool>(false);
-        poke([poked] { *poked = true; });
-        while (!*poked) {
-            go_on();
-            context.run_one();
-            check_limits();
-        }
+            if (end.expiry() > clock::now())
+                first = std::min(first, end.expiry());
+        return first;
     }
 
-    void drive(std::function<bool()> const& is_so)
+    std::string who_waits() const
     {
-        begun = real_clock::now();
-        flown = {};
-        while (!is_so()) {
-            if (!run_ready()) {
-                if (wants_to_fly())
-                    fly();
-                else
-                    context.run_one_for(1ms);
-            }
-            check_limits();
-        }
-        while (run_ready())
-            check_limits();
-    }
-
-    /// The code under test may stop the context.
-    void go_on()
-    {
-        if (context.stopped())
-            context.restart();
-    }
-
-    bool run_ready()
-    {
-        go_on();
-        return context.poll_one() != 0;
-    }
-
-    void check_limits() const
-    {
-        if (flown > longest_flight || real_clock::now() - begun > longest_run)
-            throw std::runtime_error{complaint()};
-    }
-
-    std::string complaint() const
-    {
-        std::string text = "colock::testing::scripted_client: what it runs has not ended after ";
-        text += flown > longest_flight ? "an hour of colock's clock" : "10 s";
-        text += "; calls that wait: " + std::to_string(client.stats().waiters);
+        std::string text = "; calls that wait: " + std::to_string(client.stats().waiters);
         for (auto const& [refused, when] : server->others.refused)
             text += "; occupied and waited for: '" + refused.substr(prefix.size()) +
                 "' (vacate() it, or occupy() it for a time)";
@@ -198,13 +138,9 @@ struct scripted_client::inside {
     std::shared_ptr<double_server> server;
     std::shared_ptr<event_counter> events;
     std::string prefix;
-    clock::duration step_limit;
     clock::duration poll_cap;
-    clock::duration flown{};         ///< since the run has begun
-    real_clock::time_point begun{};  ///< when that was
-    time_point fly_until{};
     strand_type strand{asio::make_strand(asio::any_io_executor{context.get_executor()})};
-    timer_type poker{strand};
+    flight clock_flight;
     std::map<std::string, timer_type> ends;  ///< when somebody else gives it back, by name
     double_transport* transport = nullptr;
     colock::client client;
@@ -298,19 +234,14 @@ void scripted_client::run(asio::awaitable<void> work)
         std::rethrow_exception(**thrown);
 }
 
-void scripted_client::run_until(std::function<bool()> const& is_so) { inside_->drive(is_so); }
-
-void scripted_client::run_for(milliseconds time)
+void scripted_client::run_until(std::function<bool()> const& is_so)
 {
-    inside_->fly_until = clock::now() + time;
-    inside_->drive([this] { return clock::now() >= inside_->fly_until; });
+    inside_->clock_flight.run_until(is_so);
 }
 
-void scripted_client::freeze(milliseconds time)
-{
-    inside_->skip(time);
-    inside_->poke([] {});
-}
+void scripted_client::run_for(milliseconds time) { inside_->clock_flight.run_for(time); }
+
+void scripted_client::freeze(milliseconds time) { inside_->clock_flight.freeze(time); }
 
 // ---- Checks ------------------------------------------------------------------------------------
 

@@ -1,0 +1,109 @@
+#include "base/skip_time.hpp"
+#include "flight.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+namespace colock::testing {
+
+namespace {
+
+using namespace std::chrono_literals;
+using real_clock = std::chrono::steady_clock;
+
+/// What a test may take; more says that something is waited for that never comes.
+constexpr auto longest_run = 10s;
+constexpr clock::duration longest_flight = 1h;
+
+}  // namespace
+
+flight::flight(asio::io_context& context, strand_type strand, plan given)
+    : context_{context}
+    , plan_{std::move(given)}
+    , poker_{std::move(strand)}
+{}
+
+void flight::run_until(std::function<bool()> const& is_so)
+{
+    begun_ = real_clock::now();
+    flown_ = {};
+    while (!is_so()) {
+        if (!run_ready()) {
+            if (clock::now() < until_ || plan_.is_wanted())
+                step();
+            else
+                context_.run_one_for(1ms);
+        }
+        check_limits();
+    }
+    while (run_ready())
+        check_limits();
+}
+
+void flight::run_for(clock::duration time)
+{
+    until_ = clock::now() + time;
+    run_until([this] { return clock::now() >= until_; });
+}
+
+void flight::freeze(clock::duration time)
+{
+    skip(time);
+    poke([] {});
+}
+
+bool flight::run_ready()
+{
+    // The code under test may stop the context.
+    if (context_.stopped())
+        context_.restart();
+    return context_.poll_one() != 0;
+}
+
+/// To the next moment at which something may happen, and not far.
+void flight::step()
+{
+    auto const now = clock::now();
+    auto time = std::clamp<clock::duration>(flown_ / 10, 1ms, plan_.longest_step);
+    for (auto const stop : {until_, plan_.next_stop()})
+        if (stop > now)
+            time = std::min(time, stop - now);
+    skip(time);
+    // A handler may throw out of this and leave the poker waiting.
+    auto const poked = std::make_shared<bool>(false);
+    poke([poked] { *poked = true; });
+    while (!*poked) {
+        if (context_.stopped())
+            context_.restart();
+        context_.run_one();
+        check_limits();
+    }
+}
+
+void flight::skip(clock::duration time)
+{
+    skip_time(time);
+    flown_ += time;
+}
+
+/// A timer that is due before all others makes Asio look at each by the clock as it is now.
+template <class Then>
+void flight::poke(Then then)
+{
+    poker_.expires_at(time_point{});
+    poker_.async_wait([then](boost::system::error_code const&) { then(); });
+}
+
+void flight::check_limits() const
+{
+    bool const too_far = flown_ > longest_flight;
+    if (!too_far && real_clock::now() - begun_ <= longest_run)
+        return;
+    std::string text = "colock::testing::scripted_client: what it runs has not ended after ";
+    text += too_far ? "an hour of colock's clock" : "10 s";
+    throw std::runtime_error{text + plan_.who_waits()};
+}
+
+}  // namespace colock::testing
