@@ -2,6 +2,7 @@
 //
 // What the scripts of fair locks make of waiters that are dead, and of keys that are lost.
 #include "integration/fair_calls.hpp"
+#include "support/patience.hpp"
 
 namespace colock::test {
 
@@ -30,7 +31,7 @@ BOOST_DATA_TEST_CASE(the_dead_delay_by_one_life_whatever_their_number, each_serv
         if (lock.queue() != line({b, c}))
             std::this_thread::sleep_for(milliseconds{wait});
     }
-    BOOST_TEST(watch.ms() <= 350);
+    BOOST_TEST(watch.ms() <= within(350));
     BOOST_TEST(lock.tickets() == line({b, c}));
     // It is not the asker's turn but another's, who is told.
     BOOST_TEST(all.heard().ends_with(decide::fair_channel(lock.name, b) + " 0"));

@@ -2,6 +2,7 @@
 //
 // How clients end: in order, at once, or with their context.
 #include "integration/suites.hpp"
+#include "support/patience.hpp"
 
 namespace colock::test {
 
@@ -99,7 +100,7 @@ BOOST_AUTO_TEST_CASE(closed_while_nobody_answers)
         auto const [ec] = co_await c.client.close(tuple);
         BOOST_TEST(ec == error::unavailable);
         BOOST_TEST(watch.ms() >= 200);
-        BOOST_TEST(watch.ms() < 350);
+        BOOST_TEST(watch.ms() < within(350));
         server.resume();
         bool const ended = co_await eventually([&] { return c.ended->has_value(); });
         BOOST_TEST(ended);

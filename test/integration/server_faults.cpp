@@ -2,6 +2,7 @@
 //
 // What a server can do to its clients.
 #include "integration/suites.hpp"
+#include "support/patience.hpp"
 
 namespace colock::test {
 
@@ -112,7 +113,7 @@ BOOST_AUTO_TEST_CASE(killed_for_good)
         BOOST_TEST((hold::clock::now() < promised));
         BOOST_TEST((hold::clock::now() > promised - 150ms));
         BOOST_TEST(!held);
-        bool const told = co_await eventually([&] { return stop.stop_requested(); }, 100ms);
+        bool const told = co_await eventually([&] { return stop.stop_requested(); }, within(100ms));
         BOOST_TEST(told);
         auto const [closed] = co_await c.client.close(tuple);
         BOOST_TEST((!closed || closed == error::unavailable));
@@ -162,7 +163,7 @@ BOOST_DATA_TEST_CASE(client_kill_of_the_commands, each_server(), kind)
         server.ask("CLIENT", "KILL", "TYPE", "normal");
         // A new connection confirms what is held at once.
         bool const confirmed =
-            co_await eventually([&] { return held.valid_until() > until; }, 600ms);
+            co_await eventually([&] { return held.valid_until() > until; }, within(600ms));
         BOOST_TEST(confirmed);
         BOOST_TEST(bool{held});
         BOOST_TEST(c.client.stats().reconnects >= 1U);
@@ -222,7 +223,7 @@ BOOST_DATA_TEST_CASE(key_deleted_by_hand, each_server(), kind)
         stopwatch const watch;
         auto const [lost] = co_await held.lost(asio::cancel_after(1s, tuple));
         BOOST_TEST(!lost);
-        BOOST_TEST(watch.ms() < 300);  // the next renewal, not the end of the lease
+        BOOST_TEST(watch.ms() < within(300));  // the next renewal, not the end of the lease
         BOOST_TEST(!exists(server, mine.name()));
         auto const [released] = co_await held.release(tuple);
         BOOST_TEST(released == error::lost);

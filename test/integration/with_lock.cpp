@@ -2,6 +2,10 @@
 //
 // Work under a lock: released on every way out.
 #include "integration/suites.hpp"
+#include "support/patience.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 
 #include <stdexcept>
 
@@ -27,6 +31,23 @@ inline asio::awaitable<void> stay(bool& was_cancelled)
     asio::steady_timer timer{co_await asio::this_coro::executor, 10s};
     auto const [ec] = co_await timer.async_wait(tuple);
     was_cancelled = ec == asio::error::operation_aborted;
+}
+
+/// Cancels `what` as soon as `is_so`; gives what it threw.
+template <class Work>
+asio::awaitable<std::exception_ptr> cancelled_when(std::function<bool()> is_so, Work what)
+{
+    asio::cancellation_signal cancel;
+    std::optional<std::exception_ptr> ended;
+    auto end = [&](std::exception_ptr thrown) { ended = thrown; };
+    auto const executor = co_await asio::this_coro::executor;
+    asio::co_spawn(executor, std::move(what), asio::bind_cancellation_slot(cancel.slot(), end));
+    bool const ready = co_await eventually(std::move(is_so));
+    BOOST_TEST(ready);
+    cancel.emit(asio::cancellation_type::terminal);
+    bool const over = co_await eventually([&] { return ended.has_value(); });
+    BOOST_REQUIRE(over);
+    co_return *ended;
 }
 
 BOOST_AUTO_TEST_SUITE(with_a_lock)
@@ -80,7 +101,8 @@ BOOST_DATA_TEST_CASE(throws_what_the_work_throws, each_server(), kind)
         }
         BOOST_TEST(text == "in the work");
         // The hold goes with the frame, in the background.
-        bool const freed = co_await eventually([&] { return !exists(server, mine.name()); }, 200ms);
+        bool const freed =
+            co_await eventually([&] { return !exists(server, mine.name()); }, within(200ms));
         BOOST_TEST(freed);
         auto const refused = co_await thrown_by([&]() -> asio::awaitable<void> {
             return with_lock(lock{c.client, ""}, [](hold&) -> asio::awaitable<void> { co_return; });
@@ -112,9 +134,9 @@ BOOST_DATA_TEST_CASE(a_loss_cancels_the_work, each_server(), kind)
             });
             BOOST_TEST((thrown == error::lost));
             BOOST_TEST(was_cancelled);
-            BOOST_TEST(watch.ms() < 300);
+            BOOST_TEST(watch.ms() < within(300));
             bool const freed =
-                co_await eventually([&] { return !exists(server, mine.name()); }, 300ms);
+                co_await eventually([&] { return !exists(server, mine.name()); }, within(300ms));
             BOOST_TEST(freed);
         }
         // Work that does not listen runs to its end, and what it gives is dropped.
@@ -144,16 +166,17 @@ BOOST_DATA_TEST_CASE(cancelled_from_outside, each_server(), kind)
         lock const mine{a.client, unique_name("outside")};
         // In the work.
         bool was_cancelled = false;
+        bool begun = false;
         auto in_work = [&]() -> asio::awaitable<void> {
             co_await with_lock(mine, [&](hold&) -> asio::awaitable<void> {
+                begun = true;
                 co_await stay(was_cancelled);
             });
         };
-        auto const executor = co_await asio::this_coro::executor;
-        auto const [thrown] =
-            co_await asio::co_spawn(executor, in_work, asio::cancel_after(50ms, tuple));
+        co_await cancelled_when([&] { return begun; }, in_work);
         BOOST_TEST(was_cancelled);
-        bool const freed = co_await eventually([&] { return !exists(server, mine.name()); }, 300ms);
+        bool const freed =
+            co_await eventually([&] { return !exists(server, mine.name()); }, within(300ms));
         BOOST_TEST(freed);
         // In the acquire.
         hold const other = co_await lock{b.client, mine.name()}.acquire();
@@ -164,8 +187,8 @@ BOOST_DATA_TEST_CASE(cancelled_from_outside, each_server(), kind)
                 co_return;
             });
         };
-        auto const [aborted] =
-            co_await asio::co_spawn(executor, in_acquire, asio::cancel_after(50ms, tuple));
+        auto const aborted =
+            co_await cancelled_when([&] { return a.client.stats().waiters == 1; }, in_acquire);
         BOOST_TEST(bool{aborted});
         BOOST_TEST(!ran);
         BOOST_TEST(a.client.stats().waiters == 0U);
