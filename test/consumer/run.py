@@ -6,8 +6,8 @@
     run.py command --build DIR --prefix PREFIX
 
 `install` puts the build's package in a fresh prefix, which the others of its line use. `subdirectory`
-and `fetch_content` compile colock; with the build's own flags ccache has most of it. `command` tries
-what comes with the colock command.
+and `fetch_content` compile colock in folders beside the build's; with the build's own flags ccache
+has most of it. `command` tries what comes with the colock command.
 """
 
 import argparse
@@ -65,7 +65,11 @@ def expect(text: str, *parts: str) -> None:
 class Package:
     def __init__(self, given: argparse.Namespace):
         self.given = given
-        self.work = given.build.resolve() / "consumer"
+        build = given.build.resolve()
+        self.work = build / "consumer"
+        if given.way in FROM_SOURCE:
+            # As deep as the build: the compiler gets the same relative paths, by which ccache knows.
+            self.work = build.with_name(f"{build.name}-{given.way}")
         self.prefix = (given.prefix or self.work / "prefix").resolve()
 
     def libraries(self) -> pathlib.Path:
@@ -149,34 +153,32 @@ class Package:
 
     # ---- From source -----------------------------------------------------------------------------
 
-    def from_source(self, folder: str, *more: str) -> None:
-        work = self.work / folder
+    def from_source(self, *more: str) -> None:
         kind = self.given.build_type.upper()
         flags = [f"-DCMAKE_CXX_FLAGS_{kind}={self.given.flags}"] if self.given.flags else []
-        # Debug information names the folder of the build, which ccache else takes for a difference.
-        lenient = {**os.environ, "CCACHE_NOHASHDIR": "1"}
-        run(*self.configure("subdirectory", folder, "-DCOLOCK_WERROR=ON", *flags, *more))
-        run("cmake", "--build", work, env=lenient)
-        run(work / "tested")
-        self.first(work / "first")
-        run("cmake", "--install", work, "--prefix", work / "installed")
-        if (work / "installed").exists():
+        run(*self.configure("subdirectory", ".", "-DCOLOCK_WERROR=ON", *flags, *more))
+        # As tools/test does: the folder of the build makes no difference.
+        shared = {"CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "true"}
+        run("cmake", "--build", self.work, env={**os.environ, **shared})
+        run(self.work / "tested")
+        self.first(self.work / "first")
+        run("cmake", "--install", self.work, "--prefix", self.work / "installed")
+        if (self.work / "installed").exists():
             sys.exit("run.py: a project that has colock's sources installs them too")
 
     def subdirectory(self) -> None:
-        self.from_source("subdirectory")
+        self.from_source()
 
     def fetch_content(self) -> None:
         """From a repository, as a shared library."""
-        source = self.snapshot()
-        self.from_source("fetch-content", "-DBUILD_SHARED_LIBS=ON",
-                         f"-DCOLOCK_REPOSITORY=file://{source}", "-DCOLOCK_TAG=v0.1.0",
-                         f"-DCMAKE_PREFIX_PATH={ROOT / '.deps/usr'}")
-        expect(run("readelf", "-d", self.work / "fetch-content/first"), "libcolock.so.0.1")
+        source = self.work.with_name(f"{self.work.name}-source")
+        self.snapshot(source)
+        self.from_source("-DBUILD_SHARED_LIBS=ON", f"-DCMAKE_PREFIX_PATH={ROOT / '.deps/usr'}",
+                         f"-DCOLOCK_REPOSITORY=file://{source}", "-DCOLOCK_TAG=v0.1.0")
+        expect(run("readelf", "-d", self.work / "first"), "libcolock.so.0.1")
 
-    def snapshot(self) -> pathlib.Path:
+    def snapshot(self, to: pathlib.Path) -> None:
         """The sources as they lie here, in a repository of their own."""
-        to = self.work / "repository"
         shutil.rmtree(to, ignore_errors=True)
         listed = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
         for name in run("git", "-C", ROOT, *listed).split("\0"):
@@ -189,7 +191,6 @@ class Package:
         run("git", "-C", to, "add", ".")
         run("git", "-C", to, *nobody, "commit", "-q", "-m", "The sources")
         run("git", "-C", to, "tag", "v0.1.0")
-        return to
 
     # ---- The command -----------------------------------------------------------------------------
 
