@@ -22,14 +22,14 @@ namespace colock::test {
 struct arena_plan {
     int processes = 4;
     int tasks = 6;    ///< of a process
-    int sitters = 1;  ///< of them, that stay for long
+    int sitters = 2;  ///< of them, that stay for long
     int keys = 6;
-    int slow_keys = 2;                ///< of the sitters
+    int slow_keys = 4;                ///< of the sitters
     int longest_visit = 2;            ///< ms of the others
     int longest_break = 20;           ///< ms of a task between two sections
     int longest_stay = 4'000;         ///< ms of a sitter
     int lease = 2'000;                ///< ms
-    std::string kinds = "lfwl";       ///< of the keys in turn: lock, fair, read-write, spin
+    std::string kinds = "lfwls";      ///< of the keys in turn: lock, fair, read-write, spin
     std::vector<std::string> more{};  ///< words for the workers
     std::string rights = "+@all";     ///< of their user at the server
     /// Words before a worker's own: a program that runs it.
@@ -64,7 +64,7 @@ public:
 
     // ---- What may happen to processes ----------------------------------------------------------
 
-    int random_process() { return dice_.below(plan_.processes); }
+    int random_process() { return dice_.below(static_cast<int>(processes_.size())); }
     /// Another takes its place.
     void kill_process(int which);
     void stop_process(int which);

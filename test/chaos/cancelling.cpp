@@ -1,6 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "chaos/cancelling.hpp"
 #include "decide/fair_wait.hpp"
+#include "support/patience.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 
@@ -15,7 +16,7 @@ namespace colock::test {
 namespace {
 
 /// After two round trips, on a machine that does other things as well: what it took is printed.
-constexpr milliseconds soon{100};
+constexpr milliseconds soon = within(100ms);
 
 constexpr milliseconds linger{50};
 

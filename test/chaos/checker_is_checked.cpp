@@ -35,6 +35,7 @@ arena_plan careless()
 {
     return {
         .processes = 2,
+        .sitters = 1,
         .keys = 2,
         .slow_keys = 1,
         .longest_stay = 3'000,

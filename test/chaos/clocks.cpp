@@ -4,8 +4,11 @@
 #include "chaos/trials.hpp"
 #include "support/places.hpp"
 
+#include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <iostream>
+#include <memory>
 
 namespace colock::test {
 
@@ -28,6 +31,19 @@ public:
         auto words = environment();
         words.insert(words.begin(), "/usr/bin/env");
         return words;
+    }
+
+    /// How far it is off for a program that asks, in seconds.
+    std::int64_t seen() const
+    {
+        std::string command;
+        for (auto const& word : program())
+            command += word + ' ';
+        std::unique_ptr<FILE, int (*)(FILE*)> const date{
+            ::popen((command + "date +%s").c_str(), "r"), ::pclose};
+        long long seconds = 0;
+        BOOST_REQUIRE(std::fscanf(date.get(), "%lld", &seconds) == 1);
+        return seconds - std::time(nullptr);
     }
 
 private:
@@ -72,6 +88,7 @@ BOOST_AUTO_TEST_CASE(of_clients_jump_by_an_hour, *boost::unit_test::precondition
     series all{"wall clocks of clients jump by an hour", {.through = clock.program()}};
     for (int i = 0; i != 4 * chaos_trials(); ++i) {
         clock.set(i % 2 == 0 ? 3'600 : -3'600);
+        BOOST_TEST(std::abs(clock.seen()) > 3'500);
         all.undergo({});
     }
     auto const& found = all.finish();
@@ -107,6 +124,7 @@ BOOST_AUTO_TEST_CASE(of_the_server_jumps_by_ten_seconds, *boost::unit_test::prec
             all->undergo({back});
         }
         all->finish();
+        all->check_notice();
     }
 }
 

@@ -1,5 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "chaos/closing_ordeal.hpp"
+#include "support/patience.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +13,7 @@ namespace colock::test {
 
 namespace {
 
-constexpr milliseconds slack{250}, lease{500};
+constexpr milliseconds slack = within(250ms), lease{500};
 
 bool is_reachable(trouble which) { return which == trouble::none || which == trouble::cut; }
 
@@ -171,7 +172,7 @@ asio::awaitable<void> closing_ordeal::look(running_client& closing)
         wrong.emplace_back("the others hang");
     // Whatever a client that could reach its server has held is free at once; else in a lease.
     std::string left;
-    auto const limit = succeeded ? 100ms : lease + 500ms;
+    auto const limit = succeeded ? within(100ms) : lease + 500ms;
     co_await eventually([&] { return (left = all_left()).empty(); }, limit);
     if (!left.empty())
         wrong.push_back("left: " + left);

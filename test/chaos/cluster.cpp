@@ -173,7 +173,7 @@ private:
 
     random_numbers dice_;
     redis_cluster cluster_;
-    contest contest_{cluster_.by_cluster(), many_slots};
+    contest contest_{cluster_.by_cluster(), many_slots, dice_.seed()};
     std::vector<std::int64_t> before_, whole_, half_, again_;
     std::vector<std::int64_t> outages_, waiting_, working_;
     std::set<int> unheard_;

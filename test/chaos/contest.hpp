@@ -37,7 +37,7 @@ public:
     };
 
     /// They have begun to work when this returns.
-    contest(config const& where, contest_plan const& plan);
+    contest(config const& where, contest_plan const& plan, unsigned seed);
 
     contest_board& board() noexcept { return board_; }
 

@@ -53,9 +53,12 @@ void let_through_or_cut(arena& at)
 
 fault cut(std::string name, link which)
 {
-    return {std::move(name), promise::exclusion, [which](arena& at) {
-                on_some_networks(at, [&](proxy& each) { each.cut(which); });
-            }};
+    return {
+        .name = std::move(name),
+        .leaves = promise::exclusion,
+        .begin = [which](arena& at
+                 ) { on_some_networks(at, [&](proxy& each) { each.cut(which); }); },
+        .loses_holds = false};
 }
 
 fault black_hole(std::string name, way direction)
@@ -70,11 +73,26 @@ fault black_hole(std::string name, way direction)
         .most = 3'000};
 }
 
+/// What is under way arrives late, or never; new connections are well.
+fault swallow(std::string name, way direction)
+{
+    return {
+        .name = std::move(name),
+        .leaves = promise::exclusion,
+        .begin = [direction](arena& at
+                 ) { on_some_networks(at, [&](proxy& each) { each.hold_back(direction); }); },
+        .end = let_through_or_cut,
+        .least = 300,
+        .most = 3'000};
+}
+
 fault kill_clients(std::string name, std::string type)
 {
-    return {std::move(name), promise::exclusion, [type = std::move(type)](arena& at) {
-                tell(at, "CLIENT", "KILL", "TYPE", type);
-            }};
+    return {
+        .name = std::move(name),
+        .leaves = promise::exclusion,
+        .begin = [type = std::move(type)](arena& at) { tell(at, "CLIENT", "KILL", "TYPE", type); },
+        .loses_holds = false};
 }
 
 std::vector<fault> of_the_network()
@@ -86,15 +104,21 @@ std::vector<fault> of_the_network()
         black_hole("black hole towards the server", way::to_server),
         black_hole("black hole towards the clients", way::to_client),
         black_hole("black hole both ways", way::both),
-        {"connection cut in the middle of a reply",
-         promise::exclusion,
-         [](arena& at) {
-             auto const bytes = static_cast<std::size_t>(1 + at.dice().below(12));
-             on_some_networks(at, [&](proxy& each) { each.cut_reply("EVALSHA", bytes); });
-         }},
-        {"connection cut before a request",
-         promise::exclusion,
-         [](arena& at) { on_some_networks(at, [](proxy& each) { each.cut_request("EVALSHA"); }); }},
+        swallow("requests under way come late, new connections are well", way::to_server),
+        swallow("replies under way come late, new connections are well", way::to_client),
+        {.name = "connection cut in the middle of a reply",
+         .leaves = promise::exclusion,
+         .begin =
+             [](arena& at) {
+                 auto const bytes = static_cast<std::size_t>(1 + at.dice().below(12));
+                 on_some_networks(at, [&](proxy& each) { each.cut_reply("EVALSHA", bytes); });
+             },
+         .loses_holds = false},
+        {.name = "connection cut before a request",
+         .leaves = promise::exclusion,
+         .begin = [](arena& at
+                  ) { on_some_networks(at, [](proxy& each) { each.cut_request("EVALSHA"); }); },
+         .loses_holds = false},
         {"delay of 10 to 500 ms",
          promise::exclusion,
          [](arena& at) {
@@ -109,7 +133,9 @@ std::vector<fault> of_the_network()
          [](arena& at) { on_all_networks(at, [](proxy& each) { each.drop_messages(true); }); },
          [](arena& at) { on_all_networks(at, [](proxy& each) { each.drop_messages(false); }); },
          200,
-         2'000}};
+         2'000,
+         true,
+         false}};
 }
 
 /// Stands still in a script, which nobody may interrupt.
@@ -137,14 +163,18 @@ std::vector<fault> of_the_server()
         {.name = "SCRIPT FLUSH",
          .leaves = promise::exclusion,
          .begin = [](arena& at) { tell(at, "SCRIPT", "FLUSH"); },
-         .excuses = false},
+         .excuses = false,
+         .loses_holds = false},
         {"server stands still",
          promise::exclusion,
          [](arena& at) { at.server().pause(); },
          [](arena& at) { at.server().resume(); },
          50,
          3'000},
-        {"slow script: BUSY", promise::exclusion, run_slow_script},
+        {.name = "slow script: BUSY",
+         .leaves = promise::exclusion,
+         .begin = run_slow_script,
+         .loses_holds = false},
         {"memory is full",
          promise::exclusion,
          [](arena& at) { tell(at, "CONFIG", "SET", "maxmemory", "1"); },
@@ -172,7 +202,8 @@ std::vector<fault> of_processes()
         {.name = "a process is killed",
          .leaves = promise::exclusion,
          .begin = [](arena& at) { at.kill_process(at.random_process()); },
-         .excuses = false},
+         .excuses = false,
+         .loses_holds = false},
         {"a process is stopped, up to three leases",
          promise::fence,
          [stopped](arena& at) { at.stop_process(*stopped = at.random_process()); },

@@ -31,6 +31,8 @@ struct fault {
     int most = 0;
     /// Nobody need be served before it is over.
     bool excuses = true;
+    /// A hold may be lost by it: nobody may be able to renew it for as long as its lease.
+    bool loses_holds = true;
 };
 
 std::ostream& operator<<(std::ostream&, fault const&);

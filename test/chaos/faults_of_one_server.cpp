@@ -38,9 +38,9 @@ BOOST_DATA_TEST_CASE(none, each_server(), kind)
     all.check_exclusion();
 }
 
-BOOST_AUTO_TEST_CASE(each_once)
+BOOST_DATA_TEST_CASE(each_once, each_server(), kind)
 {
-    series all{"each fault once", {}};
+    series all{"each fault once", {}, kind};
     for (auto const& each : faults_that_leave(promise::exclusion))
         all.undergo({each});
     all.finish();
@@ -57,6 +57,8 @@ BOOST_DATA_TEST_CASE(
         all.undergo({what});
     all.finish();
     all.check_exclusion();
+    if (!what.loses_holds)
+        all.check_that_nothing_is_lost();
 }
 
 BOOST_AUTO_TEST_CASE(pairs)
@@ -76,7 +78,7 @@ BOOST_AUTO_TEST_CASE(pairs)
     all.check_exclusion();
 }
 
-// Nothing can exclude here; the fence holds, and overlaps are counted.
+// Nothing can exclude here; the fence holds, overlaps are counted, and who runs is told soon.
 BOOST_DATA_TEST_CASE(
     that_leave_the_fence_alone,
     boost::unit_test::data::make(faults_that_leave(promise::fence)),
@@ -87,6 +89,7 @@ BOOST_DATA_TEST_CASE(
     for (int i = 0; i != chaos_trials(); ++i)
         all.undergo({what});
     all.finish();
+    all.check_notice();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

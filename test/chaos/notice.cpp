@@ -78,6 +78,7 @@ BOOST_AUTO_TEST_CASE(come_before_the_server_lets_go)
     settings.lease = 2s;
     auto& redis = at.connect(settings);
     random_numbers dice;
+    std::cout << "seed " << dice.seed() << std::endl;
     std::int64_t count = 0, late = 0, least = std::numeric_limits<std::int64_t>::max();
     for (int round = 0; round != (chaos_trials() == 1 ? 1 : 4); ++round)
         for (auto const& each : ways_to_be_cut_off)

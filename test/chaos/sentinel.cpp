@@ -120,6 +120,8 @@ BOOST_DATA_TEST_CASE(the_primary_is_killed, each_set_up(), kind, sync_replicas)
     for (int i = 0; i != chaos_rounds(); ++i)
         all.kill();
     all.finish("SIGKILL of the primary");
+    if (sync_replicas != 0)
+        BOOST_TEST(all.board().count().overlaps == 0);
 }
 
 // Here two hold one lock, if they don't wait for replicas: what the store is there for.

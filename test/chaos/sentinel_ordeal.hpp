@@ -55,7 +55,7 @@ private:
     random_numbers dice_;
     sentinel_group group_;
     contest_plan plan_;
-    contest contest_{group_.by_sentinel(), plan_};
+    contest contest_{group_.by_sentinel(), plan_, dice_.seed()};
     std::vector<failover> all_;
 };
 

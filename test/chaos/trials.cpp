@@ -16,6 +16,10 @@ namespace {
 /// that links need to come back.
 constexpr std::chrono::milliseconds hung{15'000};
 
+/// Who has waited so long, in ns, while others came and went, has been forgotten: there are eight
+/// at most before him who stay four seconds each, and faults of some seconds.
+constexpr std::int64_t starved = 60'000'000'000;
+
 }  // namespace
 
 series::series(std::string title, arena_plan plan, server_kind kind)
@@ -73,6 +77,7 @@ findings const& series::finish()
     BOOST_TEST(found_.hung == 0);
     BOOST_TEST(found_.malformed == 0);
     BOOST_TEST(*std::ranges::max_element(found_.longest_wait) <= longest_wait());
+    BOOST_TEST(found_.longest_attempt <= starved);
     for (auto const& each : arena_.left_behind())
         BOOST_TEST(false, "left behind: " << each);
     return found_;
@@ -86,6 +91,25 @@ std::int64_t series::longest_wait() const
     return (plan.lease + 1'000 + (queues ? 5'000 : 0)) * std::int64_t{1'000'000};
 }
 
-void series::check_exclusion() const { BOOST_TEST(found_.overlaps == 0); }
+void series::check_exclusion() const
+{
+    BOOST_TEST(found_.overlaps == 0);
+    BOOST_TEST(found_.tokens_out_of_turn == 0);
+    if (found_.overlaps_of_stopped == 0)
+        BOOST_TEST(found_.refused_writes == 0);
+}
+
+// Who holds is told at the next renewal, or by the first round trip after a reconnect.
+void series::check_notice() const
+{
+    auto const lease = arena_.plan().lease * std::int64_t{1'000'000};
+    BOOST_TEST(found_.longest_overlap <= lease / 3 + lease / 10 + found_.longest_standstill);
+}
+
+void series::check_that_nothing_is_lost() const
+{
+    if (found_.longest_standstill < arena_.plan().lease * std::int64_t{100'000})
+        BOOST_TEST(found_.told == 0);
+}
 
 }  // namespace colock::test

@@ -32,8 +32,15 @@ public:
     /// Ends the work, checks what may never be, and prints a line.
     findings const& finish();
 
-    /// That nobody was inside with another; but for a process that the machine gave no time to run.
+    /// That nobody was inside with another, but for a process that the machine gave no time to run;
+    /// and that tokens rise from holder to holder.
     void check_exclusion() const;
+
+    /// That where two were inside the first was told soon.
+    void check_notice() const;
+
+    /// That no hold was lost, if the machine gave everybody time to renew it.
+    void check_that_nothing_is_lost() const;
 
 private:
     std::int64_t longest_wait() const;

@@ -108,11 +108,14 @@ private:
                     found_.malformed, "failed at the wrong time: " + to_string(e)
                 );
             ++found_.failures;
-            found_.errors += e.well ? 0 : 1;
+            if (!e.well) {
+                ++found_.errors;
+                note_attempt(a, e.at);
+            }
             key.wanted_since.erase(key.wanted_since.find(a.asked));
             return end(a, key, e.at, ending::released);
         case what::used: return take_used(e, a);
-        case what::told: ++found_.told; return end(a, key, e.at, ending::lost);
+        case what::told: return take_told(e, a, key);
         case what::left: return end(a, key, e.at, ending::released);
         case what::released:
             if (!e.well && key.inside == 0)
@@ -129,10 +132,16 @@ private:
         a.got = e.at;
         a.token = e.token;
         ++found_.sections;
+        note_attempt(a, e.at);
         auto const wanted = *key.wanted_since.begin();
         key.wanted_since.erase(key.wanted_since.find(a.asked));
         if (key.inside++ == 0 && faults_ == 0)
             note_wait(key, wanted, e.at);
+    }
+
+    void note_attempt(recorded_attempt const& a, std::int64_t at)
+    {
+        found_.longest_attempt = std::max(found_.longest_attempt, at - a.asked);
     }
 
     void note_wait(key_history& key, std::int64_t wanted, std::int64_t at)
@@ -147,13 +156,27 @@ private:
             return found_.complain(found_.malformed, "used without a hold: " + to_string(e));
         if (e.valid_until <= e.at)
             found_.complain(found_.used_after_validity, "used after its validity: " + to_string(e));
-        if (auto const stops = stops_.find(e.process); stops != stops_.end())
-            for (auto const& s : stops->second)
-                if (s.begin > a.got && s.end < e.at && s.end - s.begin > lease_)
-                    found_.complain(found_.used_after_stop, "used after a stop: " + to_string(e));
+        if (has_slept_through_its_lease(a, e.at))
+            found_.complain(found_.used_after_stop, "used after a stop: " + to_string(e));
         ++(e.accepted ? found_.writes : found_.refused_writes);
         if (e.accepted)
             a.writes.push_back(&e);
+    }
+
+    void take_told(event const& e, recorded_attempt& a, key_history& key)
+    {
+        ++found_.told;
+        if (a.is_hold() && a.end == never_ends && has_slept_through_its_lease(a, e.at))
+            ++found_.told_after_stop;
+        end(a, key, e.at, ending::lost);
+    }
+
+    bool has_slept_through_its_lease(recorded_attempt const& a, std::int64_t at) const
+    {
+        auto const stops = stops_.find(a.process);
+        return stops != stops_.end() && std::ranges::any_of(stops->second, [&](auto const& s) {
+                   return s.begin > a.got && s.end < at && s.end - s.begin > lease_;
+               });
     }
 
     /// The first end counts: who has been told and then releases was told.
@@ -231,12 +254,15 @@ std::string to_string(findings const& f)
 {
     std::ostringstream text;
     text << f.sections << " sections, errors " << f.errors << ", overlaps " << f.overlaps
-         << " (of stopped processes " << f.overlaps_of_stopped << "), told lost " << f.told
+         << " (of stopped processes " << f.overlaps_of_stopped << "; the others for at most "
+         << f.longest_overlap / 1'000'000 << " ms), told lost " << f.told << " ("
+         << f.told_after_stop << " after long stops)"
          << ", writes " << f.writes << ", refused " << f.refused_writes << ", stale "
-         << f.stale_writes << ", tokens that don't rise " << f.tokens_not_rising
-         << ", used after validity " << f.used_after_validity << ", used after " << f.long_stops
-         << " long stops " << f.used_after_stop << ", longest standstill "
-         << f.longest_standstill / 1'000'000 << " ms, hung " << f.hung << ", malformed "
+         << f.stale_writes << ", tokens that don't rise " << f.tokens_not_rising << ", out of turn "
+         << f.tokens_out_of_turn << ", used after validity " << f.used_after_validity
+         << ", used after " << f.long_stops << " long stops " << f.used_after_stop
+         << ", longest standstill " << f.longest_standstill / 1'000'000 << " ms, hung " << f.hung
+         << ", longest attempt " << f.longest_attempt / 1'000'000 << " ms, malformed "
          << f.malformed << ", longest wait for a lock that nobody has: after a release "
          << f.longest_wait[0] / 1'000'000 << ", a loss " << f.longest_wait[1] / 1'000'000
          << ", a kill " << f.longest_wait[2] / 1'000'000 << " ms";

@@ -26,6 +26,8 @@ struct findings {
     /// The same where the other's process had been stopped meanwhile, or been given no time to run:
     /// it could not be told.
     std::int64_t overlaps_of_stopped = 0;
+    /// How long two were inside at once at most, but for those of the stopped, in nanoseconds.
+    std::int64_t longest_overlap = 0;
     /// Writes that the register took of a hold though one that was asked for after this one had
     /// been got has written before.
     std::int64_t stale_writes = 0;
@@ -33,11 +35,16 @@ struct findings {
     /// Tokens that are not above all those of holds that had been got before it was asked for, or
     /// that two holds have.
     std::int64_t tokens_not_rising = 0;
+    /// Tokens that are not above all those of holds that were over when it was got: nothing but
+    /// rising where nobody is let in beside another.
+    std::int64_t tokens_out_of_turn = 0;
     /// Uses by a hold that called itself valid, after the moment to which it had called itself so.
     std::int64_t used_after_validity = 0;
     /// Uses after the process had been stopped for longer than the lease.
     std::int64_t used_after_stop = 0;
     std::int64_t long_stops = 0;
+    /// Holds that were told of their loss when their process ran again after such a stop.
+    std::int64_t told_after_stop = 0;
     /// The longest that a process was given no time to run, in nanoseconds.
     std::int64_t longest_standstill = 0;
     /// Attempts without an end, of processes that were not killed.
@@ -45,6 +52,8 @@ struct findings {
     /// Events that don't fit together.
     std::int64_t malformed = 0;
 
+    /// The longest that an attempt took which nobody cancelled, in nanoseconds.
+    std::int64_t longest_attempt = 0;
     /// The longest that a lock was wanted and nobody had it, in nanoseconds, by what became of
     /// the holder before. Time before a fault was over doesn't count.
     std::array<std::int64_t, 3> longest_wait{};

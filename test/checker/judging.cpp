@@ -48,9 +48,14 @@ void judge_overlaps(holds_in_order const& holds, stops_by_process const& stops, 
         for (auto const* each : inside) {
             if (each->shared && next->shared)
                 continue;
-            auto& count =
-                was_stopped(*each, next->got, stops) ? found.overlaps_of_stopped : found.overlaps;
-            found.complain(count, "overlap: " + describe(*each) + " and " + describe(*next));
+            bool const excused = was_stopped(*each, next->got, stops);
+            found.complain(
+                excused ? found.overlaps_of_stopped : found.overlaps,
+                "overlap: " + describe(*each) + " and " + describe(*next)
+            );
+            if (!excused)
+                found.longest_overlap =
+                    std::max(found.longest_overlap, std::min(each->end, next->end) - next->got);
         }
         inside.push_back(next);
     }
@@ -75,13 +80,32 @@ void judge_tokens(holds_in_order const& holds, findings& found)
     }
 }
 
+/// By the order in which they held it, which is known where one was out before the next was in.
+void judge_turns(holds_in_order const& holds, findings& found)
+{
+    std::vector<recorded_attempt const*> numbered;
+    std::ranges::copy_if(holds, std::back_inserter(numbered), [](recorded_attempt const* a) {
+        return !a->shared && a->token != 0;
+    });
+    auto over = numbered;
+    std::ranges::sort(over, {}, &recorded_attempt::end);
+    std::uint64_t highest = 0;
+    std::size_t before = 0;
+    for (auto const* next : numbered) {
+        for (; before != over.size() && over[before]->end <= next->got; ++before)
+            highest = std::max(highest, over[before]->token);
+        if (next->token <= highest)
+            found.complain(found.tokens_out_of_turn, "token out of turn " + describe(*next));
+    }
+}
+
 void judge_writes(holds_in_order const& holds, findings& found)
 {
     std::map<std::int64_t, recorded_attempt const*> by_order;
     for (auto const* each : holds)
         for (auto const* w : each->writes)
-            if (w->order != 0 && !by_order.emplace(w->order, each).second)
-                found.complain(found.malformed, "two writes at one place: " + to_string(*w));
+            if (w->order == 0 || !by_order.emplace(w->order, each).second)
+                found.complain(found.malformed, "no place of its own: " + to_string(*w));
     recorded_attempt const* newest = nullptr;
     for (auto const& [order, writer] : by_order) {
         if (newest && newest->asked > writer->got)
@@ -112,6 +136,7 @@ void judge(
     std::ranges::sort(holds, {}, &recorded_attempt::got);
     judge_overlaps(holds, stops, found);
     judge_tokens(holds, found);
+    judge_turns(holds, found);
     judge_writes(holds, found);
 }
 

@@ -8,6 +8,7 @@
 // It uses nothing of the library but what earlier versions of it have as well.
 #include "checker/history.hpp"
 #include "workers/chaos_board.hpp"
+#include "workers/standstills.hpp"
 #include <colock/colock.hpp>
 
 #include <boost/asio/as_tuple.hpp>
@@ -88,7 +89,10 @@ public:
                 complain("run", ec);
         });
         running_ = given_.number("tasks", 6);
-        note_standstills();
+        standstills_.emplace([this](std::int64_t begin) {
+            note({}, what::stood_still, [&](event& e) { e.valid_until = begin; });
+        });
+        beat();
         for (int i = 0; i != running_; ++i)
             asio::co_spawn(context_, contend(i < given_.number("sitters", 1)), [](auto thrown) {
                 if (thrown)
@@ -99,17 +103,15 @@ public:
 
 private:
     /// Where the machine lets nothing run, nobody can be told of anything.
-    void note_standstills()
+    void beat()
     {
-        auto const due = chaos_board::now() + 20'000'000;
-        pulse_.expires_after(milliseconds{20});
+        auto const due = chaos_board::now() + standstills::pulse;
+        pulse_.expires_after(std::chrono::nanoseconds{standstills::pulse});
         pulse_.async_wait([this, due](colock::error_code ec) {
-            auto const now = chaos_board::now();
             if (ec || running_ == 0)
                 return;
-            if (now - due > 100'000'000)
-                note({}, what::stood_still, [&](event& e) { e.valid_until = due; });
-            note_standstills();
+            standstills_->beat_of_main(due);
+            beat();
         });
     }
 
@@ -194,14 +196,21 @@ private:
                                           if (informed)
                                               note(mine, what::told);
                                       }}};
-        int const longest = given_.number("stay", 1'500);
-        auto const end =
-            std::chrono::steady_clock::now() + milliseconds{sits ? 100 + below(longest) : 0};
+        milliseconds const stay{sits ? 100 + below(given_.number("stay", 1'500)) : 0};
+        auto const end = std::chrono::steady_clock::now() + stay;
+        if (sits && informed && below(2) == 0)
+            co_await wait_for_loss(held, stay);
         do {
             co_await sleep(sits ? 5 : below(given_.number("visit", 2) + 1));
             write(mine, held, token, informed);
         } while ((held || !informed) && std::chrono::steady_clock::now() < end && board_.is_on());
         note(mine, what::left);
+    }
+
+    /// Like one who sleeps until something is wrong.
+    asio::awaitable<void> wait_for_loss(colock::hold& held, milliseconds longest)
+    {
+        co_await held.lost(asio::cancel_after(longest, tuple));
     }
 
     /// The time is taken before the hold is asked: what a stop in between delays isn't its fault.
@@ -279,6 +288,7 @@ private:
     asio::io_context context_{1};
     asio::steady_timer pulse_{context_};
     std::optional<colock::client> redis_;
+    std::optional<standstills> standstills_;
     std::uint32_t attempts_ = 0;
     int running_ = 0;
 };

@@ -96,12 +96,14 @@ private:
 
 class contender {
 public:
-    explicit contender(char const* const* words) : board_{words[2]}, index_{std::stoi(words[3])}
+    explicit contender(char const* const* words)
+        : board_{words[2]}
+        , index_{std::stoi(words[3])}
+        , dice_{static_cast<std::mt19937::result_type>(std::stoul(words[4]))}
     {
         auto settings = colock::config::from_url(words[1]);
         settings.lease = milliseconds{plan_.lease_ms};
         redis_.emplace(context_.get_executor(), settings);
-        std::cerr << "seed of process " << index_ << ": " << seed_ << '\n';
     }
 
     void run()
@@ -185,22 +187,13 @@ private:
         std::cerr << "process " << index_ << ": " << ec.message() << '\n';
     }
 
-    /// COLOCK_SEED throws the dice of all processes again.
-    static unsigned seed_of(int process)
-    {
-        auto const* given = std::getenv("COLOCK_SEED");
-        auto const seed = given ? static_cast<unsigned>(std::stoul(given)) : std::random_device{}();
-        return seed + static_cast<unsigned>(process);
-    }
-
     int below(int limit) { return static_cast<int>(dice_() % static_cast<unsigned>(limit)); }
 
     contest_board board_;
     contest_plan plan_ = board_.plan();
     int index_;
     int running_ = 0;
-    unsigned seed_ = seed_of(index_);
-    std::mt19937 dice_{seed_};
+    std::mt19937 dice_;
     asio::io_context context_{1};
     std::optional<colock::client> redis_;
 };
@@ -209,7 +202,7 @@ private:
 
 int main(int count, char** words)
 {
-    if (count != 4)
+    if (count != 5)
         return 64;
     try {
         contender{words}.run();

@@ -64,6 +64,7 @@ public:
         number overlaps;   ///< somebody came in while another was inside, and both believed
         number stale;      ///< writes that the store accepted of one who wasn't the newest
         number refused;    ///< writes that it refused
+        number fell;       ///< of them, first ones: the token was below an earlier one
         number lost;       ///< holds
         number failures;   ///< acquires with an error
         number gone;       ///< holds of whose loss only their release told
@@ -135,6 +136,8 @@ public:
         auto const mine = ++there.writers;
         if (is_admitted(there, token))
             there.newest = mine;
+        else
+            ++all_->count.fell;
         return mine;
     }
 

@@ -153,6 +153,50 @@ BOOST_AUTO_TEST_CASE(a_write_of_an_earlier_holder_after_one_of_a_later)
     BOOST_TEST(story{all}.writes(2, 4, 1).writes(1, 5, 0).check().stale_writes == 0);
 }
 
+BOOST_AUTO_TEST_CASE(how_long_two_are_inside)
+{
+    auto const found = story{}.holds(1, 0, 10, 5).holds(2, 2, 20, 6).check();
+    BOOST_TEST(found.longest_overlap == 7 * ms);
+}
+
+BOOST_AUTO_TEST_CASE(the_longest_attempt)
+{
+    story all;
+    all.holds(1, 0, 30, 5).then(what::asked, 2, 1).gets(2, 31, 6).then(what::left, 2, 32);
+    all.add(what::released, 2, 33).well = true;
+    all.then(what::asked, 3, 1).add(what::failed, 3, 90).well = true;  // it was cancelled
+    BOOST_TEST(all.check().longest_attempt == 30 * ms);
+}
+
+BOOST_AUTO_TEST_CASE(told_when_it_runs_again)
+{
+    story all;
+    all.then(what::asked, 1, 0).gets(1, 1, 5).then(what::stopped, 1, 2).then(what::resumed, 1, 200);
+    all.then(what::told, 1, 201).add(what::released, 1, 202);
+    BOOST_TEST(all.check().told_after_stop == 1);
+}
+
+// Who asked while the one before was inside isn't known to be the later one by its asking.
+BOOST_AUTO_TEST_CASE(tokens_rise_in_turn)
+{
+    auto const two = [](std::uint64_t first, std::uint64_t second) {
+        story all;
+        all.then(what::asked, 2, 0).holds(1, 1, 3, first).gets(2, 5, second).then(what::left, 2, 6);
+        all.add(what::released, 2, 7).well = true;
+        return all.check();
+    };
+    BOOST_TEST(two(5, 6).tokens_out_of_turn == 0);
+    BOOST_TEST(two(6, 5).tokens_out_of_turn == 1);
+    BOOST_TEST(two(6, 5).tokens_not_rising == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_write_without_a_place)
+{
+    story all;
+    all.holds(1, 0, 10, 5).writes(1, 3, 0).events.back().accepted = true;
+    BOOST_TEST(all.check().malformed == 1);
+}
+
 BOOST_AUTO_TEST_CASE(tokens_rise_with_each_holder)
 {
     BOOST_TEST(story{}.holds(1, 0, 10, 6).holds(2, 11, 20, 5).check().tokens_not_rising == 1);
