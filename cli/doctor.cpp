@@ -2,6 +2,7 @@
 // colock doctor: what in the server's set-up would hurt locks.
 #include "commands.hpp"
 #include "diagnosis.hpp"
+#include "progress.hpp"
 #include "reading.hpp"
 #include "session.hpp"
 #include "status.hpp"
@@ -200,9 +201,10 @@ std::string wrapped(std::string const& text, std::size_t indent, std::size_t col
 void examination::print(std::string const& place, finding const& f)
 {
     is_bad_ = is_bad_ || f.how == level::bad;
+    auto const found = without_passwords(f.found);
     char const* const word = f.how == level::good ? "ok" : f.how == level::note ? "note" : "bad";
     if (options_.json) {
-        boost::json::object line{{"check", f.check}, {"level", word}, {"found", f.found}};
+        boost::json::object line{{"check", f.check}, {"level", word}, {"found", found}};
         if (!f.meaning.empty())
             line["meaning"] = f.meaning;
         line["server"] = place.empty() ? session_.place() : place;
@@ -219,7 +221,7 @@ void examination::print(std::string const& place, finding const& f)
             word,
             has_colours_ ? "\033[0m" : "",
             f.check.c_str(),
-            wrapped(where + without_passwords(f.found), indent, columns).c_str()
+            wrapped(where + found, indent, columns).c_str()
         );
         if (!f.meaning.empty())
             std::printf(

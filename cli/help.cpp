@@ -71,17 +71,10 @@ Examples:
   colock doctor
   colock doctor --url rediss://app@redis.example:6380 --json | jq 'select(.level == "bad")')"},
     {"bench",
-     "colock bench [OPTION...] W1..W9",
+     "colock bench [OPTION...] W1..W9|keys",
      "Puts load on the server, and measures how locks do there.",
-     R"(Uses keys that begin with --key (peerlock), and deletes them. What the numbers mean is in
+     R"(Uses keys that begin with --key, and deletes them. What the numbers mean is in
 docs/benchmarks.md.
-
-Workloads:
-  W1  one worker with a key of its own    W6  10,000 keys are held and renewed
-  W2  64 workers, each with its own       W7  8 processes of 1 worker on one key
-  W3  100 workers on one key              W8  10,000 waiters, half of them cancelled
-  W4  4 processes of 8 workers, 1 ms      W9  W1 beside 100,000 renewed holds
-  W5  1000 waiters, each once
 
 Examples:
   colock bench W1

@@ -1,6 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 // colock ls: the locks that are held.
 #include "commands.hpp"
+#include "progress.hpp"
 #include "reading.hpp"
 #include "session.hpp"
 #include "status.hpp"
@@ -23,6 +24,11 @@ constexpr char const* keys_a_scan = "500";
 /// Fields that are looked at to see whether a hash is a lock's.
 constexpr char const* fields_a_look = "16";
 
+/// What PTTL says of a key that is gone.
+constexpr std::int64_t no_such_key = -2;
+
+std::string hashes(std::int64_t count) { return counted(count, "hash", "es"); }
+
 class listing {
 public:
     listing(session& s, options const& o) : session_{s}, options_{o} {}
@@ -31,24 +37,31 @@ public:
     {
         co_await session_.connect();
         progress const line{session_.context().get_executor(), "ls", [this] {
-                                return "looked at " + counted(looked_at_, "hash") + ", found " +
+                                return "looked at " + hashes(looked_at_) + ", found " +
                                     counted(static_cast<std::int64_t>(found_.size()), "lock");
                             }};
         auto const settings = settings_of(options_);
         auto const servers = co_await primaries_of(session_, settings);
         for (auto const& server : servers)
             co_await scan(server);
-        co_return print();
+        print();
+        complain_about_refusals();
+        co_return status_;
     }
 
 private:
     asio::awaitable<void> scan(primary const& server);
     asio::awaitable<void> look(primary const& server, std::vector<reply> keys);
-    int print() const;
+    void take(std::string const& key, reply const& scanned, reply const& lease);
+    void note_refusal(reply const&);
+    void complain_about_refusals() const;
+    void print() const;
 
     session& session_;
     options const& options_;
-    std::int64_t looked_at_ = 0;
+    std::int64_t looked_at_ = 0, refused_ = 0;
+    std::string why_refused_;  ///< the first time
+    int status_ = status_ok;
     std::map<std::string, picture> found_;  ///< SCAN may name a key twice
 };
 
@@ -82,29 +95,57 @@ asio::awaitable<void> listing::look(primary const& server, std::vector<reply> ke
     auto const answers = co_await session_.ask_all(std::move(questions));
     for (std::size_t i = 0; i != keys.size(); ++i) {
         ++looked_at_;
-        auto const& fields = answers[2 * i];
-        if (fields.items.size() != 2)
-            continue;
-        auto const owners = read_owners(fields.items[1]);
-        if (!owners)
-            continue;
-        picture p;
-        p.key = keys[i].text;
-        p.what = picture::content::lock;
-        p.kind = owners->mode.empty() ? "lock" : "read-write";
-        p.holders = owners->all;
-        if (answers[2 * i + 1].number >= 0)
-            p.lease = milliseconds{answers[2 * i + 1].number};
-        found_.insert_or_assign(p.key, std::move(p));
+        take(keys[i].text, answers[2 * i], answers[2 * i + 1]);
     }
 }
 
-int listing::print() const
+void listing::take(std::string const& key, reply const& scanned, reply const& lease)
+{
+    if (scanned.what == reply::kind::error)
+        return note_refusal(scanned);
+    auto const owners = scanned.items.size() == 2 ? read_owners(scanned.items[1]) : std::nullopt;
+    if (!owners || lease.number == no_such_key)
+        return;
+    if (lease.what == reply::kind::error)
+        return note_refusal(lease);
+    picture p;
+    p.key = key;
+    p.what = picture::content::lock;
+    p.kind = owners->mode.empty() ? "lock" : "read-write";
+    p.holders = owners->all;
+    if (lease.number >= 0)
+        p.lease = milliseconds{lease.number};
+    found_.insert_or_assign(p.key, std::move(p));
+}
+
+void listing::note_refusal(reply const& answer)
+{
+    // What is no hash any more has changed since the scan, and is no lock.
+    if (answer.text.starts_with("WRONGTYPE"))
+        return;
+    if (refused_++ != 0)
+        return;
+    why_refused_ = answer.text;
+    status_ = answer.text.starts_with("NOPERM") ? status_refused : status_unavailable;
+}
+
+void listing::complain_about_refusals() const
+{
+    if (refused_ == 0)
+        return;
+    auto const remedy =
+        status_ == status_refused ? "; the user needs HSCAN and PTTL on the keys" : "";
+    complain(
+        "colock ls: " + hashes(refused_) + " could not be looked at: " + why_refused_ + remedy
+    );
+}
+
+void listing::print() const
 {
     if (options_.json) {
         for (auto const& [key, p] : found_)
             std::printf("%s\n", boost::json::serialize(to_json(p)).c_str());
-        return status_ok;
+        return;
     }
     std::size_t width = 3;
     for (auto const& [key, p] : found_)
@@ -127,7 +168,6 @@ int listing::print() const
             others.c_str()
         );
     }
-    return status_ok;
 }
 
 }  // namespace

@@ -111,9 +111,7 @@ std::string summary(picture const& p)
 
 std::string json_text(std::string const& text)
 {
-    // What is shown as it is, or merely quoted for its spaces, is UTF-8.
-    auto const all = shown(text, text.size());
-    return all.find("\\x") != all.npos ? all : text;
+    return is_utf8(text) ? text : shown(text, text.size());
 }
 
 boost::json::object to_json(picture const& p)

@@ -115,12 +115,13 @@ asio::awaitable<picture> read_picture(session& from, std::string key)
 asio::awaitable<std::string> own_field(session& from, std::string key)
 {
     auto field = from.server().uuid();
-    auto asked = from.server().ask(key, {"HKEYS", key}, asio::as_tuple(asio::deferred));
+    // HKEYS would do, but who may lock need not have it.
+    auto asked = from.server().ask(key, {"HGETALL", key}, asio::as_tuple(asio::deferred));
     auto const [ec, answer] = co_await std::move(asked);
     if (!ec)
-        for (auto const& each : answer.items)
-            if (each.text.starts_with(field))
-                field = each.text;
+        for (std::size_t i = 0; i < answer.items.size(); i += 2)
+            if (answer.items[i].text.starts_with(field))
+                field = answer.items[i].text;
     co_return field;
 }
 

@@ -2,6 +2,7 @@
 // colock run: a command under a lock. Until that has started; the rest is in run_end.cpp.
 #include "environment.hpp"
 #include "messages.hpp"
+#include "progress.hpp"
 #include "reading.hpp"
 #include "runner.hpp"
 #include "status.hpp"

@@ -1,5 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 // colock run: signals, the loss of the lock, and the end.
+#include "progress.hpp"
 #include "runner.hpp"
 #include "status.hpp"
 #include "text.hpp"

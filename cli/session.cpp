@@ -1,5 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "messages.hpp"
+#include "progress.hpp"
 #include "session.hpp"
 #include "status.hpp"
 #include "text.hpp"
@@ -14,8 +15,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 namespace cli {
 
@@ -72,8 +71,8 @@ colock::config settings_of(options const& o)
         throw failure{
             status_usage,
             std::string{"the URL of "} + (o.url.empty() ? "$COLOCK_URL" : "--url") + ": " +
-                parsed.error().message() + "; it is redis://[user[:password]@]host[:port][/db], " +
-                "unix://, redis+sentinel:// or redis+cluster:// ('colock --help' has all forms)"};
+                parsed.error().message() + "; it is redis://host[:port][/db], unix://, " +
+                "redis+sentinel:// or redis+cluster:// ('colock --help' has all forms)"};
     auto settings = std::move(*parsed);
     settings.sentinel_username = from_environment("COLOCK_SENTINEL_USERNAME");
     settings.sentinel_password = from_environment("COLOCK_SENTINEL_PASSWORD");
@@ -169,19 +168,29 @@ asio::awaitable<std::vector<reply>> session::ask_all(std::vector<question> all)
 {
     std::vector<reply> answers(all.size());
     std::size_t left = all.size();
+    error_code failed;
+    std::string of_what;
     asio::steady_timer done{context_, asio::steady_timer::time_point::max()};
-    for (std::size_t i = 0; i != all.size(); ++i)
+    for (std::size_t i = 0; i != all.size(); ++i) {
+        auto const what = all[i].words.front();
         server_.ask(
             std::move(all[i].about),
             std::move(all[i].words),
-            [&, i](error_code ec, reply answer) {
-                answers[i] = ec ? reply::error(ec.message()) : std::move(answer);
+            [&, i, what](error_code ec, reply answer) {
+                answers[i] = std::move(answer);
+                if (ec && !failed) {
+                    failed = ec;
+                    of_what = what;
+                }
                 if (--left == 0)
                     done.cancel();
             }
         );
+    }
     if (left != 0)
         co_await done.async_wait(asio::as_tuple(asio::deferred));
+    if (failed)
+        throw because("ask with " + of_what, failed);
     co_return answers;
 }
 
@@ -228,66 +237,6 @@ std::string session::why_lost() const
             return ": " + why.substr(0, why.find(advice));
         }
     return {};
-}
-
-// ---- Progress ----------------------------------------------------------------------------------
-
-struct progress::state {
-    state(asio::any_io_executor const& executor, std::string c, line m)
-        : command{std::move(c)}
-        , make{std::move(m)}
-        , timer{executor}
-    {}
-
-    void show()
-    {
-        auto const text = make ? make() : std::string{};
-        if (text.empty())
-            return;
-        auto const all = "colock " + command + ": " + without_passwords(text);
-        if (!is_terminal) {
-            remark(all);
-            return;
-        }
-        winsize size{};
-        bool const is_known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
-        // A line that breaks could not be taken away again.
-        auto const fits =
-            is_known ? std::min(all.size(), size.ws_col - std::size_t{1}) : all.size();
-        put_at_once("\r\033[K" + all.substr(0, fits));
-        is_shown = true;
-    }
-
-    static void wait(std::shared_ptr<state> const& self, std::chrono::seconds how_long)
-    {
-        self->timer.expires_after(how_long);
-        self->timer.async_wait([self](error_code ec) {
-            if (ec || !self->make)
-                return;
-            self->show();
-            wait(self, std::chrono::seconds{self->is_terminal ? 1 : 60});
-        });
-    }
-
-    std::string command;
-    line make;
-    asio::steady_timer timer;
-    bool is_terminal = isatty(STDERR_FILENO) != 0;
-    bool is_shown = false;
-};
-
-progress::progress(asio::any_io_executor const& executor, std::string command, line make)
-    : state_{std::make_shared<state>(executor, std::move(command), std::move(make))}
-{
-    state::wait(state_, std::chrono::seconds{2});
-}
-
-progress::~progress()
-{
-    state_->make = nullptr;
-    state_->timer.cancel();
-    if (state_->is_shown)
-        put_at_once("\r\033[K");
 }
 
 }  // namespace cli

@@ -9,7 +9,6 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,7 +63,7 @@ public:
     /// \throws failure
     asio::awaitable<reply> ask(std::string about, std::vector<std::string> words);
 
-    /// Sends all of these at once. An answer is an error where there was none.
+    /// Sends all of these at once, and waits for all. A reply may be an error. \throws failure
     struct question {
         std::string about;
         std::vector<std::string> words;
@@ -88,21 +87,6 @@ private:
     std::optional<error_code> ended_;  ///< why the client doesn't run any more
     colock::client redis_;
     colock::inquiry server_;
-};
-
-/// A line that shows what takes so long: on a terminal from two seconds on, each second; elsewhere
-/// after two seconds and then each minute.
-class progress {
-public:
-    /// Makes the line; an empty one isn't shown.
-    using line = std::function<std::string()>;
-
-    progress(asio::any_io_executor const&, std::string command, line);
-    ~progress();
-
-private:
-    struct state;
-    std::shared_ptr<state> state_;
 };
 
 }  // namespace cli

@@ -40,10 +40,17 @@ bool is_printable(std::string_view character)
     auto const first = static_cast<unsigned char>(character.front());
     if (character.size() == 1)
         return first > 0x20 && first != 0x7F && first != '"' && first != '\\';
-    // Of two bytes, C2 80 to C2 9F steer terminals; some of three change the direction of text.
+    // Of two bytes, C2 80 to C2 9F steer terminals.
     if (first == 0xC2)
         return static_cast<unsigned char>(character[1]) >= 0xA1;
-    return !(character.starts_with("\xE2\x80") || character.starts_with("\xE2\x81"));
+    // Some of three have no width, end a line or change the direction of text: U+200B to U+200F,
+    // U+2028 to U+202E, U+2060 to U+206F.
+    auto const last = static_cast<unsigned char>(character.back());
+    if (character.starts_with("\xE2\x80"))
+        return last < 0x8B || (last > 0x8F && last < 0xA8) || last > 0xAE;
+    if (character.starts_with("\xE2\x81"))
+        return last < 0xA0 || last > 0xAF;
+    return true;
 }
 
 void append_escaped(std::string& to, std::string_view bytes)
@@ -126,20 +133,43 @@ std::string shown(std::string_view text, std::size_t longest)
     return made;
 }
 
+bool is_utf8(std::string_view text)
+{
+    while (!text.empty()) {
+        auto const length = sequence_length(text);
+        if (length == 0)
+            return false;
+        text.remove_prefix(length);
+    }
+    return true;
+}
+
 std::string without_passwords(std::string text)
 {
     for (auto at = text.find("://"); at != text.npos; at = text.find("://", at + 3)) {
-        auto const word = std::min(text.find_first_of(" \t\n'\"", at), text.size());
-        auto const end = text.rfind('@', word - 1);
-        if (end != text.npos && end >= at + 3)
-            text.replace(at + 3, end - at - 3, "***");
+        auto const begin = at + 3;
+        auto const last_at = [&](char const* ends) {
+            auto const part = std::string_view{text}.substr(0, text.find_first_of(ends, begin));
+            auto const found = part.rfind('@');
+            return found == part.npos || found < begin ? part.npos : found;
+        };
+        auto end = last_at(" \t\r\n'\"");
+        // A password may have blanks and quotes, too.
+        if (end == text.npos)
+            end = last_at("\r\n");
+        if (end != text.npos)
+            text.replace(begin, end - begin, "***");
     }
     return text;
 }
 
-std::string counted(std::int64_t number, std::string_view what)
+std::string counted(std::int64_t number, std::string_view what, std::string_view ending)
 {
-    return std::to_string(number) + " " + std::string{what} + (number == 1 ? "" : "s");
+    auto text = std::to_string(number) + " ";
+    text += what;
+    if (number != 1)
+        text += ending;
+    return text;
 }
 
 bool has_colours(int descriptor)

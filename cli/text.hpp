@@ -22,11 +22,15 @@ std::string shown(milliseconds);
 /// else quoted, with what is not as `\xNN`. Long ones are cut where `longest` says so.
 std::string shown(std::string_view text, std::size_t longest = 200);
 
-/// With all between `://` and `@` taken out: what may be a password is never printed.
+/// Whether all of it is well-formed UTF-8.
+bool is_utf8(std::string_view text);
+
+/// With all between `://` and `@` taken out: what may be a password is never printed. The `@` is
+/// the last one before a blank or a quote or, where there is none, the last one of the line.
 std::string without_passwords(std::string text);
 
 /// `1 client`, `2 clients`.
-std::string counted(std::int64_t number, std::string_view what);
+std::string counted(std::int64_t number, std::string_view what, std::string_view ending = "s");
 
 /// Whether the descriptor is a terminal that may be coloured: NO_COLOR and TERM=dumb forbid it.
 bool has_colours(int descriptor);

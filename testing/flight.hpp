@@ -22,7 +22,10 @@ public:
 
     flight(asio::io_context& context, strand_type strand, plan given);
 
-    /// Throws std::runtime_error after an hour of the clock or 10 s of the machine's.
+    /// How much of the machine's time a run may take, of all flights. Unless set, 10 s.
+    static void set_run_timeout(std::chrono::milliseconds) noexcept;
+
+    /// Throws std::runtime_error after an hour of the clock or the run timeout.
     void run_until(std::function<bool()> const& is_so);
     void run_for(clock::duration time);
     /// The clock goes on while nothing runs.

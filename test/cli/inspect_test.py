@@ -14,6 +14,7 @@ from support import UUID, Case, Redis, wait_for
 
 CLI = pathlib.Path(__file__).resolve().parents[2] / "cli"
 COMMANDS = ("run", "info", "ls", "watch", "unlock", "doctor", "bench")
+WORKLOADS = [f"W{n}" for n in range(1, 10)] + ["keys"]
 OTHER = "11111111-2222-3333-4444-555555555555:7"
 
 
@@ -113,6 +114,7 @@ class Usage(Case):
         self.assertEqual(complete("colock", "run", "--on"), ["--on-lost"])
         self.assertIn("true", complete("colock", "run", "k", "--", "tru"))
         self.assertEqual(complete("colock", "unlock", "--y"), ["--yes"])
+        self.assertEqual(complete("colock", "bench", ""), WORKLOADS)
 
     @unittest.skipUnless(shutil.which("zsh"), "no zsh")
     def test_completion_in_zsh(self) -> None:
@@ -213,6 +215,7 @@ class List(Case):
     def test_many_keys(self) -> None:
         script = "for i = 1, 3000 do redis.call('hset', 'n' .. i, 'f', 1) end for i = 1, 1200 do redis.call('hset', 'l' .. i, ARGV[1], 1) end"
         self.server.ask("EVAL", script, "0", OTHER)
+        self.server.ask("CONFIG", "RESETSTAT")
         self.assertEqual(len(self.colock("ls", "--json").out.splitlines()), 1200)
         calls = self.server.ask("INFO", "commandstats")
         self.assertNotIn("cmdstat_hgetall", str(calls))
@@ -288,6 +291,20 @@ class Doctor(Case):
 
 
 class Bench(Case):
+    def test_help_and_completions_name_the_same_workloads(self) -> None:
+        whole = self.colock("bench", "--help").out
+        listed = whole.split("\nWorkloads:\n")[1].split("\n\n")[0]
+        self.assertEqual([line.split()[0] for line in listed.splitlines()], WORKLOADS)
+        self.assertIn("W1..W9|keys\n", whole)
+        zsh = (CLI / "completion/_colock").read_text()
+        self.assertIn("1:workload:(" + " ".join(WORKLOADS) + ")", zsh)
+        self.assertIn("\\fIW1\\fR..\\fIW9\\fR|\\fIkeys\\fR\n", (CLI / "colock.1").read_text())
+
+    def test_its_keys_tell_whose_they_are(self) -> None:
+        self.start("bench", "W6", "--locks", "10", "--seconds", "5")
+        wait_for(lambda: self.server.keys() != [], "the keys")
+        self.assertEqual([k for k in self.server.keys() if not k.startswith("colock-bench")], [])
+
     def test_one_workload(self) -> None:
         words = ("bench", "W1", "--seconds", "0.3", "--warmup", "0.1")
         result = self.colock(*words, "--json")

@@ -15,7 +15,7 @@ from support import Case, Command, state_of, wait_for
 
 
 class Stalled(Case):
-    """Between the grant, after which colock asks with HKEYS, and the start of the command; and at
+    """Between the grant, after which colock asks with HGETALL, and the start of the command; and at
     the release."""
 
     def setUp(self) -> None:
@@ -23,8 +23,8 @@ class Stalled(Case):
         self.addCleanup(self.gate.close)
         self.made = self.server.folder + "/made"
 
-    def at_hkeys(self, action: Callable[[int], None]) -> None:
-        self.gate.before = lambda data, pid: action(pid) if b"HKEYS" in data else None
+    def at_hgetall(self, action: Callable[[int], None]) -> None:
+        self.gate.before = lambda data, pid: action(pid) if b"HGETALL" in data else None
 
     def check_lost_before_the_start(self, lease: str) -> None:
         result = self.colock("run", "--lease", lease, "k", "--", "touch", self.made,
@@ -33,7 +33,7 @@ class Stalled(Case):
         self.assertFalse(os.path.exists(self.made))
 
     def test_the_lease_passes_while_the_link_stalls(self) -> None:
-        self.at_hkeys(lambda pid: self.gate.shut())
+        self.at_hgetall(lambda pid: self.gate.shut())
         self.check_lost_before_the_start("150ms")
 
     def test_the_lease_passes_while_colock_is_stopped(self) -> None:
@@ -42,7 +42,7 @@ class Stalled(Case):
             wait_for(lambda: self.server.keys() == [], "the end of the lease")
             os.kill(pid, signal.SIGCONT)
 
-        self.at_hkeys(stand_still)
+        self.at_hgetall(stand_still)
         self.check_lost_before_the_start("300ms")
 
     def test_a_signal_while_the_link_stalls(self) -> None:
@@ -55,7 +55,7 @@ class Stalled(Case):
                     told.append(time.monotonic())
                     os.kill(pid, signal.SIGINT)
 
-                self.at_hkeys(interrupt)
+                self.at_hgetall(interrupt)
                 result = self.colock("run", *options, "k", "--", "touch", self.made,
                                      url=self.gate.url)
                 self.check(result, 128 + signal.SIGINT, "the lock is free when its lease ends")
@@ -65,7 +65,7 @@ class Stalled(Case):
                 self.server.ask("FLUSHALL")
 
     def test_a_signal_then_leaves_nothing(self) -> None:
-        self.at_hkeys(lambda pid: os.kill(pid, signal.SIGINT))
+        self.at_hgetall(lambda pid: os.kill(pid, signal.SIGINT))
         result = self.colock("run", "k", "--", "sleep", "60", url=self.gate.url)
         self.check(result, 128 + signal.SIGINT)
         self.check_nothing_is_left()

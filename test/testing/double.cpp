@@ -10,11 +10,14 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <future>
 #include <stdexcept>
+#include <string>
 
 using colock::testing::scripted_client;
 using namespace std::chrono_literals;
@@ -195,6 +198,25 @@ BOOST_AUTO_TEST_CASE(what_never_ends_says_why)
         BOOST_TEST_MESSAGE(e.what());
         return std::string{e.what()}.find("'order:7'") != std::string::npos;
     });
+}
+
+BOOST_AUTO_TEST_CASE(how_long_a_run_may_take_can_be_set)
+{
+    scripted_client redis;
+    asio::steady_timer never{redis.context(), asio::steady_timer::time_point::max()};
+    scripted_client::set_run_timeout(20ms);
+    BOOST_CHECK_EXCEPTION(
+        redis.run(never.async_wait(asio::use_awaitable)),
+        std::runtime_error,
+        [](auto const& e) {
+            std::string const text{e.what()};
+            return text.find("after 20 ms") != text.npos &&
+                text.find("set_run_timeout") != text.npos;
+        }
+    );
+    scripted_client::set_run_timeout(std::chrono::milliseconds::max());
+    redis.run_for(10ms);
+    scripted_client::set_run_timeout(10s);
 }
 
 BOOST_AUTO_TEST_CASE(code_may_close_its_client)

@@ -131,8 +131,8 @@ public:
     /// Runs a coroutine to its end, and what it has left in the background; returns its result or
     /// throws what it throws.
     ///
-    /// \throws std::runtime_error when it has not ended after ten seconds of real time, or after an
-    ///   hour of colock's clock; the text says what it waits for.
+    /// \throws std::runtime_error when it has not ended after the run timeout, or after an hour of
+    ///   colock's clock; the text says what it waits for.
     template <class T>
     T run(boost::asio::awaitable<T> work)
     {
@@ -166,6 +166,12 @@ public:
     /// Moves colock's clock at once, and runs nothing: the process was stopped for so long. A hold
     /// whose validity has passed says so at once; `lost()` follows when the context runs.
     void freeze(milliseconds);
+
+    /// How much real time each `run`, `run_until` and `run_for` may take, of all doubles in the
+    /// process: 10 s unless set. Under a debugger, where a breakpoint takes of it as well, or
+    /// valgrind, set more at the beginning of the program; `milliseconds::max()` is no limit.
+    /// May be called on any thread.
+    static void set_run_timeout(milliseconds) noexcept;
 
     // ---- Checks --------------------------------------------------------------------------------
 
