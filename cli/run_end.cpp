@@ -30,7 +30,7 @@ void runner::on_signal(int number, bool from_keyboard)
         return;
     }
     if (number == SIGTSTP)
-        obey(number);
+        stop_alone();
     if (number == SIGTSTP || number == SIGCONT || number == SIGCHLD)
         return;
     // The second one doesn't wait for Redis any more.

@@ -33,6 +33,23 @@ sigset_t set_of(std::initializer_list<int> all)
     return made;
 }
 
+/// Somebody makes us go on, which a stop would take away: a shell may believe that we stand still
+/// already, since the rest of its job does.
+bool is_to_go_on()
+{
+    sigset_t pending;
+    sigpending(&pending);
+    return sigismember(&pending, SIGCONT) == 1;
+}
+
+/// What has ended one stop is not to prevent the next.
+void forget_going_on()
+{
+    auto const one = set_of({SIGCONT});
+    timespec const at_once = {};
+    sigtimedwait(&one, nullptr, &at_once);
+}
+
 /// Lets the signal through to what it does by default.
 void let_through(int signal)
 {
@@ -90,26 +107,30 @@ void signals::wait()
     );
 }
 
-void obey(int signal)
+void stop_alone()
 {
+    if (is_to_go_on())
+        return;
     sigset_t before;
     pthread_sigmask(SIG_BLOCK, nullptr, &before);
-    raise(signal);
-    let_through(signal);
+    raise(SIGTSTP);
+    let_through(SIGTSTP);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 bool stop_as_with(int signal)
 {
-    sigset_t before;
-    pthread_sigmask(SIG_BLOCK, nullptr, &before);
-    kill(0, signal);  // a pipeline stops as a whole
-    let_through(signal);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (!is_to_go_on()) {
+        sigset_t before;
+        pthread_sigmask(SIG_BLOCK, nullptr, &before);
+        kill(0, signal);  // a pipeline stops as a whole
+        let_through(signal);
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    }
     // A stop takes an earlier SIGCONT away, and nothing else ends it.
-    sigset_t pending;
-    sigpending(&pending);
-    return sigismember(&pending, SIGCONT) == 1;
+    bool const goes_on = is_to_go_on();
+    forget_going_on();
+    return goes_on;
 }
 
 void die_of(int signal)

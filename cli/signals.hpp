@@ -42,11 +42,12 @@ private:
     signalfd_siginfo next_{};
 };
 
-/// What the signal does by default, although it is taken; returns when we go on.
-void obey(int signal);
+/// Stops this process by SIGTSTP, and returns when it goes on: at once if it already is to.
+void stop_alone();
 
-/// Stops our process group by SIGTSTP, SIGTTIN or SIGTTOU, and returns when it goes on. \returns
-/// false at once where it can't be stopped, since no shell looks after it.
+/// Stops our process group by SIGTSTP, SIGTTIN or SIGTTOU, and returns when it goes on: at once if
+/// it already is to. \returns false at once where it can't be stopped, since no shell looks after
+/// it.
 bool stop_as_with(int signal);
 
 /// Ends this process by the signal, as it would have by default.
