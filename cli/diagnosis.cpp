@@ -214,6 +214,12 @@ finding judge_connections(fields const& info)
 
 finding judge_cluster(fields const& cluster)
 {
+    if (!cluster.has("cluster_state"))
+        return {
+            level::note,
+            "cluster",
+            "not told",
+            "whether all slots are served isn't known. ACL SETUSER ... +cluster|info"};
     auto const state = cluster.text("cluster_state");
     auto const slots = cluster.text("cluster_slots_ok") + " of 16384 slots served";
     if (state == "ok")

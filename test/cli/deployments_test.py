@@ -82,6 +82,13 @@ class Cluster(Elsewhere):
         self.assertEqual(len([f for f in found if f["check"] == "version"]), 2)
         self.assertEqual([f["level"] for f in found if f["check"] == "cluster"], ["ok"])
 
+    def test_what_may_not_be_asked(self) -> None:
+        for node in self.nodes:
+            node.ask("ACL", "SETUSER", "some", "on", ">secret", "~*", "&*", "+@all", "-cluster|info")
+        url = self.url.replace("//", "//some:secret@")
+        found = [json.loads(line) for line in self.colock(url, "doctor", "--json").out.splitlines()]
+        self.assertEqual([f["level"] for f in found if f["check"] == "cluster"], ["note"])
+
     def test_a_node_taken_for_a_server(self) -> None:
         url = f"redis://127.0.0.1:{self.nodes[0].port}"
         result = self.colock(url, "run", "k", "--", "true", status=69)
