@@ -55,12 +55,17 @@ async def who_sleeps_past_his_lease_sells_nothing(sleeper: Server, b: Server) ->
     assert orders.count("doze b") == 1 and "doze d" not in orders, orders
 
 
-async def the_script_refuses_old_tokens(redis: str) -> None:
-    """What a sleeper would send if he didn't notice: the server's own step, with tokens of ours."""
+def script(name: str) -> str:
+    """What the server sends: one of the parts in store.cpp, behind the fence."""
     source = pathlib.Path(__file__).with_name("store.cpp").read_text()
-    script = re.search(r'order_script = R"\((.*?)\)"', source, re.DOTALL)
-    assert script
-    keys = [f"test:{name}" for name in ("stock", "orders", "buyers", "tokens")]
+    parts = [re.search(rf'{part} = R"\((.*?)\)"', source, re.DOTALL) for part in ("fence_part", name)]
+    assert all(parts), name
+    return "".join(part[1] for part in parts if part)
+
+
+async def the_scripts_refuse_old_tokens(redis: str) -> None:
+    """What a sleeper would send if he didn't notice: the server's own steps, with tokens of ours."""
+    keys = [f"test:{name}" for name in ("tokens", "buyers", "stock", "orders")]
     cli = [shutil.which("redis-cli") or "redis-cli"]
     cli += ["-s", redis.removeprefix("unix://")] if redis.startswith("unix:") else ["-u", redis]
 
@@ -68,15 +73,24 @@ async def the_script_refuses_old_tokens(redis: str) -> None:
         process = await asyncio.create_subprocess_exec(*cli, *words, stdout=asyncio.subprocess.PIPE)
         return (await process.communicate())[0].decode().strip()
 
+    async def look(token: int) -> str:
+        return await run("EVAL", script("look_part"), "2", *keys[:2], "sleeper", str(token))
+
     async def order(token: int) -> str:
-        return await run("EVAL", script[1], "4", *keys, "sleeper", str(token), "x")
+        return await run("EVAL", script("order_part"), "4", *keys, "sleeper", str(token), "x")
 
     now = 1_700_000_000_000_000  # as large as tokens are
-    await run("SET", keys[0], "3")
-    assert await order(now + 1) == "ordered"
+    await run("SET", keys[2], "3")
+    # The sleeper's order comes while the next one pays, and must not get in before him.
+    assert await look(now) == "free"
+    assert await look(now + 1) == "free"
     assert await order(now) == "stale"
-    assert await order(now + 2) == "ordered"
-    assert [await run("GET", keys[0]), await run("LLEN", keys[1])] == ["1", "2"]
+    assert await order(now + 1) == "ordered"
+    # And after him.
+    assert await order(now) == "stale"
+    assert await look(now) == "stale"
+    assert await look(now + 2) == "already ordered"
+    assert [await run("GET", keys[2]), await run("LLEN", keys[3])] == ["2", "1"]
     await run("DEL", *keys)
 
 
@@ -116,7 +130,7 @@ async def check(program: str, redis: str) -> None:
         await asyncio.gather(
             who_waits_too_long_is_told(slow, b),
             who_sleeps_past_his_lease_sells_nothing(sleeper, b),
-            the_script_refuses_old_tokens(redis),
+            the_scripts_refuse_old_tokens(redis),
         )
         await answers_that_are_wrong(a)
         await who_hangs_up_waits_no_more(a, b)

@@ -58,10 +58,9 @@ asio::awaitable<outcome> shop::order(std::string user)
 // Two requests of one user that both got past the question would both order.
 asio::awaitable<outcome> shop::sell(std::string user, std::uint64_t token)
 {
-    bool const has_ordered =  // apart: g++ 12 gets a co_await in a condition wrong
-        co_await data_.has_ordered(user);
-    if (has_ordered)
-        co_return outcome::already_ordered;
+    auto const refused = co_await data_.refusal(user, token);  // shows the token first
+    if (refused)
+        co_return *refused;
     co_await pay();
     co_return co_await data_.add_order(user, token, rules_.server);
 }

@@ -26,25 +26,36 @@ constexpr std::string_view orders_key = "seckill:orders";  // a list: "user serv
 constexpr std::string_view buyers_key = "seckill:buyers";  // a set of users
 constexpr std::string_view tokens_key = "seckill:tokens";  // a hash: user, newest token
 
-/// One step for the server, so that stock and orders agree whatever happens to us. It doesn't ask
-/// whether the user has ordered: that was looked up before, and the lock keeps it true. The token
-/// is for whom the lock can't help: he has slept past his lease, and others were here since.
-constexpr std::string_view order_script = R"(
-    local user, token, server = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+/// Each script begins with it: whoever looks or orders shows his token, and is refused where a
+/// newer one was shown. The token is for whom the lock can't help: he has slept past his lease, and
+/// others were here since.
+constexpr std::string_view fence_part = R"(
+    local user, token = ARGV[1], tonumber(ARGV[2])
     if token ~= 0 then
-        if token < tonumber(redis.call('HGET', KEYS[4], user) or '0') then
+        if token < tonumber(redis.call('HGET', KEYS[1], user) or '0') then
             return 'stale'
         end
-        redis.call('HSET', KEYS[4], user, ARGV[2])
+        redis.call('HSET', KEYS[1], user, ARGV[2])
     end
-    if tonumber(redis.call('GET', KEYS[1]) or '0') <= 0 then
+)";
+
+constexpr std::string_view look_part = R"(
+    return redis.call('SISMEMBER', KEYS[2], user) == 1 and 'already ordered' or 'free'
+)";
+
+/// One step for the server, so that stock and orders agree whatever happens to us. It doesn't ask
+/// whether the user has ordered: that was looked up before, and lock and token keep it true.
+constexpr std::string_view order_part = R"(
+    if tonumber(redis.call('GET', KEYS[3]) or '0') <= 0 then
         return 'sold out'
     end
-    redis.call('DECR', KEYS[1])
-    redis.call('RPUSH', KEYS[2], user .. ' ' .. server)
-    redis.call('SADD', KEYS[3], user)
+    redis.call('DECR', KEYS[3])
+    redis.call('RPUSH', KEYS[4], user .. ' ' .. ARGV[3])
+    redis.call('SADD', KEYS[2], user)
     return 'ordered'
 )";
+
+std::string fenced(std::string_view part) { return std::string{fence_part}.append(part); }
 
 constexpr int shown_orders = 12;
 
@@ -103,19 +114,30 @@ asio::awaitable<void> store::open(int stock)
     co_await inside_->ask<std::optional<std::string>>(std::move(question));
 }
 
-asio::awaitable<bool> store::has_ordered(std::string user)
+asio::awaitable<std::optional<outcome>> store::refusal(std::string user, std::uint64_t token)
 {
     redis::request question;
-    question.push("SISMEMBER", buyers_key, user);
-    auto const [found] = co_await inside_->ask<std::int64_t>(std::move(question));
-    co_return found == 1;
+    question.push("EVAL", fenced(look_part), 2, tokens_key, buyers_key, user, token);
+    auto const [answer] = co_await inside_->ask<std::string>(std::move(question));
+    if (answer == "free")
+        co_return std::nullopt;
+    co_return answer == "stale" ? outcome::stale : outcome::already_ordered;
 }
 
 asio::awaitable<outcome> store::add_order(std::string user, std::uint64_t token, std::string server)
 {
     redis::request question;
     question.push(
-        "EVAL", order_script, 4, stock_key, orders_key, buyers_key, tokens_key, user, token, server
+        "EVAL",
+        fenced(order_part),
+        4,
+        tokens_key,
+        buyers_key,
+        stock_key,
+        orders_key,
+        user,
+        token,
+        server
     );
     auto const [answer] = co_await inside_->ask<std::string>(std::move(question));
     co_return answer == "ordered" ? outcome::ordered

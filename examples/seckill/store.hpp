@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,10 +45,12 @@ public:
     /// Begins the sale, unless it has begun.
     asio::awaitable<void> open(int stock);
 
-    asio::awaitable<bool> has_ordered(std::string user);
+    /// Why the user can't order, nothing if he can: already_ordered or stale. \param token of the
+    /// user's lock, which must not be older than one that was here before; 0: not looked at. From
+    /// now on older ones are refused here and below, so that what was found stays true.
+    asio::awaitable<std::optional<outcome>> refusal(std::string user, std::uint64_t token);
 
-    /// Takes one from the stock and notes the order, or does nothing. \param token of the user's
-    /// lock, which must not be older than one that was here before; 0: not looked at.
+    /// Takes one from the stock and notes the order, or does nothing.
     asio::awaitable<outcome> add_order(std::string user, std::uint64_t token, std::string server);
 
     asio::awaitable<sale_state> look();

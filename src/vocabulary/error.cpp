@@ -11,11 +11,15 @@ char const* text(error e) noexcept
     switch (e) {
     case error::closed: return "the client was closed or stopped";
     case error::lost: return "the hold is lost; stop the work it protects";
-    case error::not_held: return "there is nothing held here";
+    case error::not_held:
+        return "there is nothing held here: empty, moved from or released; acquire first";
     case error::wrong_type: return "the key holds a value that is no lock; choose another name";
     case error::invalid_argument: return "an argument breaks its rule; nothing was sent";
-    case error::not_replicated: return "too few replicas have acknowledged the lock";
-    case error::no_quorum: return "a majority of the servers could not be locked";
+    case error::not_replicated:
+        return "too few replicas have acknowledged the lock, so it was released; look at the "
+               "replicas, or ask for fewer";
+    case error::no_quorum:
+        return "a majority of the servers could not be locked; look at those that don't answer";
     case error::subscription_failed:
         return "the server refused a subscription; waiting goes on by lease and poll cap";
     case error::server_refused: return "the server refused a command; its text is in the log";
@@ -24,7 +28,8 @@ char const* text(error e) noexcept
                "address";
     case error::bad_reply:
         return "the server's answer is none of this script; is it Redis or Valkey?";
-    case error::unsupported: return "the server lacks or refuses WAIT, which sync_replicas needs";
+    case error::unsupported:
+        return "the server lacks or refuses WAIT, which sync_replicas needs; allow the user +wait";
     case error::invalid_url_scheme:
         return "the URL's scheme is unknown; use redis://, rediss://, unix:// or one with "
                "+sentinel or "

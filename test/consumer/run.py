@@ -2,18 +2,21 @@
 """Uses colock as its users do: installed, or with its sources among their own.
 
     run.py install|static|shared|symbols|pkg_config|other_boost --build DIR --compiler C++ ...
+    run.py readme --build DIR --compiler C++ ...
     run.py subdirectory|fetch_content --build DIR --build-type TYPE --flags=FLAGS ...
     run.py command --build DIR --prefix PREFIX
 
-`install` puts the build's package in a fresh prefix, which the others of its line use. `subdirectory`
-and `fetch_content` compile colock in folders beside the build's; with the build's own flags ccache
-has most of it. `command` tries what comes with the colock command.
+`install` puts the build's package in a fresh prefix, which the others of its line use. `readme` does
+what README.md and docs/command.md say, in build/install as they do, but for the prefix.
+`subdirectory` and `fetch_content` compile colock in folders beside the build's; with the build's own
+flags ccache has most of it. `command` tries what comes with the colock command.
 """
 
 import argparse
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -21,8 +24,10 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 
-INSTALLED = ("install", "static", "shared", "symbols", "pkg_config", "other_boost")
+INSTALLED = ("install", "readme", "static", "shared", "symbols", "pkg_config", "other_boost")
 FROM_SOURCE = ("subdirectory", "fetch_content")
+# As tools/test does: the folder of the build makes no difference to ccache.
+SHARED_CACHE = {"CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "true"}
 
 # What the shared library may show: colock's names, the guard, and those objects of Asio of which
 # there must be one in a process. See cmake/colock.map.
@@ -60,6 +65,12 @@ def expect(text: str, *parts: str) -> None:
     for part in parts:
         if part not in flat:
             sys.exit(f"run.py: '{part}' is missing in:\n{text}")
+
+
+def install_lines(page: str) -> list[str]:
+    """What a page says to type, up to the prefix."""
+    return re.findall(r"^ *(cmake --(?:preset|build|install) .*?)(?: /\S+)?$",
+                      (ROOT / page).read_text(), re.MULTILINE)
 
 
 class Package:
@@ -115,6 +126,26 @@ class Package:
             run(*("cmake", "--install", self.given.build), "--prefix", self.prefix,
                 *("--component", component))
 
+    def readme(self) -> None:
+        self.prefix = self.work / "readme-prefix"
+        shutil.rmtree(self.prefix, ignore_errors=True)
+        lines = install_lines("README.md")
+        for page in ("README.zh-CN.md", "docs/install.md"):
+            if install_lines(page) != lines:
+                sys.exit(f"run.py: {page} and README.md say differently how to install")
+        self.follow(lines)
+        self.first(self.build("first", "readme"))
+        self.follow(install_lines("docs/command.md"))
+        self.command()
+
+    def follow(self, lines: list[str]) -> None:
+        compiler = {"CXX": self.given.compiler, "CMAKE_CXX_COMPILER_LAUNCHER": self.given.launcher}
+        for line in lines:
+            words = [*shlex.split(line), *([self.prefix] if line.endswith(" --prefix") else [])]
+            run(*words, cwd=ROOT, env={**os.environ, **SHARED_CACHE, **compiler})
+        if not self.prefix.is_dir():
+            sys.exit("run.py: these lines install nothing:\n" + "\n".join(lines))
+
     def static(self) -> None:
         run(self.build("tested", "static-tested"))
         self.first(self.build("first", "static"))
@@ -157,9 +188,7 @@ class Package:
         kind = self.given.build_type.upper()
         flags = [f"-DCMAKE_CXX_FLAGS_{kind}={self.given.flags}"] if self.given.flags else []
         run(*self.configure("subdirectory", ".", "-DCOLOCK_WERROR=ON", *flags, *more))
-        # As tools/test does: the folder of the build makes no difference.
-        shared = {"CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "true"}
-        run("cmake", "--build", self.work, env={**os.environ, **shared})
+        run("cmake", "--build", self.work, env={**os.environ, **SHARED_CACHE})
         run(self.work / "tested")
         self.first(self.work / "first")
         run("cmake", "--install", self.work, "--prefix", self.work / "installed")

@@ -25,11 +25,11 @@ asio::awaitable<void> pay(std::string url, std::string order)
     co_await redis.close();
 }
 
-int main(int, char** argv)
+int main(int argc, char** argv)
 {
-    asio::io_context context;
-    auto paid = asio::co_spawn(context, pay(argv[1], "42"), asio::use_future);
-    context.run();
+    asio::io_context io;
+    auto paid = co_spawn(io, pay(argc > 1 ? argv[1] : "redis://localhost", "42"), asio::use_future);
+    io.run();
     paid.get();  // throws what went wrong
 }
 // first]
