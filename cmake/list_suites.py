@@ -63,7 +63,8 @@ def write(options: argparse.Namespace) -> None:
         )
         lines.append(
             f"set_tests_properties({test} PROPERTIES LABELS {options.label}"
-            f" TIMEOUT {options.timeout} PROCESSORS {options.processors})\n"
+            f" TIMEOUT {options.timeout} COST {options.timeout}"  # the long ones first
+            f" PROCESSORS {options.processors})\n"
         )
     pathlib.Path(options.output).write_text("".join(lines), encoding="utf-8")
 

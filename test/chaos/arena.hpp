@@ -29,7 +29,7 @@ struct arena_plan {
     int longest_break = 20;           ///< ms of a task between two sections
     int longest_stay = 4'000;         ///< ms of a sitter
     int lease = 2'000;                ///< ms
-    std::string kinds = "lfwls";      ///< of the keys in turn: lock, fair, read-write, spin
+    std::string kinds = "lfwlsl";     ///< of the keys in turn: lock, fair, read-write, spin
     std::vector<std::string> more{};  ///< words for the workers
     std::string rights = "+@all";     ///< of their user at the server
     /// Words before a worker's own: a program that runs it.
