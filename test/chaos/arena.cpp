@@ -36,7 +36,7 @@ std::filesystem::path folder_to_keep()
 arena::arena(arena_plan plan, server_kind kind)
     : plan_{std::move(plan)}
     , server_{kind, server_lines(plan_.rights)}
-    , history_{server_.folder() + "/history.0"}
+    , history_{history_of(0)}
 {
     std::cout << "seed " << dice_.seed() << std::endl;
     for (auto& each : networks_) {
@@ -89,7 +89,7 @@ arena::process arena::start(
 
 std::string arena::history_of(std::uint32_t number) const
 {
-    return server_.folder() + "/history." + std::to_string(number);
+    return histories_.path() + "/history." + std::to_string(number);
 }
 
 void arena::note(what kind, std::uint32_t number, std::int64_t at)
@@ -166,7 +166,7 @@ findings arena::finish(milliseconds limit)
         );
     }
     see_what_is_left();
-    auto const found = check(read_history(histories()), plan_.lease * std::int64_t{1'000'000});
+    auto const found = check(read_history(history_files()), plan_.lease * std::int64_t{1'000'000});
     for (auto const& each : found.examples)
         std::cout << "  " << each << std::endl;
     return found;
@@ -177,7 +177,7 @@ void arena::keep() const
     auto const where = folder_to_keep() /
         ("colock-chaos-" + std::to_string(::getpid()) + '-' + std::to_string(server_.port()));
     std::filesystem::create_directories(where);
-    auto files = histories();
+    auto files = history_files();
     files.push_back(log_file());
     for (auto const& each : files)
         if (std::filesystem::exists(each))
@@ -186,7 +186,7 @@ void arena::keep() const
               << std::endl;
 }
 
-std::vector<std::string> arena::histories() const
+std::vector<std::string> arena::history_files() const
 {
     std::vector<std::string> files;
     for (std::uint32_t i = 0; i <= started_; ++i)

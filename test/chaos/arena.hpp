@@ -105,7 +105,7 @@ private:
     std::string history_of(std::uint32_t number) const;
     std::string log_file() const { return server_.folder() + "/processes.log"; }
     void note(what, std::uint32_t number, std::int64_t at = chaos_board::now());
-    std::vector<std::string> histories() const;
+    std::vector<std::string> history_files() const;
     void see_what_is_left();
 
     arena_plan plan_;
@@ -115,6 +115,7 @@ private:
     std::array<std::unique_ptr<proxy>, networks> networks_;
     temporary_file board_file_;
     chaos_board board_{board_file_.path()};
+    temporary_folder histories_;  ///< whose disk is slow isn't to be taken for one that is stopped
     history_writer history_;
     std::uint32_t started_ = 0;
     std::vector<process> processes_;

@@ -16,9 +16,9 @@ namespace {
 /// that links need to come back.
 constexpr std::chrono::milliseconds hung{15'000};
 
-/// Who has waited so long, in ns, while others came and went, has been forgotten: there are eight
-/// at most before him who stay four seconds each, and faults of some seconds.
-constexpr std::int64_t starved = 60'000'000'000;
+/// Who waits so long for each of those that stay, in ns, has been forgotten. They stay for four
+/// seconds at most, but who is next is chance where the lock isn't fair.
+constexpr std::int64_t starved = 10'000'000'000;
 
 }  // namespace
 
@@ -77,7 +77,7 @@ findings const& series::finish()
     BOOST_TEST(found_.hung == 0);
     BOOST_TEST(found_.malformed == 0);
     BOOST_TEST(*std::ranges::max_element(found_.longest_wait) <= longest_wait());
-    BOOST_TEST(found_.longest_attempt <= starved);
+    BOOST_TEST(found_.longest_attempt <= starved * plan.processes * plan.sitters);
     for (auto const& each : arena_.left_behind())
         BOOST_TEST(false, "left behind: " << each);
     return found_;

@@ -28,8 +28,19 @@ int shared_numbers::add(std::size_t which, int by)
     return std::atomic_ref{numbers_[which]}.fetch_add(by);
 }
 
-temporary_file::temporary_file()
-    : path_{(std::filesystem::temp_directory_path() / "colock-shared-XXXXXX").string()}
+namespace {
+
+std::string name_in_memory()
+{
+    std::filesystem::path const memory{"/dev/shm"};
+    auto const where =
+        ::access(memory.c_str(), W_OK) == 0 ? memory : std::filesystem::temp_directory_path();
+    return (where / "colock-shared-XXXXXX").string();
+}
+
+}  // namespace
+
+temporary_file::temporary_file() : path_{name_in_memory()}
 {
     int const fd = ::mkstemp(path_.data());
     if (fd < 0)
@@ -38,5 +49,17 @@ temporary_file::temporary_file()
 }
 
 temporary_file::~temporary_file() { ::unlink(path_.c_str()); }
+
+temporary_folder::temporary_folder() : path_{name_in_memory()}
+{
+    if (!::mkdtemp(path_.data()))
+        throw std::system_error{errno, std::generic_category(), "temporary_folder"};
+}
+
+temporary_folder::~temporary_folder()
+{
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+}
 
 }  // namespace colock::test

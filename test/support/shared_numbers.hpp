@@ -42,4 +42,19 @@ private:
     std::string path_;
 };
 
+/// A folder in memory, where there is such a thing: who writes to it never waits for a disk. It
+/// goes with this object.
+class temporary_folder {
+public:
+    temporary_folder();
+    temporary_folder(temporary_folder const&) = delete;
+    temporary_folder& operator=(temporary_folder const&) = delete;
+    ~temporary_folder();
+
+    std::string const& path() const noexcept { return path_; }
+
+private:
+    std::string path_;
+};
+
 }  // namespace colock::test
