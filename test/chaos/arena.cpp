@@ -166,7 +166,8 @@ findings arena::finish(milliseconds limit)
         );
     }
     see_what_is_left();
-    auto const found = check(read_history(history_files()), plan_.lease * std::int64_t{1'000'000});
+    auto const found =
+        check(read_history(history_files()), plan_.lease * std::int64_t{1'000'000}, plan_.queues());
     for (auto const& each : found.examples)
         std::cout << "  " << each << std::endl;
     return found;

@@ -37,6 +37,7 @@ struct arena_plan {
     std::string worker = beside_this_program("colock-worker-chaos_worker");
 
     int all_tasks() const noexcept { return processes * tasks; }
+    bool queues() const { return kinds.find('f') != std::string::npos; }
 };
 
 /// A server, two networks to it, and processes that contend for its locks while they and it go

@@ -87,8 +87,7 @@ findings const& series::finish()
 std::int64_t series::longest_wait() const
 {
     auto const& plan = arena_.plan();
-    bool const queues = plan.kinds.find('f') != std::string::npos;
-    return (plan.lease + 1'000 + (queues ? 5'000 : 0)) * std::int64_t{1'000'000};
+    return (plan.lease + 1'000 + (plan.queues() ? 5'000 : 0)) * std::int64_t{1'000'000};
 }
 
 void series::check_exclusion() const

@@ -14,7 +14,7 @@ namespace {
 
 class checker {
 public:
-    explicit checker(std::int64_t lease) : lease_{lease} {}
+    checker(std::int64_t lease, bool queues) : lease_{lease}, queues_{queues} {}
 
     findings run(std::vector<event> const& history)
     {
@@ -198,7 +198,7 @@ private:
     {
         for (auto const& [a, key] : of_process_[e.process]) {
             if (!a->is_hold() && a->end == never_ends)
-                key->wanted_since.erase(key->wanted_since.find(a->asked));
+                lose_waiter(*a, *key, e.at);
             // Its release may not have been sent.
             if (a->end != never_ends && key->inside == 0)
                 key->last = ending::killed;
@@ -206,6 +206,17 @@ private:
         }
         of_process_.erase(e.process);
         killed_.insert(e.process);
+    }
+
+    void lose_waiter(recorded_attempt const& a, key_history& key, std::int64_t at)
+    {
+        if (queues_ && key.inside == 0) {
+            if (faults_ == 0)
+                note_wait(key, *key.wanted_since.begin(), at);
+            key.free_since = at;
+            key.last = ending::killed;
+        }
+        key.wanted_since.erase(key.wanted_since.find(a.asked));
     }
 
     void end_quietly(recorded_attempt& a, key_history& key, std::int64_t at)
@@ -226,6 +237,7 @@ private:
     }
 
     std::int64_t lease_;
+    bool queues_;
     findings found_;
     std::unordered_map<std::uint64_t, recorded_attempt> attempts_;
     std::map<std::uint32_t, key_history> keys_;
@@ -245,9 +257,9 @@ void findings::complain(std::int64_t& count, std::string const& example)
         examples.push_back(example);
 }
 
-findings check(std::vector<event> const& history, std::int64_t lease)
+findings check(std::vector<event> const& history, std::int64_t lease, bool queues)
 {
-    return checker{lease}.run(history);
+    return checker{lease, queues}.run(history);
 }
 
 std::string to_string(findings const& f)

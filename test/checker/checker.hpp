@@ -74,7 +74,9 @@ struct findings {
 };
 
 /// \param lease in nanoseconds
-findings check(std::vector<event> const&, std::int64_t lease);
+/// \param queues whether who waits has a place, which others have to pass when he dies: then a wait
+///   is counted anew from there
+findings check(std::vector<event> const&, std::int64_t lease, bool queues = false);
 
 /// On one line.
 std::string to_string(findings const&);

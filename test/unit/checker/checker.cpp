@@ -159,6 +159,22 @@ BOOST_AUTO_TEST_CASE(how_long_two_are_inside)
     BOOST_TEST(found.longest_overlap == 7 * ms);
 }
 
+BOOST_AUTO_TEST_CASE(a_wait_begins_anew_behind_one_who_died_in_the_queue)
+{
+    story all;
+    all.holds(1, 0, 10, 5)
+        .then(what::asked, 2, 1)
+        .then(what::asked, 3, 2)
+        .then(what::killed, 2, 50);
+    all.gets(3, 110, 6).then(what::left, 3, 111).add(what::released, 3, 112).well = true;
+    std::ranges::stable_sort(all.events, {}, &event::at);
+    auto found = check(all.events, lease, true);
+    BOOST_TEST(found.wait_after(ending::killed) == 60 * ms);
+    BOOST_TEST(found.wait_after(ending::released) == 40 * ms);
+    found = check(all.events, lease);
+    BOOST_TEST(found.wait_after(ending::released) == 100 * ms);
+}
+
 BOOST_AUTO_TEST_CASE(the_longest_attempt)
 {
     story all;
