@@ -1,6 +1,5 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "chaos/closing_ordeal.hpp"
-#include "support/patience.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "chaos/leftovers.hpp"
+#include "support/patience.hpp"
 #include "unit/random_seed.hpp"
 
 #include <cstdint>
@@ -20,7 +21,7 @@ std::ostream& operator<<(std::ostream&, trouble);
 /// the same ones.
 class closing_ordeal {
 public:
-    static constexpr milliseconds close_timeout{400};
+    static constexpr milliseconds close_timeout = within(400ms);
 
     closing_ordeal(redis_server&, proxy&, client const& beside, random_numbers&);
 
