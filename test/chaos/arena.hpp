@@ -24,12 +24,12 @@ struct arena_plan {
     int tasks = 6;    ///< of a process
     int sitters = 2;  ///< of them, that stay for long
     int keys = 6;
-    int slow_keys = 4;                ///< of the sitters
+    int slow_keys = 3;                ///< of the sitters
     int longest_visit = 2;            ///< ms of the others
     int longest_break = 20;           ///< ms of a task between two sections
     int longest_stay = 4'000;         ///< ms of a sitter
     int lease = 2'000;                ///< ms
-    std::string kinds = "lfwlsl";     ///< of the keys in turn: lock, fair, read-write, spin
+    std::string kinds = "lfwlslwl";   ///< of the keys in turn: lock, fair, read-write, spin
     std::vector<std::string> more{};  ///< words for the workers
     std::string rights = "+@all";     ///< of their user at the server
     /// Words before a worker's own: a program that runs it.
