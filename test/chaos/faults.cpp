@@ -61,29 +61,31 @@ fault cut(std::string name, link which)
         .loses_holds = false};
 }
 
-fault black_hole(std::string name, way direction)
+/// What is under way arrives late, or never.
+fault hold_back(std::string name, std::function<void(proxy&)> how, int least)
 {
     return {
         .name = std::move(name),
         .leaves = promise::exclusion,
-        .begin = [direction](arena& at
-                 ) { on_some_networks(at, [&](proxy& each) { each.hold_back_all(direction); }); },
+        .begin = [how = std::move(how)](arena& at) { on_some_networks(at, how); },
         .end = let_through_or_cut,
-        .least = 20,
+        .least = least,
         .most = 3'000};
 }
 
-/// What is under way arrives late, or never; new connections are well.
+fault black_hole(std::string name, way direction)
+{
+    return hold_back(
+        std::move(name), [direction](proxy& each) { each.hold_back_all(direction); }, 20
+    );
+}
+
+/// New connections are well.
 fault swallow(std::string name, way direction)
 {
-    return {
-        .name = std::move(name),
-        .leaves = promise::exclusion,
-        .begin = [direction](arena& at
-                 ) { on_some_networks(at, [&](proxy& each) { each.hold_back(direction); }); },
-        .end = let_through_or_cut,
-        .least = 300,
-        .most = 3'000};
+    return hold_back(
+        std::move(name), [direction](proxy& each) { each.hold_back(direction); }, 300
+    );
 }
 
 fault kill_clients(std::string name, std::string type)
