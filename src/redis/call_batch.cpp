@@ -89,6 +89,9 @@ error_code call_batch::unsynced(step const& s) const noexcept
     if (s.replicas == 0)
         return {};
     auto const& got = replies->back();
+    // It has become a replica meanwhile, and lets nobody wait any more.
+    if (got.what == reply::kind::error && got.text.starts_with("UNBLOCKED"))
+        return error::not_replicated;
     if (!waits_ || got.what != reply::kind::integer)
         return error::unsupported;
     return got.number >= s.replicas ? error_code{} : error_code{error::not_replicated};

@@ -158,6 +158,30 @@ BOOST_DATA_TEST_CASE(who_waits_gets_in_when_it_is_back, each_server(), kind)
     });
 }
 
+// It ends all waiting for replicas by an error, and closes the connections.
+BOOST_DATA_TEST_CASE(a_server_that_becomes_a_replica_meanwhile_is_no_error, each_server(), kind)
+{
+    replicated servers{kind};
+    auto& server = servers.primary;
+    lab at{server};
+    auto& redis = at.connect(patient(at));
+    servers.replica.pause();
+    at.run([&]() -> asio::awaitable<void> {
+        tasks waiting{at.context()};
+        waiting.start([&]() -> asio::awaitable<void> {
+            lock const mine{redis.client, unique_name("waiting")};
+            auto held = co_await mine.acquire(on_one_replica);
+            co_await held.release();
+        });
+        co_await eventually([&] { return server.info("clients", "blocked_clients:") == 1; });
+        server.ask("REPLICAOF", "127.0.0.1", std::to_string(servers.replica.port()));
+        server.ask("REPLICAOF", "NO", "ONE");
+        BOOST_TEST(server.info("errorstats", "errorstat_UNBLOCKED:count=") == 1);
+        servers.replica.resume();
+        co_await waiting.join(10s);
+    });
+}
+
 BOOST_DATA_TEST_CASE(plain_locks_beside_it_are_as_quick_as_ever, each_server(), kind)
 {
     replicated servers{kind};

@@ -364,6 +364,8 @@ BOOST_AUTO_TEST_CASE(a_round_waits_for_the_replicas_once)
     batch.replies->back() = reply::error("NOPERM no WAIT");
     BOOST_TEST((batch.unsynced(one) == error::unsupported));
     BOOST_TEST(!batch.unsynced(none));
+    batch.replies->back() = reply::error("UNBLOCKED force unblock from blocking operation");
+    BOOST_TEST((batch.unsynced(one) == error::not_replicated));
 }
 
 BOOST_AUTO_TEST_CASE(without_who_wants_replicas_nobody_waits_for_them)
