@@ -8,13 +8,10 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <netinet/in.h>
 #include <ostream>
 #include <poll.h>
-#include <random>
 #include <sstream>
 #include <stdexcept>
-#include <sys/socket.h>
 #include <unistd.h>
 
 namespace colock::test {
@@ -22,18 +19,6 @@ namespace colock::test {
 namespace fs = std::filesystem;
 
 namespace {
-
-bool is_free(unsigned port)
-{
-    int const probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in where{};
-    where.sin_family = AF_INET;
-    where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    where.sin_port = htons(static_cast<std::uint16_t>(port));
-    bool const ok = ::bind(probe, reinterpret_cast<sockaddr*>(&where), sizeof where) == 0;
-    ::close(probe);
-    return ok;
-}
 
 std::string contents(fs::path const& file)
 {
@@ -58,19 +43,6 @@ std::vector<server_kind> installed_servers()
     return found;
 }
 
-std::uint16_t free_port()
-{
-    static std::mt19937 chance{std::random_device{}()};
-    // Outgoing connections get theirs from 32768 on.
-    std::uniform_int_distribution<unsigned> ports{10'000, 22'500};
-    for (int tries = 0; tries != 1'000; ++tries) {
-        auto const port = ports(chance);
-        if (is_free(port) && is_free(port + 10'000))
-            return static_cast<std::uint16_t>(port);
-    }
-    throw std::runtime_error{"redis_server: no free port"};
-}
-
 redis_server::redis_server(
     server_kind kind,
     std::vector<std::string> lines,
@@ -86,7 +58,6 @@ redis_server::redis_server(
     folder_ = pattern;
     socket_ = folder_ + "/socket";
     try {
-        port_ = free_port();
         configure(lines);
         if (started)
             start();

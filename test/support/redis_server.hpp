@@ -3,6 +3,7 @@
 
 #include "support/child_process.hpp"
 #include "support/redis_cli.hpp"
+#include "support/reserved_port.hpp"
 #include <colock/config.hpp>
 
 #include <cstdint>
@@ -20,10 +21,6 @@ std::ostream& operator<<(std::ostream&, server_kind);
 
 /// The kinds that are on this machine.
 std::vector<server_kind> installed_servers();
-
-/// A port of 127.0.0.1 that was free a moment ago, and the port 10000 above it, which is that of a
-/// cluster's bus. The kernel gives neither of them to a connection that goes out.
-std::uint16_t free_port();
 
 /// A server of our own in a temporary folder, on a unix socket and on a port of 127.0.0.1. It and
 /// the folder go with this object.
@@ -91,7 +88,7 @@ private:
     server_kind kind_;
     std::string folder_;
     std::string socket_;
-    std::uint16_t port_ = 0;
+    reserved_port port_;
     std::string password_;
     std::vector<std::string> arguments_;
     bool paused_ = false;
