@@ -84,12 +84,12 @@ void sentinel_ordeal::work_for(int ms)
 
 void sentinel_ordeal::take_over(std::size_t old, failover& now, milliseconds limit)
 {
-    wait_until("a new primary", 20s, [&] { return is_over(old, now); });
+    wait_until("a new primary", group_.patience, [&] { return is_over(old, now); });
     if (plan_.sync_replicas == static_cast<int>(sentinel_group::servers) - 1) {
-        group_.wait_for_failover(old, 20s);
+        group_.wait_for_failover(old);
         group_.revive(old);
     }
-    wait_until("replicas", 20s, [&] { return replicas() >= plan_.sync_replicas; });
+    wait_until("replicas", group_.patience, [&] { return is_replicated(); });
     now.ready = contest_board::now();
     auto const waiting = contest_.waiting();
     now.working = contest_.until_all_enter(now.ready, limit + 10s);
@@ -99,7 +99,7 @@ void sentinel_ordeal::take_over(std::size_t old, failover& now, milliseconds lim
     BOOST_TEST(now.served >= 0, "hung: not all tasks work again");
     all_.push_back(now);
     if (!group_.server(old).is_running()) {
-        group_.wait_for_failover(old, 20s);
+        group_.wait_for_failover(old);
         group_.revive(old);
     }
 }
@@ -107,41 +107,37 @@ void sentinel_ordeal::take_over(std::size_t old, failover& now, milliseconds lim
 bool sentinel_ordeal::is_over(std::size_t old, failover& now)
 {
     for (auto const each : all_but(old))
-        if (now.promoted == 0 && role(each).at(0).text == "master")
+        if (now.promoted == 0 && is_primary(each))
             now.promoted = contest_board::now();
-    if (now.promoted == 0 || !agreed())
+    if (now.promoted == 0 || !group_.agreed_primary())
         return false;
     now.named = contest_board::now();
     return true;
 }
 
-std::vector<reply> sentinel_ordeal::role(std::size_t i)
-{
-    // A server whose role changes drops its clients.
-    try {
-        auto const answer = group_.server(i).ask("ROLE");
-        return answer.items.empty() ? std::vector{reply{}} : answer.items;
-    } catch (std::exception const&) {
-        return {reply{}};
-    }
-}
-
-bool sentinel_ordeal::agreed()
+// A server whose role changes drops its clients.
+bool sentinel_ordeal::is_primary(std::size_t i)
 {
     try {
-        group_.current_primary();
-        return true;
+        return group_.server(i).ask("ROLE").items.at(0).text == "master";
     } catch (std::exception const&) {
         return false;
     }
 }
 
-int sentinel_ordeal::replicas()
+bool sentinel_ordeal::is_replicated()
 {
-    if (!agreed())
-        return -1;
-    auto const seen = role(group_.current_primary());
-    return seen.size() == 3 ? static_cast<int>(seen[2].items.size()) : -1;
+    auto const primary = group_.agreed_primary();
+    if (!primary)
+        return false;
+    try {
+        auto& server = group_.server(*primary);
+        server.ask("SET", "written", "now");
+        return server.ask("WAIT", std::to_string(plan_.sync_replicas), "100").number >=
+            plan_.sync_replicas;
+    } catch (std::exception const&) {
+        return false;
+    }
 }
 
 }  // namespace colock::test

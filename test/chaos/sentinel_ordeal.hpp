@@ -34,7 +34,7 @@ private:
         contest::time killed = 0;
         contest::time promoted = 0;  ///< the new primary says that it is one
         contest::time named = 0;     ///< and all sentinels do
-        contest::time ready = 0;     ///< and it has as many replicas as acquires want
+        contest::time ready = 0;     ///< and as many replicas as acquires want acknowledge
         std::int64_t working = -1;   ///< milliseconds from `ready` until all processes were inside
         std::int64_t served = -1;    ///< and until all tasks were that had waited then
     };
@@ -46,11 +46,10 @@ private:
 
     void take_over(std::size_t old, failover&, milliseconds limit);
     bool is_over(std::size_t old, failover&);
-    bool agreed();
+    bool is_primary(std::size_t);
 
-    /// "master", offset, replicas in step
-    std::vector<reply> role(std::size_t);
-    int replicas();
+    /// So many replicas as acquires want acknowledge what the primary writes.
+    bool is_replicated();
 
     random_numbers dice_;
     sentinel_group group_;

@@ -40,7 +40,7 @@ BOOST_DATA_TEST_CASE(a_failover_is_followed, each_server(), kind)
             });
             co_await eventually([&] { return other.client.stats().subscriptions == 1; });
             group.kill_primary();
-            auto const now = group.wait_for_failover(primary, 20s);
+            auto const now = group.wait_for_failover(primary);
             stopwatch since;
             bool const again = co_await eventually([&] {
                 return holder.client.stats().links_up != 0 && other.client.stats().links_up > 1;
@@ -94,7 +94,7 @@ BOOST_DATA_TEST_CASE(who_held_what_the_replica_has_not_is_told, each_server(), k
             hold next = co_await mine.acquire();
             BOOST_TEST(next.fencing_token() > token);
             co_await next.release();
-            group.wait_for_failover(primary, 20s);
+            group.wait_for_failover(primary);
         },
         60s
     );

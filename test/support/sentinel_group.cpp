@@ -8,8 +8,6 @@ namespace colock::test {
 
 namespace {
 
-constexpr std::chrono::seconds forming_limit{20};
-
 std::vector<std::string> joined(
     std::vector<std::string> first, std::vector<std::string> const& second
 )
@@ -80,9 +78,7 @@ void sentinel_group::start_servers(server_kind kind, std::vector<std::string> co
     while (servers_.size() != servers)
         servers_.push_back(std::make_unique<redis_server>(kind, joined(own, lines)));
     // Before the sentinels, who ask who the replicas are as soon as they start.
-    wait_until("the replicas", forming_limit, [this] {
-        return is_in_step(1, 0) && is_in_step(2, 0);
-    });
+    wait_until("the replicas", patience, [this] { return is_in_step(1, 0) && is_in_step(2, 0); });
 }
 
 void sentinel_group::start_sentinels(server_kind kind, std::vector<std::string> const& lines)
@@ -104,7 +100,7 @@ void sentinel_group::start_sentinels(server_kind kind, std::vector<std::string> 
         );
         quicken(*sentinels_.back());
     }
-    wait_until("the sentinels", forming_limit, [this] {
+    wait_until("the sentinels", patience, [this] {
         for (auto const& each : sentinels_)
             if (!knows_all(*each))
                 return false;
@@ -212,9 +208,11 @@ std::optional<std::size_t> sentinel_group::agreed_primary()
 
 std::size_t sentinel_group::current_primary()
 {
-    if (auto const found = agreed_primary())
-        return *found;
-    throw std::runtime_error{"sentinel_group: no primary that all agree on"};
+    std::optional<std::size_t> found;
+    wait_until("a primary that all agree on", patience, [&] {
+        return (found = agreed_primary()).has_value();
+    });
+    return *found;
 }
 
 std::size_t sentinel_group::kill_primary()
@@ -247,7 +245,7 @@ void sentinel_group::revive_sentinel(std::size_t i)
 {
     sentinel(i).start();
     quicken(sentinel(i));
-    wait_until("the sentinel to be back", forming_limit, [&] {
+    wait_until("the sentinel to be back", patience, [&] {
         auto const others = sentinel(i).ask("SENTINEL", "SENTINELS", name());
         return all_well(others, sentinels - 1, "sentinel");
     });

@@ -32,6 +32,9 @@ public:
     /// What the sentinels call the primary.
     static std::string const& name();
 
+    /// On a busy machine it may take sentinels several tries, four seconds each.
+    static constexpr milliseconds patience{60'000};
+
     /// Ready when this returns: the replicas are in step, and each sentinel knows all others. The
     /// lines go into the configuration files: of passwords, for the data servers `requirepass` and
     /// `masterauth`, for the sentinels `requirepass` of their own and `sentinel auth-pass` with
@@ -51,8 +54,10 @@ public:
     redis_server& server(std::size_t i) { return *servers_.at(i); }
     redis_server& sentinel(std::size_t i) { return *sentinels_.at(i); }
 
-    /// The data server that all running sentinels name, and that says so itself. \throws
-    /// std::runtime_error if there is none.
+    /// The data server that all running sentinels name, and that says so itself.
+    std::optional<std::size_t> agreed_primary();
+
+    /// The same, when there is one.
     std::size_t current_primary();
 
     /// Kills it at once, with all that it remembers. Returns which it was.
@@ -60,11 +65,11 @@ public:
 
     /// Waits until `current_primary()` is another one, and the sentinels are done with it. Returns
     /// that.
-    std::size_t wait_for_failover(std::size_t old, milliseconds limit);
+    std::size_t wait_for_failover(std::size_t old, milliseconds limit = patience);
 
     /// Starts a data server again, and waits until it is the primary's replica, in step, and the
     /// sentinels know. It may be a primary beside the new one until they have told it.
-    void revive(std::size_t i, milliseconds limit = milliseconds{20'000});
+    void revive(std::size_t i, milliseconds limit = patience);
 
     /// Starts a sentinel again; it remembers what it knew.
     void revive_sentinel(std::size_t i);
@@ -80,7 +85,6 @@ private:
     bool is_in_step(std::size_t replica, std::size_t primary);
     bool is_known_replica(std::size_t i);
     bool is_calm();
-    std::optional<std::size_t> agreed_primary();
 
     std::vector<std::unique_ptr<redis_server>> servers_;
     std::vector<std::unique_ptr<redis_server>> sentinels_;
