@@ -152,6 +152,22 @@ std::int64_t arena::until_all_enter(milliseconds limit)
     return all ? (last - since) / 1'000'000 : -1;
 }
 
+void arena::from_outside(deed const& what)
+{
+    asio::io_context context;
+    client outsider{context.get_executor(), server_.by_port()};
+    outsider.run(asio::detached);
+    auto const visit = [&]() -> asio::awaitable<void> {
+        co_await what(outsider);
+        co_await outsider.close();
+    };
+    asio::co_spawn(context, visit, [](std::exception_ptr thrown) {
+        if (thrown)
+            std::rethrow_exception(thrown);
+    });
+    context.run();
+}
+
 findings arena::finish(milliseconds limit)
 {
     for (auto& each : processes_)
@@ -165,6 +181,8 @@ findings arena::finish(milliseconds limit)
             (!ended || each.running.has_succeeded()), "process " << each.number << " failed"
         );
     }
+    if (leases_run_out_)
+        take_each_fair_lock();
     see_what_is_left();
     auto const found =
         check(read_history(history_files()), plan_.lease * std::int64_t{1'000'000}, plan_.queues());
@@ -193,6 +211,22 @@ std::vector<std::string> arena::history_files() const
     for (std::uint32_t i = 0; i <= started_; ++i)
         files.push_back(history_of(i));
     return files;
+}
+
+// In a queue where nobody lives any more the dead stand until somebody asks.
+void arena::take_each_fair_lock()
+{
+    from_outside([this](client& outsider) -> asio::awaitable<void> {
+        for (int i = 0; i != plan_.all_keys(); ++i) {
+            if (!plan_.is_fair(i))
+                continue;
+            fair_lock const each{outsider, key(i)};
+            auto held = co_await each.try_acquire_for(milliseconds{plan_.lease} + 6s);
+            BOOST_TEST(held.has_value(), key(i) << " isn't to be had");
+            if (held)
+                co_await held->release(tuple);
+        }
+    });
 }
 
 // Who closes leaves nothing. What killed processes held is there until its lease ends, their

@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,12 +25,12 @@ struct arena_plan {
     int tasks = 6;    ///< of a process
     int sitters = 2;  ///< of them, that stay for long
     int keys = 6;
-    int slow_keys = 3;                ///< of the sitters
+    int slow_keys = 4;                ///< of the sitters
     int longest_visit = 2;            ///< ms of the others
     int longest_break = 20;           ///< ms of a task between two sections
     int longest_stay = 4'000;         ///< ms of a sitter
     int lease = 2'000;                ///< ms
-    std::string kinds = "lfwlslwl";   ///< of the keys in turn: lock, fair, read-write, spin
+    std::string kinds = "lfwlsl";     ///< of the keys in turn: lock, fair, read-write, spin
     std::vector<std::string> more{};  ///< words for the workers
     std::string rights = "+@all";     ///< of their user at the server
     /// Words before a worker's own: a program that runs it.
@@ -37,6 +38,11 @@ struct arena_plan {
     std::string worker = beside_this_program("colock-worker-chaos_worker");
 
     int all_tasks() const noexcept { return processes * tasks; }
+    int all_keys() const noexcept { return keys + slow_keys; }
+    bool is_fair(int key) const
+    {
+        return kinds.at(static_cast<std::size_t>(key) % kinds.size()) == 'f';
+    }
     bool queues() const { return kinds.find('f') != std::string::npos; }
 };
 
@@ -58,7 +64,11 @@ public:
     static constexpr int networks = 2;
 
     std::string key(int i) const { return prefix_ + std::to_string(i); }
-    int random_key() { return dice_.below(plan_.keys + plan_.slow_keys); }
+    int random_key() { return dice_.below(plan_.all_keys()); }
+
+    /// What somebody does from outside, by a client of his own.
+    using deed = std::function<asio::awaitable<void>(client&)>;
+    void from_outside(deed const&);
 
     /// Lets them work.
     void work_for(int ms);
@@ -107,6 +117,7 @@ private:
     std::string log_file() const { return server_.folder() + "/processes.log"; }
     void note(what, std::uint32_t number, std::int64_t at = chaos_board::now());
     std::vector<std::string> history_files() const;
+    void take_each_fair_lock();
     void see_what_is_left();
 
     arena_plan plan_;

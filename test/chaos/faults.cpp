@@ -2,9 +2,6 @@
 #include "chaos/faults.hpp"
 #include "support/redis_cli.hpp"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-
 #include <filesystem>
 #include <memory>
 #include <ostream>
@@ -216,15 +213,10 @@ std::vector<fault> of_processes()
 
 void force_release(arena& at)
 {
-    asio::io_context context;
-    client operator_{context.get_executor(), at.server().by_port()};
-    operator_.run(asio::detached);
-    auto const forcing = [](client& c, std::string name) -> asio::awaitable<void> {
-        co_await lock{c, std::move(name)}.force_release(tuple);
-        co_await c.close(tuple);
-    };
-    asio::co_spawn(context, forcing(operator_, at.key(at.random_key())), asio::detached);
-    context.run();
+    auto const name = at.key(at.random_key());
+    at.from_outside([&](client& outsider) -> asio::awaitable<void> {
+        co_await lock{outsider, name}.force_release(tuple);
+    });
 }
 
 /// Comes back as if it had never been.
