@@ -284,7 +284,7 @@ BOOST_AUTO_TEST_CASE(closing_does_not_wait_for_what_is_remembered)
 
 BOOST_AUTO_TEST_CASE(many_are_released_in_turns_while_the_client_closes)
 {
-    std::vector<pending_hold> all(10'000);
+    std::vector<pending_hold> all(5'000);
     for (std::size_t i = 0; i != all.size(); ++i)
         mutex("key" + std::to_string(i)).acquire(all[i].token());
     time.settle();
