@@ -22,7 +22,7 @@ void sentinel_ordeal::kill()
     auto const old = group_.current_primary();
     now.killed = contest_board::now();
     group_.server(old).kill();
-    take_over(old, now, back_to_work);
+    take_over(old, now);
 }
 
 void sentinel_ordeal::kill_unheard()
@@ -39,8 +39,7 @@ void sentinel_ordeal::kill_unheard()
     group_.server(old).kill();
     for (auto const each : others)
         group_.server(each).resume();
-    // Also what was given back is held again, by nobody, until its lease ends.
-    take_over(old, now, back_to_work + milliseconds{plan_.lease_ms});
+    take_over(old, now);
 }
 
 void sentinel_ordeal::finish(std::string const& title)
@@ -82,7 +81,7 @@ void sentinel_ordeal::work_for(int ms)
     holds_within(milliseconds{ms}, [] { return false; });
 }
 
-void sentinel_ordeal::take_over(std::size_t old, failover& now, milliseconds limit)
+void sentinel_ordeal::take_over(std::size_t old, failover& now)
 {
     wait_until("a new primary", group_.patience, [&] { return is_over(old, now); });
     if (plan_.sync_replicas == static_cast<int>(sentinel_group::servers) - 1) {
@@ -92,9 +91,9 @@ void sentinel_ordeal::take_over(std::size_t old, failover& now, milliseconds lim
     wait_until("replicas", group_.patience, [&] { return is_replicated(); });
     now.ready = contest_board::now();
     auto const waiting = contest_.waiting();
-    now.working = contest_.until_all_enter(now.ready, limit + 10s);
+    now.working = contest_.until_all_enter(now.ready, limit(now) + 10s);
     BOOST_TEST(now.working >= 0, "hung: not all processes work again");
-    BOOST_TEST(now.working <= limit.count());
+    BOOST_TEST(now.working <= limit(now).count());
     now.served = contest_.until_served(waiting, now.ready, milliseconds{plan_.lease_ms} + 1s);
     BOOST_TEST(now.served >= 0, "hung: not all tasks work again");
     all_.push_back(now);
@@ -102,6 +101,15 @@ void sentinel_ordeal::take_over(std::size_t old, failover& now, milliseconds lim
         group_.wait_for_failover(old);
         group_.revive(old);
     }
+}
+
+// What was given back in the last moment may be held again, by nobody, until its lease ends, and
+// all tasks of a process may wait for such locks.
+milliseconds sentinel_ordeal::limit(failover const& now) const
+{
+    auto const lease_ends = now.killed + plan_.lease_ms * contest::time{1'000'000};
+    return back_to_work +
+        milliseconds{std::max<contest::time>(0, ms_between(now.ready, lease_ends))};
 }
 
 bool sentinel_ordeal::is_over(std::size_t old, failover& now)

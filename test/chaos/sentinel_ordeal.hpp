@@ -44,8 +44,9 @@ private:
     /// The load is what passes the time.
     void work_for(int ms);
 
-    void take_over(std::size_t old, failover&, milliseconds limit);
+    void take_over(std::size_t old, failover&);
     bool is_over(std::size_t old, failover&);
+    milliseconds limit(failover const&) const;
     bool is_primary(std::size_t);
 
     /// So many replicas as acquires want acknowledge what the primary writes.
