@@ -22,4 +22,14 @@ constexpr Time within(Time time)
 #endif
 }
 
+/// How often chance is tried: less where each time takes ten times as long.
+constexpr int often(int times)
+{
+#ifdef COLOCK_TEST_SLOW
+    return times / 3;
+#else
+    return times;
+#endif
+}
+
 }  // namespace colock::test

@@ -4,6 +4,7 @@
 // callers change their minds: never are more out than the server knows of, and in the end all of
 // them are back. A failure prints its seed; COLOCK_SEED repeats it.
 #include "support/fake_counters.hpp"
+#include "support/patience.hpp"
 #include "unit/harness.hpp"
 #include "unit/random_seed.hpp"
 #include <colock/permit_semaphore.hpp>
@@ -136,7 +137,7 @@ BOOST_AUTO_TEST_CASE(of_a_semaphore)
         // What is being given is still out, or not any more.
         BOOST_TEST_REQUIRE(held <= permits - w.redis.counters["k"]);
     };
-    while (operations < 40'000) {
+    while (operations < often(40'000)) {
         auto& client = w.nodes[static_cast<unsigned>(w.random.below(2))].at.client;
         semaphore const mine{client, "k"};
         if (w.random.one_in(2) && under_way.size() < 8) {
@@ -201,7 +202,7 @@ BOOST_AUTO_TEST_CASE(of_a_permit_semaphore)
         BOOST_TEST_REQUIRE(w.redis.counters["k"] + out == permits);
         BOOST_TEST_REQUIRE(static_cast<std::int64_t>(held.size()) <= out);
     };
-    while (operations < 15'000) {
+    while (operations < often(15'000)) {
         auto& client = w.nodes[static_cast<unsigned>(w.random.below(2))].at.client;
         permit_semaphore const mine{client, "k"};
         if (w.random.one_in(2) && under_way.size() < 8) {

@@ -3,6 +3,7 @@
 // Several clients on one server that is slow, loses answers and connections, while processes stand
 // still: whatever happens, a hold that is valid is one that the server has, and in the end nothing
 // is left. A failure prints its seed; COLOCK_SEED repeats it.
+#include "support/patience.hpp"
 #include "unit/service/random_walk.hpp"
 
 #include <array>
@@ -251,9 +252,9 @@ void walk_often(int rounds, int trouble)
     BOOST_TEST_MESSAGE(grants << " grants, " << losses << " losses");
 }
 
-BOOST_AUTO_TEST_CASE(without_trouble) { walk_often(6, 0); }
-BOOST_AUTO_TEST_CASE(with_some_trouble) { walk_often(12, 5); }
-BOOST_AUTO_TEST_CASE(with_much_trouble) { walk_often(12, 25); }
+BOOST_AUTO_TEST_CASE(without_trouble) { walk_often(often(6), 0); }
+BOOST_AUTO_TEST_CASE(with_some_trouble) { walk_often(often(12), 5); }
+BOOST_AUTO_TEST_CASE(with_much_trouble) { walk_often(often(12), 25); }
 
 BOOST_AUTO_TEST_SUITE_END()
 
