@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 #include <unordered_map>
+#include <utility>
 
 namespace colock::test {
 
@@ -14,7 +15,10 @@ namespace {
 
 class checker {
 public:
-    checker(std::int64_t lease, bool queues) : lease_{lease}, queues_{queues} {}
+    checker(std::int64_t lease, std::set<std::uint32_t> queues)
+        : lease_{lease}
+        , queues_{std::move(queues)}
+    {}
 
     findings run(std::vector<event> const& history)
     {
@@ -30,6 +34,7 @@ private:
         std::vector<recorded_attempt const*> attempts;
         std::multiset<std::int64_t> wanted_since;
         int inside = 0;
+        bool queues = false;
         std::int64_t free_since = 0;
         ending last = ending::released;
     };
@@ -38,7 +43,7 @@ private:
     {
         switch (e.kind) {
         case what::killed: return take_killed(e);
-        case what::stopped: stops_[e.process].push_back({e.at, never_ends}); return;
+        case what::stopped: stops_[e.process].push_back({e.at, never_ends, true}); return;
         case what::resumed: return take_resumed(e);
         case what::stood_still: return take_standstill(e);
         case what::fault_begins: return take_fault(e);
@@ -68,7 +73,9 @@ private:
     void take_resumed(event const& e)
     {
         auto& stops = stops_[e.process];
-        auto const open = std::ranges::find(stops, never_ends, &recorded_stop::end);
+        auto const open = std::ranges::find_if(stops, [](recorded_stop const& s) {
+            return s.by_signal && s.end == never_ends;
+        });
         if (open == stops.end())
             return found_.complain(found_.malformed, "was not stopped: " + to_string(e));
         open->end = e.at;
@@ -79,9 +86,16 @@ private:
     /// tenth of the lease at least, is no excuse.
     void take_standstill(event const& e)
     {
+        auto& stops = stops_[e.process];
+        auto by_itself = e.at - e.valid_until;
+        for (auto const& s : stops)
+            if (s.by_signal)
+                by_itself -= std::max<std::int64_t>(
+                    0, std::min(e.at, s.end) - std::max(e.valid_until, s.begin)
+                );
+        found_.longest_standstill = std::max(found_.longest_standstill, by_itself);
         if (e.at - e.valid_until >= lease_ / 10)
-            stops_[e.process].push_back({e.valid_until, e.at});
-        found_.longest_standstill = std::max(found_.longest_standstill, e.at - e.valid_until);
+            stops.push_back({e.valid_until, e.at});
     }
 
     void take_asked(event const& e)
@@ -93,6 +107,7 @@ private:
         a.process = e.process;
         a.shared = e.shared;
         auto& key = keys_[e.key];
+        key.queues = queues_.contains(e.key);
         key.attempts.push_back(&a);
         key.wanted_since.insert(e.at);
         of_process_[e.process].insert({&a, &key});
@@ -110,7 +125,7 @@ private:
             ++found_.failures;
             if (!e.well) {
                 ++found_.errors;
-                note_attempt(a, e.at);
+                note_attempt(a, e);
             }
             key.wanted_since.erase(key.wanted_since.find(a.asked));
             return end(a, key, e.at, ending::released);
@@ -131,17 +146,20 @@ private:
             return found_.complain(found_.malformed, "got at the wrong time: " + to_string(e));
         a.got = e.at;
         a.token = e.token;
+        a.sent = e.valid_until - lease_;
         ++found_.sections;
-        note_attempt(a, e.at);
+        note_attempt(a, e);
         auto const wanted = *key.wanted_since.begin();
         key.wanted_since.erase(key.wanted_since.find(a.asked));
         if (key.inside++ == 0 && faults_ == 0)
             note_wait(key, wanted, e.at);
     }
 
-    void note_attempt(recorded_attempt const& a, std::int64_t at)
+    void note_attempt(recorded_attempt const& a, event const& e)
     {
-        found_.longest_attempt = std::max(found_.longest_attempt, at - a.asked);
+        auto& longest =
+            queues_.contains(e.key) ? found_.longest_queued_attempt : found_.longest_attempt;
+        longest = std::max(longest, e.at - a.asked);
     }
 
     void note_wait(key_history& key, std::int64_t wanted, std::int64_t at)
@@ -210,7 +228,7 @@ private:
 
     void lose_waiter(recorded_attempt const& a, key_history& key, std::int64_t at)
     {
-        if (queues_ && key.inside == 0) {
+        if (key.queues && key.inside == 0) {
             if (faults_ == 0)
                 note_wait(key, *key.wanted_since.begin(), at);
             key.free_since = at;
@@ -237,7 +255,7 @@ private:
     }
 
     std::int64_t lease_;
-    bool queues_;
+    std::set<std::uint32_t> queues_;
     findings found_;
     std::unordered_map<std::uint64_t, recorded_attempt> attempts_;
     std::map<std::uint32_t, key_history> keys_;
@@ -257,9 +275,11 @@ void findings::complain(std::int64_t& count, std::string const& example)
         examples.push_back(example);
 }
 
-findings check(std::vector<event> const& history, std::int64_t lease, bool queues)
+findings check(
+    std::vector<event> const& history, std::int64_t lease, std::set<std::uint32_t> queues
+)
 {
-    return checker{lease, queues}.run(history);
+    return checker{lease, std::move(queues)}.run(history);
 }
 
 std::string to_string(findings const& f)
@@ -274,8 +294,9 @@ std::string to_string(findings const& f)
          << f.tokens_out_of_turn << ", used after validity " << f.used_after_validity
          << ", used after " << f.long_stops << " long stops " << f.used_after_stop
          << ", longest standstill " << f.longest_standstill / 1'000'000 << " ms, hung " << f.hung
-         << ", longest attempt " << f.longest_attempt / 1'000'000 << " ms, malformed "
-         << f.malformed << ", longest wait for a lock that nobody has: after a release "
+         << ", longest attempt " << f.longest_attempt / 1'000'000 << " ms, in a queue "
+         << f.longest_queued_attempt / 1'000'000 << " ms, malformed " << f.malformed
+         << ", longest wait for a lock that nobody has: after a release "
          << f.longest_wait[0] / 1'000'000 << ", a loss " << f.longest_wait[1] / 1'000'000
          << ", a kill " << f.longest_wait[2] / 1'000'000 << " ms";
     return text.str();

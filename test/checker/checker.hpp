@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,17 +24,17 @@ struct findings {
 
     /// Somebody got in while another was inside, had not been told of a loss and was running.
     std::int64_t overlaps = 0;
-    /// The same where the other's process had been stopped meanwhile, or been given no time to run:
-    /// it could not be told.
+    /// The same where the other's process was stopped, or given no time to run, until it was told:
+    /// it could not be before.
     std::int64_t overlaps_of_stopped = 0;
-    /// How long two were inside at once at most, but for those of the stopped, in nanoseconds.
+    /// How long after that the first was told or left at most, but for the stopped, in nanoseconds.
     std::int64_t longest_overlap = 0;
-    /// Writes that the register took of a hold though one that was asked for after this one had
-    /// been got has written before.
+    /// Writes that the register took of a hold though one that was admitted later has written
+    /// before. Later, for sure: its request was sent after the other had been got.
     std::int64_t stale_writes = 0;
     std::int64_t writes = 0, refused_writes = 0;
-    /// Tokens that are not above all those of holds that had been got before it was asked for, or
-    /// that two holds have.
+    /// Tokens that are not above all those of holds that were admitted before, for sure; or that
+    /// two holds have.
     std::int64_t tokens_not_rising = 0;
     /// Tokens that are not above all those of holds that were over when it was got: nothing but
     /// rising where nobody is let in beside another.
@@ -45,7 +46,7 @@ struct findings {
     std::int64_t long_stops = 0;
     /// Holds that were told of their loss when their process ran again after such a stop.
     std::int64_t told_after_stop = 0;
-    /// The longest that a process was given no time to run, in nanoseconds.
+    /// The longest that a process was given no time to run, but for stops, in nanoseconds.
     std::int64_t longest_standstill = 0;
     /// Attempts without an end, of processes that were not killed.
     std::int64_t hung = 0;
@@ -54,6 +55,7 @@ struct findings {
 
     /// The longest that an attempt took which nobody cancelled, in nanoseconds.
     std::int64_t longest_attempt = 0;
+    std::int64_t longest_queued_attempt = 0;  ///< the same where who waits has a place
     /// The longest that a lock was wanted and nobody had it, in nanoseconds, by what became of
     /// the holder before. Time before a fault was over doesn't count.
     std::array<std::int64_t, 3> longest_wait{};
@@ -74,9 +76,9 @@ struct findings {
 };
 
 /// \param lease in nanoseconds
-/// \param queues whether who waits has a place, which others have to pass when he dies: then a wait
-///   is counted anew from there
-findings check(std::vector<event> const&, std::int64_t lease, bool queues = false);
+/// \param queues the keys where who waits has a place, which others have to pass when he dies: then
+///   a wait is counted anew from there
+findings check(std::vector<event> const&, std::int64_t lease, std::set<std::uint32_t> queues = {});
 
 /// On one line.
 std::string to_string(findings const&);

@@ -27,14 +27,30 @@ std::string describe(recorded_attempt const& a)
     return text.str() + ']';
 }
 
-/// Stopped while it held the lock, and no 200 ms on its feet since.
-bool was_stopped(recorded_attempt const& a, std::int64_t at, stops_by_process const& stops)
+/// It is on its feet again, and hears what there is to hear.
+constexpr std::int64_t to_come_round = 200'000'000;
+
+std::int64_t awake(recorded_stop const& s)
+{
+    return s.end == never_ends ? never_ends : s.end + to_come_round;
+}
+
+/// Stopped while it held the lock, all the time from then on until it was over.
+bool was_stopped(recorded_attempt const& a, std::int64_t since, stops_by_process const& stops)
 {
     auto const found = stops.find(a.process);
-    return found != stops.end() && std::ranges::any_of(found->second, [&](recorded_stop const& s) {
-               return s.begin < at && s.end > a.got &&
-                   (s.end == never_ends || at < s.end + 200'000'000);
-           });
+    if (found == stops.end())
+        return false;
+    auto const excuse = [&](recorded_stop const& s) {
+        return s.begin < since && s.end > a.got && since < awake(s);
+    };
+    while (since < a.end) {
+        auto const stop = std::ranges::find_if(found->second, excuse);
+        if (stop == found->second.end())
+            return false;
+        since = awake(*stop);
+    }
+    return true;
 }
 
 /// All holds of one lock, in the order in which they were got.
@@ -54,8 +70,7 @@ void judge_overlaps(holds_in_order const& holds, stops_by_process const& stops, 
                 "overlap: " + describe(*each) + " and " + describe(*next)
             );
             if (!excused)
-                found.longest_overlap =
-                    std::max(found.longest_overlap, std::min(each->end, next->end) - next->got);
+                found.longest_overlap = std::max(found.longest_overlap, each->end - next->got);
         }
         inside.push_back(next);
     }
@@ -63,17 +78,18 @@ void judge_overlaps(holds_in_order const& holds, stops_by_process const& stops, 
 
 void judge_tokens(holds_in_order const& holds, findings& found)
 {
-    std::vector<recorded_attempt const*> numbered, by_asking;
+    std::vector<recorded_attempt const*> numbered, by_admission;
     std::ranges::copy_if(holds, std::back_inserter(numbered), [](recorded_attempt const* a) {
         return !a->shared && a->token != 0;
     });
-    by_asking = numbered;
-    std::ranges::sort(by_asking, {}, &recorded_attempt::asked);
+    by_admission = numbered;
+    std::ranges::sort(by_admission, {}, &recorded_attempt::admitted_after);
     std::uint64_t highest = 0;
     std::size_t before = 0;
     std::set<std::uint64_t> seen;
-    for (auto const* next : by_asking) {
-        for (; before != numbered.size() && numbered[before]->got < next->asked; ++before)
+    for (auto const* next : by_admission) {
+        for (; before != numbered.size() && numbered[before]->got < next->admitted_after();
+             ++before)
             highest = std::max(highest, numbered[before]->token);
         if (next->token <= highest || !seen.insert(next->token).second)
             found.complain(found.tokens_not_rising, "token " + describe(*next));
@@ -108,12 +124,12 @@ void judge_writes(holds_in_order const& holds, findings& found)
                 found.complain(found.malformed, "no place of its own: " + to_string(*w));
     recorded_attempt const* newest = nullptr;
     for (auto const& [order, writer] : by_order) {
-        if (newest && newest->asked > writer->got)
+        if (newest && newest->admitted_after() > writer->got)
             found.complain(
                 found.stale_writes,
                 "stale write of " + describe(*writer) + " after " + describe(*newest)
             );
-        if (!newest || writer->asked > newest->asked)
+        if (!newest || writer->admitted_after() > newest->admitted_after())
             newest = writer;
     }
 }

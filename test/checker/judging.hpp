@@ -3,6 +3,7 @@
 
 #include "checker/checker.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -16,6 +17,7 @@ constexpr auto never_ends = std::numeric_limits<std::int64_t>::max();
 struct recorded_attempt {
     std::int64_t asked = never_ends;
     std::int64_t got = never_ends;
+    std::int64_t sent = 0;          ///< the server can't have admitted it before; 0: isn't known
     std::int64_t end = never_ends;  ///< of the hold, or of the attempt if there was none
     std::uint64_t token = 0;
     std::uint32_t process = 0;
@@ -24,11 +26,15 @@ struct recorded_attempt {
     std::vector<event const*> writes;
 
     bool is_hold() const noexcept { return got != never_ends; }
+
+    /// The server has admitted it between this and `got`.
+    std::int64_t admitted_after() const noexcept { return std::max(asked, sent); }
 };
 
 /// A process did not run.
 struct recorded_stop {
     std::int64_t begin, end;
+    bool by_signal = false;
 };
 using stops_by_process = std::map<std::uint32_t, std::vector<recorded_stop>>;
 

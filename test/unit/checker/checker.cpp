@@ -31,9 +31,11 @@ struct story {
         add(kind, who, at);
         return *this;
     }
-    story& gets(std::uint32_t who, std::int64_t at, std::uint64_t token)
+    story& gets(std::uint32_t who, std::int64_t at, std::uint64_t token, std::int64_t sent = 0)
     {
-        add(what::got, who, at).token = token;
+        auto& e = add(what::got, who, at);
+        e.token = token;
+        e.valid_until = sent * ms + lease;
         return *this;
     }
     story& holds(std::uint32_t who, std::int64_t from, std::int64_t to, std::uint64_t token)
@@ -129,6 +131,25 @@ BOOST_AUTO_TEST_CASE(who_is_stopped_is_counted_apart)
     BOOST_TEST(found.long_stops == 1);
 }
 
+BOOST_AUTO_TEST_CASE(who_was_stopped_and_does_not_hear_when_it_runs_again_is_not_excused)
+{
+    story all;
+    all.holds(1, 0, 400, 5).then(what::stopped, 1, 2).then(what::resumed, 1, 120);
+    all.holds(2, 101, 110, 6);
+    BOOST_TEST(story{all}.check().overlaps == 1);
+    all.add(what::stood_still, 1, 210).valid_until = 130 * ms;
+    BOOST_TEST(all.check().overlaps_of_stopped == 1);
+}
+
+// The thread beside the library's notes it as well.
+BOOST_AUTO_TEST_CASE(a_stop_is_no_standstill_of_the_machine)
+{
+    story all;
+    all.then(what::stopped, 1, 2).then(what::resumed, 1, 900);
+    all.add(what::stood_still, 1, 905).valid_until = 1 * ms;
+    BOOST_TEST(all.check().longest_standstill == 6 * ms);
+}
+
 BOOST_AUTO_TEST_CASE(whoever_writes_after_a_long_stop)
 {
     story all;
@@ -153,10 +174,25 @@ BOOST_AUTO_TEST_CASE(a_write_of_an_earlier_holder_after_one_of_a_later)
     BOOST_TEST(story{all}.writes(2, 4, 1).writes(1, 5, 0).check().stale_writes == 0);
 }
 
-BOOST_AUTO_TEST_CASE(how_long_two_are_inside)
+// Who has waited since before is the later one by when its request was sent.
+BOOST_AUTO_TEST_CASE(a_write_after_one_of_who_had_asked_before)
 {
-    auto const found = story{}.holds(1, 0, 10, 5).holds(2, 2, 20, 6).check();
-    BOOST_TEST(found.longest_overlap == 7 * ms);
+    auto const two = [](std::int64_t sent) {
+        story all;
+        all.then(what::asked, 2, 0).holds(1, 1, 30, 6).gets(2, 10, 5, sent).then(what::left, 2, 20);
+        all.add(what::released, 2, 21).well = true;
+        return all.writes(2, 11, 1).writes(1, 12, 2).check();
+    };
+    BOOST_TEST(two(9).stale_writes == 1);
+    BOOST_TEST(two(9).tokens_not_rising == 1);
+    BOOST_TEST(two(1).stale_writes == 0);
+    BOOST_TEST(two(1).tokens_not_rising == 0);
+}
+
+BOOST_AUTO_TEST_CASE(how_long_the_first_is_inside_with_another)
+{
+    BOOST_TEST(story{}.holds(1, 0, 10, 5).holds(2, 2, 20, 6).check().longest_overlap == 7 * ms);
+    BOOST_TEST(story{}.holds(1, 0, 10, 5).holds(2, 2, 4, 6).check().longest_overlap == 7 * ms);
 }
 
 BOOST_AUTO_TEST_CASE(a_wait_begins_anew_behind_one_who_died_in_the_queue)
@@ -168,7 +204,7 @@ BOOST_AUTO_TEST_CASE(a_wait_begins_anew_behind_one_who_died_in_the_queue)
         .then(what::killed, 2, 50);
     all.gets(3, 110, 6).then(what::left, 3, 111).add(what::released, 3, 112).well = true;
     std::ranges::stable_sort(all.events, {}, &event::at);
-    auto found = check(all.events, lease, true);
+    auto found = check(all.events, lease, {0});
     BOOST_TEST(found.wait_after(ending::killed) == 60 * ms);
     BOOST_TEST(found.wait_after(ending::released) == 40 * ms);
     found = check(all.events, lease);
@@ -182,6 +218,8 @@ BOOST_AUTO_TEST_CASE(the_longest_attempt)
     all.add(what::released, 2, 33).well = true;
     all.then(what::asked, 3, 1).add(what::failed, 3, 90).well = true;  // it was cancelled
     BOOST_TEST(all.check().longest_attempt == 30 * ms);
+    BOOST_TEST(check(all.events, lease, {0}).longest_attempt == 0);
+    BOOST_TEST(check(all.events, lease, {0}).longest_queued_attempt == 30 * ms);
 }
 
 BOOST_AUTO_TEST_CASE(told_when_it_runs_again)
