@@ -3,10 +3,12 @@
 
 #include "workers/chaos_board.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <fstream>
 #include <functional>
+#include <mutex>
 #include <stop_token>
 #include <thread>
 
@@ -14,7 +16,7 @@ namespace colock::test {
 
 /// Notes when this process is given no time to run. What keeps the thread of the library busy, or
 /// blocks it, is no such time: it counts that the system says that the thread has waited for a
-/// processor, or that another thread, which does nothing else, has stood still as well.
+/// processor, or that another thread, which does nothing else, has stood still at the same time.
 class standstills {
 public:
     /// Called by both threads.
@@ -32,21 +34,39 @@ public:
     void beat_of_main(std::int64_t due)
     {
         auto const waited = waited_for_processor();
-        auto const late = chaos_board::now() - due;
-        if (late > least && waited - waited_ > late / 2)
+        auto const now = chaos_board::now();
+        if (now - due > least && waited - waited_ > (now - due) / 2)
             note_(due);
         waited_ = waited;
+        std::lock_guard const guard{mutex_};
+        late_ = {due, now};
+        next_ = now + pulse;
     }
 
 private:
+    struct span {
+        std::int64_t begin, end;
+    };
+
     void beat(std::stop_token const& ended)
     {
         while (!ended.stop_requested()) {
             auto const due = chaos_board::now() + pulse;
             std::this_thread::sleep_for(std::chrono::nanoseconds{pulse});
-            if (chaos_board::now() - due > least)
-                note_(due);
+            auto const now = chaos_board::now();
+            if (now - due <= least)
+                continue;
+            auto const [begin, end] = late_of_main(now);
+            if (std::min(end, now) - std::max(begin, due) > least)
+                note_(std::max(begin, due));
         }
+    }
+
+    /// It is late now, or was so last.
+    span late_of_main(std::int64_t now)
+    {
+        std::lock_guard const guard{mutex_};
+        return now > next_ + pulse ? span{next_, now} : late_;
     }
 
     /// This thread, in all its life, in nanoseconds.
@@ -60,6 +80,9 @@ private:
 
     note note_;
     std::int64_t waited_ = waited_for_processor();
+    std::mutex mutex_;
+    span late_{};  ///< of the library's thread: from when it was due to when it came
+    std::int64_t next_ = chaos_board::now() + pulse;  ///< when it is due
     std::jthread beside_;
 };
 
