@@ -25,6 +25,7 @@ inline forget_number(c) {
     me.number = NOBODY
 #ifdef FORCES
     ; overtaken[c] = false;
+    forced[c] = false;
     told[c] = false
 #endif
 }

@@ -111,6 +111,7 @@ client_state cl[CLIENTS];
 /* ---- Ghosts: what the properties are about, and no client knows ------------------------------- */
 
 bool overtaken[CLIENTS];            /* another ownership was granted since this client's */
+bool forced[CLIENTS];               /* its ownership was taken away */
 bool told[CLIENTS];                 /* has heard that its ownership was taken away */
 byte free_for;                      /* ticks in a row that the lock is free and wanted */
 byte nobody_for;                    /* ticks in a row that it is wanted and nobody gets in */

@@ -3,21 +3,24 @@
 /* Holds, within its validity and not told otherwise. */
 #define relies(k) (cl[k].held && cl[k].left > 0)
 
+/* Whose ownership was taken away by force may be beside the next one, until he hears of it: see
+ * `notice_in_time`. */
+#ifdef FORCES
+#define excludes(k) (relies(k) && !forced[k])
+#else
+#define excludes(k) relies(k)
+#endif
+
 #if CLIENTS == 2
-#define holders (relies(0) + relies(1))
+#define holders (excludes(0) + excludes(1))
 #define wanted (cl[0].tasks > 0 || cl[1].tasks > 0)
 #else
-#define holders (relies(0) + relies(1) + relies(2))
+#define holders (excludes(0) + excludes(1) + excludes(2))
 #define wanted (cl[0].tasks > 0 || cl[1].tasks > 0 || cl[2].tasks > 0)
 #endif
 
-/* After a forced release there may be two, until the first hears of it: see `notice_in_time`. */
 inline mutual_exclusion() {
-#ifndef FORCES
     assert(holders <= 1)                            /* mutual exclusion */
-#else
-    skip
-#endif
 }
 
 /* Whoever is let in is let in to a lock that is his. */
@@ -25,7 +28,8 @@ inline let_into_his_own(c) {
 #ifndef FORCES
     assert(owner == me.number)                      /* let into his own */
 #else
-    assert(!told[c])                                /* no hand-over of what was taken away */
+    assert(!told[c]);                               /* no hand-over of what was taken away */
+    assert(owner == me.number || forced[c])         /* let into his own */
 #endif
 }
 

@@ -198,6 +198,7 @@ proctype fate() {
 #ifdef FORCES
     :: atomic {
         owner != NOBODY && room_to_publish ->       /* scripts/force.lua */
+        forced[client_of(owner)] = (owner == cl[client_of(owner)].number);
         owner = NOBODY;
         ttl = 0;
         publish();
