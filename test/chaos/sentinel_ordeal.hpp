@@ -46,7 +46,10 @@ private:
 
     void take_over(std::size_t old, failover&);
     bool is_over(std::size_t old, failover&);
-    milliseconds limit(failover const&) const;
+
+    /// Those that wait yet wait for what was given back in the last moment, which the replica
+    /// hasn't heard: it is nobody's, until its lease ends.
+    void see_off(std::vector<contest::waiting_task> const& unserved, contest::time killed);
     bool is_primary(std::size_t);
 
     /// So many replicas as acquires want acknowledge what the primary writes.
