@@ -33,6 +33,15 @@ std::filesystem::path folder_to_keep()
 
 }  // namespace
 
+std::set<std::uint32_t> arena_plan::queues() const
+{
+    std::set<std::uint32_t> fair;
+    for (std::size_t i = 0; i != static_cast<std::size_t>(all_keys()); ++i)
+        if (kinds.at(i % kinds.size()) == 'f')
+            fair.insert(static_cast<std::uint32_t>(i));
+    return fair;
+}
+
 arena::arena(arena_plan plan, server_kind kind)
     : plan_{std::move(plan)}
     , server_{kind, server_lines(plan_.rights)}
@@ -115,7 +124,7 @@ void arena::kill_process(int which)
     victim.running.signal(SIGKILL);
     note(what::killed, victim.number, at);
     victim.running.kill();
-    leases_run_out_ = true;
+    let_places_stay();
     victim = start(victim.network, victim.worker, victim.through);
 }
 
@@ -181,13 +190,13 @@ findings arena::finish(milliseconds limit)
             (!ended || each.running.has_succeeded()), "process " << each.number << " failed"
         );
     }
-    if (leases_run_out_)
-        take_each_fair_lock();
-    see_what_is_left();
     auto const found =
         check(read_history(history_files()), plan_.lease * std::int64_t{1'000'000}, plan_.queues());
     for (auto const& each : found.examples)
         std::cout << "  " << each << std::endl;
+    if (places_stay_)
+        take_each_fair_lock();
+    see_what_is_left();
     return found;
 }
 
@@ -217,12 +226,11 @@ std::vector<std::string> arena::history_files() const
 void arena::take_each_fair_lock()
 {
     from_outside([this](client& outsider) -> asio::awaitable<void> {
-        for (int i = 0; i != plan_.all_keys(); ++i) {
-            if (!plan_.is_fair(i))
-                continue;
-            fair_lock const each{outsider, key(i)};
-            auto held = co_await each.try_acquire_for(milliseconds{plan_.lease} + 6s);
-            BOOST_TEST(held.has_value(), key(i) << " isn't to be had");
+        for (auto const i : plan_.queues()) {
+            auto const name = key(static_cast<int>(i));
+            auto held =
+                co_await fair_lock{outsider, name}.try_acquire_for(milliseconds{plan_.lease} + 6s);
+            BOOST_TEST(held.has_value(), name << " isn't to be had");
             if (held)
                 co_await held->release(tuple);
         }

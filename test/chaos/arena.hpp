@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,11 +40,8 @@ struct arena_plan {
 
     int all_tasks() const noexcept { return processes * tasks; }
     int all_keys() const noexcept { return keys + slow_keys; }
-    bool is_fair(int key) const
-    {
-        return kinds.at(static_cast<std::size_t>(key) % kinds.size()) == 'f';
-    }
-    bool queues() const { return kinds.find('f') != std::string::npos; }
+    /// Of the fair locks.
+    std::set<std::uint32_t> queues() const;
 };
 
 /// A server, two networks to it, and processes that contend for its locks while they and it go
@@ -97,6 +95,9 @@ public:
     /// What somebody had stays until its lease is over, for nobody gives it back.
     void let_leases_run_out() { leases_run_out_ = true; }
 
+    /// And places in queues, until somebody asks: their owners can't take them along.
+    void let_places_stay() { leases_run_out_ = places_stay_ = true; }
+
     /// Copies what the processes have written to COLOCK_CHAOS_KEEP, or where temporary files are.
     void keep() const;
 
@@ -132,6 +133,7 @@ private:
     std::uint32_t started_ = 0;
     std::vector<process> processes_;
     bool leases_run_out_ = false;
+    bool places_stay_ = false;
     std::vector<std::string> left_behind_;
 };
 

@@ -46,7 +46,7 @@ asio::awaitable<void> pass_through(
 
 /// Of all runs with one trouble.
 struct tally {
-    int runs = 0, held = 0, reported = 0, succeeded = 0, violations = 0;
+    int runs = 0, held = 0, reported = 0, succeeded = 0, late = 0, violations = 0;
     std::int64_t longest = 0;
     std::vector<std::string> queues;  ///< that may have places of the closed
 
@@ -57,6 +57,7 @@ struct tally {
         held += one.held;
         reported += one.reported;
         succeeded += one.succeeded;
+        late += milliseconds{one.took} > closing_ordeal::close_timeout + 20ms;
         longest = std::max(longest, one.took);
         if (!one.succeeded)
             queues.push_back(one.name(kind::fair));
@@ -67,7 +68,8 @@ std::ostream& operator<<(std::ostream& to, tally const& all)
 {
     return to << "runs " << all.runs << ", violations " << all.violations << ", longest close "
               << all.longest << " ms of " << closing_ordeal::close_timeout.count()
-              << ", all released " << all.succeeded << ", held then " << all.held
+              << " (by more than 20 later: " << all.late << "), all released " << all.succeeded
+              << ", held then " << all.held
               << " (waiting for their loss, and told: " << all.reported << ")";
 }
 

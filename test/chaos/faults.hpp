@@ -15,8 +15,9 @@ enum class promise {
     /// The server keeps its data and its clock, and who holds a lock runs: nobody gets in before
     /// the holder has been told.
     exclusion,
-    /// What the locks stand in is taken away, or the holder can't be told because it doesn't run:
-    /// the fence alone holds.
+    /// The same, but the holder doesn't run, so it can't be told.
+    exclusion_of_who_runs,
+    /// What the locks stand in is taken away: the fence alone holds.
     fence
 };
 
@@ -33,6 +34,8 @@ struct fault {
     bool excuses = true;
     /// A hold may be lost by it: nobody may be able to renew it for as long as its lease.
     bool loses_holds = true;
+    /// Who leaves a queue meanwhile can't say so.
+    bool strands_places = false;
 };
 
 std::ostream& operator<<(std::ostream&, fault const&);

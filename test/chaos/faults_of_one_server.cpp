@@ -79,6 +79,16 @@ BOOST_AUTO_TEST_CASE(pairs)
 }
 
 // Nothing can exclude here; the fence holds, overlaps are counted, and who runs is told soon.
+BOOST_DATA_TEST_CASE(each_that_leaves_the_fence_alone_once, each_server(), kind)
+{
+    series all{"each fault that leaves the fence alone, once", {}, kind};
+    for (auto const& each : faults_that_leave(promise::fence))
+        all.undergo({each});
+    all.finish();
+    all.check_notice();
+}
+
+BOOST_TEST_DECORATOR(*only_when_there_is_time())
 BOOST_DATA_TEST_CASE(
     that_leave_the_fence_alone,
     boost::unit_test::data::make(faults_that_leave(promise::fence)),
@@ -90,6 +100,17 @@ BOOST_DATA_TEST_CASE(
         all.undergo({what});
     all.finish();
     all.check_notice();
+}
+
+BOOST_DATA_TEST_CASE(a_process_is_stopped, each_server(), kind)
+{
+    auto const what = faults_that_leave(promise::exclusion_of_who_runs).at(0);
+    series all{what.name, {}, kind};
+    for (int i = 0; i != chaos_trials(); ++i)
+        all.undergo({what});
+    all.finish();
+    all.check_exclusion();
+    all.check_awakening();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -55,6 +55,19 @@ std::vector<network_fault> const ways_to_be_cut_off{
      }},
     {"answers later than the lease", [](proxy& p) { p.delay(2'500ms); }}};
 
+/// Each kind of lock in turn.
+asio::awaitable<hold> acquire(colock::client const& where, std::string const& name, int which)
+{
+    read_write_lock const both{where, name};
+    switch (which % 5) {
+    case 0: co_return co_await fair_lock{where, name}.acquire();
+    case 1: co_return co_await spin_lock{where, name}.acquire();
+    case 2: co_return co_await both.read().acquire();
+    case 3: co_return co_await both.write().acquire();
+    default: co_return co_await lock{where, name}.acquire();
+    }
+}
+
 void heal(proxy& p)
 {
     p.serve(true);
@@ -86,7 +99,7 @@ BOOST_AUTO_TEST_CASE(come_before_the_server_lets_go)
                 std::list<notice> all;
                 for (int i = 0; i != holds; ++i) {
                     auto const name = unique_name("notice");
-                    hold held = co_await lock{redis.client, name}.acquire();
+                    hold held = co_await acquire(redis.client, name, i);
                     all.emplace_back(std::move(held), name, direct);
                 }
                 // Renewals come each third of the lease: any moment between two of them.

@@ -41,6 +41,8 @@ void series::undergo(std::vector<fault> const& faults)
     arena_.work_for(50 + dice.below(250));
     if (std::ranges::count(faults, promise::fence, &fault::leaves) > 0)
         arena_.let_leases_run_out();
+    if (std::ranges::any_of(faults, &fault::strands_places))
+        arena_.let_places_stay();
     bool const excused = std::ranges::any_of(faults, &fault::excuses);
     if (excused)
         arena_.fault_begins();
@@ -78,6 +80,7 @@ findings const& series::finish()
     BOOST_TEST(found_.malformed == 0);
     BOOST_TEST(*std::ranges::max_element(found_.longest_wait) <= longest_wait());
     BOOST_TEST(found_.longest_attempt <= starved * plan.processes * plan.sitters);
+    BOOST_TEST(found_.longest_queued_attempt <= longest_attempt_in_a_queue());
     for (auto const& each : arena_.left_behind())
         BOOST_TEST(false, "left behind: " << each);
     return found_;
@@ -87,7 +90,15 @@ findings const& series::finish()
 std::int64_t series::longest_wait() const
 {
     auto const& plan = arena_.plan();
-    return (plan.lease + 1'000 + (plan.queues() ? 5'000 : 0)) * std::int64_t{1'000'000};
+    return (plan.lease + 1'000 + (plan.queues().empty() ? 0 : 5'000)) * std::int64_t{1'000'000};
+}
+
+/// All who stay may be before him, each as long as he likes; and a fault may cost him his place.
+std::int64_t series::longest_attempt_in_a_queue() const
+{
+    auto const& plan = arena_.plan();
+    return (plan.processes * plan.sitters * plan.longest_stay + hung.count()) *
+        std::int64_t{1'000'000};
 }
 
 void series::check_exclusion() const
@@ -103,6 +114,12 @@ void series::check_notice() const
 {
     auto const lease = arena_.plan().lease * std::int64_t{1'000'000};
     BOOST_TEST(found_.longest_overlap <= lease / 3 + lease / 10 + found_.longest_standstill);
+}
+
+void series::check_awakening() const
+{
+    if (found_.long_stops >= 10)
+        BOOST_TEST(found_.told_after_stop > 0);
 }
 
 void series::check_that_nothing_is_lost() const

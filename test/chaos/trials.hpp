@@ -39,11 +39,15 @@ public:
     /// That where two were inside the first was told soon.
     void check_notice() const;
 
+    /// That who ran again after a stop of more than a lease heard of the loss.
+    void check_awakening() const;
+
     /// That no hold was lost, if the machine gave everybody time to renew it.
     void check_that_nothing_is_lost() const;
 
 private:
     std::int64_t longest_wait() const;
+    std::int64_t longest_attempt_in_a_queue() const;
 
     std::string title_;
     arena arena_;
