@@ -42,6 +42,19 @@ void sentinel_ordeal::kill_unheard()
     take_over(old, now);
 }
 
+void sentinel_ordeal::switch_over()
+{
+    work_for(300 + dice_.below(700));
+    failover now;
+    auto const old = group_.current_primary();
+    now.killed = contest_board::now();
+    wait_until("sentinels that do as they are told", group_.patience, [&] {
+        return group_.sentinel(0).ask("SENTINEL", "FAILOVER", group_.name()).text == "OK";
+    });
+    take_over(old, now);
+    group_.wait_until_calm();
+}
+
 void sentinel_ordeal::finish(std::string const& title)
 {
     work_for(500);
@@ -83,8 +96,10 @@ void sentinel_ordeal::work_for(int ms)
 
 void sentinel_ordeal::take_over(std::size_t old, failover& now)
 {
+    bool const lived = group_.server(old).is_running();
     wait_until("a new primary", group_.patience, [&] { return is_over(old, now); });
-    if (plan_.sync_replicas == static_cast<int>(sentinel_group::servers) - 1) {
+    bool const all_wanted = plan_.sync_replicas == static_cast<int>(sentinel_group::servers) - 1;
+    if (all_wanted && !lived) {
         group_.wait_for_failover(old);
         group_.revive(old);
     }
@@ -93,7 +108,7 @@ void sentinel_ordeal::take_over(std::size_t old, failover& now)
     auto const waiting = contest_.waiting();
     now.working = contest_.until_all_enter(now.ready, back_to_work);
     if (now.working < 0) {
-        see_off(contest_.unserved(waiting), now.killed);
+        see_off(contest_.unserved(waiting), lived ? now.promoted : now.killed);
         now.working = contest_.until_all_enter(now.ready, milliseconds{plan_.lease_ms} + 1s);
         BOOST_TEST(now.working >= 0, "hung: not all processes work again");
     }
@@ -107,7 +122,7 @@ void sentinel_ordeal::take_over(std::size_t old, failover& now)
 }
 
 void sentinel_ordeal::see_off(
-    std::vector<contest::waiting_task> const& unserved, contest::time killed
+    std::vector<contest::waiting_task> const& unserved, contest::time unheard_since
 )
 {
     for (auto const& each : unserved) {
@@ -115,7 +130,7 @@ void sentinel_ordeal::see_off(
         std::int64_t left = 0;
         auto const is_nobodys = [&] {
             left = group_.server(group_.current_primary()).ask("PTTL", name).number;
-            auto const most = plan_.lease_ms - ms_between(killed, contest_board::now());
+            auto const most = plan_.lease_ms - ms_between(unheard_since, contest_board::now());
             return left > 0 && left <= most + 20;
         };
         // Or it is served in the end.
@@ -130,7 +145,7 @@ bool sentinel_ordeal::is_over(std::size_t old, failover& now)
     for (auto const each : all_but(old))
         if (now.promoted == 0 && is_primary(each))
             now.promoted = contest_board::now();
-    if (now.promoted == 0 || !group_.agreed_primary())
+    if (now.promoted == 0 || group_.agreed_primary().value_or(old) == old)
         return false;
     now.named = contest_board::now();
     return true;

@@ -24,6 +24,9 @@ public:
     /// The replicas have heard nothing for the last 400 ms.
     void kill_unheard();
 
+    /// A replica takes the place of the primary, which lives, as somebody has told the sentinels.
+    void switch_over();
+
     void finish(std::string const& title);
 
     contest_board& board() { return contest_.board(); }
@@ -31,7 +34,7 @@ public:
 private:
     /// Times of one failover.
     struct failover {
-        contest::time killed = 0;
+        contest::time killed = 0;    ///< or told to go
         contest::time promoted = 0;  ///< the new primary says that it is one
         contest::time named = 0;     ///< and all sentinels do
         contest::time ready = 0;     ///< and as many replicas as acquires want acknowledge
@@ -49,7 +52,7 @@ private:
 
     /// Those that wait yet wait for what was given back in the last moment, which the replica
     /// hasn't heard: it is nobody's, until its lease ends.
-    void see_off(std::vector<contest::waiting_task> const& unserved, contest::time killed);
+    void see_off(std::vector<contest::waiting_task> const& unserved, contest::time unheard_since);
     bool is_primary(std::size_t);
 
     /// So many replicas as acquires want acknowledge what the primary writes.

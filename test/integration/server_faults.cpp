@@ -2,7 +2,10 @@
 //
 // What a server can do to its clients.
 #include "integration/suites.hpp"
+#include "support/diary.hpp"
 #include "support/patience.hpp"
+
+#include <memory>
 
 namespace colock::test {
 
@@ -74,8 +77,11 @@ BOOST_DATA_TEST_CASE(killed_and_restarted_empty, each_server(), kind)
     lab at{server};
     auto settings = quick(server.by_socket());
     settings.lease = 10s;  // so that not time tells the holder, but the server
-    auto& a = at.connect(settings);
     auto& b = at.connect(settings);
+    auto const seen = std::make_shared<diary>();
+    settings.links = 1;
+    settings.observer = seen;
+    auto& a = at.connect(settings);
     at.run([&]() -> asio::awaitable<void> {
         auto const name = unique_name("restart");
         hold old = co_await lock{a.client, name}.acquire();
@@ -89,6 +95,7 @@ BOOST_DATA_TEST_CASE(killed_and_restarted_empty, each_server(), kind)
         auto const [lost] = co_await old.lost(asio::cancel_after(5s, tuple));
         BOOST_TEST(!lost);
         BOOST_TEST(!old);
+        BOOST_TEST((seen->told_after() < within(100ms)), seen->told_after().count() << " us");
         co_await all.join(5s);
         BOOST_TEST(bool{next});
         BOOST_TEST(next.fencing_token() > old.fencing_token());

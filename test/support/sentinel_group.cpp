@@ -232,6 +232,19 @@ std::size_t sentinel_group::wait_for_failover(std::size_t old, milliseconds limi
     return now;
 }
 
+void sentinel_group::wait_until_calm()
+{
+    wait_until("calm sentinels", patience, [&] {
+        auto const primary = agreed_primary();
+        if (!primary || !is_calm())
+            return false;
+        for (std::size_t i = 0; i != servers; ++i)
+            if (i != *primary && !(is_in_step(i, *primary) && is_known_replica(i)))
+                return false;
+        return true;
+    });
+}
+
 void sentinel_group::revive(std::size_t i, milliseconds limit)
 {
     server(i).start();
