@@ -3,7 +3,6 @@
 
 #include "checker/checker.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -17,7 +16,7 @@ constexpr auto never_ends = std::numeric_limits<std::int64_t>::max();
 struct recorded_attempt {
     std::int64_t asked = never_ends;
     std::int64_t got = never_ends;
-    std::int64_t sent = 0;          ///< the server can't have admitted it before; 0: isn't known
+    std::int64_t sent = 0;          ///< what the server said yes to last; 0: isn't known
     std::int64_t end = never_ends;  ///< of the hold, or of the attempt if there was none
     std::uint64_t token = 0;
     std::uint32_t process = 0;
@@ -27,8 +26,10 @@ struct recorded_attempt {
 
     bool is_hold() const noexcept { return got != never_ends; }
 
-    /// The server has admitted it between this and `got`.
-    std::int64_t admitted_after() const noexcept { return std::max(asked, sent); }
+    /// The server has admitted it, or who passed it on, between this and `got`, or was asked again
+    /// then. When it was asked for says nothing of what was passed on, perhaps by who doesn't know
+    /// yet that he has lost it.
+    std::int64_t admitted_after() const noexcept { return sent != 0 ? sent : asked; }
 };
 
 /// A process did not run.

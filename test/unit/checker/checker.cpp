@@ -189,6 +189,17 @@ BOOST_AUTO_TEST_CASE(a_write_after_one_of_who_had_asked_before)
     BOOST_TEST(two(1).tokens_not_rising == 0);
 }
 
+// Within a process a lock goes on to whoever asks, also where it is lost and nobody knows yet.
+BOOST_AUTO_TEST_CASE(who_was_passed_on_a_lost_lock_is_not_later_than_who_took_it)
+{
+    story all;
+    all.then(what::asked, 1, 0).gets(1, 1, 9).then(what::asked, 2, 5).gets(2, 5, 8, 1);
+    all.writes(2, 6, 1).writes(1, 7, 2).then(what::left, 1, 8).then(what::told, 2, 8);
+    auto const found = all.check();
+    BOOST_TEST(found.tokens_not_rising == 0);
+    BOOST_TEST(found.stale_writes == 0);
+}
+
 BOOST_AUTO_TEST_CASE(how_long_the_first_is_inside_with_another)
 {
     BOOST_TEST(story{}.holds(1, 0, 10, 5).holds(2, 2, 20, 6).check().longest_overlap == 7 * ms);
