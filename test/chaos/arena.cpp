@@ -168,7 +168,8 @@ void arena::from_outside(deed const& what)
     outsider.run(asio::detached);
     auto const visit = [&]() -> asio::awaitable<void> {
         co_await what(outsider);
-        co_await outsider.close();
+        auto const [ec] = co_await outsider.close(tuple);
+        BOOST_TEST(!ec, "close: " << ec.message());
     };
     asio::co_spawn(context, visit, [](std::exception_ptr thrown) {
         if (thrown)

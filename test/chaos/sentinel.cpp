@@ -77,7 +77,8 @@ BOOST_DATA_TEST_CASE(holders_that_were_not_heard_of_are_told_on_reconnect, each_
         BOOST_TEST(seen->losses() == 1);
         std::cout << "told " << seen->told_after().count() << " us after the link was up"
                   << std::endl;
-        BOOST_TEST((seen->told_after() < within(100ms)));
+        BOOST_TEST(seen->told_after().count() >= 0);
+        BOOST_TEST((seen->told_after() < within(500ms)));
         bool const confirmed = co_await eventually([&] { return heard.valid_until() > proven; });
         BOOST_TEST(confirmed);
         BOOST_TEST(bool{heard});

@@ -48,8 +48,16 @@ void sentinel_ordeal::switch_over()
     failover now;
     auto const old = group_.current_primary();
     now.killed = contest_board::now();
-    wait_until("sentinels that do as they are told", group_.patience, [&] {
-        return group_.sentinel(0).ask("SENTINEL", "FAILOVER", group_.name()).text == "OK";
+    // One that is given up is not tried again by itself: the old primary is well.
+    contest::time asked = 0;
+    wait_until("a new primary", group_.patience, [&] {
+        bool const is_idle = asked == 0 || ms_between(asked, contest_board::now()) > 5'000;
+        if (is_idle && group_.agreed_primary() == old) {
+            group_.sentinel(0).ask("SENTINEL", "FAILOVER", group_.name());
+            asked = contest_board::now();
+            now.promoted = 0;
+        }
+        return is_over(old, now);
     });
     take_over(old, now);
     group_.wait_until_calm();
@@ -129,7 +137,8 @@ void sentinel_ordeal::see_off(
         auto const name = plan_.name_of(each.key);
         std::int64_t left = 0;
         auto const is_nobodys = [&] {
-            left = group_.server(group_.current_primary()).ask("PTTL", name).number;
+            auto const primary = group_.agreed_primary();
+            left = primary ? group_.server(*primary).ask("PTTL", name).number : 0;
             auto const most = plan_.lease_ms - ms_between(unheard_since, contest_board::now());
             return left > 0 && left <= most + 20;
         };

@@ -147,6 +147,7 @@ private:
         a.got = e.at;
         a.token = e.token;
         a.sent = e.valid_until == 0 ? 0 : e.valid_until - lease_;
+        a.in_vain = e.valid_until <= e.at;
         ++found_.sections;
         note_attempt(a, e);
         auto const wanted = *key.wanted_since.begin();

@@ -60,6 +60,8 @@ void judge_overlaps(holds_in_order const& holds, stops_by_process const& stops, 
 {
     std::vector<recorded_attempt const*> inside;
     for (auto const* next : holds) {
+        if (next->in_vain)
+            continue;
         std::erase_if(inside, [&](auto const* each) { return each->end <= next->got; });
         for (auto const* each : inside) {
             if (each->shared && next->shared)
@@ -101,7 +103,7 @@ void judge_turns(holds_in_order const& holds, findings& found)
 {
     std::vector<recorded_attempt const*> numbered;
     std::ranges::copy_if(holds, std::back_inserter(numbered), [](recorded_attempt const* a) {
-        return !a->shared && a->token != 0;
+        return !a->shared && a->token != 0 && !a->in_vain;
     });
     auto over = numbered;
     std::ranges::sort(over, {}, &recorded_attempt::end);

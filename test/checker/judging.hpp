@@ -17,6 +17,7 @@ struct recorded_attempt {
     std::int64_t asked = never_ends;
     std::int64_t got = never_ends;
     std::int64_t sent = 0;          ///< what the server said yes to last; 0: isn't known
+    bool in_vain = false;           ///< when it was noted that it was got it was over
     std::int64_t end = never_ends;  ///< of the hold, or of the attempt if there was none
     std::uint64_t token = 0;
     std::uint32_t process = 0;
@@ -29,7 +30,7 @@ struct recorded_attempt {
     /// The server has admitted it, or who passed it on, between this and `got`, or was asked again
     /// then. When it was asked for says nothing of what was passed on, perhaps by who doesn't know
     /// yet that he has lost it.
-    std::int64_t admitted_after() const noexcept { return sent != 0 ? sent : asked; }
+    std::int64_t admitted_after() const noexcept { return sent; }
 };
 
 /// A process did not run.

@@ -164,7 +164,10 @@ BOOST_DATA_TEST_CASE(a_server_that_becomes_a_replica_meanwhile_is_no_error, each
     replicated servers{kind};
     auto& server = servers.primary;
     lab at{server};
-    auto& redis = at.connect(patient(at));
+    auto settings = at.settings();
+    settings.lease = settings.silence_timeout.emplace(10s);
+    settings.sync_timeout = 3s;
+    auto& redis = at.connect(settings);
     servers.replica.pause();
     at.run([&]() -> asio::awaitable<void> {
         tasks waiting{at.context()};
@@ -173,7 +176,9 @@ BOOST_DATA_TEST_CASE(a_server_that_becomes_a_replica_meanwhile_is_no_error, each
             auto held = co_await mine.acquire(on_one_replica);
             co_await held.release();
         });
-        co_await eventually([&] { return server.info("clients", "blocked_clients:") == 1; });
+        bool const blocked =
+            co_await eventually([&] { return server.info("clients", "blocked_clients:") == 1; });
+        BOOST_TEST_REQUIRE(blocked);
         server.ask("REPLICAOF", "127.0.0.1", std::to_string(servers.replica.port()));
         server.ask("REPLICAOF", "NO", "ONE");
         BOOST_TEST(server.info("errorstats", "errorstat_UNBLOCKED:count=") == 1);

@@ -39,7 +39,8 @@ public:
             note_(due);
         waited_ = waited;
         std::lock_guard const guard{mutex_};
-        late_ = {due, now};
+        if (now - due > least)
+            late_ = {due, now};
         next_ = now + pulse;
     }
 

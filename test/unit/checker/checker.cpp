@@ -31,11 +31,12 @@ struct story {
         add(kind, who, at);
         return *this;
     }
-    story& gets(std::uint32_t who, std::int64_t at, std::uint64_t token, std::int64_t sent = 0)
+    /// Asked of the server just before, unless it is said when.
+    story& gets(std::uint32_t who, std::int64_t at, std::uint64_t token, std::int64_t sent = -1)
     {
         auto& e = add(what::got, who, at);
         e.token = token;
-        e.valid_until = sent * ms + lease;
+        e.valid_until = (sent < 0 ? at - 1 : sent) * ms + lease;
         return *this;
     }
     story& holds(std::uint32_t who, std::int64_t from, std::int64_t to, std::uint64_t token)
@@ -189,6 +190,16 @@ BOOST_AUTO_TEST_CASE(a_write_after_one_of_who_had_asked_before)
     BOOST_TEST(two(1).tokens_not_rising == 0);
 }
 
+// Its process was stopped between the answer and the note.
+BOOST_AUTO_TEST_CASE(who_notes_only_when_it_is_over_that_he_got_it)
+{
+    story all;
+    all.then(what::asked, 1, 0).holds(2, 110, 400, 6).gets(1, 300, 5, 1).then(what::left, 1, 301);
+    auto const found = all.check();
+    BOOST_TEST(found.overlaps == 0);
+    BOOST_TEST(found.tokens_out_of_turn == 0);
+}
+
 // Within a process a lock goes on to whoever asks, also where it is lost and nobody knows yet.
 BOOST_AUTO_TEST_CASE(who_was_passed_on_a_lost_lock_is_not_later_than_who_took_it)
 {
@@ -246,7 +257,8 @@ BOOST_AUTO_TEST_CASE(tokens_rise_in_turn)
 {
     auto const two = [](std::uint64_t first, std::uint64_t second) {
         story all;
-        all.then(what::asked, 2, 0).holds(1, 1, 3, first).gets(2, 5, second).then(what::left, 2, 6);
+        all.then(what::asked, 2, 0).holds(1, 1, 3, first).gets(2, 5, second, 1);
+        all.then(what::left, 2, 6);
         all.add(what::released, 2, 7).well = true;
         return all.check();
     };
@@ -271,7 +283,7 @@ BOOST_AUTO_TEST_CASE(tokens_rise_with_each_holder)
         story{}
             .then(what::asked, 1, 0)
             .holds(2, 0, 3, 6)
-            .gets(1, 5, 5)
+            .gets(1, 5, 5, 1)
             .then(what::left, 1, 6)
             .check()
             .tokens_not_rising == 0
