@@ -90,8 +90,7 @@ void judge_tokens(holds_in_order const& holds, findings& found)
     std::size_t before = 0;
     std::set<std::uint64_t> seen;
     for (auto const* next : by_admission) {
-        for (; before != numbered.size() && numbered[before]->got < next->admitted_after();
-             ++before)
+        for (; before != numbered.size() && numbered[before]->got < next->admitted_after; ++before)
             highest = std::max(highest, numbered[before]->token);
         if (next->token <= highest || !seen.insert(next->token).second)
             found.complain(found.tokens_not_rising, "token " + describe(*next));
@@ -126,12 +125,12 @@ void judge_writes(holds_in_order const& holds, findings& found)
                 found.complain(found.malformed, "no place of its own: " + to_string(*w));
     recorded_attempt const* newest = nullptr;
     for (auto const& [order, writer] : by_order) {
-        if (newest && newest->admitted_after() > writer->got)
+        if (newest && newest->admitted_after > writer->got)
             found.complain(
                 found.stale_writes,
                 "stale write of " + describe(*writer) + " after " + describe(*newest)
             );
-        if (!newest || writer->admitted_after() > newest->admitted_after())
+        if (!newest || writer->admitted_after > newest->admitted_after)
             newest = writer;
     }
 }

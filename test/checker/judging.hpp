@@ -16,7 +16,10 @@ constexpr auto never_ends = std::numeric_limits<std::int64_t>::max();
 struct recorded_attempt {
     std::int64_t asked = never_ends;
     std::int64_t got = never_ends;
-    std::int64_t sent = 0;          ///< what the server said yes to last; 0: isn't known
+    /// The server has admitted it, or who passed it on, after this, or has said yes again to what
+    /// was sent then; 0: isn't known. When it was asked for says nothing of what was passed on,
+    /// perhaps by who doesn't know yet that he has lost it.
+    std::int64_t admitted_after = 0;
     bool in_vain = false;           ///< when it was noted that it was got it was over
     std::int64_t end = never_ends;  ///< of the hold, or of the attempt if there was none
     std::uint64_t token = 0;
@@ -26,11 +29,6 @@ struct recorded_attempt {
     std::vector<event const*> writes;
 
     bool is_hold() const noexcept { return got != never_ends; }
-
-    /// The server has admitted it, or who passed it on, between this and `got`, or was asked again
-    /// then. When it was asked for says nothing of what was passed on, perhaps by who doesn't know
-    /// yet that he has lost it.
-    std::int64_t admitted_after() const noexcept { return sent; }
 };
 
 /// A process did not run.
