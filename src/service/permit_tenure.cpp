@@ -193,23 +193,23 @@ bool permit_tenure::may_send_again(answer const& got) const noexcept
 
 error_code permit_tenure::conclude_release(answer const& got)
 {
-    if (got.what != answer::kind::replied) {
-        auto const why = why_unanswered(got, core_.is_stopped());
-        core_.note_unreleased(
-            "of a permit of " + name_ + ", which is out until its lease ends", why
-        );
+    using kind = decide::release_answer::kind;
+    auto read = kind::malformed;
+    auto why = error_code{error::bad_reply};
+    if (got.what == answer::kind::replied)
+        read = decide::read_release(got.value).what;
+    else
+        why = why_unanswered(got, core_.is_stopped());
+    bool const is_over = clock::now() >= server_until_;
+    if (read == kind::malformed) {
+        if (!is_over)
+            core_.note_unreleased(
+                "of a permit of " + name_ + ", which is out until its lease ends", why
+            );
         return why;
     }
-    auto const read = decide::read_release(got.value).what;
-    using kind = decide::release_answer::kind;
-    if (read == kind::malformed) {
-        core_.note_unreleased(
-            "of a permit of " + name_ + ", which is out until its lease ends", error::bad_reply
-        );
-        return error::bad_reply;
-    }
     // A repeat that finds nothing, while nothing else can have removed it, finds its own effect.
-    bool const released = read == kind::released || (unsure_ && clock::now() < server_until_);
+    bool const released = read == kind::released || (unsure_ && !is_over);
     return released ? error_code{} : error_code{error::lost};
 }
 

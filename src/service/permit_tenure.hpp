@@ -79,7 +79,7 @@ private:
     decide::agenda::entry renewal_;
     decide::agenda::entry loss_;
     decide::agenda::entry give_up_;
-    time_point server_until_{};  ///< the server's lease has ended by then, whatever was lost
+    time_point server_until_{};  ///< nothing but a release ends the server's lease before
     unsigned failures_ = 0;      ///< of renewals in a row
     bool due_ = false;           ///< a renewal is
     bool settling_ = false;

@@ -45,6 +45,7 @@ private:
     void end(trouble);
     asio::awaitable<void> close(running_client&, trouble);
     asio::awaitable<void> look(running_client&);
+    asio::awaitable<void> pass_by();
     bool is_clean(client const&) const;
     std::string all_left();
 
