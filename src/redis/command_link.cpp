@@ -81,7 +81,7 @@ void command_link::flush()
     sending->fill(waiting_, {floor_, eval_only_, by_slot, place_.publish});
     in_flight_.push_back(sending);
     auto& request = sending->request;
-    auto adapter = collect_replies(sending->replies);
+    auto adapter = loop_->collect(sending->replies);
     loop_->connection().async_exec(
         request,
         std::move(adapter),

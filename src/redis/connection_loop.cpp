@@ -41,13 +41,18 @@ void push_hello(
 /// is never given to anybody: its request ends with an error.
 class reply_builder {
 public:
-    explicit reply_builder(std::shared_ptr<std::vector<decide::reply>> into)
+    reply_builder(
+        std::shared_ptr<std::vector<decide::reply>> into, std::shared_ptr<time_point> heard
+    )
         : into_{std::move(into)}
+        , heard_{std::move(heard)}
     {}
 
     void
     operator()(redis::any_adapter::parse_event what, redis::resp3::node_view const& node, boost::system::error_code&)
     {
+        if (what == redis::any_adapter::parse_event::done && heard_)
+            *heard_ = clock::now();
         if (what != redis::any_adapter::parse_event::node)
             return;
         auto& siblings = node.depth == 0 ? *into_ : path_[node.depth - 1]->items;
@@ -80,14 +85,18 @@ private:
     }
 
     std::shared_ptr<std::vector<decide::reply>> into_;
+    std::shared_ptr<time_point> heard_;
     std::vector<decide::reply*> path_;
 };
 
 }  // namespace
 
-redis::any_adapter collect_replies(std::shared_ptr<std::vector<decide::reply>> into)
+redis::any_adapter collect_replies(
+    std::shared_ptr<std::vector<decide::reply>> into, std::shared_ptr<time_point> heard
+)
 {
-    return redis::any_adapter{redis::any_adapter::impl_t{reply_builder{std::move(into)}}};
+    return redis::any_adapter{
+        redis::any_adapter::impl_t{reply_builder{std::move(into), std::move(heard)}}};
 }
 
 connection_loop::connection_loop(
@@ -153,14 +162,18 @@ sequence connection_loop::keep_up([[maybe_unused]] std::shared_ptr<connection_lo
             ++epoch_;
             down_reason_ = {};
             reported_.clear();
-            up_since_ = clock::now();
+            up_since_ = *heard_ = clock::now();
             owner_->on_up();
         } else if (what == news::paused)
             restart(asio::error::timed_out);
         else if (what == news::probed && probe_error_ != asio::error::operation_aborted)
             restart(probe_error_);
-        while (running_)
+        while (running_) {
+            if (up_ && checks_health_)
+                set_alarm(check_health());
             co_await news_;
+        }
+        alarm_.clear();
 
         connection_->cancel();  // what was queued and not written goes with it
         note_why_down();
@@ -170,7 +183,8 @@ sequence connection_loop::keep_up([[maybe_unused]] std::shared_ptr<connection_lo
         if (std::exchange(up_, false))
             owner_->on_down(down_reason_);
         else {
-            report_failure();
+            if (wanted_)
+                report_failure();
             owner_->on_failed(down_reason_);
         }
         if (!wanted_)
@@ -296,7 +310,7 @@ void connection_loop::exec(std::shared_ptr<redis::request> request, on_replies d
     auto& sending = *request;
     connection_->async_exec(
         sending,
-        collect_replies(answers),
+        collect(answers),
         [self = shared_from_this(),
          request = std::move(request),
          answers,
@@ -310,6 +324,32 @@ void connection_loop::exec(std::shared_ptr<redis::request> request, on_replies d
             done(is_over ? asio::error::operation_aborted : ec, *answers);
         }
     );
+}
+
+redis::any_adapter connection_loop::collect(std::shared_ptr<replies> into) const
+{
+    return collect_replies(std::move(into), heard_);
+}
+
+// When to look again. After a pause of the process answers lie there unread, so who has been silent
+// for long is asked first.
+milliseconds connection_loop::check_health()
+{
+    auto const limit = silence_limit(context_.settings);
+    auto const now = clock::now();
+    if (pinged_ > *heard_) {
+        if (now - pinged_ < limit)
+            return std::chrono::ceil<milliseconds>(pinged_ + limit - now);
+        restart(asio::error::timed_out);
+    } else if (now - *heard_ < limit) {
+        return std::chrono::ceil<milliseconds>(*heard_ + limit - now);
+    } else {
+        pinged_ = now;
+        auto ping = std::make_shared<redis::request>();
+        ping->push("PING");
+        exec(std::move(ping), [](error_code, replies const&) {});
+    }
+    return limit;
 }
 
 std::shared_ptr<connection_loop::redis_connection> connection_loop::make_connection() const
@@ -350,7 +390,7 @@ redis::config connection_loop::make_settings() const
     // Sooner than the limit of all, so that it is seen what was waited for.
     c.ssl_handshake_timeout = connect_limit(from) * 9 / 10;
     c.use_ssl = c.sentinel.use_ssl = context_.tls != nullptr;
-    c.health_check_interval = checks_health_ ? silence_limit(from) : milliseconds{0};
+    c.health_check_interval = milliseconds{0};
     c.log_prefix.clear();
     c.use_setup = true;
     c.setup = make_set_up();

@@ -50,7 +50,9 @@ struct link_context {
 /// Boost.Redis's own reconnecting is off: it would send queued commands along with the set-up, and
 /// the server would run them even where the set-up fails; and it sends a multi-command request
 /// again in the middle, which shifts replies. So each connection object is used once, and nothing
-/// is sent before the probe has been answered but the probe.
+/// is sent before the probe has been answered but the probe. Its health checks are off too: they
+/// take an error for no answer, and a server that is busy, or can't write to its disk, answers PING
+/// with one. It is there all the same.
 class connection_loop : public std::enable_shared_from_this<connection_loop> {
 public:
     using redis_connection = boost::redis::connection;
@@ -108,8 +110,10 @@ public:
     /// connection goes first. Errors of the server are replies.
     void exec(std::shared_ptr<boost::redis::request> request, on_replies);
 
-    /// The connection of this epoch, for who sends without `exec`.
+    /// The connection of this epoch, for who sends without `exec`. The server counts as silent but
+    /// for what comes by way of `collect`.
     redis_connection& connection() noexcept { return *connection_; }
+    boost::redis::any_adapter collect(std::shared_ptr<replies> into) const;
     std::shared_ptr<redis_connection> share_connection() const noexcept { return connection_; }
 
     bool is_up() const noexcept { return up_; }
@@ -134,6 +138,7 @@ private:
     boost::redis::config make_settings() const;
     boost::redis::request make_set_up() const;
     boost::redis::logger make_logger() const;
+    milliseconds check_health();
     void tell(news what, std::uint64_t generation);
     void set_alarm(milliseconds after);
 
@@ -156,6 +161,8 @@ private:
     error_code run_error_{};
     error_code down_reason_;
     time_point up_since_{};
+    std::shared_ptr<time_point> heard_ = std::make_shared<time_point>();  ///< of the server, last
+    time_point pinged_{};
     error_code restart_reason_{};
     std::shared_ptr<std::string> last_log_;
     std::string reported_;  ///< the failure that the log has
@@ -167,7 +174,9 @@ private:
     bool running_ = false;
 };
 
-/// An adapter that collects replies as values; `into` must live as long as the request.
-boost::redis::any_adapter collect_replies(std::shared_ptr<std::vector<decide::reply>> into);
+/// An adapter that collects replies as values, and notes when the last came, if that is wanted.
+boost::redis::any_adapter collect_replies(
+    std::shared_ptr<std::vector<decide::reply>> into, std::shared_ptr<time_point> heard = nullptr
+);
 
 }  // namespace colock

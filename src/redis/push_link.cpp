@@ -183,8 +183,8 @@ void push_link::take(message const& m)
         if (refused.event.ends_with("unsubscribe"))
             return;
         listener_.on_refused(*this, refused.channel, m.words.front());
-    } else if (!m.is_push && m.words.size() == 1 && m.words.front() == std::to_string(pings_))
-        end_change();
+    } else if (m.is_error || m.words == std::vector{std::to_string(pings_)})
+        end_change();  // an error is an answer too: the server is there
 }
 
 void push_link::take_event(std::string_view kind, std::string const& channel)
@@ -217,12 +217,15 @@ void push_link::write_probe(redis::request& to) { to.push("PING"); }
 
 error_code push_link::judge_probe(connection_loop::replies const& got)
 {
-    if (got.size() == 1 && got.front().what != reply::kind::error)
+    if (got.size() != 1)
+        return error::bad_reply;
+    if (got.front().what != reply::kind::error)
         return {};
-    auto const text = got.empty() ? std::string{} : got.front().text;
-    if (decide::classify(text) == decide::fault::not_now)
-        return error::unavailable;
-    return error::server_refused;
+    switch (decide::classify(got.front().text)) {
+    case decide::fault::passing: return {};  // it is writing that is refused
+    case decide::fault::not_now: return error::unavailable;
+    default: return error::server_refused;
+    }
 }
 
 void push_link::on_up()

@@ -119,6 +119,7 @@ void subscription_manager::stop()
         there->pump.clear();
         there->pump_at = never;
     }
+    core_.count.subscriptions = 0;  // they go with their links
 }
 
 void subscription_manager::pump_by(line& there, time_point at)

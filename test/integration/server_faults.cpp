@@ -5,6 +5,8 @@
 #include "support/diary.hpp"
 #include "support/patience.hpp"
 
+#include <filesystem>
+#include <functional>
 #include <memory>
 
 namespace colock::test {
@@ -156,6 +158,70 @@ BOOST_DATA_TEST_CASE(scripts_flushed, each_server(), kind)
         BOOST_TEST(!exists(server, mine.name()));
         BOOST_TEST(c.client.stats().reconnects == 0U);
     });
+}
+
+/// A hold is lost for want of a renewal, and somebody waits; but the server answers, be it with
+/// errors, so connections stand.
+void lose_a_hold_but_no_connection(
+    redis_server& server, std::function<void()> const& begin, std::function<void()> const& end
+)
+{
+    lab at{server};
+    auto settings = quick(server.by_socket());
+    settings.lease = 1'200ms;  // more than five times what a link waits for a sign of life
+    settings.links = 1;
+    auto& c = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{c.client, unique_name("errors")};
+        hold held = co_await mine.acquire();
+        tasks all{at.context()};
+        all.start([&]() -> asio::awaitable<void> { co_await mine.acquire(tuple); });
+        co_await eventually([&] { return c.client.stats().links_up == 2; });
+        auto const connections = [&] {
+            return server.info("stats", "total_connections_received:");
+        };
+        auto const before = connections();
+        begin();
+        auto const [lost] = co_await held.lost(asio::cancel_after(5s, tuple));
+        BOOST_TEST(!lost);
+        end();
+        co_await all.join(5s);
+        co_await mine.acquire();
+        BOOST_TEST(connections() == before);
+    });
+}
+
+BOOST_DATA_TEST_CASE(a_slow_script_costs_no_connection, each_server(), kind)
+{
+    redis_server server{kind, {"busy-reply-threshold 1"}};
+    redis_cli other{server.unix_socket()};
+    lose_a_hold_but_no_connection(
+        server,
+        [&] {
+            other.send({"EVAL", "while true do end", "0"});
+        },
+        [&] { server.ask("SCRIPT", "KILL"); }
+    );
+}
+
+BOOST_DATA_TEST_CASE(a_disk_that_fails_costs_no_connection, each_server(), kind)
+{
+    redis_server server{kind, {"enable-protected-configs yes"}};
+    auto const gone = std::filesystem::path{server.folder()} / "gone";
+    lose_a_hold_but_no_connection(
+        server,
+        [&] {
+            std::filesystem::create_directory(gone);
+            server.ask("CONFIG", "SET", "dir", gone.string());
+            std::filesystem::remove(gone);
+            server.ask("CONFIG", "SET", "save", "3600 1");
+            server.ask("BGSAVE");
+            stopwatch const watch;
+            while (server.ask("PING").text.rfind("MISCONF", 0) != 0 && watch.ms() < 5'000) {}
+            BOOST_TEST(server.ask("PING").text.rfind("MISCONF", 0) == 0U);
+        },
+        [&] { server.ask("CONFIG", "SET", "stop-writes-on-bgsave-error", "no"); }
+    );
 }
 
 BOOST_DATA_TEST_CASE(client_kill_of_the_commands, each_server(), kind)
