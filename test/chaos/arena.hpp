@@ -48,7 +48,7 @@ struct arena_plan {
 /// through worse. Everything is noted; the checker has the last word.
 class arena {
 public:
-    explicit arena(arena_plan, server_kind = server_kind::redis);
+    explicit arena(arena_plan, server_kind = usual_server());
     arena(arena const&) = delete;
     arena& operator=(arena const&) = delete;
 

@@ -4,6 +4,7 @@
 #include "support/patience.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancel_after.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -19,12 +20,13 @@ namespace {
 constexpr milliseconds soon = within(100ms);
 
 constexpr milliseconds linger{50};
+constexpr milliseconds lease{20'000};  ///< what is left is not to go by itself
 
 config slow(redis_server& server, proxy const& network)
 {
     auto c = quick(server.by_port());
     c.addresses.front().port = network.port();
-    c.lease = 20s;  // what is left is not to go by itself
+    c.lease = lease;
     c.linger = linger;
     c.log = {[](log_level, std::string_view) {}, log_level::error};
     return c;
@@ -60,12 +62,21 @@ asio::awaitable<void> attempt::live()
         failed = true;
     if (!got)
         co_return;
-    asio::steady_timer inside{co_await asio::this_coro::executor, milliseconds{dice_.below(3)}};
-    co_await inside.async_wait(tuple);
+    if (got.is_hold())
+        co_await stay(got.held());
     if (dice_.one_in(2))
         got.drop();
     else
         co_await got.give_back();
+}
+
+// Both end by themselves, and may be cancelled before.
+asio::awaitable<void> attempt::stay(hold& held)
+{
+    auto const [extended] = co_await held.extend(lease, tuple);
+    auto const [lost] = co_await held.lost(asio::cancel_after(milliseconds{dice_.below(3)}, tuple));
+    failed = !held || lost != asio::error::operation_aborted;
+    was_cancelled = extended == asio::error::operation_aborted;
 }
 
 cancelling::cancelling(random_numbers& dice)

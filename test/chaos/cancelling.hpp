@@ -14,7 +14,7 @@
 
 namespace colock::test {
 
-/// An acquire that may be cancelled, and the rest of its visit.
+/// A visit that may be cancelled at any point: acquire, extend, wait for the loss, release.
 class attempt {
 public:
     attempt(client const& at, kind of, std::string name, random_numbers& dice);
@@ -26,6 +26,7 @@ public:
 
 private:
     asio::awaitable<void> live();
+    asio::awaitable<void> stay(hold&);
 
     client const& at_;
     kind of_;

@@ -201,7 +201,8 @@ asio::awaitable<void> closing_ordeal::pass_by()
 bool closing_ordeal::is_clean(client const& at) const
 {
     auto const s = at.stats();
-    return s.holds + s.waiters + s.owed_releases == 0 && (!succeeded || s.keys == 0);
+    return s.holds + s.waiters + s.owed_releases + s.subscriptions == 0 &&
+        (!succeeded || s.keys == 0);
 }
 
 std::string closing_ordeal::all_left()

@@ -170,9 +170,10 @@ std::vector<fault> of_the_server()
          [](arena& at) { at.server().resume(); },
          50,
          3'000},
-        // Also PING is answered by an error then, which costs the link; and the next one comes
-        // soon.
-        {.name = "slow script: BUSY", .leaves = promise::exclusion, .begin = run_slow_script},
+        {.name = "slow script: BUSY",
+         .leaves = promise::exclusion,
+         .begin = run_slow_script,
+         .loses_holds = false},
         {"memory is full",
          promise::exclusion,
          [](arena& at) { tell(at, "CONFIG", "SET", "maxmemory", "1"); },

@@ -78,8 +78,12 @@ BOOST_AUTO_TEST_CASE(pairs)
     all.check_exclusion();
 }
 
+BOOST_AUTO_TEST_SUITE_END()
+
 // Nothing can exclude here; the fence holds, overlaps are counted, and who runs is told soon.
-BOOST_DATA_TEST_CASE(each_that_leaves_the_fence_alone_once, each_server(), kind)
+BOOST_AUTO_TEST_SUITE(fence)
+
+BOOST_DATA_TEST_CASE(each_once, each_server(), kind)
 {
     series all{"each fault that leaves the fence alone, once", {}, kind};
     for (auto const& each : faults_that_leave(promise::fence))
@@ -89,11 +93,7 @@ BOOST_DATA_TEST_CASE(each_that_leaves_the_fence_alone_once, each_server(), kind)
 }
 
 BOOST_TEST_DECORATOR(*only_when_there_is_time())
-BOOST_DATA_TEST_CASE(
-    that_leave_the_fence_alone,
-    boost::unit_test::data::make(faults_that_leave(promise::fence)),
-    what
-)
+BOOST_DATA_TEST_CASE(alone, boost::unit_test::data::make(faults_that_leave(promise::fence)), what)
 {
     series all{what.name, {}};
     for (int i = 0; i != chaos_trials(); ++i)

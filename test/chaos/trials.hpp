@@ -18,7 +18,7 @@ inline int chaos_trials() { return from_environment("COLOCK_CHAOS_TRIALS", 1); }
 /// Trials in one arena, and what they show together.
 class series {
 public:
-    series(std::string title, arena_plan, server_kind = server_kind::redis);
+    series(std::string title, arena_plan, server_kind = usual_server());
     series(series const&) = delete;
     series& operator=(series const&) = delete;
     /// Keeps what the processes of a test that has failed have written.
