@@ -43,6 +43,12 @@ std::vector<server_kind> installed_servers()
     return found;
 }
 
+server_kind usual_server()
+{
+    auto const* const given = std::getenv("COLOCK_SERVER");
+    return given && std::string_view{given} == "valkey" ? server_kind::valkey : server_kind::redis;
+}
+
 redis_server::redis_server(
     server_kind kind,
     std::vector<std::string> lines,

@@ -22,6 +22,9 @@ std::ostream& operator<<(std::ostream&, server_kind);
 /// The kinds that are on this machine.
 std::vector<server_kind> installed_servers();
 
+/// The kind of who asks for none: that of COLOCK_SERVER, else Redis.
+server_kind usual_server();
+
 /// A server of our own in a temporary folder, on a unix socket and on a port of 127.0.0.1. It and
 /// the folder go with this object.
 class redis_server {
@@ -30,7 +33,7 @@ public:
     /// written once: what the server itself writes there stays. `arguments` come behind the file's
     /// name when the program is started.
     explicit redis_server(
-        server_kind = server_kind::redis,
+        server_kind = usual_server(),
         std::vector<std::string> lines = {},
         bool started = true,
         std::vector<std::string> arguments = {}
