@@ -11,7 +11,8 @@ function(colock_add_tests program)
     if(NOT arg_TIMEOUT)
         set(arg_TIMEOUT 120)
     endif()
-    if(NOT arg_PROCESSORS)
+    # With a sanitizer bounds are ten times as wide, and need no quiet machine.
+    if(NOT arg_PROCESSORS OR COLOCK_SANITIZE)
         set(arg_PROCESSORS 1)
     endif()
 
