@@ -331,6 +331,29 @@ BOOST_DATA_TEST_CASE(stopped_with_our_acquire_in_its_buffer, each_server(), kind
     });
 }
 
+BOOST_DATA_TEST_CASE(a_silent_server_is_missed_after_silence_timeout, each_server(), kind)
+{
+    redis_server server{kind};
+    lab at{server};
+    auto settings = quick(server.by_socket());
+    settings.lease = 10s;
+    settings.silence_timeout = 600ms;
+    auto& c = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{c.client, unique_name("silent")};
+        co_await mine.is_locked();
+        server.pause();
+        stopwatch const watch;
+        bool const missed = co_await eventually([&] { return c.client.stats().links_up == 0; });
+        server.resume();
+        BOOST_TEST(missed);
+        // The last answer is up to half of it old, for then it would have been asked again.
+        BOOST_TEST(watch.ms() >= 290);
+        BOOST_TEST(watch.ms() < within(800));
+        co_await mine.acquire();
+    });
+}
+
 BOOST_AUTO_TEST_CASE(an_answer_after_its_own_validity)
 {
     redis_server server;
