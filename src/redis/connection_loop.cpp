@@ -122,6 +122,7 @@ void connection_loop::start()
 void connection_loop::stop()
 {
     wanted_ = false;
+    alarm_.clear();  // it would keep the context busy
     if (connection_ && running_)
         connection_->cancel();
     else
@@ -153,23 +154,11 @@ sequence connection_loop::keep_up([[maybe_unused]] std::shared_ptr<connection_lo
         news_.reset();
         open();
         set_alarm(time_to_connect());  // for all until the probe's answer
-        news what = co_await news_;
+        news const what = co_await news_;
         alarm_.clear();
-        if (what == news::probed && !probe_error_)
-            probe_error_ = owner_->judge_probe(probed_);
-        if (what == news::probed && !probe_error_ && wanted_) {
-            up_ = true;
-            ++epoch_;
-            down_reason_ = {};
-            reported_.clear();
-            up_since_ = *heard_ = clock::now();
-            owner_->on_up();
-        } else if (what == news::paused)
-            restart(asio::error::timed_out);
-        else if (what == news::probed && probe_error_ != asio::error::operation_aborted)
-            restart(probe_error_);
+        begin(what);
         while (running_) {
-            if (up_ && checks_health_)
+            if (up_ && wanted_ && checks_health_)
                 set_alarm(check_health());
             co_await news_;
         }
@@ -197,6 +186,24 @@ sequence connection_loop::keep_up([[maybe_unused]] std::shared_ptr<connection_lo
     if (!wanted_)
         down_reason_ = error::unavailable;
     connection_.reset();  // until it is wanted again
+}
+
+/// With the first that is heard of a connection.
+void connection_loop::begin(news what)
+{
+    if (what == news::probed && !probe_error_)
+        probe_error_ = owner_->judge_probe(probed_);
+    if (what == news::probed && !probe_error_ && wanted_) {
+        up_ = true;
+        ++epoch_;
+        down_reason_ = {};
+        reported_.clear();
+        up_since_ = *heard_ = clock::now();
+        owner_->on_up();
+    } else if (what == news::paused)
+        restart(asio::error::timed_out);
+    else if (what == news::probed && probe_error_ != asio::error::operation_aborted)
+        restart(probe_error_);
 }
 
 void connection_loop::note_why_down()
@@ -331,25 +338,25 @@ redis::any_adapter connection_loop::collect(std::shared_ptr<replies> into) const
     return collect_replies(std::move(into), heard_);
 }
 
-// When to look again. After a pause of the process answers lie there unread, so who has been silent
-// for long is asked first.
+// When to look again. A PING is looked for twice: after a pause of the process or of its event loop
+// the first look may come before the answer is read that lies there.
 milliseconds connection_loop::check_health()
 {
     auto const limit = silence_limit(context_.settings);
     auto const now = clock::now();
     if (pinged_ > *heard_) {
-        if (now - pinged_ < limit)
-            return std::chrono::ceil<milliseconds>(pinged_ + limit - now);
-        restart(asio::error::timed_out);
+        if (++looks_ == 2)
+            restart(asio::error::timed_out);
     } else if (now - *heard_ < limit) {
         return std::chrono::ceil<milliseconds>(*heard_ + limit - now);
     } else {
         pinged_ = now;
+        looks_ = 0;
         auto ping = std::make_shared<redis::request>();
         ping->push("PING");
         exec(std::move(ping), [](error_code, replies const&) {});
     }
-    return limit;
+    return std::chrono::ceil<milliseconds>(limit / 2.);
 }
 
 std::shared_ptr<connection_loop::redis_connection> connection_loop::make_connection() const

@@ -129,6 +129,7 @@ private:
 
     sequence keep_up(std::shared_ptr<connection_loop> self);
     void open();
+    void begin(news what);
     milliseconds time_to_connect() const noexcept;
     std::shared_ptr<redis_connection> make_connection() const;
     std::string const& tls_host() const noexcept;
@@ -163,6 +164,7 @@ private:
     time_point up_since_{};
     std::shared_ptr<time_point> heard_ = std::make_shared<time_point>();  ///< of the server, last
     time_point pinged_{};
+    unsigned looks_ = 0;  ///< for the answer to that PING
     error_code restart_reason_{};
     std::shared_ptr<std::string> last_log_;
     std::string reported_;  ///< the failure that the log has

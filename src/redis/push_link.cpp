@@ -67,41 +67,42 @@ void push_link::change(subscription_change const& what, publishing how)
 {
     bool const sharded = how == publishing::sharded || how == publishing::both;
     bool const plain = how != publishing::sharded;
-    std::string commands;
+    outgoing next;
     for (auto const& channel : what.unsubscribe) {
         if (plain)
-            add_command(commands, "UNSUBSCRIBE", {"unsubscribe", channel});
+            add_command(next, "UNSUBSCRIBE", {"unsubscribe", channel});
         if (sharded)
-            add_command(commands, "SUNSUBSCRIBE", {"sunsubscribe", channel});
+            add_command(next, "SUNSUBSCRIBE", {"sunsubscribe", channel});
     }
     for (auto const& channel : what.subscribe) {
         if (plain)
-            add_command(commands, "SUBSCRIBE", {"subscribe", channel, !sharded});
+            add_command(next, "SUBSCRIBE", {"subscribe", channel, !sharded});
         if (sharded)
-            add_command(commands, "SSUBSCRIBE", {"ssubscribe", channel, true});
+            add_command(next, "SSUBSCRIBE", {"ssubscribe", channel, true});
     }
     changing_ = true;
     if (!waiting_)
-        send(commands);
+        send(std::move(next));
     else
-        next_ = std::move(commands);
+        next_ = std::move(next);
 }
 
 // Each channel in a command of its own, for one that is refused must not take others along, and
 // in a cluster they have different slots.
-void push_link::add_command(std::string& to, std::string_view verb, asked what)
+void push_link::add_command(outgoing& to, std::string_view verb, asked what)
 {
-    to += "*2\r\n";
-    add_bulk(to, verb);
-    add_bulk(to, what.channel);
-    asked_.push_back(std::move(what));
+    to.commands += "*2\r\n";
+    add_bulk(to.commands, verb);
+    add_bulk(to.commands, what.channel);
+    to.of.push_back(std::move(what));
 }
 
-void push_link::send(std::string const& commands)
+void push_link::send(outgoing what)
 {
+    asked_ = std::move(what.of);
     std::string bytes;
     add_bulk(bytes, "");
-    bytes += commands;
+    bytes += what.commands;
     bytes += "*2\r\n";
     add_bulk(bytes, "PING");
     add_bulk(bytes, std::to_string(++pings_));
@@ -180,9 +181,10 @@ void push_link::take(message const& m)
     } else if (m.is_error && !asked_.empty()) {
         auto const refused = std::move(asked_.front());
         asked_.pop_front();
-        if (refused.event.ends_with("unsubscribe"))
-            return;
-        listener_.on_refused(*this, refused.channel, m.words.front());
+        if (!refused.event.ends_with("unsubscribe"))
+            listener_.on_refused(*this, refused.channel, m.words.front());
+        else if (decide::classify(m.words.front()) == decide::fault::not_now)
+            loop_->restart(error::unavailable);  // or it would be heard for good
     } else if (m.is_error || m.words == std::vector{std::to_string(pings_)})
         end_change();  // an error is an answer too: the server is there
 }
@@ -204,9 +206,9 @@ void push_link::take_event(std::string_view kind, std::string const& channel)
 void push_link::end_change()
 {
     waiting_ = false;
-    if (!next_.empty())
-        return send(std::exchange(next_, {}));
     asked_.clear();
+    if (!next_.of.empty())
+        return send(std::exchange(next_, {}));
     if (std::exchange(changing_, false))
         listener_.on_changed(*this);
 }
@@ -231,7 +233,7 @@ error_code push_link::judge_probe(connection_loop::replies const& got)
 void push_link::on_up()
 {
     asked_.clear();
-    next_.clear();
+    next_ = {};
     waiting_ = changing_ = false;
     check_later();
     listener_.on_push_link_up(*this);

@@ -79,11 +79,17 @@ private:
         bool confirms = false;  ///< its success is that of the channel
     };
 
+    /// Commands, and what they ask for.
+    struct outgoing {
+        std::string commands;
+        std::deque<asked> of;
+    };
+
     void receive(std::shared_ptr<connection_loop::redis_connection>, std::shared_ptr<receiver>);
     void take(message const&);
     void take_event(std::string_view kind, std::string const& channel);
-    void add_command(std::string& to, std::string_view verb, asked what);
-    void send(std::string const& commands);
+    static void add_command(outgoing& to, std::string_view verb, asked what);
+    void send(outgoing what);
     void end_change();
     void check_later();
 
@@ -93,8 +99,8 @@ private:
     std::shared_ptr<connection_loop> loop_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
     decide::agenda::entry check_;
-    std::deque<asked> asked_;
-    std::string next_;  ///< commands to send when the PING under way is answered
+    std::deque<asked> asked_;  ///< sent
+    outgoing next_;            ///< is sent when the PING under way is answered
     std::uint64_t pings_ = 0;
     bool changing_ = false;  ///< a change is under way
     bool waiting_ = false;   ///< for the answer to the last PING

@@ -79,7 +79,7 @@ private:
     decide::agenda::entry renewal_;
     decide::agenda::entry loss_;
     decide::agenda::entry give_up_;
-    time_point server_until_{};  ///< nothing but a release ends the server's lease before
+    time_point server_until_{};  ///< about when the longest lease that was set ends
     unsigned failures_ = 0;      ///< of renewals in a row
     bool due_ = false;           ///< a renewal is
     bool settling_ = false;

@@ -40,7 +40,7 @@ void subscription_manager::count_channels() noexcept
     std::size_t count = 0;
     for (auto const& [push, there] : lines_)
         count += there->table.size();
-    core_.count.subscriptions = count;
+    core_.count.subscriptions = core_.is_stopped() ? 0 : count;  // they go with their links
 }
 
 // ---- Waiters -----------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ void subscription_manager::stop()
         there->pump.clear();
         there->pump_at = never;
     }
-    core_.count.subscriptions = 0;  // they go with their links
+    count_channels();
 }
 
 void subscription_manager::pump_by(line& there, time_point at)

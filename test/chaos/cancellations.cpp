@@ -55,6 +55,7 @@ bool cancelled_after(cancelling& all, kind of, bool is_taken, int handlers, rand
         bool const over = co_await eventually([&] { return one.over; }, 5s);
         BOOST_REQUIRE(over);
     });
+    BOOST_TEST(!one.failed);
     return !was_over;
 }
 

@@ -80,9 +80,9 @@ BOOST_AUTO_TEST_CASE(pairs)
 
 BOOST_AUTO_TEST_SUITE_END()
 
-// Nothing can exclude here; the fence holds, overlaps are counted, and who runs is told soon.
 BOOST_AUTO_TEST_SUITE(fence)
 
+// Nothing can exclude here; the fence holds, overlaps are counted, and who runs is told soon.
 BOOST_DATA_TEST_CASE(each_once, each_server(), kind)
 {
     series all{"each fault that leaves the fence alone, once", {}, kind};
