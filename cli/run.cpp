@@ -12,8 +12,8 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancel_after.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include <cstdio>
 #include <cstring>
@@ -128,11 +128,16 @@ asio::awaitable<void> runner::make_environment()
 {
     // The field isn't worth more of the lease than that, and who is told to end doesn't wait for
     // it.
-    auto limited = asio::cancel_after(
-        200ms, asio::bind_cancellation_slot(no_more_.slot(), asio::as_tuple(asio::deferred))
+    asio::steady_timer limit{session_.context(), 200ms};
+    limit.async_wait([this](error_code ec) {
+        if (!ec)
+            no_more_.emit(asio::cancellation_type::terminal);
+    });
+    auto asked = asio::co_spawn(
+        session_.context(),
+        own_field(session_, options_.key),
+        asio::bind_cancellation_slot(no_more_.slot(), asio::as_tuple(asio::deferred))
     );
-    auto asked =
-        asio::co_spawn(session_.context(), own_field(session_, options_.key), std::move(limited));
     auto const [failed, found] = co_await std::move(asked);
     auto const field = failed ? session_.server().uuid() : found;
     auto const token = std::to_string(held_.fencing_token());

@@ -1,10 +1,12 @@
 # colock_add_tests(program LABEL label SOURCES file...
-#                  [TIMEOUT seconds] [PROCESSORS n] [LINK library...])
+#                  [TIMEOUT seconds] [PROCESSORS n] [LINK library...] [ALONE])
+#
+# ALONE: linked to nothing but what LINK names, for a program that has a colock of its own.
 #
 # Builds a program of Boost.Test units and gives ctest one test per top-level suite, label.suite.
 # The list of suites is made when the program is built, so a new suite needs no new configure run.
 function(colock_add_tests program)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL;TIMEOUT;PROCESSORS" "SOURCES;LINK")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "ALONE" "LABEL;TIMEOUT;PROCESSORS" "SOURCES;LINK")
     if(NOT arg_SOURCES)
         return()
     endif()
@@ -15,6 +17,13 @@ function(colock_add_tests program)
     if(NOT arg_PROCESSORS OR COLOCK_SANITIZE)
         set(arg_PROCESSORS 1)
     endif()
+
+    set(sources)
+    foreach(source IN LISTS arg_SOURCES)
+        cmake_path(ABSOLUTE_PATH source)
+        string(APPEND sources " ${source}")
+    endforeach()
+    string(STRIP "${sources}" sources)
 
     set(list "${CMAKE_CURRENT_BINARY_DIR}/${program}-suites.cmake")
     set(lister "${PROJECT_SOURCE_DIR}/cmake/list_suites.py")
@@ -29,13 +38,25 @@ function(colock_add_tests program)
         VERBATIM)
 
     add_executable(${program} ${arg_SOURCES} "${list}")
-    target_link_libraries(${program} PRIVATE colock-test-main colock-test-support ${arg_LINK})
+    if(arg_ALONE)
+        set(main "${PROJECT_SOURCE_DIR}/test/support/boost_test_main.cpp")
+        target_sources(${program} PRIVATE "${main}")
+        colock_compile_alone("${main}")
+        target_link_libraries(${program} PRIVATE ${arg_LINK})
+    else()
+        target_link_libraries(${program}
+            PRIVATE colock-test-main colock-test-support ${arg_LINK})
+        colock_precompile(${program} FROM colock-test-headers)
+    endif()
     colock_warnings(${program})
     if(arg_LABEL STREQUAL "unit")
         colock_sanitize_tests(${program} DECISIONS)
     else()
         colock_sanitize_tests(${program})
     endif()
+
+    # tools/running reads it.
+    set_property(GLOBAL APPEND PROPERTY colock_test_programs "${arg_LABEL} ${program} ${sources}")
 
     # A program that isn't built yet shows as a test that fails.
     set(include "${CMAKE_CURRENT_BINARY_DIR}/${program}-tests.cmake")

@@ -5,8 +5,13 @@ include(CMakePackageConfigHelpers)
 set(colock_package "${CMAKE_INSTALL_LIBDIR}/cmake/colock")
 # Boost's types are part of the library's binary interface, so its user must have the same release.
 set(colock_boost_release "${Boost_VERSION_MAJOR}.${Boost_VERSION_MINOR}")
-# For a system whose own Boost is another: the headers that colock's users need come with it.
-option(COLOCK_BUNDLE_BOOST "Install the headers of Asio and what they include beside colock's" OFF)
+# For a system that has no Boost of this release: the headers that colock's users need come with it.
+set(colock_bundles OFF)
+if(colock_boost_is_fetched)
+    set(colock_bundles ON)
+endif()
+option(COLOCK_BUNDLE_BOOST "Install the headers of Asio and what they include beside colock's"
+    ${colock_bundles})
 
 function(colock_install target export)
     install(TARGETS ${target} EXPORT ${export}
@@ -43,6 +48,8 @@ if(COLOCK_BUNDLE_BOOST)
     include(cmake/BundleBoost.cmake)
     install(DIRECTORY "${colock_boost_headers}"
         DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT dev)
+    set(colock_boost_hint)
+elseif(colock_boost_is_fetched)
     set(colock_boost_hint)
 else()
     set(colock_boost_hint "HINTS [[${Boost_DIR}]]")

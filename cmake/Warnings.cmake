@@ -12,6 +12,10 @@ function(colock_warnings target)
         # the matching operator delete does not know.
         target_compile_options(${target} PRIVATE -Wno-mismatched-new-delete)
     endif()
+    if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+        # Unnamed namespaces of included files are fine where the files are sources.
+        target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+    endif()
     if(COLOCK_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
         # The checks that a sanitizer inserts hide from g++ that a variable is set.
         target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)

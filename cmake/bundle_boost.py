@@ -36,8 +36,10 @@ def includes(boost: pathlib.Path, colock: pathlib.Path) -> list[str]:
 
 def dependencies(compiler: str, boost: pathlib.Path, colock: pathlib.Path) -> set[pathlib.Path]:
     source = "".join(f"#include <{name}>\n" for name in includes(boost, colock))
+    # g++ looks in /usr/include by itself. If it is named, g++ finds the C headers there too early.
+    system = [] if boost == pathlib.Path("/usr/include") else ["-isystem", boost]
     run = subprocess.run(
-        [compiler, "-std=c++20", "-M", "-x", "c++", "-I", colock, "-isystem", boost, "-"],
+        [compiler, "-std=c++20", "-M", "-x", "c++", "-I", colock, *system, "-"],
         input=source,
         capture_output=True,
         text=True,

@@ -111,4 +111,5 @@ def main() -> None:
         sys.exit(str(error))
 
 
-main()
+if __name__ == "__main__":
+    main()

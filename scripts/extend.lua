@@ -7,8 +7,9 @@ local reply = {}
 for i = 1, #KEYS do
     reply[i] = 0
     if redis.pcall('hexists', KEYS[i], ARGV[3 * i - 2]) == 1 then
-        redis.call('hset', KEYS[i], ARGV[3 * i - 2], ARGV[3 * i - 1])
+        -- First what needs no memory: after it the rest is not refused for a want of that.
         reply[i] = redis.call('pexpire', KEYS[i], ARGV[3 * i])
+        redis.call('hset', KEYS[i], ARGV[3 * i - 2], ARGV[3 * i - 1])
     end
 end
 return reply

@@ -10,37 +10,60 @@ std::int64_t counters::value(std::string const& key) const
     return at == values_.end() ? 0 : at->second;
 }
 
-reply counters::change(std::string const& key, std::int64_t by, std::string const& channel)
+std::int64_t counters::change(std::string const& key, std::int64_t by, std::string const& channel)
 {
     auto const now = values_[key] += by;
     outside_.publish(channel, std::to_string(now));
-    return reply::of(now);
+    return now;
+}
+
+// The last change of a client runs once: a repeat is answered with its result.
+template <class Change>
+reply counters::once(script_call const& c, Change const& make)
+{
+    auto const number = c.number(1);
+    if (auto const last = changes_.find(c.key(1));
+        last != changes_.end() && last->second.number >= number)
+        return reply::of(last->second.result);
+    auto const result = make();
+    changes_[c.key(1)] = {number, result};
+    return reply::of(result);
 }
 
 reply counters::set(script_call const& c, std::string const& payload)
 {
-    if (!values_.try_emplace(c.key(), c.number(0)).second)
+    auto const last = changes_.find(c.key(1));
+    bool const is_repeat = last != changes_.end() && last->second.number >= c.number(1);
+    if (!is_repeat && values_.contains(c.key()))
         return reply::of(std::int64_t{0});
-    outside_.publish(c.argument(3), payload);
-    return reply::of(std::int64_t{1});
+    return once(c, [&] {
+        values_[c.key()] = c.number(0);
+        outside_.publish(c.argument(3), payload);
+        return std::int64_t{1};
+    });
 }
 
 // ---- Semaphores --------------------------------------------------------------------------------
 
 reply counters::semaphore_acquire(script_call const& c)
 {
-    if (outside_.blocks(c.key()))
-        return reply::of(std::vector{reply::of(std::int64_t{0})});
-    if (value(c.key()) < c.number(0))
-        return reply::of(std::vector{reply::of(value(c.key()))});
+    auto& last = takings_[c.key(1)];
+    if (last == c.number(1))
+        return reply::of(std::int64_t{1});
+    auto const available = outside_.blocks(c.key()) ? 0 : value(c.key());
+    bool const is_there = values_.contains(c.key());
+    if (!is_there || available < c.number(0) || last > c.number(1))
+        return reply::of(std::vector{reply::of(available)});
     values_[c.key()] -= c.number(0);
-    takings_[c.key(1)] = c.number(1);
+    last = c.number(1);
     return reply::of(std::int64_t{1});
 }
 
 reply counters::semaphore_undo(script_call const& c)
 {
-    bool const had = std::exchange(takings_[c.key(1)], c.number(1)) == c.number(0);
+    auto& last = takings_[c.key(1)];
+    bool const had = last == c.number(0) && values_.contains(c.key());
+    last = std::max(last, c.number(1));
     if (had)
         change(c.key(), c.number(2), c.argument(4));
     return reply::of(std::int64_t{had});
@@ -48,7 +71,7 @@ reply counters::semaphore_undo(script_call const& c)
 
 reply counters::semaphore_release(script_call const& c)
 {
-    return change(c.key(), c.number(0), c.argument(3));
+    return once(c, [&] { return change(c.key(), c.number(0), c.argument(3)); });
 }
 
 reply counters::semaphore_set(script_call const& c)
@@ -59,10 +82,12 @@ reply counters::semaphore_set(script_call const& c)
 
 reply counters::semaphore_drain(script_call const& c)
 {
-    auto const all = outside_.blocks(c.key()) ? 0 : value(c.key());
-    if (all > 0)
-        values_[c.key()] = 0;
-    return reply::of(all);
+    return once(c, [&] {
+        auto const all = outside_.blocks(c.key()) ? 0 : value(c.key());
+        if (all != 0)
+            values_[c.key()] = 0;
+        return all;
+    });
 }
 
 // ---- Latches -----------------------------------------------------------------------------------
@@ -71,14 +96,16 @@ reply counters::latch_set(script_call const& c) { return set(c, "1"); }
 
 reply counters::latch_count_down(script_call const& c)
 {
-    auto const before = value(c.key());
-    auto const left = std::max<std::int64_t>(before - c.number(0), 0);
-    values_.erase(c.key());
-    if (left > 0)
-        values_[c.key()] = left;
-    else if (before > 0)
-        outside_.publish(c.argument(3), "0");
-    return reply::of(left);
+    return once(c, [&] {
+        auto const before = value(c.key());
+        auto const left = std::max<std::int64_t>(before - c.number(0), 0);
+        values_.erase(c.key());
+        if (left > 0)
+            values_[c.key()] = left;
+        else if (before > 0)
+            outside_.publish(c.argument(3), "0");
+        return left;
+    });
 }
 
 // Semaphores are asked in the same way: one that is occupied is empty, and a latch is closed.
@@ -92,17 +119,27 @@ reply counters::count(script_call const& c)
 
 // ---- Permits with a lease ----------------------------------------------------------------------
 
-void counters::end_leases(std::string const& key, std::string const& leases_key)
+std::int64_t counters::ended(lease_list const& leases)
 {
-    semaphore_of_[leases_key] = key;
-    values_[key] += static_cast<std::int64_t>(std::erase_if(leases_[leases_key], [](auto const& p) {
-        return p.second <= clock::now();
-    }));
+    return std::ranges::count_if(leases, [](auto const& p) { return p.second <= clock::now(); });
+}
+
+// Permits whose lease has ended come back when somebody wants one, and not before.
+void counters::end_leases(script_call const& c)
+{
+    auto& leases = leases_[c.key(1)];
+    auto const count = ended(leases);
+    if (count == 0)
+        return;
+    std::erase_if(leases, [](auto const& p) { return p.second <= clock::now(); });
+    auto const now = values_[c.key()] += count;
+    if (now > 0)
+        outside_.publish(c.argument(2), std::to_string(now));
 }
 
 reply counters::permit_acquire(script_call const& c)
 {
-    end_leases(c.key(), c.key(1));
+    semaphore_of_[c.key(1)] = c.key();
     auto& leases = leases_[c.key(1)];
     auto const ends = clock::now() + milliseconds{c.number(1)};
     if (auto const mine = leases.find(c.argument(0)); mine != leases.end()) {
@@ -111,6 +148,7 @@ reply counters::permit_acquire(script_call const& c)
     }
     if (outside_.blocks(c.key()))
         return reply::of(std::vector{reply::of(outside::lease)});
+    end_leases(c);
     if (value(c.key()) >= 1) {
         --values_[c.key()];
         leases[c.argument(0)] = ends;
@@ -133,25 +171,29 @@ reply counters::permit_extend(script_call const& c)
 
 reply counters::permit_release(script_call const& c)
 {
-    end_leases(c.key(), c.key(1));
-    if (leases_[c.key(1)].erase(c.argument(0)) == 0)
+    auto& leases = leases_[c.key(1)];
+    auto const mine = leases.find(c.argument(0));
+    if (mine == leases.end())
         return {};
+    bool const had_ended = mine->second <= clock::now();
+    leases.erase(mine);
     auto const now = ++values_[c.key()];
-    return reply::of(outside_.publish(c.argument(1), std::to_string(now)));
+    auto const receivers = outside_.publish(c.argument(1), std::to_string(now));
+    return had_ended ? reply{} : reply::of(receivers);
 }
 
 reply counters::permit_count(script_call const& c)
 {
-    end_leases(c.key(), c.key(1));
-    return reply::of(outside_.occupied.contains(c.key()) ? 0 : value(c.key()));
+    bool const is_occupied = outside_.occupied.contains(c.key());
+    return reply::of(is_occupied ? 0 : value(c.key()) + ended(leases_[c.key(1)]));
 }
 
 std::vector<std::string> counters::held()
 {
     std::vector<std::string> names;
     for (auto const& [leases_key, key] : semaphore_of_) {
-        end_leases(key, leases_key);
-        if (!leases_[leases_key].empty())
+        auto const& leases = leases_[leases_key];
+        if (ended(leases) != std::ssize(leases))
             names.push_back(key);
     }
     return names;

@@ -40,17 +40,26 @@ public:
     std::int64_t value(std::string const& key) const;
 
 private:
+    template <class Change>
+    reply once(script_call const&, Change const&);
     reply set(script_call const&, std::string const& payload);
-    reply change(std::string const& key, std::int64_t by, std::string const& channel);
+    std::int64_t change(std::string const& key, std::int64_t by, std::string const& channel);
 
     /// Permits by id, and until when.
     using lease_list = std::map<std::string, time_point>;
-    void end_leases(std::string const& key, std::string const& leases_key);
+    static std::int64_t ended(lease_list const&);
+    void end_leases(script_call const&);
 
     outside& outside_;
     std::map<std::string, std::int64_t> values_;
     std::set<std::string> semaphores_;
-    std::map<std::string, std::int64_t> takings_;      ///< by record: the last request granted
+    struct record {
+        std::int64_t number;
+        std::int64_t result;
+    };
+
+    std::map<std::string, std::int64_t> takings_;      ///< by record: the last taking request
+    std::map<std::string, record> changes_;            ///< by record: the last change
     std::map<std::string, lease_list> leases_;         ///< by key of the leases
     std::map<std::string, std::string> semaphore_of_;  ///< by key of the leases
 };

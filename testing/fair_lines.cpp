@@ -49,7 +49,9 @@ reply fair_lines::release(script_call const& c)
         std::erase(lines_[key], c.argument(0));
     if (outside_.occupied.contains(key) || locks_.is_held(key))
         return {};
-    auto const told = tell_first(key, c.argument(1));
+    auto told = tell_first(key, c.argument(1));
+    if (told == 0 && !lines_[key].empty())
+        told = decide::release_answer::unheard;
     return had ? reply::of(told) : reply{};
 }
 

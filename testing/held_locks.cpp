@@ -80,9 +80,7 @@ bool held_locks::is_written(std::string const& key)
 // The last of some new tokens; 0 without fencing.
 reply held_locks::grant(script_call const& c, bool draws)
 {
-    auto& mine = locks_[c.key()][c.argument(0)];
-    mine.depth = std::max<std::int64_t>(mine.depth, 1);
-    mine.until = after(c.number(1));
+    locks_[c.key()][c.argument(0)] = {1, after(c.number(1))};
     return reply::of(draws ? tokens_[c.key(c.keys.size() - 1)] += c.number(2) : 0);
 }
 
@@ -126,20 +124,17 @@ reply held_locks::force(script_call const& c)
 
 reply held_locks::inspect(script_call const& c)
 {
-    std::vector<reply> all{reply::of(pttl(c.key()))};
-    auto const add = [&](std::string_view field, std::string_view value) {
-        all.push_back(reply::of(field));
-        all.push_back(reply::of(value));
+    // A mode is more than a plain lock has, and no matter to it.
+    auto const found = [&](std::string_view mode, std::size_t count) {
+        return reply::of(std::vector{
+            reply::of(pttl(c.key())), reply::of(mode), reply::of(static_cast<std::int64_t>(count))}
+        );
     };
-    if (outside_.occupied.contains(c.key())) {
-        add("mode", "write");  // more than a plain lock has, and no matter to it
-        add("somebody else:1:write", "1");
-    } else if (auto const* const lock = find(c.key())) {
-        add("mode", is_written(c.key()) ? "write" : "read");
-        for (auto const& [field, mine] : *lock)
-            add(field, std::to_string(mine.depth));
-    }
-    return reply::of(std::move(all));
+    if (outside_.occupied.contains(c.key()))
+        return found("write", 2);
+    if (auto const* const lock = find(c.key()))
+        return found(is_written(c.key()) ? "write" : "read", lock->size() + 1);
+    return found("", 0);
 }
 
 // ---- Read-write --------------------------------------------------------------------------------
@@ -148,8 +143,7 @@ reply held_locks::read_acquire(script_call const& c)
 {
     if (is_written(c.key()) || outside_.blocks(c.key()))
         return refusal(c.key());
-    auto& mine = locks_[c.key()][c.argument(0)];
-    mine.until = after(c.number(1));
+    locks_[c.key()][c.argument(0)] = {1, after(c.number(1))};
     return reply::of(std::int64_t{0});
 }
 
@@ -162,11 +156,20 @@ reply held_locks::read_extend(script_call const& c)
     return of_bool(true);
 }
 
+// Somebody who writes, too, keeps the longest lease that he had.
 reply held_locks::read_release(script_call const& c)
 {
-    if (!remove(c.key(), c.argument(0)))
+    if (!has(c.key(), c.argument(0)))
         return {};
-    return reply::of(find(c.key()) ? 0 : outside_.publish(c.argument(1), "0"));
+    auto const had = locks_[c.key()][c.argument(0)].until;
+    remove(c.key(), c.argument(0));
+    auto* const rest = find(c.key());
+    if (!rest)
+        return reply::of(outside_.publish(c.argument(1), "0"));
+    for (auto& [field, one] : *rest)
+        if (field.ends_with(write_end))
+            one.until = std::max(one.until, had);
+    return reply::of(std::int64_t{0});
 }
 
 reply held_locks::write_release(script_call const& c)

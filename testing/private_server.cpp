@@ -129,8 +129,8 @@ struct private_server::process {
     void configure()
     {
         std::ofstream file{folder.path() + "/server.conf"};
-        file << "port 0\nunixsocket " << quoted(socket) << "\nunixsocketperm 700\ndir "
-             << quoted(folder.path()) << "\ndaemonize no\nsave \"\"\nappendonly no\n";
+        file << "port 0\nunixsocket " << in_quotes(socket) << "\nunixsocketperm 700\ndir "
+             << in_quotes(folder.path()) << "\ndaemonize no\nsave \"\"\nappendonly no\n";
         for (auto const& line : options.settings) {
             file << line << '\n';
             auto const words = words_of(line);
@@ -211,7 +211,7 @@ void private_server::flush()
 {
     conversation with{process_->socket};
     if (!process_->password.empty())
-        with.ask("AUTH " + quoted(process_->password), 5s);
+        with.ask("AUTH " + in_quotes(process_->password), 5s);
     if (auto const said = with.ask("FLUSHALL", 5s); said != "+OK")
         throw std::runtime_error{
             "private_server: FLUSHALL at " + process_->socket + ": " +

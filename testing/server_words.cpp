@@ -71,7 +71,7 @@ std::optional<std::string> take_quoted(std::string_view& rest)
 
 }  // namespace
 
-std::string quoted(std::string_view word)
+std::string in_quotes(std::string_view word)
 {
     constexpr char const* digits = "0123456789abcdef";
     std::string made = "\"";

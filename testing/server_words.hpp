@@ -8,7 +8,7 @@
 namespace colock::testing {
 
 /// One word of a line of a server's configuration, or of a command in a line, whatever is in it.
-std::string quoted(std::string_view);
+std::string in_quotes(std::string_view);
 
 /// The words of such a line, without their quotes; none of a line that a server refuses.
 std::vector<std::string> words_of(std::string_view line);

@@ -3,7 +3,7 @@
 // A server gets SIGTERM while it works under a lock and waits for another.
 //
 //     11_shutting_down [URL]        redis://127.0.0.1:6379 by default
-#include "raw_redis.hpp"
+#include "../raw_redis.hpp"
 #include "tutorial.hpp"
 #include <colock/colock.hpp>
 
@@ -84,7 +84,7 @@ asio::awaitable<void> lesson(std::string url)
         co_await (until_told(redis) && send_signal(redis) && work(shard) && wait(taken));
     std::printf("the worker: %s\nthe waiter: %s\n", worker.c_str(), waiter.c_str());
     // all]
-    auto server = co_await tutorial::raw_redis::connect(url);
+    auto server = co_await examples::raw_redis::connect(url);
     auto const left = co_await server.command("EXISTS", "shard:1");
     std::printf("the shard's lock at the server: %s\n", left == "0" ? "gone" : "there");
     expect(left == "0", "released before the end");

@@ -4,7 +4,7 @@
 // Redisson's scripts execute.
 //
 //     13_from_redisson [URL]        redis://127.0.0.1:6379 by default
-#include "raw_redis.hpp"
+#include "../raw_redis.hpp"
 #include "tutorial.hpp"
 #include <colock/colock.hpp>
 
@@ -35,13 +35,13 @@ std::string const name = "order:42";
 std::string const channel = "redisson_lock__channel:{order:42}";
 std::string const java_thread = "8743c9c0-0795-4907-87fd-6c719a6b4586:1";  // UUID, thread
 
-asio::awaitable<void> java_lock(tutorial::raw_redis* java)
+asio::awaitable<void> java_lock(examples::raw_redis* java)
 {
     co_await java->command("HSET", name, java_thread, "1");
     co_await java->command("PEXPIRE", name, "30000");
 }
 
-asio::awaitable<void> java_unlock(tutorial::raw_redis* java)
+asio::awaitable<void> java_unlock(examples::raw_redis* java)
 {
     co_await java->command("DEL", name);
     co_await java->command("PUBLISH", channel, "0");
@@ -49,7 +49,7 @@ asio::awaitable<void> java_unlock(tutorial::raw_redis* java)
 // java]
 
 // [held
-asio::awaitable<void> java_holds(colock::lock lock, tutorial::raw_redis* java)
+asio::awaitable<void> java_holds(colock::lock lock, examples::raw_redis* java)
 {
     co_await java_lock(java);
     auto const held = co_await lock.try_acquire();
@@ -78,7 +78,7 @@ asio::awaitable<void> later(asio::awaitable<void> task)
 }
 
 // [layout
-asio::awaitable<void> look(tutorial::raw_redis* java)
+asio::awaitable<void> look(examples::raw_redis* java)
 {
     auto const fields = co_await java->command("HKEYS", name);
     auto const depth = co_await java->command("HVALS", name);
@@ -94,7 +94,7 @@ asio::awaitable<void> lesson(std::string url)
     settings.poll_cap = 10s;
     colock::client redis{co_await asio::this_coro::executor, settings};
     redis.run(asio::detached);
-    auto java = co_await tutorial::raw_redis::connect(url);
+    auto java = co_await examples::raw_redis::connect(url);
     colock::lock const lock{redis, name};
 
     bool const processed = co_await process_order(lock);
@@ -103,7 +103,7 @@ asio::awaitable<void> lesson(std::string url)
     colock::hold held = co_await (wait_for_java(lock) && later(java_unlock(&java)));
     co_await look(&java);
 
-    auto listener = co_await tutorial::raw_redis::connect(url);
+    auto listener = co_await examples::raw_redis::connect(url);
     co_await listener.command("SUBSCRIBE", channel);
     co_await held.release();
     auto const message = co_await listener.reply();

@@ -4,7 +4,7 @@
 // of which poll, and colock.
 //
 //     15_choosing [URL]        redis://127.0.0.1:6379 by default
-#include "raw_redis.hpp"
+#include "../raw_redis.hpp"
 #include "tutorial.hpp"
 #include <colock/colock.hpp>
 
@@ -20,8 +20,8 @@
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
+using examples::raw_redis;
 using tutorial::expect;
-using tutorial::raw_redis;
 
 int const workers = 8;
 int const sections_each = 50;

@@ -3,7 +3,7 @@
 // A holder sleeps past its lease and writes when another has written: the resource refuses it.
 //
 //     5_fencing [URL]        redis://127.0.0.1:6379 by default
-#include "raw_redis.hpp"
+#include "../raw_redis.hpp"
 #include "tutorial.hpp"
 #include <colock/colock.hpp>
 
@@ -45,7 +45,7 @@ char const* const set_balance = R"(
 
 /// The same write to an object of this process and to a hash in Redis.
 asio::awaitable<bool> write(
-    account* local, tutorial::raw_redis* store, char const* who, int amount, std::uint64_t token
+    account* local, examples::raw_redis* store, char const* who, int amount, std::uint64_t token
 )
 {
     bool const accepted = local->set_balance(amount, token);
@@ -65,7 +65,7 @@ asio::awaitable<void> lesson(std::string url)
     process_a.run(asio::detached);
     process_b.run(asio::detached);
     account local;
-    auto store = co_await tutorial::raw_redis::connect(url);
+    auto store = co_await examples::raw_redis::connect(url);
 
     // [late
     colock::hold a = co_await colock::lock{process_a, "account:7"}.acquire({.lease = 300ms});

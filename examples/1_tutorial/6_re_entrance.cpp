@@ -3,7 +3,7 @@
 // A function that holds a lock calls one that takes the same lock.
 //
 //     6_re_entrance [URL]        redis://127.0.0.1:6379 by default
-#include "raw_redis.hpp"
+#include "../raw_redis.hpp"
 #include "tutorial.hpp"
 #include <colock/colock.hpp>
 
@@ -16,13 +16,13 @@ using namespace std::chrono_literals;
 using tutorial::expect;
 
 /// What the lock's hash has for its only field.
-asio::awaitable<std::string> depth(tutorial::raw_redis* server)
+asio::awaitable<std::string> depth(examples::raw_redis* server)
 {
     return server->command("HVALS", "order");
 }
 
 // [methods
-asio::awaitable<void> method2(colock::lock lock, colock::owner me, tutorial::raw_redis* server)
+asio::awaitable<void> method2(colock::lock lock, colock::owner me, examples::raw_redis* server)
 {
     std::optional<colock::hold> held = co_await lock.try_acquire({.as = me});
     expect(held.has_value(), "it is mine already");
@@ -31,7 +31,7 @@ asio::awaitable<void> method2(colock::lock lock, colock::owner me, tutorial::raw
     co_await held->release();
 }
 
-asio::awaitable<void> method1(colock::lock lock, tutorial::raw_redis* server)
+asio::awaitable<void> method1(colock::lock lock, examples::raw_redis* server)
 {
     colock::owner const me;  // this task
     auto held = co_await lock.try_acquire_for(1s, {.as = me});
@@ -56,7 +56,7 @@ asio::awaitable<void> without_owner(colock::lock lock)
 // nobody]
 
 // [order
-asio::awaitable<void> in_any_order(colock::lock lock, tutorial::raw_redis* server)
+asio::awaitable<void> in_any_order(colock::lock lock, examples::raw_redis* server)
 {
     colock::owner const me;
     colock::hold first = co_await lock.acquire({.as = me});
@@ -90,7 +90,7 @@ asio::awaitable<void> lesson(std::string url)
 {
     colock::client redis{co_await asio::this_coro::executor, colock::config::from_url(url)};
     redis.run(asio::detached);
-    auto server = co_await tutorial::raw_redis::connect(url);
+    auto server = co_await examples::raw_redis::connect(url);
     colock::lock const lock{redis, "order"};
 
     co_await method1(lock, &server);

@@ -3,7 +3,7 @@
 // Many read a catalogue at once; who changes it is alone.
 //
 //     7_readers_and_writers [URL]        redis://127.0.0.1:6379 by default
-#include "raw_redis.hpp"
+#include "../raw_redis.hpp"
 #include "tutorial.hpp"
 #include <colock/colock.hpp>
 
@@ -67,7 +67,7 @@ asio::awaitable<void> downgrade(colock::read_write_lock here, colock::read_write
 // downgrade]
 
 // [keys
-asio::awaitable<void> look(colock::read_write_lock lock, tutorial::raw_redis* server)
+asio::awaitable<void> look(colock::read_write_lock lock, examples::raw_redis* server)
 {
     colock::hold reading = co_await lock.read().acquire();
     auto const while_read = co_await server->command("HGET", "catalogue", "mode");
@@ -86,7 +86,7 @@ asio::awaitable<void> lesson(std::string url)
     colock::client b{executor, colock::config::from_url(url)};
     a.run(asio::detached);
     b.run(asio::detached);
-    auto server = co_await tutorial::raw_redis::connect(url);
+    auto server = co_await examples::raw_redis::connect(url);
 
     colock::read_write_lock const here{a, "catalogue"};
     colock::read_write_lock const there{b, "catalogue"};

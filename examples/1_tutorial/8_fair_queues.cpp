@@ -3,7 +3,7 @@
 // Customers of two processes are served in the order in which they came.
 //
 //     8_fair_queues [URL]        redis://127.0.0.1:6379 by default
-#include "raw_redis.hpp"
+#include "../raw_redis.hpp"
 #include "tutorial.hpp"
 #include <colock/colock.hpp>
 
@@ -27,7 +27,7 @@ asio::awaitable<void> customer(colock::fair_lock counter, int number)
 /// Waits until so many stand in the queue.
 asio::awaitable<void> until_queued(std::string url, std::string count)
 {
-    auto server = co_await tutorial::raw_redis::connect(url);
+    auto server = co_await examples::raw_redis::connect(url);
     for (std::string now; now != count;) {
         co_await tutorial::pause(2ms);
         now = co_await server.command("LLEN", "redisson_lock_queue:{counter}");
@@ -68,7 +68,7 @@ asio::awaitable<void> lesson(std::string url)
         after(url, "2", customer(there, 2)) && after(url, "3", customer(here, 3)) &&
         after(url, "4", customer(there, 4))
     );
-    auto server = co_await tutorial::raw_redis::connect(url);
+    auto server = co_await examples::raw_redis::connect(url);
     auto const left = co_await server.command("EXISTS", "redisson_lock_queue:{counter}");
     std::printf("queues left: %s\n", left.c_str());
     co_await b.close();

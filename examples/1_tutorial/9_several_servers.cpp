@@ -3,7 +3,7 @@
 // Several locks as one: two accounts, three servers that must all agree, most of three servers.
 //
 //     9_several_servers URL URL2 URL3        the second and the third are shut down in the end
-#include "raw_redis.hpp"
+#include "../raw_redis.hpp"
 #include "tutorial.hpp"
 #include <colock/colock.hpp>
 
@@ -50,7 +50,7 @@ asio::awaitable<int> servers_with(std::array<std::string, 3> urls, std::string k
 {
     int count = 0;
     for (auto const& url : urls) {
-        auto server = co_await tutorial::raw_redis::connect(url);
+        auto server = co_await examples::raw_redis::connect(url);
         auto const there = co_await server.command("EXISTS", key);
         count += there == "1";
     }
@@ -80,7 +80,7 @@ asio::awaitable<void> method1(colock::multi_lock lock, std::array<std::string, 3
 
 asio::awaitable<void> shut_down(std::string url)
 {
-    auto server = co_await tutorial::raw_redis::connect(url);
+    auto server = co_await examples::raw_redis::connect(url);
     try {
         co_await server.command("SHUTDOWN", "NOSAVE");
         expect(false, "no answer");

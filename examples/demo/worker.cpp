@@ -173,7 +173,7 @@ private:
     asio::awaitable<void> until(time_point at)
     {
         asio::steady_timer timer{context_, at};
-        co_await timer.async_wait();
+        co_await timer.async_wait(asio::deferred);
     }
 
     void spawn(asio::awaitable<void> coroutine)

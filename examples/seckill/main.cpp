@@ -12,14 +12,15 @@
 #include <colock/metrics/prometheus.hpp>
 
 #include <CLI/CLI.hpp>
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/cancel_after.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <cctype>
@@ -72,13 +73,10 @@ std::function<std::string()> exposition(
 /// Begins the sale, which is also how we know that Redis is there.
 asio::awaitable<void> begin(store& data, options const& asked)
 {
-    auto const executor = co_await asio::this_coro::executor;
-    auto const [thrown] = co_await asio::co_spawn(
-        executor,
-        data.open(asked.stock),
-        asio::cancel_after(std::chrono::seconds{5}, asio::as_tuple(asio::deferred))
-    );
-    if (thrown)
+    using namespace asio::experimental::awaitable_operators;
+    asio::steady_timer limit{co_await asio::this_coro::executor, std::chrono::seconds{5}};
+    auto const first = co_await (data.open(asked.stock) || limit.async_wait(asio::use_awaitable));
+    if (first.index() != 0)
         throw std::runtime_error{
             "the shop's Redis did not answer within 5 s: is --redis right, and does it let us in?"};
 }
@@ -92,7 +90,6 @@ asio::awaitable<void> sell(options asked)
     colock::client redis{executor, settings};
     redis.run(asio::detached);
     store data{executor, settings};
-    data.run();
     co_await begin(data, asked);
 
     shop sale{
@@ -111,7 +108,6 @@ asio::awaitable<void> sell(options asked)
     co_await signals.async_wait(asio::deferred);
     co_await site.stop();    // the answers that are under way
     co_await redis.close();  // what is held is released
-    data.stop();
     std::printf("seckill %s: closed\n", asked.name.c_str());
 }
 // main]

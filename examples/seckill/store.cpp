@@ -1,30 +1,24 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
-//
-// Over Boost.Redis. Its compiled part is in libcolock, so <boost/redis/src.hpp> isn't needed here.
 #include "store.hpp"
 
 #include <boost/asio/deferred.hpp>
-#include <boost/redis/connection.hpp>
-#include <boost/redis/logger.hpp>
-#include <boost/redis/request.hpp>
-#include <boost/redis/response.hpp>
+#include <boost/asio/steady_timer.hpp>
 
-#include <optional>
+#include <chrono>
+#include <cstddef>
+#include <exception>
 #include <stdexcept>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 namespace seckill {
 
-namespace redis = boost::redis;
-
 namespace {
 
-constexpr std::string_view stock_key = "seckill:stock";
-constexpr std::string_view orders_key = "seckill:orders";  // a list: "user server"
-constexpr std::string_view buyers_key = "seckill:buyers";  // a set of users
-constexpr std::string_view tokens_key = "seckill:tokens";  // a hash: user, newest token
+std::string const stock_key = "seckill:stock";
+std::string const orders_key = "seckill:orders";  // a list: "user server"
+std::string const buyers_key = "seckill:buyers";  // a set of users
+std::string const tokens_key = "seckill:tokens";  // a hash: user, newest token
 
 /// Each script begins with it: whoever looks or orders shows his token, and is refused where a
 /// newer one was shown. The token is for whom the lock can't help: he has slept past his lease, and
@@ -59,110 +53,102 @@ std::string fenced(std::string_view part) { return std::string{fence_part}.appen
 
 constexpr int shown_orders = 12;
 
-redis::config settings_of(colock::config const& from)
-{
-    auto const& at = from.addresses.front();
-    redis::config to;
-    to.addr = {at.host, std::to_string(at.port)};
-    to.unix_socket = at.unix_socket;
-    to.username = from.username.empty() ? "default" : from.username;
-    to.password = from.password;
-    to.database_index = from.database;
-    to.clientname = "seckill";
-    return to;
-}
+constexpr std::size_t connections = 8;
 
 }  // namespace
 
-struct store::inside {
-    redis::connection connection;
-    redis::config settings;
-
-    template <class... Values>
-    asio::awaitable<std::tuple<Values...>> ask(redis::request question)
-    {
-        redis::response<Values...> answers;
-        co_await connection.async_exec(question, answers, asio::deferred);
-        co_return std::apply(
-            [](auto&... each) { return std::tuple<Values...>{std::move(each).value()...}; }, answers
-        );
-    }
-};
-
-store::store(asio::any_io_executor executor, colock::config const& where)
-    : inside_{new inside{
-          {std::move(executor), redis::logger{redis::logger::level::err}}, settings_of(where)}}
+store::store(asio::any_io_executor const& executor, colock::config where)
+    : where_{std::move(where)}
+    , idle_{executor, connections}
 {
-    if (where.topology != colock::topology::single || where.tls.enabled)
+    if (where_.topology != colock::topology::single || where_.tls.enabled)
         throw std::invalid_argument{
             "the shop's own data wants one server, so a redis:// or unix:// URL"};
+    for (std::size_t i = 0; i != connections; ++i)
+        idle_.try_send(boost::system::error_code{}, std::nullopt);
 }
 
-store::~store() = default;
-
-void store::run()
+asio::awaitable<store::words> store::ask(words question)
 {
-    inside_->connection.async_run(inside_->settings, [alive = inside_](auto const&) {});
+    connection used = co_await idle_.async_receive(asio::deferred);
+    try {
+        if (!used || !used->is_up())
+            used = co_await connect();
+        words answer = co_await used->members(question);
+        idle_.try_send(boost::system::error_code{}, std::move(used));
+        co_return answer;
+    } catch (...) {
+        // Its answer may still come: the next question gets another connection.
+        idle_.try_send(boost::system::error_code{}, std::nullopt);
+        throw;
+    }
 }
 
-void store::stop() { inside_->connection.cancel(); }
+asio::awaitable<examples::raw_redis> store::connect()
+{
+    for (;;) {
+        try {
+            auto made = co_await examples::raw_redis::connect(where_);
+            co_return made;
+        } catch (std::exception const&) {
+            // Redis isn't there, or doesn't let us in: both may change.
+        }
+        asio::steady_timer pause{idle_.get_executor(), std::chrono::milliseconds{200}};
+        co_await pause.async_wait(asio::deferred);  // throws once the caller has cancelled
+    }
+}
 
 asio::awaitable<void> store::open(int stock)
 {
-    redis::request question;
-    question.push("SET", stock_key, stock, "NX");
-    co_await inside_->ask<std::optional<std::string>>(std::move(question));
+    words const question{"SET", stock_key, std::to_string(stock), "NX"};
+    co_await ask(question);
 }
 
 asio::awaitable<std::optional<outcome>> store::refusal(std::string user, std::uint64_t token)
 {
-    redis::request question;
-    question.push("EVAL", fenced(look_part), 2, tokens_key, buyers_key, user, token);
-    auto const [answer] = co_await inside_->ask<std::string>(std::move(question));
-    if (answer == "free")
+    words const question{
+        "EVAL", fenced(look_part), "2", tokens_key, buyers_key, user, std::to_string(token)};
+    auto const answer = co_await ask(question);
+    if (answer.at(0) == "free")
         co_return std::nullopt;
-    co_return answer == "stale" ? outcome::stale : outcome::already_ordered;
+    co_return answer.at(0) == "stale" ? outcome::stale : outcome::already_ordered;
 }
 
 asio::awaitable<outcome> store::add_order(std::string user, std::uint64_t token, std::string server)
 {
-    redis::request question;
-    question.push(
+    words const question{
         "EVAL",
         fenced(order_part),
-        4,
+        "4",
         tokens_key,
         buyers_key,
         stock_key,
         orders_key,
         user,
-        token,
-        server
-    );
-    auto const [answer] = co_await inside_->ask<std::string>(std::move(question));
-    co_return answer == "ordered" ? outcome::ordered
-        : answer == "sold out"    ? outcome::sold_out
-                                  : outcome::stale;
+        std::to_string(token),
+        server};
+    auto const answer = co_await ask(question);
+    co_return answer.at(0) == "ordered" ? outcome::ordered
+        : answer.at(0) == "sold out"    ? outcome::sold_out
+                                        : outcome::stale;
 }
 
 asio::awaitable<sale_state> store::look()
 {
-    redis::request question;
-    question.push("GET", stock_key);
-    question.push("LLEN", orders_key);
-    question.push("LRANGE", orders_key, -shown_orders, -1);
-    using number = std::optional<std::int64_t>;
-    auto [stock, orders, latest] =
-        co_await inside_->ask<number, std::int64_t, std::vector<std::string>>(std::move(question));
-    co_return sale_state{stock.value_or(0), orders, std::move(latest)};
+    words const stock{"GET", stock_key};
+    words const orders{"LLEN", orders_key};
+    words const latest{"LRANGE", orders_key, std::to_string(-shown_orders), "-1"};
+    auto const left = co_await ask(stock);
+    auto const count = co_await ask(orders);
+    auto const newest = co_await ask(latest);
+    co_return sale_state{
+        left.at(0) == "nil" ? 0 : std::stoll(left.at(0)), std::stoll(count.at(0)), newest};
 }
 
 asio::awaitable<std::vector<std::string>> store::orders()
 {
-    redis::request question;
-    question.push("LRANGE", orders_key, 0, -1);
-    auto [all] = co_await inside_->ask<std::vector<std::string>>(std::move(question));
-    co_return std::move(all);
+    words const question{"LRANGE", orders_key, "0", "-1"};
+    return ask(question);
 }
 
 }  // namespace seckill

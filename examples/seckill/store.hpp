@@ -3,13 +3,15 @@
 // What the shop keeps in Redis: the stock, the orders, and the newest token of each user.
 #pragma once
 
+#include "../raw_redis.hpp"
 #include <colock/config.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/experimental/channel.hpp>
+#include <boost/system/error_code.hpp>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,16 +33,11 @@ struct sale_state {
     std::vector<std::string> latest{};  ///< "user server", the newest last
 };
 
-/// One connection, made again when it is lost. An operation waits for it; who calls says how long.
-/// Not thread-safe.
+/// Keeps a few connections, and makes them anew when they are lost. An operation waits for one; the
+/// caller limits that by a cancellation. Not thread-safe.
 class store {
 public:
-    store(asio::any_io_executor, colock::config const&);
-    ~store();
-
-    /// Connects. Ends the connection.
-    void run();
-    void stop();
+    store(asio::any_io_executor const&, colock::config);
 
     /// Begins the sale, unless it has begun.
     asio::awaitable<void> open(int stock);
@@ -59,8 +56,14 @@ public:
     asio::awaitable<std::vector<std::string>> orders();
 
 private:
-    struct inside;
-    std::shared_ptr<inside> inside_;  // as long as the connection runs
+    using words = std::vector<std::string>;
+    using connection = std::optional<examples::raw_redis>;  ///< nothing: to be made
+
+    asio::awaitable<words> ask(words question);
+    asio::awaitable<examples::raw_redis> connect();
+
+    colock::config where_;
+    asio::experimental::channel<void(boost::system::error_code, connection)> idle_;
 };
 
 }  // namespace seckill

@@ -2,19 +2,21 @@
 #include "web.hpp"
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/cancel_after.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <exception>
 #include <iterator>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -24,13 +26,27 @@ using namespace asio::experimental::awaitable_operators;
 
 namespace {
 
-constexpr auto tuple = asio::as_tuple(asio::deferred);
+constexpr auto tuple = asio::as_tuple(asio::use_awaitable);
+
+/// What the work gives, or nothing after this time; then it is cancelled. The work must not throw,
+/// because || waits for the first that succeeds. Boost 1.86 and newer have asio::cancel_after.
+template <class Result>
+asio::awaitable<std::optional<Result>> within(
+    std::chrono::seconds limit, asio::awaitable<Result> work
+)
+{
+    asio::steady_timer timer{co_await asio::this_coro::executor, limit};
+    auto first = co_await (std::move(work) || timer.async_wait(asio::use_awaitable));
+    if (auto* const result = std::get_if<0>(&first))
+        co_return std::move(*result);
+    co_return std::nullopt;
+}
 
 /// Ends when the client has hung up, or has waited for so long.
 asio::awaitable<void> given_up(tcp::socket& client, std::chrono::seconds patience)
 {
     asio::steady_timer limit{client.get_executor(), patience};
-    co_await client.async_wait(tcp::socket::wait_read, asio::cancel_after(patience, tuple));
+    co_await within(patience, client.async_wait(tcp::socket::wait_read, tuple));
     char byte = 0;
     boost::system::error_code ec;
     client.non_blocking(true);
@@ -112,20 +128,20 @@ asio::awaitable<void> web::talk(session& with)
         more = asked.keep_alive() && !stopping_;
         made.keep_alive(more);
         made.prepare_payload();
-        co_await http::async_write(
-            with.socket, made, asio::cancel_after(limits_.write, asio::deferred)
-        );
+        auto const sent =
+            co_await within(limits_.write, http::async_write(with.socket, made, tuple));
+        if (!sent || std::get<0>(*sent))
+            co_return;
     }
 }
 
 asio::awaitable<bool> web::read(session& from, boost::beast::flat_buffer& buffer, request& into)
 {
     from.is_idle = true;
-    auto const [ec, n] = co_await http::async_read(
-        from.socket, buffer, into, asio::cancel_after(limits_.idle, tuple)
-    );
+    auto const got =
+        co_await within(limits_.idle, http::async_read(from.socket, buffer, into, tuple));
     from.is_idle = false;
-    co_return !ec;
+    co_return got && !std::get<0>(*got);
 }
 
 // [give_up

@@ -8,6 +8,7 @@
 #include <boost/system/result.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -125,9 +126,9 @@ struct config {
     /// a lock for which others wait free by chance alone. At most 1 s. None: no such gap.
     std::optional<milliseconds> poller_gap{};
 
-    /// Command connections, opened at first need; a key uses always the same one. 1 to 64.
-    /// Beside them there is one for pub/sub.
-    unsigned links = 2;
+    /// The most command connections to a server, 1 to 64. One is opened at first need, and more as
+    /// more is under way. Beside them there is one for pub/sub.
+    unsigned links = 4;
 
     /// The limit of operations that have no wait of their own. At least 1 ms.
     milliseconds timeout{2'000};
@@ -135,13 +136,23 @@ struct config {
     /// How long `close()` waits for the server to confirm releases. None: `lease`.
     std::optional<milliseconds> close_timeout{};
 
-    /// How long a connection may take to come up, TLS and AUTH included. None: two sixths of the
+    /// How long each step of the way to a connection may take: looking up the name, connecting
+    /// (shared among the addresses of a name), TLS, the set-up with AUTH. None: two sixths of the
     /// lease, from 200 ms to 4 s.
     std::optional<milliseconds> connect_timeout{};
 
     /// A server that answers nothing for so long counts as gone. None: a third of the lease, from
     /// 200 ms to 4 s.
     std::optional<milliseconds> silence_timeout{};
+
+    /// Whether each write leaves at once (TCP_NODELAY). False lets the system hold small packets
+    /// back until earlier ones are acknowledged (Nagle's algorithm), which costs about a round
+    /// trip.
+    bool tcp_nodelay = true;
+
+    /// The largest reply in bytes that is read. A server that sends more is cut off, and the
+    /// connection is made anew. At least 64 KiB.
+    std::size_t max_reply_size = std::size_t{64} << 20U;
 
     /// How long `acquire_options::sync_replicas` waits for the replicas. Redisson's
     /// slavesSyncTimeout, 1 s there as well.

@@ -98,6 +98,9 @@ public:
     ///   - `error::closed` — the client was stopped first; the lease runs out by itself.
     ///   - `error::unavailable`, or the link's last error — no answer within `config::timeout`.
     ///     The release goes on in the background until the lease is over.
+    ///   - `error::server_refused` — the server refuses the release: for good, then at once; or for
+    ///     the moment (it wants memory, replicas or a disk), then after `config::timeout`, and the
+    ///     release goes on in the background.
     /// \par Cancellation
     ///   terminal, partial, total. Ends the waiting for the answer; the release goes on.
     template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
@@ -160,7 +163,8 @@ public:
         );
     }
 
-    /// Stopped when the hold is lost. Its callbacks run on the client's executor. A token of an
+    /// Stopped when the hold is lost, and when `client::close()` has released it under its owner.
+    /// Its callbacks run on the client's executor. A token of an
     /// empty hold can't be stopped.
     std::stop_token stop_token() const;
 

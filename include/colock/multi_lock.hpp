@@ -99,9 +99,10 @@ struct lock_operations<lock_group> {
 /// \par Guarantees
 ///   Of each part at least half of its validity is left. The hold is lost as soon as one of its
 ///   parts is, and released as soon as the client of one closes; `valid_until()` is the earliest of
-///   theirs. `hold::fencing_token(i)` is the token of the i-th part, `fencing_token()` that of the
-///   first. Locks that a task takes one by one beside a multi-lock have to be taken in a fixed
-///   order, as with any mutex.
+///   theirs. When an acquire fails, what it took has been given back, unless a server is silent for
+///   `config::timeout`, the wait is over, or it was cancelled. `hold::fencing_token(i)` is the
+///   token of the i-th part, `fencing_token()` that of the first. Locks that a task takes one by
+///   one beside a multi-lock have to be taken in a fixed order, as with any mutex.
 /// \par Queries
 ///   `is_locked`: all parts are. `remaining_lease`: the least. `hold_count`: the least.
 ///   `force_release`: all parts; the result says whether any was held.

@@ -41,7 +41,7 @@ class Colock(ConanFile):
     def requirements(self):
         # Its headers are in colock's; another release of Boost is another colock.
         if not self.options.system_packages:
-            self.requires("boost/[>=1.91 <2]", transitive_headers=True,
+            self.requires("boost/[>=1.83 <2]", transitive_headers=True,
                           package_id_mode="full_version_mode")
             self.requires("openssl/[>=1.1 <4]")
 

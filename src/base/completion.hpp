@@ -1,15 +1,16 @@
 #pragma once
 
+#include "base/completion_turn.hpp"
 #include "base/timer.hpp"
 #include <colock/error.hpp>
 
 #include <boost/asio/any_completion_executor.hpp>
 #include <boost/asio/any_completion_handler.hpp>
-#include <boost/asio/append.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/dispatch.hpp>
-#include <boost/asio/post.hpp>
+#include <boost/asio/execution.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/prefer.hpp>
 
 #include <memory>
@@ -17,8 +18,43 @@
 
 namespace colock {
 
-/// The caller's end of an operation. Completing it posts, so that user code never runs on our
-/// strand; until then the context of the handler's executor has work.
+/// Where a handler is to run, which has work for as long as this lives.
+class caller_executor {
+public:
+    caller_executor() = default;
+
+    /// The handler's own executor; `fallback` if it has none.
+    template <class Handler>
+    caller_executor(Handler const& handler, asio::any_io_executor const& fallback)
+    {
+        constexpr auto with_work = asio::execution::outstanding_work.tracked;
+        auto own = asio::get_associated_executor(handler, asio::any_completion_executor{});
+        if (!own)
+            usual_ = asio::prefer(fallback, with_work);
+        else if (auto const* const plain = own.template target<asio::io_context::executor_type>())
+            usual_ = asio::prefer(*plain, with_work);  // costs no allocation
+        else
+            other_ = asio::prefer(std::move(own), with_work);
+    }
+
+    /// Runs `act` now where the executor allows it on this thread, and otherwise soon.
+    template <class Act>
+    void execute(Act act) const
+    {
+        if (usual_)
+            usual_.execute(std::move(act));
+        else
+            other_.execute(std::move(act));
+    }
+
+private:
+    asio::any_io_executor usual_;
+    asio::any_completion_executor other_;
+};
+
+/// The caller's end of an operation. User code never runs on our strand, nor in a function that
+/// initiates: completing it posts, or leaves it to the `completion_turn` of this thread. Until then
+/// the context of the handler's executor has work.
 template <class... Values>
 class completion {
 public:
@@ -29,10 +65,7 @@ public:
     completion(handler_type handler, asio::any_io_executor const& fallback)
         : handler_{std::move(handler)}
         , fallback_{fallback}
-        , work_{asio::prefer(
-              asio::get_associated_executor(handler_, asio::any_completion_executor{fallback}),
-              asio::execution::outstanding_work.tracked
-          )}
+        , caller_{handler_, fallback}
     {}
 
     explicit operator bool() const noexcept { return static_cast<bool>(handler_); }
@@ -40,15 +73,22 @@ public:
     /// Once; afterwards it is empty.
     void operator()(error_code ec, Values... values)
     {
-        auto const work = std::exchange(work_, {});
-        asio::post(fallback_, asio::append(std::move(handler_), ec, std::move(values)...));
-        handler_ = nullptr;
+        completion_turn::complete(
+            std::move(fallback_),
+            [to = std::exchange(caller_, {}),
+             handler = std::exchange(handler_, nullptr),
+             ec,
+             ... values = std::move(values)]() mutable {
+                to.execute([handler = std::move(handler), ec, ... values = std::move(values)](
+                           ) mutable { std::move(handler)(ec, std::move(values)...); });
+            }
+        );
     }
 
 private:
     handler_type handler_;
     asio::any_io_executor fallback_;
-    asio::any_completion_executor work_;
+    caller_executor caller_;
 };
 
 /// What a caller waits for and may cancel. It lives until it is completed.

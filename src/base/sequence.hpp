@@ -1,6 +1,9 @@
 #pragma once
 
+#include "base/recycling.hpp"
+
 #include <coroutine>
+#include <cstddef>
 #include <exception>
 #include <utility>
 
@@ -17,6 +20,12 @@ namespace colock {
 /// half done must not be carried on with.
 struct sequence {
     struct promise_type {
+        static void* operator new(std::size_t size) { return recycled_memory::allocate(size); }
+        static void operator delete(void* frame, std::size_t size) noexcept
+        {
+            recycled_memory::release(frame, size);
+        }
+
         sequence get_return_object() noexcept { return {}; }
         std::suspend_never initial_suspend() noexcept { return {}; }
         std::suspend_never final_suspend() noexcept { return {}; }

@@ -55,4 +55,16 @@ inline std::chrono::milliseconds backoff_pause(
     return std::chrono::milliseconds{std::llround(std::ceil(whole * (1 - dice / 2)))};
 }
 
+/// The pause before what the server refuses for the moment is sent again, after so many refusals,
+/// from 1: 20 ms, then doubling up to a fortieth of the lease, which is never under 100 ms nor over
+/// 1 s; shortened by up to half by `dice` in [0, 1).
+inline std::chrono::milliseconds repeat_pause(
+    std::uint32_t refusals, std::chrono::milliseconds lease, double dice
+) noexcept
+{
+    using std::chrono::milliseconds;
+    auto const longest = std::clamp(lease / 40, milliseconds{100}, milliseconds{1'000});
+    return backoff_pause(milliseconds{20}, longest, 2, refusals, dice);
+}
+
 }  // namespace colock::decide

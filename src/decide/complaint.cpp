@@ -65,6 +65,8 @@ char const* complaint_about_connections(config const& s) noexcept
     if (s.connect_timeout.value_or(least) < least || s.silence_timeout.value_or(least) < least ||
         s.sync_timeout < least || s.timeout < least)
         return "connect_timeout, silence_timeout, sync_timeout and timeout must be at least 1 ms";
+    if (s.max_reply_size < std::size_t{64} << 10U)
+        return "max_reply_size must be at least 64 KiB";
     bool const is_sharded = s.publish == publishing::sharded || s.publish == publishing::both;
     if (is_sharded && s.topology != topology::cluster)
         return "publish: only a cluster has sharded channels";

@@ -51,17 +51,14 @@ std::vector<counter_name> make_fence_counters()
     return counters;
 }
 
-/// The part of a derived key that decides its slot as the name's: as it is, if it has a `{`.
-std::string braced(std::string_view name)
-{
-    if (name.find('{') != name.npos)
-        return std::string{name};
-    return std::string{"{"}.append(name).append("}");
-}
-
+/// The name decides the slot of a derived key: as it is, if it has a `{`, and otherwise in braces.
 std::string derived(std::string_view prefix, std::string_view kind, std::string_view name)
 {
-    return std::string{prefix}.append(kind).append(braced(name));
+    bool const is_braced = name.find('{') != name.npos;
+    std::string key;
+    key.reserve(prefix.size() + kind.size() + name.size() + 2);
+    key.append(prefix).append(kind).append(is_braced ? "" : "{").append(name);
+    return key.append(is_braced ? "" : "}");
 }
 
 }  // namespace

@@ -18,8 +18,8 @@ inline constexpr std::size_t longest_prefix = 1'000;
 unsigned slot_of(std::string_view key) noexcept;
 
 /// Appends a number in decimal.
-template <class Number>
-void write_number(std::string& to, Number n)
+template <class String, class Number>
+void write_number(String& to, Number n)
 {
     std::array<char, 20> digits;
     auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), n).ptr;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "decide/backoff.hpp"
+
 #include <boost/intrusive/list.hpp>
 
 #include <algorithm>
@@ -114,12 +116,15 @@ public:
         return sent + std::chrono::ceil<milliseconds>(third * (1 - dice * 0.9));
     }
 
-    /// When a renewal that failed is tried again: soon, then in doubling pauses up to a tenth of
-    /// the lease.
-    static time_point retry_time(time_point now, milliseconds lease, unsigned failures) noexcept
+    /// When a renewal is tried again that has failed so often before: soon, then in doubling
+    /// pauses up to a tenth of the lease. A server that is busy may have little time between two
+    /// long scripts: then up to a fortieth. Each is shortened by up to half by `dice` in [0, 1).
+    static time_point retry_time(
+        time_point now, milliseconds lease, unsigned failures, bool is_busy, double dice
+    ) noexcept
     {
-        auto const longest = std::max(lease / 10, milliseconds{10});
-        return now + std::min(longest, milliseconds{10LL << std::min(failures, 16U)});
+        auto const longest = std::max(lease / (is_busy ? 40 : 10), milliseconds{10});
+        return now + backoff_pause(milliseconds{10}, longest, 2, failures + 1, dice);
     }
 
 private:

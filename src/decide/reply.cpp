@@ -101,18 +101,16 @@ keep_answer read_keep(reply const& r) noexcept
 
 inspect_answer read_inspect(reply const& r) noexcept
 {
-    if (r.what != reply::kind::list || r.items.empty() ||
-        r.items.front().what != reply::kind::integer)
+    using kind = reply::kind;
+    if (r.what != kind::list || r.items.size() != 3 || r.items[0].what != kind::integer ||
+        r.items[1].what != kind::text || r.items[2].what != kind::integer)
         return {};
-    auto const pttl = r.items.front().number;
+    auto const pttl = r.items[0].number;
+    auto const& mode = r.items[1].text;
     inspect_answer found{true, pttl != -2, pttl};
-    for (std::size_t i = 1; i + 1 < r.items.size(); i += 2) {
-        if (r.items[i].text != "mode")
-            continue;
-        found.is_written = r.items[i + 1].text == "write";
-        // The mode and the writer; more are what the writer reads.
-        found.is_read = r.items[i + 1].text == "read" || (found.is_written && r.items.size() > 5);
-    }
+    found.is_written = mode == "write";
+    // The mode and the writer; more are what the writer reads.
+    found.is_read = mode == "read" || (found.is_written && r.items[2].number > 2);
     return found;
 }
 

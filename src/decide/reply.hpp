@@ -94,7 +94,7 @@ struct keep_answer {
 
 keep_answer read_keep(reply const&) noexcept;
 
-/// Of the inspect script: PTTL, then the hash's fields and values in turn.
+/// Of the inspect script: PTTL, mode, number of fields.
 struct inspect_answer {
     bool well_formed = false;
     bool locked = false;

@@ -1,54 +1,104 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 
 namespace colock::decide {
 
-/// Fencing tokens for one tenure: each hold takes one, and only a new block needs the server.
+/// Fencing tokens that are drawn ahead: each hold that the lock is handed to takes one, and only a
+/// new block needs the server.
 ///
-/// Tokens not used are gaps. A block is as long as what the last tenure used, so a tenure of many
-/// short holds seldom asks twice, and the counter stays behind the microseconds since 1970, where
-/// it begins again after its server has lost it.
+/// Tokens that nobody takes are gaps, and gaps bring the counter closer to the microseconds since
+/// 1970, where it begins again after its server has lost it. So the size of a block follows what
+/// the last one was used for, what is left of one is kept while nobody else has drawn, and no block
+/// is drawn from a counter that has risen too fast, whoever drew.
 class token_block {
 public:
-    static constexpr std::uint64_t smallest = 64;
+    using time_point = std::chrono::steady_clock::time_point;
+
+    static constexpr std::uint64_t smallest = 2;
+    static constexpr std::uint64_t largest_first = 64;
     static constexpr std::uint64_t largest = 4'096;
 
-    /// How many to ask for: one if nobody waits here who might follow.
-    std::uint64_t to_ask(bool others_wait) const noexcept
+    /// How many to ask for. `followers`: those who may take one without a script after the head;
+    /// counting them up to `largest_first` will do.
+    std::uint64_t to_ask(time_point now, std::uint64_t followers) const noexcept
     {
-        return others_wait ? std::clamp(std::max(used_, used_before_), smallest, largest) : 1;
+        if (followers == 0)
+            return 1;
+        auto const first = size_ != 0 ? size_ : std::min(followers + 1, largest_first);
+        auto const wanted = used_ == 0 ? first : std::max(used_ / 2, smallest);
+        auto const missing = wanted > left() ? wanted - left() : 1;
+        return std::min({missing, largest, std::max(affordable(now), std::uint64_t{1})});
     }
 
     /// The server has given `count`, up to `last`; there are no tokens below 1, whatever it says.
-    void put(std::uint64_t last, std::uint64_t count) noexcept
+    void put(time_point now, std::uint64_t last, std::uint64_t count) noexcept
     {
+        if (last < last_ || last - last_ > largest_rise) {
+            watched_since_ = now;
+            watched_from_ = last;
+        }
+        if (!empty())
+            end_run();
+        auto const before = last - std::min(count, last);
+        if (before != last_)  // others have drawn since: what is left would be below theirs
+            next_ = before + 1;
         last_ = last;
-        next_ = last - std::min(count, last) + 1;
+        is_block_ = left() > 1;
+    }
+
+    /// The lock is released, or somebody else's: the next owner has a token above those left.
+    void drop_rest() noexcept
+    {
+        end_run();
+        next_ = last_ + 1;
     }
 
     bool empty() const noexcept { return next_ > last_; }
 
     std::uint64_t take() noexcept
     {
-        ++used_;
+        used_ += is_block_ ? 1 : 0;
         return next_++;
     }
 
-    void end_tenure() noexcept
+private:
+    /// A counter that rises more between two looks was set by the server, which had lost it.
+    static constexpr std::uint64_t largest_rise = 10'000'000;
+
+    std::uint64_t left() const noexcept { return last_ + 1 - next_; }
+
+    // The next block is as long as what this run of blocks was used for, and those that follow it
+    // are half as long as all before.
+    void end_run() noexcept
     {
-        used_before_ = used_;
+        if (used_ != 0)
+            size_ = std::max(used_, smallest);
         used_ = 0;
-        next_ = 1;
-        last_ = 0;
     }
 
-private:
+    // So many that the counter has risen by three in four microseconds since it was seen first, the
+    // draws of others included. Beyond that tokens are drawn one by one, and no server runs so many
+    // scripts that the counter would go on like this.
+    std::uint64_t affordable(time_point now) const noexcept
+    {
+        using std::chrono::microseconds;
+        auto const watched = std::chrono::duration_cast<microseconds>(now - watched_since_).count();
+        auto const most = largest_first + static_cast<std::uint64_t>(watched) / 4 * 3;
+        auto const risen = last_ - watched_from_;
+        return most > risen ? most - risen : 0;
+    }
+
     std::uint64_t next_ = 1;
     std::uint64_t last_ = 0;
-    std::uint64_t used_ = 0;
-    std::uint64_t used_before_ = 0;
+    std::uint64_t used_ = 0;  ///< of blocks, since tokens were left over
+    std::uint64_t size_ = 0;  ///< what was used so the time before; 0: never
+    bool is_block_ = false;   ///< there was more than one after the last draw
+    time_point watched_since_{};
+    std::uint64_t watched_from_ = 0;
 };
 
 }  // namespace colock::decide

@@ -50,7 +50,7 @@ private:
     std::string name_;
 };
 
-constexpr char const* gate_kind = "latch";
+constexpr char const* latch_gate = "latch";
 
 }  // namespace
 
@@ -88,7 +88,7 @@ void latch_wait(core_ptr inside, asio::any_completion_handler<finished> handler,
 {
     auto const wrong = check_name(name);
     enter<zero_reached>(
-        make_guest(std::move(inside), std::move(handler), std::move(name), 0), gate_kind, wrong
+        make_guest(std::move(inside), std::move(handler), std::move(name), 0), latch_gate, wrong
     );
 }
 
@@ -102,7 +102,7 @@ void latch_wait_for(
     auto const wrong = check_name(name);
     auto const who = make_guest(std::move(inside), std::move(handler), std::move(name), 0);
     auto const negative = limit_wait(*who, wait);
-    enter<zero_reached>(who, gate_kind, wrong ? wrong : negative);
+    enter<zero_reached>(who, latch_gate, wrong ? wrong : negative);
 }
 
 void latch_count(

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/recycling.hpp"
 #include "decide/names.hpp"
 #include "decide/validity.hpp"
 #include "locks/arguments.hpp"
@@ -78,7 +79,7 @@ std::shared_ptr<counting_guest> make_guest(
 )
 {
     auto key = inside->key_of(std::move(name));
-    auto who = std::make_shared<counting_guest>(std::move(inside), std::move(key), wanted);
+    auto who = make_recycled<counting_guest>(std::move(inside), std::move(key), wanted);
     who->listen(who->inside->strand(), handler);
     who->done = completion<Values...>{std::move(handler), who->inside->executor()};
     return who;
@@ -114,9 +115,8 @@ void start_change(
     auto key = inside->key_of(std::move(asked.name));
     auto channel =
         asked.channel ? asked.channel(key, inside->settings().key_prefix) : std::string{};
-    auto const who = std::make_shared<errand>(
-        inside, std::move(key), asked.what, asked.amount, std::move(channel)
-    );
+    auto const who =
+        make_recycled<errand>(inside, std::move(key), asked.what, asked.amount, std::move(channel));
     who->owed = asked.owed;
     who->listen(strand, handler);
     auto done = std::make_shared<completion<Values...>>(std::move(handler), inside->executor());

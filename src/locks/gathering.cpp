@@ -78,8 +78,10 @@ void gathering::start()
         return fail(ec);
     if (ended_)
         return fail(ended_);
-    if (wait)
-        deadline_ = clock::now() + *wait;
+    if (wait) {
+        answer_by_ = clock::now() + *wait;
+        deadline_ = answer_by_ - std::min<clock::duration>(2 * inside_->round_trip(), *wait / 10);
+    }
     attendance_ = std::make_shared<attendance>(*inside_, weak_from_this());
     inside_->residents().add(attendance_);
     take();
@@ -136,14 +138,21 @@ sequence gathering::take()
         limit_.clear();
         if (has_enough() && !ended_)
             co_return grant();
+        if (why_end())
+            break;
         give_back();
-        if (!why_end()) {
-            life = shared_from_this();
-            inside_->rest(pause_, pause_before_next());
-            co_await pause_.over;
-        }
+        life = shared_from_this();
+        inside_->rest(pause_, pause_before_next());
+        co_await pause_.over;
     } while (!why_end());
-    fail(*why_end());
+    auto const why = *why_end();
+    give_back_and_hear();
+    if (unanswered_ != 0) {
+        life.reset();
+        co_await round_over_;
+    }
+    limit_.clear();
+    fail(ended_ ? ended_ : why);
 }
 
 // By name first, and the rest for what names leave open: a writer may read as well, a reader must
@@ -287,6 +296,19 @@ void gathering::give_back()
 {
     for (auto& r : requests())
         give_back(r.got);
+}
+
+// Before it says that it has failed: whoever hears that may try at once. Not where the caller wants
+// an answer now.
+void gathering::give_back_and_hear()
+{
+    if (ended_ || inside_->is_stopped())
+        return give_back();
+    auto const most = of_.by_majority ? server_limit() : inside_->settings().timeout;
+    set_limit(std::min(answer_by_, clock::now() + most));
+    for (std::size_t i = 0; i != of_.parts.size(); ++i)
+        if (auto part = std::exchange(requests_[i].got, {}))
+            part.release(expect(i));
 }
 
 // At once, for what is asked next must not enter what is given up. Nobody waits for the answer, and

@@ -67,6 +67,7 @@ private:
     void give_back_from_first_refused(order const&);
     void give_back();
     void give_back(hold& part);
+    void give_back_and_hear();
 
     // ---- What came of it -----------------------------------------------------------------------
 
@@ -95,9 +96,10 @@ private:
     std::unique_ptr<request[]> requests_;
     std::size_t unanswered_ = 0;
     event<bool> round_over_;
-    time_point deadline_ = never;  ///< of the caller
-    milliseconds patience_;        ///< with which what is held is kept while others are waited for
-    decide::agenda::entry limit_;  ///< of what is asked
+    time_point deadline_ = never;   ///< until then it tries
+    time_point answer_by_ = never;  ///< of the caller: what is left is for giving back
+    milliseconds patience_;         ///< with which what is held is kept while others are waited for
+    decide::agenda::entry limit_;   ///< of what is asked
     pause pause_;
     error_code ended_;  ///< from outside
     std::shared_ptr<attendance> attendance_;

@@ -1,3 +1,4 @@
+#include "base/recycling.hpp"
 #include "decide/validity.hpp"
 #include "service/change.hpp"
 #include "service/core.hpp"
@@ -15,18 +16,18 @@ namespace detail {
 
 namespace {
 
-using handler = completion<>::handler_type;
+using done_handler = completion<>::handler_type;
 
-void answer_empty(handler to)
+void answer_empty(done_handler to)
 {
     completion<>{std::move(to), asio::system_executor{}}(error::not_held);
 }
 
 /// Makes a change of the call and carries it out on the strand.
 template <class Act>
-void start_change(core_ptr const& inside, handler to, hold_ptr state, Act act)
+void start_change(core_ptr const& inside, done_handler to, hold_ptr state, Act act)
 {
-    auto const who = std::make_shared<change>(inside, std::move(state));
+    auto const who = make_recycled<change>(inside, std::move(state));
     who->listen(inside->strand(), to);
     who->done = {std::move(to), inside->executor()};
     asio::dispatch(inside->strand(), [who, act] { act(*who->hold->lives_on, who); });
@@ -40,7 +41,7 @@ hold make_hold(hold_ptr state) noexcept { return hold{std::move(state)}; }
 
 hold_ptr const& state_of(hold const& of) noexcept { return of.state_; }
 
-void release_hold(core_ptr inside, handler to, hold_ptr state)
+void release_hold(core_ptr inside, done_handler to, hold_ptr state)
 {
     if (!state)
         return answer_empty(std::move(to));
@@ -52,7 +53,7 @@ void release_hold(core_ptr inside, handler to, hold_ptr state)
     );
 }
 
-void extend_hold(core_ptr inside, handler to, hold_ptr state, milliseconds lease)
+void extend_hold(core_ptr inside, done_handler to, hold_ptr state, milliseconds lease)
 {
     if (!state)
         return answer_empty(std::move(to));
@@ -71,11 +72,11 @@ void extend_hold(core_ptr inside, handler to, hold_ptr state, milliseconds lease
     );
 }
 
-void wait_lost(core_ptr inside, handler to, hold_ptr state)
+void wait_lost(core_ptr inside, done_handler to, hold_ptr state)
 {
     if (!state)
         return answer_empty(std::move(to));
-    auto const wait = std::make_shared<loss_wait>(std::move(state));
+    auto const wait = make_recycled<loss_wait>(std::move(state));
     wait->listen(inside->strand(), to);
     wait->done = {std::move(to), inside->executor()};
     asio::dispatch(inside->strand(), [wait] {

@@ -1,3 +1,4 @@
+#include "base/recycling.hpp"
 #include "decide/names.hpp"
 #include "decide/validity.hpp"
 #include "locks/arguments.hpp"
@@ -38,7 +39,7 @@ void start_acquire(
     auto const& strand = inside->strand();
     id.name = inside->key_of(std::move(id.name));
     auto const who =
-        std::make_shared<waiter>(inside, std::move(id), options, inside->settings().lease);
+        make_recycled<waiter>(inside, std::move(id), options, inside->settings().lease);
     who->listen(strand, handler);
     who->done = completion{std::move(handler), inside->executor()};
     asio::dispatch(strand, [who, wrong, limit] {
@@ -93,25 +94,25 @@ tenure* find_held(core& inside, lock_ref which, owner const& who)
     return key ? key->held() : nullptr;
 }
 
-void tell_gone(core& inside, lock_ref which)
+void tell_taken_away(core& inside, lock_ref which, time_point sent)
 {
     if (auto* const held = find_held(inside, which, {}))
-        held->gone(error::lost);
+        held->taken_away(sent);
 }
 
 /// It was forced: tells those of this client who had it. All kinds but one have the same key.
-void tell_gone(core& inside, lock_id const& id)
+void tell_taken_away(core& inside, lock_id const& id, time_point sent)
 {
     bool const reads = id.kind == lock_kind::read;
     if (reads || id.kind == lock_kind::write) {
         if (auto const r = readers::find(inside, id.name))
-            r->gone();  // of a writer: what he reads himself
+            r->taken_away(sent);  // of a writer: what he reads himself
         if (!reads)
-            tell_gone(inside, ref_of(id));
+            tell_taken_away(inside, ref_of(id), sent);
         return;
     }
     for (auto const kind : {lock_kind::plain, lock_kind::spin, lock_kind::fenced, lock_kind::fair})
-        tell_gone(inside, lock_ref{kind, id.name});
+        tell_taken_away(inside, lock_ref{kind, id.name}, sent);
 }
 
 /// Takes the lock away, whoever has it.
@@ -218,7 +219,7 @@ void single::force_release(core_ptr inside, handler<answered_bool> handler, lock
                    id = std::move(id)](answer const& r, bool& was_locked) {
         auto const ec = read_flag(r, was_locked);
         if (auto const owner = weak.lock(); owner && was_locked)
-            tell_gone(*owner, id);
+            tell_taken_away(*owner, id, r.sent);
         return ec;
     };
     query<bool>::start(

@@ -1,3 +1,4 @@
+#include "base/recycling.hpp"
 #include "decide/permit_id.hpp"
 #include "decide/reply.hpp"
 #include "decide/validity.hpp"
@@ -108,12 +109,12 @@ public:
     {
         auto const first = std::static_pointer_cast<permit_guest>(at.pop());
         at.tell_acquired(*first);
-        auto const held = std::make_shared<hold_state>(
+        auto const held = make_recycled<hold_state>(
             core_.shared_from_this(), first->who, first->lease, first->renewed
         );
         held->given = true;
         ++core_.count.holds;
-        auto const tenure = std::make_shared<permit_tenure>(core_, name_, id_);
+        auto const tenure = make_recycled<permit_tenure>(core_, name_, id_);
         core_.residents().add(tenure);
         tenure->begin(held, taken.last_sent());
         first->grant({make_hold(held), decide::hex_of(id_)});
@@ -132,7 +133,7 @@ private:
     milliseconds lease_{};
 };
 
-constexpr char const* gate_kind = "permit_semaphore";
+constexpr char const* permit_gate = "permit_semaphore";
 
 error_code check(std::string const& name, acquire_options const& options) noexcept
 {
@@ -151,7 +152,7 @@ std::shared_ptr<permit_guest> make_permit_guest(
 )
 {
     auto key = inside->key_of(std::move(name));
-    auto who = std::make_shared<permit_guest>(std::move(inside), std::move(key), options);
+    auto who = make_recycled<permit_guest>(std::move(inside), std::move(key), options);
     who->listen(who->inside->strand(), handler);
     who->done = completion<Value>{std::move(handler), who->inside->executor()};
     return who;
@@ -169,7 +170,7 @@ void permit_acquire(
     auto const wrong = check(name, options);
     enter<id_taken>(
         make_permit_guest(std::move(inside), std::move(handler), std::move(name), options),
-        gate_kind,
+        permit_gate,
         wrong
     );
 }
@@ -198,7 +199,7 @@ void permit_try_acquire_for(
     auto const who =
         make_permit_guest(std::move(inside), std::move(handler), std::move(name), options);
     auto const negative = limit_wait(*who, wait);
-    enter<id_taken>(who, gate_kind, wrong ? wrong : negative);
+    enter<id_taken>(who, permit_gate, wrong ? wrong : negative);
 }
 
 void permit_set(

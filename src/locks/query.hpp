@@ -1,12 +1,14 @@
 #pragma once
 
 #include "base/completion.hpp"
+#include "base/recycling.hpp"
 #include "decide/agenda.hpp"
 #include "decide/names.hpp"
 #include "redis/transport.hpp"
 #include "service/core.hpp"
 #include "service/question.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -49,7 +51,7 @@ public:
     )
     {
         auto const self =
-            std::make_shared<query>(std::move(inside), std::move(about), std::move(read));
+            make_recycled<query>(std::move(inside), std::move(about), std::move(read));
         auto const& strand = self->inside_->strand();
         self->listen(strand, handler);
         self->done_ = {std::move(handler), self->inside_->executor()};
@@ -86,7 +88,7 @@ private:
             answer const got = co_await now.call.answered;
             self->sending_ = nullptr;
             if (self->take(got)) {
-                owner.rest(self->pause_, milliseconds{20});
+                owner.rest(self->pause_, owner.repeat_pause(++self->refusals_));
                 co_await self->pause_.over;
                 if (owner.is_stopped())
                     self->finish(error::closed, {});
@@ -135,6 +137,7 @@ private:
     step* sending_ = nullptr;
     decide::agenda::entry limit_;
     pause pause_;
+    std::uint32_t refusals_ = 0;  ///< for the moment
 };
 
 }  // namespace colock

@@ -87,7 +87,7 @@ private:
     std::int64_t permits_ = 0;
 };
 
-constexpr char const* gate_kind = "semaphore";
+constexpr char const* semaphore_gate = "semaphore";
 
 }  // namespace
 
@@ -101,7 +101,7 @@ void semaphore_acquire(
     auto const wrong = check_amount(name, permits, 1, most_permits);
     enter<permits_taken>(
         make_guest(std::move(inside), std::move(handler), std::move(name), permits),
-        gate_kind,
+        semaphore_gate,
         wrong
     );
 }
@@ -129,7 +129,7 @@ void semaphore_try_acquire_for(
     auto const wrong = check_amount(name, permits, 1, most_permits);
     auto const who = make_guest(std::move(inside), std::move(handler), std::move(name), permits);
     auto const negative = limit_wait(*who, wait);
-    enter<permits_taken>(who, gate_kind, wrong ? wrong : negative);
+    enter<permits_taken>(who, semaphore_gate, wrong ? wrong : negative);
 }
 
 void semaphore_release(

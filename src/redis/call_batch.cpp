@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 namespace colock {
@@ -59,60 +58,56 @@ scripts::script const& form_of(scripts::script const& what, publishing how) noex
     return form ? *form : what;
 }
 
-void call_batch::fill(step_list& from, manner how)
+// ---- Out
+// -------------------------------------------------------------------------------------------
+
+void call_batch::fill(step_list& from, manner how, resp::writer& out, time_point now)
 {
+    calls_.clear();
+    steps_.clear();
+    kept_.clear();
+    sent_ = now;
+    next_call_ = 0;
+    is_past_asking_ = false;
     arrange(from, how.by_slot);
-    for (auto& c : calls) {
-        c.place = request.get_commands() + (steps[c.first]->asking ? 1 : 0);
-        write(std::span{steps}.subspan(c.first, c.count), how);
-    }
-    write_wait();
-    replies->reserve(request.get_commands());
+    size_ = steps_.size();
+    for (auto const& c : calls_)
+        write(std::span{steps_}.subspan(c.first, c.count), how, out);
+    write_wait(out);
 }
 
-void call_batch::write_wait()
+void call_batch::write_wait(resp::writer& out)
 {
     unsigned most = 0;
     milliseconds longest{0};
-    for (auto const* s : steps)
+    for (auto const* s : steps_)
         if (s->replicas != 0) {
             most = std::max(most, s->replicas);
             longest = std::max(longest, s->patience);
         }
     waits_ = most != 0;
     if (waits_)
-        request.push("WAIT", most, longest.count());
-}
-
-error_code call_batch::unsynced(step const& s) const noexcept
-{
-    if (s.replicas == 0)
-        return {};
-    auto const& got = replies->back();
-    // It has become a replica meanwhile, and lets nobody wait any more.
-    if (got.what == reply::kind::error && got.text.starts_with("UNBLOCKED"))
-        return error::not_replicated;
-    if (!waits_ || got.what != reply::kind::integer)
-        return error::unsupported;
-    return got.number >= s.replicas ? error_code{} : error_code{error::not_replicated};
+        out.push("WAIT", most, longest.count());
 }
 
 void call_batch::arrange(step_list& from, bool by_slot)
 {
     auto const take = [&](auto const& belongs) {
-        std::size_t const first = steps.size();
+        std::size_t const first = steps_.size();
         for (auto at = from.begin(); at != from.end();) {
             step& s = *at++;
             if (!belongs(s))
                 continue;
             from.erase(from.iterator_to(s));
-            steps.push_back(&s);
+            steps_.push_back(&s);
         }
         return first;
     };
     auto const put_alone = [&](std::size_t at) {
-        for (; at != steps.size(); ++at)
-            calls.push_back({at, 1, steps[at]->whole || is_bare(steps[at]->what)});
+        for (; at != steps_.size(); ++at)
+            calls_.push_back(
+                {at, 1, steps_[at]->whole || is_bare(steps_[at]->what), steps_[at]->asking}
+            );
     };
     put_alone(take([](step const& s) { return s.whole && confirms(s.what); }));
     for (auto const* script : joined) {
@@ -123,13 +118,13 @@ void call_batch::arrange(step_list& from, bool by_slot)
         });
         if (by_slot)
             std::stable_sort(
-                steps.begin() + static_cast<std::ptrdiff_t>(at),
-                steps.end(),
+                steps_.begin() + static_cast<std::ptrdiff_t>(at),
+                steps_.end(),
                 [](step const* a, step const* b) { return a->slot < b->slot; }
             );
-        while (at != steps.size()) {
+        while (at != steps_.size()) {
             auto const count = alike(at, by_slot);
-            calls.push_back({at, count});
+            calls_.push_back({at, count});
             at += count;
         }
     }
@@ -139,61 +134,158 @@ void call_batch::arrange(step_list& from, bool by_slot)
 // How many steps from here on may share a call: their floor is the call's.
 std::size_t call_batch::alike(std::size_t at, bool by_slot) const
 {
-    auto const most = std::min(largest_call, steps.size() - at);
+    auto const most = std::min(largest_call, steps_.size() - at);
     auto const may_join = [&](step const& first, step const& other) {
         return first.floor == other.floor && !(by_slot && first.slot != other.slot);
     };
     std::size_t count = 1;
-    while (count != most && may_join(*steps[at], *steps[at + count]))
+    while (count != most && may_join(*steps_[at], *steps_[at + count]))
         ++count;
     return count;
 }
 
-void call_batch::write(std::span<step* const> some, manner const& how)
+void call_batch::write(std::span<step* const> some, manner const& how, resp::writer& out)
 {
     step const& any = *some.front();
     if (any.asking)
-        request.push("ASKING");
-    if (&any.what == &ping_command) {
-        request.push(any.what.name);
-        return;
-    }
-    if (&any.what == &any_command) {
-        auto const words = any.arguments;
-        if (words.size() == 1)
-            request.push(words.front());
-        else
-            request.push_range(words.front(), words.subspan(1));
-        return;
-    }
-    bool const text = any.as_text || how.as_text;
+        out.push("ASKING");
+    if (&any.what == &ping_command)
+        return out.push(any.what.name);
+    if (&any.what == &any_command)
+        return out.push_range(any.arguments);
     auto const& form = form_of(any.what, how.publish);
-    char count[8];
-    auto const end = std::to_chars(count, count + sizeof count, some.size() * any.keys.size()).ptr;
-    words_.assign(
-        {text ? form.text : form.sha1,
-         std::string_view{count, static_cast<std::size_t>(end - count)}}
-    );
+    bool const text = is_as_text(any, form, how);
+    std::size_t const keys = some.size() * any.keys.size();
+    bool const fenced = is_fenced(any.what);
+    out.begin(3 + keys + (fenced ? 1 : 0) + some.size() * any.arguments.size());
+    out.add(text ? "EVAL" : "EVALSHA");
+    out.add(text ? form.text : form.sha1);
+    out.add(keys);
     for (auto const* s : some)
-        words_.insert(words_.end(), s->keys.begin(), s->keys.end());
-    if (is_fenced(any.what))
-        words_.push_back(any.floor == link_floor ? how.floor : any.floor);
+        for (auto const key : s->keys)
+            out.add(key);
+    if (fenced)
+        out.add(any.floor == link_floor ? how.floor : any.floor);
     for (auto const* s : some)
-        words_.insert(words_.end(), s->arguments.begin(), s->arguments.end());
-    request.push_range(text ? "EVAL" : "EVALSHA", words_);
+        for (auto const argument : s->arguments)
+            out.add(argument);
 }
 
-reply call_batch::reply_of(std::size_t c, std::size_t i)
+// The server knows a script by its sum as soon as it has run as text, also for calls right behind
+// it.
+bool call_batch::is_as_text(step const& s, scripts::script const& form, manner const& how) const
 {
-    auto const& [first, count, is_whole, place] = calls[c];
-    reply& whole = (*replies)[place];
-    if (is_whole)
-        return std::move(whole);
-    if (whole.what == reply::kind::list && whole.items.size() == count)
-        return std::move(whole.items[i]);
-    if (whole.what == reply::kind::error)
-        return whole;
-    return reply::of(std::string_view{});  // which no reader takes
+    if (how.as_text)
+        return true;
+    if (!how.known)
+        return s.as_text;
+    bool const is_known = std::ranges::find(*how.known, &form) != how.known->end();
+    if (!is_known)
+        how.known->push_back(&form);
+    return s.as_text || !is_known;
+}
+
+// ---- In
+// --------------------------------------------------------------------------------------------
+
+void call_batch::on_reply(resp::message const& got)
+{
+    auto const self = shared_from_this();  // an answer may end the link
+    if (next_call_ == calls_.size())
+        settle_kept(resp::to_reply(got));
+    else if (calls_[next_call_].asking && !std::exchange(is_past_asking_, true))
+        return;
+    else {
+        is_past_asking_ = false;
+        auto const& now = calls_[next_call_++];
+        if (waits_)
+            kept_.push_back(resp::to_reply(got));
+        else
+            take(now, got);
+    }
+    if (!is_dropped_ && next_call_ == calls_.size() && (!waits_ || steps_.empty()))
+        listener_.on_batch_over(*this);
+}
+
+void call_batch::take(call const& c, resp::message const& got)
+{
+    auto const first = c.first, count = c.count;
+    bool const is_whole = c.whole;
+    resp::value_reader values{got};
+    auto const& head = got.first();
+    bool const is_list = head.what == resp::node::kind::list && !is_whole &&
+        head.number == static_cast<std::int64_t>(count);
+    if (is_list)
+        values.next_node();
+    for (std::size_t i = 0; i != count && !is_dropped_; ++i) {
+        if (is_list || is_whole)
+            give(first + i, values.next(), count != 1, {});
+        else if (got.is_error())
+            give(first + i, reply::error(head.text), count != 1, {});
+        else
+            give(
+                first + i, reply::of(std::string_view{}), count != 1, {}
+            );  // which no reader takes
+    }
+}
+
+void call_batch::give(std::size_t at, reply&& value, bool in_company, error_code unsynced)
+{
+    step& s = *std::exchange(steps_[at], nullptr);
+    listener_.on_step(s, std::move(value), in_company, sent_, unsynced);
+}
+
+void call_batch::settle_kept(reply const& waited)
+{
+    auto kept = std::move(kept_);
+    kept_.clear();
+    for (std::size_t c = 0; c != kept.size(); ++c) {
+        auto const [first, count, is_whole, asking] = calls_[c];
+        reply& whole = kept[c];
+        bool const is_list = whole.what == reply::kind::list && whole.items.size() == count;
+        for (std::size_t i = 0; i != count && !is_dropped_; ++i) {
+            auto const missing = unsynced(*steps_[first + i], waited);
+            auto value = reply::of(std::string_view{});  // which no reader takes
+            if (is_whole)
+                value = std::exchange(whole, {});
+            else if (is_list)
+                value = std::move(whole.items[i]);
+            else if (whole.what == reply::kind::error)
+                value = whole;
+            give(first + i, std::move(value), count != 1, missing);
+        }
+    }
+    steps_.clear();
+}
+
+error_code call_batch::unsynced(step const& s, reply const& waited) const noexcept
+{
+    if (s.replicas == 0)
+        return {};
+    // It has become a replica meanwhile, and lets nobody wait any more.
+    if (waited.what == reply::kind::error && waited.text.starts_with("UNBLOCKED"))
+        return error::not_replicated;
+    if (waited.what != reply::kind::integer)
+        return error::unsupported;
+    return waited.number >= s.replicas ? error_code{} : error_code{error::not_replicated};
+}
+
+void call_batch::on_lost(error_code)
+{
+    auto const self = shared_from_this();
+    for (std::size_t i = 0; i < steps_.size(); ++i)
+        if (step* const s = std::exchange(steps_[i], nullptr))
+            listener_.on_step_lost(*s, sent_);
+    if (!is_dropped_)
+        listener_.on_batch_over(*this);
+}
+
+void call_batch::drop_steps() noexcept
+{
+    is_dropped_ = true;
+    for (step* s : std::exchange(steps_, {}))
+        if (s)
+            s->answered.drop();
 }
 
 }  // namespace colock

@@ -2,9 +2,9 @@
 
 #include "decide/reply.hpp"
 #include "redis/step_list.hpp"
+#include "resp/pipeline.hpp"
+#include "resp/writer.hpp"
 #include <colock/config.hpp>
-
-#include <boost/redis/request.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -17,51 +17,89 @@ namespace colock {
 /// The form of a script that publishes in this way.
 scripts::script const& form_of(scripts::script const&, publishing) noexcept;
 
-/// One request: calls, each of one script for several steps. Kept by the handler of its request;
-/// the link forgets the steps when it goes.
-struct call_batch {
-    /// Locks a script call: a long one would keep the server's other clients waiting.
+/// Scripts that a server has been sent as text, so that it knows them by their sums.
+using known_scripts = std::vector<scripts::script const*>;
+
+/// One write: calls, each of one script for several steps. It hands each step its answer as the
+/// call's reply comes in; where steps wait for replicas, when all have come.
+///
+/// A link uses it again once it is answered.
+class call_batch final :
+    public resp::reply_handler,
+    public std::enable_shared_from_this<call_batch> {
+public:
+    /// Locks a script call. A long one keeps the server's other clients waiting, and keeps this
+    /// client idle while the server works.
     static constexpr std::size_t largest_call = 128;
 
-    struct call {
-        std::size_t first;
-        std::size_t count;
-        bool whole = false;     ///< the reply is one step's, as it is
-        std::size_t place = 0;  ///< of the reply
+    class listener {
+    public:
+        virtual void on_step(
+            step&, decide::reply&&, bool in_company, time_point sent, error_code unsynced
+        ) = 0;
+        virtual void on_step_lost(step&, time_point sent) = 0;
+
+        /// All steps have their answers.
+        virtual void on_batch_over(call_batch&) = 0;
+
+    protected:
+        ~listener() = default;
     };
 
     /// How calls are written.
     struct manner {
         std::string_view floor;  ///< the link's
-        bool as_text = false;    ///< for a server that refuses to load scripts
+        bool as_text = false;    ///< for a server that does not let us call scripts by sum
         bool by_slot = false;    ///< for one that refuses calls for keys of several slots
         publishing publish = publishing::plain;
+        known_scripts* known = nullptr;  ///< none: the server knows all
     };
 
+    explicit call_batch(listener& who) noexcept : listener_{who} {}
+
     /// Takes in all steps and writes their calls.
-    void fill(step_list& from, manner how);
+    void fill(step_list& from, manner how, resp::writer& out, time_point now);
 
-    /// What the replicas lack of what the step wants; no error if nothing.
-    error_code unsynced(step const&) const noexcept;
+    /// In the order in which they are written.
+    std::span<step* const> steps() const noexcept { return steps_; }
 
-    /// The part of one step in a call's reply; the whole, if it is an error.
-    decide::reply reply_of(std::size_t call, std::size_t i);
+    /// So many it has had, with those that have their answers.
+    std::size_t size() const noexcept { return size_; }
 
-    boost::redis::request request;
-    std::shared_ptr<std::vector<decide::reply>> replies =
-        std::make_shared<std::vector<decide::reply>>();
-    std::vector<call> calls;
-    std::vector<step*> steps;
-    time_point sent;
+    /// Destroys the sequences that wait for its steps.
+    void drop_steps() noexcept;
 
 private:
-    bool waits_ = false;  ///< the last reply is that of WAIT
+    struct call {
+        std::size_t first;
+        std::size_t count;
+        bool whole = false;   ///< the reply is one step's, as it is
+        bool asking = false;  ///< an ASKING stands before it
+    };
+
+    void on_reply(resp::message const&) override;
+    void on_lost(error_code) override;
+
+    void take(call const&, resp::message const&);
+    void give(std::size_t at, decide::reply&&, bool in_company, error_code unsynced);
+    void settle_kept(decide::reply const& waited);
+    error_code unsynced(step const&, decide::reply const& waited) const noexcept;
     void arrange(step_list& from, bool by_slot);
     std::size_t alike(std::size_t at, bool by_slot) const;
-    void write(std::span<step* const>, manner const& how);
-    void write_wait();
+    void write(std::span<step* const>, manner const& how, resp::writer& out);
+    void write_wait(resp::writer& out);
+    bool is_as_text(step const&, scripts::script const& form, manner const&) const;
 
-    std::vector<std::string_view> words_;
+    listener& listener_;
+    std::vector<call> calls_;
+    std::vector<step*> steps_;  ///< null: it has its answer
+    std::size_t size_ = 0;
+    time_point sent_{};
+    std::size_t next_call_ = 0;
+    bool is_past_asking_ = false;
+    bool is_dropped_ = false;          ///< the link has gone
+    bool waits_ = false;               ///< the last reply is that of WAIT
+    std::vector<decide::reply> kept_;  ///< until then
 };
 
 }  // namespace colock

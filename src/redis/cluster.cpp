@@ -1,4 +1,5 @@
 #include "redis/cluster.hpp"
+#include "redis/link_settings.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -93,7 +94,7 @@ void cluster::submit(step& s)
     s.asking = false;
     if (auto* const server = server_of(s.slot))
         server->submit(s);
-    else if (auto const why = scout_.down_reason(); !has_map_ && is_refusal(why))
+    else if (auto const why = scout_.refusal(); !has_map_ && why)
         s.answered.set({answer::kind::failed, {}, why, {}});
     else {
         unrouted_.push_back(s);
@@ -125,7 +126,7 @@ error_code cluster::down_reason(unsigned slot) const noexcept
 {
     if (auto const* const server = server_of(slot))
         return server->link(slot).down_reason();
-    auto const why = scout_.down_reason();
+    auto const why = has_map_ ? error_code{} : scout_.refusal();
     return why ? why : error_code{error::unavailable};
 }
 
@@ -145,7 +146,7 @@ void cluster::on_redirect(
     bool const is_divisible = s.whole && s.keys.size() > 1;
     auto const where = address{to.host.empty() ? from.where().host : to.host, to.port};
     switch (to.what) {
-    case kind::moved: on_moved(s, to.slot, where); break;
+    case kind::moved: on_moved(from, s, to.slot, where); break;
     case kind::down:
         troubled_until_ = clock::now() + belief_stands;
         scout_.refresh();
@@ -173,9 +174,20 @@ void cluster::on_redirect(
     }
 }
 
-void cluster::on_moved(step& s, unsigned slot, address const& where)
+void cluster::on_moved(command_link& from, step& s, unsigned slot, address const& where)
 {
     scout_.refresh();
+    // Nodes that announce one address for several of them send everybody back to where they came
+    // from.
+    if (where == from.where()) {
+        context_.warn_once(
+            describe(where) + " says that a slot has moved to " + describe(where) +
+            ", which is its own address. Remedy: an address of its own for each node "
+            "(cluster-announce-ip, cluster-announce-port)"
+        );
+        return s.whole ? s.answered.set({answer::kind::not_now, {}, error::unavailable, {}})
+                       : rest(s);
+    }
     // A renewal of many is made anew by who sent it: over another link, this one could come after
     // an extension that is younger.
     if (s.whole) {
@@ -343,7 +355,7 @@ void cluster::on_command_link_down(command_link& link, error_code why)
 {
     auto const alive = alive_;
     listener_.on_link_down(link.index(), why);
-    if (!*alive)
+    if (!*alive || !started_)
         return;
     scout_.refresh();
     take_back(link);
@@ -352,6 +364,8 @@ void cluster::on_command_link_down(command_link& link, error_code why)
 // The slots that it is for may be another's by now, also of a node that was never reached.
 void cluster::on_command_link_failed(command_link& link)
 {
+    if (!started_)
+        return;
     scout_.refresh();
     take_back(link);
 }

@@ -71,7 +71,7 @@ private:
     void believe(unsigned slot, address const&);
     bool is_disputed(unsigned slot) const noexcept;
     void keep_beliefs(decide::slot_set& changed);
-    void on_moved(step&, unsigned slot, address const&);
+    void on_moved(command_link& from, step&, unsigned slot, address const&);
     void send_again(step_list);
     void take_back(command_link&);
     void reroute(decide::slot_set const& changed);

@@ -1,19 +1,21 @@
 #include "redis/cluster_scout.hpp"
+#include "redis/link_settings.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace colock {
 
-namespace redis = boost::redis;
 using decide::reply;
 
 namespace {
 
 enum probe_place : std::size_t { place_slots, place_sharded, places };
 
-/// A cluster that mends itself does so within seconds, and 10 questions a second hurt nobody.
-constexpr milliseconds pause{100};
+/// A cluster that mends itself does so within seconds. A node that stays down for long is no reason
+/// to go on asking so often: the answer is a long one, and many clients ask.
+constexpr milliseconds shortest_pause{100};
+constexpr milliseconds longest_pause{2'000};
 
 /// A node that was cut off from the others knows nothing new, however often it is asked.
 constexpr int patience = 3;
@@ -27,10 +29,14 @@ cluster_scout::cluster_scout(link_context const& context, listener& who)
     , loop_{std::make_shared<connection_loop>(
           context,
           static_cast<connection_loop::owner&>(*this),
-          "cluster scout",
-          nodes_.empty() ? address{} : nodes_.front()
+          connection_loop::place{
+              "cluster scout",
+              nodes_.empty() ? address{} : nodes_.front(),
+              set_up::role::any,
+              map_limits()}
       )}
-    , again_{[this] { refresh(); }}
+    , again_{[this] { ask(); }}
+    , pause_{shortest_pause}
 {}
 
 cluster_scout::~cluster_scout()
@@ -55,94 +61,145 @@ void cluster_scout::note(address const& node)
 
 void cluster_scout::refresh()
 {
-    if (!loop_->is_up())
-        return;  // it asks when it is
-    if (std::exchange(asking_, true)) {
+    if (!loop_->is_up() || again_.is_set())
+        return;  // it asks when it is up, or soon
+    if (asking_)
         wanted_ = true;
+    else if (clock::now() - asked_at_ >= pause_)
+        ask();
+    else
+        ask_after(pause_);
+}
+
+void cluster_scout::ask_after(milliseconds pause)
+{
+    context_.set_alarm(again_, clock::now() + pause);
+}
+
+void cluster_scout::ask()
+{
+    again_.clear();
+    if (!loop_->is_up() || std::exchange(asking_, true))
         return;
-    }
-    auto request = std::make_shared<redis::request>();
-    request->push("CLUSTER", "SLOTS");
-    loop_->exec(
-        std::move(request),
-        [this, alive = alive_](error_code ec, connection_loop::replies const& got) {
+    asked_at_ = clock::now();
+    loop_->ask(
+        [](resp::writer& out) { out.push("CLUSTER", "SLOTS"); },
+        [this, alive = alive_](error_code ec, replies const& got) {
             if (!*alive)
                 return;
             asking_ = false;
             if (ec)
                 return;
-            if (got.size() != 1 || !take(got.front())) {
-                loop_->restart(error::bad_reply);
-                return;
+            switch (take(got.front())) {
+            case found::nonsense: return loop_->restart(error::bad_reply);
+            case found::no_map: return move_on();
+            case found::map: return judge_answer();
             }
-            listener_.on_map(found_, has_sharded_);
-            if (*alive)
-                ask_later();
         }
     );
 }
 
-// Who has just heard of a failover knows it before others do, and links to the new primary take a
-// moment: his answer was not in vain.
-void cluster_scout::ask_later()
+/// With a map from the node that is asked. A node that has just heard of a failover knows it before
+/// the others do, and links to the new primary take a moment: its answer was not in vain.
+void cluster_scout::judge_answer()
 {
+    auto const alive = alive_;
+    listener_.on_map(found_, has_sharded_);
+    if (!*alive)
+        return;
     bool const is_content = listener_.is_content();
-    if (std::exchange(is_news_, false) || is_content)
+    bool const is_news = std::exchange(is_news_, false);
+    if (is_news || is_content)
         in_vain_ = 0;
-    else if (++in_vain_ > patience) {
-        is_moving_ = true;
-        return loop_->move_to(next_node());
+    if (is_news)
+        pause_ = shortest_pause;
+    if (!is_content && !is_news && ++in_vain_ > patience)
+        return move_on();
+    if (std::exchange(wanted_, false) || !is_content) {
+        ask_after(pause_);
+        pause_ = std::min(pause_ + pause_ / 2, longest_pause);
+    } else if (is_content)
+        pause_ = shortest_pause;
+}
+
+/// Asks another node, if there is one.
+void cluster_scout::move_on()
+{
+    in_vain_ = 0;
+    if (nodes_.size() == 1) {
+        ask_after(pause_);
+        pause_ = std::min(pause_ + pause_ / 2, longest_pause);
+        return;
     }
-    wanted_ = wanted_ || !is_content;
-    if (std::exchange(wanted_, false) && context_.agenda.set(again_, clock::now() + pause))
-        context_.agenda_changed();
+    is_moving_ = true;
+    loop_->move_to(next_node());
 }
 
 address const& cluster_scout::next_node()
 {
-    in_vain_ = 0;
     asked_ = (asked_ + 1) % nodes_.size();
     return nodes_[asked_];
 }
 
-bool cluster_scout::take(reply const& r)
+// A node that has left the cluster, or has never been in one, answers with no slots. That is no
+// map: what is known stays, also which nodes there are.
+cluster_scout::found cluster_scout::take(reply const& r)
 {
     auto read = decide::read_cluster_slots(r, loop_->where().host);
     if (!read)
-        return false;
+        return found::nonsense;
+    auto const now = loop_->where();
+    if (read->empty()) {
+        if (++without_map_ == nodes_.size())
+            write_log(
+                context_.settings.log,
+                log_level::warning,
+                loop_->name() + ": no node knows of any slots, the last one asked was " +
+                    describe(now) + ". Remedy: addresses of nodes that are members of the cluster"
+            );
+        return found::no_map;
+    }
+    without_map_ = 0;
     is_news_ = *read != found_;
     found_ = std::move(*read);
-    // Those that have gone are asked no more.
-    auto const now = loop_->where();
+    // Nodes that have gone are asked no more.
     nodes_ = context_.settings.addresses;
     for (auto const& range : found_)
         note(range.primary);
     note(now);
     asked_ = static_cast<std::size_t>(std::ranges::find(nodes_, now) - nodes_.begin());
-    return true;
+    return found::map;
 }
 
-void cluster_scout::write_probe(redis::request& to)
+void cluster_scout::write_probe(resp::writer& to)
 {
     to.push("CLUSTER", "SLOTS");
     to.push("PUBSUB", "SHARDNUMSUB");
 }
 
-error_code cluster_scout::judge_probe(connection_loop::replies const& got)
+error_code cluster_scout::judge_probe(replies const& got)
 {
     if (got.size() != places)
         return error::bad_reply;
-    has_sharded_ = got[place_sharded].what != reply::kind::error;
     auto const& slots = got[place_slots];
-    if (slots.what != reply::kind::error)
-        return take(slots) ? error_code{} : error::bad_reply;
+    if (slots.what != reply::kind::error) {
+        bool const has_sharded = got[place_sharded].what != reply::kind::error;
+        switch (take(slots)) {
+        case found::nonsense: return error::bad_reply;
+        case found::no_map: return error::unavailable;
+        case found::map: break;
+        }
+        has_sharded_ = has_sharded;
+        return {};
+    }
     if (decide::classify(slots.text) == decide::fault::not_now)
         return error::unavailable;
     bool const is_alone = slots.text.find("cluster support disabled") != slots.text.npos;
     write_log(
         context_.settings.log,
         log_level::error,
-        loop_->name() + ": " + describe(loop_->where()) + " refuses CLUSTER SLOTS: " + slots.text +
+        loop_->name() + ": " + describe(loop_->where()) +
+            " refuses CLUSTER SLOTS: " + redacted(slots.text, context_.settings) +
             (is_alone ? ". Remedy: redis:// instead of redis+cluster://" : "")
     );
     return is_alone ? error::wrong_topology : error::server_refused;
@@ -151,10 +208,9 @@ error_code cluster_scout::judge_probe(connection_loop::replies const& got)
 void cluster_scout::on_up()
 {
     asking_ = wanted_ = false;
-    auto const alive = alive_;
-    listener_.on_map(found_, has_sharded_);
-    if (*alive)
-        ask_later();
+    refused_ = 0;
+    asked_at_ = clock::now();
+    judge_answer();
 }
 
 void cluster_scout::on_down(error_code)
@@ -167,8 +223,9 @@ void cluster_scout::on_down(error_code)
 
 void cluster_scout::on_failed(error_code why)
 {
+    refused_ = is_refusal(why) ? refused_ + 1 : 0;
     loop_->connect_to(next_node());
-    if (is_refusal(why))
+    if (refused_ >= nodes_.size())
         listener_.on_scout_refused(why);
 }
 

@@ -20,7 +20,8 @@ public:
         /// What the cluster looks like, and whether its servers have sharded channels.
         virtual void on_map(std::vector<decide::slot_range> const&, bool has_sharded) = 0;
 
-        /// No use in asking again: the server refuses us, or is no node of a cluster.
+        /// No use in waiting: all nodes that are known have refused us, one after the other, or are
+        /// no nodes of a cluster.
         virtual void on_scout_refused(error_code) = 0;
 
         /// Whether all slots are served, as far as is known. If not, it is asked again soon.
@@ -36,24 +37,35 @@ public:
     void start();
     void stop();
 
-    /// Asks for the map. However often that is wanted, one question is under way.
+    /// Asks for the map. However often that is wanted, one question is under way, and questions
+    /// that bring nothing new come at growing distances.
     void refresh();
 
     /// A node that may be asked as well.
     void note(address const&);
 
     bool is_up() const noexcept { return loop_->is_up(); }
-    error_code down_reason() const noexcept { return loop_->down_reason(); }
+
+    /// Why there is no use in waiting for a map; no error as long as there is.
+    error_code refusal() const noexcept
+    {
+        return refused_ >= nodes_.size() ? loop_->down_reason() : error_code{};
+    }
 
 private:
-    void write_probe(boost::redis::request&) override;
-    error_code judge_probe(connection_loop::replies const&) override;
+    void write_probe(resp::writer&) override;
+    error_code judge_probe(replies const&) override;
     void on_up() override;
     void on_down(error_code) override;
     void on_failed(error_code) override;
 
-    bool take(decide::reply const&);
-    void ask_later();
+    enum class found { map, no_map, nonsense };
+
+    found take(decide::reply const&);
+    void ask();
+    void ask_after(milliseconds);
+    void judge_answer();
+    void move_on();
     address const& next_node();
 
     link_context const& context_;
@@ -64,7 +76,11 @@ private:
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
     decide::agenda::entry again_;
     std::vector<decide::slot_range> found_;
-    int in_vain_ = 0;  ///< answers since one that was enough
+    int in_vain_ = 0;              ///< answers since one that was enough
+    std::size_t refused_ = 0;      ///< nodes in a row that have refused us
+    std::size_t without_map_ = 0;  ///< nodes in a row that know of no slots
+    milliseconds pause_;           ///< until the next question
+    time_point asked_at_{};
     bool has_sharded_ = false;
     bool asking_ = false;
     bool is_news_ = false;    ///< the last answer differs from the one before

@@ -1,5 +1,6 @@
 #include "redis/any_command.hpp"
 #include "redis/command_link.hpp"
+#include "redis/link_settings.hpp"
 #include "redis/permissions.hpp"
 
 #include <boost/asio/post.hpp>
@@ -9,15 +10,27 @@
 
 namespace colock {
 
-namespace redis = boost::redis;
 using decide::reply;
+
+namespace {
+
+/// Batches that are kept to be used again.
+constexpr std::size_t most_spare = 4;
+
+}  // namespace
 
 command_link::command_link(link_context const& context, listener& who, place here)
     : context_{context}
     , listener_{who}
     , place_{std::move(here)}
     , loop_{std::make_shared<connection_loop>(
-          context, static_cast<connection_loop::owner&>(*this), place_.name, place_.where
+          context,
+          static_cast<connection_loop::owner&>(*this),
+          connection_loop::place{
+              place_.name,
+              place_.where,
+              context.settings.topology == topology::sentinel ? set_up::role::primary
+                                                              : set_up::role::any}
       )}
 {}
 
@@ -55,15 +68,17 @@ void command_link::abandon() noexcept
 {
     *alive_ = false;
     drop_all(waiting_);
-    for (auto& sent : std::exchange(in_flight_, {}))
-        for (step* s : std::exchange(sent->steps, {}))
-            s->answered.drop();
+    for (auto const& sent : std::exchange(in_flight_, {}))
+        sent->drop_steps();
 }
 
 void command_link::schedule_flush()
 {
-    if (std::exchange(flushing_, true))
+    if (flushing_)
         return;
+    if (takes_turns_ && in_flight_.empty())
+        return flush();
+    flushing_ = true;
     asio::post(context_.strand, [this, alive = alive_] {
         if (*alive)
             flush();
@@ -72,116 +87,114 @@ void command_link::schedule_flush()
 
 void command_link::flush()
 {
-    flushing_ = false;
-    if (!gate_ || waiting_.empty() || (place_.in_rounds && !in_flight_.empty()))
+    flushing_ = takes_turns_ = false;
+    if (waiting_.empty()) {
+        if (tell_answered_)
+            tell_answered_();  // what waited was withdrawn
         return;
-    auto sending = std::make_shared<call_batch>();
-    sending->sent = clock::now();
+    }
+    if (!gate_ || (place_.in_rounds && !in_flight_.empty()))
+        return;
+    auto const now = clock::now();
     bool const by_slot = context_.settings.topology == topology::cluster;
-    sending->fill(waiting_, {floor_, eval_only_, by_slot, place_.publish});
-    in_flight_.push_back(sending);
-    auto& request = sending->request;
-    auto adapter = loop_->collect(sending->replies);
-    loop_->connection().async_exec(
-        request,
-        std::move(adapter),
-        [this, alive = alive_, sent = std::move(sending), connection = loop_->share_connection()](
-            error_code ec, std::size_t
-        ) mutable {
-            if (!*alive)
-                return;
-            if (auto const life = context_.life.lock())
-                on_batch(std::move(sent), ec);
-        }
+    auto const& sending = in_flight_.emplace_back(take_batch());
+    auto& pipeline = loop_->pipeline();
+    sending->fill(
+        waiting_, {floor_, eval_only_, by_slot, place_.publish, &known_}, pipeline.out(), now
     );
+    under_way_ += sending->steps().size();
+    pipeline.expect(sending.get(), now);
+    loop_->flush();
 }
 
-void command_link::on_batch(std::shared_ptr<call_batch> done, error_code ec)
+std::shared_ptr<call_batch> command_link::take_batch()
 {
-    std::erase(in_flight_, done);
-    if (!ec && done->replies->size() != done->request.get_commands()) {
-        // Whose reply is whose can't be known any more.
-        ec = error::bad_reply;
-        loop_->restart(ec);
-    }
-    // Boost.Redis calls a lost connection so; to a caller it means that he has cancelled.
-    if (ec == asio::error::operation_aborted)
-        ec = error::unavailable;
-    // Setting an answer runs what waits for it, and that may end this link.
-    auto const alive = alive_;
-    for (std::size_t c = 0; c != done->calls.size(); ++c) {
-        auto const first = done->calls[c].first, count = done->calls[c].count;
-        for (std::size_t i = 0; i != count; ++i) {
-            step& s = *done->steps[first + i];
-            if (!*alive)
-                s.answered.drop();
-            else if (ec)
-                s.answered.set({answer::kind::lost, {}, ec, done->sent});
-            else
-                settle(s, done->reply_of(c, i), count != 1, done->sent, done->unsynced(s));
-        }
-    }
-    if (*alive && place_.in_rounds && gate_ && !waiting_.empty())
-        schedule_flush();
+    if (spare_.empty())
+        return std::make_shared<call_batch>(static_cast<call_batch::listener&>(*this));
+    auto taken = std::move(spare_.back());
+    spare_.pop_back();
+    return taken;
 }
 
-void command_link::settle(
+void command_link::on_batch_over(call_batch& over)
+{
+    auto const at = std::ranges::find(in_flight_, &over, &std::shared_ptr<call_batch>::get);
+    if (at == in_flight_.end())
+        return;
+    under_way_ -= over.size();
+    takes_turns_ = over.size() == 1 && in_flight_.size() == 1;
+    if (spare_.size() < most_spare)
+        spare_.push_back(std::move(*at));
+    in_flight_.erase(at);
+    if (place_.in_rounds && gate_ && !waiting_.empty())
+        schedule_flush();
+    if (tell_answered_)
+        tell_answered_();
+}
+
+void command_link::on_step_lost(step& s, time_point sent)
+{
+    has_lost_ = true;
+    s.answered.set({answer::kind::lost, {}, error::unavailable, sent});
+}
+
+void command_link::on_step(
     step& s, reply&& value, bool in_company, time_point sent, error_code unsynced
 )
 {
-    if (value.what != reply::kind::error) {
+    if (value.what == reply::kind::error)
+        settle_error(s, std::move(value), in_company, sent);
+    else
         s.answered.set({answer::kind::replied, std::move(value), {}, sent, false, unsynced});
-        return;
-    }
-    auto const fault = decide::classify(value.text);
-    if (fault == decide::fault::script_missing && !s.as_text) {
+}
+
+void command_link::settle_error(step& s, reply&& value, bool in_company, time_point sent)
+{
+    using decide::fault;
+    auto const what = decide::classify(value.text);
+    if (what == fault::script_missing && !s.as_text) {
         s.as_text = true;
-        submit(s);
-        return;
+        return submit(s);
     }
-    if (fault == decide::fault::redirected) {
+    if (what == fault::redirected) {
         auto const to = decide::read_redirection(value.text);
         using kind = decide::redirection::kind;
         // Of several keys some may be here, and can be served one by one.
-        if (in_company && (to.what == kind::ask || to.what == kind::try_again)) {
-            s.alone = true;
-            submit(s);
-        } else
-            listener_.on_redirect(*this, s, to, sent);
-        return;
+        if (!in_company || (to.what != kind::ask && to.what != kind::try_again))
+            return listener_.on_redirect(*this, s, to, sent);
+        s.alone = true;
+        return submit(s);
     }
-    bool const is_for_asker = fault == decide::fault::wrong_type ||
-        fault == decide::fault::refused || fault == decide::fault::passing;
-    if (&s.what == &any_command && is_for_asker) {
-        s.answered.set({answer::kind::replied, std::move(value), {}, sent});
-        return;
-    }
-    if (fault == decide::fault::read_only)
-        loop_->restart(error::unavailable);
-    if (fault == decide::fault::read_only || fault == decide::fault::not_now) {
-        s.answered.set({answer::kind::not_now, {}, error::unavailable, sent});
-        return;
-    }
-    if (fault == decide::fault::wrong_type) {
-        s.answered.set({answer::kind::failed, {}, error::wrong_type, sent});
-        return;
-    }
+    bool const is_for_asker =
+        what == fault::wrong_type || what == fault::refused || what == fault::passing;
+    if (&s.what == &any_command && is_for_asker)
+        return s.answered.set({answer::kind::replied, std::move(value), {}, sent});
+    if (what == fault::read_only)
+        loop_->leave_replica();
+    if (what == fault::read_only || what == fault::not_now)
+        return s.answered.set({answer::kind::not_now, {}, error::unavailable, sent});
+    if (what == fault::wrong_type)
+        return s.answered.set({answer::kind::failed, {}, error::wrong_type, sent});
     // Perhaps it is another lock's key that may not be touched.
     if (in_company) {
         s.alone = true;
-        submit(s);
-        return;
+        return submit(s);
     }
-    // a call for many is tried again in parts
-    if (!s.whole || s.keys.size() == 1)
-        write_log(
-            context_.settings.log,
-            log_level::error,
-            loop_->name() + ": the server refuses script " + std::string{s.what.name} + ": " +
-                value.text + permission_remedy(value.text, context_.settings, s.keys)
-        );
-    bool const passing = fault == decide::fault::passing;
-    s.answered.set({answer::kind::failed, {}, error::server_refused, sent, passing});
+    log_refusal(s, value.text);
+    s.answered.set({answer::kind::failed, {}, error::server_refused, sent, what == fault::passing});
+}
+
+void command_link::log_refusal(step const& s, std::string const& text) const
+{
+    // A call for many is tried again in parts.
+    if (s.whole && s.keys.size() != 1)
+        return;
+    write_log(
+        context_.settings.log,
+        log_level::error,
+        loop_->name() + ": the server refuses script " + std::string{s.what.name} + ": " +
+            redacted(text, context_.settings) + permission_remedy(text, context_.settings, s.keys)
+    );
 }
 
 void command_link::fail_waiting(error_code why)
@@ -203,18 +216,28 @@ void command_link::on_up()
 // after its undo would leave a lock that nobody owns for a lease.
 void command_link::kill_predecessor(std::int64_t id)
 {
-    auto request = std::make_shared<redis::request>();
-    request->push("CLIENT", "KILL", "ID", id);
-    loop_->exec(std::move(request), [this](error_code ec, connection_loop::replies const&) {
-        if (!ec)
-            open_gate();  // an error reply says that it is gone, or that we may not: go on
-    });
+    loop_->ask(
+        [id](resp::writer& out) { out.push("CLIENT", "KILL", "ID", id); },
+        [this](error_code ec, replies const& got) {
+            if (ec)
+                return;
+            auto const& answer = got.front();
+            // A server that is busy has not looked. Any other error says that the connection is
+            // gone, or that we may not end it: go on.
+            if (answer.what == reply::kind::error &&
+                decide::classify(answer.text) == decide::fault::not_now)
+                loop_->restart(error::unavailable);
+            else
+                open_gate();
+        }
+    );
 }
 
 void command_link::open_gate()
 {
     predecessor_ = 0;
     carried_ = gate_ = true;
+    has_lost_ = false;
     listener_.on_command_link_up(*this);
     if (!waiting_.empty())
         schedule_flush();
@@ -222,19 +245,33 @@ void command_link::open_gate()
 
 void command_link::on_down(error_code why)
 {
-    gate_ = false;
-    listener_.on_command_link_down(*this, why);
-    if (is_refusal(why))
-        fail_waiting(why);
+    bool const was_up = std::exchange(gate_, false);
+    auto const alive = alive_;
+    if (was_up)
+        listener_.on_command_link_down(*this, why);
+    else
+        listener_.on_command_link_failed(*this);
+    if (*alive)
+        fail_if_over(why);
+    if (*alive && tell_answered_)
+        tell_answered_();
 }
 
 void command_link::on_failed(error_code why)
 {
     auto const alive = alive_;
-    if (is_refusal(why))
-        fail_waiting(why);
+    fail_if_over(why);
     if (*alive)
         listener_.on_command_link_failed(*this);
+}
+
+/// Fails the waiting steps if the link is refused, or was stopped meanwhile.
+void command_link::fail_if_over(error_code why)
+{
+    if (!started_)
+        fail_waiting(error::closed);
+    else if (is_refusal(why))
+        fail_waiting(why);
 }
 
 }  // namespace colock

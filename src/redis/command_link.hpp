@@ -5,6 +5,7 @@
 #include "redis/transport.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,11 +14,12 @@ namespace colock {
 
 /// A connection that carries steps.
 ///
-/// Steps that are handed over in one turn of the event loop go out as one request, those of the
-/// same script as one call: what a request costs here, and a call in the server, is then shared.
-/// They wait while the link is down, unsent, and are
-/// never sent twice: what was written when the connection went is `lost`, and who sent it decides.
-class command_link final : private connection_loop::owner {
+/// Steps that are handed over in one turn of the event loop go out in one write, those of the same
+/// script as one call: what a write costs here, and a call in the server, is then shared. Only
+/// where steps come one at a time, each after the answer to the last, is a step sent at once. They
+/// wait while the link is down, unsent, and are never sent twice: what was written when the
+/// connection went is `lost`, and its sender decides what to do.
+class command_link final : private connection_loop::owner, private call_batch::listener {
 public:
     class listener {
     public:
@@ -71,6 +73,17 @@ public:
     bool is_started() const noexcept { return started_; }
     bool has_waiting() const noexcept { return !waiting_.empty(); }
     bool is_idle() const noexcept { return waiting_.empty() && in_flight_.empty(); }
+
+    /// Steps that were sent and have no answer yet.
+    std::size_t under_way() const noexcept { return under_way_; }
+
+    /// Some of what the last connection carried is lost: until the next one is up, and the server
+    /// has ended the last, it may still run.
+    bool has_lost() const noexcept { return has_lost_; }
+
+    /// Is called each time that something sent has been answered, or is lost.
+    void when_answered(std::function<void()> tell) { tell_answered_ = std::move(tell); }
+
     std::size_t index() const noexcept { return place_.index; }
     address const& where() const noexcept { return loop_->where(); }
     std::uint64_t epoch() const noexcept { return loop_->epoch(); }
@@ -80,22 +93,28 @@ public:
     }
 
 private:
-    void write_probe(boost::redis::request&) override;
-    error_code judge_probe(connection_loop::replies const&) override;
+    void write_probe(resp::writer&) override;
+    error_code judge_probe(replies const&) override;
     void on_up() override;
     void on_down(error_code) override;
     void on_failed(error_code) override;
 
     error_code judge_mode(std::string const& mode) const;
     error_code judge_time(decide::reply const&);
-    error_code judge_rights(connection_loop::replies const&);
+    error_code judge_rights(decide::reply const&);
     error_code refuse(std::string const& why) const;
     void open_gate();
     void schedule_flush();
     void flush();
-    void on_batch(std::shared_ptr<call_batch>, error_code);
-    void settle(step&, decide::reply&&, bool in_company, time_point sent, error_code unsynced);
+    std::shared_ptr<call_batch> take_batch();
+    void on_step(step&, decide::reply&&, bool in_company, time_point sent, error_code unsynced)
+        override;
+    void on_step_lost(step&, time_point sent) override;
+    void on_batch_over(call_batch&) override;
+    void settle_error(step&, decide::reply&&, bool in_company, time_point sent);
+    void log_refusal(step const&, std::string const& text) const;
     void fail_waiting(error_code);
+    void fail_if_over(error_code why);
     void kill_predecessor(std::int64_t id);
 
     link_context const& context_;
@@ -103,7 +122,9 @@ private:
     place place_;
     std::shared_ptr<connection_loop> loop_;
     step_list waiting_;
-    std::vector<std::shared_ptr<call_batch>> in_flight_;
+    std::vector<std::shared_ptr<call_batch>> in_flight_;  ///< in the order of their answers
+    std::vector<std::shared_ptr<call_batch>> spare_;
+    known_scripts known_;  ///< to the server, since this connection is up
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
     std::string floor_;  ///< the server's time in microseconds when this connection came up
     std::int64_t connection_id_ = 0;
@@ -113,6 +134,10 @@ private:
     bool started_ = false;
     bool gate_ = false;  ///< up, and nothing of the old connection can execute any more
     bool flushing_ = false;
+    bool takes_turns_ = false;  ///< the last call was for one step, and nothing else was under way
+    bool has_lost_ = false;
+    std::size_t under_way_ = 0;
+    std::function<void()> tell_answered_;
     bool eval_only_ = false;
 };
 

@@ -1,5 +1,6 @@
 // What a command link asks first on each connection, and what it makes of the answers.
 #include "redis/command_link.hpp"
+#include "redis/link_settings.hpp"
 #include "redis/permissions.hpp"
 
 #include <algorithm>
@@ -8,13 +9,12 @@
 
 namespace colock {
 
-namespace redis = boost::redis;
 using decide::reply;
 
 namespace {
 
-// Places of the replies in the probe; the scripts follow.
-enum probe_place : std::size_t { place_id, place_time, place_info, place_rights, place_scripts };
+// Places of the replies in the probe.
+enum probe_place : std::size_t { place_id, place_time, place_info, place_rights, places };
 
 /// The value of `key` in a section of INFO, or nothing.
 std::string info_field(std::string_view text, std::string_view key)
@@ -39,19 +39,17 @@ std::int64_t integer_of(reply const& r)
 
 }  // namespace
 
-void command_link::write_probe(redis::request& to)
+void command_link::write_probe(resp::writer& to)
 {
     to.push("CLIENT", "ID");
     to.push("TIME");
     to.push("INFO", "server");
     push_permission_probe(to, context_.settings, place_.publish);
-    for (auto const* script : scripts::all)
-        to.push("SCRIPT", "LOAD", form_of(*script, place_.publish).text);
 }
 
-error_code command_link::judge_probe(connection_loop::replies const& got)
+error_code command_link::judge_probe(replies const& got)
 {
-    if (got.size() != place_scripts + scripts::all.size())
+    if (got.size() != places)
         return error::bad_reply;
     for (auto const& r : got)
         if (r.what == reply::kind::error && decide::classify(r.text) == decide::fault::not_now)
@@ -62,15 +60,16 @@ error_code command_link::judge_probe(connection_loop::replies const& got)
         return ec;
     if (auto const ec = judge_time(got[place_time]))
         return ec;
-    if (auto const ec = judge_rights(got))
+    if (auto const ec = judge_rights(got[place_rights]))
         return ec;
 
     // Connection numbers begin again with the server: only while it is the same one does the old
     // number mean the old connection.
     auto const run_id = info_field(info, "run_id:");
-    if (run_id.empty() || run_id != run_id_)
+    if (run_id.empty() || run_id != run_id_) {
         predecessor_ = 0;
-    else if (std::exchange(carried_, false))
+        known_.clear();
+    } else if (std::exchange(carried_, false))
         predecessor_ = connection_id_;  // else the one before it, which may not be killed yet
     run_id_ = run_id;
     connection_id_ = std::max(std::int64_t{0}, integer_of(got[place_id]));
@@ -91,28 +90,21 @@ error_code command_link::judge_time(reply const& time)
     if (is_told || !context_.settings.fencing)
         return {};
     return refuse(
-        "the server refuses TIME: " + time.text + permission_remedy(time.text, context_.settings)
+        "the server refuses TIME: " + redacted(time.text, context_.settings) +
+        permission_remedy(time.text, context_.settings)
     );
 }
 
-error_code command_link::judge_rights(connection_loop::replies const& got)
+error_code command_link::judge_rights(reply const& rights)
 {
-    auto const missing = judge_permissions(got[place_rights], context_.settings, place_.publish);
+    auto const missing = judge_permissions(rights, context_.settings, place_.publish);
     if (!missing.refusal.empty())
         return refuse(missing.refusal);
-    auto const refused = std::find_if(got.begin() + place_scripts, got.end(), [](reply const& r) {
-        return r.what == reply::kind::error;
-    });
-    eval_only_ = missing.by_text || refused != got.end();
+    eval_only_ = missing.by_text;
     bool const by_cluster = context_.settings.topology == topology::cluster;
     auto const server = by_cluster ? describe(loop_->where()) + ": " : std::string{};
     for (auto const& line : missing.warnings)
         context_.warn_once(server + line);
-    if (refused != got.end())
-        context_.warn_once(
-            server + "the server refuses SCRIPT LOAD, each script is sent as text: " +
-            refused->text + permission_remedy(refused->text, context_.settings)
-        );
     return {};
 }
 

@@ -1,115 +1,55 @@
+#include "decide/backoff.hpp"
 #include "redis/connection_loop.hpp"
+#include "redis/link_settings.hpp"
 #include "redis/permissions.hpp"
 
-#include <boost/redis/error.hpp>
-
-#include <charconv>
+#include <algorithm>
 #include <utility>
 
 namespace colock {
 
-namespace redis = boost::redis;
-
 namespace {
 
 constexpr milliseconds steady_after{1'000};
-
-/// A short one, for a failover is over when a connection to the new primary is up.
-constexpr milliseconds longest_pause{250};
 constexpr milliseconds between_reports{10'000};
+constexpr milliseconds first_pause{50};
 
-/// AUTH as part of HELLO; with the name, if there is one.
-void push_hello(
-    redis::request& to,
-    std::string const& username,
-    std::string const& password,
-    std::string const& client_name
-)
-{
-    std::vector<std::string_view> words{"3"};
-    if (!username.empty() || !password.empty())
-        words.insert(
-            words.end(),
-            {"AUTH", username.empty() ? std::string_view{"default"} : username, password}
-        );
-    if (!client_name.empty())
-        words.insert(words.end(), {"SETNAME", client_name});
-    to.push_range("HELLO", words);
-}
+/// A failover is over when a connection to the new primary is up, so the pauses are short at first
+/// and grow with the outage.
+constexpr milliseconds shortest_longest_pause{250};
+constexpr milliseconds longest_pause{1'000};
 
-/// Builds a tree from nodes in the order of the wire. A reply that a lost connection cuts in half
-/// is never given to anybody: its request ends with an error.
-class reply_builder {
+/// A server that refuses us counts such attempts, and may lock the user out.
+constexpr milliseconds first_pause_refused{250};
+constexpr milliseconds longest_pause_refused{10'000};
+
+/// Why a connection to a replica is given up.
+class refused_writes_category final : public boost::system::error_category {
 public:
-    reply_builder(
-        std::shared_ptr<std::vector<decide::reply>> into, std::shared_ptr<time_point> heard
-    )
-        : into_{std::move(into)}
-        , heard_{std::move(heard)}
-    {}
-
-    void
-    operator()(redis::any_adapter::parse_event what, redis::resp3::node_view const& node, boost::system::error_code&)
-    {
-        if (what == redis::any_adapter::parse_event::done && heard_)
-            *heard_ = clock::now();
-        if (what != redis::any_adapter::parse_event::node)
-            return;
-        auto& siblings = node.depth == 0 ? *into_ : path_[node.depth - 1]->items;
-        siblings.push_back(value_of(node));
-        path_.resize(node.depth);
-        path_.push_back(&siblings.back());
-    }
-
-private:
-    static decide::reply value_of(redis::resp3::node_view const& node)
-    {
-        using type = redis::resp3::type;
-        switch (node.data_type) {
-        case type::number: {
-            std::int64_t n = 0;
-            auto const end = node.value.data() + node.value.size();
-            auto const [at, ec] = std::from_chars(node.value.data(), end, n);
-            // What is no number, or too great, is none that a reader takes.
-            return ec == std::errc{} && at == end ? decide::reply::of(n)
-                                                  : decide::reply::of(node.value);
-        }
-        case type::null: return {};
-        case type::simple_error:
-        case type::blob_error: return decide::reply::error(node.value);
-        default:
-            if (redis::resp3::is_aggregate(node.data_type))
-                return decide::reply::of(std::vector<decide::reply>{});
-            return decide::reply::of(node.value);
-        }
-    }
-
-    std::shared_ptr<std::vector<decide::reply>> into_;
-    std::shared_ptr<time_point> heard_;
-    std::vector<decide::reply*> path_;
+    char const* name() const noexcept override { return "colock.link"; }
+    std::string message(int) const override { return "the server is a replica and refuses writes"; }
 };
+
+boost::system::error_category const& refused_writes() noexcept
+{
+    static refused_writes_category const instance;
+    return instance;
+}
 
 }  // namespace
 
-redis::any_adapter collect_replies(
-    std::shared_ptr<std::vector<decide::reply>> into, std::shared_ptr<time_point> heard
-)
-{
-    return redis::any_adapter{
-        redis::any_adapter::impl_t{reply_builder{std::move(into), std::move(heard)}}};
-}
-
 connection_loop::connection_loop(
-    link_context const& context, owner& who, std::string name, address where
+    link_context const& context, owner& who, place here, resp::push_handler* pushes
 )
     : context_{context}
     , owner_{&who}
-    , name_{std::move(name)}
-    , where_{std::move(where)}
-    , alarm_{[this] { tell(news::paused, generation_); }}
-    , backoff_{milliseconds{50}, longest_pause}
+    , name_{std::move(here.name)}
+    , where_{std::move(here.where)}
+    , wanted_role_{here.wanted}
+    , first_replies_{here.first_replies}
+    , pushes_{pushes}
+    , alarm_{[this] { on_alarm(); }}
     , down_reason_{error::unavailable}
-    , last_log_{std::make_shared<std::string>()}
 {}
 
 void connection_loop::start()
@@ -123,321 +63,290 @@ void connection_loop::stop()
 {
     wanted_ = false;
     alarm_.clear();  // it would keep the context busy
-    if (connection_ && running_)
-        connection_->cancel();
+    if (sentinels_)
+        sentinels_->cancel();
+    if (connected_)
+        connection_->close(error::closed);
     else
-        tell(news::paused, generation_);
+        news_.set(news::nothing);
 }
 
 void connection_loop::restart(error_code why)
 {
-    if (!running_)
+    if (connected_)
+        connection_->close(why);
+}
+
+void connection_loop::leave_replica()
+{
+    if (is_replica_ && context_.settings.topology == topology::single)
+        context_.warn_once(
+            name_ + ": " + describe(where_) +
+            " is a replica and refuses writes (READONLY). Remedy: the address of the primary, or "
+            "redis+sentinel://"
+        );
+    if (is_replica_ && clock::now() - up_since_ < steady_after)
         return;
-    restart_reason_ = why;
-    connection_->cancel();
+    restart({1, refused_writes()});
+}
+
+void connection_loop::connect_to(address where)
+{
+    if (where != where_)
+        last_good_.reset();
+    where_ = std::move(where);
 }
 
 void connection_loop::detach() noexcept
 {
     owner_ = nullptr;
-    wanted_ = false;
+    wanted_ = connected_ = false;
     alarm_.clear();
-    if (connection_ && !context_.is_context_gone())
-        connection_->cancel();
+    sentinels_.reset();
+    if (connection_)
+        connection_->detach();
+    asked_.clear();
     news_.drop();
 }
+
+// ---- The loop
+// --------------------------------------------------------------------------------------
 
 sequence connection_loop::keep_up([[maybe_unused]] std::shared_ptr<connection_loop> self)
 {
     looping_ = true;
+    down_since_ = clock::now();
     while (wanted_) {
         news_.reset();
-        open();
-        set_alarm(time_to_connect());  // for all until the probe's answer
-        news const what = co_await news_;
-        alarm_.clear();
-        begin(what);
-        while (running_) {
-            if (up_ && wanted_ && checks_health_)
-                set_alarm(check_health());
+        end_reason_ = {};
+        words_.clear();
+        connection_.reset();
+        if (is_by_sentinel()) {
+            find_primary();
             co_await news_;
         }
-        alarm_.clear();
-
-        connection_->cancel();  // what was queued and not written goes with it
-        note_why_down();
-        // One that drops as soon as it is up is not made again without a pause.
-        if (up_ && clock::now() - up_since_ >= steady_after)
-            backoff_.reset();
-        if (std::exchange(up_, false))
-            owner_->on_down(down_reason_);
-        else {
-            if (wanted_)
-                report_failure();
-            owner_->on_failed(down_reason_);
+        if (wanted_ && !end_reason_)
+            open();
+        while (connected_) {
+            auto const what = co_await news_;
+            if (what == news::opened)
+                send_set_up();
+            else if (what == news::answered)
+                begin();
         }
+        alarm_.clear();
+        end();
         if (!wanted_)
             break;
-        set_alarm(backoff_.next(context_.dice()));
+        context_.set_alarm(alarm_, clock::now() + next_pause());
         co_await news_;
         alarm_.clear();
     }
     looping_ = false;
-    if (!wanted_)
+    connection_.reset();
+    if (owner_)
         down_reason_ = error::unavailable;
-    connection_.reset();  // until it is wanted again
 }
 
-/// With the first that is heard of a connection.
-void connection_loop::begin(news what)
+void connection_loop::on_alarm()
 {
-    if (what == news::probed && !probe_error_)
-        probe_error_ = owner_->judge_probe(probed_);
-    if (what == news::probed && !probe_error_ && wanted_) {
-        up_ = true;
-        ++epoch_;
-        down_reason_ = {};
-        reported_.clear();
-        up_since_ = *heard_ = clock::now();
-        owner_->on_up();
-    } else if (what == news::paused)
+    if (connected_)
         restart(asio::error::timed_out);
-    else if (what == news::probed && probe_error_ != asio::error::operation_aborted)
-        restart(probe_error_);
+    else
+        news_.set(news::nothing);
 }
 
-void connection_loop::note_why_down()
+bool connection_loop::is_by_sentinel() const noexcept
 {
-    down_reason_ = restart_reason_ ? restart_reason_ : run_error_;
-    if (set_up_refused())
-        down_reason_ = is_refusal(probe_error_) ? probe_error_ : error::server_refused;
-    if (up_)
+    return context_.settings.topology == topology::sentinel;
+}
+
+void connection_loop::find_primary()
+{
+    if (!sentinels_)
+        sentinels_ =
+            std::make_unique<sentinel_query>(context_, [this](sentinel_query::result const& found) {
+                if (found.primary)
+                    connect_to(*found.primary);
+                else {
+                    end_reason_ = found.ec;
+                    words_ = found.words;
+                }
+                news_.set(news::found);
+            });
+    sentinels_->start();
+}
+
+void connection_loop::open()
+{
+    connection_ = std::make_shared<connection>(
+        context_, static_cast<connection::owner&>(*this), pushes_, first_replies_
+    );
+    connected_ = true;
+    connection_->open(where_, tls_host(), last_good_);
+}
+
+void connection_loop::on_open()
+{
+    last_good_ = connection_->peer();
+    news_.set(news::opened);
+}
+
+void connection_loop::on_closed(error_code why)
+{
+    connected_ = false;
+    if (!end_reason_)
+        end_reason_ = why;
+    news_.set(news::ended);
+}
+
+// HELLO, SELECT and the owner's questions leave in one write, and cost one round trip.
+void connection_loop::send_set_up()
+{
+    resp::writer probe;
+    owner_->write_probe(probe);
+    auto& out = pipeline().out();
+    // Room for all of it: growing would leave a copy of the password in freed memory.
+    out.reserve(std::size_t{4} * 1'024 + probe.bytes().size());
+    set_up_of_servers(context_.settings, wanted_role_).write(out);
+    out.append(probe);
+    expect(out.commands(), [this](error_code ec, replies const& got) {
+        if (!ec) {
+            answered_ = got;
+            news_.set(news::answered);
+        } else if (!got.empty() && got.front().what == decide::reply::kind::error)
+            // A server that accepts nobody says so in one error, and closes.
+            end_reason_ = judge_set_up(got);
+    });
+    context_.set_alarm(alarm_, clock::now() + connect_limit(context_.settings));
+    connection_->flush(true);
+}
+
+error_code connection_loop::judge_set_up(replies const& got)
+{
+    auto const accepted = set_up_of_servers(context_.settings, wanted_role_).judge(got);
+    is_replica_ = accepted.is_replica;
+    if (!accepted.ec)
+        return {};
+    std::string_view const words{accepted.words};
+    words_ = redacted(words, context_.settings);
+    if (auto const by_rule = words.find("NOPERM"); by_rule != words.npos)
+        words_ += permission_remedy(words.substr(by_rule), context_.settings);
+    return accepted.ec;
+}
+
+void connection_loop::begin()
+{
+    auto const first = set_up_of_servers(context_.settings, wanted_role_);
+    auto refused = judge_set_up(answered_);
+    if (!refused) {
+        auto const begins = answered_.begin() + static_cast<std::ptrdiff_t>(first.replies());
+        refused = owner_->judge_probe({begins, answered_.end()});
+    }
+    answered_.clear();
+    if (refused) {
+        end_reason_ = refused;
+        if (words_.empty() && refused == error::unavailable)
+            words_ = "the server is not ready to serve";
+        return restart(refused);
+    }
+    alarm_.clear();
+    pipeline().set_limits(reply_limits(context_.settings));
+    up_ = true;
+    ++epoch_;
+    down_reason_ = {};
+    reported_.clear();
+    up_since_ = clock::now();
+    owner_->on_up();
+}
+
+/// The connection has ended, or none came up.
+void connection_loop::end()
+{
+    if (!owner_)
         return;
-    if (auto const words = last_log_->find("NOPERM"); words != last_log_->npos)
-        last_log_->append(permission_remedy(last_log_->substr(words), context_.settings));
-    // Of a set-up that went with its connection the line says only that it was cancelled.
-    if (last_log_->empty() ||
-        (last_log_->starts_with("Setup") && run_error_ != redis::error::resp3_hello))
-        *last_log_ = down_reason_.message();
-    auto why = context_.tls ? context_.tls->refusal(run_error_, *last_log_, tls_host()) : "";
+    auto const now = clock::now();
+    // One that drops as soon as it is up is not made again without a pause.
+    if (up_ && now - up_since_ >= steady_after)
+        tries_ = 0;
+    bool const is_stopped = !wanted_ || end_reason_ == error::closed;
+    down_reason_ = !is_stopped && end_reason_ ? end_reason_ : error_code{error::unavailable};
+    if (std::exchange(up_, false)) {
+        down_since_ = now;
+        return owner_->on_down(down_reason_);
+    }
+    if (!is_stopped) {
+        explain_failure();
+        report_failure();
+    }
+    owner_->on_failed(down_reason_);
+}
+
+milliseconds connection_loop::next_pause()
+{
+    if (tries_++ == 0)
+        return milliseconds{0};
+    auto const tries = tries_ - 1;
+    auto const dice = context_.dice();
+    if (is_refusal(down_reason_))
+        return decide::backoff_pause(first_pause_refused, longest_pause_refused, 2, tries, dice);
+    auto const outage = std::chrono::duration_cast<milliseconds>(clock::now() - down_since_);
+    auto const longest = std::clamp(outage / 20, shortest_longest_pause, longest_pause);
+    return decide::backoff_pause(first_pause, longest, 2, tries, dice);
+}
+
+void connection_loop::expect(std::size_t commands, exchange::on_replies done)
+{
+    auto const at = asked_.emplace(asked_.end(), commands, nullptr);
+    at->when_over([this, at, done = std::move(done)](error_code ec, replies const& got) {
+        auto const tell = done;
+        asked_.erase(at);
+        tell(ec, got);
+    });
+    pipeline().expect(&*at, clock::now());
+}
+
+// ---- What is said of a failure
+// -----------------------------------------------------------------------
+
+void connection_loop::explain_failure()
+{
+    if (!words_.empty())
+        return;
+    words_ = end_reason_.message();
+    if (end_reason_ == error::bad_reply && connection_ && connection_->pipeline().complaint())
+        words_ =
+            std::string{"the server's answer is not RESP: "} + connection_->pipeline().complaint();
+    auto const& tls = context_.tls;
+    auto why = tls && connection_
+        ? tls->refusal(end_reason_, connection_->tls_complaint(), tls_host())
+        : "";
     if (!why.empty()) {
-        *last_log_ = std::move(why);
+        words_ = std::move(why);
         down_reason_ = error::tls_refused;
-    } else if (where_.unix_socket.empty())
-        last_log_->append(tls_hint(run_error_, context_.tls != nullptr));
+    } else if (where_.unix_socket.empty() && connection_) {
+        bool const in_handshake = connection_->how_far() == connection::stage::tls;
+        words_.append(tls_hint(end_reason_, tls != nullptr, in_handshake));
+    }
 }
 
 // The same again is no news until a while has passed.
 void connection_loop::report_failure()
 {
-    bool const by_sentinel = context_.settings.topology == topology::sentinel;
     auto line = name_ + ": no connection to " +
-        (by_sentinel ? "the primary of " + context_.settings.master_name : describe(where_)) +
-        ": " + *last_log_ + "; trying again";
+        (is_by_sentinel() ? "the primary of " + context_.settings.master_name : describe(where_)) +
+        ": " + words_ + "; trying again";
     auto const now = clock::now();
-    if (line == reported_ && now - reported_at_ < between_reports)
-        return;
-    write_log(context_.settings.log, log_level::warning, line);
-    reported_ = std::move(line);
-    reported_at_ = now;
-}
-
-// With Sentinels, any of which may be down, there are as many connections as it takes to ask them.
-milliseconds connection_loop::time_to_connect() const noexcept
-{
-    auto const& from = context_.settings;
-    auto const sentinels = from.topology == topology::sentinel ? from.addresses.size() : 0;
-    return connect_limit(from) * static_cast<milliseconds::rep>(1 + sentinels);
-}
-
-bool connection_loop::set_up_refused() const noexcept
-{
-    if (run_error_ == redis::error::sentinel_resolve_failed) {
-        // Those that were reached don't know the primary, or don't let us ask.
-        return last_log_->find("establishment error") == std::string::npos &&
-            last_log_->find("error while executing") == std::string::npos;
-    }
-    if (run_error_ != redis::error::resp3_hello)
-        return is_refusal(probe_error_);
-    // In Boost.Redis's line the server's words come last, and begin with their code.
-    auto const words = last_log_->rfind(": ");
-    return words == std::string::npos ||
-        decide::classify(std::string_view{*last_log_}.substr(words + 2)) != decide::fault::not_now;
-}
-
-void connection_loop::open()
-{
-    auto const generation = ++generation_;
-    last_log_->clear();
-    probe_error_ = run_error_ = restart_reason_ = {};
-    connection_ = make_connection();
-    owner_->prepare(connection_);
-
-    // The handlers keep the connection and this loop: destroying a connection that runs is not
-    // allowed.
-    running_ = true;
-    connection_->async_run(
-        make_settings(),
-        [self = shared_from_this(), generation, running = connection_](error_code ec) {
-            auto const life = self->context_life();
-            if (generation != self->generation_ || !life)
-                return;
-            self->running_ = false;
-            self->run_error_ = ec;
-            self->tell(news::ended, generation);
-        }
-    );
-
-    auto probe = std::make_shared<redis::request>();
-    owner_->write_probe(*probe);
-    auto answers = std::make_shared<replies>();
-    auto& sending = *probe;
-    connection_->async_exec(
-        sending,
-        collect_replies(answers),
-        [self = shared_from_this(),
-         generation,
-         probe = std::move(probe),
-         answers,
-         running = connection_](error_code ec, std::size_t) {
-            auto const life = self->context_life();
-            if (generation != self->generation_ || !self->running_ || !life)
-                return;
-            self->probe_error_ = ec;
-            self->probed_ = std::move(*answers);
-            self->tell(news::probed, generation);
-        }
-    );
-}
-
-void connection_loop::exec(std::shared_ptr<redis::request> request, on_replies done)
-{
-    auto answers = std::make_shared<replies>();
-    answers->reserve(request->get_expected_responses());
-    auto& sending = *request;
-    connection_->async_exec(
-        sending,
-        collect(answers),
-        [self = shared_from_this(),
-         request = std::move(request),
-         answers,
-         done = std::move(done),
-         generation = generation_,
-         running = connection_](error_code ec, std::size_t) {
-            auto const life = self->context_life();
-            if (!life)
-                return;
-            bool const is_over = generation != self->generation_ || !self->running_;
-            done(is_over ? asio::error::operation_aborted : ec, *answers);
-        }
-    );
-}
-
-redis::any_adapter connection_loop::collect(std::shared_ptr<replies> into) const
-{
-    return collect_replies(std::move(into), heard_);
-}
-
-// When to look again. A PING is looked for twice: after a pause of the process or of its event loop
-// the first look may come before the answer is read that lies there.
-milliseconds connection_loop::check_health()
-{
-    auto const limit = silence_limit(context_.settings);
-    auto const now = clock::now();
-    if (pinged_ > *heard_) {
-        if (++looks_ == 2)
-            restart(asio::error::timed_out);
-    } else if (now - *heard_ < limit) {
-        return std::chrono::ceil<milliseconds>(*heard_ + limit - now);
-    } else {
-        pinged_ = now;
-        looks_ = 0;
-        auto ping = std::make_shared<redis::request>();
-        ping->push("PING");
-        exec(std::move(ping), [](error_code, replies const&) {});
-    }
-    return std::chrono::ceil<milliseconds>(limit / 2.);
-}
-
-std::shared_ptr<connection_loop::redis_connection> connection_loop::make_connection() const
-{
-    asio::any_io_executor const executor{context_.strand};
-    if (!context_.tls)
-        return std::make_shared<redis_connection>(executor, make_logger());
-    return std::make_shared<redis_connection>(
-        executor, context_.tls->context_for(tls_host()), make_logger()
-    );
+    std::erase_if(reported_, [&](auto const& r) { return now - r.second >= between_reports; });
+    if (reported_.emplace(line, now).second)
+        write_log(context_.settings.log, log_level::warning, line);
 }
 
 // Sentinels name servers by address, so all of them have to go by the one name of the config.
 std::string const& connection_loop::tls_host() const noexcept
 {
     static std::string const unknown;
-    return context_.settings.topology == topology::sentinel ? unknown : where_.host;
-}
-
-redis::config connection_loop::make_settings() const
-{
-    auto const& from = context_.settings;
-    redis::config c;
-    if (from.topology == topology::sentinel) {
-        for (auto const& each : from.addresses)
-            c.sentinel.addresses.push_back({each.host, std::to_string(each.port)});
-        c.sentinel.master_name = from.master_name;
-        c.sentinel.setup.clear();
-        push_hello(c.sentinel.setup, from.sentinel_username, from.sentinel_password, {});
-        c.sentinel.resolve_timeout = c.sentinel.connect_timeout = c.sentinel.request_timeout =
-            c.sentinel.ssl_handshake_timeout = std::min(connect_limit(from), milliseconds{500});
-    } else if (where_.unix_socket.empty())
-        c.addr = {where_.host, std::to_string(where_.port)};
-    else
-        c.unix_socket = where_.unix_socket;
-    c.reconnect_wait_interval = clock::duration::zero();
-    c.resolve_timeout = c.connect_timeout = connect_limit(from);
-    // Sooner than the limit of all, so that it is seen what was waited for.
-    c.ssl_handshake_timeout = connect_limit(from) * 9 / 10;
-    c.use_ssl = c.sentinel.use_ssl = context_.tls != nullptr;
-    c.health_check_interval = milliseconds{0};
-    c.log_prefix.clear();
-    c.use_setup = true;
-    c.setup = make_set_up();
-    return c;
-}
-
-// Nothing here that may be refused to a valid user, for one refusal makes the link useless.
-redis::request connection_loop::make_set_up() const
-{
-    auto const& from = context_.settings;
-    redis::request set_up;
-    push_hello(set_up, from.username, from.password, from.client_name);
-    if (from.database != 0)
-        set_up.push("SELECT", from.database);
-    return set_up;
-}
-
-// The server's own words on a refused set-up are in Boost.Redis's log and nowhere else.
-redis::logger connection_loop::make_logger() const
-{
-    return {
-        redis::logger::level::err,
-        [last = last_log_](redis::logger::level, std::string_view line) { last->assign(line); }};
-}
-
-std::shared_ptr<void> connection_loop::context_life() const noexcept
-{
-    return owner_ ? context_.life.lock() : nullptr;
-}
-
-void connection_loop::tell(news what, std::uint64_t generation)
-{
-    if (generation == generation_ && owner_)
-        news_.set(what);
-}
-
-void connection_loop::set_alarm(milliseconds after)
-{
-    if (context_.agenda.set(alarm_, clock::now() + after))
-        context_.agenda_changed();
+    return is_by_sentinel() ? unknown : where_.host;
 }
 
 }  // namespace colock

@@ -1,74 +1,40 @@
 #pragma once
 
 #include "base/sequence.hpp"
-#include "base/timer.hpp"
 #include "decide/agenda.hpp"
-#include "decide/backoff.hpp"
-#include "decide/reply.hpp"
+#include "redis/connection.hpp"
+#include "redis/exchange.hpp"
+#include "redis/link_context.hpp"
 #include "redis/link_settings.hpp"
-#include "redis/tls.hpp"
-
-#include <boost/redis/connection.hpp>
+#include "redis/sentinel_query.hpp"
+#include "redis/set_up.hpp"
 
 #include <cstdint>
-#include <functional>
+#include <list>
+#include <map>
 #include <memory>
-#include <set>
+#include <optional>
 #include <string>
 
 namespace colock {
 
-/// What links share beside their connections.
-struct link_context {
-    strand_type strand;
-    config const& settings;
-    decide::agenda& agenda;
-    std::function<void()> agenda_changed;  ///< the agenda has a new earliest entry
-    std::function<double()> dice;
-    std::weak_ptr<void> life;  ///< held while anything of the client is being run
-
-    /// The execution context has destroyed its handlers: a cancellation would run into them.
-    std::function<bool()> is_context_gone;
-
-    std::shared_ptr<colock::tls> tls{};  ///< none: connections are not encrypted
-    std::shared_ptr<std::set<std::string>> warned = std::make_shared<std::set<std::string>>();
-
-    /// Loads what connections need; before the first one, and again only if it has failed.
-    error_code prepare() const { return tls ? tls->load(settings.log) : error_code{}; }
-
-    /// What each link of a client, and each of its connections, finds out anew is said once.
-    void warn_once(std::string const& line) const
-    {
-        if (warned->insert(line).second)
-            write_log(settings.log, log_level::warning, line);
-    }
-};
-
-/// Keeps one Boost.Redis connection up: connects, sets it up, lets its owner probe it, and begins
-/// again after a loss.
+/// Keeps one connection to a server up: finds the server, connects, sets the connection up, lets
+/// its owner ask what it wants to know, and begins again after a loss.
 ///
-/// Boost.Redis's own reconnecting is off: it would send queued commands along with the set-up, and
-/// the server would run them even where the set-up fails; and it sends a multi-command request
-/// again in the middle, which shifts replies. So each connection object is used once, and nothing
-/// is sent before the probe has been answered but the probe. Its health checks are off too: they
-/// take an error for no answer, and a server that is busy, or can't write to its disk, answers PING
-/// with one. It is there all the same.
-class connection_loop : public std::enable_shared_from_this<connection_loop> {
+/// Nothing but the set-up and the owner's questions is sent before both have been answered: a
+/// server runs what stands behind a refused set-up all the same.
+class connection_loop final :
+    public std::enable_shared_from_this<connection_loop>,
+    private connection::owner {
 public:
-    using redis_connection = boost::redis::connection;
-    using replies = std::vector<decide::reply>;
-    using on_replies = std::function<void(error_code, replies const&)>;
-
     class owner {
     public:
-        /// Fills in what is sent right after the set-up, again for each connection.
-        virtual void write_probe(boost::redis::request&) = 0;
+        /// Fills in what is asked right behind the set-up, again for each connection. Harmless
+        /// questions only.
+        virtual void write_probe(resp::writer&) = 0;
 
         /// Judges the probe's replies. An error: the connection is dropped and made again.
         virtual error_code judge_probe(replies const&) = 0;
-
-        /// Prepares a connection before it runs.
-        virtual void prepare(std::shared_ptr<redis_connection>) {}
 
         virtual void on_up() = 0;
         virtual void on_down(error_code) = 0;
@@ -80,25 +46,31 @@ public:
         ~owner() = default;
     };
 
-    /// With Sentinels, `where` is one of them and stands for all.
-    connection_loop(link_context const& context, owner& who, std::string name, address where);
+    struct place {
+        std::string name;  ///< of the link, for logs
+        address where;     ///< with Sentinels it is not used
+        set_up::role wanted = set_up::role::any;
+        resp::limits first_replies = set_up_limits();  ///< to the set-up and the probe
+    };
+
+    connection_loop(
+        link_context const& context, owner& who, place here, resp::push_handler* pushes = nullptr
+    );
+    ~connection_loop() { detach(); }
 
     void start();
 
     /// Ends the loop; `on_down` follows if the link was up.
     void stop();
 
-    /// Whoever has PINGs of his own needs no others between them.
-    void without_health_check() noexcept { checks_health_ = false; }
-
     /// From the next connection on.
-    void connect_to(address where) { where_ = std::move(where); }
+    void connect_to(address where);
 
     /// Drops the connection for one to another server. It has served, so there is no pause.
     void move_to(address where)
     {
         connect_to(std::move(where));
-        backoff_.reset();
+        tries_ = 0;
         restart(error::unavailable);
     }
     address const& where() const noexcept { return where_; }
@@ -106,15 +78,26 @@ public:
     /// Drops the connection, for this reason; the loop makes a new one.
     void restart(error_code why);
 
-    /// Sends a request, while up, and gives its replies, one a command, or an error when the
-    /// connection goes first. Errors of the server are replies.
-    void exec(std::shared_ptr<boost::redis::request> request, on_replies);
+    /// The server has refused to write. It may be a primary no longer, or its name may lead to
+    /// another server by now: as `restart`, but where it was a replica from the start, not before
+    /// a second has passed.
+    void leave_replica();
 
-    /// The connection of this epoch, for who sends without `exec`. The server counts as silent but
-    /// for what comes by way of `collect`.
-    redis_connection& connection() noexcept { return *connection_; }
-    boost::redis::any_adapter collect(std::shared_ptr<replies> into) const;
-    std::shared_ptr<redis_connection> share_connection() const noexcept { return connection_; }
+    /// While up: where commands are written, each followed by `expect`. `flush` sends them.
+    resp::pipeline& pipeline() noexcept { return connection_->pipeline(); }
+    void flush() { connection_->flush(); }
+
+    /// Sends what `write` writes, while up, and gives its replies, one a command, or an error when
+    /// the connection goes first. Errors of the server are replies.
+    template <class Write>
+    void ask(Write const& write, exchange::on_replies done)
+    {
+        auto& out = pipeline().out();
+        auto const before = out.commands();
+        write(out);
+        expect(out.commands() - before, std::move(done));
+        flush();
+    }
 
     bool is_up() const noexcept { return up_; }
     std::uint64_t epoch() const noexcept { return epoch_; }
@@ -125,60 +108,53 @@ public:
     void detach() noexcept;
 
 private:
-    enum class news { nothing, probed, ended, paused };
+    enum class news { nothing, found, opened, answered, ended };
 
     sequence keep_up(std::shared_ptr<connection_loop> self);
+    void find_primary();
     void open();
-    void begin(news what);
-    milliseconds time_to_connect() const noexcept;
-    std::shared_ptr<redis_connection> make_connection() const;
-    std::string const& tls_host() const noexcept;
-    void note_why_down();
-    bool set_up_refused() const noexcept;
+    void send_set_up();
+    void begin();
+    error_code judge_set_up(replies const& got);
+    void end();
+    void on_alarm();
+    milliseconds next_pause();
+    void on_open() override;
+    void on_closed(error_code) override;
+    void expect(std::size_t commands, exchange::on_replies done);
+    bool is_by_sentinel() const noexcept;
+    void explain_failure();
     void report_failure();
-    boost::redis::config make_settings() const;
-    boost::redis::request make_set_up() const;
-    boost::redis::logger make_logger() const;
-    milliseconds check_health();
-    void tell(news what, std::uint64_t generation);
-    void set_alarm(milliseconds after);
-
-    /// Nothing once the owner is detached: the context may then be gone.
-    std::shared_ptr<void> context_life() const noexcept;
+    std::string const& tls_host() const noexcept;
 
     link_context const& context_;
     owner* owner_;
     std::string name_;
     address where_;
+    set_up::role wanted_role_;
+    resp::limits first_replies_;
+    resp::push_handler* pushes_;
 
-    std::shared_ptr<redis_connection> connection_;
-    std::uint64_t generation_ = 0;  ///< of the connection: late news of an older one is ignored
-    std::uint64_t epoch_ = 0;
+    std::shared_ptr<connection> connection_;
+    std::optional<connection::endpoint> last_good_;  ///< of the address
+    std::unique_ptr<sentinel_query> sentinels_;
+    std::list<exchange> asked_;
     event<news> news_;
     decide::agenda::entry alarm_;
-    decide::backoff backoff_;
-    replies probed_;
-    error_code probe_error_{};
-    error_code run_error_{};
+    std::uint32_t tries_ = 0;  ///< in a row, since a connection that lasted
+    replies answered_;
+    std::uint64_t epoch_ = 0;
+    error_code end_reason_{};  ///< why the connection ended, or none could be made
     error_code down_reason_;
+    std::string words_;  ///< about the end, for people
     time_point up_since_{};
-    std::shared_ptr<time_point> heard_ = std::make_shared<time_point>();  ///< of the server, last
-    time_point pinged_{};
-    unsigned looks_ = 0;  ///< for the answer to that PING
-    error_code restart_reason_{};
-    std::shared_ptr<std::string> last_log_;
-    std::string reported_;  ///< the failure that the log has
-    time_point reported_at_{};
-    bool checks_health_ = true;
+    time_point down_since_{};
+    std::map<std::string, time_point> reported_;  ///< failures that the log has
+    bool is_replica_ = false;
     bool wanted_ = false;
     bool looping_ = false;
+    bool connected_ = false;  ///< there is a connection, or one is on its way
     bool up_ = false;
-    bool running_ = false;
 };
-
-/// An adapter that collects replies as values, and notes when the last came, if that is wanted.
-boost::redis::any_adapter collect_replies(
-    std::shared_ptr<std::vector<decide::reply>> into, std::shared_ptr<time_point> heard = nullptr
-);
 
 }  // namespace colock

@@ -1,11 +1,13 @@
 #pragma once
 
 #include "base/log.hpp"
+#include "resp/pipeline.hpp"
 #include <colock/config.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <string_view>
 
 namespace colock {
 
@@ -19,7 +21,7 @@ inline std::chrono::milliseconds silence_limit(config const& c) noexcept
     return std::clamp(c.lease / 6, milliseconds{100}, milliseconds{2'000});
 }
 
-/// How long a connection may take to come up.
+/// How long each step of the way to a connection may take: the name, the address, TLS, the set-up.
 inline std::chrono::milliseconds connect_limit(config const& c) noexcept
 {
     using std::chrono::milliseconds;
@@ -27,6 +29,43 @@ inline std::chrono::milliseconds connect_limit(config const& c) noexcept
         return *c.connect_timeout;
     return 2 * std::clamp(c.lease / 6, milliseconds{100}, milliseconds{2'000});
 }
+
+inline resp::patience patience_of(config const& c) noexcept
+{
+    resp::patience p;
+    p.silence = silence_limit(c);
+    return p;
+}
+
+inline resp::limits reply_limits(config const& c) noexcept
+{
+    resp::limits most;
+    most.string_bytes = most.message_bytes = c.max_reply_size;
+    most.elements = std::max<std::size_t>(c.max_reply_size / 16, 1'024);
+    return most;
+}
+
+/// Before a server has accepted us, its replies are short.
+inline resp::limits set_up_limits() noexcept
+{
+    resp::limits most;
+    most.string_bytes = most.message_bytes = std::size_t{256} << 10U;
+    most.elements = 4'096;
+    return most;
+}
+
+/// A map of a large cluster is long: each of 16,384 slots may be a range of its own.
+inline resp::limits map_limits() noexcept
+{
+    auto most = set_up_limits();
+    most.message_bytes = std::size_t{16} << 20U;
+    most.elements = std::size_t{1} << 20U;
+    return most;
+}
+
+/// A server's text as it may be logged: without the arguments of the command that it quotes,
+/// without the secrets of the config, and not longer than a line should be.
+std::string redacted(std::string_view server_text, config const&);
 
 inline std::string describe(address const& a)
 {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "decide/backoff.hpp"
-#include "redis/connection_loop.hpp"
+#include "redis/link_context.hpp"
 #include "redis/step_list.hpp"
 
 namespace colock {

@@ -1,4 +1,5 @@
 #include "decide/names.hpp"
+#include "redis/link_settings.hpp"
 #include "redis/permissions.hpp"
 
 #include <algorithm>
@@ -193,14 +194,14 @@ missing_permissions judge(refusals const& refused, config const& c, publishing h
 
 }  // namespace
 
-void push_permission_probe(boost::redis::request& to, config const& c, publishing how)
+void push_permission_probe(resp::writer& to, config const& c, publishing how)
 {
-    std::vector<std::string> words{std::string{probe_script}, "0"};
+    std::vector<std::string> words{"EVAL", std::string{probe_script}, "0"};
     for (auto& each : all_questions(c, how)) {
         words.push_back(std::to_string(each.words.size()));
         std::ranges::move(each.words, std::back_inserter(words));
     }
-    to.push_range("EVAL", words);
+    to.push_range(words);
 }
 
 missing_permissions judge_permissions(reply const& answer, config const& c, publishing how)
@@ -212,7 +213,7 @@ missing_permissions judge_permissions(reply const& answer, config const& c, publ
     if (!is_unknown && rule.empty())
         return {};  // what it is, the first script will show
     auto const mend = is_unknown ? ". Remedy: no rename-command for EVAL" : rule;
-    return {"the server refuses EVAL: " + answer.text + mend, {}, false};
+    return {"the server refuses EVAL: " + redacted(answer.text, c) + mend, {}, false};
 }
 
 std::string permission_remedy(
@@ -231,11 +232,12 @@ std::string permission_remedy(
         return names + remedy(c, " ~<pattern of its keys>");
     }
     // The server's text has the command in quotes, if it is none that a script has called.
-    auto const open = text.find('\'');
-    auto const close = open == text.npos ? open : text.find('\'', open + 1);
-    if (in_script || close == text.npos)
+    auto const shown = redacted(text, c);
+    auto const open = shown.find('\'');
+    auto const close = open == shown.npos ? open : shown.find('\'', open + 1);
+    if (in_script || close == shown.npos)
         return ". Remedy: for user " + user_of(c) + " the rules in docs/deployments.md";
-    return remedy(c, " +" + std::string{text.substr(open + 1, close - open - 1)});
+    return remedy(c, " +" + shown.substr(open + 1, close - open - 1));
 }
 
 }  // namespace colock

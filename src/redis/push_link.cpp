@@ -1,25 +1,19 @@
+#include "redis/link_settings.hpp"
 #include "redis/push_link.hpp"
 
 #include <utility>
 
 namespace colock {
 
-namespace redis = boost::redis;
 using decide::reply;
 
 namespace {
 
-/// An argument that goes out as it is: what it begins with has to be a whole argument.
-struct raw_bytes {
-    std::string_view bytes;
-};
-
-void boost_redis_to_bulk(std::string& payload, raw_bytes raw) { payload += raw.bytes; }
-
-void add_bulk(std::string& to, std::string_view text)
+/// The words of a push, "" where it has none at this place.
+std::string_view word(resp::message const& push, std::size_t at)
 {
-    to.append("$").append(std::to_string(text.size())).append("\r\n");
-    to.append(text).append("\r\n");
+    auto const nodes = push.nodes();
+    return at + 1 < nodes.size() ? nodes[at + 1].text : std::string_view{};
 }
 
 }  // namespace
@@ -31,17 +25,16 @@ push_link::push_link(
     , listener_{who}
     , index_{index}
     , loop_{std::make_shared<connection_loop>(
-          context, static_cast<connection_loop::owner&>(*this), std::move(name), std::move(where)
+          context,
+          static_cast<connection_loop::owner&>(*this),
+          connection_loop::place{
+              std::move(name),
+              std::move(where),
+              context.settings.topology == topology::sentinel ? set_up::role::primary
+                                                              : set_up::role::any},
+          static_cast<resp::push_handler*>(this)
       )}
-    , check_{[this] {
-        if (waiting_)
-            loop_->restart(asio::error::timed_out);
-        else
-            send({});
-    }}
-{
-    loop_->without_health_check();
-}
+{}
 
 push_link::~push_link()
 {
@@ -67,157 +60,80 @@ void push_link::change(subscription_change const& what, publishing how)
 {
     bool const sharded = how == publishing::sharded || how == publishing::both;
     bool const plain = how != publishing::sharded;
-    outgoing next;
+    changing_ = true;
     for (auto const& channel : what.unsubscribe) {
         if (plain)
-            add_command(next, "UNSUBSCRIBE", {"unsubscribe", channel});
+            send("UNSUBSCRIBE", {"unsubscribe", channel});
         if (sharded)
-            add_command(next, "SUNSUBSCRIBE", {"sunsubscribe", channel});
+            send("SUNSUBSCRIBE", {"sunsubscribe", channel});
     }
     for (auto const& channel : what.subscribe) {
         if (plain)
-            add_command(next, "SUBSCRIBE", {"subscribe", channel, !sharded});
+            send("SUBSCRIBE", {"subscribe", channel, !sharded});
         if (sharded)
-            add_command(next, "SSUBSCRIBE", {"ssubscribe", channel, true});
+            send("SSUBSCRIBE", {"ssubscribe", channel, true});
     }
-    changing_ = true;
-    if (!waiting_)
-        send(std::move(next));
-    else
-        next_ = std::move(next);
-}
-
-// Each channel in a command of its own, for one that is refused must not take others along, and
-// in a cluster they have different slots.
-void push_link::add_command(outgoing& to, std::string_view verb, asked what)
-{
-    to.commands += "*2\r\n";
-    add_bulk(to.commands, verb);
-    add_bulk(to.commands, what.channel);
-    to.of.push_back(std::move(what));
-}
-
-void push_link::send(outgoing what)
-{
-    asked_ = std::move(what.of);
-    std::string bytes;
-    add_bulk(bytes, "");
-    bytes += what.commands;
-    bytes += "*2\r\n";
-    add_bulk(bytes, "PING");
-    add_bulk(bytes, std::to_string(++pings_));
-    redis::request request;
-    request.push("PING", raw_bytes{bytes});
-    waiting_ = true;
-    loop_->exec(
-        std::make_shared<redis::request>(std::move(request)),
-        [](error_code, connection_loop::replies const&) {}
+    loop_->pipeline().expect(
+        static_cast<resp::reply_handler*>(this), clock::now(), resp::answered_by::push
     );
-    check_later();
+    loop_->flush();
 }
 
-void push_link::check_later()
+void push_link::send(std::string_view verb, asked what)
 {
-    if (context_.agenda.set(check_, clock::now() + silence_limit(context_.settings)))
-        context_.agenda_changed();
+    loop_->pipeline().out().push(verb, std::string_view{what.channel});
+    asked_.push_back(std::move(what));
 }
 
 // ---- Hearing -----------------------------------------------------------------------------------
 
-void push_link::prepare(std::shared_ptr<connection_loop::redis_connection> connection)
+bool push_link::is_answered_by(resp::message const& push)
 {
-    using event = redis::any_adapter::parse_event;
-    using type = redis::resp3::type;
-    auto into = std::make_shared<receiver>();
-    redis::any_adapter adapter{redis::any_adapter::impl_t{
-        [into](event what, redis::resp3::node_view const& node, boost::system::error_code&) {
-            auto& next = into->next;
-            if (what == event::init)
-                next = {};
-            else if (what == event::done)
-                into->whole.push_back(std::exchange(next, {}));
-            else if (node.data_type == type::push)
-                next.is_push = true;
-            else {
-                next.is_error = next.is_error || node.data_type == type::simple_error ||
-                    node.data_type == type::blob_error;
-                next.words.emplace_back(node.value);
-            }
-        }}};
-    connection->set_receive_response(adapter);
-    receive(std::move(connection), std::move(into));
+    return !asked_.empty() && asked_.front().event == word(push, 0) &&
+        asked_.front().channel == word(push, 1);
 }
 
-void push_link::receive(
-    std::shared_ptr<connection_loop::redis_connection> from, std::shared_ptr<receiver> into
-)
+// The confirmation of the first command that waits for one, or an error instead.
+void push_link::on_reply(resp::message const& got)
 {
-    auto& connection = *from;
-    connection.async_receive2(
-        [this, alive = alive_, from = std::move(from), into = std::move(into)](error_code ec
-        ) mutable {
-            auto const life = *alive ? context_.life.lock() : nullptr;
-            if (!life || ec)
-                return;
-            if (loop_->is_up())
-                check_later();  // it is alive, however long the answer is
-            for (auto const& m : std::exchange(into->whole, {})) {
-                take(m);
-                if (!*alive)
-                    return;
-            }
-            receive(std::move(from), std::move(into));
-        }
-    );
-}
-
-void push_link::take(message const& m)
-{
-    if (m.is_push && m.words.size() == 3) {
-        if (m.words[0] == "message" || m.words[0] == "smessage")
-            listener_.on_published(m.words[1], m.words[2]);
-        else
-            take_event(m.words[0], m.words[1]);
-    } else if (m.is_error && !asked_.empty()) {
-        auto const refused = std::move(asked_.front());
-        asked_.pop_front();
-        if (!refused.event.ends_with("unsubscribe"))
-            listener_.on_refused(*this, refused.channel, m.words.front());
-        else if (decide::classify(m.words.front()) == decide::fault::not_now)
-            loop_->restart(error::unavailable);  // or it would be heard for good
-    } else if (m.is_error || m.words == std::vector{std::to_string(pings_)})
-        end_change();  // an error is an answer too: the server is there
-}
-
-void push_link::take_event(std::string_view kind, std::string const& channel)
-{
-    if (asked_.empty() || asked_.front().event != kind || asked_.front().channel != channel) {
-        // The slot has moved, and the server tells its subscribers so.
-        if (kind == "sunsubscribe")
-            listener_.on_ended(*this, channel);
+    if (asked_.empty())
         return;
-    }
-    bool const is_confirmed = asked_.front().confirms;
+    auto const answered = std::move(asked_.front());
     asked_.pop_front();
-    if (is_confirmed)
-        listener_.on_confirmed(*this, channel);
+    auto const alive = alive_;
+    if (!got.is_error()) {
+        if (answered.confirms)
+            listener_.on_confirmed(*this, answered.channel);
+    } else if (!answered.event.ends_with("unsubscribe"))
+        listener_.on_refused(
+            *this, answered.channel, redacted(got.first().text, context_.settings)
+        );
+    else if (decide::classify(got.first().text) == decide::fault::not_now)
+        loop_->restart(error::unavailable);  // or it would be heard for good
+    if (*alive && asked_.empty())
+        end_change();
 }
 
 void push_link::end_change()
 {
-    waiting_ = false;
-    asked_.clear();
-    if (!next_.of.empty())
-        return send(std::exchange(next_, {}));
     if (std::exchange(changing_, false))
         listener_.on_changed(*this);
 }
 
+void push_link::on_push(resp::message const& push)
+{
+    auto const kind = word(push, 0);
+    if (kind == "message" || kind == "smessage")
+        listener_.on_published(word(push, 1), word(push, 2));
+    else if (kind == "sunsubscribe")  // the slot has moved, and the server tells its subscribers so
+        listener_.on_ended(*this, word(push, 1));
+}
+
 // ---- The connection ----------------------------------------------------------------------------
 
-void push_link::write_probe(redis::request& to) { to.push("PING"); }
+void push_link::write_probe(resp::writer& to) { to.push("PING"); }
 
-error_code push_link::judge_probe(connection_loop::replies const& got)
+error_code push_link::judge_probe(replies const& got)
 {
     if (got.size() != 1)
         return error::bad_reply;
@@ -233,16 +149,10 @@ error_code push_link::judge_probe(connection_loop::replies const& got)
 void push_link::on_up()
 {
     asked_.clear();
-    next_ = {};
-    waiting_ = changing_ = false;
-    check_later();
+    changing_ = false;
     listener_.on_push_link_up(*this);
 }
 
-void push_link::on_down(error_code)
-{
-    check_.clear();
-    listener_.on_push_link_down(*this);
-}
+void push_link::on_down(error_code) { listener_.on_push_link_down(*this); }
 
 }  // namespace colock

@@ -8,20 +8,18 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace colock {
 
 /// The connection that carries subscriptions, and nothing else: SUBSCRIBE, SSUBSCRIBE, their
 /// contraries, and PING.
 ///
-/// Boost.Redis takes an error for the reply to whatever command is first in its queue, and knows
-/// nothing of SSUBSCRIBE. So a change is one request that expects the one reply to a PING; the
-/// commands, and a second PING that ends them, are in the text of its argument. All that comes
-/// after the first reply is then in one stream, in the order of the wire: confirmations, errors,
-/// messages and the last PING's answer. Only one request is under way at a time. The same request
-/// without commands, on an idle link, shows that its receiver is alive.
-class push_link final : private connection_loop::owner {
+/// Each channel has a command of its own, because one that is refused must not take others along,
+/// and in a cluster they have different slots. A push confirms it, or an error refuses it.
+class push_link final :
+    private connection_loop::owner,
+    private resp::push_handler,
+    private resp::reply_handler {
 public:
     class listener {
     public:
@@ -54,23 +52,15 @@ public:
     address const& where() const noexcept { return loop_->where(); }
 
 private:
-    void write_probe(boost::redis::request&) override;
-    error_code judge_probe(connection_loop::replies const&) override;
-    void prepare(std::shared_ptr<connection_loop::redis_connection>) override;
+    void write_probe(resp::writer&) override;
+    error_code judge_probe(replies const&) override;
     void on_up() override;
     void on_down(error_code) override;
     void on_failed(error_code) override {}
-
-    /// What came in over one connection, handed on when the message is whole.
-    struct message {
-        std::vector<std::string> words;
-        bool is_error = false;
-        bool is_push = false;
-    };
-    struct receiver {
-        message next;
-        std::vector<message> whole;
-    };
+    void on_push(resp::message const&) override;
+    bool is_answered_by(resp::message const& push) override;
+    void on_reply(resp::message const&) override;
+    void on_lost(error_code) override {}
 
     /// A command whose outcome has still to come.
     struct asked {
@@ -79,31 +69,16 @@ private:
         bool confirms = false;  ///< its success is that of the channel
     };
 
-    /// Commands, and what they ask for.
-    struct outgoing {
-        std::string commands;
-        std::deque<asked> of;
-    };
-
-    void receive(std::shared_ptr<connection_loop::redis_connection>, std::shared_ptr<receiver>);
-    void take(message const&);
-    void take_event(std::string_view kind, std::string const& channel);
-    static void add_command(outgoing& to, std::string_view verb, asked what);
-    void send(outgoing what);
+    void send(std::string_view verb, asked what);
     void end_change();
-    void check_later();
 
     link_context const& context_;
     listener& listener_;
     unsigned index_;
     std::shared_ptr<connection_loop> loop_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-    decide::agenda::entry check_;
-    std::deque<asked> asked_;  ///< sent
-    outgoing next_;            ///< is sent when the PING under way is answered
-    std::uint64_t pings_ = 0;
+    std::deque<asked> asked_;
     bool changing_ = false;  ///< a change is under way
-    bool waiting_ = false;   ///< for the answer to the last PING
     bool started_ = false;
 };
 

@@ -1,12 +1,19 @@
+#include "redis/link_settings.hpp"
 #include "redis/server_links.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 
 namespace colock {
 
 namespace {
+
+/// With so much under way on one link, more are used; with so little on each, fewer.
+constexpr std::size_t much = 48;
+constexpr std::size_t little = 12;
+constexpr milliseconds between_looks{1'000};
 
 /// Many servers share the work: fewer links to each mean larger requests.
 std::size_t links_to_share(config const& c) noexcept
@@ -25,22 +32,27 @@ server_links::server_links(
     address const& where,
     publishing publish
 )
-    : sharing_{links_to_share(context.settings)}
+    : context_{context}
+    , lanes_{links_to_share(context.settings)}
+    , look_{[this] { look_at_load(); }}
 {
     auto const first = number * links_a_server(context.settings);
     auto const name = [&](std::string const& what) {
         return number == 0 ? what : what + " of " + describe(where);
     };
-    for (std::size_t i = 0; i != sharing_; ++i)
+    for (std::size_t i = 0; i != lanes_; ++i) {
         links_.push_back(std::make_unique<command_link>(
             context,
             commands,
             command_link::place{name("link " + std::to_string(i)), first + i, where, publish}
         ));
+        links_.back()->when_answered([this] { on_answered(); });
+    }
     links_.push_back(std::make_unique<command_link>(
         context,
         commands,
-        command_link::place{name("sync link"), first + sharing_ + 1, where, publish, true}
+        command_link::place{
+            name("sync link"), first + context.settings.links + 1, where, publish, true}
     ));
     push_ = std::make_unique<push_link>(context, pushes, name("push link"), number, where);
 }
@@ -48,6 +60,8 @@ server_links::server_links(
 void server_links::start()
 {
     started_ = true;
+    if (active_ > 1)
+        context_.set_alarm(look_, clock::now() + between_looks);
     for (auto const& each : links_)
         if (each->has_waiting())
             open(*each);
@@ -58,9 +72,16 @@ void server_links::start()
 void server_links::stop()
 {
     started_ = false;
+    look_.clear();
+    holding_ = false;
+    wanted_ = active_;
+    auto const alive = alive_;
+    fail_all(std::move(held_), alive_, error::closed);
     for (auto const& each : links_)
-        each->stop();
-    push_->stop();
+        if (*alive)
+            each->stop();
+    if (*alive)
+        push_->stop();
 }
 
 void server_links::retire()
@@ -80,9 +101,88 @@ void server_links::open(command_link& which)
 
 void server_links::submit(step& s)
 {
-    command_link& to = s.synced ? *links_.back() : link(s.slot);
+    if (s.synced) {
+        open(*links_.back());
+        return links_.back()->submit(s);
+    }
+    if (holding_)
+        return held_.push_back(s);
+    adapt(link(s.slot).under_way());
+    if (holding_)
+        return held_.push_back(s);
+    command_link& to = link(s.slot);
     open(to);
     to.submit(s);
+}
+
+// ---- How many links
+// ------------------------------------------------------------------------------
+
+void server_links::adapt(std::size_t under_way)
+{
+    most_under_way_ = std::max(most_under_way_, under_way);
+    if (under_way >= much && wanted_ == active_ && active_ < lanes_)
+        open_for(std::min(2 * active_, lanes_));
+    if (wanted_ == active_ || !can_share_anew())
+        return;
+    holding_ = true;
+    on_answered();
+}
+
+void server_links::open_for(std::size_t links)
+{
+    wanted_ = links;
+    for (std::size_t i = 0; i != links; ++i)
+        open(*links_[i]);
+    if (!look_.is_set())
+        context_.set_alarm(look_, clock::now() + between_looks);
+}
+
+void server_links::look_at_load()
+{
+    if (most_under_way_ < little)
+        wanted_ = std::max<std::size_t>(active_ / 2, 1);
+    else if (wanted_ > active_ && !can_share_anew())
+        wanted_ = active_;  // the new links have not come up
+    most_under_way_ = 0;
+    for (std::size_t i = 0; wanted_ < active_ && i != active_; ++i)
+        open(*links_[i]);
+    if (wanted_ > 1 || active_ > 1)
+        context_.set_alarm(look_, clock::now() + between_looks);
+    on_answered();
+}
+
+// A link that has lost something keeps its slots: what was lost may still run, and what undoes it
+// must come behind it.
+bool server_links::can_share_anew() const noexcept
+{
+    for (std::size_t i = 0; i != std::max(active_, wanted_); ++i)
+        if (!links_[i]->is_up() || links_[i]->has_lost())
+            return false;
+    return true;
+}
+
+void server_links::on_answered()
+{
+    if (!holding_)
+        return;
+    if (!can_share_anew())
+        return submit_held();
+    auto const lanes_end = links_.end() - 1;
+    if (std::all_of(links_.begin(), lanes_end, [](auto const& each) { return each->is_idle(); }))
+        share_anew();
+}
+
+void server_links::share_anew()
+{
+    active_ = wanted_;
+    submit_held();
+}
+
+void server_links::submit_held()
+{
+    holding_ = false;
+    for_each_taken(std::move(held_), alive_, [this](step& s) { submit(s); });
 }
 
 void server_links::want_push()
@@ -94,6 +194,7 @@ void server_links::want_push()
 
 void server_links::abandon() noexcept
 {
+    drop_all(held_);
     for (auto const& each : links_)
         each->abandon();
 }

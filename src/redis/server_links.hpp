@@ -10,8 +10,14 @@
 
 namespace colock {
 
-/// The connections to one server, opened as they are needed: a few command links, each for its
-/// share of the hash slots, one for what waits for replicas, and one for pub/sub.
+/// The connections to one server, opened as they are needed: command links, among which the hash
+/// slots are shared, one for what waits for replicas, and one for pub/sub.
+///
+/// With little under way one command link is best: what goes out together shares a write and a
+/// call. With much under way client and server would wait for each other in turns, so more links
+/// are used, up to `config::links`. Steps of one key must not overtake each other, so the slots are
+/// shared anew only at a moment when nothing is under way: steps are held back until then, about a
+/// round trip.
 class server_links {
 public:
     server_links(
@@ -22,6 +28,7 @@ public:
         address const& where,
         publishing publish
     );
+    ~server_links() { *alive_ = false; }
 
     /// Opens what is wanted already.
     void start();
@@ -33,6 +40,9 @@ public:
     void submit(step&);
     void want(unsigned slot) { open(link(slot)); }
     void want_push();
+
+    /// Keys whose slots have the same lane always share a link.
+    unsigned lane_of(unsigned slot) const noexcept { return slot % static_cast<unsigned>(lanes_); }
     void abandon() noexcept;
 
     /// Hands over steps that wait and are wanted elsewhere.
@@ -41,9 +51,14 @@ public:
     {
         for (auto const& each : links_)
             each->take_waiting(into, is_wanted);
+        for (auto at = held_.begin(); at != held_.end();)
+            if (step& s = *at++; is_wanted(s)) {
+                s.unlink();
+                into.push_back(s);
+            }
     }
 
-    command_link& link(unsigned slot) const noexcept { return *links_[slot % sharing_]; }
+    command_link& link(unsigned slot) const noexcept { return *links_[slot % lanes_ % active_]; }
     bool has(command_link const&) const noexcept;
     push_link& push() noexcept { return *push_; }
     std::size_t links_up() const noexcept;
@@ -53,9 +68,24 @@ public:
 
 private:
     void open(command_link&);
+    void adapt(std::size_t under_way);
+    void open_for(std::size_t links);
+    bool can_share_anew() const noexcept;
+    void on_answered();
+    void share_anew();
+    void submit_held();
+    void look_at_load();
 
-    std::size_t sharing_;                               ///< links among which the slots are shared
-    std::vector<std::unique_ptr<command_link>> links_;  ///< those, and the one for rounds
+    link_context const& context_;
+    std::size_t lanes_;               ///< the most links among which the slots are shared
+    std::size_t active_ = 1;          ///< the first so many of them are used now
+    std::size_t wanted_ = 1;          ///< and so many are to be
+    std::size_t most_under_way_ = 0;  ///< on one link, since the load was looked at
+    bool holding_ = false;            ///< steps are held back until nothing is under way
+    step_list held_;
+    decide::agenda::entry look_;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    std::vector<std::unique_ptr<command_link>> links_;  ///< the lanes', and the one for rounds
     std::unique_ptr<push_link> push_;
     bool started_ = false;
     bool push_wanted_ = false;

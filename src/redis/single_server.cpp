@@ -41,10 +41,7 @@ bool single_server::withdraw(step& s) noexcept
     return is_waiting;
 }
 
-unsigned single_server::lane_of(unsigned slot) const noexcept
-{
-    return slot % std::clamp(context_.settings.links, 1U, 64U);
-}
+unsigned single_server::lane_of(unsigned slot) const noexcept { return links_.lane_of(slot); }
 
 error_code single_server::down_reason(unsigned slot) const noexcept
 {

@@ -4,12 +4,10 @@
 #include <boost/asio/error.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ssl/error.hpp>
-#include <boost/redis/error.hpp>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
-#include <cstring>
 #include <new>
 #include <utility>
 
@@ -19,35 +17,11 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// Whom a context is for; it goes with the last connection of the context.
-struct peer {
-    std::string name;
-    bool is_address = false;
-    std::string refusal;  ///< why the last certificate was refused
-};
-
-void free_peer(void*, void* p, CRYPTO_EX_DATA*, int, long, void*) { delete static_cast<peer*>(p); }
-
-/// An index of our own: "app data" is Asio's.
-int peer_index()
+/// Where a connection keeps the text of its refused certificate: "app data" is Asio's.
+int complaint_index()
 {
-    static int const index = ::SSL_CTX_get_ex_new_index(0, nullptr, nullptr, nullptr, &free_peer);
+    static int const index = ::SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
     return index;
-}
-
-peer* peer_of(SSL_CTX const* context)
-{
-    return static_cast<peer*>(::SSL_CTX_get_ex_data(context, peer_index()));
-}
-
-// SNI belongs to each connection, and Asio makes those: this is the first moment that is ours.
-void on_progress(SSL const* connection, int where, int)
-{
-    auto& to = *peer_of(::SSL_get_SSL_CTX(connection));
-    if ((where & SSL_CB_HANDSHAKE_DONE) != 0)
-        to.refusal.clear();
-    if ((where & SSL_CB_HANDSHAKE_START) != 0 && !to.name.empty() && !to.is_address)
-        ::SSL_set_tlsext_host_name(const_cast<SSL*>(connection), to.name.c_str());
 }
 
 // Only notes why: the verdict is OpenSSL's.
@@ -59,7 +33,7 @@ int on_verdict(int is_good, X509_STORE_CTX* store)
         ::X509_STORE_CTX_get_ex_data(store, ::SSL_get_ex_data_X509_STORE_CTX_idx())
     );
     int const why = ::X509_STORE_CTX_get_error(store);
-    auto& to = peer_of(::SSL_get_SSL_CTX(connection))->refusal;
+    auto& to = *static_cast<std::string*>(::SSL_get_ex_data(connection, complaint_index()));
     to = ::X509_verify_cert_error_string(why);
     if (auto* const bad = ::X509_STORE_CTX_get_current_cert(store)) {
         char subject[256];
@@ -108,25 +82,30 @@ bool is_any_of(error_code ec, Reasons... reasons) noexcept
 
 }  // namespace
 
-void tls::free_context::operator()(SSL_CTX* c) const noexcept { ::SSL_CTX_free(c); }
-
 tls::tls(tls_options options) : options_{std::move(options)} {}
 
 error_code tls::load(logger const& log)
 {
-    if (loaded_)
+    if (context_)
         return {};
     ::ERR_clear_error();
-    handle fresh{::SSL_CTX_new(::TLS_client_method())};
+    std::unique_ptr<SSL_CTX, decltype(&::SSL_CTX_free)> fresh{
+        ::SSL_CTX_new(::TLS_client_method()), &::SSL_CTX_free};
     if (!fresh)
         throw std::bad_alloc{};
+    ::SSL_CTX_set_min_proto_version(fresh.get(), TLS1_2_VERSION);
+    ::SSL_CTX_set_verify(
+        fresh.get(), options_.verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, &on_verdict
+    );
     auto const complaint = read_files(fresh.get());
+    // Asio's context takes a pointer that is left here for its own.
+    ::SSL_CTX_set_default_passwd_cb_userdata(fresh.get(), nullptr);
     ::ERR_clear_error();  // a system without authorities leaves some, and they are not ours
     if (!complaint.empty()) {
         write_log(log, log_level::error, "config: tls." + complaint);
         return error::invalid_tls;
     }
-    loaded_ = std::move(fresh);
+    context_.emplace(fresh.release());
     return {};
 }
 
@@ -161,66 +140,31 @@ std::string const& tls::name_of(std::string const& host) const noexcept
     return options_.server_name.empty() ? host : options_.server_name;
 }
 
-asio::ssl::context tls::context_for(std::string const& host)
+void tls::prepare(SSL* connection, std::string const& host, std::string& complaint) const
 {
     auto const& name = name_of(host);
-    auto at = by_name_.find(name);
-    if (at == by_name_.end())
-        at = by_name_.emplace(name, make_context(name)).first;
-    ::SSL_CTX_up_ref(at->second.get());
-    return asio::ssl::context{at->second.get()};
-}
-
-tls::handle tls::make_context(std::string const& name) const
-{
-    handle made{::SSL_CTX_new(::TLS_client_method())};
-    if (!made)
+    complaint.clear();
+    if (::SSL_set_ex_data(connection, complaint_index(), &complaint) != 1)
         throw std::bad_alloc{};
-    auto* const c = made.get();
-    auto* const from = loaded_.get();
-    ::SSL_CTX_set_min_proto_version(c, TLS1_2_VERSION);
-    ::SSL_CTX_set1_cert_store(c, ::SSL_CTX_get_cert_store(from));
-    if (auto* const certificate = ::SSL_CTX_get0_certificate(from)) {
-        STACK_OF(X509)* chain = nullptr;
-        ::SSL_CTX_get0_chain_certs(from, &chain);
-        ::SSL_CTX_use_certificate(c, certificate);
-        ::SSL_CTX_set1_chain(c, chain);
-        ::SSL_CTX_use_PrivateKey(c, ::SSL_CTX_get0_privatekey(from));
-    }
-
-    auto whom = std::make_unique<peer>();
-    whom->name = name;
     error_code not_an_address;
     auto const ip = asio::ip::make_address(name, not_an_address);
-    whom->is_address = !not_an_address;
-    auto* const check = ::SSL_CTX_get0_param(c);
-    if (!whom->is_address)
+    auto* const check = ::SSL_get0_param(connection);
+    ::X509_VERIFY_PARAM_set_hostflags(check, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    if (not_an_address) {
         ::X509_VERIFY_PARAM_set1_host(check, name.data(), name.size());
-    else if (ip.is_v4())
+        if (!name.empty())
+            ::SSL_set_tlsext_host_name(connection, name.c_str());
+    } else if (ip.is_v4())
         ::X509_VERIFY_PARAM_set1_ip(check, ip.to_v4().to_bytes().data(), 4);
     else
         ::X509_VERIFY_PARAM_set1_ip(check, ip.to_v6().to_bytes().data(), 16);
-    ::X509_VERIFY_PARAM_set_hostflags(check, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-
-    if (::SSL_CTX_set_ex_data(c, peer_index(), whom.get()) != 1)
-        throw std::bad_alloc{};
-    static_cast<void>(whom.release());  // it is the context's now
-    ::SSL_CTX_set_info_callback(c, &on_progress);
-    ::SSL_CTX_set_verify(c, options_.verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, &on_verdict);
-    return made;
 }
 
-std::string tls::refusal(error_code ec, std::string_view log, std::string const& host) const
+std::string tls::refusal(error_code ec, std::string_view complaint, std::string const& host) const
 {
     auto const& name = name_of(host);
-    // Of several Sentinels, what is wrong with each is in the line alone.
-    if (has_failed(ec, SSL_R_CERTIFICATE_VERIFY_FAILED) ||
-        (ec == boost::redis::error::sentinel_resolve_failed &&
-         log.find("certificate verify failed") != log.npos)) {
-        auto const known = by_name_.find(name);
-        return "the certificate is refused as that of \"" + name + "\": " +
-            (known == by_name_.end() ? std::string{} : peer_of(known->second.get())->refusal);
-    }
+    if (has_failed(ec, SSL_R_CERTIFICATE_VERIFY_FAILED))
+        return "the certificate is refused as that of \"" + name + "\": " + std::string{complaint};
     if (is_any_of(
             ec,
             SSL_R_WRONG_VERSION_NUMBER,
@@ -254,14 +198,13 @@ std::string tls::refusal(error_code ec, std::string_view log, std::string const&
     return {};
 }
 
-std::string_view tls_hint(error_code ec, bool with_tls) noexcept
+std::string_view tls_hint(error_code ec, bool with_tls, bool in_handshake) noexcept
 {
-    namespace redis = boost::redis;
     bool const is_cut = ec == asio::error::eof || ec == asio::error::connection_reset ||
         ec == asio::error::broken_pipe || ec == asio::ssl::error::stream_truncated;
-    if (!with_tls && (is_cut || ec == redis::error::invalid_data_type))
+    if (!with_tls && (is_cut || ec == error::bad_reply))
         return "; if the port is one for TLS: rediss://";
-    if (with_tls && ec == redis::error::ssl_handshake_timeout)
+    if (with_tls && in_handshake && ec == asio::error::timed_out)
         return "; if the port is one without TLS: redis://";
     if (with_tls && is_cut)
         return "; perhaps the port is one without TLS, or wants tls.certificate_file";

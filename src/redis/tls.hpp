@@ -5,17 +5,14 @@
 
 #include <boost/asio/ssl/context.hpp>
 
-#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace colock {
 
 /// What the connections of a client share of TLS: whom they trust, and what they show.
-///
-/// Boost.Redis neither sends the server's name nor checks it. OpenSSL is told to do both, without
-/// Asio's callbacks: each context of Asio's deletes them when it goes, and these are shared.
 class tls {
 public:
     explicit tls(tls_options options);
@@ -24,31 +21,28 @@ public:
     /// file can't be used, and why.
     error_code load(logger const& log);
 
-    /// For connections to this host, if `tls_options::server_name` names no other. Shares all that
-    /// was loaded, which must have succeeded.
-    boost::asio::ssl::context context_for(std::string const& host);
+    /// For streams. `load` must have succeeded.
+    boost::asio::ssl::context& context() noexcept { return *context_; }
 
-    /// What this end of a connection to the host says to people, if one side refuses the other and
-    /// waiting won't mend it; else empty. `log` is Boost.Redis's line about it.
-    std::string refusal(error_code, std::string_view log, std::string const& host) const;
+    /// Prepares a connection to this host: the name that the server's certificate must have, if
+    /// `tls_options::server_name` names no other, and that is sent as SNI. Why a certificate is
+    /// refused is written to `complaint`, which must outlive the connection.
+    void prepare(SSL* connection, std::string const& host, std::string& complaint) const;
+
+    /// What to tell people when one side of a connection to the host refuses the other and waiting
+    /// won't mend it; else empty.
+    std::string refusal(error_code, std::string_view complaint, std::string const& host) const;
 
 private:
-    struct free_context {
-        void operator()(SSL_CTX*) const noexcept;
-    };
-    using handle = std::unique_ptr<SSL_CTX, free_context>;
-
     std::string read_files(SSL_CTX*) const;
-    handle make_context(std::string const& host) const;
     std::string const& name_of(std::string const& host) const noexcept;
 
     tls_options options_;
-    handle loaded_;  ///< never given to Asio: the source of the others
-    std::map<std::string, handle> by_name_;
+    std::optional<boost::asio::ssl::context> context_;
 };
 
 /// What may be behind this error of a connection that ended before the server's first answer, when
-/// only one side speaks TLS; empty if it is something else.
-std::string_view tls_hint(error_code, bool with_tls) noexcept;
+/// only one side speaks TLS; empty if it is something else. `in_handshake`: during that of TLS.
+std::string_view tls_hint(error_code, bool with_tls, bool in_handshake) noexcept;
 
 }  // namespace colock

@@ -1,3 +1,4 @@
+#include "base/recycling.hpp"
 #include "service/bundle.hpp"
 #include "service/core.hpp"
 
@@ -23,7 +24,7 @@ bool bundle::is_won(hold const& part) noexcept { return detail::state_of(part) !
 
 hold_ptr bundle::begin(core_ptr const& inside, owner const& who, milliseconds lease, bool renewed)
 {
-    auto whole = std::make_shared<hold_state>(inside, who, lease, renewed);
+    auto whole = make_recycled<hold_state>(inside, who, lease, renewed);
     whole->token = parts_.empty() ? 0 : parts_.front().fencing_token();
     whole->lives_on = self();
     whole_ = whole;

@@ -12,6 +12,8 @@ change::change(core_ptr c, hold_ptr h)
     , limit{[this] {
         auto const slot = hold->lives_on->slot();
         auto why = inside->transport().down_reason(slot);
+        if (!why)
+            why = refused;
         if (hold->now() == hold_state::status::lost)
             why = error::lost;
         if (done)

@@ -5,6 +5,8 @@
 #include <colock/detail/initiate.hpp>
 #include <colock/hold.hpp>
 
+#include <boost/container/small_vector.hpp>
+
 #include <functional>
 #include <memory>
 
@@ -25,7 +27,10 @@ struct change final : operation {
     hold_ptr hold;
     completion<> done{};
     std::function<void(error_code)> entered{};  ///< re-entry: gives out the hold, or the error
+    error_code refused{};                       ///< why it has not been done yet
     decide::agenda::entry limit;                ///< `config::timeout` for the caller
 };
+
+using change_list = boost::container::small_vector<std::shared_ptr<change>, 2>;
 
 }  // namespace colock

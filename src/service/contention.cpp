@@ -76,6 +76,7 @@ void contention::admit(std::shared_ptr<waiter> const& who)
         (tenure_ && tenure_->is_held()) || (contending_ && !sending_) || stands_behind(*who);
     if (who->once && is_taken) {
         who->give_up();
+        core_.forget_if_idle(*this);  // made for it, where it stood behind another queue
         return;
     }
     who->queue = this;
@@ -177,11 +178,18 @@ void contention::send_away_who_tries_once()
     }
 }
 
-// Somebody waits behind the head.
-bool contention::may_hand_over() const noexcept
+// Those to whom the lock may pass after the head without a script; only as many are counted as
+// matter. Where it can't pass so, a block of tokens would be drawn in vain.
+std::uint64_t contention::followers() const noexcept
 {
-    return core_.settings().max_tenure > milliseconds{0} &&
-        std::next(queue_.begin()) != queue_.end();
+    if (core_.settings().max_tenure <= milliseconds{0} || !rivals_ || !rivals_->is_live)
+        return 0;
+    waiter const& first = queue_.front();
+    std::uint64_t found = 0;
+    for (auto at = std::next(queue_.begin()); at != queue_.end(); ++at, ++found)
+        if (found == decide::token_block::largest_first || !at->may_follow(first))
+            break;
+    return found;
 }
 
 std::uint32_t contention::expect_echo(std::string const& channel)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/recycling.hpp"
 #include "redis/transport.hpp"
 #include "service/keeper.hpp"
 #include "service/protocol.hpp"
@@ -21,6 +22,12 @@ class contention : public keeper, public waiting_place, protected subscription_m
 public:
     contention(core& inside, lock_ref);
     virtual ~contention();
+
+    static void* operator new(std::size_t size) { return recycled_memory::allocate(size); }
+    static void operator delete(void* key, std::size_t size) noexcept
+    {
+        recycled_memory::release(key, size);
+    }
 
     std::string const& name() const noexcept { return name_; }
     lock_ref ref() const noexcept { return {kind_, name_}; }
@@ -118,7 +125,7 @@ private:
     void enter(std::shared_ptr<waiter> const&);
     void take_out(waiter&);
     void send_away_who_tries_once();
-    bool may_hand_over() const noexcept;
+    std::uint64_t followers() const noexcept;
 
     void subscribe();
     void on_subscribed() override;
@@ -135,8 +142,9 @@ private:
     time_point unclaimed_{};    ///< until then it may stand in Redis, with nobody to hold it
     event<bool> wake_;
     step* sending_ = nullptr;
-    unsigned late_ = 0;    ///< grants in a row that came too late
-    bool synced_ = false;  ///< `number_` was asked for over the link that waits for replicas
+    unsigned late_ = 0;           ///< grants in a row that came too late
+    std::uint32_t refusals_ = 0;  ///< for the moment, in a row
+    bool synced_ = false;         ///< `number_` was asked for over the link that waits for replicas
     bool contending_ = false;
     lock_kind kind_;
 };

@@ -1,3 +1,4 @@
+#include "base/recycling.hpp"
 #include "decide/backoff.hpp"
 #include "decide/names.hpp"
 #include "decide/validity.hpp"
@@ -11,18 +12,12 @@
 
 namespace colock {
 
-namespace {
-
-constexpr milliseconds short_pause{20};
-
-}  // namespace
-
 /// One acquire script, with the texts that it refers to.
 struct contention::attempt {
     attempt(core& owner, contention& key, waiter const& head)
         : lease{head.lease}
         , tokens{key.tokens_to_ask()}
-        , field{owner.field(key.number_, key.how().field_end)}
+        , field{owner.field<recycled_string>(key.number_, key.how().field_end)}
         , lease_text{std::to_string(lease.count())}
         , tokens_text{std::to_string(tokens)}
         , counter{key.counter()}
@@ -44,7 +39,8 @@ struct contention::attempt {
 
     milliseconds lease;
     std::uint64_t tokens;
-    std::string field, lease_text, tokens_text, counter;
+    recycled_string field;
+    std::string lease_text, tokens_text, counter;
     std::string_view keys[2];
     std::string_view arguments[3];
     step call;
@@ -67,8 +63,9 @@ std::uint64_t contention::tokens_to_ask()
 {
     if (!draws_tokens())
         return 0;
-    bool const block = may_hand_over() && how().has_floor;
-    return block || rivals_ ? rivals().tokens.to_ask(block) : 1;
+    if (!rivals_ || !how().has_floor)
+        return 1;
+    return rivals_->tokens.to_ask(clock::now(), followers());
 }
 
 // Each turn of the loop asks the server once for the head of the queue, after whatever it had to
@@ -80,8 +77,10 @@ sequence contention::contend()
         rivals_->turns.begin_wait();
     while (!queue_.empty()) {
         if (tenure_) {
-            if (core_.settings().max_tenure > milliseconds{0})
-                subscribe();  // hand-over needs to hear who forces the lock
+            // Hand-over needs to hear who forces the lock. What is being released is not handed
+            // over.
+            if (core_.settings().max_tenure > milliseconds{0} && tenure_->is_held())
+                subscribe();
             co_await wake_;
             continue;
         }
@@ -157,6 +156,8 @@ contention::verdict contention::judge(attempt const& asked, answer const& got)
     // The call that it was first sent in may have taken it before it failed for another lock.
     if (asked.call.alone && got.what != answer::kind::replied)
         may_stand();
+    if (got.what != answer::kind::not_now)
+        refusals_ = 0;
     switch (got.what) {
     case answer::kind::withdrawn: return verdict::again;
     case answer::kind::failed: end_waiters(got.ec); return verdict::again;
@@ -164,11 +165,12 @@ contention::verdict contention::judge(attempt const& asked, answer const& got)
     case answer::kind::not_now:
         if (queue_.empty())
             return verdict::again;
-        sleep_until(clock::now() + short_pause);
+        sleep_until(clock::now() + core_.repeat_pause(++refusals_));
         return verdict::sleep;
     case answer::kind::replied: break;
     }
-    core_.note_round_trip(clock::now() - got.sent);
+    if (!asked.call.synced)  // or it would be the replicas' time
+        core_.note_round_trip(clock::now() - got.sent);
     auto const read = decide::read_acquire(got.value);
     switch (read.what) {
     case decide::acquire_answer::kind::granted:
@@ -326,7 +328,7 @@ void contention::on_alarm()
 void contention::give_back()
 {
     forget_tenure();
-    tenure_ = std::make_shared<tenure>(core_, *this, ref(), std::exchange(number_, 0), owner{});
+    tenure_ = make_recycled<tenure>(core_, *this, ref(), std::exchange(number_, 0), owner{});
     tenure_->give_back(std::exchange(unclaimed_, {}), synced_);
 }
 
@@ -335,7 +337,7 @@ void contention::forget_tenure() noexcept
 {
     since_ = {};
     if (rivals_)
-        rivals_->tokens.end_tenure();
+        rivals_->tokens.drop_rest();
 }
 
 }  // namespace colock

@@ -1,4 +1,5 @@
 // How what is granted goes to those who wait, and from one of them to the next.
+#include "base/recycling.hpp"
 #include "decide/succession.hpp"
 #include "service/contention.hpp"
 #include "service/core.hpp"
@@ -14,13 +15,13 @@ void contention::give(std::uint64_t last_token, std::uint64_t tokens, time_point
     if (since_ == time_point{})
         since_ = clock::now();
     if (rivals_) {
-        rivals_->tokens.put(last_token, tokens);
+        rivals_->tokens.put(clock::now(), last_token, tokens);
         rivals_->turns.begin_wait();
     }
     unclaimed_ = {};
     std::shared_ptr<waiter> who;
     auto const taken = take_head(who, last_token);
-    tenure_ = std::make_shared<tenure>(core_, *this, ref(), std::exchange(number_, 0), who->who);
+    tenure_ = make_recycled<tenure>(core_, *this, ref(), std::exchange(number_, 0), who->who);
     tenure_->begin(taken, sent, who->lease);
     announce(*who, taken);
     admit_same_owner(*who);
@@ -34,7 +35,7 @@ hold_ptr contention::take_head(std::shared_ptr<waiter>& who, std::uint64_t only_
     who = std::static_pointer_cast<waiter>(std::move(queue_.front().queued));
     take_out(*who);
     auto taken =
-        std::make_shared<hold_state>(core_.shared_from_this(), who->who, who->lease, who->renewed);
+        make_recycled<hold_state>(core_.shared_from_this(), who->who, who->lease, who->renewed);
     if (draws_tokens())
         taken->token = rivals_ ? rivals_->tokens.take() : only_token;
     taken->given = true;

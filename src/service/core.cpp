@@ -1,5 +1,4 @@
-#include "redis/cluster.hpp"
-#include "redis/single_server.hpp"
+#include "redis/server_links.hpp"
 #include "service/client_registry.hpp"
 #include "service/contention.hpp"
 #include "service/core.hpp"
@@ -16,13 +15,18 @@
 
 namespace colock::detail {
 
-core::core(asio::any_io_executor executor, config settings)
+core::identity core::identity::draw()
+{
+    return {boost::uuids::to_string(boost::uuids::random_generator{}()), std::random_device{}()};
+}
+
+core::core(asio::any_io_executor executor, config settings, identity drawn)
     : executor_{std::move(executor)}
     , strand_{asio::make_strand(executor_)}
     , settings_{std::move(settings)}
     , events_{settings_.observer ? settings_.observer : std::make_shared<observer>()}
-    , uuid_{boost::uuids::to_string(boost::uuids::random_generator{}())}
-    , random_{std::random_device{}()}
+    , uuid_{std::move(drawn.uuid)}
+    , random_{drawn.seed}
     , process_{::getpid()}
     , timer_{strand_}
     , close_limit_{[this] { finish_closing(error::unavailable); }}
@@ -33,34 +37,12 @@ core::core(asio::any_io_executor executor, config settings)
     , subscriptions_{*this}
 {}
 
-core_ptr core::make(asio::any_io_executor executor, config settings)
-{
-    using made = std::unique_ptr<colock::transport>;
-    return make(
-        std::move(executor),
-        std::move(settings),
-        [](core& c, transport_listener& who) -> made {
-            link_context context{
-                c.strand_,
-                c.settings_,
-                c.agenda_,
-                [&c] { c.arm_timer(); },
-                [&c] { return c.dice(); },
-                c.weak_from_this(),
-                [&c] { return c.is_context_gone_.load(); },
-                c.settings_.tls.enabled ? std::make_shared<tls>(c.settings_.tls) : nullptr};
-            if (c.settings_.topology == topology::cluster)
-                return std::make_unique<cluster>(std::move(context), who);
-            return std::make_unique<single_server>(std::move(context), who);
-        }
-    );
-}
-
 core_ptr core::make(
-    asio::any_io_executor executor, config settings, make_transport const& transport
+    asio::any_io_executor executor, config settings, make_transport const& transport, identity drawn
 )
 {
-    std::shared_ptr<core> made{new core{std::move(executor), std::move(settings)}, &core::destroy};
+    std::shared_ptr<core> made{
+        new core{std::move(executor), std::move(settings), std::move(drawn)}, &core::destroy};
     made->transport_ = transport(*made, *made);
     auto& context = asio::query(made->executor_, asio::execution::context);
     asio::use_service<client_registry>(context).add(made);
@@ -237,6 +219,11 @@ void core::on_reached(slot_filter const& mine)
     for (auto const& r : residents_.all())
         if (mine(r->slot()))
             r->on_link_up();
+    // The server may be another one, which refuses nothing.
+    decltype(pauses_) resting;
+    resting.swap(pauses_);
+    while (!resting.empty())
+        resting.front().end();
 }
 
 void core::on_link_down(std::size_t link, error_code why)

@@ -1,8 +1,10 @@
 #pragma once
 
 #include "base/completion.hpp"
+#include "base/recycling.hpp"
 #include "base/timer.hpp"
 #include "decide/agenda.hpp"
+#include "decide/backoff.hpp"
 #include "decide/names.hpp"
 #include "redis/link_settings.hpp"
 #include "redis/transport.hpp"
@@ -20,6 +22,7 @@
 
 #include <boost/intrusive/list.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -41,11 +44,22 @@ public:
     using make_transport =
         std::function<std::unique_ptr<colock::transport>(core&, transport_listener&)>;
 
+    /// What no two clients may have in common.
+    struct identity {
+        std::string uuid;
+        std::uint64_t seed;  ///< of the delays that are drawn
+
+        /// By the system's random numbers.
+        static identity draw();
+    };
+
     /// A core on the servers of its config.
     static core_ptr make(asio::any_io_executor, config);
 
     /// A core on another transport: tests.
-    static core_ptr make(asio::any_io_executor, config, make_transport const&);
+    static core_ptr make(
+        asio::any_io_executor, config, make_transport const&, identity = identity::draw()
+    );
 
     ~core();
 
@@ -91,6 +105,12 @@ public:
     /// Sets `pause::over` after a while.
     void rest(pause&, milliseconds);
 
+    /// How long what the server has refused for the moment so often, from 1, is not sent again.
+    milliseconds repeat_pause(std::uint32_t refusals) noexcept
+    {
+        return decide::repeat_pause(refusals, settings_.lease, dice());
+    }
+
     /// Giving back `what` was given up: closing can't say that everything is released, and nobody
     /// else may be there to be told.
     void note_unreleased(std::string_view what, error_code why) noexcept;
@@ -105,15 +125,17 @@ public:
     std::uint64_t last_place() const noexcept { return last_place_; }
 
     /// What an ownership is called in Redis.
-    void write_field(std::string& to, std::uint64_t number) const
+    template <class String>
+    void write_field(String& to, std::uint64_t number) const
     {
         to += uuid_;
         to += ':';
         decide::write_number(to, number);
     }
-    std::string field(std::uint64_t number, std::string_view end = {}) const
+    template <class String = std::string>
+    String field(std::uint64_t number, std::string_view end = {}) const
     {
-        std::string text;
+        String text;
         text.reserve(uuid_.size() + 1 + 20 + end.size());
         write_field(text, number);
         text += end;
@@ -128,15 +150,22 @@ public:
     /// The counter from which locks of this slot draw their tokens.
     std::string fence_counter(unsigned slot) const
     {
-        return std::string{settings_.key_prefix}.append(decide::fence_counter(slot));
+        auto const counter = decide::fence_counter(slot);
+        std::string key;
+        key.reserve(settings_.key_prefix.size() + counter.size());
+        return key.append(settings_.key_prefix).append(counter);
     }
     double dice() noexcept { return std::uniform_real_distribution<>{}(random_); }
 
     /// A script's way to the server and back, smoothed.
     clock::duration round_trip() const noexcept { return round_trip_; }
+    /// It may have doubled, but what took longer has met something else: a pause of the process,
+    /// a server that stood still.
     void note_round_trip(clock::duration d) noexcept
     {
-        round_trip_ = round_trip_ == clock::duration{} ? d : round_trip_ + (d - round_trip_) / 8;
+        round_trip_ = round_trip_ == clock::duration{}
+            ? d
+            : round_trip_ + (std::min(d, 2 * round_trip_) - round_trip_) / 8;
     }
 
     /// Logs what `make_line` makes, if the level is wanted.
@@ -165,7 +194,7 @@ public:
 private:
     enum class phase { idle, running, stopped, closing, closed };
 
-    core(asio::any_io_executor, config);
+    core(asio::any_io_executor, config, identity);
     struct farewell;
     static void destroy(core*) noexcept;
     void destroy_pending() noexcept;
@@ -236,7 +265,15 @@ private:
 
     // Destroyed from the bottom up: the sequences that wait for the transport go first, while the
     // state that they refer to is still there.
-    std::unordered_map<lock_ref, std::unique_ptr<contention>, hash_lock_ref> keys_;  // own names
+    using key_allocator =
+        recycling_allocator<std::pair<lock_ref const, std::unique_ptr<contention>>>;
+    std::unordered_map<
+        lock_ref,
+        std::unique_ptr<contention>,
+        hash_lock_ref,
+        std::equal_to<lock_ref>,
+        key_allocator>
+        keys_;  // own names
     resident_list residents_;
     using tenure_list = boost::intrusive::list<tenure, boost::intrusive::constant_time_size<false>>;
     tenure_list tenures_;

@@ -12,7 +12,7 @@ namespace colock {
 
 namespace {
 
-constexpr milliseconds short_pause{20};
+constexpr milliseconds first_pause{20};
 constexpr milliseconds longest_pause{5'000};
 
 /// What can be added up.
@@ -140,9 +140,12 @@ sequence errands::run()
 
 void errands::rest(answer const& got)
 {
-    auto const longest = got.passing ? longest_pause : short_pause;
+    ++now_.refusals;
     core_.rest(
-        pause_, decide::backoff_pause(short_pause, longest, 2, ++now_.refusals, core_.dice())
+        pause_,
+        got.passing
+            ? decide::backoff_pause(first_pause, longest_pause, 2, now_.refusals, core_.dice())
+            : core_.repeat_pause(now_.refusals)
     );
 }
 

@@ -1,4 +1,6 @@
+#include "base/recycling.hpp"
 #include "decide/fair_wait.hpp"
+#include "redis/link_settings.hpp"
 #include "service/core.hpp"
 #include "service/fair_queue.hpp"
 #include "service/re_entry.hpp"
@@ -64,7 +66,7 @@ void fair_queue::admit(std::shared_ptr<waiter> const& who)
         who->deadline = who->asked + *who->wait;
         core_.set_alarm(who->limit, who->deadline);
     }
-    auto const made = std::make_shared<ticket>(*this, who);
+    auto const made = make_recycled<ticket>(*this, who);
     made->place = tickets_.insert(tickets_.end(), made);
     made->start();
 }
@@ -91,6 +93,8 @@ void fair_queue::forget(ticket& who)
     tickets_.erase(who.place);
     if (tickets_.empty())
         look_.clear();
+    else if (!look_.is_set() && is_refusal(core_.transport().down_reason(slot())))
+        core_.set_alarm(look_, clock::now());  // each asks for itself, and hears its own error
     else if (!look_.is_set())
         core_.set_alarm(look_, clock::now() + core_.settings().poll_cap);
     leave_if_idle();
@@ -108,30 +112,35 @@ void fair_queue::give(
     std::shared_ptr<waiter> const& who, std::uint64_t number, std::uint64_t token, time_point sent
 )
 {
-    // There is one owner at a time: an earlier one of this client's is that no more.
-    if (auto const before = std::exchange(tenure_, nullptr)) {
+    // There is one owner at a time: an earlier one of this client's is that no more. Which is the
+    // earlier one the server alone knows if the answers have crossed, on two links.
+    auto const before = std::exchange(tenure_, nullptr);
+    bool const crossed = before && sent < before->begun();
+    if (before) {
         ++leaving_;
         if (before->is_held())
-            before->gone(error::lost);
+            before->taken_away(sent);
     }
     auto const taken =
-        std::make_shared<hold_state>(core_.shared_from_this(), who->who, who->lease, who->renewed);
+        make_recycled<hold_state>(core_.shared_from_this(), who->who, who->lease, who->renewed);
     taken->token = token;
     taken->given = true;
     ++core_.count.holds;
     tenure_ =
-        std::make_shared<tenure>(core_, *this, lock_ref{lock_kind::fair, name_}, number, who->who);
+        make_recycled<tenure>(core_, *this, lock_ref{lock_kind::fair, name_}, number, who->who);
     tenure_->begin(taken, sent, who->lease);
     auto const waited = std::chrono::duration_cast<microseconds>(clock::now() - who->asked);
     core_.events().acquired(name_, waited, who->attempts);
     who->grant(detail::make_hold(taken));
     admit_same_owner(*who);
+    if (crossed && tenure_)
+        tenure_->doubt();
 }
 
 void fair_queue::give_back(std::uint64_t number, time_point until, bool synced)
 {
     ++leaving_;
-    std::make_shared<tenure>(core_, *this, lock_ref{lock_kind::fair, name_}, number, owner{})
+    make_recycled<tenure>(core_, *this, lock_ref{lock_kind::fair, name_}, number, owner{})
         ->give_back(until, synced);
 }
 

@@ -10,7 +10,7 @@ namespace colock {
 
 namespace {
 
-constexpr milliseconds short_pause{20};
+constexpr milliseconds first_pause{20};
 constexpr milliseconds longest_pause{5'000};
 
 }  // namespace
@@ -207,10 +207,12 @@ sequence gate::contend()
 
 bool gate::conclude_request(answer const& got)
 {
+    if (got.what != answer::kind::not_now)
+        refusals_ = 0;
     switch (got.what) {
     case answer::kind::withdrawn: return false;
     case answer::kind::lost: taking_.lost(got.sent); return false;
-    case answer::kind::not_now: return sleep(short_pause);
+    case answer::kind::not_now: return sleep(core_.repeat_pause(++refusals_));
     case answer::kind::failed: end_waiters(got.ec); return false;
     case answer::kind::replied: break;
     }
@@ -236,10 +238,10 @@ bool gate::conclude_undo(answer const& got)
         (unsent && got.ec == error::closed))
         return false;
     if (got.what == answer::kind::not_now || (unsent && !core_.is_stopped()))
-        return sleep(short_pause);
+        return sleep(core_.repeat_pause(++refusals_));
     if (got.passing) {
         end_waiters(got.ec);
-        return sleep(decide::backoff_pause(short_pause, longest_pause, 2, ++refusals_, core_.dice())
+        return sleep(decide::backoff_pause(first_pause, longest_pause, 2, ++refusals_, core_.dice())
         );
     }
     if (got.what != answer::kind::replied)

@@ -130,7 +130,7 @@ private:
     decide::agenda::entry sleep_;
     decide::agenda::entry expiry_;  ///< of the open request
     step* sending_ = nullptr;
-    std::uint32_t refusals_ = 0;  ///< of the undo, in a row
+    std::uint32_t refusals_ = 0;  ///< for the moment, in a row
     bool undoing_ = false;        ///< what is being sent is not for a guest
     bool contending_ = false;
     bool sleeping_ = false;

@@ -36,7 +36,7 @@ std::stop_token hold_state::stop_token()
     std::scoped_lock const guard{stop_mutex};
     if (!stop_.stop_possible()) {
         stop_ = std::stop_source{};
-        if (now() == status::lost)
+        if (now() == status::lost || (now() == status::released && closed))
             stop_.request_stop();
     }
     return stop_.get_token();
@@ -50,8 +50,14 @@ void hold_state::lose()
     if (given)
         --inside->count.holds;
     finish_waits({});
+    request_stop();
+}
+
+// Stop callbacks are user code.
+void hold_state::request_stop()
+{
     std::scoped_lock const guard{stop_mutex};
-    if (stop_.stop_possible())  // stop callbacks are user code
+    if (stop_.stop_possible())
         asio::post(inside->executor(), [source = stop_]() mutable { source.request_stop(); });
 }
 
@@ -67,6 +73,8 @@ void hold_state::end(error_code why)
         if (given)
             --inside->count.holds;
         closed = why == error::closed;
+        if (closed)
+            request_stop();
         // From here on the handle's side may let go of this at any moment.
         status_.store(status::released, std::memory_order_release);
     }

@@ -98,6 +98,7 @@ public:
 
 private:
     void finish_waits(error_code);
+    void request_stop();
 
     std::atomic<status> status_ = status::held;
     std::atomic<time_point::rep> until_ = 0;

@@ -1,3 +1,4 @@
+#include "base/recycling.hpp"
 #include "decide/names.hpp"
 #include "decide/renewal_schedule.hpp"
 #include "decide/validity.hpp"
@@ -10,12 +11,6 @@
 namespace colock {
 
 using status = hold_state::status;
-
-namespace {
-
-constexpr milliseconds pause_before_repeat{20};
-
-}  // namespace
 
 permit_tenure::permit_tenure(core& inside, std::string name, std::string id)
     : resident{inside, "permit:" + id, decide::slot_of(name)}
@@ -84,7 +79,7 @@ void permit_tenure::extend(std::shared_ptr<change> who, milliseconds lease)
 void permit_tenure::drop(hold_ptr const& hold)
 {
     if (!hold_.empty() && &hold_.front() == hold.get())
-        release(std::make_shared<change>(core_.shared_from_this(), hold));
+        release(make_recycled<change>(core_.shared_from_this(), hold));
 }
 
 void permit_tenure::release_all()
@@ -144,6 +139,7 @@ sequence permit_tenure::settle([[maybe_unused]] std::shared_ptr<permit_tenure> s
 {
     settling_ = true;
     bool over = false;
+    std::uint32_t refusals = 0;
     while (!over && !gone_ && !core_.is_stopped() && !is_settled()) {
         bool const last = leaving_;
         auto const doing = std::exchange(asked_, {});
@@ -159,16 +155,19 @@ sequence permit_tenure::settle([[maybe_unused]] std::shared_ptr<permit_tenure> s
         if (!last)
             server_until_ = std::max(server_until_, got.sent + lease);
         expire(clock::now());
-        if (may_send_again(got)) {
+        if (may_send_again(got, last)) {
             unsure_ = unsure_ || (last && got.what == answer::kind::lost);
+            for (auto const& who : doing)
+                who->refused = got.passing ? got.ec : error_code{};
             asked_.insert(asked_.begin(), doing.begin(), doing.end());
             due_ = due_ || doing.empty();
             if (got.what != answer::kind::lost && got.what != answer::kind::withdrawn) {
-                core_.rest(pause_, pause_before_repeat);
+                core_.rest(pause_, core_.repeat_pause(++refusals));
                 co_await pause_.over;
             }
             continue;
         }
+        refusals = 0;
         auto const outcome = last ? conclude_release(got) : conclude_extend(got, lease);
         for (auto const& who : doing) {
             bool const was_lost = who->hold && who->hold->now() == status::lost;
@@ -183,12 +182,13 @@ sequence permit_tenure::settle([[maybe_unused]] std::shared_ptr<permit_tenure> s
         end();
 }
 
-bool permit_tenure::may_send_again(answer const& got) const noexcept
+bool permit_tenure::may_send_again(answer const& got, bool last) const noexcept
 {
     if (core_.is_stopped() || clock::now() >= server_until_ || (!leaving_ && !is_held()))
         return false;
     return got.what == answer::kind::lost || got.what == answer::kind::not_now ||
-        (leaving_ && (is_unsent(got) || got.what == answer::kind::withdrawn));
+        (leaving_ && (is_unsent(got) || got.what == answer::kind::withdrawn)) ||
+        (last && got.passing);
 }
 
 error_code permit_tenure::conclude_release(answer const& got)
@@ -249,7 +249,9 @@ error_code permit_tenure::conclude_failed(error_code why)
     auto const now = clock::now();
     if (is_renewed(now)) {
         core_.events().renew_failed(name_, why);
-        plan_renewal(decide::renewal_schedule::retry_time(now, hold_.front().lease, failures_++));
+        plan_renewal(decide::renewal_schedule::retry_time(
+            now, hold_.front().lease, failures_++, false, core_.dice()
+        ));
     }
     return why;
 }

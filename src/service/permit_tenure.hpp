@@ -47,7 +47,7 @@ private:
     void ask();
     bool is_settled() const noexcept { return !leaving_ && !due_ && asked_.empty(); }
     question next_step(milliseconds lease) const;
-    bool may_send_again(answer const&) const noexcept;
+    bool may_send_again(answer const&, bool last) const noexcept;
     error_code conclude_release(answer const&);
     error_code conclude_extend(answer const&, milliseconds lease);
     error_code conclude_renewed(time_point sent, milliseconds lease);

@@ -1,3 +1,4 @@
+#include "base/recycling.hpp"
 #include "decide/validity.hpp"
 #include "service/core.hpp"
 #include "service/re_entry.hpp"
@@ -13,9 +14,9 @@ void enter_again(
 )
 {
     auto const& inside = who->inside;
-    auto const taken = std::make_shared<hold_state>(inside, who->who, who->lease, who->renewed);
+    auto const taken = make_recycled<hold_state>(inside, who->who, who->lease, who->renewed);
     taken->token = held->token();
-    auto entering = std::make_shared<change>(inside, taken);
+    auto entering = make_recycled<change>(inside, taken);
     entering->entered = [who, taken, held, then = std::move(then)](error_code ec) {
         auto const margin = decide::loss_margin(taken->lease, who->inside->settings().loss_margin);
         if (!ec && clock::now() >= taken->promised_until() - margin)

@@ -1,3 +1,4 @@
+#include "base/recycling.hpp"
 #include "service/core.hpp"
 #include "service/re_entry.hpp"
 #include "service/readers.hpp"
@@ -177,7 +178,7 @@ void readers::enter(std::shared_ptr<waiter> const& who)
         // It takes over the field of one that is lost.
         if (auto const lost = tenures_.extract(writing->number()))
             lost.mapped()->gone(error::lost);
-        held = std::make_shared<tenure>(core_, *this, ref(), writing->number(), who->who);
+        held = make_recycled<tenure>(core_, *this, ref(), writing->number(), who->who);
         held->begin_beside(*writing);
         tenures_.emplace(held->number(), held);
     }
@@ -201,7 +202,7 @@ void readers::stay_behind()
     auto* const w = beside();
     if (w && w->held())
         subscribe();
-    else if (w && !closed_)
+    else if (w && !is_closed())
         w->let_pass_in_time();
 }
 
@@ -288,13 +289,13 @@ void readers::doubt()
             held->doubt();
 }
 
-void readers::gone()
+void readers::taken_away(time_point sent)
 {
     auto const life = shared_from_this();
-    while (!tenures_.empty()) {
-        auto const held = tenures_.begin()->second;
-        held->gone(error::lost);
-        tenures_.erase(held->number());
+    for (auto const& [number, held] : std::unordered_map{tenures_}) {
+        held->taken_away(sent);
+        if (held->is_gone())
+            tenures_.erase(number);
     }
 }
 

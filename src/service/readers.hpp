@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/recycling.hpp"
 #include "base/sequence.hpp"
 #include "decide/agenda.hpp"
 #include "redis/transport.hpp"
@@ -53,8 +54,8 @@ public:
     /// Somebody has it, or is asking for it.
     bool has_readers() const noexcept;
 
-    /// When it was last asked somebody else wrote.
-    bool is_closed() const noexcept { return closed_; }
+    /// Somebody else writes, as far as is known.
+    bool is_closed() const noexcept { return closed_ && sleep_.is_set(); }
 
     /// The ownership with this number, or of this owner; nothing if there is none.
     tenure* reading(std::uint64_t number) const noexcept;
@@ -66,8 +67,8 @@ public:
     /// Somebody may have taken the lock away.
     void doubt();
 
-    /// It was forced.
-    void gone();
+    /// It was forced, by a script that was sent then.
+    void taken_away(time_point sent);
 
     // ---- For an ownership ----------------------------------------------------------------------
 
@@ -99,13 +100,15 @@ private:
         std::shared_ptr<waiter> who;
         std::uint64_t number;
         protocol const& how;
-        std::string field, lease_text, prefix;
+        recycled_string field;
+        std::string lease_text, prefix;
         std::string_view keys[1];
         std::string_view arguments[3];
         step* sending = nullptr;
-        std::uint64_t news = 0;  ///< what was known when it was sent
-        time_point unclaimed{};  ///< until then it may stand in Redis, with nobody to hold it
-        bool is_late = false;    ///< a grant came too late to be given
+        std::uint64_t news = 0;      ///< what was known when it was sent
+        time_point unclaimed{};      ///< until then it may stand in Redis, with nobody to hold it
+        bool is_late = false;        ///< a grant came too late to be given
+        std::uint32_t refusals = 0;  ///< for the moment
         pause resting;
     };
     enum class verdict { again, rest, over };
@@ -156,7 +159,7 @@ private:
     std::string channel_;          ///< subscribed, if not empty
     std::uint64_t news_ = 0;       ///< what has come that refutes a refusal of before
     bool closed_ = false;          ///< somebody else wrote when it was last asked
-    decide::agenda::entry sleep_;  ///< while it is set, nobody finds out whether he still does
+    decide::agenda::entry sleep_;  ///< while it is set that is believed, and nobody asks
     decide::agenda::entry look_;
 };
 

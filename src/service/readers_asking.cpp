@@ -1,4 +1,5 @@
 // How a reader asks: one script, until it is answered.
+#include "base/recycling.hpp"
 #include "decide/validity.hpp"
 #include "decide/wait_plan.hpp"
 #include "service/core.hpp"
@@ -10,17 +11,11 @@
 
 namespace colock {
 
-namespace {
-
-constexpr milliseconds short_pause{20};
-
-}  // namespace
-
 readers::attempt::attempt(readers& of, std::shared_ptr<waiter> w)
     : who{std::move(w)}
     , number{of.core_.next_number()}
     , how{protocol::of(lock_kind::read)}
-    , field{of.core_.field(number, how.field_end)}
+    , field{of.core_.field<recycled_string>(number, how.field_end)}
     , lease_text{std::to_string(who->lease.count())}
     , prefix{how.leases(of.name_, of.core_.settings().key_prefix)}
     , keys{of.name_}
@@ -39,7 +34,7 @@ sequence readers::ask(std::shared_ptr<waiter> who)
     attempt now{*this, std::move(who)};
     for (auto next = verdict::again; next != verdict::over;) {
         if (next == verdict::rest) {
-            core_.rest(now.resting, short_pause);
+            core_.rest(now.resting, core_.repeat_pause(++now.refusals));
             co_await now.resting.over;
             if (!is_wanted(now))
                 break;
@@ -74,7 +69,8 @@ readers::verdict readers::judge(attempt& asked, answer const& got)
     case answer::kind::not_now: return verdict::rest;
     case answer::kind::replied: break;
     }
-    core_.note_round_trip(clock::now() - got.sent);
+    if (asked.who->replicas == 0)  // or it would be the replicas' time
+        core_.note_round_trip(clock::now() - got.sent);
     auto const read = decide::read_acquire(got.value);
     switch (read.what) {
     case decide::acquire_answer::kind::granted:
@@ -109,7 +105,7 @@ readers::verdict readers::on_granted(attempt& asked, time_point sent)
         if (!std::exchange(asked.is_late, true))
             return verdict::again;
         closed_ = true;
-        core_.set_alarm(sleep_, clock::now() + short_pause);
+        core_.set_alarm(sleep_, clock::now() + core_.repeat_pause(1));
         return verdict::over;
     }
     asked.unclaimed = {};
@@ -158,10 +154,10 @@ void readers::give(attempt const& asked, time_point sent)
     auto const who = asked.who;
     take_out(*who);
     auto const taken =
-        std::make_shared<hold_state>(core_.shared_from_this(), who->who, who->lease, who->renewed);
+        make_recycled<hold_state>(core_.shared_from_this(), who->who, who->lease, who->renewed);
     taken->given = true;
     ++core_.count.holds;
-    auto const made = std::make_shared<tenure>(core_, *this, ref(), asked.number, who->who);
+    auto const made = make_recycled<tenure>(core_, *this, ref(), asked.number, who->who);
     tenures_.emplace(asked.number, made);
     made->begin(taken, sent, who->lease);
     core_.events().acquired(
@@ -173,7 +169,7 @@ void readers::give(attempt const& asked, time_point sent)
 // Nobody wants what was taken, or may have been.
 void readers::give_back(attempt const& asked)
 {
-    auto const made = std::make_shared<tenure>(core_, *this, ref(), asked.number, owner{});
+    auto const made = make_recycled<tenure>(core_, *this, ref(), asked.number, owner{});
     tenures_.emplace(asked.number, made);
     made->give_back(asked.unclaimed, asked.who->replicas != 0);
 }

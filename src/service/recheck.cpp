@@ -1,4 +1,5 @@
 #include "decide/reply.hpp"
+#include "redis/link_settings.hpp"
 #include "service/contention.hpp"
 #include "service/core.hpp"
 #include "service/recheck.hpp"
@@ -52,7 +53,7 @@ void recheck::stop()
 }
 
 // One question at a time. Over a link that is down none is asked: when it comes up all who sleep
-// are woken, and until then there is nothing to hear.
+// are woken, and until then there is nothing to hear but that it will not come up.
 void recheck::run(ring& here)
 {
     if (here.asking || here.keys.empty())
@@ -64,7 +65,25 @@ void recheck::run(ring& here)
     else {
         core_.transport().want_link(here.lane);
         core_.set_alarm(here.alarm, clock::now() + core_.settings().poll_cap);
+        if (is_refusal(core_.transport().down_reason(here.lane)))
+            wake_all(here);
     }
+}
+
+void recheck::wake_all(ring const& here)
+{
+    std::vector<lock_id> sleeping;
+    for (auto const& key : here.keys)
+        sleeping.push_back({std::string{key.which.name}, key.which.kind});
+    wake(sleeping);
+}
+
+// Each asks for itself, and hears its own error.
+void recheck::wake(std::vector<lock_id> const& sleeping)
+{
+    for (auto const& id : sleeping)
+        if (auto* const key = core_.find_key(ref_of(id)))
+            key->wake_sleeper();
 }
 
 // They stay in the ring: a key that isn't free is not touched again until it is due.
@@ -107,9 +126,7 @@ sequence recheck::ask(ring& here)
                 key->expiring(items[i + 1].number);
         }
     else if (got.what == answer::kind::failed)
-        for (auto const& id : taken)  // each asks for itself, and hears its own error
-            if (auto* const key = core_.find_key(ref_of(id)))
-                key->wake_sleeper();
+        wake(taken);
     run(here);
 }
 

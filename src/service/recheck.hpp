@@ -48,6 +48,8 @@ private:
     struct ring;
 
     void run(ring&);
+    void wake_all(ring const&);
+    void wake(std::vector<lock_id> const& sleeping);
     sequence ask(ring&);
     std::vector<lock_id> take_due(ring&, time_point now);
 

@@ -1,3 +1,4 @@
+#include "base/recycling.hpp"
 #include "decide/names.hpp"
 #include "decide/validity.hpp"
 #include "service/core.hpp"
@@ -46,10 +47,11 @@ void tenure::abandon() noexcept
 
 void tenure::begin(hold_ptr first, time_point sent, milliseconds lease)
 {
-    server_until_ = clock::now() + lease;
+    begun_ = clock::now();
+    server_until_ = begun_ + lease;
     token_ = first->token;
     first->lives_on = shared_from_this();
-    first->born = clock::now();
+    first->born = begun_;
     first->ends = sent + lease;
     holds_.push_back(*first);
     confirm(*first, sent, lease);
@@ -59,6 +61,7 @@ void tenure::begin(hold_ptr first, time_point sent, milliseconds lease)
 
 void tenure::begin_beside(tenure& other)
 {
+    begun_ = clock::now();
     server_until_ = other.server_until_;
     beside_ = other.weak_from_this();
     other.beside_ = weak_from_this();
@@ -73,7 +76,7 @@ std::shared_ptr<tenure> tenure::beside() const noexcept
 void tenure::set_lease_again()
 {
     if (is_held() && !leaving_ && shortest_renewed_lease() == milliseconds::max())
-        ask(std::make_shared<change>(core_.shared_from_this(), nullptr));
+        ask(make_recycled<change>(core_.shared_from_this(), nullptr));
 }
 
 std::string const& tenure::prefix() const noexcept { return core_.settings().key_prefix; }
@@ -82,8 +85,8 @@ void tenure::give_back(time_point until, bool synced)
 {
     synced_ = synced;
     server_until_ = until;
-    owed_ = true;
-    ask(std::make_shared<change>(core_.shared_from_this(), nullptr));
+    endless_ = how().has_queue;
+    ask(make_recycled<change>(core_.shared_from_this(), nullptr));
 }
 
 void tenure::enter(std::shared_ptr<change> who)
@@ -167,7 +170,7 @@ void tenure::drop(hold_ptr const& hold)
 {
     if (!hold->is_linked())
         return;
-    release(std::make_shared<change>(core_.shared_from_this(), hold));
+    release(make_recycled<change>(core_.shared_from_this(), hold));
 }
 
 void tenure::release_all()
@@ -178,7 +181,7 @@ void tenure::release_all()
     if (gone_)
         end();
     else if (!leaving_)
-        ask(std::make_shared<change>(core_.shared_from_this(), nullptr));
+        ask(make_recycled<change>(core_.shared_from_this(), nullptr));
 }
 
 void tenure::remove(hold_state& hold, error_code why)
@@ -216,6 +219,16 @@ void tenure::gone(error_code why)
         lose(hold, why);
     watch();
     detach();
+}
+
+void tenure::taken_away(time_point sent)
+{
+    if (begun_ == time_point{})
+        return;  // granted to nobody, and perhaps not yet: it is given back all the same
+    if (begun_ <= sent)
+        gone(error::lost);
+    else
+        doubt();
 }
 
 void tenure::expire(time_point now)

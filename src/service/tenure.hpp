@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 namespace colock {
 
@@ -110,6 +109,13 @@ public:
     /// The server says, or its client was told, that the field is gone.
     void gone(error_code why);
 
+    /// The lock was taken away by a script that was sent then. What was granted before is gone;
+    /// of what was granted since the server is asked, for links may overtake each other.
+    void taken_away(time_point sent);
+
+    /// When it was granted.
+    time_point begun() const noexcept { return begun_; }
+
     /// Destroys handlers and sequences, answering nobody: the context goes away.
     void abandon() noexcept;
 
@@ -142,7 +148,6 @@ private:
     using hold_list =
         boost::intrusive::list<hold_state, boost::intrusive::constant_time_size<false>>;
 
-    using change_list = std::vector<std::shared_ptr<change>>;
     struct request;
     struct patience;
 
@@ -150,7 +155,7 @@ private:
     void enqueue();
     void forget_renewal() noexcept;
     void renewed(time_point sent, milliseconds set, time_point now, double dice);
-    void renewal_failed(error_code why);
+    void renewal_failed(error_code why, bool is_busy);
 
     /// The lease to set now: the longest that any hold was promised, beside it too.
     milliseconds promise() const noexcept;
@@ -172,12 +177,13 @@ private:
     void let_run_out();
     unsigned others_of(std::int64_t receivers, std::string_view channel) const noexcept;
     error_code conclude_extend(change_list const& doing, answer const&, milliseconds set);
-    bool may_send_again(answer const&) const noexcept;
+    bool may_send_again(answer const&, change_list const& doing) const noexcept;
     void ask(std::shared_ptr<change>);
     void remove(hold_state&, error_code why);
     void lose(hold_state&, error_code why);
     time_point lose_at(hold_state const&) const noexcept;
     bool may_renew() const noexcept;
+    bool is_to_be_renewed() const noexcept;
     void confirm(hold_state&, time_point sent, milliseconds set) noexcept;
     void watch();
     void believe(time_point sent) noexcept;
@@ -199,6 +205,7 @@ private:
     hold_list holds_;
     change_list asked_;
     step* sending_ = nullptr;
+    time_point begun_{};
     time_point server_until_{};  ///< the server's lease has ended by then, whatever was lost
     time_point renew_at_ = never;
     time_point doubted_ = never;  ///< since when
@@ -212,7 +219,7 @@ private:
     bool gone_ = false;
     lock_kind kind_;
     bool synced_ = false;   ///< asked for over the link that waits for replicas
-    bool owed_ = false;     ///< what may have been taken for nobody: given back however late
+    bool endless_ = false;  ///< a place in a queue, which has no lease: given back however late
     bool leaving_ = false;  ///< the release script was sent
 };
 

@@ -75,7 +75,7 @@ time_point tenure::lose_at(hold_state const& hold) const noexcept
 void tenure::renew()
 {
     renew_at_ = never;
-    if (may_renew() && shortest_renewed_lease() != milliseconds::max())
+    if (may_renew() && is_to_be_renewed())
         enqueue();
 }
 
@@ -102,11 +102,25 @@ void tenure::forget_renewal() noexcept
         renewal_hook::unlink();
 }
 
+// A message that comes with the grant, or right after it, is most often that of the release which
+// made way for it. Nothing is handed over any more without a script; but the question has time, and
+// one that is over soon never asks.
 void tenure::doubt()
 {
-    doubted_ = clock::now();
+    auto const now = clock::now();
+    auto const asks_at = begun_ + 2 * core_.round_trip();
+    doubted_ = now;
+    if (now < asks_at && !renewing_) {
+        renew_at_ = std::min(renew_at_, asks_at);
+        return watch();
+    }
     renew_now();
     core_.watchdog().send(core_.transport().lane_of(slot_));
+}
+
+bool tenure::is_to_be_renewed() const noexcept
+{
+    return is_doubted() || shortest_renewed_lease() != milliseconds::max();
 }
 
 // A script that was sent since has found the field.
@@ -159,7 +173,8 @@ void tenure::renewal_answered(
             got.ec ? got.ec
                 : reply && reply->what == decide::reply::kind::error
                 ? error_code{error::server_refused}
-                : error_code{error::bad_reply}
+                : error_code{error::bad_reply},
+            got.what == answer::kind::not_now
         );
 }
 
@@ -184,11 +199,13 @@ void tenure::renewed(time_point sent, milliseconds set, time_point now, double d
         doubt();
 }
 
-void tenure::renewal_failed(error_code why)
+void tenure::renewal_failed(error_code why, bool is_busy)
 {
     auto const lease = shortest_renewed_lease();
     if (lease != milliseconds::max())
-        renew_at_ = decide::renewal_schedule::retry_time(clock::now(), lease, failures_++);
+        renew_at_ = decide::renewal_schedule::retry_time(
+            clock::now(), lease, failures_++, is_busy, core_.dice()
+        );
     watch();
     core_.events().renew_failed(name_, why);
 }
@@ -199,8 +216,7 @@ void tenure::watch()
     for (auto const& hold : holds_)
         if (hold.is_confirmed())
             first = std::min(first, lose_at(hold));
-    bool const renew =
-        !gone_ && !leaving_ && !renewing_ && shortest_renewed_lease() != milliseconds::max();
+    bool const renew = !gone_ && !leaving_ && !renewing_ && is_to_be_renewed();
     if (first == never)
         core_.watchdog().forget(*this);
     else

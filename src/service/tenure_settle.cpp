@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace colock {
 
@@ -14,7 +15,17 @@ using status = hold_state::status;
 
 namespace {
 
-constexpr milliseconds pause_before_repeat{20};
+/// It takes back what its hold had: the hold is none of the ownership's any more.
+bool is_release(std::shared_ptr<change> const& who) { return who->hold && !who->hold->is_linked(); }
+
+/// Those who want something of the server hear at once that it refuses; who gives back need not.
+void end_all_but_releases(change_list& doing, error_code why)
+{
+    auto const others = std::ranges::stable_partition(doing, is_release);
+    for (auto const& who : std::vector(others.begin(), others.end()))
+        who->finish(why);
+    doing.erase(others.begin(), doing.end());
+}
 
 }  // namespace
 
@@ -24,7 +35,7 @@ struct tenure::request {
     explicit request(tenure const& of)
         : last{of.holds_.empty()}
         , lease{of.promise()}
-        , field{of.core_.field(of.number_, of.how().field_end)}
+        , field{of.core_.field<recycled_string>(of.number_, of.how().field_end)}
         , channel{last ? of.how().channel(of.name_, of.prefix()) : std::string{}}
         , depth{std::to_string(of.holds_.size())}
         , lease_text{std::to_string(lease.count())}
@@ -48,7 +59,8 @@ struct tenure::request {
 
     bool last;
     milliseconds lease;
-    std::string field, channel, depth, lease_text, more;
+    recycled_string field;
+    std::string channel, depth, lease_text, more;
     std::vector<std::string> queue;
     boost::container::static_vector<std::string_view, 4> keys, arguments;
     step call;
@@ -83,13 +95,14 @@ sequence tenure::settle([[maybe_unused]] std::shared_ptr<tenure> self)
     settling_ = true;
     forget_renewal();
     pause before_repeat;
+    std::uint32_t refusals = 0;
     patience given{*this};
     while (!asked_.empty() && !gone_ && !core_.is_stopped()) {
-        auto const doing = std::exchange(asked_, {});
+        auto doing = std::exchange(asked_, {});
         request now{*this};
         if (now.last)
             leave(now.channel);
-        if (!owed_)
+        if (!endless_)
             given.begin();
         sending_ = &now.call;
         core_.transport().submit(now.call);
@@ -98,14 +111,19 @@ sequence tenure::settle([[maybe_unused]] std::shared_ptr<tenure> self)
         given.end.clear();
         if (!now.last)
             server_until_ = std::max(server_until_, clock::now() + now.lease);
-        if (!may_send_again(got)) {
+        if (!may_send_again(got, doing)) {
+            refusals = 0;
             conclude(now, doing, got);
             continue;
         }
+        if (got.passing && !now.last)
+            end_all_but_releases(doing, got.ec);
+        for (auto const& who : doing)
+            who->refused = got.passing ? got.ec : error_code{};
         unsure_ = unsure_ || (now.last && got.what == answer::kind::lost);
         asked_.insert(asked_.begin(), doing.begin(), doing.end());
         if (got.what != answer::kind::lost) {
-            core_.rest(before_repeat, pause_before_repeat);
+            core_.rest(before_repeat, core_.repeat_pause(++refusals));
             co_await before_repeat.over;
         }
     }
@@ -122,14 +140,15 @@ void tenure::leave(std::string const& channel)
     echo_ = keeper_ ? keeper_->expect_echo(channel) : 0;
 }
 
-bool tenure::may_send_again(answer const& got) const noexcept
+bool tenure::may_send_again(answer const& got, change_list const& doing) const noexcept
 {
-    if (core_.is_stopped() || (clock::now() >= stands_until() && !owed_))
+    if (core_.is_stopped() || (clock::now() >= stands_until() && !endless_))
         return false;
     // A release is owed also while the server refuses the connection.
     bool const unsent = got.what == answer::kind::failed && got.sent == time_point{};
+    bool const gives_back = leaving_ || std::ranges::any_of(doing, is_release);
     return got.what == answer::kind::lost || got.what == answer::kind::not_now ||
-        (unsent && leaving_);
+        (unsent && leaving_) || (got.passing && gives_back);
 }
 
 void tenure::conclude(request const& which, change_list const& doing, answer const& got)

@@ -12,12 +12,6 @@
 
 namespace colock {
 
-namespace {
-
-constexpr milliseconds short_pause{20};
-
-}  // namespace
-
 /// One acquire script, with the texts that it refers to. Who tries once has no life: he is not
 /// queued.
 struct ticket::attempt {
@@ -76,6 +70,7 @@ bool ticket::waits_for(owner const& who) const noexcept
 sequence ticket::ask()
 {
     pause before_repeat;
+    std::uint32_t refusals = 0;
     while (who_) {
         attempt now{*this};
         ++who_->attempts;
@@ -85,8 +80,9 @@ sequence ticket::ask()
         answer const got = co_await now.call.answered;
         sending_ = nullptr;
         auto const next = judge(now, got);
+        refusals = next == verdict::pause ? refusals + 1 : 0;
         if (next == verdict::pause) {
-            core_.rest(before_repeat, short_pause);
+            core_.rest(before_repeat, core_.repeat_pause(refusals));
             co_await before_repeat.over;
         } else if (next == verdict::sleep) {
             sleeping_ = true;
@@ -110,7 +106,8 @@ ticket::verdict ticket::judge(attempt const& asked, answer const& got)
     case answer::kind::not_now: return who_ ? verdict::pause : verdict::again;
     case answer::kind::replied: break;
     }
-    core_.note_round_trip(clock::now() - got.sent);
+    if (!asked.call.synced)  // or it would be the replicas' time
+        core_.note_round_trip(clock::now() - got.sent);
     asked_ = got.sent;
     auto const read = decide::read_acquire(got.value);
     switch (read.what) {

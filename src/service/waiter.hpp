@@ -49,6 +49,12 @@ struct waiter final : operation, boost::intrusive::list_base_hook<> {
     void ask_replicas(step&) const;
     bool is_done() const noexcept;
 
+    /// May have after that one what is passed on as it is: the same promise, over the same link.
+    bool may_follow(waiter const& other) const noexcept
+    {
+        return renewed && other.renewed && lease == other.lease && replicas == 0;
+    }
+
     core_ptr inside;
     detail::lock_id id;
     owner who;

@@ -2,10 +2,9 @@
 // What every lock with one owner at a time can do, tried with each of them.
 #include "family/kinds.hpp"
 #include "integration/suites.hpp"
+#include "support/cancel_after.hpp"
 #include "support/child_process.hpp"
 #include "support/places.hpp"
-
-#include <boost/asio/cancel_after.hpp>
 
 #include <array>
 #include <string>

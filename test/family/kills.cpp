@@ -13,7 +13,7 @@ namespace colock::test {
 
 /// COLOCK_KILLED_OPERATIONS, or 20,000.
 int const operations = from_environment("COLOCK_KILLED_OPERATIONS", 20'000);
-constexpr int permits = 10, tasks_each = 3;
+constexpr int permit_count = 10, tasks_each = 3;
 constexpr unsigned processes = 4, kills = 3;
 
 /// Processes on one semaphore.
@@ -33,7 +33,7 @@ struct crew {
                 "unix://" + server.unix_socket(),
                 kind,
                 name,
-                std::to_string(permits),
+                std::to_string(permit_count),
                 std::to_string(tasks_each),
                 file.path(),
                 std::to_string(hired++)},
@@ -87,17 +87,17 @@ BOOST_DATA_TEST_CASE(of_a_semaphore_never_too_many_are_out, each_server(), kind)
     at.run(
         [&]() -> asio::awaitable<void> {
             crew all{server, "semaphore"};
-            co_await semaphore{c.client, all.name}.try_set_permits(permits);
+            co_await semaphore{c.client, all.name}.try_set_permits(permit_count);
             co_await all.work([&](unsigned) {
                 auto const left = std::stoll(server.ask("GET", all.name).text);
                 BOOST_REQUIRE(left >= 0);
-                BOOST_REQUIRE(left <= permits);
+                BOOST_REQUIRE(left <= permit_count);
             });
             BOOST_TEST(all.board.excesses() == 0);
             auto const left = std::stoll(server.ask("GET", all.name).text);
-            BOOST_TEST_MESSAGE(permits - left << " permits died");
-            BOOST_TEST(left <= permits - all.board.out());
-            BOOST_TEST(left >= permits - static_cast<int>(kills) * tasks_each);
+            BOOST_TEST_MESSAGE(permit_count - left << " permits died");
+            BOOST_TEST(left <= permit_count - all.board.out());
+            BOOST_TEST(left >= permit_count - static_cast<int>(kills) * tasks_each);
             server.ask("DEL", all.name);
         },
         100s
@@ -113,7 +113,7 @@ BOOST_DATA_TEST_CASE(permits_of_the_killed_come_back_within_a_lease, each_server
         [&]() -> asio::awaitable<void> {
             crew all{server, "permit_semaphore"};
             permit_semaphore const mine{c.client, all.name};
-            co_await mine.try_set_permits(permits);
+            co_await mine.try_set_permits(permit_count);
             auto const leases = "{" + all.name + "}:timeout";
             unsigned noticed = 0;
             co_await all.work([&](unsigned killed) {
@@ -126,14 +126,14 @@ BOOST_DATA_TEST_CASE(permits_of_the_killed_come_back_within_a_lease, each_server
                     all.name,
                     leases
                 );
-                BOOST_REQUIRE(sum.number == permits);
+                BOOST_REQUIRE(sum.number == permit_count);
             });
             BOOST_TEST(all.board.excesses() == 0);
             std::int64_t left = 0;
             stopwatch const watch;
-            while (left != permits && watch.ms() < 3'000)
+            while (left != permit_count && watch.ms() < 3'000)
                 left = co_await mine.available();
-            BOOST_TEST(left == permits);
+            BOOST_TEST(left == permit_count);
             BOOST_TEST(watch.ms() < 1'500);  // a lease is 1 s
             server.ask("DEL", all.name, leases);
         },

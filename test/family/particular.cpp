@@ -2,8 +2,7 @@
 // What some kinds of locks have and others have not.
 #include "family/kinds.hpp"
 #include "integration/suites.hpp"
-
-#include <boost/asio/cancel_after.hpp>
+#include "support/cancel_after.hpp"
 
 #include <array>
 #include <string>

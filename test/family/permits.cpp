@@ -1,34 +1,22 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
 // `permit_semaphore`: ids, leases, renewal, loss.
-#include "integration/suites.hpp"
+#include "family/counters.hpp"
 
 #include <algorithm>
-#include <array>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace colock::test {
-
-namespace {
-
-std::string leases_of(permit_semaphore const& of) { return "{" + of.name() + "}:timeout"; }
-
-void remove(redis_server& server, permit_semaphore const& of)
-{
-    server.ask("DEL", of.name(), leases_of(of));
-}
-
-}  // namespace
 
 BOOST_AUTO_TEST_SUITE(permits)
 
 BOOST_DATA_TEST_CASE(taken_and_given_back, each_server(), kind)
 {
-    auto& server = shared_server(kind);
-    lab at{server};
-    auto& c = at.connect();
-    at.run([&]() -> asio::awaitable<void> {
-        permit_semaphore const mine{c.client, unique_name("permits")};
+    counter_lab<permit_semaphore> at{kind};
+    at.run([&](permit_semaphore const& mine) -> asio::awaitable<void> {
         auto none = co_await mine.try_acquire();
         BOOST_TEST(!none.has_value());
         bool const made = co_await mine.try_set_permits(2);
@@ -40,8 +28,8 @@ BOOST_DATA_TEST_CASE(taken_and_given_back, each_server(), kind)
         BOOST_TEST(a.id() != b.id());
         BOOST_TEST(a.fencing_token() == 0U);
         BOOST_TEST(b.valid_for(4'800ms));
-        BOOST_TEST(server.ask("GET", mine.name()).text == "0");
-        BOOST_TEST(server.ask("ZCARD", leases_of(mine)).number == 2);
+        BOOST_TEST(at.stored() == "0");
+        BOOST_TEST(at.server().ask("ZCARD", at.leases()).number == 2);
         auto const left = co_await mine.available();
         BOOST_TEST(left == 0);
         none = co_await mine.try_acquire_for(20ms);
@@ -54,28 +42,23 @@ BOOST_DATA_TEST_CASE(taken_and_given_back, each_server(), kind)
             auto const dropped = co_await mine.try_acquire();
             BOOST_TEST(dropped.has_value());
         }
-        bool const back =
-            co_await eventually([&] { return server.ask("GET", mine.name()).text == "1"; });
+        bool const back = co_await eventually([&] { return at.stored() == "1"; });
         BOOST_TEST(back);
         co_await b.release();
-        BOOST_TEST(server.ask("GET", mine.name()).text == "2");
-        BOOST_TEST(server.ask("ZCARD", leases_of(mine)).number == 0);
-        BOOST_TEST(c.client.stats().holds == 0U);
-        remove(server, mine);
+        BOOST_TEST(at.stored() == "2");
+        BOOST_TEST(at.server().ask("ZCARD", at.leases()).number == 0);
+        BOOST_TEST(at.client.stats().holds == 0U);
     });
 }
 
 BOOST_DATA_TEST_CASE(renewed_while_held, each_server(), kind)
 {
-    auto& server = shared_server(kind);
-    lab at{server};
-    auto& a = at.connect();
+    counter_lab<permit_semaphore> at{kind};
     auto& b = at.connect();
-    at.run([&]() -> asio::awaitable<void> {
-        permit_semaphore const of_a{a.client, unique_name("permits")};
-        permit_semaphore const of_b{b.client, of_a.name()};
-        co_await of_a.try_set_permits(1);
-        permit held = co_await of_a.acquire();
+    at.run([&](permit_semaphore const& mine) -> asio::awaitable<void> {
+        permit_semaphore const of_b{b.client, mine.name()};
+        co_await mine.try_set_permits(1);
+        permit held = co_await mine.acquire();
         auto const none = co_await of_b.try_acquire_for(1s);  // more than two leases
         BOOST_TEST(!none.has_value());
         BOOST_TEST(bool{held});
@@ -87,19 +70,13 @@ BOOST_DATA_TEST_CASE(renewed_while_held, each_server(), kind)
         co_await eventually([&] { return b.client.stats().waiters == 1; });
         co_await held.release();
         co_await all.join(1s);  // the poll cap is 5 s
-        remove(server, of_a);
     });
 }
 
 BOOST_DATA_TEST_CASE(many_are_renewed_together, each_server(), kind)
 {
-    auto& server = shared_server(kind);
-    lab at{server};
-    auto settings = quick(server.by_socket());
-    settings.lease = 600ms;
-    auto& c = at.connect(settings);
-    at.run([&]() -> asio::awaitable<void> {
-        permit_semaphore const mine{c.client, unique_name("permits")};
+    counter_lab<permit_semaphore> at{kind, [](config& c) { c.lease = 600ms; }};
+    at.run([&](permit_semaphore const& mine) -> asio::awaitable<void> {
         co_await mine.try_set_permits(300);
         std::vector<permit> held;
         for (int i = 0; i != 300; ++i) {
@@ -112,24 +89,20 @@ BOOST_DATA_TEST_CASE(many_are_renewed_together, each_server(), kind)
         BOOST_TEST(!none.has_value());
         for (auto& p : held)
             co_await p.release();
-        BOOST_TEST(server.ask("GET", mine.name()).text == "300");
-        remove(server, mine);
+        BOOST_TEST(at.stored() == "300");
     });
 }
 
 BOOST_DATA_TEST_CASE(a_lease_of_its_own_runs_out, each_server(), kind)
 {
-    auto& server = shared_server(kind);
-    lab at{server};
-    auto& a = at.connect();
-    auto settings = quick(server.by_socket());
+    counter_lab<permit_semaphore> at{kind};
+    auto settings = at.settings();
     settings.lease = 5s;
     auto& b = at.connect(settings);
-    at.run([&]() -> asio::awaitable<void> {
-        permit_semaphore const of_a{a.client, unique_name("permits")};
-        permit_semaphore const of_b{b.client, of_a.name()};
-        co_await of_a.try_set_permits(1);
-        permit held = co_await of_a.acquire({.lease = 300ms});
+    at.run([&](permit_semaphore const& mine) -> asio::awaitable<void> {
+        permit_semaphore const of_b{b.client, mine.name()};
+        co_await mine.try_set_permits(1);
+        permit held = co_await mine.acquire({.lease = 300ms});
         auto const token = held.stop_token();
         stopwatch const watch;
         auto next = co_await of_b.try_acquire_for(2s);  // nobody publishes
@@ -143,18 +116,14 @@ BOOST_DATA_TEST_CASE(a_lease_of_its_own_runs_out, each_server(), kind)
         auto const [released] = co_await held.release(tuple);
         BOOST_TEST(released == error::lost);
         co_await next->release();
-        BOOST_TEST(server.ask("GET", of_a.name()).text == "1");
-        remove(server, of_a);
+        BOOST_TEST(at.stored() == "1");
     });
 }
 
 BOOST_DATA_TEST_CASE(extended, each_server(), kind)
 {
-    auto& server = shared_server(kind);
-    lab at{server};
-    auto& c = at.connect();
-    at.run([&]() -> asio::awaitable<void> {
-        permit_semaphore const mine{c.client, unique_name("permits")};
+    counter_lab<permit_semaphore> at{kind};
+    at.run([&](permit_semaphore const& mine) -> asio::awaitable<void> {
         co_await mine.try_set_permits(2);
         permit leased = co_await mine.acquire({.lease = 300ms});
         permit renewed = co_await mine.acquire();
@@ -171,20 +140,16 @@ BOOST_DATA_TEST_CASE(extended, each_server(), kind)
         auto const [released] = co_await leased.extend(1s, tuple);
         BOOST_TEST(released == error::not_held);
         co_await renewed.release();
-        remove(server, mine);
     });
 }
 
 BOOST_DATA_TEST_CASE(lost_when_it_is_gone_at_the_server, each_server(), kind)
 {
-    auto& server = shared_server(kind);
-    lab at{server};
-    auto& c = at.connect();
-    at.run([&]() -> asio::awaitable<void> {
-        permit_semaphore const mine{c.client, unique_name("permits")};
+    counter_lab<permit_semaphore> at{kind};
+    at.run([&](permit_semaphore const& mine) -> asio::awaitable<void> {
         co_await mine.try_set_permits(2);
         permit a = co_await mine.acquire(), b = co_await mine.acquire({.lease = 10s});
-        server.ask("DEL", leases_of(mine));
+        at.server().ask("DEL", at.leases());
         auto const [lost] = co_await a.lost(asio::cancel_after(1s, tuple));  // at the next renewal
         BOOST_TEST(!lost);
         BOOST_TEST(!a);
@@ -193,37 +158,29 @@ BOOST_DATA_TEST_CASE(lost_when_it_is_gone_at_the_server, each_server(), kind)
         BOOST_TEST(!b);
         auto const [released] = co_await b.release(tuple);
         BOOST_TEST(released == error::lost);
-        BOOST_TEST(server.ask("GET", mine.name()).text == "0");  // nothing is given twice
-        remove(server, mine);
+        BOOST_TEST(at.stored() == "0");  // nothing is given twice
     });
 }
 
 BOOST_AUTO_TEST_CASE(with_lock_works_under_a_permit)
 {
-    auto& server = shared_server(server_kind::redis);
-    lab at{server};
-    auto& c = at.connect();
-    at.run([&]() -> asio::awaitable<void> {
-        permit_semaphore const mine{c.client, unique_name("permits")};
+    counter_lab<permit_semaphore> at;
+    at.run([&](permit_semaphore const& mine) -> asio::awaitable<void> {
         co_await mine.try_set_permits(1);
         auto const answer = co_await with_lock(mine, [&](hold& held) -> asio::awaitable<int> {
             BOOST_TEST(bool{held});
-            BOOST_TEST(server.ask("GET", mine.name()).text == "0");
+            BOOST_TEST(at.stored() == "0");
             co_return 42;
         });
         BOOST_TEST(answer == 42);
-        BOOST_TEST(server.ask("GET", mine.name()).text == "1");
-        remove(server, mine);
+        BOOST_TEST(at.stored() == "1");
     });
 }
 
 BOOST_DATA_TEST_CASE(closed_with_permits_and_waiters, each_server(), kind)
 {
-    auto& server = shared_server(kind);
-    lab at{server};
-    auto& c = at.connect();
-    at.run([&]() -> asio::awaitable<void> {
-        permit_semaphore const mine{c.client, unique_name("permits")};
+    counter_lab<permit_semaphore> at{kind};
+    at.run([&](permit_semaphore const& mine) -> asio::awaitable<void> {
         co_await mine.try_set_permits(1);
         permit held = co_await mine.acquire();
         error_code waited, lost;
@@ -236,83 +193,42 @@ BOOST_DATA_TEST_CASE(closed_with_permits_and_waiters, each_server(), kind)
             auto const [ec] = co_await held.lost(tuple);
             lost = ec;
         });
-        co_await eventually([&] { return c.client.stats().waiters == 1; });
-        co_await c.client.close();
-        BOOST_TEST(server.ask("GET", mine.name()).text == "1");
+        co_await eventually([&] { return at.client.stats().waiters == 1; });
+        co_await at.client.close();
+        BOOST_TEST(at.stored() == "1");
         co_await all.join(1s);
         BOOST_TEST(waited == error::closed);
         BOOST_TEST(lost == error::closed);
-        remove(server, mine);
     });
 }
 
 BOOST_DATA_TEST_CASE(a_key_of_another_type, each_server(), kind)
 {
-    auto& server = shared_server(kind);
-    lab at{server};
-    auto& c = at.connect();
-    at.run([&]() -> asio::awaitable<void> {
-        permit_semaphore const mine{c.client, unique_name("permits")};
-        server.ask("HSET", mine.name(), "f", "1");
+    counter_lab<permit_semaphore> at{kind};
+    at.run([&](permit_semaphore const& mine) -> asio::awaitable<void> {
+        at.server().ask("HSET", mine.name(), "f", "1");
         auto const [acquired, none] = co_await mine.acquire(tuple);
         BOOST_TEST(acquired == error::wrong_type);
         auto const [asked, left] = co_await mine.available(tuple);
         BOOST_TEST(asked == error::wrong_type);
-        server.ask("DEL", mine.name());
-        server.ask("SET", leases_of(mine), "text");
+        at.server().ask("DEL", mine.name());
+        at.server().ask("SET", at.leases(), "text");
         auto const [again, no] = co_await mine.try_acquire(tuple);
         BOOST_TEST(again == error::wrong_type);
-        remove(server, mine);
     });
 }
 
-// Connections go again and again; the permits add up, and never are too many out.
 BOOST_DATA_TEST_CASE(lost_answers_create_and_lose_nothing, each_server(), kind)
 {
-    auto& server = shared_server(kind);
-    proxy network{server.port()};
-    lab at{server};
-    auto settings = quick(server.by_port());
-    settings.addresses.front().port = network.port();
-    settings.lease = 5s;
-    settings.timeout = 10s;
-    std::array clients{&at.connect(settings), &at.connect(settings)};
-    constexpr int most_out = 4, turns = 25;
-    at.run(
-        [&]() -> asio::awaitable<void> {
-            auto const name = unique_name("permits");
-            co_await permit_semaphore{clients[0]->client, name}.try_set_permits(most_out);
-            int out = 0, most = 0, done = 0;
-            std::set<std::string> ids;
-            auto work = [&](permit_semaphore mine) -> asio::awaitable<void> {
-                for (int i = 0; i != turns; ++i) {
-                    permit held = co_await mine.acquire();
-                    BOOST_TEST(ids.insert(held.id()).second);
-                    most = std::max(most, ++out);
-                    asio::steady_timer pause{co_await asio::this_coro::executor, 500us};
-                    co_await pause.async_wait(asio::deferred);
-                    --out;
-                    co_await held.release();
-                }
-                ++done;
-            };
-            tasks all{at.context()};
-            for (unsigned i = 0; i != 8; ++i)
-                all.start([&, i]() {
-                    return work(permit_semaphore{clients[i % 2]->client, name});
-                });
-            while (done != 8) {
-                asio::steady_timer pause{co_await asio::this_coro::executor, 30ms};
-                co_await pause.async_wait(asio::deferred);
-                network.cut();
-            }
-            co_await all.join(1s);
-            BOOST_TEST(most <= most_out);
-            BOOST_TEST(server.ask("GET", name).text == std::to_string(most_out));
-            BOOST_TEST(server.ask("ZCARD", "{" + name + "}:timeout").number == 0);
-            server.ask("DEL", name);
-        },
-        60s
+    std::set<std::string> ids;
+    check_that_it_adds_up<permit_semaphore>(
+        kind,
+        [&](permit_semaphore const& mine, auto const& stay) -> asio::awaitable<void> {
+            permit held = co_await mine.acquire();
+            BOOST_TEST(ids.insert(held.id()).second);
+            co_await stay();
+            co_await held.release();
+        }
     );
 }
 

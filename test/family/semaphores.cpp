@@ -1,31 +1,21 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
 // `semaphore`: what callers see, and what is in Redis.
-#include "integration/suites.hpp"
+#include "family/counters.hpp"
 
-#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
 
 namespace colock::test {
-
-namespace {
-
-/// The number that Redis has.
-std::string stored(redis_server& server, semaphore const& of)
-{
-    return server.ask("GET", of.name()).text;
-}
-
-}  // namespace
 
 BOOST_AUTO_TEST_SUITE(semaphores)
 
 BOOST_DATA_TEST_CASE(set_taken_given_and_drained, each_server(), kind)
 {
-    auto& server = shared_server(kind);
-    lab at{server};
-    auto& c = at.connect();
-    at.run([&]() -> asio::awaitable<void> {
-        semaphore const mine{c.client, unique_name("semaphore")};
+    counter_lab<semaphore> at{kind};
+    at.run([&](semaphore const& mine) -> asio::awaitable<void> {
         auto const left = [&](std::int64_t expected) -> asio::awaitable<void> {
             auto const n = co_await mine.available();
             BOOST_TEST(n == expected);
@@ -40,7 +30,7 @@ BOOST_DATA_TEST_CASE(set_taken_given_and_drained, each_server(), kind)
         co_await mine.acquire();
         co_await mine.acquire(2);
         co_await left(2);
-        BOOST_TEST(stored(server, mine) == "2");
+        BOOST_TEST(at.stored() == "2");
         done = co_await mine.try_acquire(3);
         BOOST_TEST(!done);
         done = co_await mine.try_acquire_for(20ms, 3);
@@ -53,20 +43,17 @@ BOOST_DATA_TEST_CASE(set_taken_given_and_drained, each_server(), kind)
         co_await left(0);
         co_await mine.release();
         co_await left(1);
-        server.ask("DEL", mine.name());
     });
 }
 
 BOOST_DATA_TEST_CASE(a_waiter_is_woken_by_a_release, each_server(), kind)
 {
-    auto& server = shared_server(kind);
-    lab at{server};
-    auto& a = at.connect();
+    counter_lab<semaphore> at{kind};
     auto& b = at.connect();
-    at.run([&]() -> asio::awaitable<void> {
-        semaphore const of_a{a.client, unique_name("semaphore")}, of_b{b.client, of_a.name()};
-        co_await of_a.try_set_permits(2);
-        co_await of_a.acquire(2);
+    at.run([&](semaphore const& mine) -> asio::awaitable<void> {
+        semaphore const of_b{b.client, mine.name()};
+        co_await mine.try_set_permits(2);
+        co_await mine.acquire(2);
         int got = 0;
         tasks all{at.context()};
         for (int i = 0; i != 2; ++i)
@@ -74,21 +61,16 @@ BOOST_DATA_TEST_CASE(a_waiter_is_woken_by_a_release, each_server(), kind)
                 co_await of_b.acquire();
                 ++got;
             });
-        bool const waiting = co_await eventually([&] {
-            return server.ask("PUBSUB", "NUMSUB", "redisson_sc:{" + of_a.name() + "}")
-                       .items.at(1)
-                       .number == 1;
-        });
+        bool const waiting = co_await eventually([&] { return at.listeners("redisson_sc:") == 1; });
         BOOST_TEST(waiting);
         BOOST_TEST(got == 0);
-        co_await of_a.release();
+        co_await mine.release();
         bool const one = co_await eventually([&] { return got == 1; }, 1s);
         BOOST_TEST(one);
         BOOST_TEST(b.client.stats().waiters == 1U);
-        co_await of_a.release();
+        co_await mine.release();
         co_await all.join(1s);  // the poll cap is 5 s
-        BOOST_TEST(stored(server, of_a) == "0");
-        server.ask("DEL", of_a.name());
+        BOOST_TEST(at.stored() == "0");
     });
 }
 
@@ -122,14 +104,12 @@ BOOST_AUTO_TEST_CASE(messages_and_records_are_as_documented)
 
 BOOST_AUTO_TEST_CASE(arguments_are_checked)
 {
-    auto& server = shared_server(server_kind::redis);
-    lab at{server};
-    auto& c = at.connect();
-    at.run([&]() -> asio::awaitable<void> {
-        semaphore const mine{c.client, unique_name("semaphore")}, nameless{c.client, ""};
-        semaphore const endless{c.client, std::string(10'001, 'x')};
+    counter_lab<semaphore> at;
+    at.run([&](semaphore const& mine) -> asio::awaitable<void> {
+        semaphore const nameless{at.client, ""};
+        semaphore const endless{at.client, std::string(10'001, 'x')};
         co_await mine.available();
-        auto const calls = server.script_calls();
+        auto const calls = at.server().script_calls();
         for (std::int64_t const n : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1} << 31}) {
             auto const [acquired] = co_await mine.acquire(n, tuple);
             BOOST_TEST(acquired == error::invalid_argument);
@@ -153,21 +133,18 @@ BOOST_AUTO_TEST_CASE(arguments_are_checked)
             auto const [asked, left] = co_await each->available(tuple);
             BOOST_TEST(asked == error::invalid_argument);
         }
-        BOOST_TEST(server.script_calls() == calls);
+        BOOST_TEST(at.server().script_calls() == calls);
     });
 }
 
 BOOST_DATA_TEST_CASE(a_key_of_another_type, each_server(), kind)
 {
-    auto& server = shared_server(kind);
-    lab at{server};
-    auto& c = at.connect();
-    at.run([&]() -> asio::awaitable<void> {
-        semaphore const mine{c.client, unique_name("semaphore")};
+    counter_lab<semaphore> at{kind};
+    at.run([&](semaphore const& mine) -> asio::awaitable<void> {
         for (auto const& make :
              {std::vector<std::string>{"HSET", mine.name(), "f", "1"},
               std::vector<std::string>{"SET", mine.name(), "text"}}) {
-            redis_cli{server.unix_socket()}.command(make);
+            redis_cli{at.server().unix_socket()}.command(make);
             auto const [acquired] = co_await mine.acquire(tuple);
             BOOST_TEST(acquired == error::wrong_type);
             auto const [tried, got] = co_await mine.try_acquire_for(10s, tuple);
@@ -180,18 +157,15 @@ BOOST_DATA_TEST_CASE(a_key_of_another_type, each_server(), kind)
             BOOST_TEST(bool{released});
             bool const set = co_await mine.try_set_permits(1);
             BOOST_TEST(!set);
-            server.ask("DEL", mine.name());
+            at.server().ask("DEL", mine.name());
         }
     });
 }
 
 BOOST_DATA_TEST_CASE(a_cancelled_acquire_leaves_nothing, each_server(), kind)
 {
-    auto& server = shared_server(kind);
-    lab at{server};
-    auto& c = at.connect();
-    at.run([&]() -> asio::awaitable<void> {
-        semaphore const mine{c.client, unique_name("semaphore")};
+    counter_lab<semaphore> at{kind};
+    at.run([&](semaphore const& mine) -> asio::awaitable<void> {
         co_await mine.try_set_permits(1);
         for (int i = 0; i != 200; ++i) {
             // Cancelled sooner or later than it is granted.
@@ -202,21 +176,17 @@ BOOST_DATA_TEST_CASE(a_cancelled_acquire_leaves_nothing, each_server(), kind)
             else
                 BOOST_TEST(ec == asio::error::operation_aborted);
         }
-        bool const idle = co_await eventually([&] { return c.client.stats().keys == 0; });
+        bool const idle = co_await eventually([&] { return at.client.stats().keys == 0; });
         BOOST_TEST(idle);
-        BOOST_TEST(stored(server, mine) == "1");
-        BOOST_TEST(c.client.stats().waiters == 0U);
-        server.ask("DEL", mine.name());
+        BOOST_TEST(at.stored() == "1");
+        BOOST_TEST(at.client.stats().waiters == 0U);
     });
 }
 
 BOOST_DATA_TEST_CASE(the_queue_is_in_order, each_server(), kind)
 {
-    auto& server = shared_server(kind);
-    lab at{server};
-    auto& c = at.connect();
-    at.run([&]() -> asio::awaitable<void> {
-        semaphore const mine{c.client, unique_name("semaphore")};
+    counter_lab<semaphore> at{kind};
+    at.run([&](semaphore const& mine) -> asio::awaitable<void> {
         co_await mine.try_set_permits(3);
         co_await mine.acquire(3);
         std::vector<int> order;
@@ -226,25 +196,21 @@ BOOST_DATA_TEST_CASE(the_queue_is_in_order, each_server(), kind)
                 co_await mine.acquire(3 - i);
                 order.push_back(i);
             });
-        co_await eventually([&] { return c.client.stats().waiters == 3; });
-        co_await eventually([&] { return c.client.stats().subscriptions == 1; });
+        co_await eventually([&] { return at.client.stats().waiters == 3; });
+        co_await eventually([&] { return at.client.stats().subscriptions == 1; });
         bool const tried = co_await mine.try_acquire(1);  // others are before it
         BOOST_TEST(!tried);
         for (int i = 0; i != 6; ++i)
             co_await mine.release();
         co_await all.join(2s);
         BOOST_TEST((order == std::vector{0, 1, 2}));
-        server.ask("DEL", mine.name());
     });
 }
 
 BOOST_DATA_TEST_CASE(closed_with_waiters, each_server(), kind)
 {
-    auto& server = shared_server(kind);
-    lab at{server};
-    auto& c = at.connect();
-    at.run([&]() -> asio::awaitable<void> {
-        semaphore const mine{c.client, unique_name("semaphore")};
+    counter_lab<semaphore> at{kind};
+    at.run([&](semaphore const& mine) -> asio::awaitable<void> {
         co_await mine.try_set_permits(1);
         co_await mine.acquire();
         error_code waited, released;
@@ -253,67 +219,30 @@ BOOST_DATA_TEST_CASE(closed_with_waiters, each_server(), kind)
             auto const [ec] = co_await mine.acquire(tuple);
             waited = ec;
         });
-        co_await eventually([&] { return c.client.stats().waiters == 1; });
+        co_await eventually([&] { return at.client.stats().waiters == 1; });
         all.start([&]() -> asio::awaitable<void> {
             auto const [ec] = co_await mine.release(tuple);
             released = ec;
         });
-        auto const [ec] = co_await c.client.close(tuple);
+        auto const [ec] = co_await at.client.close(tuple);
         BOOST_TEST(!ec);
         co_await all.join(1s);
         BOOST_TEST(waited == error::closed);
         BOOST_TEST((!released || released == error::closed));
         auto const [refused] = co_await mine.release(tuple);
         BOOST_TEST(refused == error::closed);
-        server.ask("DEL", mine.name());
     });
 }
 
-// What is taken and given while connections go, again and again, adds up in the end.
 BOOST_DATA_TEST_CASE(lost_answers_create_and_lose_nothing, each_server(), kind)
 {
-    auto& server = shared_server(kind);
-    proxy network{server.port()};
-    lab at{server};
-    auto settings = quick(server.by_port());
-    settings.addresses.front().port = network.port();
-    settings.timeout = 10s;
-    auto& a = at.connect(settings);
-    auto& b = at.connect(settings);
-    constexpr int permits = 4, turns = 30;
-    at.run(
-        [&]() -> asio::awaitable<void> {
-            semaphore const of_a{a.client, unique_name("semaphore")}, of_b{b.client, of_a.name()};
-            co_await of_a.try_set_permits(permits);
-            int out = 0, most = 0, done = 0;
-            auto work = [&](semaphore mine) -> asio::awaitable<void> {
-                for (int i = 0; i != turns; ++i) {
-                    co_await mine.acquire();
-                    most = std::max(most, ++out);
-                    asio::steady_timer pause{co_await asio::this_coro::executor, 500us};
-                    co_await pause.async_wait(asio::deferred);
-                    --out;
-                    co_await mine.release();
-                }
-                ++done;
-            };
-            tasks all{at.context()};
-            for (int i = 0; i != 8; ++i)
-                all.start([&, i]() { return work(i % 2 == 0 ? of_a : of_b); });
-            int cuts = 0;
-            while (done != 8) {
-                asio::steady_timer pause{co_await asio::this_coro::executor, 30ms};
-                co_await pause.async_wait(asio::deferred);
-                network.cut();
-                ++cuts;
-            }
-            co_await all.join(1s);
-            BOOST_TEST_MESSAGE(cuts << " cuts");
-            BOOST_TEST(most <= permits);
-            BOOST_TEST(stored(server, of_a) == std::to_string(permits));
-            server.ask("DEL", of_a.name());
-        },
-        60s
+    check_that_it_adds_up<semaphore>(
+        kind,
+        [](semaphore const& mine, auto const& stay) -> asio::awaitable<void> {
+            co_await mine.acquire();
+            co_await stay();
+            co_await mine.release();
+        }
     );
 }
 

@@ -109,20 +109,17 @@ BOOST_DATA_TEST_CASE(no_look_at_old_connections, each_server(), kind)
 
 BOOST_DATA_TEST_CASE(scripts_as_text, each_server(), kind)
 {
-    for (auto const* rule : {"-evalsha", "-script|load"}) {
-        acl_lab in{kind, {rule}};
-        auto& c = in.connect();
-        in.at.run([&]() -> asio::awaitable<void> {
-            hold held = co_await lock{c.client, "orders:1"}.acquire();
-            co_await held.release();
-            in.server.ask("CLIENT", "KILL", "USER", "app");
-            hold again = co_await lock{c.client, "orders:1"}.acquire();
-            co_await again.release();
-            auto const line = std::string{"Remedy: ACL SETUSER app +"} + (rule + 1);
-            BOOST_TEST(c.log->count("sent as text") == 1U, c.log->all());
-            BOOST_TEST(c.log->count(line) == 1U, c.log->all());
-        });
-    }
+    acl_lab in{kind, {"-evalsha"}};
+    auto& c = in.connect();
+    in.at.run([&]() -> asio::awaitable<void> {
+        hold held = co_await lock{c.client, "orders:1"}.acquire();
+        co_await held.release();
+        in.server.ask("CLIENT", "KILL", "USER", "app");
+        hold again = co_await lock{c.client, "orders:1"}.acquire();
+        co_await again.release();
+        BOOST_TEST(c.log->count("sent as text") == 1U, c.log->all());
+        BOOST_TEST(c.log->count("Remedy: ACL SETUSER app +evalsha") == 1U, c.log->all());
+    });
 }
 
 BOOST_DATA_TEST_CASE(a_command_of_scripts_refused, each_server(), kind)

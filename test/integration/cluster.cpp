@@ -44,7 +44,7 @@ struct placed_lock {
     std::size_t other = 0;
 };
 
-inline std::int64_t script_calls(redis_cluster& cluster)
+inline std::int64_t script_calls_of(redis_cluster& cluster)
 {
     std::int64_t sum = 0;
     for (auto* primary : cluster.primaries())
@@ -83,7 +83,7 @@ BOOST_DATA_TEST_CASE(locks_in_all_slots_are_taken_and_given_back, each_server(),
         hold warm = co_await first.acquire();  // scripts are loaded
         co_await warm.release();
         tasks all{at.context()};
-        auto const before = script_calls(cluster);
+        auto const before = script_calls_of(cluster);
         for (int i = 0; i != 100; ++i)
             all.start([&]() -> asio::awaitable<void> {
                 lock const mine{redis.client, unique_name("many")};
@@ -93,7 +93,7 @@ BOOST_DATA_TEST_CASE(locks_in_all_slots_are_taken_and_given_back, each_server(),
             });
         co_await all.join(10s);
         // As on one server: an acquire and a release each, however they share calls.
-        BOOST_TEST(script_calls(cluster) - before <= 201);
+        BOOST_TEST(script_calls_of(cluster) - before <= 201);
     });
 }
 

@@ -1,32 +1,18 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
 // The scripts of semaphores, permits and latches, each called as a link calls it: several objects
-// a call, and twice.
-#include "colock_scripts.hpp"
-#include "integration/suites.hpp"
+// a call, and twice. And what the plain lock's script does with the counter of its tokens.
+#include "integration/script_calls.hpp"
+
+#include <cstdint>
+#include <string>
 
 namespace colock::test {
 
-/// A server that is asked by scripts alone.
-struct scripted {
-    explicit scripted(server_kind kind) : server{shared_server(kind)} { server.ask("FLUSHALL"); }
-    ~scripted() { server.ask("FLUSHALL"); }
-
-    std::vector<reply> run(
-        scripts::script const& what,
-        std::vector<std::string> keys,
-        std::vector<std::string> const& arguments
-    )
-    {
-        std::vector<std::string> words{"EVAL", std::string{what.text}, std::to_string(keys.size())};
-        words.insert(words.end(), keys.begin(), keys.end());
-        words.insert(words.end(), arguments.begin(), arguments.end());
-        return redis_cli{server.unix_socket()}.command(words).items;
-    }
+struct counter_calls : script_calls {
+    using script_calls::script_calls;
 
     std::string get(std::string const& key) { return server.ask("GET", key).text; }
-
-    redis_server& server;
 };
 
 /// The same id each time, of 16 bytes with a zero among them.
@@ -36,7 +22,7 @@ BOOST_AUTO_TEST_SUITE(counter_scripts)
 
 BOOST_DATA_TEST_CASE(permits_are_taken_once_for_a_number, each_server(), kind)
 {
-    scripted redis{kind};
+    counter_calls redis{kind};
     redis.server.ask("MSET", "a", "3", "b", "1", "d", "text");
     redis.server.ask("HSET", "e", "f", "1");
     for (int i = 0; i != 2; ++i) {
@@ -74,7 +60,7 @@ BOOST_DATA_TEST_CASE(permits_are_taken_once_for_a_number, each_server(), kind)
 
 BOOST_DATA_TEST_CASE(what_was_taken_is_undone_once_and_never_taken_later, each_server(), kind)
 {
-    scripted redis{kind};
+    counter_calls redis{kind};
     redis.server.ask("SET", "a", "3");
     redis.run(scripts::semaphore_acquire, {"a", "ra"}, {"2", "7", "5000"});
     auto got = redis.run(scripts::semaphore_undo, {"a", "ra"}, {"7", "8", "2", "5000", "c"});
@@ -97,7 +83,7 @@ BOOST_DATA_TEST_CASE(what_was_taken_is_undone_once_and_never_taken_later, each_s
 
 BOOST_DATA_TEST_CASE(each_change_is_made_once, each_server(), kind)
 {
-    scripted redis{kind};
+    counter_calls redis{kind};
     auto const twice = [&](scripts::script const& what,
                            std::string const& amount,
                            std::string const& number,
@@ -128,7 +114,7 @@ BOOST_DATA_TEST_CASE(each_change_is_made_once, each_server(), kind)
 
 BOOST_DATA_TEST_CASE(messages_are_redissons, each_server(), kind)
 {
-    scripted redis{kind};
+    counter_calls redis{kind};
     redis_cli listens{redis.server.unix_socket()};
     listens("SUBSCRIBE", "c");
     auto const next = [&] { return listens.read().items.at(2).text; };
@@ -149,7 +135,7 @@ BOOST_DATA_TEST_CASE(messages_are_redissons, each_server(), kind)
 
 BOOST_DATA_TEST_CASE(permits_by_their_ids, each_server(), kind)
 {
-    scripted redis{kind};
+    counter_calls redis{kind};
     redis.server.ask("SET", "p", "2");
     auto const acquire = [&](char last, std::string const& lease) {
         return redis.run(scripts::permit_acquire, {"p", "t"}, {id(last), lease, "c"}).at(0);
@@ -176,7 +162,7 @@ BOOST_DATA_TEST_CASE(permits_by_their_ids, each_server(), kind)
 
 BOOST_DATA_TEST_CASE(a_permit_is_kept_and_given_back_under_full_memory, each_server(), kind)
 {
-    scripted redis{kind};
+    counter_calls redis{kind};
     redis.server.ask("SET", "p", "2");
     redis.run(scripts::permit_acquire, {"p", "t"}, {id('a'), "10000", "c"});
     redis.server.ask("CONFIG", "SET", "maxmemory", "1");
@@ -184,7 +170,8 @@ BOOST_DATA_TEST_CASE(a_permit_is_kept_and_given_back_under_full_memory, each_ser
     auto const extended = redis.run(scripts::permit_extend, {"t"}, {id('a'), "90000"});
     auto const released = redis.run(scripts::permit_release, {"p", "t"}, {id('a'), "c"});
     redis.server.ask("CONFIG", "SET", "maxmemory", "0");
-    BOOST_TEST(refused.empty());  // an error for all
+    BOOST_TEST_REQUIRE(refused.size() == 1U);
+    BOOST_TEST(is_error(refused[0]));  // for all
     BOOST_TEST_REQUIRE(extended.size() == 1U);
     BOOST_TEST(extended[0].number == 1);
     BOOST_TEST_REQUIRE(released.size() == 1U);
@@ -195,7 +182,7 @@ BOOST_DATA_TEST_CASE(a_permit_is_kept_and_given_back_under_full_memory, each_ser
 
 BOOST_DATA_TEST_CASE(what_is_no_semaphore_has_no_permits, each_server(), kind)
 {
-    scripted redis{kind};
+    counter_calls redis{kind};
     redis.server.ask("MSET", "p", "text", "q", "1");
     redis.server.ask("ZADD", "t", "1000", "old");
     auto const got = redis.run(
@@ -209,7 +196,7 @@ BOOST_DATA_TEST_CASE(what_is_no_semaphore_has_no_permits, each_server(), kind)
 
 BOOST_DATA_TEST_CASE(permits_whose_lease_has_ended_come_back, each_server(), kind)
 {
-    scripted redis{kind};
+    counter_calls redis{kind};
     redis.server.ask("SET", "p", "0");
     for (int i = 0; i != 1'500; ++i)  // more than one step takes
         redis.server.ask("ZADD", "t", std::to_string(1'000 + i), "old" + std::to_string(i));
@@ -238,6 +225,72 @@ BOOST_DATA_TEST_CASE(permits_whose_lease_has_ended_come_back, each_server(), kin
     redis.server.ask("SET", "p", "1", "PX", "60000");
     redis.run(scripts::permit_acquire, {"p", "t"}, {id('c'), "5000", "c"});
     BOOST_TEST(redis.server.ask("PTTL", "t").number > 50'000);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+// The plain lock's scripts with Redisson's counter, which knows no floor.
+BOOST_AUTO_TEST_SUITE(fenced_scripts)
+
+std::string const a = ours(1), b = ours(2);
+
+BOOST_DATA_TEST_CASE(the_counter_is_redissons, each_server(), kind)
+{
+    script_calls redis{kind};
+    auto const counter = decide::token_counter("order:42");
+    BOOST_TEST(counter == "redisson_lock_token:{order:42}");
+    auto const acquire = [&](std::string const& who) {
+        return redis.run(scripts::acquire, {"order:42", counter}, {"0", who, "30000", "1"}).at(0);
+    };
+    auto const release = [&](std::string const& who) {
+        redis.run(scripts::release, {"order:42"}, {who, decide::lock_channel("order:42")});
+    };
+    BOOST_TEST(acquire(a).number == 1);
+    BOOST_TEST(redis.server.ask("GET", counter).text == "1");
+    BOOST_TEST(redis.pttl(counter) == -1);
+    BOOST_TEST(refusal(acquire(b)) > 0);
+    BOOST_TEST(redis.server.ask("GET", counter).text == "1");
+    redis.run(scripts::extend, {"order:42"}, {a, "2", "30000"});  // re-entry takes none
+    BOOST_TEST(redis.server.ask("GET", counter).text == "1");
+    release(a);
+    redis.server.ask("INCR", counter);  // Redisson takes it in between
+    BOOST_TEST(acquire(b).number == 3);
+    release(b);
+    redis.server.ask("DEL", counter);  // no floor: they begin again
+    BOOST_TEST(acquire(a).number == 1);
+    release(a);
+    BOOST_TEST(redis.keys() == counter);
+    redis.server.ask("SET", counter, "text");
+    BOOST_TEST(is_error(acquire(a)));
+    BOOST_TEST(redis.keys() == counter);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(fencing_counter)
+
+std::string const a = ours(1);
+
+// The server's clock, or the one from which a client has its floor, was ahead and is set right.
+BOOST_DATA_TEST_CASE(falls_below_nothing_that_is_known, each_server(), kind)
+{
+    script_calls redis{kind};
+    std::int64_t const now = redis.now() * 1'000, second = 1'000'000;
+    auto const draw = [&](std::int64_t floor) {
+        auto const got =
+            redis.run(scripts::acquire, {"order:42", "counter"}, {text(floor), a, "30000", "64"});
+        redis.run(scripts::release, {"order:42"}, {a, decide::lock_channel("order:42")});
+        BOOST_TEST(redis.server.ask("GET", "counter").text == text(got.at(0).number));
+        return got.at(0).number;
+    };
+    BOOST_TEST(draw(now - second) > now);  // it begins by the clock
+    redis.server.ask("SET", "counter", text(now + 20 * second));
+    BOOST_TEST(draw(now) == now + 20 * second + 64);
+    BOOST_TEST(draw(now + 40 * second) == now + 40 * second + 64);
+    redis.server.ask("SET", "counter", text(now - 20 * second));
+    BOOST_TEST(draw(now - 10 * second) > now);
+    redis.server.ask("DEL", "counter");
+    BOOST_TEST(draw(now + 40 * second) == now + 40 * second + 64);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -9,13 +9,11 @@
 
 namespace colock::test {
 
-namespace {
-
-std::string const a = ours(1), b = ours(2), c = ours(3), d = ours(4);
-
-}  // namespace
+namespace {}  // namespace
 
 BOOST_AUTO_TEST_SUITE(fair_scripts)
+
+std::string const a = ours(1), b = ours(2), c = ours(3), d = ours(4);
 
 BOOST_DATA_TEST_CASE(a_free_lock_is_redissons_hash, each_server(), kind)
 {

@@ -6,13 +6,11 @@
 
 namespace colock::test {
 
-namespace {
-
-std::string const a = ours(1), b = ours(2), c = ours(3), d = ours(4);
-
-}  // namespace
+namespace {}  // namespace
 
 BOOST_AUTO_TEST_SUITE(fair_scripts_dead)
+
+std::string const a = ours(1), b = ours(2), c = ours(3), d = ours(4);
 
 BOOST_DATA_TEST_CASE(the_dead_delay_by_one_life_whatever_their_number, each_server(), kind)
 {

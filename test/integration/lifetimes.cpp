@@ -76,7 +76,7 @@ BOOST_DATA_TEST_CASE(closed_with_an_acquire_under_way, each_server(), kind)
             auto const [ec, none] = co_await mine.acquire(tuple);
             waited = ec;
         });
-        co_await eventually([&] { return network.seen("EVALSHA") == 2; });
+        co_await eventually([&] { return network.seen(mine.name()) == 2; });
         co_await c.client.close();
         BOOST_TEST(waited == error::closed);
         co_await all.join(1s);

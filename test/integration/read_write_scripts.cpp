@@ -5,13 +5,11 @@
 
 namespace colock::test {
 
-namespace {
-
-std::string const a = ours(1), b = ours(2), c = ours(3);
-
-}  // namespace
+namespace {}  // namespace
 
 BOOST_AUTO_TEST_SUITE(read_write_scripts)
+
+std::string const a = ours(1), b = ours(2), c = ours(3);
 
 BOOST_DATA_TEST_CASE(a_reader_is_redissons, each_server(), kind)
 {

@@ -44,12 +44,14 @@ BOOST_AUTO_TEST_CASE(a_certificate_of_the_clients)
         auto& wrong = in.at.connect(settings);
         in.at.run([&]() -> asio::awaitable<void> {
             co_await use(in, a, b);
-            co_await refused(
+            co_await refused_with(
                 without,
                 "the server wants a certificate of the client's",
                 "Remedy: tls.certificate_file and tls.private_key_file; trying again"
             );
-            co_await refused(wrong, "the server refuses the certificate in tls.certificate_file");
+            co_await refused_with(
+                wrong, "the server refuses the certificate in tls.certificate_file"
+            );
         });
     }
 }
@@ -69,7 +71,7 @@ BOOST_AUTO_TEST_CASE(an_unknown_authority)
             auto const where = "no connection to localhost:" + std::to_string(in.port) +
                 ": the certificate is refused as that of \"localhost\": ";
             for (auto* const c : {&other, &system})
-                co_await refused(
+                co_await refused_with(
                     *c, where, "Remedy: the authority that has signed it in tls.ca_file"
                 );
             co_await use(in, any, any);
@@ -93,8 +95,8 @@ BOOST_AUTO_TEST_CASE(a_certificate_of_another_name)
         settings.tls.verify = false;
         auto& any = in.at.connect(settings);
         in.at.run([&]() -> asio::awaitable<void> {
-            co_await refused(by_name, "as that of \"localhost\": ", "ostname mismatch");
-            co_await refused(by_address, "as that of \"127.0.0.1\": ", "IP address mismatch");
+            co_await refused_with(by_name, "as that of \"localhost\": ", "ostname mismatch");
+            co_await refused_with(by_address, "as that of \"127.0.0.1\": ", "IP address mismatch");
             co_await use(in, a, b);
             co_await use(in, a, any);
         });
@@ -108,7 +110,7 @@ BOOST_AUTO_TEST_CASE(an_expired_certificate_is_renewed)
         in.server.ask("CONFIG", "SET", "tls-cert-file", in.files.expired_certificate);
         auto& c = in.at.connect(in.settings());
         in.at.run([&]() -> asio::awaitable<void> {
-            co_await refused(c, "certificate has expired", "as that of \"localhost\"");
+            co_await refused_with(c, "certificate has expired", "as that of \"localhost\"");
             in.server.ask("CONFIG", "SET", "tls-cert-file", in.files.server_certificate);
             co_await accepted(c);
         });

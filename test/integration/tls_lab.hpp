@@ -96,7 +96,9 @@ inline asio::awaitable<void> use(tls_lab& in, running_client& a, running_client&
 }
 
 /// Each acquire fails at once, and the log has these.
-inline asio::awaitable<void> refused(running_client& c, std::string line, std::string other = {})
+inline asio::awaitable<void> refused_with(
+    running_client& c, std::string line, std::string other = {}
+)
 {
     for (int i = 0; i != 2; ++i) {
         stopwatch const watch;

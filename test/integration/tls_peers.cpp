@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(one_side_alone_speaks_tls)
                 auto const [why, unknown] = co_await lock{c->client, "mixed"}.is_locked(tuple);
                 BOOST_TEST(
                     (c == &plain ? (why == asio::error::connection_reset || why == asio::error::eof)
-                                 : why.message().starts_with("SSL handshake timeout")),
+                                 : why == asio::error::timed_out),
                     why.message()
                 );
             }
@@ -83,7 +83,9 @@ BOOST_AUTO_TEST_CASE(a_server_of_something_else)
         }
     });
     at.run([&]() -> asio::awaitable<void> {
-        co_await refused(c, "the port does not speak TLS", "Remedy: the port for TLS, or redis://");
+        co_await refused_with(
+            c, "the port does not speak TLS", "Remedy: the port for TLS, or redis://"
+        );
         talks.acceptor.close();
         co_await all.join(1s);
     });
@@ -171,7 +173,7 @@ BOOST_AUTO_TEST_CASE(sentinels_are_asked_over_tls)
         all.start([&] { return play_sentinel(sentinel.acceptor, in.files, in.port); });
         in.at.run([&]() -> asio::awaitable<void> {
             co_await accepted(a);
-            co_await refused(wrong, "as that of \"other.internal\": ", "ostname mismatch");
+            co_await refused_with(wrong, "as that of \"other.internal\": ", "ostname mismatch");
             sentinel.acceptor.close();
             co_await all.join(1s);
         });
@@ -213,7 +215,7 @@ BOOST_AUTO_TEST_CASE(each_node_of_a_cluster_by_its_own_name)
                 if (by_both)
                     co_await accepted(own);
                 else
-                    co_await refused(own, "as that of \"127.0.0.1\": IP address mismatch");
+                    co_await refused_with(own, "as that of \"127.0.0.1\": IP address mismatch");
             });
         }
 }

@@ -68,7 +68,7 @@ answer fake_server::run(call const& c)
     }
     auto* const lock = find(c.key());
     if (c.what == &scripts::inspect)
-        return replied(reply::of(std::vector{reply::of(std::int64_t{lock ? 1 : -2})}));
+        return replied(inspected(lock ? 1 : -2));
     if (c.what == &scripts::force) {
         free(c.key());
         return replied(reply::of(std::int64_t{lock ? 1 : 0}));

@@ -1,5 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "redis/call_batch.hpp"
+#include "redis/link_settings.hpp"
 #include "support/fake_transport.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -8,6 +9,17 @@
 #include <utility>
 
 namespace colock::test {
+
+namespace {
+
+/// Of a batch that is never answered.
+struct nobody final : call_batch::listener {
+    void on_step(step&, decide::reply&&, bool, time_point, error_code) override {}
+    void on_step_lost(step&, time_point) override {}
+    void on_batch_over(call_batch&) override {}
+};
+
+}  // namespace
 
 std::string const& call::lease() const { return arguments.at(what == &scripts::extend ? 2 : 1); }
 
@@ -65,14 +77,19 @@ void fake_transport::write_waiting()
 {
     step_list now;
     for (auto* s : std::exchange(waiting_, {}))
-        if (up_.at(link_of(s->slot)))
+        if (s->synced ? sync_link_is_up : up_.at(link_of(s->slot)))
             now.push_back(*s);
+        else if (is_refusal(down_reason_to_tell))
+            s->answered.set({answer::kind::failed, {}, down_reason_to_tell, {}});
         else
             waiting_.push_back(s);
-    call_batch batch;
-    batch.fill(now, {"0"});
+    // The order in which a link would write them.
+    nobody answers;
+    resp::writer out;
+    call_batch batch{answers};
+    batch.fill(now, {"0"}, out, clock::now());
     std::set<unsigned> links;
-    for (auto* s : batch.steps) {
+    for (auto* s : batch.steps()) {
         write(*s);
         links.insert(link_of(s->slot));
     }
@@ -231,6 +248,7 @@ void fake_transport::all_up()
 {
     for (unsigned link = 0; link != up_.size(); ++link)
         link_up(link);
+    later([this] { flush(); });
 }
 
 unsigned fake_transport::link_of(unsigned slot) const noexcept

@@ -43,6 +43,10 @@ inline reply refused(std::int64_t pttl) { return reply::of(std::vector{reply::of
 inline reply released(std::int64_t receivers = 0) { return reply::of(receivers); }
 inline reply gone() { return reply{}; }
 inline reply done() { return reply::of(1); }
+inline reply inspected(std::int64_t pttl, std::string_view mode = "", std::int64_t fields = 1)
+{
+    return reply::of(std::vector{reply::of(pttl), reply::of(mode), reply::of(fields)});
+}
 inline reply not_there() { return reply::of(std::int64_t{0}); }
 
 class fake_transport;
@@ -122,8 +126,12 @@ public:
     void all_down();
     void all_up();
 
-    /// Why an operation says that its link is down.
+    /// Why an operation says that its link is down. If no waiting mends that, steps are answered
+    /// with it at once, as by a link.
     error_code down_reason_to_tell = error::unavailable;
+
+    /// The link for what waits for replicas; when it comes up, `all_up` sends what waited for it.
+    bool sync_link_is_up = true;
 
     // ---- Subscriptions -------------------------------------------------------------------------
 

@@ -89,7 +89,7 @@ void running_client::run()
     client.run([result = ended](error_code ec) { *result = ec; });
 }
 
-lab::lab(redis_server& first, config where, std::function<std::vector<redis_server*>()> servers)
+lab::lab(redis_server* first, config where, std::function<std::vector<redis_server*>()> servers)
     : server_{first}
     , where_{std::move(where)}
     , servers_{std::move(servers)}
@@ -97,17 +97,20 @@ lab::lab(redis_server& first, config where, std::function<std::vector<redis_serv
 {}
 
 lab::lab(redis_server& server)
-    : lab{server, server.by_socket(), [&server] { return std::vector{&server}; }}
+    : lab{&server, server.by_socket(), [&server] { return std::vector{&server}; }}
 {}
 
 lab::lab(redis_cluster& cluster)
-    : lab{cluster.node(0), cluster.by_cluster(), [&cluster] { return cluster.primaries(); }}
+    : lab{&cluster.node(0), cluster.by_cluster(), [&cluster] { return cluster.primaries(); }}
 {}
 
 lab::lab(sentinel_group& group)
-    : lab{group.server(0), group.by_sentinel(), [&group] {
+    : lab{&group.server(0), group.by_sentinel(), [&group] {
               return std::vector{&group.server(group.current_primary())};
           }}
+{}
+
+lab::lab(config where) : lab{nullptr, std::move(where), [] { return std::vector<redis_server*>{}; }}
 {}
 
 lab::~lab() = default;

@@ -96,10 +96,12 @@ public:
     explicit lab(redis_server&);
     explicit lab(redis_cluster&);
     explicit lab(sentinel_group&);
+    /// Servers that have no keys to look at, and may not even exist.
+    explicit lab(config where);
     ~lab();
 
     asio::io_context& context() noexcept { return *context_; }
-    redis_server& server() noexcept { return server_; }
+    redis_server& server() noexcept { return *server_; }
 
     /// No key is left but counters, on none of the servers; then all is deleted.
     void check_no_key_is_left();
@@ -124,9 +126,9 @@ public:
 private:
     asio::awaitable<void> close_all();
 
-    lab(redis_server& first, config where, std::function<std::vector<redis_server*>()> servers);
+    lab(redis_server* first, config where, std::function<std::vector<redis_server*>()> servers);
 
-    redis_server& server_;
+    redis_server* server_;
     config where_;
     std::function<std::vector<redis_server*>()> servers_;  ///< those that have keys now
     std::unique_ptr<asio::io_context> context_;

@@ -1,34 +1,24 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "support/own_thread.hpp"
 #include "support/proxy.hpp"
 #include "support/proxy_traffic.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_future.hpp>
 #include <boost/asio/write.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <list>
 #include <optional>
-#include <thread>
 
 namespace colock::test {
 
-namespace asio = boost::asio;
 using asio::ip::tcp;
 
 namespace {
-
-constexpr auto quiet = asio::as_tuple(asio::deferred);
 
 tcp::endpoint loopback(std::uint16_t port) { return {asio::ip::address_v4::loopback(), port}; }
 
@@ -66,27 +56,15 @@ struct session {
 
 }  // namespace
 
-/// All but `context` belongs to the thread.
-struct proxy::inside {
+struct proxy::inside : own_thread {
     explicit inside(std::uint16_t to) : server_port{to}, acceptor{context, loopback(0)}
     {
         asio::co_spawn(context, accept(), asio::detached);
         port = acceptor.local_endpoint().port();
-        thread = std::thread{[this] { context.run(); }};
+        start();
     }
 
-    ~inside()
-    {
-        context.stop();
-        thread.join();
-    }
-
-    /// Runs on the thread, and gives back what it returns.
-    template <class F>
-    auto on_thread(F f)
-    {
-        return asio::post(context, asio::use_future(std::move(f))).get();
-    }
+    ~inside() { stop(); }
 
     template <class F>
     void for_each(link which, F const& f)
@@ -158,7 +136,6 @@ struct proxy::inside {
         std::erase_if(sessions, [&](auto const& other) { return other.get() == &s; });
     }
 
-    asio::io_context context{1};
     std::uint16_t server_port;
     std::uint16_t port = 0;
     tcp::acceptor acceptor;
@@ -168,7 +145,6 @@ struct proxy::inside {
     std::optional<way> hold_all;
     std::chrono::milliseconds latency{0};
     traffic_rules rules;
-    std::thread thread;
 };
 
 proxy::proxy(std::uint16_t server_port) : inside_{std::make_unique<inside>(server_port)} {}

@@ -171,7 +171,7 @@ std::size_t redis_cluster::wait_for_failover(
 
 void redis_cluster::revive(std::size_t i, milliseconds limit)
 {
-    node(i).start();
+    node(i).is_paused() ? node(i).resume() : node(i).start();
     wait_until("the node to be back in the cluster", limit, [&] { return is_settled(i); });
 }
 

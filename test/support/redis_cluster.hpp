@@ -87,8 +87,8 @@ public:
     /// it.
     std::size_t wait_for_failover(unsigned slot, std::size_t previous, milliseconds limit);
 
-    /// Starts it again, and waits until it has its place: that of a replica that is in step, or,
-    /// if nobody took over from it, that of the primary that it was.
+    /// Starts it again, or lets it go on, and waits until it has its place: that of a replica that
+    /// is in step, or, if nobody took over from it, that of the primary that it was.
     void revive(std::size_t i, milliseconds limit = milliseconds{15'000});
 
 private:

@@ -36,10 +36,13 @@ std::ostream& operator<<(std::ostream& to, server_kind kind)
 
 std::vector<server_kind> installed_servers()
 {
+    auto const* const only = std::getenv("COLOCK_ONLY_SERVER");
     std::vector<server_kind> found;
-    for (auto const kind : {server_kind::redis, server_kind::valkey})
-        if (!server_program(kind).empty())
+    for (auto const kind : {server_kind::redis, server_kind::valkey}) {
+        auto const* const name = kind == server_kind::redis ? "redis" : "valkey";
+        if (!server_program(kind).empty() && (!only || std::string_view{only} == name))
             found.push_back(kind);
+    }
     return found;
 }
 

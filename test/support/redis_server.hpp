@@ -19,7 +19,7 @@ enum class server_kind { redis, valkey };
 
 std::ostream& operator<<(std::ostream&, server_kind);
 
-/// The kinds that are on this machine.
+/// The kinds that are on this machine; COLOCK_ONLY_SERVER=redis or =valkey leaves one of them.
 std::vector<server_kind> installed_servers();
 
 /// The kind of who asks for none: that of COLOCK_SERVER, else Redis.
@@ -55,6 +55,7 @@ public:
 
     /// False of one that is killed, paused or has died.
     bool is_running() noexcept { return !paused_ && process_.is_running(); }
+    bool is_paused() const noexcept { return paused_; }
 
     std::string const& unix_socket() const noexcept { return socket_; }
     std::uint16_t port() const noexcept { return port_; }

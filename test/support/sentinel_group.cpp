@@ -247,7 +247,7 @@ void sentinel_group::wait_until_calm()
 
 void sentinel_group::revive(std::size_t i, milliseconds limit)
 {
-    server(i).start();
+    server(i).is_paused() ? server(i).resume() : server(i).start();
     wait_until("the replica to be back", limit, [&] {
         auto const primary = agreed_primary();
         return primary && is_in_step(i, *primary) && is_known_replica(i) && is_calm();

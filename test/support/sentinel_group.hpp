@@ -70,8 +70,9 @@ public:
     /// Waits until the sentinels are done with all that they do, and know all servers well.
     void wait_until_calm();
 
-    /// Starts a data server again, and waits until it is the primary's replica, in step, and the
-    /// sentinels know. It may be a primary beside the new one until they have told it.
+    /// Starts a data server again, or lets it go on, and waits until it is the primary's replica,
+    /// in step, and the sentinels know. It may be a primary beside the new one until they have told
+    /// it.
     void revive(std::size_t i, milliseconds limit = patience);
 
     /// Starts a sentinel again; it remembers what it knew.

@@ -1,8 +1,11 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "support/shared_memory.hpp"
 
+#include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/mman.h>
 #include <system_error>
 #include <unistd.h>
@@ -22,5 +25,57 @@ shared_memory::shared_memory(std::string const& file, std::size_t size) : size_{
 }
 
 shared_memory::~shared_memory() { ::munmap(at_, size_); }
+
+shared_numbers::shared_numbers(std::string const& file, std::size_t count)
+    : count_{count}
+    , memory_{file, sizeof(int) * count}
+    , numbers_{static_cast<int*>(memory_.at())}
+{}
+
+int shared_numbers::get(std::size_t which) const { return std::atomic_ref{numbers_[which]}.load(); }
+
+void shared_numbers::set(std::size_t which, int value)
+{
+    std::atomic_ref{numbers_[which]}.store(value);
+}
+
+int shared_numbers::add(std::size_t which, int by)
+{
+    return std::atomic_ref{numbers_[which]}.fetch_add(by);
+}
+
+namespace {
+
+std::string name_in_memory()
+{
+    std::filesystem::path const memory{"/dev/shm"};
+    auto const where =
+        ::access(memory.c_str(), W_OK) == 0 ? memory : std::filesystem::temp_directory_path();
+    return (where / "colock-shared-XXXXXX").string();
+}
+
+}  // namespace
+
+temporary_file::temporary_file() : path_{name_in_memory()}
+{
+    int const fd = ::mkstemp(path_.data());
+    if (fd < 0)
+        throw std::system_error{errno, std::generic_category(), "temporary_file"};
+    ::close(fd);
+}
+
+temporary_file::~temporary_file() { ::unlink(path_.c_str()); }
+
+temporary_folder::temporary_folder() : path_{name_in_memory()}
+{
+    if (!::mkdtemp(path_.data()))
+        throw std::system_error{errno, std::generic_category(), "temporary_folder"};
+}
+
+temporary_folder::~temporary_folder()
+{
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+}
 
 }  // namespace colock::test

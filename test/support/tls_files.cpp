@@ -181,7 +181,7 @@ void expire(identity const& it, identity const& like, identity const& issuer)
     sign(it, issuer);
 }
 
-std::string temporary_folder()
+std::string new_folder()
 {
     auto pattern = (fs::temp_directory_path() / "colock-tls-XXXXXX").string();
     if (!::mkdtemp(pattern.data()))
@@ -197,7 +197,7 @@ void remove_folder(std::string const& folder) noexcept
 
 }  // namespace
 
-tls_files::tls_files(std::vector<std::string> const& names) : folder_{temporary_folder()}
+tls_files::tls_files(std::vector<std::string> const& names) : folder_{new_folder()}
 {
     try {
         auto const signs = authority("colock tests");

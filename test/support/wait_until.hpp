@@ -3,16 +3,32 @@
 
 #include <chrono>
 #include <functional>
+#include <poll.h>
+#include <stdexcept>
+#include <string>
 #include <string_view>
 
 namespace colock::test {
 
 /// Blocks until `is_so`, looking every few milliseconds; false if it wasn't within the limit.
-bool holds_within(std::chrono::milliseconds limit, std::function<bool()> const& is_so);
+inline bool holds_within(std::chrono::milliseconds limit, std::function<bool()> const& is_so)
+{
+    auto const end = std::chrono::steady_clock::now() + limit;
+    while (!is_so()) {
+        if (std::chrono::steady_clock::now() >= end)
+            return false;
+        ::poll(nullptr, 0, 5);
+    }
+    return true;
+}
 
 /// The same. \throws std::runtime_error that names `what` didn't come.
-void wait_until(
+inline void wait_until(
     std::string_view what, std::chrono::milliseconds limit, std::function<bool()> const& is_so
-);
+)
+{
+    if (!holds_within(limit, is_so))
+        throw std::runtime_error{"waited in vain for " + std::string{what}};
+}
 
 }  // namespace colock::test

@@ -2,7 +2,8 @@
 //
 // To be loaded before all else (LD_PRELOAD) into a program whose wall clock is to be wrong: by the
 // seconds that the file COLOCK_WALL_CLOCK_SHIFT holds, a native 64-bit integer, which may change at
-// any time. Steady clocks are left alone. libfaketime does the same, but a server whose allocator
+// any time. Or it stands still, at the microseconds since 1970 that the file COLOCK_WALL_CLOCK_AT
+// holds. Steady clocks are left alone. libfaketime does the same, but a server whose allocator
 // asks for the time while libfaketime begins does not start with it.
 #include <cstdint>
 #include <cstdlib>
@@ -15,21 +16,37 @@
 
 namespace {
 
-std::int64_t const volatile* shift = nullptr;
+using shared_number = std::int64_t const volatile*;
+
+shared_number shift = nullptr, standing = nullptr;
+
+shared_number number_in(char const* variable)
+{
+    auto const* file = std::getenv(variable);
+    int const fd = file ? ::open(file, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd < 0)
+        return nullptr;
+    auto* at = ::mmap(nullptr, sizeof *shift, PROT_READ, MAP_SHARED, fd, 0);
+    ::close(fd);
+    return at == MAP_FAILED ? nullptr : static_cast<shared_number>(at);
+}
 
 __attribute__((constructor)) void begin()
 {
-    auto const* file = std::getenv("COLOCK_WALL_CLOCK_SHIFT");
-    int const fd = file ? ::open(file, O_RDONLY | O_CLOEXEC) : -1;
-    if (fd < 0)
-        return;
-    auto* at = ::mmap(nullptr, sizeof *shift, PROT_READ, MAP_SHARED, fd, 0);
-    ::close(fd);
-    if (at != MAP_FAILED)
-        shift = static_cast<std::int64_t const volatile*>(at);
+    shift = number_in("COLOCK_WALL_CLOCK_SHIFT");
+    standing = number_in("COLOCK_WALL_CLOCK_AT");
 }
 
-std::int64_t seconds() { return shift ? *shift : 0; }
+void set_wall_clock(timespec& to)
+{
+    if (shift)
+        to.tv_sec += *shift;
+    if (!standing)
+        return;
+    auto const at = *standing;
+    to.tv_sec = at / 1'000'000;
+    to.tv_nsec = at % 1'000'000 * 1'000;
+}
 
 }  // namespace
 
@@ -40,7 +57,7 @@ int clock_gettime(clockid_t which, timespec* to) noexcept
 {
     auto const result = ::syscall(SYS_clock_gettime, which, to);
     if (result == 0 && (which == CLOCK_REALTIME || which == CLOCK_REALTIME_COARSE))
-        to->tv_sec += seconds();
+        set_wall_clock(*to);
     return static_cast<int>(result);
 }
 

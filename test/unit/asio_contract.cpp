@@ -65,15 +65,6 @@ struct registry final : asio::execution_context::service {
 
 BOOST_AUTO_TEST_SUITE(asio_contract)
 
-// F1
-BOOST_AUTO_TEST_CASE(the_default_token_is_deferred)
-{
-    asio::io_context context;
-    asio::steady_timer timer{context};
-    using waited = decltype(timer.async_wait());
-    static_assert(asio::is_deferred<waited>::value);
-}
-
 // F2: watchdog::watch relies on that the patrol looks at the schedule within the call.
 BOOST_AUTO_TEST_CASE(a_coroutine_begins_inline_where_its_executor_runs)
 {

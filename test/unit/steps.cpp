@@ -95,7 +95,7 @@ scenario const& all_of(char const* name)
           10ms}},
         {"not_now",
          {[](world& w) {
-              w.busy = 5;
+              w.busy = 3;
               w.acquire();
               w.mutex().is_locked(w.questions.emplace_back().token());
           },

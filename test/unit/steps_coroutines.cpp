@@ -9,6 +9,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <boost/version.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -118,6 +119,11 @@ BOOST_AUTO_TEST_CASE(coroutines_destroyed_after_each_handler)
         }
 }
 
+/// Asio before Boost 1.85 throws out of run() when a coroutine is cancelled between its co_spawn
+/// and its first turn, so with it the cancelling begins after the handlers of all first turns: the
+/// client's and those of the crowd.
+constexpr std::size_t first_handler = BOOST_VERSION < 108500 ? 7 : 0;
+
 BOOST_AUTO_TEST_CASE(coroutines_cancelled_after_each_handler)
 {
     std::size_t length = 100'000;
@@ -127,7 +133,7 @@ BOOST_AUTO_TEST_CASE(coroutines_cancelled_after_each_handler)
         play(w, a_while, budget);
         length -= budget;
     }
-    for (std::size_t k = 0; k <= length; ++k)
+    for (std::size_t k = first_handler; k <= length; ++k)
         for (std::size_t which = 0; which != 7; ++which)
             BOOST_TEST_CONTEXT("after " << k << ", coroutine " << which)
             {

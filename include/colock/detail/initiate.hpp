@@ -34,8 +34,10 @@ constexpr To round_up(std::chrono::duration<Rep, Period> d) noexcept
     return std::chrono::ceil<To>(d);
 }
 
+/// The token is asked as a value: with Boost 1.83 a const lvalue of what `asio::bind_executor`
+/// and its like make is no completion token.
 template <class Token, class Signature>
-concept token_for = asio::completion_token_for<Token, Signature>;
+concept token_for = asio::completion_token_for<std::decay_t<Token>, Signature>;
 
 /// The initiation of every operation. It has an executor type, so that a bare `cancel_after(5s)`
 /// finds the executor for its timer.
@@ -69,8 +71,10 @@ auto initiate(
     std::type_identity_t<Arguments>... arguments
 )
 {
-    return asio::async_initiate<Token, Signature>(
-        initiation<Signature, Arguments...>{std::move(core), entry}, token, std::move(arguments)...
+    using value = std::decay_t<Token>;
+    value own(std::forward<Token>(token));
+    return asio::async_initiate<value, Signature>(
+        initiation<Signature, Arguments...>{std::move(core), entry}, own, std::move(arguments)...
     );
 }
 

@@ -2,13 +2,13 @@
 //
 // Every operation is an Asio operation: with any token, on the handler's executor, never inline
 // and never on the client's strand.
+#include "support/cancel_after.hpp"
 #include "unit/harness.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/bind_executor.hpp>
-#include <boost/asio/cancel_after.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(errors_are_thrown_or_given_as_the_token_says)
             thrown = e.code() == error::invalid_argument;
         }
         BOOST_TEST(thrown);
-        auto const [ec, h] = co_await bad.acquire(asio::as_tuple);
+        auto const [ec, h] = co_await bad.acquire(asio::as_tuple(asio::deferred));
         BOOST_TEST((ec == error::invalid_argument));
         BOOST_TEST(!h);
         error_code given;

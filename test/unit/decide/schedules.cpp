@@ -187,15 +187,18 @@ BOOST_AUTO_TEST_CASE(renewal_is_due_after_a_third_and_spread)
 
 BOOST_AUTO_TEST_CASE(a_failed_renewal_is_tried_soon_then_in_doubling_pauses)
 {
-    auto const retry = [](unsigned failures) {
-        return renewal_schedule::retry_time(at(0), 3s, failures) - at(0);
+    auto const retry = [](unsigned failures, bool is_busy = false, double dice = 0) {
+        return renewal_schedule::retry_time(at(0), 3s, failures, is_busy, dice) - at(0);
     };
     BOOST_TEST((retry(0) == 10ms));
     BOOST_TEST((retry(1) == 20ms));
     BOOST_TEST((retry(4) == 160ms));
     BOOST_TEST((retry(5) == 300ms));  // a tenth of the lease
     BOOST_TEST((retry(4'000'000) == 300ms));
-    BOOST_TEST((renewal_schedule::retry_time(at(0), 50ms, 3) == at(10)));
+    BOOST_TEST((retry(1, false, 0.5) == 15ms));
+    BOOST_TEST((retry(2, true) == 40ms));
+    BOOST_TEST((retry(5, true) == 75ms));  // a fortieth
+    BOOST_TEST((renewal_schedule::retry_time(at(0), 50ms, 3, false, 0) == at(10)));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_due_together_goes_together)

@@ -262,18 +262,30 @@ BOOST_AUTO_TEST_CASE(extend_answers)
 
 BOOST_AUTO_TEST_CASE(inspect_answers)
 {
-    auto const held =
-        read_inspect(reply::of(std::vector{reply::of(1'500), reply::of("uuid:1"), reply::of("2")}));
+    auto const found = [](std::int64_t pttl, std::string_view mode, std::int64_t fields) {
+        return reply::of(std::vector{reply::of(pttl), reply::of(mode), reply::of(fields)});
+    };
+    auto const held = read_inspect(found(1'500, "", 1));
     BOOST_TEST(held.well_formed);
     BOOST_TEST(held.locked);
     BOOST_TEST(held.pttl == 1'500);
-    auto const eternal =
-        read_inspect(reply::of(std::vector{reply::of(-1), reply::of("f"), reply::of("1")}));
+    auto const eternal = read_inspect(found(-1, "", 1));
     BOOST_TEST((eternal.well_formed && eternal.locked && eternal.pttl == -1));
-    auto const open = read_inspect(reply::of(std::vector{reply::of(-2)}));
+    auto const open = read_inspect(found(-2, "", 0));
     BOOST_TEST((open.well_formed && !open.locked));
+    auto const read = read_inspect(found(1, "read", 2));
+    BOOST_TEST((read.is_read && !read.is_written));
+    auto const written = read_inspect(found(1, "write", 2));
+    BOOST_TEST((!written.is_read && written.is_written));
+    auto const both = read_inspect(found(1, "write", 3));
+    BOOST_TEST((both.is_read && both.is_written));
     for (auto const& r :
-         {nil, reply::of(5), reply::of(std::vector<reply>{}), reply::of(std::vector{nil})})
+         {nil,
+          reply::of(5),
+          reply::of(std::vector<reply>{}),
+          reply::of(std::vector{nil}),
+          reply::of(std::vector{reply::of(1), reply::of("")}),
+          reply::of(std::vector{reply::of(1), nil, reply::of(1)})})
         BOOST_TEST(!read_inspect(r).well_formed);
 }
 

@@ -82,22 +82,30 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(decide_token_block)
 
+/// Takes all that there are.
+void use_up(token_block& tokens)
+{
+    while (!tokens.empty())
+        tokens.take();
+}
+
 BOOST_AUTO_TEST_CASE(one_where_nobody_follows)
 {
     token_block tokens;
     BOOST_TEST(tokens.empty());
-    BOOST_TEST(tokens.to_ask(false) == 1U);
-    tokens.put(7, 1);
+    BOOST_TEST(tokens.to_ask(start, 0) == 1U);
+    tokens.put(start, 7, 1);
     BOOST_TEST(!tokens.empty());
     BOOST_TEST(tokens.take() == 7U);
     BOOST_TEST(tokens.empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_block_is_used_from_its_first_to_its_last)
+BOOST_AUTO_TEST_CASE(the_first_block_is_for_those_who_wait)
 {
     token_block tokens;
-    BOOST_TEST(tokens.to_ask(true) == 64U);
-    tokens.put(163, 64);
+    BOOST_TEST(tokens.to_ask(start, 2) == 3U);
+    BOOST_TEST(tokens.to_ask(start, 500) == 64U);
+    tokens.put(start, 163, 64);
     for (std::uint64_t expected = 100; expected != 164; ++expected)
         BOOST_TEST(tokens.take() == expected);
     BOOST_TEST(tokens.empty());
@@ -106,34 +114,95 @@ BOOST_AUTO_TEST_CASE(a_block_is_used_from_its_first_to_its_last)
 BOOST_AUTO_TEST_CASE(there_are_none_below_one)
 {
     token_block tokens;
-    tokens.put(3, 64);
+    tokens.put(start, 3, 64);
     BOOST_TEST(tokens.take() == 1U);
     tokens.take();
     tokens.take();
     BOOST_TEST(tokens.empty());
 }
 
+BOOST_AUTO_TEST_CASE(what_does_not_suffice_is_followed_by_half_as_much)
+{
+    token_block tokens;
+    std::uint64_t counter = 0;
+    for (std::uint64_t const size : {64, 32, 48, 72, 108, 162}) {
+        auto const ask = tokens.to_ask(start, 64);
+        BOOST_TEST(ask == size);
+        tokens.put(start, counter += ask, ask);
+        use_up(tokens);
+    }
+    BOOST_TEST(tokens.to_ask(start, 0) == 1U);
+    tokens.put(start, ++counter, 1);  // nobody follows for once: that says nothing
+    tokens.take();
+    BOOST_TEST(tokens.to_ask(start, 64) == 243U);
+    tokens.put(start, counter += 20'000, 20'000);
+    use_up(tokens);
+    BOOST_TEST(tokens.to_ask(start, 64) == token_block::largest);
+}
+
 BOOST_AUTO_TEST_CASE(the_next_block_is_as_long_as_what_was_used)
 {
     token_block tokens;
-    tokens.put(64, 64);
-    for (int i = 0; i != 64; ++i)
+    std::uint64_t counter = 1'000;
+    auto const draw = [&] {
+        auto const ask = tokens.to_ask(start, 64);
+        tokens.put(start, counter += ask, ask);
+        return ask;
+    };
+    BOOST_TEST(draw() == 64U);
+    for (int i = 0; i != 5; ++i)
         tokens.take();
-    tokens.put(1'000, 100);
-    for (int i = 0; i != 100; ++i)
-        tokens.take();
-    BOOST_TEST(tokens.to_ask(true) == 164U);
-    tokens.end_tenure();
+    tokens.drop_rest();
+    BOOST_TEST(draw() == 5U);
+    use_up(tokens);
+    BOOST_TEST(draw() == 2U);
+    tokens.take();
+    tokens.drop_rest();
+    BOOST_TEST(draw() == 6U);
+    tokens.take();
+    tokens.drop_rest();
+    BOOST_TEST(draw() == token_block::smallest);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_left_is_kept_while_nobody_else_draws)
+{
+    token_block tokens;
+    tokens.put(start, 1'010, 10);
+    BOOST_TEST(tokens.take() == 1'001U);
+    tokens.put(start, 1'011, 1);
+    BOOST_TEST(tokens.take() == 1'002U);
+    tokens.put(start, 1'013, 1);  // somebody has 1'012
+    BOOST_TEST(tokens.take() == 1'013U);
     BOOST_TEST(tokens.empty());
-    BOOST_TEST(tokens.to_ask(true) == 164U);
-    BOOST_TEST(tokens.to_ask(false) == 1U);
-    tokens.put(10'000, 5'000);
-    for (int i = 0; i != 5'000; ++i)
-        tokens.take();
-    tokens.end_tenure();
-    BOOST_TEST(tokens.to_ask(true) == token_block::largest);
-    tokens.end_tenure();
-    BOOST_TEST(tokens.to_ask(true) == token_block::smallest);
+}
+
+BOOST_AUTO_TEST_CASE(no_block_is_drawn_from_a_counter_that_rises_too_fast)
+{
+    token_block tokens;
+    std::uint64_t const began = 1'700'000'000'000'000;
+    tokens.put(start, began, 1);
+    use_up(tokens);
+    BOOST_TEST(tokens.to_ask(start, 64) == 64U);
+    tokens.put(start + 1ms, began + 500, 64);  // others draw too
+    use_up(tokens);
+    BOOST_TEST(tokens.to_ask(start + 1ms, 64) == 32U);
+    tokens.put(start + 1ms, began + 900, 64);
+    use_up(tokens);
+    BOOST_TEST(tokens.to_ask(start + 1ms, 64) == 1U);
+    BOOST_TEST(tokens.to_ask(start + 1'120us, 64) == 4U);
+    BOOST_TEST(tokens.to_ask(start + 2ms, 64) == 64U);
+}
+
+// Else it would seem to have risen by all the years since 1970.
+BOOST_AUTO_TEST_CASE(a_counter_that_the_server_had_lost_is_watched_anew)
+{
+    token_block tokens;
+    std::uint64_t const began = 1'700'000'000'000'000;
+    for (auto const counter : {std::uint64_t{64}, began, 2 * began, began}) {
+        tokens.put(start, counter, 64);
+        use_up(tokens);
+        BOOST_TEST(tokens.to_ask(start, 64) > 1U);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

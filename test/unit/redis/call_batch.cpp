@@ -1,77 +1,14 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
-#include "redis/call_batch.hpp"
-
-#include <boost/test/unit_test.hpp>
+#include "unit/redis/sent_batch.hpp"
 
 #include <algorithm>
-#include <deque>
-#include <optional>
-#include <span>
+#include <cstddef>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace colock::test {
 
 namespace {
-
-using decide::reply;
-
-/// Steps with texts of their own, handed over in this order.
-struct steps_to_send {
-    struct owned {
-        std::string_view keys[2];
-        std::string_view arguments[3];
-        std::optional<step> call;
-    };
-
-    step& add(
-        scripts::script const& what,
-        std::string_view key,
-        std::vector<std::string_view> const& arguments,
-        std::string_view counter = {}
-    )
-    {
-        auto& o = all.emplace_back();
-        o.keys[0] = key;
-        o.keys[1] = counter;
-        std::ranges::copy(arguments, o.arguments);
-        o.call.emplace(
-            what,
-            0U,
-            std::span{o.keys}.first(counter.empty() ? 1 : 2),
-            std::span{o.arguments}.first(arguments.size())
-        );
-        waiting.push_back(*o.call);
-        return *o.call;
-    }
-    ~steps_to_send() { waiting.clear(); }
-
-    std::deque<owned> all;
-    step_list waiting;
-};
-
-/// The words of each command in a request.
-std::vector<std::vector<std::string>> commands_of(boost::redis::request const& r)
-{
-    std::vector<std::vector<std::string>> commands;
-    std::string_view rest = r.payload();
-    auto const number = [&] {
-        auto const end = rest.find("\r\n");
-        auto const n = std::stoul(std::string{rest.substr(1, end - 1)});
-        rest.remove_prefix(end + 2);
-        return n;
-    };
-    while (!rest.empty()) {
-        auto& words = commands.emplace_back();
-        for (auto left = number(); left != 0; --left) {
-            auto const length = number();
-            words.emplace_back(rest.substr(0, length));
-            rest.remove_prefix(length + 2);
-        }
-    }
-    return commands;
-}
 
 using words = std::vector<std::string>;
 
@@ -81,10 +18,9 @@ BOOST_AUTO_TEST_CASE(steps_of_one_script_go_in_one_call)
 {
     add(scripts::renew, "a", {"f1", "100"});
     add(scripts::renew, "b", {"f2", "200"});
-    call_batch batch;
-    batch.fill(waiting, {"17"});
+    sent_batch batch{waiting, {"17"}};
     BOOST_TEST(waiting.empty());
-    auto const sent = commands_of(batch.request);
+    auto const sent = batch.commands;
     BOOST_TEST_REQUIRE(sent.size() == 1U);
     BOOST_TEST(
         sent[0] ==
@@ -106,24 +42,22 @@ BOOST_AUTO_TEST_CASE(a_call_has_at_most_128_locks)
 {
     for (int i = 0; i != 300; ++i)
         add(scripts::renew, "k", {"f", "100"});
-    call_batch batch;
-    batch.fill(waiting, {""});
-    auto const sent = commands_of(batch.request);
+    sent_batch batch{waiting, {""}};
+    auto const sent = batch.commands;
     BOOST_TEST_REQUIRE(sent.size() == 3U);
     BOOST_TEST(sent[0][2] == "128");
     BOOST_TEST(sent[1][2] == "128");
     BOOST_TEST(sent[2][2] == "44");
-    BOOST_TEST(batch.request.get_expected_responses() == 3U);
+    BOOST_TEST(batch.commands.size() == 3U);
 }
 
 BOOST_AUTO_TEST_CASE(an_acquire_carries_the_floor_once)
 {
     for (auto const* field : {"f1", "f2"})
         add(scripts::acquire, "k", {field, "300", "1"}, "count").floor = link_floor;
-    call_batch batch;
-    batch.fill(waiting, {"17"});
+    sent_batch batch{waiting, {"17"}};
     BOOST_TEST(
-        commands_of(batch.request).at(0) ==
+        batch.commands.at(0) ==
             (words{
                 "EVALSHA",
                 std::string{scripts::acquire.sha1},
@@ -147,9 +81,8 @@ BOOST_AUTO_TEST_CASE(a_call_has_one_floor)
 {
     for (auto const* floor : {"0", "0", "link", "link", "0"})
         add(scripts::write_acquire, "k", {"f", "300", "1"}, "count").floor = floor;
-    call_batch batch;
-    batch.fill(waiting, {"17"});
-    auto const sent = commands_of(batch.request);
+    sent_batch batch{waiting, {"17"}};
+    auto const sent = batch.commands;
     BOOST_TEST_REQUIRE(sent.size() == 3U);
     for (std::size_t i = 0; i != 3; ++i) {
         BOOST_TEST(sent[i].at(2) == (i == 2 ? "2" : "4"));
@@ -170,10 +103,9 @@ BOOST_AUTO_TEST_CASE(steps_of_each_lock_type_are_joined_in_this_order)
           &scripts::read_renew})
         for (auto const* key : {"a", "b"})
             add(*script, key, {"f"});
-    call_batch batch;
-    batch.fill(waiting, {""});
+    sent_batch batch{waiting, {""}};
     std::vector<std::string> order;
-    for (auto const& command : commands_of(batch.request)) {
+    for (auto const& command : batch.commands) {
         BOOST_TEST(command.at(2) == "2");
         auto const script = std::ranges::find(scripts::all, command[1], &scripts::script::sha1);
         BOOST_TEST_REQUIRE((script != scripts::all.end()));
@@ -197,9 +129,8 @@ BOOST_AUTO_TEST_CASE(steps_of_each_lock_type_are_joined_in_this_order)
 BOOST_AUTO_TEST_CASE(without_fencing_the_floor_is_empty)
 {
     add(scripts::acquire, "k", {"f", "300", "0"});
-    call_batch batch;
-    batch.fill(waiting, {"17"});
-    auto const sent = commands_of(batch.request).at(0);
+    sent_batch batch{waiting, {"17"}};
+    auto const sent = batch.commands.at(0);
     BOOST_TEST(sent.at(2) == "1");
     BOOST_TEST(sent.at(4).empty());
 }
@@ -211,10 +142,9 @@ BOOST_AUTO_TEST_CASE(renewals_first_acquires_last)
     add(scripts::release, "k", {"f1", "channel"});
     add(scripts::extend, "k", {"f1", "1", "300"});
     add(scripts::renew, "k", {"f1", "300"});
-    call_batch batch;
-    batch.fill(waiting, {""});
+    sent_batch batch{waiting, {""}};
     words order;
-    for (auto const& command : commands_of(batch.request))
+    for (auto const& command : batch.commands)
         order.push_back(command.at(1));
     BOOST_TEST(
         order ==
@@ -226,7 +156,7 @@ BOOST_AUTO_TEST_CASE(renewals_first_acquires_last)
                 std::string{scripts::inspect.sha1}}),
         boost::test_tools::per_element()
     );
-    BOOST_TEST((&batch.steps.front()->what == &scripts::renew));
+    BOOST_TEST(batch.order.front() == "renew");
 }
 
 BOOST_AUTO_TEST_CASE(what_keeps_many_comes_before_all_else)
@@ -236,13 +166,9 @@ BOOST_AUTO_TEST_CASE(what_keeps_many_comes_before_all_else)
     add(scripts::fair_keep, "k", {"f2"}).whole = true;
     add(scripts::read_renew, "k", {"f3"}).whole = true;
     add(scripts::renew, "k", {"f1", "300"}).whole = true;
-    call_batch batch;
-    batch.fill(waiting, {""});
-    std::vector<std::string> order;
-    for (auto const* s : batch.steps)
-        order.emplace_back(s->what.name);
+    sent_batch batch{waiting, {""}};
     BOOST_TEST(
-        order == (words{"fair_keep", "read_renew", "renew", "extend", "fair_acquire"}),
+        batch.order == (words{"fair_keep", "read_renew", "renew", "extend", "fair_acquire"}),
         boost::test_tools::per_element()
     );
 }
@@ -254,56 +180,80 @@ BOOST_AUTO_TEST_CASE(questions_and_what_was_refused_go_alone)
     add(scripts::release, "c", {"f", "channel"}).alone = true;
     add(scripts::release, "d", {"f", "channel"});
     add(scripts::release, "e", {"f", "channel"});
-    call_batch batch;
-    batch.fill(waiting, {""});
-    std::vector<std::size_t> counts;
-    for (auto const& c : batch.calls)
-        counts.push_back(c.count);
-    BOOST_TEST(counts == (std::vector<std::size_t>{2, 1, 1, 1}), boost::test_tools::per_element());
+    sent_batch batch{waiting, {""}};
+    std::vector<std::string> counts;
+    for (auto const& command : batch.commands)
+        counts.push_back(command.at(2));
+    BOOST_TEST(counts == (words{"2", "1", "1", "1"}), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_script_that_is_not_known_goes_as_text)
 {
     add(scripts::release, "a", {"f", "channel"}).as_text = true;
-    call_batch one;
-    one.fill(waiting, {""});
-    BOOST_TEST(commands_of(one.request)[0][0] == "EVAL");
-    BOOST_TEST(commands_of(one.request)[0][1] == scripts::release.text);
+    sent_batch one{waiting, {""}};
+    BOOST_TEST(one.commands[0][0] == "EVAL");
+    BOOST_TEST(one.commands[0][1] == scripts::release.text);
     add(scripts::renew, "a", {"f", "1"});
-    call_batch whole;
-    whole.fill(waiting, {"", true});
-    BOOST_TEST(commands_of(whole.request)[0][1] == scripts::renew.text);
+    sent_batch whole{waiting, {"", true}};
+    BOOST_TEST(whole.commands[0][1] == scripts::renew.text);
+}
+
+BOOST_AUTO_TEST_CASE(a_script_goes_as_text_until_the_server_knows_it)
+{
+    known_scripts known;
+    add(scripts::release, "a", {"f", "channel"});
+    sent_batch first{waiting, {.floor = "", .known = &known}};
+    BOOST_TEST(first.commands[0][0] == "EVAL");
+    add(scripts::release, "a", {"f", "channel"});
+    add(scripts::renew, "a", {"f", "1"});
+    sent_batch second{waiting, {.floor = "", .known = &known}};
+    BOOST_TEST(second.commands[0][0] == "EVAL");
+    BOOST_TEST(second.commands[0][1] == scripts::renew.text);
+    BOOST_TEST(second.commands[1][0] == "EVALSHA");
 }
 
 BOOST_AUTO_TEST_CASE(each_step_gets_its_part_of_the_reply)
 {
-    for (int i = 0; i != 3; ++i)
-        add(scripts::renew, "k", {"f", "1"});
-    call_batch batch;
-    batch.fill(waiting, {""});
-    batch.replies->push_back(reply::of(std::vector{reply::of(1), reply::error("WRONGTYPE"), reply{}}
-    ));
-    BOOST_TEST(batch.reply_of(0, 0).number == 1);
-    BOOST_TEST((batch.reply_of(0, 1).what == reply::kind::error));
-    BOOST_TEST((batch.reply_of(0, 2).what == reply::kind::nil));
+    step const* steps[3];
+    for (auto& s : steps)
+        s = &add(scripts::renew, "k", {"f", "1"});
+    sent_batch batch{waiting, {""}};
+    batch.receive("*3\r\n:1\r\n-WRONGTYPE\r\n_\r\n");
+    BOOST_TEST(batch.is_over);
+    BOOST_TEST(batch.answers[steps[0]].value.number == 1);
+    BOOST_TEST((batch.answers[steps[1]].value.what == reply::kind::error));
+    BOOST_TEST((batch.answers[steps[2]].value.what == reply::kind::nil));
+}
+
+BOOST_AUTO_TEST_CASE(each_call_is_answered_as_its_reply_comes)
+{
+    auto const& renewed = add(scripts::renew, "k", {"f", "1"});
+    auto const& released = add(scripts::release, "k", {"f", "channel"});
+    sent_batch batch{waiting, {""}};
+    batch.receive("*1\r\n:1\r\n*1\r\n");
+    BOOST_TEST(batch.answers.count(&renewed) == 1U);
+    BOOST_TEST(batch.answers.count(&released) == 0U);
+    BOOST_TEST(!batch.is_over);
+    batch.lose();
+    BOOST_TEST_REQUIRE(batch.lost.size() == 1U);
+    BOOST_TEST((batch.lost.front() == &released));
+    BOOST_TEST(batch.is_over);
 }
 
 BOOST_AUTO_TEST_CASE(an_error_is_everybodys_and_another_shape_is_nobodys)
 {
-    for (int i = 0; i != 2; ++i)
-        add(scripts::renew, "k", {"f", "1"});
-    call_batch batch;
-    batch.fill(waiting, {""});
-    batch.replies->push_back(reply::error("NOSCRIPT"));
-    BOOST_TEST(batch.reply_of(0, 0).text == "NOSCRIPT");
-    BOOST_TEST(batch.reply_of(0, 1).text == "NOSCRIPT");
-    for (auto const& wrong :
-         {reply{}, reply::of(1), reply::of(std::vector{reply::of(1)}), reply::of("OK")}) {
-        batch.replies->front() = wrong;
-        for (std::size_t i = 0; i != 2; ++i)
-            BOOST_TEST(
-                (decide::read_extend(batch.reply_of(0, i)) == decide::extend_answer::malformed)
-            );
+    for (auto const* wrong : {"-NOSCRIPT\r\n", "_\r\n", ":1\r\n", "*1\r\n:1\r\n", "+OK\r\n"}) {
+        step const* steps[2];
+        for (auto& s : steps)
+            s = &add(scripts::renew, "k", {"f", "1"});
+        sent_batch batch{waiting, {""}};
+        batch.receive(wrong);
+        for (auto const* s : steps) {
+            auto const& value = batch.answers.at(s).value;
+            if (*wrong == '-')
+                BOOST_TEST(value.text == "NOSCRIPT");
+            BOOST_TEST((decide::read_extend(value) == decide::extend_answer::malformed));
+        }
     }
 }
 
@@ -311,9 +261,8 @@ BOOST_AUTO_TEST_CASE(in_a_cluster_a_call_has_keys_of_one_slot)
 {
     for (unsigned slot : {7U, 3U, 7U, 3U, 5U})
         add(scripts::renew, slot == 7 ? "a" : slot == 3 ? "b" : "c", {"f", "1"}).slot = slot;
-    call_batch batch;
-    batch.fill(waiting, {.floor = "", .by_slot = true});
-    auto const sent = commands_of(batch.request);
+    sent_batch batch{waiting, {.floor = "", .by_slot = true}};
+    auto const sent = batch.commands;
     BOOST_TEST_REQUIRE(sent.size() == 3U);
     BOOST_TEST(sent[0][3] == "b");
     BOOST_TEST(sent[0][2] == "2");
@@ -326,54 +275,59 @@ BOOST_AUTO_TEST_CASE(who_asks_where_a_slot_goes_says_so_before_his_call)
 {
     auto& moved = add(scripts::release, "a", {"f", "channel"});
     moved.alone = moved.asking = true;
-    add(scripts::release, "b", {"f", "channel"});
-    call_batch batch;
-    batch.fill(waiting, {""});
-    auto const sent = commands_of(batch.request);
+    auto const& other = add(scripts::release, "b", {"f", "channel"});
+    sent_batch batch{waiting, {""}};
+    auto const sent = batch.commands;
     BOOST_TEST_REQUIRE(sent.size() == 3U);
     BOOST_TEST(sent[0][3] == "b");
     BOOST_TEST(sent[1] == words{"ASKING"}, boost::test_tools::per_element());
     BOOST_TEST(sent[2][3] == "a");
-    *batch.replies = {
-        reply::of(std::vector{reply::of(1)}),
-        reply::of("OK"),
-        reply::of(std::vector{reply::of(2)})};
-    BOOST_TEST(batch.reply_of(0, 0).number == 1);
-    BOOST_TEST(batch.reply_of(1, 0).number == 2);
+    batch.receive("*1\r\n:1\r\n+OK\r\n*1\r\n:2\r\n");
+    BOOST_TEST(batch.answers[&other].value.number == 1);
+    BOOST_TEST(batch.answers[&moved].value.number == 2);
+    BOOST_TEST(batch.is_over);
 }
 
 BOOST_AUTO_TEST_CASE(a_round_waits_for_the_replicas_once)
 {
-    auto& two = add(scripts::acquire, "a", {"f1", "300", "1"});
-    two.replicas = 2;
-    two.patience = milliseconds{75};
-    auto& one = add(scripts::acquire, "b", {"f2", "400", "1"});
-    one.replicas = 1;
-    one.patience = milliseconds{100};
-    auto& none = add(scripts::release, "c", {"f3", "channel"});
-    call_batch batch;
-    batch.fill(waiting, {""});
-    auto const sent = commands_of(batch.request);
-    BOOST_TEST_REQUIRE(sent.size() == 3U);
-    BOOST_TEST(sent[2] == (words{"WAIT", "2", "100"}), boost::test_tools::per_element());
-    batch.replies->assign(2, reply::of(std::vector{reply::of(1), reply::of(1)}));
-    batch.replies->push_back(reply::of(1));
-    BOOST_TEST((batch.unsynced(two) == error::not_replicated));
-    BOOST_TEST(!batch.unsynced(one));
-    BOOST_TEST(!batch.unsynced(none));
-    batch.replies->back() = reply::error("NOPERM no WAIT");
-    BOOST_TEST((batch.unsynced(one) == error::unsupported));
-    BOOST_TEST(!batch.unsynced(none));
-    batch.replies->back() = reply::error("UNBLOCKED force unblock from blocking operation");
-    BOOST_TEST((batch.unsynced(one) == error::not_replicated));
+    struct waited {
+        char const* answer;
+        error_code two, one;
+    };
+    for (auto const& w :
+         {waited{":1\r\n", error::not_replicated, {}},
+          waited{"-NOPERM no WAIT\r\n", error::unsupported, error::unsupported},
+          waited{
+              "-UNBLOCKED force unblock from blocking operation\r\n",
+              error::not_replicated,
+              error::not_replicated}}) {
+        auto& two = add(scripts::acquire, "a", {"f1", "300", "1"});
+        two.replicas = 2;
+        two.patience = milliseconds{75};
+        auto& one = add(scripts::acquire, "b", {"f2", "400", "1"});
+        one.replicas = 1;
+        one.patience = milliseconds{100};
+        auto const& none = add(scripts::release, "c", {"f3", "channel"});
+        sent_batch batch{waiting, {""}};
+        BOOST_TEST_REQUIRE(batch.commands.size() == 3U);
+        BOOST_TEST(
+            batch.commands[2] == (words{"WAIT", "2", "100"}), boost::test_tools::per_element()
+        );
+        batch.receive("*1\r\n:1\r\n*2\r\n:1\r\n:1\r\n");
+        BOOST_TEST(batch.answers.empty());  // until the replicas are known of
+        batch.receive(w.answer);
+        BOOST_TEST((batch.answers[&two].unsynced == w.two));
+        BOOST_TEST((batch.answers[&one].unsynced == w.one));
+        BOOST_TEST(!batch.answers[&none].unsynced);
+        BOOST_TEST(batch.is_over);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(without_who_wants_replicas_nobody_waits_for_them)
 {
     add(scripts::release, "c", {"f3", "channel"}).synced = true;
-    call_batch batch;
-    batch.fill(waiting, {""});
-    BOOST_TEST(commands_of(batch.request).size() == 1U);
+    sent_batch batch{waiting, {""}};
+    BOOST_TEST(batch.commands.size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(scripts_publish_as_the_servers_of_the_subscribers)
@@ -385,9 +339,8 @@ BOOST_AUTO_TEST_CASE(scripts_publish_as_the_servers_of_the_subscribers)
     BOOST_TEST(sharded.text.find("'publish'") == sharded.text.npos);
     BOOST_TEST(sharded.sha1 != scripts::release.sha1);
     add(scripts::release, "c", {"f3", "channel"});
-    call_batch batch;
-    batch.fill(waiting, {.floor = "", .publish = publishing::both});
-    BOOST_TEST(commands_of(batch.request)[0][1] == scripts::release_both.sha1);
+    sent_batch batch{waiting, {.floor = "", .publish = publishing::both}};
+    BOOST_TEST(batch.commands[0][1] == scripts::release_both.sha1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -15,16 +15,14 @@ BOOST_AUTO_TEST_SUITE(permissions)
 
 BOOST_AUTO_TEST_CASE(each_command_of_the_scripts_is_asked_about)
 {
-    boost::redis::request probe;
+    resp::writer probe;
     push_permission_probe(probe, {}, publishing::plain);
     constexpr std::string_view opening = "call('";
     for (auto const* script : scripts::all)
         for (auto rest = script->text; rest.find(opening) != rest.npos;) {
             rest.remove_prefix(rest.find(opening) + opening.size());
             auto const command = std::string{rest.substr(0, rest.find('\''))};
-            BOOST_TEST(
-                probe.payload().find("\r\n" + command + "\r\n") != std::string_view::npos, command
-            );
+            BOOST_TEST(probe.bytes().find("\r\n" + command + "\r\n") != std::string::npos, command);
         }
 }
 
@@ -67,6 +65,10 @@ BOOST_AUTO_TEST_CASE(remedies_name_the_rule_and_no_password)
         remedy_of("ERR The user executing the script can't run this command or subcommand script: "
                   "44f7, on @user_script:18."
         ) == ". Remedy: for user app the rules in docs/deployments.md"
+    );
+    BOOST_TEST(
+        remedy_of("NOPERM this user has no permissions to run the 'secret' command") ==
+        ". Remedy: ACL SETUSER app +***"
     );
     std::string_view const keys[]{"a", "b"};
     BOOST_TEST(

@@ -1,15 +1,13 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
 // Replies as they are built from the wire.
-#include "redis/connection_loop.hpp"
+#include "resp/parser.hpp"
 
-#include <boost/redis/resp3/parser.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <string_view>
-#include <vector>
 
 namespace colock::test {
 
@@ -19,14 +17,14 @@ using decide::reply;
 
 reply read(std::string_view bytes)
 {
-    auto const got = std::make_shared<std::vector<reply>>();
-    auto into = collect_replies(got);
-    boost::redis::resp3::parser parser;
-    error_code ec;
-    BOOST_TEST_REQUIRE(boost::redis::resp3::parse(parser, bytes, into, ec));
-    BOOST_TEST_REQUIRE(!ec);
-    BOOST_TEST_REQUIRE(got->size() == 1U);
-    return got->front();
+    resp::parser parser;
+    auto const room = parser.prepare();
+    std::ranges::copy(bytes, room.begin());
+    parser.commit(bytes.size());
+    BOOST_TEST_REQUIRE((parser.next() == resp::parser::outcome::message));
+    auto const got = resp::to_reply(parser.last());
+    BOOST_TEST((parser.next() == resp::parser::outcome::more));
+    return got;
 }
 
 BOOST_AUTO_TEST_SUITE(replies)

@@ -88,9 +88,9 @@ BOOST_AUTO_TEST_CASE(a_server_that_says_not_now_is_asked_again_after_a_pause)
     auto got = acquire();
     BOOST_TEST(server->written().size() == 1U);
     server->expect(scripts::acquire).reply(granted(3));
-    time.advance(19ms);
+    time.advance(9ms);
     BOOST_TEST(!got.is_done());
-    time.advance(2ms);
+    time.advance(12ms);
     BOOST_TEST(got.succeeded());
 }
 

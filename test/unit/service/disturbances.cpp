@@ -1,6 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 // What comes between the steps of a key: others that force it, answers that come late or never,
 // calls that are refused as a whole.
+#include "service/contention.hpp"
 #include "unit/harness.hpp"
 
 namespace colock::test {
@@ -74,6 +75,33 @@ BOOST_AUTO_TEST_CASE(what_was_published_on_a_lingering_channel_is_asked_for)
     BOOST_TEST(!next.is_done());
 }
 
+// The answer to force_release may be overtaken, on another link, by that of a later acquire.
+BOOST_AUTO_TEST_CASE(what_was_granted_after_it_was_forced_is_kept)
+{
+    auto const before = acquire();
+    be_silent();
+    auto& forcing = server->expect(scripts::force);
+    pending<bool> forced;
+    mutex().force_release(forced.token());
+    time.advance(1ms);
+    BOOST_TEST_REQUIRE(forcing.has_come());
+    redis.locks.clear();
+    serve_again();
+    server->publish(channel());
+    inside().find_key({detail::lock_kind::plain, "k"})->held()->doubt();
+    time.advance(1ms);
+    BOOST_TEST(!before.value());
+    auto const after = acquire();
+    BOOST_TEST_REQUIRE(after.succeeded());
+    auto const renewals = server->count(scripts::renew);
+    forcing.reply(reply::of(1));
+    time.settle();
+    BOOST_TEST(forced.succeeded());
+    BOOST_TEST(bool{after.value()});
+    BOOST_TEST(server->count(scripts::renew) == renewals + 1);  // the server is asked
+    BOOST_TEST(client.stats().holds == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(a_message_during_the_attempt_puts_its_outcome_in_doubt)
 {
     redis.occupy("k", 10s);
@@ -99,6 +127,78 @@ BOOST_AUTO_TEST_CASE(a_message_during_the_attempt_puts_its_outcome_in_doubt)
     BOOST_TEST(!second.is_done());
     serve_again();
     time.advance(2s);
+}
+
+/// Two wait, and a message comes between the attempt for the first and its grant.
+struct disturbed : served {
+    disturbed()
+    {
+        redis.occupy("k", 10s);
+        first = acquire();
+        second = acquire();
+        redis.locks.clear();
+        inside().note_round_trip(8ms);
+        be_silent();
+        auto& asked = server->expect(scripts::acquire);
+        server->publish(channel());
+        time.advance(10ms);
+        BOOST_TEST_REQUIRE(asked.has_come());
+        redis.locks["k"] = {{{asked.seen().field(), 1}}, clock::now() + 3s};
+        server->publish(channel());
+        time.settle();
+        serve_again();
+        asked.reply(granted(64));
+        time.settle();
+        BOOST_TEST_REQUIRE(first.succeeded());
+        BOOST_TEST(server->count(scripts::renew) == 0U);
+    }
+
+    pending_hold first, second;
+};
+
+BOOST_FIXTURE_TEST_CASE(a_message_with_the_grant_is_not_asked_about_at_once, disturbed)
+{
+    time.advance(10ms);
+    BOOST_TEST(server->count(scripts::renew) == 0U);
+    time.advance(20ms);
+    BOOST_TEST(server->count(scripts::renew) == 1U);
+    server->publish(channel());  // and of one that comes later it is asked at once
+    time.settle();
+    BOOST_TEST(server->count(scripts::renew) == 2U);
+}
+
+BOOST_FIXTURE_TEST_CASE(nor_where_the_hold_is_over_soon, disturbed)
+{
+    time.advance(5ms);
+    auto const sent = server->count(scripts::acquire);
+    BOOST_TEST(release(first.value()).succeeded());
+    BOOST_TEST(second.succeeded());
+    BOOST_TEST(server->count(scripts::acquire) == sent + 1);  // by a script, for it is in doubt
+    time.advance(100ms);
+    BOOST_TEST(server->count(scripts::renew) == 0U);
+}
+
+BOOST_FIXTURE_TEST_CASE(with_a_lease_of_its_own_it_is_asked_about_too, served)
+{
+    redis.occupy("k", 10s);
+    auto const first = acquire({.lease = 3s});
+    auto const second = acquire();
+    redis.locks.clear();
+    inside().note_round_trip(8ms);
+    be_silent();
+    auto& asked = server->expect(scripts::acquire);
+    server->publish(channel());
+    time.advance(10ms);
+    BOOST_TEST_REQUIRE(asked.has_come());
+    server->publish(channel());
+    time.settle();
+    serve_again();
+    asked.reply(granted(64));
+    time.settle();
+    BOOST_TEST_REQUIRE(first.succeeded());
+    time.advance(30ms);
+    BOOST_TEST(server->count(scripts::renew) == 1U);
+    BOOST_TEST(!first.value());  // it was not there
 }
 
 BOOST_AUTO_TEST_CASE(the_release_of_a_lost_hold_wakes_who_waits_here)

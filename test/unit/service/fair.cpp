@@ -110,10 +110,31 @@ BOOST_AUTO_TEST_CASE(a_server_that_says_not_now_is_asked_after_a_pause)
     server->expect(scripts::fair_acquire).not_now();
     auto got = wait();
     server->expect(scripts::fair_acquire).reply(granted(3));
-    time.advance(19ms);
+    time.advance(9ms);
     BOOST_TEST(!got.is_done());
-    time.advance(2ms);
+    time.advance(12ms);
     BOOST_TEST(got.succeeded());
+}
+
+// On two links the answers to two tickets may cross: which of them has the lock the server says.
+BOOST_AUTO_TEST_CASE(answers_that_cross_are_asked_about)
+{
+    auto& slow = server->expect(scripts::fair_acquire);
+    auto first = wait({.sync_replicas = 1});
+    time.advance(1ms);
+    auto const second = granted_at_once();
+    server->serve = [&](call const& c) -> std::optional<answer> {
+        bool const is_first = c.arguments.front() == slow.seen().field();
+        auto const got = c.what != &scripts::renew ? released() : is_first ? not_there() : done();
+        return answer{answer::kind::replied, got, {}, {}};
+    };
+    time.advance(1ms);
+    slow.reply(granted(6));
+    time.settle();
+    BOOST_TEST_REQUIRE(first.succeeded());
+    BOOST_TEST(!first.value());
+    BOOST_TEST(bool{second});
+    BOOST_TEST(server->count(scripts::renew) == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(an_error_ends_the_one_who_asked)

@@ -7,8 +7,8 @@ namespace colock::test {
 namespace {
 
 /// A server that knows the scripts, beside whatever the test does to it.
-struct served : harness {
-    explicit served(config settings = short_leases()) : harness{std::move(settings)}
+struct served_crowd : harness {
+    explicit served_crowd(config settings = short_leases()) : harness{std::move(settings)}
     {
         redis.attach(*server);
     }
@@ -35,7 +35,7 @@ struct served : harness {
     std::size_t sent = 0;
 };
 
-BOOST_FIXTURE_TEST_SUITE(service_hand_over, served)
+BOOST_FIXTURE_TEST_SUITE(service_hand_over, served_crowd)
 
 BOOST_AUTO_TEST_CASE(a_released_lock_goes_to_the_next_waiter_without_a_command)
 {
@@ -80,6 +80,21 @@ BOOST_AUTO_TEST_CASE(a_tenure_ends_after_max_tenure)
     BOOST_TEST(sent_since() == 2U);  // released for real, and acquired again
     BOOST_TEST(got[3].succeeded());
     BOOST_TEST((redis.fields("k") != before));
+}
+
+BOOST_AUTO_TEST_CASE(a_dropped_hold_that_comes_back_subscribes_to_nothing)
+{
+    for (int i = 0; i != 10; ++i) {
+        pending_hold next;
+        mutex().acquire(next.token());
+        time.settle();
+        BOOST_TEST_REQUIRE(next.succeeded());
+        hold const dropped = std::move(next.value());
+    }
+    time.settle();
+    BOOST_TEST(server->written().size() == 20U);
+    BOOST_TEST(server->changes().empty());
+    BOOST_TEST(client.stats().keys == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_dropped_hold_is_handed_over_too)
@@ -301,9 +316,9 @@ BOOST_AUTO_TEST_CASE(what_nobody_waits_for_is_not_subscribed_for_ever)
     BOOST_TEST(next.succeeded());
 }
 
-struct without_tenures : served {
+struct without_tenures : served_crowd {
     without_tenures()
-        : served{[] {
+        : served_crowd{[] {
             auto c = short_leases();
             c.max_tenure = 0ms;
             return c;
@@ -327,7 +342,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 // ---- Turns -----------------------------------------------------------------------------------
 
-BOOST_FIXTURE_TEST_SUITE(service_turns, served)
+BOOST_FIXTURE_TEST_SUITE(service_turns, served_crowd)
 
 BOOST_AUTO_TEST_CASE(where_others_wait_the_releaser_stands_back)
 {
@@ -354,6 +369,33 @@ BOOST_AUTO_TEST_CASE(its_own_message_does_not_end_that)
     BOOST_TEST(got[1].is_done() == false);
     time.advance(5ms);  // two places ahead of us
     BOOST_TEST(got[1].succeeded());
+}
+
+// What the process slept through, or waited for replicas, is no round trip.
+BOOST_AUTO_TEST_CASE(a_pause_does_not_make_all_delays_long)
+{
+    inside().note_round_trip(100us);
+    for (int i = 0; i != 24; ++i)
+        inside().note_round_trip(3s);
+    BOOST_TEST((inside().round_trip() < 2ms));
+    for (int i = 0; i != 24; ++i)
+        inside().note_round_trip(100us);
+    BOOST_TEST((inside().round_trip() < 250us));
+}
+
+BOOST_AUTO_TEST_CASE(waiting_for_replicas_is_no_part_of_a_round_trip)
+{
+    inside().note_round_trip(100us);
+    auto const serve = server->serve;
+    server->serve = {};
+    auto& slow = server->expect(scripts::acquire);
+    auto waits = acquire({.sync_replicas = 1});
+    time.advance(150ms);
+    slow.reply(granted(1));
+    time.settle();
+    BOOST_TEST(waits.succeeded());
+    BOOST_TEST((inside().round_trip() == 100us));
+    server->serve = serve;
 }
 
 BOOST_AUTO_TEST_CASE(who_comes_back_at_once_stands_back_too)

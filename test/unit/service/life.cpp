@@ -47,6 +47,30 @@ BOOST_AUTO_TEST_CASE(ends_waiters_releases_holds_and_ends_the_run)
     BOOST_TEST(stats.holds + stats.waiters + stats.keys + stats.owed_releases == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(stops_the_tokens_of_holds)
+{
+    auto mine = held();
+    auto const early = mine.stop_token();
+    BOOST_TEST(!early.stop_requested());
+    server->expect(scripts::release).reply(released());
+    pending<> closed;
+    client.close(closed.token());
+    time.settle();
+    BOOST_TEST(closed.succeeded());
+    BOOST_TEST(early.stop_requested());
+    BOOST_TEST(mine.stop_token().stop_requested());
+}
+
+// To release is no reason to end the work.
+BOOST_AUTO_TEST_CASE(a_release_stops_no_token)
+{
+    auto mine = held();
+    auto const token = mine.stop_token();
+    server->expect(scripts::release).reply(released());
+    BOOST_TEST(release(mine).succeeded());
+    BOOST_TEST(!token.stop_requested());
+}
+
 BOOST_AUTO_TEST_CASE(waits_for_the_answer_of_an_acquire_in_flight)
 {
     auto& asked = server->expect(scripts::acquire);

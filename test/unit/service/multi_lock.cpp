@@ -35,6 +35,68 @@ BOOST_AUTO_TEST_CASE(what_is_refused_is_given_back_and_taken_in_order)
     BOOST_TEST(waiting.succeeded());
 }
 
+BOOST_AUTO_TEST_CASE(one_that_fails_has_given_back_what_it_took)
+{
+    redis.occupy("b", 5s);
+    auto const serve = server->serve;
+    server->serve = [&](call const& c) {
+        return c.what == &scripts::release ? std::optional<answer>{} : serve(c);
+    };
+    auto once = take_once(both());
+    BOOST_TEST_REQUIRE(server->count(scripts::release) == 1U);
+    BOOST_TEST(!once.is_done());
+    server->answer_call(server->written().size() - 1, *serve(last()));
+    time.settle();
+    BOOST_TEST(once.succeeded());
+    BOOST_TEST(!once.value().has_value());
+    BOOST_TEST(!redis.is_locked("a"));
+}
+
+BOOST_AUTO_TEST_CASE(one_that_fails_waits_no_longer_than_a_release_does)
+{
+    redis.occupy("b", 5s);
+    auto const serve = server->serve;
+    server->serve = [&](call const& c) {
+        return c.what == &scripts::release ? std::optional<answer>{} : serve(c);
+    };
+    auto once = take_once(both());
+    time.advance(1'999ms);
+    BOOST_TEST(!once.is_done());
+    time.advance(2ms);
+    BOOST_TEST(once.succeeded());
+    BOOST_TEST(!once.value().has_value());
+    auto cancelled = take_once(both());
+    cancelled.cancel();
+    time.settle();
+    BOOST_TEST(cancelled.aborted());
+    time.advance(3s);
+}
+
+// It ends in time, with its parts given back as long as the server answers within a round trip.
+BOOST_AUTO_TEST_CASE(a_wait_that_runs_out_has_given_back_what_it_took)
+{
+    inside().note_round_trip(2ms);
+    redis.occupy("b", 5s);
+    auto const serve = server->serve;
+    server->serve = [&](call const& c) {
+        return c.what == &scripts::release ? std::optional<answer>{} : serve(c);
+    };
+    auto waits = take_for(both(), 500ms);
+    BOOST_TEST_REQUIRE(
+        time.advance_until([&] { return server->count(scripts::release) == 1; }, 500ms)
+    );
+    BOOST_TEST(!waits.is_done());
+    server->answer_call(server->written().size() - 1, *serve(last()));
+    time.settle();
+    BOOST_TEST(waits.succeeded());
+    BOOST_TEST(!waits.value().has_value());
+    BOOST_TEST(!redis.is_locked("a"));
+    waits = take_for(both(), 500ms);
+    time.advance(501ms);  // whatever the server does
+    BOOST_TEST(waits.succeeded());
+    time.advance(3s);
+}
+
 BOOST_AUTO_TEST_CASE(a_wait_that_runs_out_leaves_nothing)
 {
     redis.occupy("b", 5s);

@@ -20,10 +20,9 @@ BOOST_AUTO_TEST_CASE(is_locked_and_remaining_lease)
         BOOST_TEST_REQUIRE((locked.succeeded() && left.succeeded()));
         return std::pair{locked.value(), left.value()};
     };
-    auto const list = [](auto... items) { return reply::of(std::vector{reply::of(items)...}); };
-    BOOST_TEST((ask(list(1'234)) == std::pair{true, std::optional{1'234ms}}));
-    BOOST_TEST((ask(list(-2)) == std::pair{false, std::optional<milliseconds>{}}));
-    BOOST_TEST((ask(list(-1)) == std::pair{true, std::optional{milliseconds::max()}}));
+    BOOST_TEST((ask(inspected(1'234)) == std::pair{true, std::optional{1'234ms}}));
+    BOOST_TEST((ask(inspected(-2)) == std::pair{false, std::optional<milliseconds>{}}));
+    BOOST_TEST((ask(inspected(-1)) == std::pair{true, std::optional{milliseconds::max()}}));
 }
 
 BOOST_AUTO_TEST_CASE(errors_of_questions)
@@ -44,7 +43,7 @@ BOOST_AUTO_TEST_CASE(errors_of_questions)
     time.advance(21ms);
     BOOST_TEST((patient.succeeded() && !patient.value()));
     server->expect(scripts::inspect).lose();
-    server->expect(scripts::inspect).reply(reply::of(std::vector{reply::of(-2)}));
+    server->expect(scripts::inspect).reply(inspected(-2));
     pending<bool> locked;
     mutex().is_locked(locked.token());
     time.settle();
@@ -64,7 +63,7 @@ BOOST_AUTO_TEST_CASE(a_question_can_be_cancelled_sent_or_not)
     sent.cancel();
     time.settle();
     BOOST_TEST(sent.aborted());
-    silent.reply(reply::of(std::vector{reply::of(1)}));
+    silent.reply(inspected(1));
     time.settle();
     BOOST_TEST(sent.calls() == 1);
     server->link_down(link());
@@ -83,7 +82,7 @@ BOOST_AUTO_TEST_CASE(the_numbers_of_a_moment)
     server->serve = [](call const&) { return answer{answer::kind::replied, done(), {}, {}}; };
     auto waiting = acquire();
     auto const stats = client.stats();
-    BOOST_TEST(stats.links_up == 3U);
+    BOOST_TEST(stats.links_up == 5U);  // `config::links`, and the one for pub/sub
     BOOST_TEST(stats.holds == 1U);
     BOOST_TEST(stats.waiters == 1U);
     BOOST_TEST(stats.keys == 1U);
@@ -92,7 +91,7 @@ BOOST_AUTO_TEST_CASE(the_numbers_of_a_moment)
     server->link_up(1);
     time.settle();
     BOOST_TEST(client.stats().reconnects == 1U);
-    BOOST_TEST(events->count("link_up") == 4);
+    BOOST_TEST(events->count("link_up") == 6);
     BOOST_TEST(events->count("link_down") == 1);
 }
 

@@ -53,27 +53,23 @@ BOOST_AUTO_TEST_CASE(each_side_is_entered_again_by_its_owner)
     rw at;
     owner const me;
     hold outer = at.reads({.as = me});
-    at.server->expect(scripts::read_extend).reply(done());
-    auto inner = at.acquire(at.reading(), {.as = me});
-    BOOST_TEST_REQUIRE(inner.succeeded());
+    hold inner = at.reads_again({.as = me});
     BOOST_TEST(at.last().depth() == "2");
     BOOST_TEST(at.last().arguments.at(3) == "{k}");
     BOOST_TEST(at.count(at.reading(), me) == 2);
     BOOST_TEST(at.count(at.writing(), me) == 0);
     at.let_go(outer, scripts::read_extend);
     BOOST_TEST(at.last().depth() == "1");
-    at.let_go(inner.value(), scripts::read_release);
+    at.let_go(inner, scripts::read_release);
 
     hold first = at.writes({.as = me});
-    at.server->expect(scripts::extend).reply(done());
-    auto second = at.acquire(at.writing(), {.as = me});
-    BOOST_TEST_REQUIRE(second.succeeded());
+    hold second = at.writes_again({.as = me});
     BOOST_TEST(at.last().field().ends_with(":write"));
-    BOOST_TEST(second.value().fencing_token() == 7U);
+    BOOST_TEST(second.fencing_token() == 7U);
     BOOST_TEST(at.count(at.writing(), me) == 2);
     at.server->expect(scripts::extend).reply(done());
     BOOST_TEST(at.release(first).succeeded());
-    at.let_go(second.value(), scripts::write_release);
+    at.let_go(second, scripts::write_release);
     BOOST_TEST(at.is_clean());
 }
 
@@ -83,9 +79,7 @@ BOOST_AUTO_TEST_CASE(a_writer_reads_too_and_stays_as_a_reader)
     owner const me;
     hold write = at.writes({.as = me});
     auto const field = at.last().field();
-    at.server->expect(scripts::read_extend).reply(done());
-    auto read = at.acquire(at.reading(), {.as = me});
-    BOOST_TEST_REQUIRE(read.succeeded());
+    hold read = at.reads_again({.as = me});
     BOOST_TEST(at.last().depth() == "1");
     BOOST_TEST(at.last().field() + ":write" == field);
     BOOST_TEST(at.count(at.reading(), me) == 1);
@@ -98,11 +92,10 @@ BOOST_AUTO_TEST_CASE(a_writer_reads_too_and_stays_as_a_reader)
     BOOST_TEST(at.release(write).succeeded());
     at.time.advance(2ms);
     BOOST_TEST_REQUIRE(other.succeeded());
-    BOOST_TEST(bool{read.value()});
-    at.let_go(read.value(), scripts::read_release);
+    BOOST_TEST(bool{read});
+    at.let_go(read, scripts::read_release);
     at.let_go(other.value(), scripts::read_release);
-    at.time.advance(2ms);
-    BOOST_TEST(at.is_clean());
+    at.ends_clean();
 }
 
 BOOST_AUTO_TEST_CASE(a_writer_who_reads_gives_the_lock_to_no_other_writer)
@@ -110,16 +103,14 @@ BOOST_AUTO_TEST_CASE(a_writer_who_reads_gives_the_lock_to_no_other_writer)
     rw at;
     owner const me;
     hold write = at.writes({.as = me});
-    at.server->expect(scripts::read_extend).reply(done());
-    auto read = at.acquire(at.reading(), {.as = me});
-    BOOST_TEST_REQUIRE(read.succeeded());
+    hold read = at.reads_again({.as = me});
     at.server->serve = [](call const& c) -> std::optional<answer> {
         if (c.what == &scripts::renew || c.what == &scripts::read_renew)
-            return answer{answer::kind::replied, done(), {}, {}};
+            return replied(done());
         if (c.what == &scripts::write_acquire)
-            return answer{answer::kind::replied, refused(2'000), {}, {}};
+            return replied(refused(2'000));
         BOOST_TEST((c.what == &scripts::write_release || c.what == &scripts::read_release));
-        return answer{answer::kind::replied, released(1), {}, {}};
+        return replied(released(1));
     };
     auto next = at.acquire(at.writing());
     BOOST_TEST(at.release(write).succeeded());
@@ -129,15 +120,13 @@ BOOST_AUTO_TEST_CASE(a_writer_who_reads_gives_the_lock_to_no_other_writer)
     BOOST_TEST(!next.is_done());
     auto const before = at.server->count(scripts::write_acquire);
     BOOST_TEST(before >= 2U);
-    BOOST_TEST(at.release(read.value()).succeeded());
+    BOOST_TEST(at.release(read).succeeded());
     at.server->serve = nullptr;
     at.server->expect(scripts::write_acquire).reply(granted(200));
     at.publish("0");
     at.time.advance(50ms);
-    BOOST_TEST_REQUIRE(next.succeeded());
-    at.let_go(next.value(), scripts::write_release);
-    at.time.advance(200ms);
-    BOOST_TEST(at.is_clean());
+    at.let_go(next, scripts::write_release);
+    at.ends_clean(200ms);
 }
 
 BOOST_AUTO_TEST_CASE(what_a_writer_renews_is_as_long_as_what_he_reads)
@@ -145,9 +134,7 @@ BOOST_AUTO_TEST_CASE(what_a_writer_renews_is_as_long_as_what_he_reads)
     rw at;
     owner const me;
     hold write = at.writes({.as = me});
-    at.server->expect(scripts::read_extend).reply(done());
-    auto read = at.acquire(at.reading(), {.lease = 60s, .as = me});
-    BOOST_TEST_REQUIRE(read.succeeded());
+    hold read = at.reads_again({.lease = 60s, .as = me});
     at.server->expect(scripts::renew).reply(done());
     at.time.advance(1'100ms);
     auto const lease = std::stoll(at.last().arguments.at(1));
@@ -155,9 +142,8 @@ BOOST_AUTO_TEST_CASE(what_a_writer_renews_is_as_long_as_what_he_reads)
     BOOST_TEST(lease > 58'000);
     BOOST_TEST(lease <= 60'000);
     at.let_go(write, scripts::write_release);
-    at.let_go(read.value(), scripts::read_release);
-    at.time.advance(2ms);
-    BOOST_TEST(at.is_clean());
+    at.let_go(read, scripts::read_release);
+    at.ends_clean();
 }
 
 BOOST_AUTO_TEST_CASE(renewals_of_readers_and_of_others_are_separate_calls)
@@ -177,8 +163,7 @@ BOOST_AUTO_TEST_CASE(renewals_of_readers_and_of_others_are_separate_calls)
         } else
             BOOST_TEST(c.arguments.size() == 2U);
         std::vector<reply> const each(c.keys.size(), done());
-        return answer{
-            answer::kind::replied, each.size() == 1 ? each.front() : reply::of(each), {}, {}};
+        return replied(each.size() == 1 ? each.front() : reply::of(each));
     };
     at.time.advance(5s);
     BOOST_TEST(bool{first});
@@ -195,11 +180,7 @@ BOOST_AUTO_TEST_CASE(new_readers_wait_behind_a_writer_that_waits)
 {
     rw at;
     hold early = at.reads();
-    at.server->expect(scripts::write_acquire).reply(refused(3'000));
-    at.server->expect(scripts::write_acquire).reply(refused(3'000));
-    auto writer = at.acquire(at.writing());
-    at.time.advance(2ms);
-    BOOST_TEST(!writer.is_done());
+    auto writer = at.waits_to_write(3'000);
     auto late = at.acquire(at.reading());
     auto later = at.acquire(at.reading());
     auto const none = at.try_acquire(at.reading());
@@ -219,22 +200,16 @@ BOOST_AUTO_TEST_CASE(new_readers_wait_behind_a_writer_that_waits)
     at.server->expect(scripts::read_acquire).reply(granted(0));
     BOOST_TEST(at.release(writer.value()).succeeded());
     at.time.advance(2ms);
-    BOOST_TEST_REQUIRE(late.succeeded());
-    BOOST_TEST_REQUIRE(later.succeeded());
-    at.let_go(late.value(), scripts::read_release);
-    at.let_go(later.value(), scripts::read_release);
-    at.time.advance(200ms);
-    BOOST_TEST(at.is_clean());
+    at.let_go(late, scripts::read_release);
+    at.let_go(later, scripts::read_release);
+    at.ends_clean(200ms);
 }
 
 BOOST_AUTO_TEST_CASE(readers_come_in_when_the_writer_before_them_leaves)
 {
     rw at;
     hold early = at.reads();
-    at.server->expect(scripts::write_acquire).reply(refused(3'000));
-    at.server->expect(scripts::write_acquire).reply(refused(3'000));
-    auto writer = at.acquire(at.writing());
-    at.time.advance(2ms);
+    auto writer = at.waits_to_write(3'000);
     auto late = at.acquire(at.reading());
     BOOST_TEST(!late.is_done());
     at.server->expect(scripts::read_acquire).reply(granted(0));
@@ -244,17 +219,13 @@ BOOST_AUTO_TEST_CASE(readers_come_in_when_the_writer_before_them_leaves)
     BOOST_TEST_REQUIRE(late.succeeded());
     at.let_go(early, scripts::read_release);
     at.let_go(late.value(), scripts::read_release);
-    at.time.advance(2ms);
-    BOOST_TEST(at.is_clean());
+    at.ends_clean();
 }
 
 BOOST_AUTO_TEST_CASE(a_writer_waits_behind_readers_that_came_first)
 {
     rw at;
-    at.server->expect(scripts::read_acquire).reply(refused(3'000));
-    at.server->expect(scripts::read_acquire).reply(refused(3'000));
-    auto first = at.acquire(at.reading());
-    at.time.advance(2ms);
+    auto first = at.waits_to_read(3'000);
     auto second = at.acquire(at.reading());
     auto writer = at.acquire(at.writing());
     auto third = at.acquire(at.reading());
@@ -287,20 +258,14 @@ BOOST_AUTO_TEST_CASE(a_writer_waits_behind_readers_that_came_first)
     at.server->expect(scripts::read_acquire).reply(granted(0));
     BOOST_TEST(at.release(writer.value()).succeeded());
     at.time.advance(2ms);
-    BOOST_TEST_REQUIRE(third.succeeded());
-    at.let_go(third.value(), scripts::read_release);
-    at.time.advance(200ms);
-    BOOST_TEST(at.is_clean());
+    at.let_go(third, scripts::read_release);
+    at.ends_clean(200ms);
 }
 
 BOOST_AUTO_TEST_CASE(while_somebody_writes_the_first_alone_asks)
 {
     rw at;
-    at.server->expect(scripts::read_acquire).reply(refused(-1));
-    at.server->expect(scripts::read_acquire).reply(refused(-1));
-    auto first = at.acquire(at.reading());
-    at.time.advance(2ms);
-    BOOST_TEST(at.server->all_came());
+    auto first = at.waits_to_read(-1);
     std::vector<pending_hold> others;
     for (int i = 0; i != 10; ++i)
         others.push_back(at.acquire(at.reading()));
@@ -309,9 +274,7 @@ BOOST_AUTO_TEST_CASE(while_somebody_writes_the_first_alone_asks)
     at.server->expect(scripts::read_acquire).reply(refused(-1));
     at.time.advance(510ms);
     BOOST_TEST(at.server->count(scripts::read_acquire) == 3U);
-    at.server->serve = [](call const&) {
-        return answer{answer::kind::replied, granted(0), {}, {}};
-    };
+    at.server->serve = [](call const&) { return replied(granted(0)); };
     at.time.advance(1'010ms);
     BOOST_TEST(first.succeeded());
     for (auto& other : others)
@@ -323,18 +286,12 @@ BOOST_AUTO_TEST_CASE(a_reader_that_asks_to_write_is_told_that_it_waits_for_itsel
     rw at;
     owner const me;
     hold read = at.reads({.as = me});
-    at.server->expect(scripts::write_acquire).reply(refused(3'000));
-    at.server->expect(scripts::write_acquire).reply(refused(3'000));
-    auto write = at.acquire(at.writing(), {.as = me});
-    at.time.advance(2ms);
-    BOOST_TEST(!write.is_done());
+    auto write = at.waits_to_write(3'000, {.as = me});
     BOOST_TEST_REQUIRE(at.log.size() == 1U);
     BOOST_TEST(at.log.front().find("waits for itself") != std::string::npos);
     // It may enter once more what it has: nobody waits for himself for that.
-    at.server->expect(scripts::read_extend).reply(done());
-    auto again = at.acquire(at.reading(), {.as = me});
-    BOOST_TEST_REQUIRE(again.succeeded());
-    at.let_go(again.value(), scripts::read_extend);
+    hold again = at.reads_again({.as = me});
+    at.let_go(again, scripts::read_extend);
     at.let_go(read, scripts::read_release);
     at.server->expect(scripts::write_acquire).reply(granted(5));
     at.publish("0");
@@ -342,8 +299,7 @@ BOOST_AUTO_TEST_CASE(a_reader_that_asks_to_write_is_told_that_it_waits_for_itsel
     BOOST_TEST_REQUIRE(write.succeeded());
     BOOST_TEST(number_of(at.last().field()) != "");
     at.let_go(write.value(), scripts::write_release);
-    at.time.advance(200ms);
-    BOOST_TEST(at.is_clean());
+    at.ends_clean(200ms);
 }
 
 BOOST_AUTO_TEST_CASE(writers_of_one_client_hand_over_without_a_command)
@@ -356,14 +312,14 @@ BOOST_AUTO_TEST_CASE(writers_of_one_client_hand_over_without_a_command)
         at.writing().acquire(p.token());
         waiting.push_back(p);
     }
-    at.server->serve = [](call const&) { return answer{answer::kind::replied, done(), {}, {}}; };
+    at.server->serve = [](call const&) { return replied(done()); };
     at.time.settle();
     at.time.advance(2ms);
     BOOST_TEST_REQUIRE(waiting[0].succeeded());
     auto const before = at.server->count(scripts::write_acquire);
     at.server->serve = [](call const& c) {
         auto const tokens = std::stoll(c.arguments.at(2));
-        return answer{answer::kind::replied, granted(100 + tokens), {}, {}};
+        return replied(granted(100 + tokens));
     };
     BOOST_TEST(at.release(waiting[0].value()).succeeded());
     BOOST_TEST_REQUIRE(waiting[1].succeeded());
@@ -377,27 +333,24 @@ BOOST_AUTO_TEST_CASE(writers_of_one_client_hand_over_without_a_command)
 BOOST_AUTO_TEST_CASE(who_holds_which_side_is_read_from_the_hash)
 {
     rw at;
-    auto const inspected = [&](auto const& side, std::vector<std::string> const& fields) {
-        std::vector<reply> items{reply::of(std::int64_t{100})};
-        for (auto const& text : fields)
-            items.push_back(reply::of(std::string_view{text}));
-        at.server->expect(scripts::inspect).reply(reply::of(std::move(items)));
+    auto const is_locked = [&](auto const& side, reply const& hash) {
+        at.server->expect(scripts::inspect).reply(hash);
         pending<bool> p;
         side.is_locked(p.token());
         at.time.settle();
         BOOST_TEST_REQUIRE(p.succeeded());
         return p.value();
     };
-    std::vector<std::string> const read{"mode", "read", "u:1", "1"};
-    std::vector<std::string> const written{"mode", "write", "u:1:write", "1"};
-    std::vector<std::string> const both{"mode", "write", "u:1:write", "1", "u:1", "1"};
-    BOOST_TEST(inspected(at.reading(), read));
-    BOOST_TEST(!inspected(at.writing(), read));
-    BOOST_TEST(!inspected(at.reading(), written));
-    BOOST_TEST(inspected(at.writing(), written));
-    BOOST_TEST(inspected(at.reading(), both));
-    BOOST_TEST(inspected(at.writing(), both));
-    BOOST_TEST(!inspected(at.reading(), {}));
+    auto const read = inspected(100, "read", 2);
+    auto const written = inspected(100, "write", 2);
+    auto const both = inspected(100, "write", 3);
+    BOOST_TEST(is_locked(at.reading(), read));
+    BOOST_TEST(!is_locked(at.writing(), read));
+    BOOST_TEST(!is_locked(at.reading(), written));
+    BOOST_TEST(is_locked(at.writing(), written));
+    BOOST_TEST(is_locked(at.reading(), both));
+    BOOST_TEST(is_locked(at.writing(), both));
+    BOOST_TEST(!is_locked(at.reading(), inspected(-2, "", 0)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

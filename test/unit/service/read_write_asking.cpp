@@ -27,10 +27,8 @@ BOOST_AUTO_TEST_CASE(a_message_that_overtakes_the_refusal_counts)
     at.server->expect(scripts::read_acquire).reply(granted(0));
     again.reply(refused(-1));
     at.time.advance(2ms);
-    BOOST_TEST_REQUIRE(p.succeeded());
-    at.let_go(p.value(), scripts::read_release);
-    at.time.advance(2ms);
-    BOOST_TEST(at.is_clean());
+    at.let_go(p, scripts::read_release);
+    at.ends_clean();
 }
 
 BOOST_AUTO_TEST_CASE(who_is_cancelled_unsent_leaves_nothing)
@@ -103,10 +101,7 @@ BOOST_AUTO_TEST_CASE(who_leaves_after_a_lost_answer_gives_back)
 BOOST_AUTO_TEST_CASE(who_is_cancelled_asleep_leaves_nothing)
 {
     rw at;
-    at.server->expect(scripts::read_acquire).reply(refused(-1));
-    at.server->expect(scripts::read_acquire).reply(refused(-1));
-    auto p = at.acquire(at.reading());
-    at.time.advance(2ms);
+    auto p = at.waits_to_read(-1);
     p.cancel();
     at.time.advance(2ms);
     BOOST_TEST(p.aborted());
@@ -135,8 +130,7 @@ BOOST_AUTO_TEST_CASE(an_error_is_for_the_reader_that_asked)
     at.server->expect(scripts::read_acquire).fail(error::wrong_type);
     auto const p = at.acquire(at.reading());
     BOOST_TEST((p.ec() == error::wrong_type));
-    at.time.advance(2ms);
-    BOOST_TEST(at.is_clean());
+    at.ends_clean();
 }
 
 BOOST_AUTO_TEST_CASE(one_owner_asks_once_to_read)

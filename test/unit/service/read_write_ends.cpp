@@ -26,18 +26,16 @@ BOOST_AUTO_TEST_CASE(the_loss_of_one_reader_is_his_alone)
         std::vector<reply> each;
         for (std::size_t i = 0; i != c.keys.size(); ++i)
             each.push_back(c.arguments.at(3 * i) == field ? not_there() : done());
-        return answer{
-            answer::kind::replied, each.size() == 1 ? each.front() : reply::of(each), {}, {}};
+        return replied(each.size() == 1 ? each.front() : reply::of(each));
     };
     at.time.advance(1'600ms);
     BOOST_TEST(lost.succeeded());
     BOOST_TEST(!first);
     BOOST_TEST(bool{second});
-    at.server->serve = [](call const&) { return answer{answer::kind::replied, gone(), {}, {}}; };
+    at.server->serve = [](call const&) { return replied(gone()); };
     at.release(first);
     at.release(second);
-    at.time.advance(2ms);
-    BOOST_TEST(at.is_clean());
+    at.ends_clean();
 }
 
 BOOST_AUTO_TEST_CASE(a_reader_of_its_own_lease_ends_alone)
@@ -51,8 +49,7 @@ BOOST_AUTO_TEST_CASE(a_reader_of_its_own_lease_ends_alone)
     at.let_go(other, scripts::read_release);
     at.server->expect(scripts::read_release).reply(gone());
     at.release(brief);
-    at.time.advance(2ms);
-    BOOST_TEST(at.is_clean());
+    at.ends_clean();
 }
 
 BOOST_AUTO_TEST_CASE(what_a_writer_reads_goes_with_the_writer)
@@ -60,19 +57,17 @@ BOOST_AUTO_TEST_CASE(what_a_writer_reads_goes_with_the_writer)
     rw at;
     owner const me;
     hold write = at.writes({.as = me});
-    at.server->expect(scripts::read_extend).reply(done());
-    auto read = at.acquire(at.reading(), {.as = me});
+    hold read = at.reads_again({.as = me});
     at.server->serve = [](call const& c) {
         bool const releases = c.what == &scripts::write_release || c.what == &scripts::read_release;
-        return answer{answer::kind::replied, releases ? gone() : not_there(), {}, {}};
+        return replied(releases ? gone() : not_there());
     };
     at.time.advance(1'100ms);
     BOOST_TEST(!write);
-    BOOST_TEST(!read.value());
+    BOOST_TEST(!read);
     at.release(write);
-    at.release(read.value());
-    at.time.advance(5ms);
-    BOOST_TEST(at.is_clean());
+    at.release(read);
+    at.ends_clean(5ms);
 }
 
 BOOST_AUTO_TEST_CASE(a_writer_that_is_gone_reads_nothing)
@@ -82,15 +77,14 @@ BOOST_AUTO_TEST_CASE(a_writer_that_is_gone_reads_nothing)
     hold write = at.writes({.as = me});
     at.server->serve = [](call const& c) {
         bool const releases = c.what == &scripts::write_release || c.what == &scripts::read_release;
-        return answer{answer::kind::replied, releases ? gone() : not_there(), {}, {}};
+        return replied(releases ? gone() : not_there());
     };
     auto const read = at.acquire(at.reading(), {.as = me});
     BOOST_TEST((read.ec() == error::lost));
     at.time.advance(5ms);
     BOOST_TEST(!write);
     at.release(write);
-    at.time.advance(5ms);
-    BOOST_TEST(at.is_clean());
+    at.ends_clean(5ms);
 }
 
 BOOST_DATA_TEST_CASE(a_side_that_is_forced_is_lost_at_once, data::make({true, false}), read)
@@ -111,8 +105,7 @@ BOOST_DATA_TEST_CASE(a_side_that_is_forced_is_lost_at_once, data::make({true, fa
     BOOST_TEST(at.last().arguments.at(1) == "redisson_rwlock:{k}");
     BOOST_TEST(!held);
     at.release(held);
-    at.time.advance(2ms);
-    BOOST_TEST(at.is_clean());
+    at.ends_clean();
 }
 
 BOOST_AUTO_TEST_CASE(closing_releases_both_sides_and_ends_who_waits)
@@ -120,12 +113,11 @@ BOOST_AUTO_TEST_CASE(closing_releases_both_sides_and_ends_who_waits)
     rw at;
     owner const me;
     hold write = at.writes({.as = me});
-    at.server->expect(scripts::read_extend).reply(done());
-    auto read = at.acquire(at.reading(), {.as = me});
+    hold read = at.reads_again({.as = me});
     auto waits = at.acquire(at.reading());
     at.server->serve = [](call const& c) {
         BOOST_TEST((c.what == &scripts::write_release || c.what == &scripts::read_release));
-        return answer{answer::kind::replied, released(), {}, {}};
+        return replied(released());
     };
     pending<> closed;
     at.client.close(closed.token());
@@ -133,7 +125,7 @@ BOOST_AUTO_TEST_CASE(closing_releases_both_sides_and_ends_who_waits)
     BOOST_TEST(closed.succeeded());
     BOOST_TEST((waits.ec() == error::closed));
     BOOST_TEST(!write);
-    BOOST_TEST(!read.value());
+    BOOST_TEST(!read);
     BOOST_TEST(at.is_clean());
 }
 
@@ -152,8 +144,7 @@ BOOST_AUTO_TEST_CASE(stopping_ends_who_asks_and_who_waits)
     BOOST_TEST((p.ec() == error::closed));
     BOOST_TEST((waits.ec() == error::closed));
     BOOST_TEST((writer.ec() == error::closed));
-    at.time.advance(4s);
-    BOOST_TEST(at.is_clean());
+    at.ends_clean(4s);
 }
 
 // Each handler count at which the context may go, with all that is pending.
@@ -167,7 +158,7 @@ BOOST_AUTO_TEST_CASE(the_context_may_go_at_any_time)
                 return {};
             bool const takes =
                 c.what == &scripts::read_acquire || c.what == &scripts::write_acquire;
-            return answer{answer::kind::replied, takes && n % 2 ? refused(500) : done(), {}, {}};
+            return replied(takes && n % 2 ? refused(500) : done());
         };
         pending_hold read, write, also, under;
         at.reading().acquire(read.token());

@@ -28,17 +28,13 @@ BOOST_AUTO_TEST_CASE(who_tries_once_leaves_the_others_to_be_woken)
     at.server->expect(scripts::read_acquire).reply(granted(0));
     at.publish("1");
     at.time.advance(2ms);
-    BOOST_TEST_REQUIRE(waits.succeeded());
-    at.let_go(waits.value(), scripts::read_release);
+    at.let_go(waits, scripts::read_release);
 }
 
 BOOST_AUTO_TEST_CASE(the_next_one_asks_for_the_first_who_left_while_he_asked)
 {
     rw at;
-    at.server->expect(scripts::read_acquire).reply(refused(-1));
-    at.server->expect(scripts::read_acquire).reply(refused(-1));
-    auto first = at.acquire(at.reading());
-    at.time.advance(2ms);
+    auto first = at.waits_to_read(-1);
     auto second = at.acquire(at.reading());
     auto& probe = at.server->expect(scripts::read_acquire);
     at.time.advance(1'100ms);
@@ -49,8 +45,7 @@ BOOST_AUTO_TEST_CASE(the_next_one_asks_for_the_first_who_left_while_he_asked)
     probe.reply(refused(-1));
     at.server->expect(scripts::read_acquire).reply(granted(0));
     at.time.advance(1'100ms);
-    BOOST_TEST_REQUIRE(second.succeeded());
-    at.let_go(second.value(), scripts::read_release);
+    at.let_go(second, scripts::read_release);
 }
 
 BOOST_AUTO_TEST_CASE(always_too_late_is_given_back_before_it_is_tried_again)
@@ -74,8 +69,7 @@ BOOST_AUTO_TEST_CASE(always_too_late_is_given_back_before_it_is_tried_again)
     BOOST_TEST_REQUIRE(p.succeeded());
     BOOST_TEST(at.last().field() != first.seen().field());
     at.let_go(p.value(), scripts::read_release);
-    at.time.advance(2ms);
-    BOOST_TEST(at.is_clean());
+    at.ends_clean();
 }
 
 // Its own readers are not kept out for the sake of a writer that readers of others keep out; but
@@ -83,10 +77,7 @@ BOOST_AUTO_TEST_CASE(always_too_late_is_given_back_before_it_is_tried_again)
 BOOST_AUTO_TEST_CASE(readers_pass_a_writer_that_others_keep_out)
 {
     rw at;
-    at.server->expect(scripts::write_acquire).reply(refused(3'000));
-    at.server->expect(scripts::write_acquire).reply(refused(3'000));
-    auto writer = at.acquire(at.writing());
-    at.time.advance(2ms);
+    auto writer = at.waits_to_write(3'000);
     auto passing = at.acquire(at.reading());
     at.time.advance(5ms);
     BOOST_TEST(!passing.is_done());
@@ -110,8 +101,7 @@ BOOST_AUTO_TEST_CASE(readers_pass_a_writer_that_others_keep_out)
     at.server->expect(scripts::read_acquire).reply(granted(0));
     BOOST_TEST(at.release(writer.value()).succeeded());
     at.time.advance(2ms);
-    BOOST_TEST_REQUIRE(behind.succeeded());
-    at.let_go(behind.value(), scripts::read_release);
+    at.let_go(behind, scripts::read_release);
 }
 
 BOOST_AUTO_TEST_CASE(who_reads_again_takes_over_the_field_of_what_he_lost)
@@ -119,27 +109,22 @@ BOOST_AUTO_TEST_CASE(who_reads_again_takes_over_the_field_of_what_he_lost)
     rw at;
     owner const me;
     hold write = at.writes({.as = me});
-    at.server->expect(scripts::read_extend).reply(done());
-    auto lost = at.acquire(at.reading(), {.lease = 500ms, .as = me});
-    BOOST_TEST_REQUIRE(lost.succeeded());
+    hold lost = at.reads_again({.lease = 500ms, .as = me});
     auto const field = at.last().field();
     at.time.advance(500ms);
-    BOOST_TEST(!lost.value());
+    BOOST_TEST(!lost);
 
-    at.server->expect(scripts::read_extend).reply(done());
-    auto again = at.acquire(at.reading(), {.as = me});
-    BOOST_TEST_REQUIRE(again.succeeded());
+    hold again = at.reads_again({.as = me});
     BOOST_TEST(at.last().field() == field);
     BOOST_TEST(at.last().depth() == "1");
-    lost.value() = hold{};  // its release would take the field
+    lost = hold{};  // its release would take the field
     at.time.advance(2ms);
     BOOST_TEST(at.server->unsent() == 0U);
-    BOOST_TEST(bool{again.value()});
+    BOOST_TEST(bool{again});
     at.let_go(write, scripts::write_release);
-    BOOST_TEST(bool{again.value()});
-    at.let_go(again.value(), scripts::read_release);
-    at.time.advance(2ms);
-    BOOST_TEST(at.is_clean());
+    BOOST_TEST(bool{again});
+    at.let_go(again, scripts::read_release);
+    at.ends_clean();
 }
 
 BOOST_AUTO_TEST_CASE(a_lost_reader_is_not_handed_on_with_the_lock)
@@ -147,13 +132,12 @@ BOOST_AUTO_TEST_CASE(a_lost_reader_is_not_handed_on_with_the_lock)
     rw at;
     owner const me;
     hold write = at.writes({.as = me});
-    at.server->expect(scripts::read_extend).reply(done());
-    auto lost = at.acquire(at.reading(), {.lease = 500ms, .as = me});
+    hold lost = at.reads_again({.lease = 500ms, .as = me});
     at.time.advance(500ms);
-    BOOST_TEST(!lost.value());
+    BOOST_TEST(!lost);
     at.server->serve = [](call const& c) -> std::optional<answer> {
         bool const takes = c.what == &scripts::write_acquire;
-        return answer{answer::kind::replied, takes ? granted(8) : done(), {}, {}};
+        return replied(takes ? granted(8) : done());
     };
     auto next = at.acquire(at.writing());
     auto const before = at.server->count(scripts::write_acquire);
@@ -170,14 +154,11 @@ BOOST_AUTO_TEST_CASE(what_was_lost_on_one_side_does_not_shorten_the_other)
     rw at;
     owner const me;
     hold first = at.writes({.lease = 1s, .as = me});
-    at.server->expect(scripts::extend).reply(done());
-    auto second = at.acquire(at.writing(), {.lease = 1s, .as = me});
-    at.server->expect(scripts::read_extend).reply(done());
-    auto read = at.acquire(at.reading(), {.lease = 30s, .as = me});
-    BOOST_TEST_REQUIRE(read.succeeded());
+    hold second = at.writes_again({.lease = 1s, .as = me});
+    hold read = at.reads_again({.lease = 30s, .as = me});
     at.time.advance(1s);
     BOOST_TEST(!first);
-    BOOST_TEST(!second.value());
+    BOOST_TEST(!second);
     auto& less = at.server->expect(scripts::extend);
     first = hold{};
     at.time.advance(2ms);
@@ -185,12 +166,11 @@ BOOST_AUTO_TEST_CASE(what_was_lost_on_one_side_does_not_shorten_the_other)
     BOOST_TEST(std::stoll(less.seen().arguments.at(2)) > 28'000);
     less.reply(done());
     at.server->expect(scripts::write_release).reply(released(0));
-    second.value() = hold{};
+    second = hold{};
     at.time.advance(2ms);
-    BOOST_TEST(bool{read.value()});
-    at.let_go(read.value(), scripts::read_release);
-    at.time.advance(2ms);
-    BOOST_TEST(at.is_clean());
+    BOOST_TEST(bool{read});
+    at.let_go(read, scripts::read_release);
+    at.ends_clean();
 }
 
 // A field outlives its own lease while the other side renews the hash.
@@ -199,9 +179,7 @@ BOOST_AUTO_TEST_CASE(a_release_is_owed_as_long_as_the_other_side_stands)
     rw at;
     owner const me;
     hold write = at.writes({.lease = 2s, .as = me});
-    at.server->expect(scripts::read_extend).reply(done());
-    auto read = at.acquire(at.reading(), {.lease = 30s, .as = me});
-    BOOST_TEST_REQUIRE(read.succeeded());
+    hold read = at.reads_again({.lease = 30s, .as = me});
     at.server->link_down(at.link());
     write = hold{};
     at.time.advance(5s);
@@ -210,10 +188,9 @@ BOOST_AUTO_TEST_CASE(a_release_is_owed_as_long_as_the_other_side_stands)
     at.server->link_up(at.link());
     at.time.advance(10ms);
     BOOST_TEST(at.server->all_came());
-    BOOST_TEST(bool{read.value()});
-    at.let_go(read.value(), scripts::read_release);
-    at.time.advance(2ms);
-    BOOST_TEST(at.is_clean());
+    BOOST_TEST(bool{read});
+    at.let_go(read, scripts::read_release);
+    at.ends_clean();
 }
 
 BOOST_AUTO_TEST_CASE(a_release_that_is_refused_ends_the_other_side)
@@ -221,15 +198,13 @@ BOOST_AUTO_TEST_CASE(a_release_that_is_refused_ends_the_other_side)
     rw at;
     owner const me;
     hold write = at.writes({.as = me});
-    at.server->expect(scripts::read_extend).reply(done());
-    auto read = at.acquire(at.reading(), {.lease = 30s, .as = me});
-    BOOST_TEST_REQUIRE(read.succeeded());
-    auto const lost = at.lost(read.value());
+    hold read = at.reads_again({.lease = 30s, .as = me});
+    auto const lost = at.lost(read);
     at.server->expect(scripts::write_release).fail(error::server_refused);
     at.release(write);
     at.time.advance(2ms);
     BOOST_TEST(lost.succeeded());
-    BOOST_TEST(!read.value());  // nobody renews what keeps everybody out
+    BOOST_TEST(!read);  // nobody renews what keeps everybody out
 }
 
 BOOST_AUTO_TEST_CASE(who_writes_may_try_once_to_read_while_his_last_reader_leaves)
@@ -237,11 +212,9 @@ BOOST_AUTO_TEST_CASE(who_writes_may_try_once_to_read_while_his_last_reader_leave
     rw at;
     owner const me;
     hold write = at.writes({.as = me});
-    at.server->expect(scripts::read_extend).reply(done());
-    auto read = at.acquire(at.reading(), {.as = me});
-    BOOST_TEST_REQUIRE(read.succeeded());
+    hold read = at.reads_again({.as = me});
     auto& leaving = at.server->expect(scripts::read_release);
-    read.value() = hold{};
+    read = hold{};
     auto tried = at.try_acquire(at.reading(), {.as = me});
     BOOST_TEST(!tried.is_done());
     at.server->expect(scripts::read_extend).reply(done());
@@ -258,15 +231,13 @@ BOOST_AUTO_TEST_CASE(a_reader_has_its_own_lease_beside_a_longer_writer)
     rw at;
     owner const me;
     hold write = at.writes({.lease = 1h, .as = me});
-    at.server->expect(scripts::read_extend).reply(done());
-    auto read = at.acquire(at.reading(), {.as = me});
-    BOOST_TEST_REQUIRE(read.succeeded());
+    hold read = at.reads_again({.as = me});
     BOOST_TEST(at.last().arguments.at(2) == "3000");
     at.server->expect(scripts::read_renew).reply(done());
     at.time.advance(1'100ms);
     BOOST_TEST(at.last().arguments.at(1) == "3000");
     at.let_go(write, scripts::write_release);
-    at.let_go(read.value(), scripts::read_release);
+    at.let_go(read, scripts::read_release);
 }
 
 // Of a hash that lived for what its owner read.
@@ -275,12 +246,10 @@ BOOST_AUTO_TEST_CASE(a_writer_has_its_own_lease_again_when_it_reads_no_more)
     rw at;
     owner const me;
     hold write = at.writes({.lease = 10s, .as = me});
-    at.server->expect(scripts::read_extend).reply(done());
-    auto read = at.acquire(at.reading(), {.lease = 1h, .as = me});
-    BOOST_TEST_REQUIRE(read.succeeded());
+    hold read = at.reads_again({.lease = 1h, .as = me});
     at.server->expect(scripts::read_release).reply(released(0));
     auto& again = at.server->expect(scripts::extend);
-    read.value() = hold{};
+    read = hold{};
     at.time.advance(5ms);
     BOOST_TEST_REQUIRE(again.has_come());
     BOOST_TEST(again.seen().field().ends_with(":write"));
@@ -297,24 +266,21 @@ BOOST_AUTO_TEST_CASE(who_waits_for_a_step_of_what_he_lost_reads_when_it_is_answe
     rw at;
     owner const me;
     hold write = at.writes({.as = me});
-    at.server->expect(scripts::read_extend).reply(done());
-    auto lost = at.acquire(at.reading(), {.lease = 500ms, .as = me});
-    BOOST_TEST_REQUIRE(lost.succeeded());
+    hold lost = at.reads_again({.lease = 500ms, .as = me});
     at.time.advance(100ms);
     auto& slow = at.server->expect(scripts::read_extend);
     pending<> extended;
-    lost.value().extend(500ms, extended.token());
+    lost.extend(500ms, extended.token());
     at.time.advance(600ms);
     BOOST_TEST_REQUIRE(slow.has_come());
-    BOOST_TEST(!lost.value());
+    BOOST_TEST(!lost);
     auto again = at.acquire(at.reading(), {.as = me});
     at.time.advance(100ms);
     BOOST_TEST(!again.is_done());
     at.server->expect(scripts::read_extend).reply(done());
     slow.reply(done());
     at.time.advance(5ms);
-    BOOST_TEST_REQUIRE(again.succeeded());
-    at.let_go(again.value(), scripts::read_release);
+    at.let_go(again, scripts::read_release);
     at.let_go(write, scripts::write_release);
 }
 
@@ -322,16 +288,13 @@ BOOST_AUTO_TEST_CASE(a_reader_that_is_lost_keeps_nobody_waiting)
 {
     rw at;
     hold early = at.reads({.lease = 1s});
-    at.server->expect(scripts::write_acquire).reply(refused(30'000));
-    at.server->expect(scripts::write_acquire).reply(refused(30'000));
-    auto writer = at.acquire(at.writing());
-    at.time.advance(2ms);
+    auto writer = at.waits_to_write(30'000);
     auto behind = at.acquire(at.reading());
     at.time.advance(500ms);
     BOOST_TEST(!behind.is_done());
     at.server->serve = [](call const& c) -> std::optional<answer> {
         bool const reads = c.what == &scripts::read_acquire;
-        return answer{answer::kind::replied, reads ? granted(0) : refused(30'000), {}, {}};
+        return replied(reads ? granted(0) : refused(30'000));
     };
     at.time.advance(530ms);
     BOOST_TEST(!early);
@@ -342,10 +305,7 @@ BOOST_AUTO_TEST_CASE(a_reader_that_is_lost_keeps_nobody_waiting)
 BOOST_AUTO_TEST_CASE(readers_pass_no_writer_while_somebody_else_writes)
 {
     rw at;
-    at.server->expect(scripts::write_acquire).reply(refused(30'000));
-    at.server->expect(scripts::write_acquire).reply(refused(30'000));
-    auto writer = at.acquire(at.writing());
-    at.time.advance(2ms);
+    auto writer = at.waits_to_write(30'000);
     auto first = at.acquire(at.reading());
     at.server->expect(scripts::read_acquire).reply(refused(30'000));
     at.server->expect(scripts::read_acquire).reply(refused(30'000));  // once it is subscribed
@@ -357,6 +317,39 @@ BOOST_AUTO_TEST_CASE(readers_pass_no_writer_while_somebody_else_writes)
     BOOST_TEST(!second.is_done());
     BOOST_TEST(at.server->count(scripts::read_acquire) == 2U);
     BOOST_TEST(at.server->unsent() == 0U);
+}
+
+// What a refusal says of a writer elsewhere holds until it may be found out that he is gone, though
+// nobody of this client may ask meanwhile.
+BOOST_AUTO_TEST_CASE(readers_pass_a_writer_when_who_wrote_has_gone_unheard)
+{
+    rw at;
+    at.server->expect(scripts::read_acquire).reply(refused(500));
+    at.server->expect(scripts::read_acquire).reply(refused(500));  // once it is subscribed
+    auto first = at.acquire(at.reading());
+    at.time.advance(2ms);
+    BOOST_TEST(at.server->all_came());
+    auto writer = at.acquire(at.writing());
+    auto second = at.acquire(at.reading());
+    // Now readers of others keep the writer out: they came when the one who wrote was gone.
+    at.server->serve = [](call const& c) -> std::optional<answer> {
+        auto const got = c.what == &scripts::expiring ? reply::of(std::vector<reply>{})
+            : c.what == &scripts::write_acquire       ? refused(3'000)
+            : c.what == &scripts::read_acquire        ? granted(0)
+            : c.what == &scripts::read_release        ? released()
+                                                      : done();
+        return answer{answer::kind::replied, got, {}, {}};
+    };
+    first.cancel();
+    at.time.advance(600ms);
+    BOOST_TEST(!writer.is_done());
+    BOOST_TEST(second.succeeded());
+    auto third = at.acquire(at.reading());
+    at.time.advance(1'100ms);
+    BOOST_TEST(!third.is_done());  // behind the writer, while one reads who has passed him
+    BOOST_TEST(at.release(second.value()).succeeded());
+    at.time.advance(100ms);
+    BOOST_TEST(third.succeeded());
 }
 
 // Those who wait behind a writer of their own client hear who takes the lock from him.
@@ -373,8 +366,7 @@ BOOST_AUTO_TEST_CASE(a_forced_writer_is_heard_by_his_readers)
     at.publish("1");
     at.time.advance(5ms);
     BOOST_TEST(lost.succeeded());
-    BOOST_TEST_REQUIRE(waits.succeeded());
-    at.let_go(waits.value(), scripts::read_release);
+    at.let_go(waits, scripts::read_release);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

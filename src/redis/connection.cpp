@@ -1,0 +1,345 @@
+#include "base/completion_turn.hpp"
+#include "redis/connection.hpp"
+#include "redis/link_settings.hpp"
+
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/write.hpp>
+#include <openssl/crypto.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace colock {
+
+using asio::ip::tcp;
+
+namespace {
+
+std::vector<connection::endpoint> in_order(
+    name_lookup::endpoints const& found, std::optional<connection::endpoint> const& first
+)
+{
+    std::vector<connection::endpoint> ordered(found.begin(), found.end());
+    if (first)
+        std::ranges::stable_partition(ordered, [&](auto const& each) { return each == *first; });
+    return ordered;
+}
+
+}  // namespace
+
+connection::connection(
+    link_context const& context, owner& who, resp::push_handler* pushes, resp::limits most
+)
+    : context_{&context}
+    , owner_{&who}
+    , socket_{context.strand}
+    , pipeline_{patience_of(context.settings), most, pushes}
+    , lookup_{context.strand}
+    , limit_{[this] { step_.set(asio::error::timed_out); }}
+    , look_{[this] { look(); }}
+{}
+
+connection::~connection() { wipe(); }
+
+// Each handler begins with this: it keeps the connection, and the client while it runs.
+template <class Act>
+auto connection::guarded(Act act)
+{
+    return [self = shared_from_this(), act = std::move(act)](auto... results) {
+        if (!self->owner_)
+            return;
+        if (auto const life = self->context_->life.lock())
+            act(*self, results...);
+    };
+}
+
+void connection::set_alarm(decide::agenda::entry& e, time_point at) { context_->set_alarm(e, at); }
+
+// ---- The way to a connection
+// -----------------------------------------------------------------------
+
+void connection::open(address where, std::string tls_host, std::optional<endpoint> first)
+{
+    connect(std::move(where), std::move(tls_host), std::move(first));
+}
+
+sequence connection::connect(address where, std::string tls_host, std::optional<endpoint> first)
+{
+    auto const limit = connect_limit(context_->settings);
+    std::vector<endpoint> addresses;
+    if (where.unix_socket.empty()) {
+        start_lookup(where);
+        if (auto const ec = co_await step_) {
+            if (!first)
+                co_return close(ec);
+            addresses.push_back(*first);  // the name does not resolve; this served before
+        } else
+            addresses = in_order(found_, first);
+    } else
+        addresses.emplace_back(asio::local::stream_protocol::endpoint{where.unix_socket});
+
+    stage_ = stage::address;
+    auto const ends = clock::now() + limit;
+    error_code failed = asio::error::host_not_found;
+    for (std::size_t left = addresses.size(); left != 0; --left) {
+        auto const& to = addresses[addresses.size() - left];
+        auto const share = (ends - clock::now()) / static_cast<clock::rep>(left);
+        start_connect(to, share);
+        failed = co_await step_;
+        if (!failed) {
+            peer_ = to;
+            break;
+        }
+        error_code ignored;
+        socket_.close(ignored);
+    }
+    if (failed)
+        co_return close(failed);
+
+    if (context_->tls) {
+        stage_ = stage::tls;
+        start_handshake(tls_host);
+        if (auto const ec = co_await step_)
+            co_return close(ec);
+    }
+    limit_.clear();
+    stage_ = stage::open;
+    begin_exchange();
+}
+
+/// A step ends by its handler or by its limit. A handler that comes later is that of no step.
+void connection::begin_step(clock::duration limit)
+{
+    ++step_number_;
+    step_.reset();
+    set_alarm(limit_, clock::now() + limit);
+}
+
+void connection::start_lookup(address const& where)
+{
+    begin_step(connect_limit(context_->settings));
+    error_code is_name;
+    auto const numeric = asio::ip::make_address(where.host, is_name);
+    if (!is_name) {
+        found_ = {tcp::endpoint{numeric, where.port}};
+        return step_.set({});
+    }
+    lookup_
+        .start(where.host, where.port, [this](error_code ec, name_lookup::endpoints const& found) {
+            auto const self = shared_from_this();
+            auto const life = owner_ ? context_->life.lock() : nullptr;
+            if (!life || stage_ != stage::name)
+                return;
+            found_ = found;
+            step_.set(ec);
+        });
+}
+
+void connection::start_connect(endpoint const& to, clock::duration limit)
+{
+    begin_step(limit);
+    socket_.async_connect(to, guarded([number = step_number_](connection& c, error_code ec) {
+                              if (number == c.step_number_)
+                                  c.step_.set(ec);
+                          }));
+}
+
+void connection::start_handshake(std::string const& tls_host)
+{
+    begin_step(connect_limit(context_->settings));
+    tls_ = std::make_unique<tls_stream>(socket_, context_->tls->context());
+    context_->tls->prepare(tls_->native_handle(), tls_host, tls_complaint_);
+    tls_->async_handshake(
+        asio::ssl::stream_base::client,
+        guarded([number = step_number_](connection& c, error_code ec) {
+            if (number == c.step_number_)
+                c.step_.set(ec);
+        })
+    );
+}
+
+// ---- Open
+// --------------------------------------------------------------------------------------------
+
+void connection::begin_exchange()
+{
+    error_code ignored;
+    auto const family = peer_->protocol().family();
+    if (family == AF_INET || family == AF_INET6) {
+        socket_.set_option(tcp::no_delay{context_->settings.tcp_nodelay}, ignored);
+        socket_.set_option(asio::socket_base::keep_alive{true}, ignored);
+    }
+    socket_.non_blocking(true, ignored);
+    pipeline_.begin(clock::now());
+    read();
+    owner_->on_open();
+}
+
+// The strand is entered within the turn, and left before the caller goes on.
+template <class Act>
+auto connection::off_strand(Act act)
+{
+    auto const& strand = context_->strand;
+    return asio::bind_executor(
+        strand.get_inner_executor(),
+        [strand, act = std::move(act)](error_code ec, std::size_t bytes) mutable {
+            completion_turn turn;
+            asio::dispatch(strand, [act = std::move(act), ec, bytes] { act(ec, bytes); });
+            turn.resume();
+        }
+    );
+}
+
+void connection::read()
+{
+    auto const room = pipeline_.prepare();
+    asio::mutable_buffer const into{room.data(), room.size()};
+    auto done = guarded([](connection& c, error_code ec, std::size_t n) { c.on_read(ec, n); });
+    if (tls_)
+        tls_->async_read_some(into, std::move(done));
+    else
+        socket_.async_read_some(into, off_strand(std::move(done)));
+}
+
+void connection::on_read(error_code ec, std::size_t bytes)
+{
+    if (closing_)
+        return;
+    if (ec)
+        return close(ec);
+    if (auto const bad = pipeline_.received(bytes, clock::now()); bad && owner_)
+        close(bad);
+    if (!owner_ || closing_)
+        return;
+    flush();
+    if (!closing_)
+        read();
+}
+
+// Writes at once as much as the socket takes, without waiting for a turn of the event loop.
+void connection::flush(bool secret)
+{
+    if (!is_open() || writing_ || !pipeline_.has_output())
+        return;
+    pipeline_.take_output(sending_);
+    secret_ = secret;
+    std::size_t sent = 0;
+    if (!tls_) {
+        error_code ec;
+        sent = socket_.write_some(asio::buffer(sending_), ec);
+        // A server that accepts nobody says why and closes. The read that is under way brings its
+        // words, and then the end.
+        if (ec && ec != asio::error::would_block && ec != asio::error::try_again)
+            return wipe();
+    }
+    if (sent == sending_.size())
+        wipe();
+    else
+        write_on(sent);
+    watch_pipeline();
+}
+
+void connection::write_on(std::size_t from)
+{
+    writing_ = true;
+    auto const rest = asio::buffer(sending_) + from;
+    auto done = guarded([](connection& c, error_code ec, std::size_t) { c.on_written(ec); });
+    if (tls_)
+        asio::async_write(*tls_, rest, std::move(done));
+    else
+        asio::async_write(socket_, rest, std::move(done));
+}
+
+void connection::on_written(error_code ec)
+{
+    writing_ = false;
+    wipe();
+    if (!closing_ && !ec)
+        flush();
+}
+
+/// Makes room for what is sent next; does not leave a password in memory.
+void connection::wipe() noexcept
+{
+    constexpr std::size_t largest_kept = 64U << 10U;
+    if (secret_)
+        ::OPENSSL_cleanse(sending_.data(), sending_.size());
+    secret_ = false;
+    sending_.clear();
+    if (sending_.capacity() > largest_kept)
+        sending_ = {};
+}
+
+// ---- Time
+// --------------------------------------------------------------------------------------------
+
+// The alarm is moved for what is earlier and otherwise left: a look that comes too early finds
+// nothing to do.
+void connection::watch_pipeline()
+{
+    auto const next = pipeline_.next_look();
+    if (next >= look_at_)
+        return;
+    look_at_ = next;
+    set_alarm(look_, next);
+}
+
+void connection::look()
+{
+    look_at_ = never;
+    if (!is_open())
+        return;
+    if (pipeline_.look(clock::now()) == resp::pipeline::verdict::silent)
+        return close(asio::error::timed_out);
+    flush();
+    if (is_open())
+        watch_pipeline();
+}
+
+// ---- The end
+// -----------------------------------------------------------------------------------------
+
+void connection::close(error_code why)
+{
+    if (!owner_ || std::exchange(closing_, true))
+        return;
+    why_ = why;
+    ++step_number_;
+    step_.drop();  // it goes no further on its way
+    limit_.clear();
+    look_.clear();
+    lookup_.cancel();
+    error_code ignored;
+    socket_.close(ignored);
+    asio::post(context_->strand, guarded([](connection& c) { c.finish(); }));
+}
+
+void connection::finish()
+{
+    auto const self = shared_from_this();
+    pipeline_.fail(why_);
+    if (auto* const told = std::exchange(owner_, nullptr))
+        told->on_closed(why_);
+}
+
+void connection::detach() noexcept
+{
+    auto const is_context_gone = owner_ && context_->is_context_gone();
+    owner_ = nullptr;
+    context_ = nullptr;
+    limit_.clear();
+    look_.clear();
+    pipeline_.abandon();
+    step_.drop();
+    if (is_context_gone)
+        return;
+    lookup_.cancel();
+    error_code ignored;
+    socket_.close(ignored);
+}
+
+}  // namespace colock

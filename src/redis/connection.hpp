@@ -1,0 +1,126 @@
+#pragma once
+
+#include "base/sequence.hpp"
+#include "base/timer.hpp"
+#include "decide/agenda.hpp"
+#include "redis/link_context.hpp"
+#include "redis/name_lookup.hpp"
+#include "resp/pipeline.hpp"
+
+#include <boost/asio/basic_stream_socket.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/ssl/stream.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace colock {
+
+/// One connection to one server: TCP, a unix socket, or TLS over TCP, with a `resp::pipeline` on
+/// it. Used once: opened, up, closed.
+///
+/// `open` goes from the name to TLS, each step with its own limit. From then on `flush` sends what
+/// the pipeline holds, and what comes in goes to the pipeline's handlers. The connection watches
+/// the pipeline's time: it sends the PINGs, and it ends itself when the server is silent.
+class connection : public std::enable_shared_from_this<connection> {
+public:
+    using endpoint = asio::generic::stream_protocol::endpoint;
+
+    /// How far it had come when it ended.
+    enum class stage { name, address, tls, open };
+
+    class owner {
+    public:
+        /// Commands can be sent.
+        virtual void on_open() = 0;
+
+        /// It has ended, for this reason. Once, and never from within a call to the connection. The
+        /// pipeline's handlers have heard of it.
+        virtual void on_closed(error_code why) = 0;
+
+    protected:
+        ~owner() = default;
+    };
+
+    /// `most` is what the server may send until `pipeline().set_limits` says otherwise.
+    connection(
+        link_context const& context, owner& who, resp::push_handler* pushes, resp::limits most
+    );
+    ~connection();
+
+    /// Begins to connect. `tls_host` is what the certificate of the server must name. Of the
+    /// addresses of a name, `first` is tried first, if it is among them.
+    void open(address where, std::string tls_host, std::optional<endpoint> first = {});
+
+    resp::pipeline& pipeline() noexcept { return pipeline_; }
+
+    /// Sends what was written to the pipeline. `secret`: wipes the bytes from memory afterwards.
+    void flush(bool secret = false);
+
+    /// Ends it; `on_closed` follows.
+    void close(error_code why);
+
+    /// Forgets the owner and the pipeline's handlers: nothing is called any more.
+    void detach() noexcept;
+
+    bool is_open() const noexcept { return stage_ == stage::open && !closing_; }
+    stage how_far() const noexcept { return stage_; }
+
+    /// The address that answered.
+    std::optional<endpoint> const& peer() const noexcept { return peer_; }
+
+    /// Why the server's certificate was refused, in OpenSSL's words.
+    std::string const& tls_complaint() const noexcept { return tls_complaint_; }
+
+private:
+    using socket_type = asio::basic_stream_socket<asio::generic::stream_protocol, strand_type>;
+    using tls_stream = asio::ssl::stream<socket_type&>;
+
+    sequence connect(address where, std::string tls_host, std::optional<endpoint> first);
+    void start_lookup(address const& where);
+    void start_connect(endpoint const& to, clock::duration limit);
+    void start_handshake(std::string const& tls_host);
+    void begin_step(clock::duration limit);
+    template <class Act>
+    auto guarded(Act act);
+    template <class Act>
+    auto off_strand(Act act);
+    void begin_exchange();
+    void read();
+    void on_read(error_code ec, std::size_t bytes);
+    void write_on(std::size_t from);
+    void on_written(error_code ec);
+    void watch_pipeline();
+    void look();
+    void finish();
+    void wipe() noexcept;
+    void set_alarm(decide::agenda::entry&, time_point at);
+
+    link_context const* context_;
+    owner* owner_;
+    socket_type socket_;
+    std::unique_ptr<tls_stream> tls_;
+    std::string tls_complaint_;
+    resp::pipeline pipeline_;
+    name_lookup lookup_;
+
+    event<error_code> step_;  ///< of the way to a connection
+    std::size_t step_number_ = 0;
+    decide::agenda::entry limit_;
+    name_lookup::endpoints found_;
+    std::optional<endpoint> peer_;
+    stage stage_ = stage::name;
+
+    decide::agenda::entry look_;
+    time_point look_at_ = never;
+    std::string sending_;  ///< under way to the server
+    bool writing_ = false;
+    bool secret_ = false;  ///< what is being sent is to be wiped
+    bool closing_ = false;
+    error_code why_{};
+};
+
+}  // namespace colock

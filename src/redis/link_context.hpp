@@ -1,0 +1,48 @@
+#pragma once
+
+#include "base/log.hpp"
+#include "base/timer.hpp"
+#include "decide/agenda.hpp"
+#include "redis/tls.hpp"
+#include <colock/config.hpp>
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
+namespace colock {
+
+/// Shared by all connections of a client.
+struct link_context {
+    strand_type strand;
+    config const& settings;
+    decide::agenda& agenda;
+    std::function<void()> agenda_changed;  ///< the agenda has a new earliest entry
+    std::function<double()> dice;
+    std::weak_ptr<void> life;  ///< held while anything of the client is being run
+
+    /// The execution context has destroyed its handlers: a cancellation would run into them.
+    std::function<bool()> is_context_gone;
+
+    std::shared_ptr<colock::tls> tls{};  ///< none: connections are not encrypted
+    std::shared_ptr<std::set<std::string>> warned = std::make_shared<std::set<std::string>>();
+
+    /// Loads what connections need; before the first one, and again only if it has failed.
+    error_code prepare() const { return tls ? tls->load(settings.log) : error_code{}; }
+
+    /// Logs a line once, although each link and each connection finds its cause anew.
+    void warn_once(std::string const& line) const
+    {
+        if (warned->insert(line).second)
+            write_log(settings.log, log_level::warning, line);
+    }
+
+    void set_alarm(decide::agenda::entry& e, time_point at) const
+    {
+        if (agenda.set(e, at))
+            agenda_changed();
+    }
+};
+
+}  // namespace colock

@@ -1,0 +1,214 @@
+#include "redis/link_settings.hpp"
+#include "redis/sentinel_query.hpp"
+#include "redis/set_up.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace colock {
+
+using decide::reply;
+
+namespace {
+
+/// How long others may still contradict the first answer.
+constexpr milliseconds to_agree{50};
+
+std::optional<address> read_address(reply const& r)
+{
+    if (r.what != reply::kind::list || r.items.size() != 2)
+        return std::nullopt;
+    address found{r.items[0].text};
+    auto const& digits = r.items[1].text;
+    auto const end = digits.data() + digits.size();
+    auto const [at, ec] = std::from_chars(digits.data(), end, found.port);
+    if (ec != std::errc{} || at != end || found.port == 0 || found.host.empty())
+        return std::nullopt;
+    return found;
+}
+
+}  // namespace
+
+/// One Sentinel, and what it said.
+class sentinel_query::sentinel final : private connection::owner {
+public:
+    sentinel(sentinel_query& all, address const& where)
+        : all_{all}
+        , where_{where}
+        , connection_{std::make_shared<connection>(
+              all.context_, static_cast<connection::owner&>(*this), nullptr, set_up_limits()
+          )}
+    {
+        connection_->open(where, {});
+    }
+    ~sentinel() { connection_->detach(); }
+
+    bool is_done() const noexcept { return done_; }
+    bool is_refused() const noexcept { return refused_; }
+    std::optional<address> const& named() const noexcept { return named_; }
+    error_code why() const noexcept { return ec_; }
+    std::string text() const { return describe(where_) + ": " + words_; }
+
+private:
+    void on_open() override
+    {
+        auto const& settings = all_.context_.settings;
+        auto const first = set_up_of_sentinels(settings);
+        auto& out = connection_->pipeline().out();
+        out.reserve(4'096);
+        first.write(out);
+        out.push("SENTINEL", "GET-MASTER-ADDR-BY-NAME", settings.master_name);
+        question_ = std::make_unique<exchange>(
+            first.replies() + 1,
+            [this](error_code ec, replies const& got) {
+                // A server that accepts nobody says so in one error, and closes.
+                if (!ec || (!got.empty() && got.front().what == reply::kind::error))
+                    judge(got);
+            }
+        );
+        connection_->pipeline().expect(question_.get(), clock::now());
+        connection_->flush(true);
+    }
+
+    void judge(replies const& got)
+    {
+        auto const& settings = all_.context_.settings;
+        auto const accepted = set_up_of_sentinels(settings).judge(got);
+        auto const& answer = got.back();
+        named_ = read_address(answer);
+        if (accepted.ec) {
+            named_.reset();
+            refused_ = accepted.ec == error::server_refused;
+            words_ = accepted.words;
+        } else if (answer.what == reply::kind::nil) {
+            refused_ = true;
+            words_ = "does not know a primary \"" + settings.master_name + "\"";
+        } else if (!named_) {
+            refused_ = answer.what == reply::kind::error &&
+                decide::classify(answer.text) == decide::fault::refused &&
+                !answer.text.starts_with("IDONTKNOW");
+            words_ = "gives no address: " + answer.text;
+        }
+        words_ = redacted(words_, settings);
+        ec_ = error::server_refused;
+        end();
+    }
+
+    void on_closed(error_code why) override
+    {
+        if (done_)
+            return;
+        auto const& tls = all_.context_.tls;
+        if (auto text = tls ? tls->refusal(why, connection_->tls_complaint(), {}) : "";
+            !text.empty()) {
+            refused_ = true;
+            words_ = std::move(text);
+            ec_ = error::tls_refused;
+        } else {
+            bool const in_handshake = connection_->how_far() == connection::stage::tls;
+            words_ = why.message().append(tls_hint(why, tls != nullptr, in_handshake));
+            ec_ = why;
+        }
+        end();
+    }
+
+    void end()
+    {
+        if (!std::exchange(done_, true))
+            all_.on_answer();
+    }
+
+    sentinel_query& all_;
+    address where_;
+    std::shared_ptr<connection> connection_;
+    std::unique_ptr<exchange> question_;
+    std::optional<address> named_;
+    std::string words_ = "no answer in time";
+    error_code ec_ = asio::error::timed_out;
+    bool done_ = false;
+    bool refused_ = false;
+};
+
+sentinel_query::sentinel_query(link_context const& context, on_result done)
+    : context_{context}
+    , done_{std::move(done)}
+    , limit_{[this] { end(); }}
+{}
+
+sentinel_query::~sentinel_query() { cancel(); }
+
+void sentinel_query::start()
+{
+    cancel();
+    has_answer_ = false;
+    context_.set_alarm(limit_, clock::now() + connect_limit(context_.settings));
+    for (auto const& where : context_.settings.addresses)
+        asked_.push_back(std::make_unique<sentinel>(*this, where));
+}
+
+void sentinel_query::cancel() noexcept
+{
+    limit_.clear();
+    asked_.clear();
+}
+
+// Ends by the alarm even where it could at once: what answers is still on the stack.
+void sentinel_query::on_answer()
+{
+    bool const are_all_done =
+        std::ranges::all_of(asked_, [](auto const& each) { return each->is_done(); });
+    bool const is_enough = are_all_done || 2 * most_named() > asked_.size();
+    bool const has_named =
+        std::ranges::any_of(asked_, [](auto const& each) { return each->named().has_value(); });
+    if (is_enough)
+        context_.set_alarm(limit_, clock::now());
+    else if (has_named && !std::exchange(has_answer_, true))
+        context_.set_alarm(limit_, clock::now() + to_agree);
+}
+
+std::size_t sentinel_query::most_named() const
+{
+    std::ptrdiff_t most = 0;
+    for (auto const& each : asked_)
+        if (each->named())
+            most = std::max(most, std::ranges::count_if(asked_, [&](auto const& other) {
+                                return other->named() == each->named();
+                            }));
+    return static_cast<std::size_t>(most);
+}
+
+sentinel_query::result sentinel_query::best() const
+{
+    result found;
+    std::ptrdiff_t most = 0;
+    bool is_refused = true;
+    for (auto const& each : asked_) {
+        if (each->named()) {
+            auto const same = std::ranges::count_if(asked_, [&](auto const& other) {
+                return other->named() == each->named();
+            });
+            if (same > most) {
+                most = same;
+                found.primary = each->named();
+            }
+            continue;
+        }
+        is_refused = is_refused && each->is_refused();
+        found.ec = each->why();
+        found.words += (found.words.empty() ? "" : "; ") + each->text();
+    }
+    if (!is_refused && (found.ec == error::server_refused || found.ec == error::tls_refused))
+        found.ec = error::unavailable;
+    return found;
+}
+
+void sentinel_query::end()
+{
+    auto const found = best();
+    auto const done = done_;
+    cancel();
+    done(found);
+}
+
+}  // namespace colock

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "decide/reply.hpp"
+#include "resp/writer.hpp"
+#include <colock/config.hpp>
+#include <colock/error.hpp>
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+namespace colock {
+
+/// The first commands of each connection: HELLO with AUTH and SETNAME, and SELECT.
+///
+/// Nothing in it may be refused to a valid user, because what is written behind it runs even where
+/// it was refused. Only harmless questions may follow before it has been answered.
+struct set_up {
+    /// What is asked of the server.
+    enum class role {
+        primary,  ///< a replica will not do: it refuses writes
+        any
+    };
+
+    std::string const& username;
+    std::string const& password;
+    std::string const& client_name;
+    int database = 0;
+    role wanted = role::any;
+
+    void write(resp::writer& to) const;
+
+    /// So many replies it has.
+    std::size_t replies() const noexcept { return database == 0 ? 1 : 2; }
+
+    struct verdict {
+        error_code ec{};      ///< none: the server has accepted us
+        std::string words{};  ///< the server's, with what to do; not redacted
+        bool is_replica = false;
+    };
+    verdict judge(std::span<decide::reply const> got) const;
+};
+
+/// For the servers that hold the locks, and for the Sentinels that know them.
+set_up set_up_of_servers(config const&, set_up::role wanted);
+set_up set_up_of_sentinels(config const&);
+
+}  // namespace colock

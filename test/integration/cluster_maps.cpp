@@ -1,0 +1,268 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What the nodes of a cluster may answer when they are asked for the map, or for a lock: nothing,
+// a refusal, or that they are not the ones to ask.
+#include "decide/names.hpp"
+#include "integration/suites.hpp"
+#include "support/patience.hpp"
+#include "support/redis_cluster.hpp"
+#include "support/scripted_server.hpp"
+
+#include <memory>
+#include <set>
+
+namespace colock::test {
+
+/// Counts what happens to the links of a client.
+struct link_diary final : observer {
+    void link_up(std::size_t link, std::uint64_t /*epoch*/) noexcept override { up.insert(link); }
+    void link_down(std::size_t /*link*/, error_code const& /*why*/) noexcept override { ++downs; }
+
+    std::set<std::size_t> up;
+    int downs = 0;
+};
+
+/// Two nodes that share all slots, and one that has none. All of them know the map.
+struct scripted_cluster {
+    static constexpr unsigned half = 8'192;
+
+    scripted_cluster()
+    {
+        for (auto* each : {&low, &high, &spare})
+            tell_map(*each);
+    }
+
+    void tell_map(scripted_server& node) const
+    {
+        node.serve({{0, half - 1, low.port()}, {half, 2 * half - 1, high.port()}});
+    }
+    static void forget_map(scripted_server& node) { node.serve({}); }
+
+    config by(std::vector<scripted_server const*> const& seeds) const
+    {
+        config c;
+        c.topology = topology::cluster;
+        c.addresses.clear();
+        for (auto const* each : seeds)
+            c.addresses.push_back(each->where());
+        return c;
+    }
+
+    static std::string name_at(bool is_high)
+    {
+        auto name = unique_name("map");
+        while ((decide::slot_of(name) >= half) != is_high)
+            name = unique_name("map");
+        return name;
+    }
+
+    scripted_server low, high, spare;
+};
+
+/// Whether a lock there can be had and given back soon.
+inline asio::awaitable<bool> serves(client& redis, std::string name)
+{
+    auto [ec, held] = co_await lock{redis, std::move(name)}.try_acquire_for(2s, tuple);
+    BOOST_TEST(!ec, ec.message());
+    if (!held)
+        co_return false;
+    co_await held->release(tuple);
+    co_return true;
+}
+
+BOOST_AUTO_TEST_SUITE(cluster_maps)
+
+BOOST_AUTO_TEST_CASE(an_empty_map_closes_no_connection)
+{
+    scripted_cluster nodes;
+    lab at{nodes.by({&nodes.spare, &nodes.low})};
+    auto settings = at.settings();
+    auto const seen = std::make_shared<link_diary>();
+    settings.observer = seen;
+    settings.lease = 10s;
+    auto& redis = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        BOOST_TEST(co_await serves(redis.client, nodes.name_at(false)));
+        BOOST_TEST(co_await serves(redis.client, nodes.name_at(true)));
+        hold held = co_await lock{redis.client, nodes.name_at(false)}.acquire();
+        nodes.forget_map(nodes.spare);
+        auto const before = nodes.spare.count("CLUSTER") + nodes.low.count("CLUSTER");
+        nodes.high.cut();
+        bool const asked = co_await eventually([&] {
+            return nodes.spare.count("CLUSTER") + nodes.low.count("CLUSTER") > before;
+        });
+        BOOST_TEST(asked);
+        BOOST_TEST(co_await serves(redis.client, nodes.name_at(true)));
+        BOOST_TEST(co_await serves(redis.client, nodes.name_at(false)));
+        BOOST_TEST(bool{held});
+        BOOST_TEST(seen->downs == 1, "links lost: " << seen->downs << "\n" << redis.log->all());
+    });
+}
+
+BOOST_AUTO_TEST_CASE(the_only_seed_forgets_the_map)
+{
+    scripted_cluster nodes;
+    lab at{nodes.by({&nodes.spare})};
+    auto settings = at.settings();
+    auto const seen = std::make_shared<link_diary>();
+    settings.observer = seen;
+    auto& redis = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        BOOST_TEST(co_await serves(redis.client, nodes.name_at(false)));
+        BOOST_TEST(co_await serves(redis.client, nodes.name_at(true)));
+        nodes.forget_map(nodes.spare);
+        for (int i = 0; i != 2; ++i) {
+            auto const before = seen->downs;
+            nodes.high.cut();
+            BOOST_TEST(co_await eventually([&] { return seen->downs > before; }));
+            BOOST_TEST(co_await serves(redis.client, nodes.name_at(true)), redis.log->all());
+            BOOST_TEST(co_await serves(redis.client, nodes.name_at(false)), redis.log->all());
+        }
+    });
+}
+
+BOOST_AUTO_TEST_CASE(no_node_has_a_map)
+{
+    scripted_cluster nodes;
+    for (auto* each : {&nodes.low, &nodes.high, &nodes.spare})
+        nodes.forget_map(*each);
+    lab at{nodes.by({&nodes.spare, &nodes.low, &nodes.high})};
+    auto& redis = at.connect();
+    at.run([&]() -> asio::awaitable<void> {
+        hold held;
+        tasks waiting{at.context()};
+        waiting.start([&]() -> asio::awaitable<void> {
+            held = co_await lock{redis.client, nodes.name_at(true)}.acquire();
+        });
+        std::string_view const complaint = "no node knows of any slots";
+        bool const said = co_await eventually([&] { return redis.log->count(complaint) != 0; });
+        BOOST_TEST(said, "no line says so:\n" << redis.log->all());
+        for (auto const* each : {&nodes.low, &nodes.high, &nodes.spare})
+            BOOST_TEST(each->count("CLUSTER") > 0U);
+        co_await eventually([] { return false; }, 2s);
+        BOOST_TEST(redis.log->count(complaint) == 1U, redis.log->all());
+        BOOST_TEST(redis.log->count("no connection") <= 10U, redis.log->all());
+        BOOST_TEST(!held);
+        nodes.tell_map(nodes.low);
+        co_await waiting.join(within(3s));
+        BOOST_TEST(bool{held});
+    });
+}
+
+/// Ways to refuse a client.
+inline scripted_server::script refusing(std::string verb, std::string words, bool closes)
+{
+    return [=](scripted_server::command const& c) -> std::optional<scripted_server::answer> {
+        if (!c.is(verb))
+            return std::nullopt;
+        scripted_server::answer what{wire::failure(words)};
+        what.is_last = closes;
+        return what;
+    };
+}
+
+inline std::vector<std::pair<std::string, scripted_server::script>> refusals_of_seeds()
+{
+    return {
+        {"password", refusing("HELLO", "WRONGPASS invalid username-password pair", false)},
+        {"full", refusing("HELLO", "ERR max number of clients reached", true)},
+        {"no rights", refusing("CLUSTER", "NOPERM no permissions to run 'cluster'", false)},
+        {"no member",
+         refusing("CLUSTER", "ERR This instance has cluster support disabled", false)}};
+}
+
+BOOST_AUTO_TEST_CASE(a_seed_that_refuses_is_passed_over)
+{
+    for (auto const& [what, script] : refusals_of_seeds()) {
+        BOOST_TEST_CONTEXT("the first seed refuses: " << what)
+        {
+            scripted_cluster nodes;
+            nodes.spare.say(script);
+            lab at{nodes.by({&nodes.spare, &nodes.low})};
+            auto& redis = at.connect();
+            at.run([&]() -> asio::awaitable<void> {
+                auto [ec, held] = co_await lock{redis.client, nodes.name_at(true)}.acquire(
+                    asio::cancel_after(3s, tuple)
+                );
+                BOOST_TEST(!ec, ec.message());
+                BOOST_TEST(bool{held});
+                BOOST_TEST(nodes.spare.connections() > 0U);
+            });
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(seeds_that_all_refuse_are_a_refusal)
+{
+    scripted_cluster nodes;
+    for (auto* each : {&nodes.spare, &nodes.low})
+        each->say(refusing("HELLO", "WRONGPASS invalid username-password pair", false));
+    lab at{nodes.by({&nodes.spare, &nodes.low})};
+    auto& redis = at.connect();
+    at.run([&]() -> asio::awaitable<void> {
+        auto const [ec, none] =
+            co_await lock{redis.client, nodes.name_at(true)}.acquire(asio::cancel_after(3s, tuple));
+        BOOST_TEST((ec == error::server_refused), ec.message());
+        BOOST_TEST(nodes.spare.connections() > 0U);
+        BOOST_TEST(nodes.low.connections() > 0U);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_sends_askers_to_itself)
+{
+    scripted_server node;
+    node.serve({{0, 16'383, node.port()}});
+    config where;
+    where.topology = topology::cluster;
+    where.addresses = {node.where()};
+    lab at{where};
+    auto& redis = at.connect();
+    at.run([&]() -> asio::awaitable<void> {
+        auto const name = unique_name("moved");
+        auto const moved = "MOVED " + std::to_string(decide::slot_of(name)) +
+            " 127.0.0.1:" + std::to_string(node.port());
+        node.say(refusing("EVALSHA", moved, false));
+        hold held;
+        tasks waiting{at.context()};
+        waiting.start([&]() -> asio::awaitable<void> {
+            held = co_await lock{redis.client, name}.acquire();
+        });
+        BOOST_TEST(co_await eventually([&] { return node.count("EVALSHA") != 0; }));
+        co_await eventually([] { return false; }, 2s);
+        auto const asked = node.count("EVALSHA");
+        BOOST_TEST(asked <= 400U, asked << " requests in 2 s");
+        BOOST_TEST(node.count("CLUSTER") <= 60U);
+        BOOST_TEST(redis.log->count("which is its own address") == 1U, redis.log->all());
+        BOOST_TEST(!held);
+        node.say({});
+        co_await waiting.join(within(3s));
+        BOOST_TEST(bool{held});
+    });
+}
+
+BOOST_DATA_TEST_CASE(links_of_a_node_have_different_numbers, each_server(), kind)
+{
+    auto& cluster = shared_cluster(kind);
+    lab at{cluster};
+    auto settings = at.settings();
+    auto const seen = std::make_shared<link_diary>();
+    settings.observer = seen;
+    auto& redis = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        auto const name = "{" + unique_name("numbers") + "}";
+        auto& server = cluster.node(cluster.primary_of(cluster.slot_of(name)));
+        hold synced = co_await lock{redis.client, name}.acquire({.sync_replicas = 1});
+        hold held = co_await lock{redis.client, name + "held"}.acquire();
+        server.ask("HSET", name + "theirs", "11111111-2222-3333-4444-555555555555:1", "1");
+        auto const none = co_await lock{redis.client, name + "theirs"}.try_acquire_for(300ms);
+        BOOST_TEST(!none.has_value());
+        server.ask("DEL", name + "theirs");
+        // A command link, the one for pub/sub, and the one for replicas.
+        BOOST_TEST(redis.client.stats().links_up == 3U);
+        BOOST_TEST(seen->up.size() == 3U, "numbers that came up: " << seen->up.size());
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace colock::test

@@ -1,0 +1,168 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// Who is told within the turn of the reactor, and who by a post.
+#include "base/completion.hpp"
+
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <stdexcept>
+#include <vector>
+
+namespace colock::test {
+
+namespace {
+
+using int_completion = completion<int>;
+
+struct turn_lab {
+    asio::io_context context;
+    std::vector<int> told;
+
+    int_completion place(int number)
+    {
+        return {
+            [this, number](error_code, int value) { told.push_back(number * 10 + value); },
+            context.get_executor()};
+    }
+
+    /// As the handler of an event does it.
+    template <class Act>
+    void turn(Act act)
+    {
+        asio::post(context, [this, act] {
+            completion_turn now;
+            act();
+            BOOST_TEST(told.empty());
+            now.resume();
+            seen = told.size();
+        });
+        context.run();
+    }
+
+    std::size_t seen = 0;  ///< told when the turn was over
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(base_completion_turn)
+
+BOOST_AUTO_TEST_CASE(one_goes_on_within_the_turn)
+{
+    turn_lab t;
+    auto one = t.place(1);
+    t.turn([&] { one({}, 7); });
+    BOOST_TEST(t.seen == 1U);
+    BOOST_TEST(t.told == std::vector{17}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(several_are_posted_in_their_order)
+{
+    turn_lab t;
+    auto one = t.place(1), two = t.place(2), three = t.place(3);
+    t.turn([&] {
+        one({}, 0);
+        two({}, 0);
+        three({}, 0);
+    });
+    BOOST_TEST(t.seen == 0U);
+    BOOST_TEST(t.told == (std::vector{10, 20, 30}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(without_a_turn_it_is_posted)
+{
+    turn_lab t;
+    auto one = t.place(1);
+    asio::post(t.context, [&] {
+        one({}, 1);
+        BOOST_TEST(t.told.empty());
+    });
+    t.context.run();
+    BOOST_TEST(t.told == std::vector{11}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_completed_by_whoever_goes_on_is_posted)
+{
+    turn_lab t;
+    auto inner = t.place(2);
+    int_completion outer{
+        [&](error_code, int) {
+            inner({}, 0);
+            BOOST_TEST(t.told.empty());
+        },
+        t.context.get_executor()};
+    t.turn([&] { outer({}, 0); });
+    BOOST_TEST(t.seen == 0U);
+    BOOST_TEST(t.told == std::vector{20}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(it_runs_on_its_own_executor)
+{
+    turn_lab t;
+    asio::io_context other;
+    bool told = false;
+    int_completion one{
+        asio::bind_executor(
+            asio::make_strand(other),
+            [&](error_code, int) {
+                told = true;
+                BOOST_TEST(other.get_executor().running_in_this_thread());
+            }
+        ),
+        t.context.get_executor()};
+    t.turn([&] { one({}, 0); });
+    BOOST_TEST(!told);
+    other.run();
+    BOOST_TEST(told);
+}
+
+BOOST_AUTO_TEST_CASE(until_then_its_executor_has_work)
+{
+    turn_lab t;
+    {
+        auto const one = t.place(1);
+        t.context.poll();
+        BOOST_TEST(!t.context.stopped());
+    }
+    t.context.poll();
+    BOOST_TEST(t.context.stopped());
+}
+
+BOOST_AUTO_TEST_CASE(a_turn_in_a_turn)
+{
+    turn_lab t;
+    auto one = t.place(1), two = t.place(2);
+    asio::post(t.context, [&] {
+        completion_turn outer;
+        one({}, 0);
+        {
+            completion_turn inner;
+            two({}, 0);
+            inner.resume();
+        }
+        BOOST_TEST(t.told == std::vector{20}, boost::test_tools::per_element());
+        outer.resume();
+        BOOST_TEST(t.told == (std::vector{20, 10}), boost::test_tools::per_element());
+    });
+    t.context.run();
+}
+
+BOOST_AUTO_TEST_CASE(what_a_handler_throws_ends_the_turn)
+{
+    turn_lab t;
+    int_completion one{
+        [](error_code, int) { throw std::runtime_error{"thrown"}; }, t.context.get_executor()};
+    BOOST_CHECK_THROW(t.turn([&] { one({}, 0); }), std::runtime_error);
+    auto two = t.place(2);
+    two({}, 0);  // posted: the turn is over
+    BOOST_TEST(t.told.empty());
+    t.context.restart();
+    t.context.run();
+    BOOST_TEST(t.told == std::vector{20}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace colock::test

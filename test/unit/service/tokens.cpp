@@ -1,0 +1,130 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+// How many fencing tokens the holds of a busy lock cost.
+#include "unit/service/group.hpp"
+#include <colock/spin_lock.hpp>
+
+namespace colock::test {
+
+namespace {
+
+/// A server that counts the tokens it gives.
+struct busy : served {
+    explicit busy(config settings = short_leases()) : served{std::move(settings)} {}
+
+    /// The i-th acquire asks for what `options_of(i)` says. Each is granted and released in its
+    /// turn; tokens must rise. Returns how many tokens were drawn for them.
+    template <class Lock, class OptionsOf>
+    std::int64_t pass_on(Lock const& which, int times, OptionsOf const& options_of)
+    {
+        std::vector<pending_hold> got;
+        for (int i = 0; i != times; ++i)
+            got.push_back(take(which, options_of(i)));
+        auto const before = redis.last_token - 1;  // the first has it already
+        std::uint64_t last = 0;
+        for (auto& each : got) {
+            // Spin locks wait between their tries.
+            BOOST_TEST_REQUIRE(time.advance_until([&] { return each.is_done(); }, 10s));
+            BOOST_TEST_REQUIRE(each.succeeded());
+            BOOST_TEST(each.value().fencing_token() > last);
+            last = each.value().fencing_token();
+            time.advance(turn);
+            BOOST_TEST(release(each.value()).succeeded());
+            redis.last_token += drawn_by_others;
+        }
+        return redis.last_token - before - times * drawn_by_others;
+    }
+    template <class Lock>
+    std::int64_t pass_on(Lock const& which, int times, acquire_options options = {})
+    {
+        return pass_on(which, times, [&](int) { return options; });
+    }
+
+    milliseconds turn{0};
+    std::int64_t drawn_by_others = 0;  ///< from the same counter, after each hold
+};
+
+BOOST_FIXTURE_TEST_SUITE(service_tokens, busy)
+
+BOOST_AUTO_TEST_CASE(holds_with_leases_of_their_own_draw_one_each)
+{
+    BOOST_TEST(pass_on(mutex(), 64, {.lease = 5s}) == 64);
+}
+
+struct long_tenures : busy {
+    long_tenures()
+        : busy{[] {
+            auto c = short_leases();
+            c.max_tenure = 1s;
+            return c;
+        }()}
+    {}
+};
+
+BOOST_FIXTURE_TEST_CASE(in_a_long_tenure_too, long_tenures)
+{
+    BOOST_TEST(pass_on(mutex(), 500, {.lease = 5s}) == 500);
+}
+
+BOOST_AUTO_TEST_CASE(spin_locks_draw_one_each)
+{
+    BOOST_TEST(pass_on(spin_lock{client, "k"}, 16) == 16);
+}
+
+BOOST_AUTO_TEST_CASE(where_subscriptions_are_refused_one_each_is_drawn)
+{
+    server->forbidden.insert(channel());
+    BOOST_TEST(pass_on(mutex(), 32) == 32);
+}
+
+BOOST_AUTO_TEST_CASE(few_who_wait_draw_as_many)
+{
+    for (int i = 0; i != 10; ++i) {
+        BOOST_TEST(pass_on(mutex(), 3) == 3);
+        time.advance(5s);  // nothing is remembered
+        BOOST_TEST(client.stats().keys == 0U);
+    }
+}
+
+// Two that may follow each other, and one that may not.
+acquire_options two_and_one(int i)
+{
+    return i % 3 == 2 ? acquire_options{.lease = 5s} : acquire_options{};
+}
+
+BOOST_AUTO_TEST_CASE(what_is_left_of_a_block_is_kept)
+{
+    BOOST_TEST(pass_on(mutex(), 60, &two_and_one) <= 60 + 64);
+}
+
+BOOST_AUTO_TEST_CASE(where_it_cannot_be_kept_blocks_get_smaller)
+{
+    drawn_by_others = 1;
+    BOOST_TEST(pass_on(mutex(), 300, &two_and_one) <= 2 * 300);
+}
+
+BOOST_AUTO_TEST_CASE(tokens_that_others_have_passed_are_not_given)
+{
+    drawn_by_others = 1'000;
+    std::vector<pending_hold> got;
+    for (int i = 0; i != 8; ++i)
+        got.push_back(acquire());
+    release(got[0].value());
+    release(got[1].value());  // there is a block now
+    BOOST_TEST_REQUIRE(got[2].succeeded());
+    redis.last_token += 1'000;
+    redis.occupy("k", 10ms);  // somebody has forced it, and had a token
+    auto const theirs = static_cast<std::uint64_t>(redis.last_token);
+    server->publish(channel());
+    time.settle();
+    BOOST_TEST(!got[2].value());
+    release(got[2].value());
+    time.advance(20ms);
+    BOOST_TEST_REQUIRE(got[3].succeeded());
+    BOOST_TEST(got[3].value().fencing_token() > theirs);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+
+}  // namespace colock::test
