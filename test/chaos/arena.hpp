@@ -7,7 +7,7 @@
 #include "support/places.hpp"
 #include "support/proxy.hpp"
 #include "support/redis_server.hpp"
-#include "support/shared_numbers.hpp"
+#include "support/shared_memory.hpp"
 #include "unit/random_seed.hpp"
 #include "workers/chaos_board.hpp"
 

@@ -1,10 +1,10 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "chaos/cancelling.hpp"
 #include "decide/fair_wait.hpp"
+#include "support/cancel_after.hpp"
 #include "support/patience.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/cancel_after.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -20,13 +20,13 @@ namespace {
 constexpr milliseconds soon = within(100ms);
 
 constexpr milliseconds linger{50};
-constexpr milliseconds lease{20'000};  ///< what is left is not to go by itself
+constexpr milliseconds long_lease{20'000};  ///< what is left is not to go by itself
 
 config slow(redis_server& server, proxy const& network)
 {
     auto c = quick(server.by_port());
     c.addresses.front().port = network.port();
-    c.lease = lease;
+    c.lease = long_lease;
     c.linger = linger;
     c.log = {[](log_level, std::string_view) {}, log_level::error};
     return c;
@@ -73,7 +73,7 @@ asio::awaitable<void> attempt::live()
 // Both end by themselves, and may be cancelled before.
 asio::awaitable<void> attempt::stay(hold& held)
 {
-    auto const [extended] = co_await held.extend(lease, tuple);
+    auto const [extended] = co_await held.extend(long_lease, tuple);
     auto const [lost] = co_await held.lost(asio::cancel_after(milliseconds{dice_.below(3)}, tuple));
     failed = !held || lost != asio::error::operation_aborted;
     was_cancelled = extended == asio::error::operation_aborted;

@@ -1,5 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "chaos/closing_ordeal.hpp"
+#include "support/cancel_after.hpp"
 
 #include <algorithm>
 #include <array>

@@ -46,8 +46,12 @@ std::string spread(std::vector<std::int64_t> of, std::string_view unit)
     return text.str();
 }
 
-contest::contest(config const& where, contest_plan const& plan, unsigned seed)
+contest::contest(
+    config where, std::vector<address> const& others_first, contest_plan const& plan, unsigned seed
+)
 {
+    std::cout << "seed " << seed << std::endl;
+    where.addresses.insert(where.addresses.begin(), others_first.begin(), others_first.end());
     board_.begin(plan);
     auto const begin = contest_board::now();
     for (int i = 0; i != plan.processes; ++i)

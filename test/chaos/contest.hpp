@@ -3,7 +3,7 @@
 
 #include "integration/suites.hpp"
 #include "support/child_process.hpp"
-#include "support/shared_numbers.hpp"
+#include "support/shared_memory.hpp"
 #include "workers/contest_board.hpp"
 
 #include <array>
@@ -36,8 +36,13 @@ public:
         time since = 0;
     };
 
-    /// They have begun to work when this returns.
-    contest(config const& where, contest_plan const& plan, unsigned seed);
+    /// They have begun to work when this returns. They ask `others_first` where the servers are.
+    contest(
+        config where,
+        std::vector<address> const& others_first,
+        contest_plan const& plan,
+        unsigned seed
+    );
 
     contest_board& board() noexcept { return board_; }
 

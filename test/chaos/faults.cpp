@@ -70,7 +70,7 @@ fault hold_back(std::string name, std::function<void(proxy&)> how, int least)
         .most = 3'000};
 }
 
-fault black_hole(std::string name, way direction)
+fault silence(std::string name, way direction)
 {
     return hold_back(
         std::move(name), [direction](proxy& each) { each.hold_back_all(direction); }, 20
@@ -100,9 +100,9 @@ std::vector<fault> of_the_network()
         cut("connections reset", link::any),
         cut("command connections reset", link::command),
         cut("push connections reset", link::push),
-        black_hole("black hole towards the server", way::to_server),
-        black_hole("black hole towards the clients", way::to_client),
-        black_hole("black hole both ways", way::both),
+        silence("black hole towards the server", way::to_server),
+        silence("black hole towards the clients", way::to_client),
+        silence("black hole both ways", way::both),
         swallow("requests under way come late, new connections are well", way::to_server),
         swallow("replies under way come late, new connections are well", way::to_client),
         {.name = "connection cut in the middle of a reply",
@@ -170,8 +170,12 @@ std::vector<fault> of_the_server()
          [](arena& at) { at.server().resume(); },
          50,
          3'000},
-        // The next one comes soon: between them there may be too little time to renew.
-        {.name = "slow script: BUSY", .leaves = promise::exclusion, .begin = run_slow_script},
+        // What comes before the server says that it is busy is done after the script, so there is
+        // time to renew, however soon the next one comes.
+        {.name = "slow script: BUSY",
+         .leaves = promise::exclusion,
+         .begin = run_slow_script,
+         .loses_holds = false},
         {"memory is full",
          promise::exclusion,
          [](arena& at) { tell(at, "CONFIG", "SET", "maxmemory", "1"); },

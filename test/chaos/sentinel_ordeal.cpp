@@ -8,12 +8,13 @@
 
 namespace colock::test {
 
-sentinel_ordeal::sentinel_ordeal(server_kind kind, contest_plan const& plan)
+sentinel_ordeal::sentinel_ordeal(
+    server_kind kind, contest_plan const& plan, std::vector<address> const& others_first
+)
     : group_{kind}
     , plan_{plan}
-{
-    std::cout << "seed " << dice_.seed() << std::endl;
-}
+    , contest_{group_.by_sentinel(), others_first, plan_, dice_.seed()}
+{}
 
 void sentinel_ordeal::kill()
 {
@@ -23,6 +24,28 @@ void sentinel_ordeal::kill()
     now.killed = contest_board::now();
     group_.server(old).kill();
     take_over(old, now);
+}
+
+// A connection that was just begun to the old primary takes its whole time.
+void sentinel_ordeal::hang()
+{
+    work_for(300 + dice_.below(700));
+    failover now;
+    auto const old = group_.current_primary();
+    now.killed = contest_board::now();
+    group_.server(old).pause();
+    take_over(old, now, back_to_work + time_to_connect());
+}
+
+void sentinel_ordeal::power_off()
+{
+    work_for(300 + dice_.below(700));
+    failover now;
+    auto const old = group_.current_primary();
+    now.killed = contest_board::now();
+    group_.server(old).kill();
+    gone_.emplace("127.0.0.1", group_.server(old).port());
+    take_over(old, now, back_to_work + time_to_connect());
 }
 
 void sentinel_ordeal::kill_unheard()
@@ -102,19 +125,25 @@ void sentinel_ordeal::work_for(int ms)
     holds_within(milliseconds{ms}, [] { return false; });
 }
 
-void sentinel_ordeal::take_over(std::size_t old, failover& now)
+void sentinel_ordeal::revive(std::size_t old)
+{
+    gone_.reset();
+    group_.revive(old);
+}
+
+void sentinel_ordeal::take_over(std::size_t old, failover& now, milliseconds back)
 {
     bool const lived = group_.server(old).is_running();
     wait_until("a new primary", group_.patience, [&] { return is_over(old, now); });
     bool const all_wanted = plan_.sync_replicas == static_cast<int>(sentinel_group::servers) - 1;
     if (all_wanted && !lived) {
         group_.wait_for_failover(old);
-        group_.revive(old);
+        revive(old);
     }
     wait_until("replicas", group_.patience, [&] { return is_replicated(); });
     now.ready = contest_board::now();
     auto const waiting = contest_.waiting();
-    now.working = contest_.until_all_enter(now.ready, back_to_work);
+    now.working = contest_.until_all_enter(now.ready, back);
     if (now.working < 0) {
         see_off(contest_.unserved(waiting), lived ? now.promoted : now.killed);
         now.working = contest_.until_all_enter(now.ready, milliseconds{plan_.lease_ms} + 1s);
@@ -125,7 +154,7 @@ void sentinel_ordeal::take_over(std::size_t old, failover& now)
     all_.push_back(now);
     if (!group_.server(old).is_running()) {
         group_.wait_for_failover(old);
-        group_.revive(old);
+        revive(old);
     }
 }
 

@@ -2,11 +2,13 @@
 #pragma once
 
 #include "chaos/contest.hpp"
+#include "support/black_hole.hpp"
 #include "support/sentinel_group.hpp"
 #include "unit/random_seed.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,11 +17,21 @@ namespace colock::test {
 /// A sentinel group whose primary is killed, again and again, while processes work.
 class sentinel_ordeal {
 public:
-    sentinel_ordeal(server_kind, contest_plan const&);
+    /// The processes ask these first, and then the Sentinels.
+    sentinel_ordeal(
+        server_kind, contest_plan const&, std::vector<address> const& others_first = {}
+    );
 
     /// The primary is killed, and what it has answered last few milliseconds ago the replicas have
     /// or not, as it happens.
     void kill();
+
+    /// The primary stands still: it accepts connections and answers nothing, until another has its
+    /// place.
+    void hang();
+
+    /// The primary's machine loses its power: nothing answers at its address.
+    void power_off();
 
     /// The replicas have heard nothing for the last 400 ms.
     void kill_unheard();
@@ -47,7 +59,9 @@ private:
     /// The load is what passes the time.
     void work_for(int ms);
 
-    void take_over(std::size_t old, failover&);
+    void take_over(std::size_t old, failover&, milliseconds back = back_to_work);
+    void revive(std::size_t old);
+    milliseconds time_to_connect() const { return milliseconds{plan_.lease_ms / 3}; }
     bool is_over(std::size_t old, failover&);
 
     /// Those that wait yet wait for what was given back in the last moment, which the replica
@@ -61,7 +75,8 @@ private:
     random_numbers dice_;
     sentinel_group group_;
     contest_plan plan_;
-    contest contest_{group_.by_sentinel(), plan_, dice_.seed()};
+    std::optional<black_hole> gone_;
+    contest contest_;
     std::vector<failover> all_;
 };
 

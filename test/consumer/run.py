@@ -1,13 +1,16 @@
 #!/usr/bin/python3
 """Uses colock as its users do: installed, or with its sources among their own.
 
+    run.py library --build DIR --compiler C++ ...
     run.py install|static|shared|symbols|pkg_config|other_boost --build DIR --compiler C++ ...
     run.py readme --build DIR --compiler C++ ...
+    run.py fetched_boost --build DIR --boost DIR --compiler C++ ...
     run.py subdirectory|fetch_content --build DIR --build-type TYPE --flags=FLAGS ...
     run.py command --build DIR --prefix PREFIX
 
-`install` puts the build's package in a fresh prefix, which the others of its line use. `readme` does
+`library` builds what can be installed, if DIR is not yet such a build. `install` puts the build's package in a fresh prefix, which the others of its line use. `readme` does
 what README.md and docs/command.md say, in build/install as they do, but for the prefix.
+`fetched_boost` configures colock where find_package finds no Boost; nothing is downloaded.
 `subdirectory` and `fetch_content` compile colock in folders beside the build's; with the build's own
 flags ccache has most of it. `command` tries what comes with the colock command.
 """
@@ -24,9 +27,10 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 
-INSTALLED = ("install", "readme", "static", "shared", "symbols", "pkg_config", "other_boost")
+INSTALLED = ("library", "install", "readme", "static", "shared", "symbols", "pkg_config", "other_boost",
+             "fetched_boost")
 FROM_SOURCE = ("subdirectory", "fetch_content")
-# As tools/test does: the folder of the build makes no difference to ccache.
+# The folder of the build makes no difference to ccache.
 SHARED_CACHE = {"CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "true"}
 
 # What the shared library may show: colock's names, the guard, and those objects of Asio of which
@@ -119,6 +123,19 @@ class Package:
             expect(said, "token")
 
     # ---- The ways --------------------------------------------------------------------------------
+
+    def library(self) -> None:
+        build = self.given.build
+        kind = self.given.build_type.upper()
+        if not (build / "test").is_dir():
+            parts = ("TESTS", "BENCH", "TOOLS", "EXAMPLES")
+            run("cmake", "-S", ROOT, "-B", build, "-G", "Ninja", "-DCOLOCK_BOTH_LIBRARIES=ON",
+                f"-DCMAKE_CXX_COMPILER={self.given.compiler}",
+                f"-DCMAKE_CXX_COMPILER_LAUNCHER={self.given.launcher}",
+                f"-DCMAKE_BUILD_TYPE={self.given.build_type}",
+                f"-DCMAKE_CXX_FLAGS_{kind}={self.given.flags}",
+                *(f"-DCOLOCK_BUILD_{part}=OFF" for part in parts))
+        run("cmake", "--build", build)
 
     def install(self) -> None:
         shutil.rmtree(self.prefix, ignore_errors=True)
@@ -253,8 +270,10 @@ class Package:
             'set(PACKAGE_VERSION "1.93.0")\nset(PACKAGE_VERSION_COMPATIBLE TRUE)\n'
         )
         given = self.configure("first", "other-boost-first", f"-DBoost_DIR={config}")
-        said = fails(*given, f"-DCMAKE_PROJECT_first_INCLUDE={HERE / 'other_boost.cmake'}")
-        expect(said, "is built with Boost 1.92", "Boost 1.93.0 is found")
+        caller = self.work / "other_boost.cmake"
+        caller.write_text("find_package(Boost CONFIG REQUIRED)\n")  # before colock does
+        said = fails(*given, f"-DCMAKE_PROJECT_first_INCLUDE={caller}")
+        expect(said, "is built with Boost 1.", "but Boost 1.93.0 is found")
 
         source = self.work / "other_boost.cpp"
         source.write_text(
@@ -267,12 +286,31 @@ class Package:
         said = fails(self.given.compiler, "-std=c++20", source, *words, "-o", self.work / "other")
         expect(said, "colock_abi_boost_1_93")
 
+    # ---- Without a Boost -------------------------------------------------------------------------
+
+    def fetched_boost(self) -> None:
+        build = self.work / "fetched-boost"
+        shutil.rmtree(build, ignore_errors=True)
+        parts = ("TESTS", "BENCH", "TOOLS", "EXAMPLES")
+        given = ("cmake", "-S", ROOT, "-B", build, "-G", "Ninja",
+                 f"-DCMAKE_CXX_COMPILER={self.given.compiler}",
+                 "-DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON",
+                 *(f"-DCOLOCK_BUILD_{part}=OFF" for part in parts))
+        expect(fails(*given), "headers of Boost >= 1.83", "libboost-dev", "-DCOLOCK_FETCH_BOOST=ON")
+        given = (*given, "-DCOLOCK_FETCH_BOOST=ON")
+        expect(fails(*given, f"-DFETCHCONTENT_SOURCE_DIR_COLOCK_BOOST={HERE}"), "no Boost:")
+        said = run(*given, f"-DFETCHCONTENT_SOURCE_DIR_COLOCK_BOOST={self.given.boost}")
+        expect(said, f": {self.given.boost}", "Boost's headers for the package")
+        if not (build / "colock-boost/boost/version.hpp").is_file():
+            sys.exit("run.py: a package with a downloaded Boost has no headers of it")
+
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("way", choices=(*INSTALLED, *FROM_SOURCE, "command"))
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--prefix", type=pathlib.Path)
+    parser.add_argument("--boost", help="the folder of its headers")
     parser.add_argument("--compiler", default="c++")
     parser.add_argument("--launcher", default="")
     parser.add_argument("--build-type", default="Release")

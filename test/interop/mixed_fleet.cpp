@@ -1,9 +1,8 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "interop/mixed_fleet.hpp"
 #include "interop/peer.hpp"
-#include "interop/scoreboard.hpp"
 #include "support/places.hpp"
-#include "support/shared_numbers.hpp"
+#include "support/shared_memory.hpp"
 
 #include <boost/test/unit_test.hpp>
 

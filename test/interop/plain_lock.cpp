@@ -10,7 +10,7 @@ namespace {
 
 using shared = shared_lock<lock>;
 
-constexpr char const* channel_prefix = "redisson_lock__channel";
+constexpr char const* plain_channel = "redisson_lock__channel";
 
 }  // namespace
 
@@ -19,42 +19,42 @@ BOOST_AUTO_TEST_SUITE(plain_lock)
 BOOST_AUTO_TEST_CASE(woken_by_a_release_of_redisson)
 {
     java_lab at;
-    shared s{at, "lock", channel_prefix};
+    shared s{at, "lock", plain_channel};
     at.run([&] { return java_holds_and_we_wait(at.context(), s); });
 }
 
 BOOST_AUTO_TEST_CASE(a_release_of_ours_wakes_redisson)
 {
     java_lab at;
-    shared s{at, "lock", channel_prefix};
+    shared s{at, "lock", plain_channel};
     at.run([&] { return we_hold_and_java_waits(s); });
 }
 
 BOOST_AUTO_TEST_CASE(watchdogs)
 {
     java_lab at;
-    shared s{at, "lock", channel_prefix};
+    shared s{at, "lock", plain_channel};
     at.run([&] { return both_watchdogs_keep_what_is_held(at.context(), s); });
 }
 
 BOOST_AUTO_TEST_CASE(depth)
 {
     java_lab at;
-    shared s{at, "lock", channel_prefix};
+    shared s{at, "lock", plain_channel};
     at.run([&] { return the_depth_is_seen(s); });
 }
 
 BOOST_AUTO_TEST_CASE(force)
 {
     java_lab at;
-    shared s{at, "lock", channel_prefix};
+    shared s{at, "lock", plain_channel};
     at.run([&] { return a_force_is_seen(at.context(), s); });
 }
 
 BOOST_AUTO_TEST_CASE(questions)
 {
     java_lab at;
-    shared s{at, "lock", channel_prefix};
+    shared s{at, "lock", plain_channel};
     at.run([&] { return questions_agree(s); });
 }
 

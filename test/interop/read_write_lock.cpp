@@ -8,7 +8,7 @@ namespace colock::test {
 
 namespace {
 
-constexpr char const* channel_prefix = "redisson_rwlock";
+constexpr char const* write_channel = "redisson_rwlock";
 
 struct write_side : write_lock {
     write_side(client const& at, std::string name)
@@ -27,7 +27,7 @@ using shared_write = shared_lock<write_side>;
 /// A lock of both sides, with those of ours and the words for Redisson's.
 struct both_sides : shared_write {
     explicit both_sides(java_lab& at)
-        : shared_write{at, "write", channel_prefix}
+        : shared_write{at, "write", write_channel}
         , reading{c.client, name}
     {}
 
@@ -47,28 +47,28 @@ BOOST_AUTO_TEST_SUITE(read_write_lock_beside_redisson)
 BOOST_AUTO_TEST_CASE(a_writer_is_woken_by_a_release_of_redisson)
 {
     java_lab at;
-    shared_write s{at, "write", channel_prefix};
+    shared_write s{at, "write", write_channel};
     at.run([&] { return java_holds_and_we_wait(at.context(), s); });
 }
 
 BOOST_AUTO_TEST_CASE(a_release_of_a_writer_wakes_redisson)
 {
     java_lab at;
-    shared_write s{at, "write", channel_prefix};
+    shared_write s{at, "write", write_channel};
     at.run([&] { return we_hold_and_java_waits(s); });
 }
 
 BOOST_AUTO_TEST_CASE(watchdogs_of_writers)
 {
     java_lab at;
-    shared_write s{at, "write", channel_prefix};
+    shared_write s{at, "write", write_channel};
     at.run([&] { return both_watchdogs_keep_what_is_held(at.context(), s); });
 }
 
 BOOST_AUTO_TEST_CASE(force_and_questions_of_writers)
 {
     java_lab at;
-    shared_write s{at, "write", channel_prefix};
+    shared_write s{at, "write", write_channel};
     at.run([&]() -> asio::awaitable<void> {
         co_await a_force_is_seen(at.context(), s);
         co_await questions_agree(s);

@@ -10,7 +10,7 @@ namespace {
 using shared_fenced = shared_lock<fenced_lock>;
 using shared_spin = shared_lock<spin_lock>;
 
-constexpr char const* channel_prefix = "redisson_lock__channel";
+constexpr char const* fenced_channel = "redisson_lock__channel";
 
 }  // namespace
 
@@ -19,21 +19,21 @@ BOOST_AUTO_TEST_SUITE(fenced_lock_beside_redisson)
 BOOST_AUTO_TEST_CASE(woken_by_a_release_of_redisson)
 {
     java_lab at;
-    shared_fenced s{at, "fenced", channel_prefix};
+    shared_fenced s{at, "fenced", fenced_channel};
     at.run([&] { return java_holds_and_we_wait(at.context(), s); });
 }
 
 BOOST_AUTO_TEST_CASE(a_release_of_ours_wakes_redisson)
 {
     java_lab at;
-    shared_fenced s{at, "fenced", channel_prefix};
+    shared_fenced s{at, "fenced", fenced_channel};
     at.run([&] { return we_hold_and_java_waits(s); });
 }
 
 BOOST_AUTO_TEST_CASE(watchdogs_depth_force_questions)
 {
     java_lab at;
-    shared_fenced s{at, "fenced", channel_prefix};
+    shared_fenced s{at, "fenced", fenced_channel};
     at.run([&]() -> asio::awaitable<void> {
         co_await both_watchdogs_keep_what_is_held(at.context(), s);
         co_await the_depth_is_seen(s);
@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(watchdogs_depth_force_questions)
 BOOST_AUTO_TEST_CASE(one_counter)
 {
     java_lab at;
-    shared_fenced s{at, "fenced", channel_prefix};
+    shared_fenced s{at, "fenced", fenced_channel};
     at.run([&]() -> asio::awaitable<void> {
         for (std::uint64_t expected = 1; expected != 11; expected += 2) {
             auto const theirs = co_await s.ask("t1", "lockAndGetToken");
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_SUITE(spin_lock_beside_redisson)
 BOOST_AUTO_TEST_CASE(watchdogs_depth_force_questions)
 {
     java_lab at;
-    shared_spin s{at, "spin", channel_prefix};
+    shared_spin s{at, "spin", fenced_channel};
     at.run([&]() -> asio::awaitable<void> {
         co_await both_watchdogs_keep_what_is_held(at.context(), s);
         co_await the_depth_is_seen(s);
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(watchdogs_depth_force_questions)
 BOOST_AUTO_TEST_CASE(each_finds_what_the_other_has_released)
 {
     java_lab at;
-    shared_spin s{at, "spin", channel_prefix};
+    shared_spin s{at, "spin", fenced_channel};
     at.run([&]() -> asio::awaitable<void> {
         for (int i = 0; i != rounds; ++i) {
             co_await s.ask("t1", "lock", by_watchdog);

@@ -95,11 +95,11 @@ BOOST_DATA_TEST_CASE(a_cancelled_try_that_wins_is_kept, each_server(), kind)
             lock const mine{c.client, unique_name("wins")};
             co_await mine.is_locked();
             at.network.hold_back(way);
-            auto const sent = at.network.seen(scripts::acquire.sha1);
+            auto const sent = at.network.seen(mine.name());
             auto const [ec, none] = co_await mine.acquire(asio::cancel_after(20ms, tuple));
             BOOST_TEST(ec == asio::error::operation_aborted);
             bool const was_sent =
-                co_await eventually([&] { return at.network.seen(scripts::acquire.sha1) > sent; });
+                co_await eventually([&] { return at.network.seen(mine.name()) > sent; });
             BOOST_TEST(was_sent);
             at.network.let_through();
             bool const settled = co_await eventually([&] {

@@ -125,10 +125,9 @@ BOOST_DATA_TEST_CASE(still_yours_is_true_and_already_over, each_server(), kind)
         lock const mine{c.client, unique_name("yes")};
         hold held = co_await mine.acquire();
         auto const promised = held.valid_until();
-        auto const sent = at.network.seen(scripts::renew.sha1);
+        auto const sent = at.network.seen(mine.name());
         at.network.hold_back(proxy::way::to_client);
-        bool const asked =
-            co_await eventually([&] { return at.network.seen(scripts::renew.sha1) > sent; });
+        bool const asked = co_await eventually([&] { return at.network.seen(mine.name()) > sent; });
         BOOST_TEST(asked);
         // The server has said yes; what it says arrives when that is over.
         wait_until("the end of the lease", 5s, [&] { return !exists(at.server(), mine.name()); });

@@ -24,10 +24,11 @@ BOOST_DATA_TEST_CASE(one_failed_renewal_ends_renewal_for_good, each_server(), ki
     far_lab at{kind};
     auto& c = at.connect(with_lease(at.by_network(), 2s));
     at.run([&]() -> asio::awaitable<void> {
-        hold held = co_await lock{c.client, unique_name("once")}.acquire();
+        auto const name = unique_name("once");
+        hold held = co_await lock{c.client, name}.acquire();
         for (int i = 0; i != 2; ++i) {
             auto const made = at.network.connections();
-            at.network.cut_request(std::string{scripts::renew.sha1});
+            at.network.cut_request(name);
             bool const failed =
                 co_await eventually([&] { return at.network.connections() > made; });
             BOOST_TEST(failed);
@@ -176,10 +177,10 @@ BOOST_DATA_TEST_CASE(a_release_that_meets_a_renewal_is_told_as_a_loss, each_serv
         lock const mine{c.client, unique_name("race")};
         for (auto const way : {proxy::way::to_server, proxy::way::to_client}) {
             hold held = co_await mine.acquire();
-            auto const sent = at.network.seen(scripts::renew.sha1);
+            auto const sent = at.network.seen(mine.name());
             at.network.hold_back(way);
             bool const under_way =
-                co_await eventually([&] { return at.network.seen(scripts::renew.sha1) > sent; });
+                co_await eventually([&] { return at.network.seen(mine.name()) > sent; });
             BOOST_TEST(under_way);
             tasks all{at.context()};
             all.start([&]() -> asio::awaitable<void> {

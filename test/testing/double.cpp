@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(time_does_not_fly_while_the_code_itself_has_the_lock)
             asio::use_future
         );
         asio::steady_timer work{co_await asio::this_coro::executor, 20ms};
-        co_await work.async_wait();
+        co_await work.async_wait(asio::deferred);
         BOOST_TEST(redis.waiters() == 1U);
         co_await held.release();
         co_await asio::post(asio::deferred);

@@ -20,7 +20,7 @@ asio::awaitable<void> charge(std::string) { co_return; }
 asio::awaitable<void> charge_for_hours(std::string)
 {
     asio::steady_timer timer{co_await asio::this_coro::executor, 12h};
-    co_await timer.async_wait();
+    co_await timer.async_wait(asio::deferred);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ namespace {
 
 /// Runs a lambda that is a coroutine, with what it has captured.
 template <class F>
-void run(scripted_client& redis, F const& work)
+void run_on(scripted_client& redis, F const& work)
 {
     redis.run(work());
 }
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(handlers_may_stop_the_context_while_time_flies)
                         }};
     redis.run_for(50min);
     BOOST_TEST(stops > 10);
-    run(redis, [&]() -> asio::awaitable<void> {
+    run_on(redis, [&]() -> asio::awaitable<void> {
         auto const held = co_await colock::lock{redis, "k"}.acquire();
         BOOST_TEST(static_cast<bool>(held));
     });
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(handlers_may_throw_while_time_flies)
         }
     throws = false;
     BOOST_TEST(thrown == 200);
-    run(redis, [&]() -> asio::awaitable<void> {
+    run_on(redis, [&]() -> asio::awaitable<void> {
         redis.occupy("k", 1min);
         auto const held = co_await colock::lock{redis, "k"}.acquire();
         BOOST_TEST(static_cast<bool>(held));

@@ -7,12 +7,12 @@
 //
 // It uses nothing of the library but what earlier versions of it have as well.
 #include "checker/history.hpp"
+#include "support/cancel_after.hpp"
 #include "workers/chaos_board.hpp"
 #include "workers/standstills.hpp"
 #include <colock/colock.hpp>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/cancel_after.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>

@@ -1,7 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
-#include "support/shared_numbers.hpp"
+#include "support/shared_memory.hpp"
 
 #include <string>
 

@@ -7,6 +7,7 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 
@@ -35,13 +36,17 @@ asio::awaitable<bool> busy(colock::client& redis)
     co_return !held;
 }
 
-/// A server that hangs up on everybody.
+/// A server that hangs up on everybody, as soon as it has heard something: bytes that nobody has
+/// read would make a reset of it.
 asio::awaitable<void> hang_up(std::string path)
 {
     using unix_socket = asio::local::stream_protocol;
     unix_socket::acceptor door{co_await asio::this_coro::executor, unix_socket::endpoint{path}};
-    while (true)
-        co_await door.async_accept(asio::deferred);
+    while (true) {
+        auto caller = co_await door.async_accept(asio::deferred);
+        char heard[16'384];
+        co_await caller.async_read_some(asio::buffer(heard), asio::deferred);
+    }
 }
 
 colock::error_code reason(std::string const& path)

@@ -1,16 +1,22 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What a server says of itself when a connection has come up: its number, time, INFO, what the
-// user may do, the scripts, the map of its cluster. Each link judges it; an answer that it takes
-// is one, it refuses for a reason, and its log lines show no password.
+// What a server says when a connection is new: the answers to HELLO and SELECT, the connection's
+// number, the time, INFO, what the user may do, the map of the cluster. The set-up and each link
+// judge it. A verdict is one of a few errors or none, what is accepted is in range, and no log line
+// shows the password.
+#include "fuzz/fuzz.hpp"
 #include "fuzz/link_lab.hpp"
-#include "fuzz/wire.hpp"
 #include "redis/cluster_scout.hpp"
 #include "redis/command_link.hpp"
+#include "redis/link_settings.hpp"
+#include "redis/permissions.hpp"
 #include "redis/push_link.hpp"
+#include "redis/set_up.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,6 +59,13 @@ struct map_reader final : cluster_scout::listener {
 
 bool is_error(reply const& r) noexcept { return r.what == reply::kind::error; }
 
+/// Anything in it has this text.
+bool has_text(reply const& r, std::string_view text)
+{
+    return r.text.find(text) != r.text.npos ||
+        std::ranges::any_of(r.items, [text](auto const& each) { return has_text(each, text); });
+}
+
 void check_verdict(error_code ec)
 {
     require(
@@ -62,24 +75,67 @@ void check_verdict(error_code ec)
     );
 }
 
-/// One connection after the other: each has four answers, and one for all scripts.
+/// As if the answers to HELLO and SELECT were the first of these.
+void judge_set_up(config const& c, std::span<reply const> got)
+{
+    for (auto const wanted : {set_up::role::any, set_up::role::primary}) {
+        auto const first = set_up_of_servers(c, wanted);
+        auto const [ec, words, is_replica] = first.judge(got);
+        check_verdict(ec);
+        require(ec != error::wrong_topology, "a set-up does not know the topology");
+        if (!ec) {
+            require(got.size() >= first.replies(), "what is accepted has answered");
+            require(got.front().what == reply::kind::list, "HELLO is answered by a map");
+            require(c.database == 0 || !is_error(got[1]), "the database was selected");
+            require(words.empty() || is_replica, "what is accepted needs no words");
+        }
+        require(
+            redacted(words, c).find(c.password) == words.npos &&
+                permission_remedy(words, c).find(c.password) == words.npos,
+            "no words show the password"
+        );
+    }
+}
+
+/// A number from 0 to below `limit`.
+bool is_below(reply const& r, std::int64_t limit)
+{
+    auto n = r.number;
+    if (r.what == reply::kind::text) {
+        auto const* const end = r.text.data() + r.text.size();
+        auto const read = std::from_chars(r.text.data(), end, n);
+        if (read.ec != std::errc{} || read.ptr != end)
+            return false;
+    } else if (r.what != reply::kind::integer)
+        return false;
+    return n >= 0 && n < limit;
+}
+
+/// Of the answer to TIME: a floor for tokens can be made of it, which a script holds exactly.
+bool is_time(reply const& r)
+{
+    constexpr std::int64_t micro = 1'000'000;
+    return r.what == reply::kind::list && r.items.size() == 2 &&
+        is_below(r.items[0], (std::int64_t{1} << 53U) / micro) && is_below(r.items[1], micro);
+}
+
+/// One connection after the other. Each has four answers; the fifth is for the set-up alone.
 void judge_commands(link_lab& lab, publishing how, std::vector<reply> const& got)
 {
     constexpr std::size_t places = 4;
     nobody none;
     command_link link{lab.context, none, {"commands", 0, address{}, how}};
-    for (std::size_t at = 0; at + places < got.size(); at += places + 1) {
+    for (std::size_t at = 0; at + places <= got.size(); at += places + 1) {
         auto const from = got.begin() + static_cast<std::ptrdiff_t>(at);
-        std::vector<reply> probed(from, from + places);
-        probed.resize(places + scripts::all.size(), from[places]);
-        auto const ec = owner_of(link).judge_probe(probed);
+        auto const ec = owner_of(link).judge_probe({from, from + places});
         check_verdict(ec);
+        require(ec || !lab.settings.fencing || is_time(from[1]), "fencing needs a time");
         require(
-            ec || from[1].what == reply::kind::list || !lab.settings.fencing,
-            "without a time there are no tokens"
+            ec || from[1].items.size() != 2 || is_time(from[1]), "a time that is taken is in range"
         );
     }
-    check_verdict(owner_of(link).judge_probe(got));
+    if (got.size() != places)
+        require(owner_of(link).judge_probe(got) == error::bad_reply, "a probe has so many answers");
 }
 
 void judge_map(link_lab& lab, std::vector<reply> const& got, bool is_content)
@@ -89,6 +145,9 @@ void judge_map(link_lab& lab, std::vector<reply> const& got, bool is_content)
     cluster_scout scout{lab.context, reader};
     auto& owner = owner_of(scout);
     for (std::size_t at = 0; at + 1 < got.size(); at += 2) {
+        // Log lines name hosts as the cluster does.
+        if (!is_error(got[at]) && has_text(got[at], link_lab::secret))
+            continue;
         auto const ec = owner.judge_probe({got[at], got[at + 1]});
         check_verdict(ec);
         if (ec)
@@ -121,18 +180,19 @@ void probes(std::string_view input)
     if (input.empty())
         return;
     auto const choice = static_cast<unsigned char>(input.front());
-    auto const bytes = input.substr(1);
     constexpr publishing ways[]{
         publishing::plain, publishing::sharded, publishing::both, publishing::plain};
     config c;
     c.topology = (choice & 1U) != 0 ? topology::cluster : topology::single;
     c.fencing = (choice & 2U) == 0;
+    c.database = (choice & 32U) != 0 ? 3 : 0;
     link_lab lab{c};
-    auto const got = replies_in(bytes);
+    auto const got = replies_in(input.substr(1));
+    for (std::size_t at = 0; at <= got.size(); ++at)
+        judge_set_up(lab.settings, std::span{got}.subspan(at));
     judge_commands(lab, ways[choice >> 2U & 3U], got);
     judge_map(lab, got, (choice & 16U) == 0);
     judge_ping(lab, got);
-    lab.check_lines(bytes);
 }
 
 }  // namespace colock::fuzz

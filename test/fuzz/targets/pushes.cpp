@@ -1,17 +1,19 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What comes in over the connection for subscriptions, through Boost.Redis as it is: a real link,
-// whose server is at the other end of a unix socket in this process and sends the input. What the
-// link tells is what the server has sent: each published message in its order, and of what was
-// asked for each outcome once.
+// What a server sends over the connection for subscriptions. The link and its connection are real;
+// the server is the other end of a unix socket in this process and sends the input. The link must
+// pass on each published message, in order, and tell the outcome of each channel that it was asked
+// for.
 #include "fuzz/link_lab.hpp"
-#include "fuzz/wire.hpp"
 #include "redis/push_link.hpp"
+#include "resp/parser.hpp"
 
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/write.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <map>
 #include <string>
 #include <string_view>
@@ -23,61 +25,57 @@ namespace colock::fuzz {
 
 namespace {
 
-using boost::redis::any_adapter;
-using boost::redis::resp3::type;
 using socket_protocol = asio::local::stream_protocol;
 using published = std::pair<std::string, std::string>;
 
-/// A name of Linux's abstract kind: no file is left over.
+/// In Linux's abstract namespace, so that no file is left over.
 std::string socket_name()
 {
     using namespace std::string_literals;
     return "\0colock-fuzz-"s + std::to_string(::getpid());
 }
 
-/// What the bytes publish, as anybody would read them.
+/// What the bytes publish, and whose subscriptions they end.
 struct publications {
     explicit publications(std::string_view bytes)
     {
-        any_adapter into{any_adapter::impl_t{
-            [this](any_adapter::parse_event what, auto const& node, error_code&) {
-                take(what, node);
-            }}};
-        wire from{bytes};
-        while (from.next(into)) {}
-        is_whole = !from.has_failed();
-    }
-
-    std::vector<published> surely;   ///< in pushes
-    std::vector<published> perhaps;  ///< and in what has a push inside, as no server sends
-    bool is_whole;                   ///< nothing but messages
-
-private:
-    void take(any_adapter::parse_event what, boost::redis::resp3::node_view const& node)
-    {
-        using event = any_adapter::parse_event;
-        if (what == event::init) {
-            words_.clear();
-            has_push_ = is_push_ = false;
-        } else if (what == event::node && node.data_type == type::push) {
-            has_push_ = true;
-            is_push_ = is_push_ || node.depth == 0;
-        } else if (what == event::node)
-            words_.emplace_back(node.value);
-        else if (has_push_ && words_.size() == 3 && (words_[0] == "message" || words_[0] == "smessage")) {
-            perhaps.emplace_back(words_[1], words_[2]);
-            if (is_push_)
-                surely.push_back(perhaps.back());
+        resp::parser from;
+        while (!bytes.empty()) {
+            auto const room = from.prepare();
+            auto const size = std::min(room.size(), bytes.size());
+            std::memcpy(room.data(), bytes.data(), size);
+            from.commit(size);
+            bytes.remove_prefix(size);
+            auto found = from.next();
+            for (; found == resp::parser::outcome::message; found = from.next())
+                take(from.last());
+            if (found == resp::parser::outcome::broken)
+                return;
         }
     }
 
-    std::vector<std::string> words_;
-    bool has_push_ = false;
-    bool is_push_ = false;
+    std::vector<published> messages;
+    std::vector<std::string> ended;
+
+private:
+    void take(resp::message const& m)
+    {
+        auto const nodes = m.nodes();
+        auto const word = [&](std::size_t at) {
+            return at < nodes.size() ? std::string{nodes[at].text} : std::string{};
+        };
+        if (!m.is_push())
+            return;
+        if (word(1) == "message" || word(1) == "smessage")
+            messages.emplace_back(word(2), word(3));
+        else if (word(1) == "sunsubscribe")
+            ended.push_back(word(2));
+    }
 };
 
 /// All of the few are among the many, in the same order.
-bool is_among(std::vector<published> const& few, std::vector<published> const& many)
+template <class T>
+bool is_among(std::vector<T> const& few, std::vector<T> const& many)
 {
     auto at = many.begin();
     for (auto const& each : few) {
@@ -88,13 +86,22 @@ bool is_among(std::vector<published> const& few, std::vector<published> const& m
     return true;
 }
 
-/// Who asks for subscriptions, and checks what it is told.
+template <class T>
+bool is_begin_of(std::vector<T> const& whole, std::vector<T> const& begin)
+{
+    return begin.size() <= whole.size() && std::equal(begin.begin(), begin.end(), whole.begin());
+}
+
+/// Asks for subscriptions, and checks what the link tells it.
 class subscriber final : public push_link::listener {
 public:
-    /// Of the first change and of the one after it.
+    /// Asks for so many changes, one after the other.
     subscriber(publishing how, unsigned changes) : how_{how}, changes_{changes} {}
 
     std::vector<published> heard;
+    std::vector<std::string> ended;
+
+    bool is_up() const noexcept { return is_up_; }
 
     void on_push_link_up(push_link& link) override
     {
@@ -107,21 +114,28 @@ public:
         require(std::exchange(is_up_, false), "what goes down was up");
     }
 
-    void on_confirmed(push_link&, std::string_view channel) override { settle(channel); }
-
-    void on_refused(push_link&, std::string_view channel, std::string_view) override
+    void on_confirmed(push_link&, std::string_view channel) override
     {
-        settle(channel);
+        auto& what = outcome_of(channel);
+        require(!std::exchange(what.is_confirmed, true), "a channel is confirmed once");
+    }
+
+    void on_refused(push_link&, std::string_view channel, std::string_view why) override
+    {
+        outcome_of(channel);
+        require(why.find(link_lab::secret) == why.npos, "no reason shows the password");
     }
 
     void on_changed(push_link& link) override
     {
         require(std::exchange(is_changing_, false), "a change ends once");
+        for (auto const& [channel, what] : asked_)
+            require(what.told != 0, "at the end of a change each channel has its outcome");
         if (--changes_ != 0)
             ask(link);
     }
 
-    void on_ended(push_link&, std::string_view) override {}
+    void on_ended(push_link&, std::string_view channel) override { ended.emplace_back(channel); }
 
     void on_published(std::string_view channel, std::string_view payload) override
     {
@@ -129,31 +143,37 @@ public:
     }
 
 private:
+    struct outcome {
+        int told = 0;
+        bool is_confirmed = false;
+    };
+
     void ask(push_link& link)
     {
         is_changing_ = true;
-        open_.clear();
-        // With both commands for a channel each may be refused.
-        int const outcomes = how_ == publishing::both ? 2 : 1;
-        open_["a"] = open_["b"] = outcomes;
+        asked_ = {{"a", {}}, {"b", {}}};
         link.change({{"a", "b"}, {"c"}}, how_);
     }
 
-    void settle(std::string_view channel)
+    outcome& outcome_of(std::string_view channel)
     {
-        require(is_up_ && is_changing_, "an outcome is that of a change");
-        auto const at = open_.find(channel);
-        require(at != open_.end() && at->second-- > 0, "an outcome is of what was asked, once");
+        require(is_up_ && is_changing_, "an outcome belongs to a change");
+        auto const at = asked_.find(channel);
+        require(at != asked_.end(), "an outcome is that of a channel that was asked for");
+        // With both commands for a channel each may be refused.
+        ++at->second.told;
+        require(at->second.told <= (how_ == publishing::both ? 2 : 1), "an outcome is told once");
+        return at->second;
     }
 
     publishing how_;
     unsigned changes_;
     bool is_up_ = false;
     bool is_changing_ = false;
-    std::map<std::string, int, std::less<>> open_;
+    std::map<std::string, outcome, std::less<>> asked_;
 };
 
-/// A client and its server, in turns until nothing happens any more.
+/// A link and its server. They take turns until nothing happens any more.
 class conversation {
 public:
     explicit conversation(link_lab& lab, subscriber& who)
@@ -201,36 +221,42 @@ private:
 
 void pushes(std::string_view input);
 
-// The first byte says what is asked for, and whether the input begins before the link is up.
+// The first byte says what is asked for, whether the input begins before the link is up, and
+// whether it comes in small pieces.
 void pushes(std::string_view input)
 {
     if (input.empty())
         return;
     auto const choice = static_cast<unsigned char>(input.front());
-    auto const bytes = without_fatal_headers(input.substr(1).substr(0, 4'096));
+    auto const bytes = input.substr(1).substr(0, 4'096);
     constexpr publishing ways[]{
         publishing::plain, publishing::sharded, publishing::both, publishing::plain};
     bool const from_the_start = (choice & 4U) != 0;
+    std::size_t const piece = (choice & 32U) != 0 ? 7 : bytes.size();
 
     config c;
     c.addresses.front().unix_socket = socket_name();
     link_lab lab{c};
     subscriber who{ways[choice & 3U], 1U + (choice >> 3U & 3U)};
+    bool is_up_still = false;
     {
         conversation with{lab, who};
         if (!from_the_start) {
-            with.send("+OK\r\n+PONG\r\n");
-            with.send("$0\r\n\r\n");
+            with.send("%1\r\n$4\r\nrole\r\n$6\r\nmaster\r\n+PONG\r\n");
+            require(who.is_up(), "the link comes up");
         }
-        with.send(bytes);
+        for (auto rest = bytes; !rest.empty(); rest.remove_prefix(std::min(piece, rest.size())))
+            with.send(rest.substr(0, piece));
+        is_up_still = who.is_up();
     }
-    lab.check_lines(bytes);
+    require(!who.is_up(), "a link that was stopped is down");
     publications const sent{bytes};
-    require(is_among(who.heard, sent.perhaps), "what is heard was published, in this order");
+    require(is_begin_of(sent.messages, who.heard), "each message is heard once, in order");
     require(
-        from_the_start || !sent.is_whole || is_among(sent.surely, who.heard),
-        "what was published is heard"
+        !is_up_still || who.heard.size() == sent.messages.size(),
+        "while the link is up no message is lost"
     );
+    require(is_among(who.ended, sent.ended), "a subscription ends if the server says so");
 }
 
 }  // namespace colock::fuzz

@@ -1,22 +1,25 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
-// Replies of scripts, from the wire to the answers that locks act on: a tree has what the wire had
-// and nothing else, an answer says no more than its reply, and no answer lets anybody wait longer
-// than the poll cap or ask at a time in the past.
+// Replies of scripts, from the wire to the answers that locks act on: a cut changes nothing, an
+// answer says no more than its reply, and no answer lets anybody wait longer than the poll cap or
+// ask at a time in the past.
 #include "decide/fair_wait.hpp"
 #include "decide/taking.hpp"
 #include "decide/wait_plan.hpp"
 #include "fuzz/fuzz.hpp"
-#include "fuzz/wire.hpp"
 #include "redis/call_batch.hpp"
-#include "redis/connection_loop.hpp"
+#include "resp/parser.hpp"
+#include "resp/pipeline.hpp"
 
-#include <charconv>
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <deque>
 #include <memory>
-#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace colock::fuzz {
@@ -25,75 +28,35 @@ using decide::reply;
 
 namespace {
 
-using boost::redis::any_adapter;
-using boost::redis::resp3::type;
 using std::chrono::milliseconds;
 
-struct seen_node {
-    type what;
-    std::string text;
-    std::size_t depth;
-};
-
-bool is_error(type t) noexcept { return t == type::simple_error || t == type::blob_error; }
-
-void check_value(reply const& r, seen_node const& n)
+void check_value(reply const& r, unsigned depth, resp::limits const& most)
 {
     using kind = reply::kind;
-    require((r.what == kind::error) == is_error(n.what), "an error is one on the wire");
-    require((r.what == kind::nil) == (n.what == type::null), "nil is nil on the wire");
-    require(
-        (r.what == kind::list) == boost::redis::resp3::is_aggregate(n.what),
-        "a list is an aggregate on the wire"
-    );
-    if (r.what == kind::integer) {
-        require(n.what == type::number, "an integer is a number on the wire");
-        std::int64_t wanted = 0;
-        auto const end = n.text.data() + n.text.size();
-        auto const read = std::from_chars(n.text.data(), end, wanted);
-        require(read.ec == std::errc{} && read.ptr == end, "an integer has digits, and no more");
-        require(r.number == wanted, "an integer is that of the wire");
-    } else {
-        bool const has_text = r.what == kind::text || r.what == kind::error;
-        require(r.number == 0, "what is no integer has no number");
-        require(r.text == (has_text ? n.text : ""), "a text is that of the wire");
-    }
+    bool const has_text = r.what == kind::text || r.what == kind::error;
+    require(has_text || r.text.empty(), "a text belongs to a text");
+    require(r.what == kind::integer || r.number == 0, "a number belongs to an integer");
+    require(r.what == kind::list || r.items.empty(), "elements belong to a list");
+    require(r.text.size() <= most.message_bytes, "a text is of its message");
+    require(r.items.size() <= most.elements, "a list has no more than is allowed");
+    require(r.what != kind::list || depth < most.depth, "a list is no deeper than is allowed");
+    for (auto const& each : r.items)
+        check_value(each, depth + 1, most);
 }
 
-/// In the order of the wire.
-void check_tree(
-    std::vector<reply> const& siblings,
-    std::size_t depth,
-    std::vector<seen_node>::const_iterator& at,
-    std::vector<seen_node>::const_iterator end
-)
-{
-    for (auto const& each : siblings) {
-        require(at != end && at->depth == depth, "a node is where it was on the wire");
-        check_value(each, *at++);
-        check_tree(each.items, depth + 1, at, end);
-    }
-}
+constexpr resp::limits small{.depth = 2, .string_bytes = 30, .elements = 6, .message_bytes = 60};
 
-/// Parses once for the tree and once for the nodes.
+/// Reads them as they come, and as a cable may cut them.
 std::vector<reply> parse(std::string_view bytes)
 {
-    auto got = replies_in(bytes);
-    std::vector<seen_node> seen;
-    any_adapter into{
-        any_adapter::impl_t{[&seen](any_adapter::parse_event what, auto const& node, error_code&) {
-            if (what == any_adapter::parse_event::node)
-                seen.push_back({node.data_type, std::string{node.value}, node.depth});
-        }}};
-    wire from{bytes};
-    std::size_t whole = 0;
-    while (from.next(into))
-        whole = seen.size();
-    seen.resize(whole, {type::null, {}, 0});
-    auto at = seen.cbegin();
-    check_tree(got, 0, at, seen.cend());
-    require(at == seen.cend(), "each node is in the tree");
-    return got;
+    for (auto const& most : {resp::limits{}, small}) {
+        auto const whole = read(bytes, bytes.size() + 1, most);
+        for (std::size_t const piece : {1, 2, 7})
+            require(is_same(read(bytes, piece, most), whole), "a cut changes nothing");
+        for (auto const& r : whole.replies)
+            check_value(r, 0, most);
+    }
+    return replies_in(bytes);
 }
 
 void check_times(std::int64_t ms)
@@ -147,27 +110,95 @@ void check_answers(reply const& r)
     check_times(inspect.pttl);
 }
 
-/// What a call's steps are told is of the call's reply.
+/// A call for some locks, and what its steps are told.
+class answered_call final : private call_batch::listener {
+public:
+    answered_call(std::size_t count, unsigned replicas)
+    {
+        for (std::size_t i = 0; i != count; ++i) {
+            auto& s = steps_.emplace_back(scripts::acquire, 0U, keys_, arguments_);
+            s.floor = no_floor;
+            s.replicas = replicas;
+            waiting_.push_back(s);
+        }
+        batch_->fill(waiting_, {}, line_.out(), {});
+        line_.expect(batch_.get(), {});
+    }
+    answered_call(answered_call const&) = delete;
+    answered_call& operator=(answered_call const&) = delete;
+    ~answered_call()
+    {
+        line_.fail(error::closed);
+        require(is_over_, "a batch ends");
+    }
+
+    void receive(std::string_view bytes)
+    {
+        while (!bytes.empty()) {
+            auto const room = line_.prepare();
+            auto const size = std::min(room.size(), bytes.size());
+            std::memcpy(room.data(), bytes.data(), size);
+            bytes.remove_prefix(size);
+            require(!line_.received(size, {}), "what was read once is read again");
+        }
+    }
+
+    bool is_over() const noexcept { return is_over_; }
+
+    /// In the order of the steps.
+    std::vector<reply> parts;
+
+private:
+    void on_step(step& s, reply&& part, bool in_company, time_point, error_code unsynced) override
+    {
+        require(parts.size() < steps_.size() && &s == &steps_[parts.size()], "steps have an order");
+        require(in_company == (steps_.size() != 1), "a step knows whether it shares its call");
+        require(!unsynced || s.replicas != 0, "only a step that waits for replicas lacks some");
+        parts.push_back(std::move(part));
+    }
+    void on_step_lost(step&, time_point) override { require(false, "no answered step is lost"); }
+    void on_batch_over(call_batch&) override
+    {
+        require(!std::exchange(is_over_, true), "a batch ends once");
+    }
+
+    static constexpr std::string_view keys_[]{"key", "counter"};
+    static constexpr std::string_view arguments_[]{"field", "100", "1"};
+    std::deque<step> steps_;
+    step_list waiting_;
+    resp::pipeline line_{{}, {}, nullptr};
+    std::shared_ptr<call_batch> batch_ =
+        std::make_shared<call_batch>(static_cast<call_batch::listener&>(*this));
+    bool is_over_ = false;
+};
+
+/// A call's steps share its reply: each has its own part, or all have the error.
+void check_part(reply const& whole, std::size_t count, std::size_t at, reply const& part)
+{
+    if (whole.what == reply::kind::list && whole.items.size() == count)
+        return require(is_same(part, whole.items[at]), "a step gets its part");
+    if (whole.what == reply::kind::error)
+        return require(is_same(part, whole), "an error is that of each step");
+    require(
+        decide::read_acquire(part).what == decide::acquire_answer::kind::malformed,
+        "a call without parts grants nothing"
+    );
+}
+
 void check_parts(reply const& r)
 {
+    auto const bytes = written(r);
     auto const most = r.items.size() + 2;
     for (std::size_t count = most > 4 ? most - 4 : 1; count <= most; ++count)
-        for (std::size_t i = 0; i != count; ++i) {
-            call_batch sent;
-            sent.calls.push_back({0, count});
-            sent.replies->push_back(r);
-            auto const part = sent.reply_of(0, i);
-            bool const is_list = r.what == reply::kind::list && r.items.size() == count;
-            require(
-                is_list ? is_same(part, r.items[i])
-                        : part.what == r.what || part.what == reply::kind::text,
-                "a step gets its part"
-            );
-            require(
-                is_list || part.what == reply::kind::error ||
-                    decide::read_acquire(part).what == decide::acquire_answer::kind::malformed,
-                "a call without parts grants nothing"
-            );
+        for (unsigned const replicas : {0U, 1U}) {
+            answered_call call{count, replicas};
+            call.receive(bytes);
+            require(call.is_over() == (replicas == 0), "an answer may wait for replicas");
+            if (replicas != 0)
+                call.receive(":1\r\n");
+            require(call.is_over() && call.parts.size() == count, "each step has its answer");
+            for (std::size_t i = 0; i != count; ++i)
+                check_part(r, count, i, call.parts[i]);
         }
 }
 

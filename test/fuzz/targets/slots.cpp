@@ -5,7 +5,6 @@
 // named.
 #include "decide/slot_map.hpp"
 #include "fuzz/fuzz.hpp"
-#include "fuzz/wire.hpp"
 
 #include <array>
 #include <deque>

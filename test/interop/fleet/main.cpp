@@ -6,7 +6,7 @@
 //
 // It prints how many sections its tasks had, and in how many turns: what is handed over inside the
 // process is one turn. Of kind "read_write" every other task reads, and the others write.
-#include "interop/scoreboard.hpp"
+#include "interop/mixed_fleet.hpp"
 #include <colock/colock.hpp>
 
 #include <boost/asio/co_spawn.hpp>

@@ -19,7 +19,7 @@ import org.redisson.api.RedissonClient;
  * STAY_US microseconds. The answer is the number of turns that these threads had. Of kind
  * "read_write" every other thread reads, and the others write.
  *
- * FILE is the scoreboard that all share, memory of native integers: test/interop/scoreboard.hpp
+ * FILE is the scoreboard that all share, memory of native integers: test/interop/mixed_fleet.hpp
  * says what they mean.
  */
 final class Fleet {

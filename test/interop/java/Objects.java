@@ -21,140 +21,97 @@ final class Objects {
     static Object call(RedissonClient redisson, String command, String kind, String name,
             String[] arguments) throws Exception {
         Arguments a = new Arguments(arguments);
-        switch (kind) {
-            case "semaphore":
-                return semaphore(redisson.getSemaphore(name), command, a);
-            case "permit":
-                return permit(redisson.getPermitExpirableSemaphore(name), command, a);
-            case "latch":
-                return latch(redisson.getCountDownLatch(name), command, a);
-            default:
-                return lock(lock(redisson, kind, name), command, a);
-        }
+        return switch (kind) {
+            case "semaphore" -> semaphore(redisson.getSemaphore(name), command, a);
+            case "permit" -> permit(redisson.getPermitExpirableSemaphore(name), command, a);
+            case "latch" -> latch(redisson.getCountDownLatch(name), command, a);
+            default -> lock(lock(redisson, kind, name), command, a);
+        };
     }
 
     static RLock lock(RedissonClient redisson, String kind, String name) {
-        switch (kind) {
-            case "lock":
-                return redisson.getLock(name);
-            case "fair":
-                return redisson.getFairLock(name);
-            case "read":
-                return redisson.getReadWriteLock(name).readLock();
-            case "write":
-                return redisson.getReadWriteLock(name).writeLock();
-            case "fenced":
-                return redisson.getFencedLock(name);
-            case "spin":
-                return redisson.getSpinLock(name);
-            default:
-                throw new IllegalArgumentException("no such kind: " + kind);
-        }
+        return switch (kind) {
+            case "lock" -> redisson.getLock(name);
+            case "fair" -> redisson.getFairLock(name);
+            case "read" -> redisson.getReadWriteLock(name).readLock();
+            case "write" -> redisson.getReadWriteLock(name).writeLock();
+            case "fenced" -> redisson.getFencedLock(name);
+            case "spin" -> redisson.getSpinLock(name);
+            default -> throw no("kind", kind);
+        };
     }
 
     private static Object lock(RLock lock, String command, Arguments a) throws Exception {
-        switch (command) {
-            case "lock":
-                lock.lock(a.number(), MILLISECONDS);
-                return null;
-            case "tryLock":
-                return lock.tryLock(a.number(), a.number(), MILLISECONDS);
-            case "unlock":
-                lock.unlock();
-                return null;
-            case "forceUnlock":
-                return lock.forceUnlock();
-            case "isLocked":
-                return lock.isLocked();
-            case "isHeldByCurrentThread":
-                return lock.isHeldByCurrentThread();
-            case "remainTimeToLive":
-                return lock.remainTimeToLive();
-            case "getHoldCount":
-                return lock.getHoldCount();
-            case "lockAndGetToken":
-                return ((RFencedLock) lock).lockAndGetToken();
-            case "getToken":
-                return ((RFencedLock) lock).getToken();
-            default:
-                throw new IllegalArgumentException("no such command: " + command);
-        }
+        return switch (command) {
+            case "lock" -> nothing(() -> lock.lock(a.number(), MILLISECONDS));
+            case "tryLock" -> lock.tryLock(a.number(), a.number(), MILLISECONDS);
+            case "unlock" -> nothing(() -> lock.unlock());
+            case "forceUnlock" -> lock.forceUnlock();
+            case "isLocked" -> lock.isLocked();
+            case "isHeldByCurrentThread" -> lock.isHeldByCurrentThread();
+            case "remainTimeToLive" -> lock.remainTimeToLive();
+            case "getHoldCount" -> lock.getHoldCount();
+            case "lockAndGetToken" -> ((RFencedLock) lock).lockAndGetToken();
+            case "getToken" -> ((RFencedLock) lock).getToken();
+            default -> throw no("command", command);
+        };
     }
 
     private static Object semaphore(RSemaphore semaphore, String command, Arguments a)
             throws Exception {
-        switch (command) {
-            case "trySetPermits":
-                return semaphore.trySetPermits(a.count());
-            case "addPermits":
-                semaphore.addPermits(a.count());
-                return null;
-            case "acquire":
-                semaphore.acquire(a.count());
-                return null;
-            case "tryAcquire":
-                return semaphore.tryAcquire(a.count(), Duration.ofMillis(a.number()));
-            case "release":
-                semaphore.release(a.count());
-                return null;
-            case "availablePermits":
-                return semaphore.availablePermits();
-            case "drainPermits":
-                return semaphore.drainPermits();
-            default:
-                throw new IllegalArgumentException("no such command: " + command);
-        }
+        return switch (command) {
+            case "trySetPermits" -> semaphore.trySetPermits(a.count());
+            case "addPermits" -> nothing(() -> semaphore.addPermits(a.count()));
+            case "acquire" -> nothing(() -> semaphore.acquire(a.count()));
+            case "tryAcquire" -> semaphore.tryAcquire(a.count(), Duration.ofMillis(a.number()));
+            case "release" -> nothing(() -> semaphore.release(a.count()));
+            case "availablePermits" -> semaphore.availablePermits();
+            case "drainPermits" -> semaphore.drainPermits();
+            default -> throw no("command", command);
+        };
     }
 
     private static Object permit(RPermitExpirableSemaphore permits, String command, Arguments a)
             throws Exception {
-        switch (command) {
-            case "trySetPermits":
-                return permits.trySetPermits(a.count());
-            case "addPermits":
-                permits.addPermits(a.count());
-                return null;
-            case "acquire":
-                return permits.acquire(a.number(), MILLISECONDS);
-            case "tryAcquire":
-                return permits.tryAcquire(a.number(), a.number(), MILLISECONDS);
-            case "release":
-                permits.release(a.text());
-                return null;
-            case "tryRelease":
-                return permits.tryRelease(a.text());
-            case "updateLeaseTime":
-                return permits.updateLeaseTime(a.text(), a.number(), MILLISECONDS);
-            case "getLeaseTime":
-                return permits.getLeaseTime(a.text());
-            case "availablePermits":
-                return permits.availablePermits();
-            case "acquiredPermits":
-                return permits.acquiredPermits();
-            case "getPermits":
-                return permits.getPermits();
-            default:
-                throw new IllegalArgumentException("no such command: " + command);
-        }
+        return switch (command) {
+            case "trySetPermits" -> permits.trySetPermits(a.count());
+            case "addPermits" -> nothing(() -> permits.addPermits(a.count()));
+            case "acquire" -> permits.acquire(a.number(), MILLISECONDS);
+            case "tryAcquire" -> permits.tryAcquire(a.number(), a.number(), MILLISECONDS);
+            case "release" -> nothing(() -> permits.release(a.text()));
+            case "tryRelease" -> permits.tryRelease(a.text());
+            case "updateLeaseTime" -> permits.updateLeaseTime(a.text(), a.number(), MILLISECONDS);
+            case "getLeaseTime" -> permits.getLeaseTime(a.text());
+            case "availablePermits" -> permits.availablePermits();
+            case "acquiredPermits" -> permits.acquiredPermits();
+            case "getPermits" -> permits.getPermits();
+            default -> throw no("command", command);
+        };
     }
 
     private static Object latch(RCountDownLatch latch, String command, Arguments a)
             throws Exception {
-        switch (command) {
-            case "trySetCount":
-                return latch.trySetCount(a.number());
-            case "countDown":
-                latch.countDown();
-                return null;
-            case "await":
-                return latch.await(a.number(), MILLISECONDS);
-            case "getCount":
-                return latch.getCount();
-            case "delete":
-                return latch.delete();
-            default:
-                throw new IllegalArgumentException("no such command: " + command);
-        }
+        return switch (command) {
+            case "trySetCount" -> latch.trySetCount(a.number());
+            case "countDown" -> nothing(() -> latch.countDown());
+            case "await" -> latch.await(a.number(), MILLISECONDS);
+            case "getCount" -> latch.getCount();
+            case "delete" -> latch.delete();
+            default -> throw no("command", command);
+        };
+    }
+
+    private interface Call {
+        void make() throws Exception;
+    }
+
+    private static Object nothing(Call call) throws Exception {
+        call.make();
+        return null;
+    }
+
+    private static IllegalArgumentException no(String what, String name) {
+        return new IllegalArgumentException("no such " + what + ": " + name);
     }
 
     /** Taken in order. */

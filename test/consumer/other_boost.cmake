@@ -1,2 +1,0 @@
-# The caller has found another Boost before colock.
-find_package(Boost CONFIG REQUIRED)

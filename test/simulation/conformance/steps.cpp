@@ -1,0 +1,327 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "decide/names.hpp"
+#include "simulation/conformance/steps.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+namespace colock::simulation {
+
+namespace {
+
+strings words_of(std::string_view text)
+{
+    std::istringstream from{std::string{text}};
+    strings all;
+    for (std::string word; from >> word;)
+        all.push_back(word);
+    return all;
+}
+
+constexpr std::string_view kinds[] = {
+    "plain", "fair", "read_write", "semaphore", "permits", "latch"};
+
+}  // namespace
+
+std::vector<script_form> const& script_forms()
+{
+    using namespace scripts;
+    constexpr auto fair = "lock queue timeouts tickets";
+    static std::vector<script_form> const all{
+        {acquire, "plain", "lock counter", "field lease tokens", "floor"},
+        {extend, "plain fair read_write", "lock", "holder depth lease"},
+        {renew, "plain fair read_write", "lock", "holder lease"},
+        {release, "plain", "lock", "field channel"},
+        {force, "plain", "lock", "channel"},
+        {expiring, "plain fair read_write", "lock", "", "limit"},
+        {inspect, "plain fair read_write", "lock", ""},
+        {fair_acquire,
+         "fair",
+         "lock queue timeouts tickets counter",
+         "field lease tokens channel wait ticket_life",
+         "floor"},
+        {fair_keep, "fair", fair, "field wait kept_life"},
+        {fair_release, "fair", fair, "field channel wait"},
+        {fair_force, "fair", fair, "channel wait"},
+        {read_acquire, "read_write", "lock", "field lease prefix"},
+        {read_extend, "read_write", "lock", "field depth lease prefix"},
+        {read_renew, "read_write", "lock", "field lease prefix"},
+        {read_release, "read_write", "lock", "field read_write_channel prefix"},
+        {write_acquire, "read_write", "lock counter", "writer lease tokens", "floor"},
+        {write_release, "read_write", "lock", "writer read_write_channel prefix"},
+        {read_write_force, "read_write", "lock", "side read_write_channel prefix"},
+        {semaphore_acquire, "semaphore", "lock takings", "amount request life"},
+        {semaphore_undo,
+         "semaphore",
+         "lock takings",
+         "request request amount life semaphore_channel"},
+        {semaphore_release,
+         "semaphore permits",
+         "lock changes",
+         "amount request life semaphore_channel"},
+        {semaphore_set,
+         "semaphore permits",
+         "lock changes",
+         "amount request life semaphore_channel"},
+        {semaphore_drain, "semaphore", "lock changes", "zero request life semaphore_channel"},
+        {latch_set, "latch", "lock changes", "amount request life latch_channel"},
+        {latch_count_down, "latch", "lock changes", "amount request life latch_channel"},
+        {count, "semaphore latch", "lock", ""},
+        {permit_acquire, "permits", "lock leases", "id lease semaphore_channel"},
+        {permit_extend, "permits", "leases", "id lease"},
+        {permit_release, "permits", "lock leases", "id semaphore_channel"},
+        {permit_count, "permits", "lock leases", ""},
+    };
+    return all;
+}
+
+std::string script_call::describe() const
+{
+    std::string all{form->name};
+    for (auto const* part : {&keys, &arguments}) {
+        all += part == &keys ? " KEYS" : " ARGV";
+        for (auto const& word : *part)
+            all += " '" + word + "'";
+    }
+    return all;
+}
+
+// ---- Calls -------------------------------------------------------------------------------------
+
+void step_maker::change_scene(bool also_kind)
+{
+    if (also_kind && dice_.one_in(10))
+        kind_ = kinds[static_cast<std::size_t>(dice_.below(std::size(kinds)))];
+    name_ = name();
+    if (dice_.one_in(4))
+        owner_ = 1 + dice_.below(4);
+}
+
+// Now and then a name of another kind, whose key is of another type.
+std::string step_maker::name()
+{
+    auto const kind = !is_tame_ && dice_.one_in(50) ? "latch" : kind_;
+    return dice_.one_in(5) ? "{" + std::string{kind} + "}:b" : std::string{kind};
+}
+
+script_form const& step_maker::form()
+{
+    auto const& all = script_forms();
+    for (;;) {
+        auto const& one = all[static_cast<std::size_t>(dice_.below(static_cast<int>(all.size())))];
+        if (one.kinds.find(kind_) != one.kinds.npos || (!is_tame_ && dice_.one_in(100)))
+            return one;
+    }
+}
+
+script_call step_maker::call(bool odd)
+{
+    change_scene();
+    auto const& of = form();
+    script_call made{&of.what};
+    made.of = &of;
+    if (!is_tame_ && dice_.one_in(3) && of.what.sharded)
+        made.form = dice_.one_in(2) ? of.what.sharded : of.what.both;
+    auto const add = [&](std::string_view role) {
+        made.arguments.push_back(
+            odd && dice_.one_in(12) ? odd_argument(role) : argument(role, name_)
+        );
+    };
+    if (!of.front.empty())
+        add(of.front);
+    bool const is_fenced =
+        of.front == "floor" && made.arguments[0].find_first_of("0123456789") != std::string::npos;
+    made.locks = dice_.one_in(4) ? 1U + static_cast<unsigned>(dice_.below(3)) : 1U;
+    for (auto left = made.locks; left != 0; --left) {
+        for (auto const& role : words_of(of.keys))
+            if (role != "counter" || is_fenced)
+                made.keys.push_back(key(role, name_));
+        for (auto const& role : words_of(of.arguments))
+            add(role);
+        if (left > 1)
+            change_scene(!is_tame_);
+    }
+    return made;
+}
+
+std::string step_maker::key(std::string_view role, std::string const& of)
+{
+    decide::fair_keys const fair{of};
+    if (role == "queue")
+        return fair.queue;
+    if (role == "timeouts")
+        return fair.timeouts;
+    if (role == "tickets")
+        return fair.tickets;
+    if (role == "counter")
+        return std::string{decide::fence_counter(decide::slot_of(of))};
+    if (role == "leases")
+        return decide::permit_leases(of);
+    if (role == "takings")
+        return decide::once_record(of, "client:take");
+    if (role == "changes")
+        return decide::once_record(of, "client:change");
+    return of;
+}
+
+std::string step_maker::field()
+{
+    auto const owner = dice_.one_in(8) ? 1 + dice_.below(4) : owner_;
+    return (owner < 3 ? "0b7e4b0c-1111:" : "8743c9c0-0795:") + std::to_string(owner);
+}
+
+std::string step_maker::id() const
+{
+    return std::string("\0fedcba98765432", 15) + std::to_string(owner_);
+}
+
+std::string step_maker::channel_of(std::string_view role, std::string const& of)
+{
+    return role == "semaphore_channel" ? decide::semaphore_channel(of)
+        : role == "latch_channel"      ? decide::latch_channel(of)
+        : role == "read_write_channel" ? decide::read_write_channel(of)
+                                       : decide::lock_channel(of);
+}
+
+std::string step_maker::argument(std::string_view role, std::string const& of)
+{
+    if (role == "field" || (role == "holder" && kind_ != "read_write"))
+        return field();
+    if (role == "writer" || role == "holder")
+        return field() + ":write";
+    if (role == "lease" || role == "floor" || role == "wait" || role.ends_with("life"))
+        return is_tame_ ? tame_time(role) : wild_time(role);
+    if (role == "tokens")
+        return one_of("1", "64");
+    if (role == "depth")
+        return number(1, 3);
+    if (role == "limit")
+        return one_of("0", "400", "30000", "60000");
+    if (role == "amount")
+        return number(1, 4);
+    if (role == "zero")
+        return "0";
+    if (role == "request")  // a new one, the last once more, or one that is late
+        return std::to_string(dice_.one_in(2) ? ++request_ : request_ - dice_.below(3));
+    if (role == "side")
+        return one_of("read", "write");
+    if (role == "prefix")
+        return decide::lease_prefix(of);
+    if (role == "id")
+        return id();
+    return channel_of(role, of);
+}
+
+std::string step_maker::wild_time(std::string_view role)
+{
+    if (role == "lease")
+        return one_of("30000", "400", "10", "1", "60000");
+    if (role == "floor")
+        return one_of("", "0", std::to_string(now_), std::to_string(now_ - 1'000'000));
+    if (role == "wait")
+        return one_of("300000", "5000");
+    if (role == "ticket_life" || role == "kept_life")
+        return one_of("5000", "5000", "400", "0");
+    return one_of("3600000", "5000");
+}
+
+std::string step_maker::tame_time(std::string_view role)
+{
+    if (role == "lease")
+        return "30000";
+    if (role == "floor")
+        return one_of("", "0");
+    if (role == "wait")
+        return "300000";
+    return role == "ticket_life" && dice_.one_in(4) ? "0" : "3600000";
+}
+
+// A depth is how often a script goes round.
+std::string step_maker::odd_argument(std::string_view role)
+{
+    if (role == "depth")
+        return one_of("0", "-1", "", "x", "2.5", "4");
+    return one_of(
+        "0",
+        "-1",
+        "",
+        "x",
+        "1.5",
+        "007",
+        " 1",
+        "1e3",
+        "nan",
+        "inf",
+        "9007199254740993",
+        "9223372036854775807",
+        "-9223372036854775808",
+        "99999999999999999999"
+    );
+}
+
+// ---- By hand -----------------------------------------------------------------------------------
+
+std::string step_maker::any_key()
+{
+    change_scene();
+    if (kind_ == "read_write" && dice_.one_in(2))
+        return decide::lease_prefix(name_) + ':' + field() + ":rwlock_timeout:" + number(1, 3);
+    auto const role = kind_ == "fair" ? one_of("lock", "queue", "timeouts", "tickets", "counter")
+        : kind_ == "permits"          ? one_of("lock", "leases")
+        : kind_ == "semaphore"        ? one_of("lock", "takings", "changes")
+        : kind_ == "latch"            ? one_of("lock", "changes")
+                                      : one_of("lock", "counter");
+    return key(role, name_);
+}
+
+strings step_maker::by_hand()
+{
+    auto const on = any_key();
+    auto const score = std::to_string(now_ / 1'000 + dice_.below(20'000) - 10'000);
+    switch (dice_.below(20)) {
+    case 0: return {"SET", on, one_of("5", "0", "-2", "text", "", "1 1", "7 3")};
+    case 1: return {"SET", on, number(0, 9), "PX", "5000"};
+    case 2: return {"HSET", on, field(), one_of("1", "2", "x", "")};
+    case 3: return {"HSET", on, "mode", one_of("read", "write", "x"), field() + ":write", "1"};
+    case 4: return {"RPUSH", on, field(), field()};
+    case 5: return {"ZADD", on, score, field()};
+    case 6: return {"ZADD", on, one_of(score, "922337203685477"), id()};
+    case 7: return {"ZREM", on, field(), field(), id()};
+    case 8: return {"HDEL", on, field(), "mode"};
+    case 9: return {"LPOP", on};
+    case 10: return {"LREM", on, number(-1, 1), field()};
+    case 11: return {"PERSIST", on};
+    case 12: return {"PEXPIRE", on, one_of("0", "-1", "1", "7000")};
+    case 13: return {"PEXPIREAT", on, score};
+    case 14: return {"INCRBY", on, one_of("3", "9223372036854775800", "-9223372036854775800")};
+    default: return {"DEL", on};
+    }
+}
+
+std::int64_t step_maker::pause()
+{
+    switch (dice_.below(12)) {
+    case 0: return 1;
+    case 1: return 1'000 * dice_.below(20);
+    case 2: return 1'000 * dice_.below(1'000);
+    case 3: return 1'000'000 * dice_.below(10);
+    case 4: return dice_.one_in(10) ? 1'000'000LL * dice_.below(100'000) : 0;
+    default: return 0;
+    }
+}
+
+std::string step_maker::channel()
+{
+    change_scene();
+    if (kind_ == "fair")
+        return decide::fair_channel(name_, field());
+    return channel_of(
+        kind_ == "latch"            ? "latch_channel"
+            : kind_ == "read_write" ? "read_write_channel"
+            : kind_ == "plain"      ? "channel"
+                                    : "semaphore_channel",
+        name_
+    );
+}
+
+}  // namespace colock::simulation

@@ -1,0 +1,63 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "simulation/commands/command.hpp"
+#include "simulation/lua/engine.hpp"
+#include "simulation/server.hpp"
+
+#include <string>
+#include <utility>
+
+namespace colock::simulation {
+
+class server::state {
+public:
+    explicit state(std::function<std::int64_t()> now) : now_{std::move(now)} {}
+
+    keyspace& keys() noexcept { return keys_; }
+    workspace open(publisher const& tells) { return {keys_, tells, now_()}; }
+
+    engine scripts;
+
+private:
+    std::function<std::int64_t()> now_;
+    keyspace keys_;
+};
+
+server::server(std::function<std::int64_t()> now) : state_{std::make_unique<state>(std::move(now))}
+{}
+
+server::~server() = default;
+
+reply server::run(std::string_view text, words keys, words arguments)
+{
+    auto on = state_->open(publish);
+    return state_->scripts.run(text, keys, arguments, on);
+}
+
+reply server::command(words given)
+{
+    auto on = state_->open(publish);
+    auto const* const what = given.empty() ? nullptr : find_command(given.front());
+    if (!what) {
+        std::string text = "ERR unknown command '" + std::string{given.empty() ? "" : given[0]} +
+            "', with args beginning with: ";
+        for (auto const word : given.subspan(given.empty() ? 0 : 1))
+            text.append("'").append(word).append("' ");
+        return reply::error(text);
+    }
+    if (!what->takes(given.size()))
+        return reply::error(
+            "ERR wrong number of arguments for '" + std::string{what->name} + "' command"
+        );
+    return carry_out(*what, on, given);
+}
+
+keyspace const& server::data()
+{
+    auto const on = state_->open(publish);
+    on.keys.expire(on.now_ms());
+    return on.keys;
+}
+
+void server::restore(keyspace keys) { state_->keys() = std::move(keys); }
+
+}  // namespace colock::simulation

@@ -1,0 +1,230 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "decide/names.hpp"
+#include "decide/permit_id.hpp"
+#include "simulation/world/judge.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace colock::simulation {
+
+namespace {
+
+/// At most so many hold it at a time, none of them alone.
+bool is_counted(kind what) noexcept { return what == kind::permits; }
+
+/// What all replicas have acknowledged is lost only with all of them.
+std::uint64_t losses_of(node const& at, judge::stay const& s) noexcept
+{
+    return s.synced >= static_cast<int>(at.replicas) ? at.emptied : at.losses;
+}
+
+std::string seconds_of(moment t)
+{
+    return std::to_string(t / std::chrono::microseconds{1}) + " us";
+}
+
+}  // namespace
+
+// ---- Exclusion ---------------------------------------------------------------------------------
+
+// What is lost or released says that its validity was over long ago.
+moment judge::trusts_until(stay const& s) const
+{
+    auto const shown = s.held->valid_until();
+    // Strictly before it the hold is valid.
+    return shown == time_point{} ? moment{-1} : s.by->when(shown) - moment{1};
+}
+
+std::size_t judge::parts_lost(stay const& s) const
+{
+    std::size_t lost = 0;
+    for (std::size_t i = 0; i != s.of->at.size(); ++i)
+        lost += losses_of(*s.of->at[i], s) != s.losses[i];
+    return lost;
+}
+
+// A server that lost data, or whose clock jumped, excuses what it had granted before, unless
+// replicas had acknowledged it. Who has a lock at several servers loses it with the last of them.
+bool judge::is_excused(stay const& s) const
+{
+    auto const lost = parts_lost(s);
+    return s.forced != s.of->forced ||
+        (s.of->what == kind::multi ? lost == s.of->at.size() : lost != 0);
+}
+
+bool judge::excludes(stay const& a, stay const& b) const
+{
+    if (a.of != b.of || (a.owner != 0 && a.owner == b.owner))
+        return false;
+    return a.writes || b.writes;
+}
+
+judge::place judge::enter(stay s)
+{
+    for (auto const* at : s.of->at)
+        s.losses.push_back(losses_of(*at, s));
+    s.forced = s.of->forced;
+    auto& o = *s.of;
+    past_.note(
+        time_.now(),
+        s.client,
+        s.writes ? "gets" : "gets to read",
+        o.name,
+        static_cast<std::int64_t>(s.held->fencing_token()),
+        seconds_of(trusts_until(s) - time_.now())
+    );
+    ++grants_;
+    auto const now = time_.now();
+    std::int64_t valid = 1;
+    for (auto const& other : stays_) {
+        if (trusts_until(other) < now)
+            continue;
+        if (other.of == &o && is_counted(o.what)) {
+            valid += !is_excused(other);
+            continue;
+        }
+        if (!excludes(s, other))
+            continue;
+        if (is_excused(other)) {
+            ++excused_;
+            continue;
+        }
+        throw violation{
+            "exclusion",
+            "client " + std::to_string(s.client) + " gets " + o.name + " while client " +
+                std::to_string(other.client) + " may rely on it for another " +
+                seconds_of(trusts_until(other) - now),
+            o.name};
+    }
+    if (is_counted(o.what) && valid > o.permits)
+        throw violation{
+            "permits", std::to_string(valid) + " permits of " + o.name + " are out", o.name};
+    check_tokens(s);
+    check_alone(s);
+    return stays_.insert(stays_.end(), std::move(s));
+}
+
+void judge::leave(place at, std::string_view how)
+{
+    past_.note(
+        time_.now(),
+        at->client,
+        how,
+        at->of->name,
+        static_cast<std::int64_t>(at->held->fencing_token())
+    );
+    stays_.erase(at);
+}
+
+void judge::forget(int client)
+{
+    std::erase_if(stays_, [client](stay const& s) { return s.client == client; });
+}
+
+// ---- Tokens ------------------------------------------------------------------------------------
+
+void judge::check_tokens(stay const& s)
+{
+    auto& o = *s.of;
+    if (!s.writes || is_counted(o.what))
+        return;
+    // The counter of Redisson's fenced lock has no floor.
+    bool const may_fall = o.what == kind::fenced &&
+        std::ranges::any_of(o.at, [](auto const* at) { return at->losses != 0; });
+    for (std::size_t i = 0; i != o.parts.size(); ++i) {
+        auto const token = s.held->fencing_token(i);
+        auto& last = o.last_tokens[i];
+        // An owner that asks again before its release has gone out goes on with what it had.
+        bool const again = token == last && s.owner != 0 && s.owner == o.last_owner;
+        if (token == 0 && o.what != kind::red)
+            throw violation{"tokens", o.name + " was granted without a token", o.name};
+        if (token != 0 && token <= last && !again && !may_fall)
+            throw violation{
+                "tokens",
+                "token " + std::to_string(token) + " of " + o.name + " comes after " +
+                    std::to_string(last),
+                o.name};
+        last = std::max(last, token);
+    }
+    o.last_owner = s.owner;
+}
+
+// ---- The server's truth ------------------------------------------------------------------------
+
+bool judge::has_field(stay const& s, std::size_t part) const
+{
+    auto const& name = s.of->parts[part];
+    for (auto* const at : s.of->is_cluster ? s.of->at : std::vector{s.of->at[part]}) {
+        auto const key = is_counted(s.of->what) ? decide::permit_leases(name) : name;
+        auto const* const entry = at->data().look_up(key);
+        if (!entry)
+            continue;
+        if (auto const* const fields = std::get_if<hash>(&entry->content))
+            if (std::ranges::any_of(*fields, [&](auto const& f) {
+                    return f.first.starts_with(s.uuids[part]);
+                }))
+                return true;
+        if (auto const* const ids = std::get_if<sorted_set>(&entry->content))
+            if (std::ranges::any_of(*ids, [&s](scored const& id) {
+                    return decide::hex_of(id.member) == s.permit;
+                }))
+                return true;
+    }
+    return false;
+}
+
+void judge::look()
+{
+    for (auto const& s : stays_) {
+        if (trusts_until(s) < time_.now() || is_excused(s) || parts_lost(s) != 0)
+            continue;
+        std::size_t there = 0;
+        auto const parts = s.of->parts.size();
+        for (std::size_t i = 0; i != parts; ++i)
+            there += has_field(s, i);
+        auto const needed = s.of->what == kind::red ? parts / 2 + 1 : parts;
+        if (there < needed)
+            throw violation{
+                "truth",
+                "client " + std::to_string(s.client) + " believes that it holds " + s.of->name +
+                    " for another " + seconds_of(trusts_until(s) - time_.now()) +
+                    ", and the server has it no more",
+                s.of->name};
+    }
+}
+
+// An exclusive lock is a hash with one owner.
+void judge::check_alone(stay const& s)
+{
+    auto const what = s.of->what;
+    if (what == kind::read_write || is_counted(what))
+        return;
+    for (std::size_t i = 0; i != s.of->parts.size(); ++i)
+        for (auto* const at : s.of->is_cluster ? s.of->at : std::vector{s.of->at[i]}) {
+            auto const fields = at->ask({"HLEN", s.of->parts[i]});
+            if (fields.number > 1)
+                throw violation{
+                    "exclusion", s.of->name + " has two owners at the server", s.of->name};
+        }
+}
+
+// ---- Semaphores --------------------------------------------------------------------------------
+
+void judge::take_permits(object& o, int client, std::int64_t n)
+{
+    o.out += n;
+    ++grants_;
+    past_.note(time_.now(), client, "takes", o.name, n);
+    if (o.out > o.permits && !o.is_doubtful)
+        throw violation{
+            "permits", std::to_string(o.out) + " permits of " + o.name + " are out", o.name};
+}
+
+void judge::give_permits(object& o, int client, std::int64_t n)
+{
+    o.out -= n;
+    past_.note(time_.now(), client, "gives", o.name, n);
+}
+
+}  // namespace colock::simulation

@@ -1,0 +1,101 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "simulation/world/history.hpp"
+#include "simulation/world/machine.hpp"
+#include "simulation/world/node.hpp"
+#include "simulation/world/scenario.hpp"
+#include <colock/hold.hpp>
+
+#include <list>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace colock::simulation {
+
+/// A rule was broken.
+class violation : public std::runtime_error {
+public:
+    violation(char const* which, std::string const& what, std::string about)
+        : std::runtime_error{what}
+        , rule{which}
+        , object{std::move(about)}
+    {}
+    std::string rule;
+    std::string object;  ///< its name
+};
+
+/// Something that clients share, and what is known of it from outside.
+struct object {
+    kind what;
+    std::string name;
+    std::vector<node*> at;  ///< one, or those of the parts
+    std::vector<std::string> parts;
+    std::int64_t permits = 0;
+
+    std::map<std::size_t, std::uint64_t> last_tokens;
+    std::uint64_t last_owner = 0;  ///< who had them
+    std::uint64_t forced = 0;      ///< how often somebody has forced it
+    std::int64_t out = 0;          ///< permits of a semaphore that users have
+    bool is_doubtful = false;      ///< a count may have gone with a client or a server
+
+    bool is_cluster = false;  ///< `at` are the nodes of a cluster, which has the one part
+};
+
+/// Knows the truth: what the servers have, what each user believes by a clock of its own, and what
+/// time it really is. Throws a violation.
+class judge {
+public:
+    judge(timeline& time, history& past) : time_{time}, past_{past} {}
+
+    struct stay {
+        object* of;
+        int client;
+        machine const* by;
+        hold const* held;
+        std::vector<std::string> uuids;  ///< what its fields begin with, in each part
+        bool writes = true;
+        std::uint64_t owner = 0;  ///< zero: its own
+        int synced = 0;
+        std::string permit{};
+        std::vector<std::uint64_t> losses{};
+        std::uint64_t forced = 0;
+    };
+    using place = std::list<stay>::iterator;
+
+    /// A user was handed a hold, and trusts it from now on.
+    place enter(stay);
+    /// It lets go of it: before it says so to the library.
+    void leave(place at, std::string_view how);
+
+    void take_permits(object&, int client, std::int64_t n);
+    void give_permits(object&, int client, std::int64_t n);
+
+    /// The client with its users is no more.
+    void forget(int client);
+
+    /// Each hold that says that it is valid is one that the server has.
+    void look();
+
+    std::uint64_t grants() const noexcept { return grants_; }
+    std::uint64_t excused() const noexcept { return excused_; }
+
+private:
+    bool excludes(stay const& a, stay const& b) const;
+    std::size_t parts_lost(stay const&) const;
+    bool is_excused(stay const&) const;
+    moment trusts_until(stay const&) const;
+    void check_tokens(stay const&);
+    bool has_field(stay const&, std::size_t part) const;
+    void check_alone(stay const&);
+
+    timeline& time_;
+    history& past_;
+    std::list<stay> stays_;
+    std::uint64_t grants_ = 0;
+    std::uint64_t excused_ = 0;
+};
+
+}  // namespace colock::simulation

@@ -1,0 +1,225 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "decide/names.hpp"
+#include "simulation/world/node.hpp"
+#include "simulation/world/words.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <unordered_map>
+
+namespace colock::simulation {
+
+using decide::reply;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// 2023-11-14, in microseconds.
+constexpr std::int64_t epoch = 1'700'000'000'000'000;
+
+constexpr moment replication = 500us;
+
+std::int64_t number_in(std::string_view text)
+{
+    std::int64_t n = 0;
+    std::from_chars(text.data(), text.data() + text.size(), n);
+    return n;
+}
+
+auto const& scripts_by_sum()
+{
+    static auto const known = [] {
+        std::unordered_map<std::string_view, scripts::script const*> by_sum;
+        for (auto const* each : scripts::all)
+            for (auto const* form : {each, each->sharded, each->both})
+                if (form)
+                    by_sum.emplace(form->sha1, form);
+        return by_sum;
+    }();
+    return known;
+}
+
+scripts::script const* script_with(std::string_view text)
+{
+    for (auto const& [sum, script] : scripts_by_sum())
+        if (script->text == text)
+            return script;
+    return nullptr;
+}
+
+}  // namespace
+
+node::node(int number, timeline& time, history& past)
+    : number_{number}
+    , time_{time}
+    , past_{past}
+    , redis_{[this] { return wall_clock(); }}
+{
+    redis_.publish = [this](audience, std::string_view channel, std::string_view payload) {
+        auto const at = heard_.find(channel);
+        if (at == heard_.end())
+            return std::int64_t{0};
+        for (auto* const each : at->second)
+            each->send(channel, payload);
+        return static_cast<std::int64_t>(at->second.size());
+    };
+}
+
+std::int64_t node::wall_clock() const noexcept
+{
+    return epoch + (time_.now() + clock_offset) / 1us;
+}
+
+// ---- Commands ----------------------------------------------------------------------------------
+
+node::outcome node::run(std::string_view bytes)
+{
+    outcome all;
+    for_each_command(bytes, [&](std::span<std::string_view const> words) {
+        all.replies.push_back(run_one(words, all.held_back));
+    });
+    return all;
+}
+
+reply node::ask(std::initializer_list<std::string_view> words)
+{
+    return redis_.command(std::span{words.begin(), words.size()});
+}
+
+reply node::run_one(std::span<std::string_view const> words, moment& held_back)
+{
+    auto const verb = words.front();
+    if (verb == "WAIT")
+        return wait(number_in(words[1]), number_in(words[2]), held_back);
+    if (verb == "PING" || verb == "ASKING")
+        return reply::of(verb == "PING" ? std::string_view{"PONG"} : std::string_view{"OK"});
+    if (!refusal.empty())
+        return reply::error(refusal);
+    if (verb != "EVALSHA" && verb != "EVAL")
+        return redis_.command(words);
+    auto const& by_sum = scripts_by_sum();
+    scripts::script const* script = nullptr;
+    if (verb == "EVAL")
+        script = script_with(words[1]);
+    else if (auto const at = by_sum.find(words[1]); at != by_sum.end())
+        script = at->second;
+    if (!script)
+        return reply::error("ERR a script that nobody has written");
+    if (verb == "EVAL")
+        known_.insert(script->sha1);
+    else if (!known_.contains(script->sha1))
+        return reply::error("NOSCRIPT No matching script. Please use EVAL.");
+    return run_script(*script, words.subspan(3), static_cast<unsigned>(number_in(words[2])));
+}
+
+reply node::run_script(
+    scripts::script const& what, std::span<std::string_view const> words, unsigned keys
+)
+{
+    if (redirect)
+        for (auto const key : words.first(keys))
+            if (auto where = redirect(decide::slot_of(key)); !where.empty())
+                return reply::error(where);
+    auto text = instead ? instead(what) : std::string_view{};
+    if (text.empty())
+        text = what.text;
+    auto got = redis_.run(text, words.first(keys), words.subspan(keys));
+    note(what, words, got);
+    if (told)
+        told(what, words);
+    return got;
+}
+
+void node::note(
+    scripts::script const& what, std::span<std::string_view const> words, reply const& got
+)
+{
+    auto const& first =
+        got.what == reply::kind::list && !got.items.empty() ? got.items.front() : got;
+    std::string_view const detail =
+        first.what == reply::kind::error ? std::string_view{first.text} : "";
+    // Of a call for many the first stands for all.
+    past_.note(
+        time_.now(),
+        -1 - number_,
+        what.name,
+        words.empty() ? std::string_view{} : words.front(),
+        first.what == reply::kind::integer ? first.number : -1,
+        detail
+    );
+}
+
+reply node::wait(std::int64_t wanted, std::int64_t patience, moment& held_back) const
+{
+    auto const there = static_cast<std::int64_t>(replicas - std::min(lagging, replicas));
+    held_back = there >= wanted ? moment{replication} : moment{std::chrono::milliseconds{patience}};
+    return reply::of(there);
+}
+
+// ---- Subscriptions -----------------------------------------------------------------------------
+
+void node::subscribe(subscriber& who, std::string const& channel)
+{
+    auto& there = heard_[channel];
+    if (std::ranges::find(there, &who) == there.end())
+        there.push_back(&who);
+}
+
+void node::unsubscribe(subscriber& who, std::string const& channel)
+{
+    auto const at = heard_.find(channel);
+    if (at == heard_.end())
+        return;
+    std::erase(at->second, &who);
+    if (at->second.empty())
+        heard_.erase(at);
+}
+
+void node::forget(subscriber& who)
+{
+    for (auto at = heard_.begin(); at != heard_.end();) {
+        std::erase(at->second, &who);
+        at = at->second.empty() ? heard_.erase(at) : std::next(at);
+    }
+}
+
+void node::end_subscriptions(unsigned slot)
+{
+    std::vector<std::pair<std::string, subscriber*>> ended;
+    for (auto const& [channel, all] : heard_)
+        if (decide::slot_of(channel) == slot)
+            for (auto* const each : all)
+                ended.emplace_back(channel, each);
+    for (auto const& [channel, each] : ended)
+        each->end(channel);
+}
+
+// ---- What goes wrong ---------------------------------------------------------------------------
+
+void node::fall_behind()
+{
+    behind_ = redis_.data();
+    lagging = 1;
+}
+
+void node::fail_over()
+{
+    if (behind_)
+        redis_.restore(std::move(*behind_));
+    behind_.reset();
+    lagging = 0;
+    ++losses;
+    forget_scripts();
+}
+
+void node::empty()
+{
+    redis_.restore({});
+    behind_.reset();
+    lagging = 0;
+    ++losses;
+    ++emptied;
+    forget_scripts();
+}
+
+}  // namespace colock::simulation

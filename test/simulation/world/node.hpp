@@ -1,0 +1,114 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "colock_scripts.hpp"
+#include "simulation/server.hpp"
+#include "simulation/world/history.hpp"
+#include "simulation/world/timeline.hpp"
+
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace colock::simulation {
+
+/// Who hears a channel at a node.
+class subscriber {
+public:
+    virtual void send(std::string_view channel, std::string_view payload) = 0;
+
+    /// The node ends the subscription: its slot has gone elsewhere.
+    virtual void end(std::string const& channel) = 0;
+
+protected:
+    ~subscriber() = default;
+};
+
+/// One server with what surrounds its keys: scripts that it knows, subscribers, replicas, the slots
+/// that it serves, and what it refuses just now.
+class node {
+public:
+    node(int number, timeline& time, history& past);
+    node(node const&) = delete;
+    node& operator=(node const&) = delete;
+
+    int number() const noexcept { return number_; }
+
+    struct outcome {
+        std::vector<decide::reply> replies;
+        moment held_back{};  ///< the last of them comes so much later, for it has waited
+    };
+
+    /// Runs the commands of one write.
+    outcome run(std::string_view bytes);
+
+    /// A command by itself, which nothing is in the way of: the judge's and the repairers'.
+    decide::reply ask(std::initializer_list<std::string_view> words);
+
+    server& redis() noexcept { return redis_; }
+    keyspace const& data() { return redis_.data(); }
+
+    /// Microseconds since the epoch, as its clock shows them.
+    std::int64_t wall_clock() const noexcept;
+
+    // ---- Subscriptions -------------------------------------------------------------------------
+
+    void subscribe(subscriber& who, std::string const& channel);
+    void unsubscribe(subscriber& who, std::string const& channel);
+    void forget(subscriber& who);
+
+    /// Of the channels in a slot that has gone elsewhere.
+    void end_subscriptions(unsigned slot);
+
+    // ---- What goes wrong -----------------------------------------------------------------------
+
+    std::string refusal;        ///< what it says to each script, if it isn't empty
+    bool is_down = false;       ///< takes no connections
+    moment clock_offset{};      ///< of its wall clock
+    unsigned replicas = 2;      ///< that are there
+    unsigned lagging = 0;       ///< of them, those that get nothing just now
+    std::uint64_t losses = 0;   ///< how often it has lost data, or its clock has jumped
+    std::uint64_t emptied = 0;  ///< how often all of it
+
+    void forget_scripts() { known_.clear(); }
+
+    /// The replica that is promoted next gets nothing from now on.
+    void fall_behind();
+    void fail_over();
+    void empty();
+
+    /// What it says of keys in slots that are not its own; none: it serves all.
+    std::function<std::string(unsigned slot)> redirect;
+
+    /// Is told of each script that was run, with its keys and arguments.
+    std::function<void(scripts::script const&, std::span<std::string_view const>)> told;
+
+    /// The text that runs in place of this script, if it isn't empty: a server that is broken on
+    /// purpose.
+    std::function<std::string_view(scripts::script const&)> instead;
+
+private:
+    decide::reply run_one(std::span<std::string_view const> words, moment& held_back);
+    decide::reply run_script(
+        scripts::script const& what, std::span<std::string_view const> words, unsigned keys
+    );
+    decide::reply wait(std::int64_t wanted, std::int64_t patience, moment& held_back) const;
+    void
+    note(scripts::script const& what, std::span<std::string_view const> words, decide::reply const&);
+
+    int number_;
+    timeline& time_;
+    history& past_;
+    server redis_;
+    std::set<std::string_view> known_;
+    std::map<std::string, std::vector<subscriber*>, std::less<>> heard_;
+    std::optional<keyspace> behind_;
+};
+
+}  // namespace colock::simulation

@@ -1,0 +1,113 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "locks/client_access.hpp"
+#include "simulation/world/process.hpp"
+#include "simulation/world/simulated_transport.hpp"
+#include "simulation/world/world.hpp"
+
+#include <cstdio>
+
+namespace colock::simulation {
+
+namespace {
+
+/// As those of version 4; its end says whose it is.
+std::string draw_uuid(dice& d, int number)
+{
+    char text[37];
+    std::snprintf(
+        text,
+        sizeof text,
+        "%08x-%04x-4%03x-8%03x-%08x%04x",
+        static_cast<unsigned>(d.below(1ULL << 32U)),
+        static_cast<unsigned>(d.below(1U << 16U)),
+        static_cast<unsigned>(d.below(1U << 12U)),
+        static_cast<unsigned>(d.below(1U << 12U)),
+        static_cast<unsigned>(d.below(1ULL << 32U)),
+        static_cast<unsigned>(number)
+    );
+    return text;
+}
+
+}  // namespace
+
+process::process(world& around, int number, std::uint64_t life, int drift)
+    : around_{around}
+    , number_{number}
+    , known_{around.truth(), number}
+    , dice_{around.luck(10'000 + life)}
+    , computer_{drift}
+{
+    for (std::size_t i = 0; i != around.deployments(); ++i)
+        clients_.push_back(make_client(i));
+}
+
+process::~process()
+{
+    for (auto const& u : users_)
+        u->die();
+}
+
+process::known_client process::make_client(std::size_t deployment)
+{
+    auto uuid = draw_uuid(dice_, number_);
+    auto inside = detail::core::make(
+        computer_.get_executor(),
+        around_.plan().settings,
+        [&](detail::core& c, transport_listener& who) {
+            return std::make_unique<simulated_transport>(
+                c,
+                who,
+                surroundings{
+                    around_.time(),
+                    around_.net(),
+                    around_.nodes_of(deployment),
+                    number_,
+                    around_.plan().broken == mutant::tokens_fall}
+            );
+        },
+        {uuid, dice_.next()}
+    );
+    auto made = std::unique_ptr<client>{new client(detail::client_access::make(std::move(inside)))};
+    made->run([](error_code) {});
+    return {std::move(made), std::move(uuid)};
+}
+
+std::string process::what_is_kept(std::size_t deployment)
+{
+    auto& inside = *detail::client_access::inside(at(deployment));
+    std::string names;
+    for (auto const& o : around_.objects())
+        for (auto const which :
+             {detail::lock_kind::plain,
+              detail::lock_kind::spin,
+              detail::lock_kind::fenced,
+              detail::lock_kind::fair,
+              detail::lock_kind::read,
+              detail::lock_kind::write})
+            if (inside.find_key({which, o->name}))
+                names += ", the lock " + o->name;
+    for (auto const& each : inside.residents().all())
+        names += ", " + each->known_as();
+    return names;
+}
+
+void process::add_user(int number, std::uint64_t first_section)
+{
+    users_.push_back(std::make_shared<user>(*this, number, first_section));
+    users_.back()->go_on();
+}
+
+void process::replace_client(std::size_t deployment)
+{
+    clients_.at(deployment) = make_client(deployment);
+}
+
+void process::close_client(std::size_t deployment)
+{
+    auto& closing = clients_.at(deployment);
+    std::shared_ptr<client> const old{closing.made.release()};
+    closing = make_client(deployment);
+    old->close([old](error_code) {});
+}
+
+}  // namespace colock::simulation

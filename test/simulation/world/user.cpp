@@ -1,0 +1,366 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "locks/client_access.hpp"
+#include "simulation/world/user.hpp"
+#include "simulation/world/world.hpp"
+#include <colock/countdown_latch.hpp>
+#include <colock/fair_lock.hpp>
+#include <colock/fenced_lock.hpp>
+#include <colock/multi_lock.hpp>
+#include <colock/permit_semaphore.hpp>
+#include <colock/read_write_lock.hpp>
+#include <colock/red_lock.hpp>
+#include <colock/semaphore.hpp>
+#include <colock/spin_lock.hpp>
+
+#include <boost/asio/error.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace colock::simulation {
+
+using namespace std::chrono_literals;
+
+section draw_section(scenario const& plan, dice d, std::size_t objects)
+{
+    section s;
+    s.pause = d.between(plan.shortest_pause, plan.longest_pause);
+    s.object = static_cast<unsigned>(d.below(objects));
+    s.writes = d.percent(40);
+    auto const lease = plan.settings.lease;
+    s.stay = d.between(plan.shortest_stay, plan.longest_stay);
+    if (d.percent(plan.long_stays))
+        s.stay = d.between(lease / 2, 2 * lease);
+    auto const how = d.below(100);
+    using way = section::way;
+    s.how = how < plan.tries                                    ? way::attempt
+        : how < plan.tries + plan.timed_tries                   ? way::timed
+        : how < plan.tries + plan.timed_tries + plan.coroutines ? way::coroutine
+                                                                : way::wait;
+    s.limit = milliseconds{d.below(static_cast<std::uint64_t>(2 * lease.count()))};
+    if (d.percent(plan.own_leases))
+        s.lease = milliseconds{20 + d.below(static_cast<std::uint64_t>(lease.count()))};
+    s.re_enters = d.percent(plan.re_entries);
+    s.as_owner = s.re_enters || d.percent(20);
+    if (d.percent(plan.cancellations))
+        s.cancel_after = d.between(0ms, d.percent(50) ? moment{2ms} : moment{lease});
+    if (d.percent(plan.extensions))
+        s.extension = milliseconds{100 + d.below(static_cast<std::uint64_t>(2 * lease.count()))};
+    s.drops = d.percent(plan.drops);
+    s.synced = plan.sync_replicas;
+    s.permits = 1 + static_cast<std::int64_t>(d.below(2));
+    return s;
+}
+
+user::user(process& home, int number, std::uint64_t first_section)
+    : home_{home}
+    , number_{number}
+    , next_{first_section}
+    , dice_{home.around().luck(1'000'000 + static_cast<std::uint64_t>(number))}
+{}
+
+template <class F>
+void user::after(moment time, F f)
+{
+    home_.around().time().after(
+        time,
+        [weak = weak_from_this(), of = operation_, f = std::move(f)]() mutable {
+            auto const self = weak.lock();
+            if (!self || self->is_dead_)
+                return;
+            self->home_.computer().post([self, of, f = std::move(f)]() mutable {
+                if (self->operation_ == of)
+                    f(*self);
+            });
+        }
+    );
+}
+
+void user::go_on()
+{
+    auto& around = home_.around();
+    idle_ = true;
+    if (around.is_ending() || next_ >= around.how().sections)
+        return;
+    ++operation_;
+    now_ = draw_section(around.plan(), dice_.apart(next_++), around.objects().size());
+    of_ = around.objects()[now_.object].get();
+    after(now_.pause, [](user& self) {
+        if (!self.home_.around().is_ending())
+            self.begin();
+    });
+}
+
+void user::begin()
+{
+    idle_ = false;
+    cancelled_ = false;
+    ++operation_;
+    auto& around = home_.around();
+    waits_since_ = around.time().now();
+    uuids_.clear();
+    for (std::size_t i = 0; i != of_->parts.size(); ++i)
+        uuids_.push_back(home_.uuid_at(i));
+    around.past().note(
+        around.time().now(), home_.number(), "asks", of_->name, static_cast<std::int64_t>(number_)
+    );
+    if (now_.cancel_after)
+        after(*now_.cancel_after, [](user& self) {
+            self.cancelled_ = true;
+            self.signal_.emit(boost::asio::cancellation_type::terminal);
+        });
+    ask();
+}
+
+// ---- Locks -------------------------------------------------------------------------------------
+
+acquire_options user::options() const
+{
+    acquire_options o;
+    o.lease = now_.lease;
+    if (now_.as_owner)
+        o.as = self_;
+    o.sync_replicas = now_.synced;
+    return o;
+}
+
+void user::ask()
+{
+    auto const& at = home_.at(0);
+    auto const& name = of_->parts.front();
+    auto const parts = [&] {
+        std::vector<lock> all;
+        for (std::size_t i = 0; i != of_->parts.size(); ++i)
+            all.emplace_back(home_.at(i), of_->parts[i]);
+        return all;
+    };
+    switch (of_->what) {
+    case kind::plain:
+        return now_.how == section::way::coroutine ? run_coroutine() : ask_for(lock{at, name});
+    case kind::spin: return ask_for(spin_lock{at, name});
+    case kind::fenced: return ask_for(fenced_lock{at, name});
+    case kind::fair: return ask_for(fair_lock{at, name});
+    case kind::multi: return ask_for(multi_lock{parts()});
+    case kind::red: return ask_for(red_lock{parts()});
+    case kind::permits: return ask_for(permit_semaphore{at, name});
+    case kind::semaphore: return ask_semaphore();
+    case kind::latch: return ask_latch();
+    case kind::read_write: {
+        read_write_lock const both{at, name};
+        return now_.writes ? ask_for(both.write()) : ask_for(both.read());
+    }
+    }
+}
+
+template <class Lock>
+void user::ask_for(Lock const& l)
+{
+    constexpr bool is_permit = std::is_same_v<Lock, permit_semaphore>;
+    using got_type = std::conditional_t<is_permit, permit, hold>;
+    auto const id_of = [](got_type const& g) {
+        if constexpr (is_permit)
+            return g.id();
+        else
+            return std::string{};
+    };
+    auto self = shared_from_this();
+    auto got = cancellable([self, id_of](error_code ec, got_type g) {
+        auto id = id_of(g);
+        self->on_answer(ec, std::move(g), std::move(id));
+    });
+    auto tried = cancellable([self, id_of](error_code ec, std::optional<got_type> g) {
+        auto id = g ? id_of(*g) : std::string{};
+        self->on_answer(ec, g ? hold{std::move(*g)} : hold{}, std::move(id));
+    });
+    switch (now_.how) {
+    case section::way::attempt: return l.try_acquire(options(), std::move(tried));
+    case section::way::timed: return l.try_acquire_for(now_.limit, options(), std::move(tried));
+    case section::way::coroutine:
+    case section::way::wait: return l.acquire(options(), std::move(got));
+    }
+}
+
+void user::check_error(error_code ec) const
+{
+    if (!ec || !home_.around().is_untroubled())
+        return;
+    if (ec == boost::asio::error::operation_aborted && cancelled_)
+        return;
+    if (ec == error::lost && (now_.lease || now_.extension))
+        return;
+    throw violation{
+        "errors",
+        of_->name + ": an operation fails with nothing wrong: " + ec.message(),
+        of_->name};
+}
+
+void user::on_answer(error_code ec, hold got, std::string permit)
+{
+    check_error(ec);
+    waits_since_.reset();
+    held_ = std::move(got);
+    permit_ = std::move(permit);
+    // It may have come while the machine stood still, and be over by now.
+    if (!held_)
+        return finish();
+    enter();
+}
+
+judge::stay user::told_by(hold const& h) const
+{
+    judge::stay s{
+        of_,
+        home_.number(),
+        &home_.computer(),
+        &h,
+        uuids_,
+        of_->what != kind::read_write || now_.writes};
+    s.owner = now_.as_owner ? static_cast<std::uint64_t>(number_) + 1 : 0;
+    s.synced = now_.synced;
+    s.permit = permit_;
+    return s;
+}
+
+void user::enter()
+{
+    auto& around = home_.around();
+    inside_ = around.truth().enter(told_by(held_));
+    around.count_section();
+    ++operation_;
+    if (now_.re_enters && of_->what != kind::permits)
+        re_enter();
+    if (now_.extension)
+        after(now_.stay / 2, [](user& self) { self.extend(); });
+    after(now_.stay, [](user& self) { self.leave(); });
+}
+
+// With the owner of its hold nobody waits, on either side of a read-write lock.
+void user::re_enter()
+{
+    auto const again = [self = shared_from_this(), of = operation_](error_code ec, hold got) {
+        self->check_error(ec);
+        if (self->operation_ == of)
+            self->again_ = std::move(got);
+    };
+    auto const& name = of_->parts.front();
+    if (of_->what == kind::plain)
+        lock{home_.at(0), name}.acquire(options(), again);
+    if (of_->what == kind::fair)
+        fair_lock{home_.at(0), name}.acquire(options(), again);
+    if (of_->what == kind::read_write)
+        read_write_lock{home_.at(0), name}.read().acquire(options(), again);
+}
+
+void user::extend()
+{
+    held_.extend(*now_.extension, [self = shared_from_this()](error_code ec) {
+        if (ec != error::not_held && ec != error::invalid_argument)
+            self->check_error(ec);
+    });
+}
+
+void user::leave()
+{
+    auto& truth = home_.around().truth();
+    bool const stands = static_cast<bool>(held_);
+    truth.leave(*inside_, stands ? "leaves" : "has lost");
+    inside_.reset();
+    ++operation_;
+    again_ = hold{};
+    if (now_.drops || !stands) {
+        held_ = hold{};
+        return finish();
+    }
+    held_.release([self = shared_from_this()](error_code ec) {
+        self->check_error(ec);
+        self->finish();
+    });
+}
+
+void user::finish()
+{
+    waits_since_.reset();
+    held_ = hold{};
+    go_on();
+}
+
+// ---- Counters ----------------------------------------------------------------------------------
+
+void user::ask_semaphore()
+{
+    semaphore const s{home_.at(0), of_->name};
+    auto const n = now_.permits;
+    auto const taken = [self = shared_from_this(), n](error_code ec, bool got) {
+        self->check_error(ec);
+        self->waits_since_.reset();
+        if (ec || !got)
+            return self->finish();
+        auto& around = self->home_.around();
+        around.truth().take_permits(*self->of_, self->home_.number(), n);
+        around.count_section();
+        ++self->operation_;
+        self->after(self->now_.stay, [n](user& u) {
+            u.home_.around().truth().give_permits(*u.of_, u.home_.number(), n);
+            semaphore const back{u.home_.at(0), u.of_->name};
+            back.release(n, [again = u.shared_from_this()](error_code e) {
+                again->check_error(e);
+                if (e)
+                    again->of_->is_doubtful = true;
+                again->finish();
+            });
+        });
+    };
+    // What a process had that died does not come back, and who waits for it would wait for ever.
+    bool const may_dwindle = !home_.around().plan().faults.empty();
+    bool const has_limit = now_.how == section::way::attempt || now_.how == section::way::timed;
+    switch (may_dwindle && !has_limit ? section::way::timed : now_.how) {
+    case section::way::attempt: return s.try_acquire(n, cancellable(taken));
+    case section::way::timed: return s.try_acquire_for(now_.limit, n, cancellable(taken));
+    default: return s.acquire(n, cancellable([taken](error_code ec) { taken(ec, !ec); }));
+    }
+}
+
+// A latch of its own: it opens when all have counted, and not before.
+void user::ask_latch()
+{
+    waits_since_.reset();
+    counts_left_ = 1 + static_cast<int>(now_.permits);
+    auto const name = of_->name + ":" + std::to_string(number_) + ":" + std::to_string(next_);
+    countdown_latch const l{home_.at(0), name};
+    auto const fails = [self = shared_from_this()](error_code ec) {
+        self->check_error(ec);
+        return static_cast<bool>(ec);
+    };
+    l.try_set_count(counts_left_, [=, self = shared_from_this()](error_code ec, bool made) {
+        if (fails(ec) || !made)
+            return self->finish();
+        self->waits_since_ = self->home_.around().time().now();
+        auto const opened = self->cancellable([self, fails](error_code failed, bool is_open) {
+            self->waits_since_.reset();
+            bool const has_gone =
+                std::ranges::any_of(self->of_->at, [](auto const* at) { return at->losses != 0; });
+            if (!fails(failed) && is_open && self->counts_left_ != 0 && !has_gone)
+                throw violation{"latches", self->of_->name + " opened early", self->of_->name};
+            self->counts_left_ = -1;
+            self->home_.around().count_section();
+            self->finish();
+        });
+        // A count that a server has lost leaves the latch closed.
+        if (self->home_.around().is_untroubled())
+            l.wait(self->cancellable([o = opened.get()](error_code ended) mutable {
+                o(ended, !ended);
+            }));
+        else
+            l.wait_for(self->home_.around().plan().longest_wait / 2, opened);
+        // By its name: what waits for its time must not keep a client longer than its process.
+        for (int i = self->counts_left_; i != 0; --i)
+            self->after(self->now_.stay * i / 4, [name](user& u) {
+                --u.counts_left_;
+                countdown_latch{u.home_.at(0), name}.count_down([counts = u.shared_from_this()](
+                                                                    error_code failed
+                                                                ) { counts->check_error(failed); });
+            });
+    });
+}
+
+}  // namespace colock::simulation

@@ -1,0 +1,121 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "simulation/world/judge.hpp"
+#include <colock/client.hpp>
+#include <colock/hold.hpp>
+#include <colock/options.hpp>
+#include <colock/owner.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace colock::simulation {
+
+class process;
+
+/// What a user will do in one section: drawn from the seed, the user and the number of the section
+/// alone, so that leaving out others changes nothing.
+struct section {
+    enum class way { wait, attempt, timed, coroutine };
+
+    unsigned object = 0;
+    bool writes = true;
+    way how = way::wait;
+    milliseconds limit{};  ///< of a timed try
+    std::optional<milliseconds> lease{};
+    bool as_owner = false;
+    bool re_enters = false;
+    bool drops = false;
+    int synced = 0;
+    std::optional<moment> cancel_after{};
+    moment pause{};
+    moment stay{};
+    std::optional<milliseconds> extension{};
+    std::int64_t permits = 1;
+};
+
+section draw_section(scenario const&, dice, std::size_t objects);
+
+/// One after the other: pauses, asks for a lock or a permit by the public interface, stays, and
+/// gives it back. Everything of it runs on its process's machine.
+class user : public std::enable_shared_from_this<user> {
+public:
+    user(process& home, int number, std::uint64_t first_section);
+
+    /// Begins the next section, unless the world comes to its end.
+    void go_on();
+
+    /// Its process is killed: what still refers to it does nothing any more.
+    void die() noexcept
+    {
+        is_dead_ = true;
+        nap_.reset();
+        signal_.slot().clear();
+    }
+
+    int number() const noexcept { return number_; }
+    std::uint64_t next_section() const noexcept { return next_; }
+    bool is_idle() const noexcept { return idle_; }
+
+    /// Since when it waits for something that should come to it.
+    std::optional<moment> waits_since() const noexcept { return waits_since_; }
+    object const* wants() const noexcept { return of_; }
+
+private:
+    void begin();
+    void ask();
+    template <class Lock>
+    void ask_for(Lock const& l);
+    void ask_semaphore();
+    void ask_latch();
+    void run_coroutine();
+    boost::asio::awaitable<void> work(hold& held);
+    judge::stay told_by(hold const& held) const;
+
+    void on_answer(error_code ec, hold got, std::string permit = {});
+    void enter();
+    void re_enter();
+    void extend();
+    void leave();
+    void finish();
+    void check_error(error_code ec) const;
+    acquire_options options() const;
+
+    template <class F>
+    void after(moment time, F f);
+    template <class Handler>
+    auto cancellable(Handler h)
+    {
+        return boost::asio::bind_cancellation_slot(signal_.slot(), std::move(h));
+    }
+
+    process& home_;
+    int number_;
+    std::uint64_t next_;
+    dice dice_;
+    section now_;
+    object* of_ = nullptr;
+    owner self_;
+    hold held_, again_;
+    std::string permit_;
+    std::optional<judge::place> inside_, inside_again_;
+    std::optional<moment> waits_since_;
+    boost::asio::cancellation_signal signal_;
+    std::uint64_t operation_ = 0;     ///< so that a late timer does not touch the next section
+    std::vector<std::string> uuids_;  ///< of the clients that it asks
+    std::shared_ptr<void> nap_;       ///< the wait of its coroutine, and with it the coroutine
+    bool idle_ = true;
+    bool is_dead_ = false;
+    bool cancelled_ = false;
+    int counts_left_ = 0;  ///< of a latch
+};
+
+}  // namespace colock::simulation
