@@ -37,7 +37,7 @@ PATH = re.compile(rf"`(?P<path>(?:{FOLDERS})/[\w./+-]*\w)`")
 CALL = re.compile(r"\bp?call\((?:'(?P<command>[a-z]+)')?")
 # What src/redis sends by itself.
 SENT = set(
-    "client|id client|kill eval evalsha info ping publish script|load select subscribe time unsubscribe".split()
+    "client|id client|kill eval evalsha info ping publish select subscribe time unsubscribe".split()
 )
 PROBE = "src/redis/permissions.cpp"
 # How a message is published, which the documents explain apart.

@@ -4,8 +4,8 @@
     tidy.py [--all] [--build DIR]
 
 Changed is what differs from the last commit, or on a branch from where it left main. A header is
-looked at by way of a unit that includes it. Needs a build: its compile commands and, for headers,
-the dependencies that ninja has noted. What is remembered is kept by the contents of a unit and all
+looked at by way of a unit that includes it. Needs the compile commands of a configured build in which
+each source is compiled alone, and its generated headers. What is remembered is kept by the contents of a unit and all
 its parts, beside the compiler's cache, so that it serves other checkouts as well.
 """
 
@@ -25,9 +25,8 @@ from concurrent.futures import ThreadPoolExecutor
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CLANG_TIDY = "clang-tidy-16"
 FOLDERS = ("src", "include", "cli", "bench", "examples")
-# Boost.Redis itself, and nothing of ours.
-EXCLUDED = {"src/redis/boost_redis.cpp"}
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "colock-tidy"
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', re.MULTILINE)
 DIAGNOSTIC = re.compile(r"^(/[^:\n]+):(\d+):(\d+): (?:error|warning): ", re.MULTILINE)
 
 
@@ -44,7 +43,6 @@ def own(paths: Iterable[str]) -> list[str]:
         for path in set(paths)
         if path.startswith(tuple(f"{folder}/" for folder in FOLDERS))
         and path.endswith((".cpp", ".hpp"))
-        and path not in EXCLUDED
         and (ROOT / path).is_file()
     )
 
@@ -87,25 +85,38 @@ class Build:
     def __init__(self, folder: pathlib.Path) -> None:
         self.folder = folder
         self.commands: dict[str, str] = {}
-        outputs: dict[str, str] = {}
+        self.parts: dict[str, set[str]] = {}
+        self.included: dict[str, list[str]] = {}
         for entry in json.loads((folder / "compile_commands.json").read_text(encoding="utf-8")):
             unit = self.relative(entry["file"])
             self.commands[unit] = entry["command"]
-            words = shlex.split(entry["command"])
-            outputs[words[words.index("-o") + 1]] = unit
-        self.parts = {unit: {unit} for unit in self.commands}
+            self.parts[unit] = self.closure(unit, self.own_folders(entry["command"]))
         self.tools = tools_and_libraries()
-        listing = subprocess.run(
-            ["ninja", "-C", str(folder), "-t", "deps"], stdout=subprocess.PIPE, text=True, check=True
-        )
-        unit = None
-        for line in listing.stdout.splitlines():
-            if line.startswith("    "):
-                part = self.relative(os.path.join(folder, line.strip()))
-                if unit and not part.startswith(("/", ".deps/")):
-                    self.parts[unit].add(part)
-            elif line:
-                unit = outputs.get(line.partition(":")[0])
+
+    def own_folders(self, command: str) -> list[str]:
+        """Where the compiler looks for our headers."""
+        places = [word[2:] for word in shlex.split(command) if word.startswith("-I")]
+        return [self.relative(place) for place in places if place.startswith(f"{ROOT}/")]
+
+    def closure(self, unit: str, places: list[str]) -> set[str]:
+        """The unit, and the files of ours that it includes, directly or not."""
+        found, left = {unit}, [unit]
+        while left:
+            file = left.pop()
+            for name in self.names_in(file):
+                for place in [os.path.dirname(file), *places]:
+                    path = os.path.normpath(os.path.join(place, name))
+                    if (ROOT / path).is_file():
+                        if path not in found:
+                            found.add(path)
+                            left.append(path)
+                        break
+        return found
+
+    def names_in(self, file: str) -> list[str]:
+        if file not in self.included:
+            self.included[file] = INCLUDE.findall((ROOT / file).read_text(encoding="utf-8"))
+        return self.included[file]
 
     def relative(self, path: str) -> str:
         return os.path.relpath(path, ROOT) if path.startswith(f"{ROOT}/") else path
@@ -115,7 +126,7 @@ class Build:
         users = [
             unit
             for unit, parts in self.parts.items()
-            if header in parts and not unit.startswith("test/") and unit not in EXCLUDED
+            if header in parts and not unit.startswith("test/")
         ]
         stem = pathlib.PurePath(header).stem
 
@@ -180,7 +191,7 @@ def report(text: str, seen: set[str]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--all", action="store_true")
-    parser.add_argument("--build", default=str(ROOT / "build/dev"))
+    parser.add_argument("--build", default=str(ROOT / "build/clang"))
     options = parser.parse_args()
 
     build = Build(pathlib.Path(options.build).resolve())

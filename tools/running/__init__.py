@@ -1,0 +1,1 @@
+"""What tools/test, tools/proof and .ci/run have in common."""
