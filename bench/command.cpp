@@ -8,7 +8,9 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <utility>
+#include <vector>
 
 namespace bench {
 
@@ -32,19 +34,44 @@ std::map<std::string, workload> const workloads{
     {"keys", {run_keys, "1000 keys that another process holds, a waiter on each"}},
 };
 
-}  // namespace
+/// What the workloads are compared with.
+std::map<std::string, workload> const yardsticks{
+    {"PING", {run_pings, "one PING after the other"}},
+    {"connections", {run_connections, "200 idle connections"}},
+};
 
-std::string list_of_workloads()
+workload const& find(std::string const& name)
 {
-    std::string text = "Workloads:";
-    for (auto const& [name, w] : workloads)
-        text += "\n  " + name + std::string(5 - name.size(), ' ') + w.what;
+    auto const yardstick = yardsticks.find(name);
+    return yardstick == yardsticks.end() ? workloads.at(name) : yardstick->second;
+}
+
+std::vector<std::string> names_of(std::map<std::string, workload> const& some)
+{
+    std::vector<std::string> names;
+    names.reserve(some.size());
+    for (auto const& [name, w] : some)
+        names.push_back(name);
+    return names;
+}
+
+std::string list(std::map<std::string, workload> const& some, std::size_t width)
+{
+    std::string text;
+    for (auto const& [name, w] : some)
+        text += "\n  " + name + std::string(width - name.size(), ' ') + w.what;
     return text;
 }
 
+}  // namespace
+
+std::string list_of_workloads() { return "Workloads:" + list(workloads, 5); }
+
+std::string list_of_yardsticks() { return "Yardsticks:" + list(yardsticks, 12); }
+
 std::string describe(request const& r)
 {
-    return r.asked.workload + ": " + workloads.at(r.asked.workload).what;
+    return r.asked.workload + ": " + find(r.asked.workload).what;
 }
 
 void add_options(CLI::App& app, request& r)
@@ -77,6 +104,17 @@ void add_options(CLI::App& app, request& r)
     app.add_flag("--metrics", r.metrics, "counted by colock::metrics; not in W6 and W9");
 }
 
+void add_yardsticks(CLI::App& app, request& r)
+{
+    app.remove_option(app.get_option("workload"));
+    auto names = names_of(workloads);
+    for (auto& name : names_of(yardsticks))
+        names.push_back(std::move(name));
+    app.add_option("workload", r.asked.workload, "which")->required()->check(CLI::IsMember(names));
+    app.add_option("--rounds", r.asked.rounds, "W1, W2, PING: how many, instead of a time");
+    app.add_flag("--raw", r.asked.raw, "W1, W2, PING: bare sockets that send what colock sends");
+}
+
 plan plan_of(request const& r, colock::config where)
 {
     using std::chrono::milliseconds;
@@ -95,17 +133,22 @@ plan plan_of(request const& r, colock::config where)
     auto asked = r.asked;
     asked.redis = std::move(where);
     asked.hold = std::chrono::microseconds{r.hold_us};
+    bool const counts_rounds =
+        asked.workload == "W1" || asked.workload == "W2" || asked.workload == "PING";
+    if (!counts_rounds && (asked.raw || asked.rounds))
+        throw std::runtime_error("--raw and --rounds are for W1, W2 and PING");
     return with_defaults(std::move(asked));
 }
 
 boost::json::object measure(plan const& asked)
 {
+    auto const run = asked.raw ? run_raw : find(asked.workload).run;
     boost::json::object line{
-        {"peer", "colock"},
+        {"peer", asked.raw ? "raw" : "colock"},
         {"variant", asked.variant},
         {"w", asked.workload},
         {"workers", asked.workers}};
-    for (auto const& [name, value] : workloads.at(asked.workload).run(asked))
+    for (auto const& [name, value] : run(asked))
         line[name] = value;
     return line;
 }

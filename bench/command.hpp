@@ -31,8 +31,13 @@ struct request {
 /// The workload and its options.
 void add_options(CLI::App&, request&);
 
+/// After `add_options`: what the workloads are compared with, and the options for that. The colock
+/// command does without.
+void add_yardsticks(CLI::App&, request&);
+
 /// A line a workload.
 std::string list_of_workloads();
+std::string list_of_yardsticks();
 
 /// What the workload does, in some words.
 std::string describe(request const&);

@@ -50,6 +50,8 @@ void meter::describe_server(boost::json::object& into)
     into["server_cpu_share"] = spent.cpu_seconds / elapsed;
     into["script_share"] = spent.script_seconds / elapsed;
     into["wire_cmds"] = spent.wire_commands();
+    into["wire_bytes_out"] = spent.received;
+    into["wire_bytes_in"] = spent.sent;
     boost::json::object calls;
     for (auto const& [command, count] : spent.calls)
         if (command != "info")
@@ -71,6 +73,9 @@ void put_costs(boost::json::object& into, std::int64_t acquired, std::int64_t ow
     auto const wire = into["wire_cmds"].as_int64() - own_pings;
     into["wire_cmds"] = wire;
     into["wire_per_acq"] = static_cast<double>(wire) / each;
+    into["wire_bytes_per_acq"] =
+        (into["wire_bytes_out"].to_number<double>() + into["wire_bytes_in"].to_number<double>()) /
+        each;
     into["cpu_us_per_acq"] = into["cpu_s"].as_double() * 1e6 / each;
     into["server_cpu_us_per_acq"] = into["server_cpu_s"].as_double() * 1e6 / each;
 }

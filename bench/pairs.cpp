@@ -16,10 +16,8 @@ constexpr int pairs_per_ping = 8;
 pairs::pairs(colock::client const& redis, plan const& asked)
     : redis_{redis}
     , asked_{asked}
-    , done_{asked.workers, window_of(asked)}
-{
-    done_.latencies().reserve(1 << 20);
-}
+    , done_{asked}
+{}
 
 asio::awaitable<void> pairs::run()
 {
@@ -33,10 +31,12 @@ void pairs::describe(json::object& into) { done_.describe(into, pinging_); }
 
 asio::awaitable<void> pairs::ping()
 {
+    auto const before = allocated;
     auto const start = steady::now();
     co_await redis_.ping();
     auto const end = steady::now();
     pings_.add(end - start);
+    done_.leave_out(allocated - before);
     if (done_.when().holds(start, end))
         pinging_ += end - start;
 }
@@ -46,13 +46,13 @@ asio::awaitable<void> pairs::ping()
 // a third shorter; `ping_burst_p50_us` says how much here.
 asio::awaitable<void> pairs::work(int id)
 {
-    bool const alone = asked_.workers == 1;
+    bool const pings = asked_.workers == 1 && asked_.rounds == 0;
     colock::lock const lock{redis_, asked_.key + ":" + std::to_string(id)};
     for (int count = 0;; ++count) {
-        if (alone && count % pairs_per_ping == 0)
+        if (pings && count % pairs_per_ping == 0)
             co_await ping();
         auto const start = steady::now();
-        if (start > done_.when().end)
+        if (!done_.goes_on(id, start))
             co_return;
         auto [refused, held] = co_await lock.acquire(asio::as_tuple(asio::deferred));
         if (refused) {

@@ -25,6 +25,8 @@ std::map<std::string, defaults> const of_workload{
     {"W8", {.workers = 10'000}},
     {"W9", {.seconds = 12, .locks = 100'000}},
     {"keys", {.locks = 1000}},
+    {"PING", {}},
+    {"connections", {.locks = 200}},
 };
 
 }  // namespace

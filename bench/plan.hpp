@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace bench {
@@ -17,16 +18,21 @@ struct plan {
     colock::config redis;
     double seconds = 0;
     double warmup = 1;
+    int rounds = 0;  // of each worker in W1, W2 and PING, instead of a time
     int workers = 0;
     int locks = 0;
     int processes = 0;
     int hungry = 0;  // workers of the first process, if it has more than the others
     bool poller = false;
+    bool raw = false;  // bare sockets instead of colock
     std::chrono::microseconds hold{-1};
     std::int64_t start_at = 0;  // ms of the epoch
     std::string variant = "default";
     std::string key = "peerlock";
     std::string exclusive_file = "/dev/shm/peerlock.x";
+
+    /// Where the server tells what it has spent, if that isn't the address of the locks.
+    std::optional<colock::address> info;
 };
 
 plan with_defaults(plan);

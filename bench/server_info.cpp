@@ -1,8 +1,6 @@
+#include "dial.hpp"
 #include "server_info.hpp"
 
-#include <boost/asio/connect.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
@@ -39,7 +37,11 @@ double part(std::string const& list, std::string const& name)
 server_usage server_usage::since(server_usage const& earlier) const
 {
     server_usage spent{
-        cpu_seconds - earlier.cpu_seconds, script_seconds - earlier.script_seconds, {}};
+        cpu_seconds - earlier.cpu_seconds,
+        script_seconds - earlier.script_seconds,
+        received - earlier.received,
+        sent - earlier.sent,
+        {}};
     for (auto const& [command, count] : calls) {
         auto const before = earlier.calls.find(command);
         auto const more = count - (before == earlier.calls.end() ? 0 : before->second);
@@ -58,32 +60,14 @@ std::int64_t server_usage::wire_commands() const
     return sum;
 }
 
-server_info::server_info(colock::config const& c)
+server_info::server_info(plan const& asked)
+    : socket_{dial(context_, asked.info.value_or(asked.redis.addresses.front()))}
 {
-    try {
-        connect(c.addresses.front());
-    } catch (boost::system::system_error const& e) {
-        throw std::runtime_error("no connection to the server: " + e.code().message());
-    }
+    auto const& c = asked.redis;
     if (!c.password.empty())
         ask({"AUTH", c.username.empty() ? "default" : c.username, c.password});
     if (c.database)
         ask({"SELECT", std::to_string(c.database)});
-}
-
-void server_info::connect(colock::address const& where)
-{
-    if (where.unix_socket.empty()) {
-        asio::ip::tcp::socket s{context_};
-        asio::connect(
-            s, asio::ip::tcp::resolver{context_}.resolve(where.host, std::to_string(where.port))
-        );
-        socket_ = std::move(s);
-    } else {
-        asio::local::stream_protocol::socket s{context_};
-        s.connect(where.unix_socket);
-        socket_ = std::move(s);
-    }
 }
 
 server_usage server_info::usage()
@@ -96,6 +80,15 @@ server_usage server_info::usage()
                 now.script_seconds = part(list, "usec") / 1e6;
         }
     now.cpu_seconds = number("cpu", "used_cpu_user") + number("cpu", "used_cpu_sys");
+    // The server has counted this very question, and not yet its answer.
+    auto const answered = own_received_;
+    auto const traffic = fields(bulk({"INFO", "stats"}));
+    auto const bytes = [&](char const* name) {
+        auto const field = traffic.find(name);
+        return field == traffic.end() ? std::int64_t{0} : std::stoll(field->second);
+    };
+    now.received = bytes("total_net_input_bytes") - own_sent_;
+    now.sent = bytes("total_net_output_bytes") - answered;
     return now;
 }
 
@@ -114,13 +107,25 @@ std::string server_info::ask(std::initializer_list<std::string_view> command)
     for (auto const word : command)
         text.append("$" + std::to_string(word.size()) + "\r\n").append(word).append("\r\n");
     asio::write(socket_, asio::buffer(text));
-    auto const end = asio::read_until(socket_, asio::dynamic_buffer(buffer_), "\r\n");
-    auto head = buffer_.substr(0, end - 2);
-    buffer_.erase(0, end);
+    own_sent_ += static_cast<std::int64_t>(text.size());
+    auto head = line();
     if (head.starts_with('-'))
         throw std::runtime_error("server: " + head);
     return head;
 }
+
+std::string server_info::line()
+{
+    auto const end = asio::read_until(socket_, asio::dynamic_buffer(buffer_), "\r\n");
+    auto head = buffer_.substr(0, end - 2);
+    buffer_.erase(0, end);
+    own_received_ += static_cast<std::int64_t>(end);
+    return head;
+}
+
+void server_info::begin_monitor() { ask({"MONITOR"}); }
+
+std::string server_info::next_monitor_line() { return line(); }
 
 std::string server_info::bulk(std::initializer_list<std::string_view> command)
 {
@@ -131,6 +136,7 @@ std::string server_info::bulk(std::initializer_list<std::string_view> command)
         );
     auto text = buffer_.substr(0, size - 2);
     buffer_.erase(0, size);
+    own_received_ += static_cast<std::int64_t>(size);
     return text;
 }
 

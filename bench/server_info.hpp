@@ -1,6 +1,6 @@
 #pragma once
 
-#include <colock/config.hpp>
+#include "plan.hpp"
 
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
@@ -17,6 +17,10 @@ namespace bench {
 struct server_usage {
     double cpu_seconds = 0;
     double script_seconds = 0;  // in EVALSHA, with all that the scripts call
+
+    // Bytes from and to all clients, without those of server_info.
+    std::int64_t received = 0;
+    std::int64_t sent = 0;
     std::map<std::string, std::int64_t> calls;
 
     server_usage since(server_usage const& earlier) const;
@@ -29,7 +33,7 @@ struct server_usage {
 /// A blocking connection beside the client's, for what the server says of itself.
 class server_info {
 public:
-    explicit server_info(colock::config const&);
+    explicit server_info(plan const&);
 
     server_usage usage();
 
@@ -38,14 +42,22 @@ public:
     /// A number that stands in a section of INFO; 0 if it doesn't.
     double number(std::string_view section, std::string_view name);
 
+    /// From here on this connection is good for `next_monitor_line` alone.
+    void begin_monitor();
+
+    /// Blocks until some client has sent a command.
+    std::string next_monitor_line();
+
 private:
-    void connect(colock::address const&);
     std::string ask(std::initializer_list<std::string_view> command);
+    std::string line();
     std::string bulk(std::initializer_list<std::string_view> command);
 
     boost::asio::io_context context_;
-    boost::asio::generic::stream_protocol::socket socket_{context_};
+    boost::asio::generic::stream_protocol::socket socket_;
     std::string buffer_;
+    std::int64_t own_sent_ = 0;
+    std::int64_t own_received_ = 0;
 };
 
 }  // namespace bench

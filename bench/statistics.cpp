@@ -5,6 +5,12 @@
 
 namespace bench {
 
+namespace {
+
+constexpr int rounds_to_warm_up = 200;
+
+}  // namespace
+
 double samples::microseconds(double quantile)
 {
     if (nanoseconds_.empty())
@@ -29,6 +35,39 @@ ledger::ledger(int workers, window when)
     , by_worker_(static_cast<std::size_t>(workers))
 {}
 
+ledger::ledger(plan const& asked) : ledger{asked.workers, window_of(asked)}
+{
+    rounds_ = asked.rounds;
+    begun_.resize(by_worker_.size());
+    if (rounds_)
+        when_ = {steady::time_point::max(), steady::time_point::max()};
+    latencies_.reserve(1 << 20);
+}
+
+bool ledger::goes_on(int id, steady::time_point now)
+{
+    after_ = allocated;
+    acquired_after_ = acquired_in_all_;
+    auto const round = begun_[static_cast<std::size_t>(id)]++;
+    if (rounds_ && round == rounds_to_warm_up + rounds_) {
+        when_.end = now + steady::duration{1};
+        return false;
+    }
+    if (!counting_ && (rounds_ ? round == rounds_to_warm_up : now > when_.begin))
+        begin_to_count(now);
+    return rounds_ || now <= when_.end;
+}
+
+void ledger::begin_to_count(steady::time_point now)
+{
+    counting_ = true;
+    if (rounds_)
+        when_.begin = now - steady::duration{1};
+    acquired_before_ = acquired_in_all_;
+    left_out_ = {};
+    before_ = after_;
+}
+
 void ledger::note(int id, steady::time_point from, steady::time_point to, steady::duration latency)
 {
     ++acquired_in_all_;
@@ -45,6 +84,7 @@ std::int64_t ledger::acquired() const
 
 void ledger::describe(json::object& into, steady::duration idle)
 {
+    auto const counted = after_ - before_ - left_out_;
     auto const [least, most] = std::ranges::minmax(by_worker_);
     latencies_.describe(into);
     into["acq"] = acquired();
@@ -55,6 +95,10 @@ void ledger::describe(json::object& into, steady::duration idle)
     into["max_w"] = most;
     into["overlaps"] = overlaps_;
     into["mutex_ok"] = overlaps_ == 0;
+    if (auto const all = acquired_after_ - acquired_before_; counting_ && before_.calls && all) {
+        into["allocs_per_acq"] = static_cast<double>(counted.calls) / static_cast<double>(all);
+        into["alloc_bytes_per_acq"] = static_cast<double>(counted.bytes) / static_cast<double>(all);
+    }
 }
 
 }  // namespace bench

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "allocations.hpp"
 #include "plan.hpp"
 
 #include <boost/json/object.hpp>
@@ -42,6 +43,16 @@ class ledger {
 public:
     ledger(int workers, window when);
 
+    /// For workers that ask `goes_on` before each round.
+    explicit ledger(plan const& asked);
+
+    /// Whether worker `id` begins another round now: for the plan's rounds, or else until the end
+    /// of the time.
+    bool goes_on(int id, steady::time_point now);
+
+    /// Allocations that aren't those of an acquisition.
+    void leave_out(allocation_count const& count) noexcept { left_out_ += count; }
+
     window const& when() const noexcept { return when_; }
 
     /// Worker `id` had the lock and gave it back; `latency` is the part of that which is measured.
@@ -60,7 +71,18 @@ public:
     void describe(json::object& into, steady::duration idle = {});
 
 private:
+    void begin_to_count(steady::time_point now);
+
     window when_;
+    int rounds_ = 0;
+    std::vector<int> begun_;  // rounds by worker
+    bool counting_ = false;
+    // At the begin and at the end of the measured time.
+    allocation_count before_;
+    allocation_count after_;
+    std::int64_t acquired_before_ = 0;
+    std::int64_t acquired_after_ = 0;
+    allocation_count left_out_;
     std::vector<std::int64_t> by_worker_;
     std::int64_t acquired_in_all_ = 0;
     std::int64_t errors_ = 0;

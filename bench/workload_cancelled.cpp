@@ -140,7 +140,7 @@ json::object run_cancelled(plan const& asked)
     json::object out;
     with_client(asked.redis, [&](colock::client& redis) -> asio::awaitable<void> {
         auto const executor = co_await asio::this_coro::executor;
-        server_info server{asked.redis};
+        server_info server{asked};
         colock::client other{executor, asked.redis};
         other.run(asio::detached);
         colock::lock const obstacle{other, asked.key};

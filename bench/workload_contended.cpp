@@ -145,7 +145,7 @@ json::object run_contended(plan const& asked)
 {
     json::object out;
     with_client(asked.redis, [&](colock::client& redis) -> asio::awaitable<void> {
-        server_info server{asked.redis};
+        server_info server{asked};
         auto burst = co_await ping_burst(&redis);
         out["ping_burst_p50_us"] = burst.microseconds(0.5);
         double const base = resident_bytes();
@@ -166,7 +166,7 @@ json::object run_herd(plan const& asked)
 {
     json::object out;
     with_client(asked.redis, [&](colock::client& redis) -> asio::awaitable<void> {
-        server_info server{asked.redis};
+        server_info server{asked};
         co_await redis.ping();
         double const base = resident_bytes();
 

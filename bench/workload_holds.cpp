@@ -28,7 +28,7 @@ json::object run_holds(plan const& asked)
     auto settings = asked.redis;
     settings.observer = count;
     with_client(settings, [&](colock::client& redis) -> asio::awaitable<void> {
-        server_info server{settings};
+        server_info server{asked};
         // The places are the user's memory, not the library's, and there before the base is taken.
         std::vector<colock::hold> held(static_cast<std::size_t>(asked.locks));
         co_await redis.ping();

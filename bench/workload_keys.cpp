@@ -62,7 +62,7 @@ json::object run_keys(plan const& asked)
     json::object out;
     std::int64_t answered = 0;
     with_client(asked.redis, [&](colock::client& redis) -> asio::awaitable<void> {
-        server_info server{asked.redis};
+        server_info server{asked};
         co_await redis.ping();
         auto const patience = steady::now() + seconds(120);
         while (!with->held) {

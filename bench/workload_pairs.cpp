@@ -23,7 +23,7 @@ json::object run_pairs(plan const& asked)
 {
     json::object out;
     with_client(asked.redis, [&](colock::client& redis) -> asio::awaitable<void> {
-        server_info server{asked.redis};
+        server_info server{asked};
         auto burst = co_await ping_burst(&redis);
         out["ping_burst_p50_us"] = burst.microseconds(0.5);
 
@@ -46,7 +46,7 @@ json::object run_beside_renewals(plan const& asked)
     auto settings = asked.redis;
     settings.observer = count;
     with_client(settings, [&](colock::client& redis) -> asio::awaitable<void> {
-        server_info server{settings};
+        server_info server{asked};
         pairs before{redis, asked};
         co_await before.run();
 

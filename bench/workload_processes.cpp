@@ -146,7 +146,7 @@ json::object run_processes(plan const& asked)
     auto children = start(asked, when, *common);
     json::object out;
     with_client(asked.redis, [&](colock::client& redis) -> asio::awaitable<void> {
-        server_info server{asked.redis};
+        server_info server{asked};
         auto burst = co_await ping_burst(&redis);
         meter spent{server};
         common->open = true;

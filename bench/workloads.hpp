@@ -9,6 +9,12 @@ namespace bench {
 /// W1 and W2: each worker has a key of its own; acquire, release, again.
 boost::json::object run_pairs(plan const&);
 
+/// W1, W2 and PING by bare sockets that send what colock sends: what a client costs beyond that.
+boost::json::object run_raw(plan const&);
+
+/// PING: one after the other.
+boost::json::object run_pings(plan const&);
+
 /// W3: the workers of one process on one key, again and again.
 boost::json::object run_contended(plan const&);
 
@@ -29,5 +35,8 @@ boost::json::object run_beside_renewals(plan const&);
 
 /// keys: another process holds many keys, and this one waits for each.
 boost::json::object run_keys(plan const&);
+
+/// connections: the memory of many that are open and idle.
+boost::json::object run_connections(plan const&);
 
 }  // namespace bench

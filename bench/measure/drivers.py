@@ -23,6 +23,7 @@ class Driver:
     start_seconds: float = 3  # from its start to its first acquire, at most
     variants: tuple[tuple[str, str], ...] = ()  # of a workload; where not the default
     own_processes: bool = False  # W4's are started by the driver itself
+    over: str = "tcp"  # or "unix", "tls"
     wire_extra: float = 0  # commands by acquisition that `sends` can't tell from those of scripts
 
     def why_not(self) -> str:
@@ -47,20 +48,27 @@ def _driver(name: str, path: str, sends: str, *before: str, **more) -> Driver:
     return Driver(name, (*before, str(program)), program, frozenset(sends.split()), **more)
 
 
+def _ours(name: str, *options: str, **more) -> Driver:
+    return Driver(
+        name,
+        (str(COLOCK), *options),
+        COLOCK,
+        frozenset("eval evalsha subscribe unsubscribe ping".split()),
+        builder="cmake --preset release && cmake --build --preset release",
+        own_processes=True,
+        **more,
+    )
+
+
 def _all() -> list[Driver]:
     classes = PEERS / "redisson/classes"
     scripts = "eval evalsha"
     python = str(PEERS / "redispy/venv/bin/python")
     return [
-        Driver(
-            "colock",
-            (str(COLOCK),),
-            COLOCK,
-            frozenset("eval evalsha subscribe unsubscribe ping".split()),
-            workloads=(*LOOPS, "W6", "W7", "W8", "W9"),
-            builder="cmake --preset release && cmake --build --preset release",
-            own_processes=True,
-        ),
+        _ours("raw", "--raw", workloads=("PING", "W1", "W2")),
+        _ours("colock", workloads=("PING", *LOOPS, "W6", "W7", "W8", "W9", "connections")),
+        _ours("colock-unix", workloads=("PING", "W1", "W2"), over="unix"),
+        _ours("colock-tls", workloads=("PING", "W1", "W2", "connections"), over="tls"),
         # Each unlock deletes a latch key; MONITOR shows it outside of scripts.
         Driver(
             "redisson",

@@ -8,9 +8,9 @@ import sys
 
 from measure import machine
 from measure.drivers import ROOT
-from measure.server import Failure
+from measure.problem import Failure
 
-FOLDER = ROOT / "bench/results"
+FOLDER = ROOT / "build/bench"
 DOCUMENT = ROOT / "docs/benchmarks.md"
 PICTURES = ROOT / "docs/img"
 
@@ -18,11 +18,14 @@ PICTURES = ROOT / "docs/img"
 class Results:
     """What a command has measured. The file is whole at any moment."""
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, part: str = "") -> None:
+        """`part` is that of the document and begins the names of pictures; `kind` unless set."""
         now = datetime.datetime.now(datetime.timezone.utc)
-        self.path = FOLDER / f"{now:%Y-%m-%d-%H%M}-{kind}.json"
+        part = part or kind
+        self.path = FOLDER / f"{now:%Y-%m-%d-%H%M}-{part}.json"
         self.data: dict = {
             "kind": kind,
+            "part": part,
             "taken": f"{now:%Y-%m-%d %H:%M} UTC",
             # The name alone: what comes before is this machine's affair.
             "command": " ".join([f"bench/{kind}", *sys.argv[1:]]),
@@ -49,6 +52,10 @@ class Results:
     @property
     def runs(self) -> list[dict]:
         return self.data["runs"]
+
+    @property
+    def part(self) -> str:
+        return self.data.get("part", self.data["kind"])
 
     def add(self, run: dict) -> None:
         self.runs.append(run)
@@ -85,7 +92,7 @@ def replace_part(document: str, name: str, text: str) -> str:
 
 def publish(results: Results, text: str, pictures: dict[str, str], to_docs: bool) -> None:
     """Writes the text and the pictures beside the results; into the documentation if asked to."""
-    kind = results.data["kind"]
+    kind, document_part = results.data["kind"], results.part
     for name, picture in pictures.items():
         results.path.with_name(f"{results.path.stem}-{name}.svg").write_text(picture)
     beside = "\n\n".join(f"![{n}]({results.path.stem}-{n}.svg)" for n in pictures)
@@ -97,8 +104,8 @@ def publish(results: Results, text: str, pictures: dict[str, str], to_docs: bool
         return
     PICTURES.mkdir(parents=True, exist_ok=True)
     for name, picture in pictures.items():
-        (PICTURES / f"{kind}-{name}.svg").write_text(picture)
-    shown = "\n\n".join(f"![{name}](img/{kind}-{name}.svg)" for name in pictures)
+        (PICTURES / f"{document_part}-{name}.svg").write_text(picture)
+    shown = "\n\n".join(f"![{name}](img/{document_part}-{name}.svg)" for name in pictures)
     part = f"{results.header()}\n\n{shown}\n\n{text}"
-    DOCUMENT.write_text(replace_part(DOCUMENT.read_text(), kind, part))
+    DOCUMENT.write_text(replace_part(DOCUMENT.read_text(), document_part, part))
     print(f"{kind}: {DOCUMENT.relative_to(ROOT)}")

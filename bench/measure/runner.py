@@ -9,9 +9,9 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Callable
 
 from measure.drivers import PEERS, Driver
-from measure.lifetime import dies_with_us
 from measure.server import Server
 
 EXCLUSIVE_FILE = pathlib.Path("/dev/shm/peerlock.x")
@@ -29,6 +29,7 @@ class Run:
     variant: str = "default"
     seconds: float = 5
     options: tuple[str, ...] = ()
+    workers: int = 0  # the workload's own number unless set
     patience: float = 30  # beyond the measured time, before it counts as hung
 
 
@@ -45,7 +46,14 @@ def resident_mb(pid: int) -> float:
 class Processes:
     """A driver's processes: all ended at the end of the block, whatever happens in it."""
 
-    def __init__(self, command: list[str], count: int, log: pathlib.Path, watch_errors: bool):
+    def __init__(
+        self,
+        command: list[str],
+        count: int,
+        log: pathlib.Path,
+        watch_errors: bool,
+        prepare: Callable[[], None],
+    ):
         self._log = log.open("a")
         self.killed = False
         errors = subprocess.PIPE if watch_errors else self._log
@@ -59,7 +67,7 @@ class Processes:
                     stdout=subprocess.PIPE,
                     stderr=errors,
                     text=True,
-                    preexec_fn=dies_with_us,
+                    preexec_fn=prepare,
                 )
             )
 
@@ -149,7 +157,10 @@ def run(what: Run, server: Server) -> dict:
     server.command("FLUSHALL")
     EXCLUSIVE_FILE.unlink(missing_ok=True)
     driver, workload = what.driver, what.workload
-    command = [*driver.command, workload, "--redis", server.address, "--variant", what.variant]
+    command = [*driver.command, workload, *server.address_options(driver.over)]
+    command += ["--variant", what.variant]
+    if what.workers:
+        command += ["--workers", str(what.workers)]
     command += ["--seconds", f"{what.seconds:g}", *what.options]
     count = W4_PROCESSES if workload == "W4" and not driver.own_processes else 1
     if count > 1:
@@ -157,9 +168,14 @@ def run(what: Run, server: Server) -> dict:
     logs = PEERS / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     found = {"peer": driver.name, "variant": what.variant, "w": workload}
+    if what.workers:
+        found["asked_workers"] = what.workers
+    if server.wire:
+        found["wire"] = server.wire.name
     before, begun, idle = server.usage(), time.monotonic(), {}
     idles = workload == "W6"
-    with Processes(command, count, logs / f"{driver.name}.{workload}.err", idles) as processes:
+    log = logs / f"{driver.name}.{workload}.err"
+    with Processes(command, count, log, idles, server.client_side()) as processes:
         limit = what.seconds + driver.start_seconds + what.patience
         killer = threading.Timer(limit, processes.hung)
         killer.start()

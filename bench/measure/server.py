@@ -1,5 +1,6 @@
 """A redis-server of our own, and what it says of itself."""
 
+import contextlib
 import dataclasses
 import pathlib
 import shutil
@@ -8,11 +9,14 @@ import subprocess
 import tempfile
 import time
 
+from collections.abc import Callable
+
+from measure import certificates
 from measure.lifetime import dies_with_us
+from measure.problem import Failure
+from measure.wire import SERVER_HOST, Wire
 
-
-class Failure(Exception):
-    """What the user is told in one line."""
+__all__ = ["Failure", "Server", "Usage"]
 
 
 @dataclasses.dataclass
@@ -40,22 +44,38 @@ def free_port() -> int:
 
 
 class Server:
-    """Runs from `with` to the end of its block, on a free port, in a folder that goes with it."""
+    """Runs from `with` to the end of its block, on a free port, in a folder that goes with it; at
+    the far end of `wire` if there is one. It has a unix socket too, and TLS if asked to."""
 
-    def __init__(self, program: str = "redis-server") -> None:
+    def __init__(
+        self, program: str = "redis-server", wire: Wire | None = None, tls: bool = False
+    ) -> None:
         if not (found := shutil.which(program)):
             raise Failure(f"{program} is not there: tools/setup installs it")
         self.program = found
+        self.wire = wire
+        self.host = SERVER_HOST if wire else "127.0.0.1"
         self.port = 0
+        self._tls = tls
         self._connection: socket.socket | None = None
         self._buffer = b""
 
     def __enter__(self) -> "Server":
         self._folder = tempfile.TemporaryDirectory(prefix="colock-bench-")
-        self.port = free_port()
-        options = {"port": self.port, "bind": "127.0.0.1", "dir": self._folder.name}
+        folder = pathlib.Path(self._folder.name)
+        # The other end of a wire has all ports for itself.
+        self.port = 6379 if self.wire else free_port()
+        self.unix_socket = folder / "socket"
+        options = {"port": self.port, "bind": self.host, "dir": folder, "protected-mode": "no"}
         options |= {"save": "", "appendonly": "no", "daemonize": "no"}
-        self._log = pathlib.Path(self._folder.name, "log").open("wb")
+        options |= {"unixsocket": self.unix_socket}
+        try:
+            if self._tls:
+                options |= self._tls_options(folder)
+        except BaseException:
+            self._folder.cleanup()
+            raise
+        self._log = (folder / "log").open("wb")
         self._process = subprocess.Popen(
             [
                 self.program,
@@ -64,7 +84,7 @@ class Server:
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=subprocess.STDOUT,
-            preexec_fn=dies_with_us,
+            preexec_fn=self.wire.server_side() if self.wire else dies_with_us,
         )
         try:
             self._connect()
@@ -85,9 +105,34 @@ class Server:
         self._log.close()
         self._folder.cleanup()
 
+    def _tls_options(self, folder: pathlib.Path) -> dict:
+        self.tls_port = 6380 if self.wire else free_port()
+        self.certificates = certificates.make(folder, self.host)
+        return {
+            "tls-port": self.tls_port,
+            "tls-auth-clients": "no",
+            "tls-ca-cert-file": self.certificates.ca_file,
+            "tls-cert-file": self.certificates.certificate_file,
+            "tls-key-file": self.certificates.key_file,
+        }
+
     @property
     def address(self) -> str:
-        return f"127.0.0.1:{self.port}"
+        return f"{self.host}:{self.port}"
+
+    def address_options(self, over: str) -> list[str]:
+        """A driver's options that lead it here, over "tcp", "unix" or "tls"."""
+        if over == "unix":
+            return ["--redis", f"unix://{self.unix_socket}"]
+        if over == "tls":
+            authority = str(self.certificates.ca_file)
+            url = f"rediss://{self.host}:{self.tls_port}"
+            return ["--redis", url, "--ca-file", authority, "--info", self.address]
+        return ["--redis", self.address]
+
+    def client_side(self) -> Callable[[], None]:
+        """For the preexec_fn of Popen, for clients of this server."""
+        return self.wire.client_side() if self.wire else dies_with_us
 
     @property
     def pid(self) -> int:
@@ -97,7 +142,8 @@ class Server:
         patience = time.monotonic() + 10
         while time.monotonic() < patience and self._process.poll() is None:
             try:
-                self._connection = socket.create_connection(("127.0.0.1", self.port), 30)
+                with self.wire.beside_the_server() if self.wire else contextlib.nullcontext():
+                    self._connection = socket.create_connection((self.host, self.port), 30)
                 self.command("PING")
                 return
             except (OSError, EOFError):

@@ -2,7 +2,9 @@
 
 import dataclasses
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+
+from measure.ratios import with_ratios
 
 
 def number(value: float) -> str:
@@ -57,6 +59,7 @@ class Table:
     columns: tuple[Column, ...]
     best: str = "rate"  # rows are in this order
     least_first: bool = False
+    workers: int = 0  # the workload's own, where the number can be chosen; each has a table
 
 
 WIRE = Column("commands sent by acquisition", field("wire_cmds_per_acq"), middle=True)
@@ -70,7 +73,10 @@ SHARES = (
 LATENCIES = (
     Column("p50 µs", field("p50_us")),
     Column("p99 µs", field("p99_us")),
+    Column("max µs", field("max_us")),
 )
+BY_RAW = Column("× raw", field("by_raw"))
+BY_TWO_PINGS = Column("× two raw PINGs", field("by_two_pings"))
 WAITS = (
     Column("wait p50 ms", field("p50_us", 1e-3)),
     Column("wait p99 ms", field("p99_us", 1e-3)),
@@ -79,12 +85,26 @@ WAITS = (
 
 TABLES = (
     Table(
-        "W1", "one worker, a key of its own", (Column("pairs/s", field("rate")), *LATENCIES, *COSTS)
+        "PING",
+        "one PING after the other",
+        (Column("PINGs/s", field("rate")), *LATENCIES, BY_RAW, *COSTS[1:]),
+    ),
+    Table(
+        "W1",
+        "one worker, a key of its own",
+        (Column("pairs/s", field("rate")), *LATENCIES, BY_RAW, BY_TWO_PINGS, *COSTS),
     ),
     Table(
         "W2",
-        "64 workers, each a key of its own",
-        (Column("pairs/s", field("rate")), *LATENCIES, *COSTS),
+        "{} workers, each a key of its own",
+        (
+            Column("pairs/s", field("rate")),
+            Column("pairs/s, of raw's", field("rate_by_raw")),
+            *LATENCIES,
+            BY_RAW,
+            *COSTS,
+        ),
+        workers=64,
     ),
     Table(
         "W3",
@@ -175,7 +195,21 @@ TABLES = (
             Column("renewals", field("renewals"), middle=True),
         ),
     ),
+    Table(
+        "connections",
+        "idle connections of one process",
+        (
+            Column("connections", field("connections"), middle=True),
+            Column("KiB each", field("bytes_per_connection", 1 / 1024)),
+        ),
+        best="bytes_per_connection",
+        least_first=True,
+    ),
 )
+
+
+def is_ours(peer: str) -> bool:
+    return peer.split("-")[0] == "colock"
 
 
 def label(run: dict) -> str:
@@ -227,7 +261,7 @@ def table(kind: Table, runs: Sequence[dict]) -> str:
         if failed := len(group) - len(good):
             why = next(run["fail"] for run in group if "fail" in run).split(",")[0]
             notes.append(f"{failed} of {len(group)} runs: {why}")
-        shown = f"**{name}**" if group[0]["peer"] == "colock" else name
+        shown = f"**{name}**" if is_ours(group[0]["peer"]) else name
         cells = [column.cell(good) if good else "" for column in kind.columns]
         rows.append([shown, *cells, "; ".join(note for note in notes if note)])
     if not any(row[-1] for row in rows[2:]):
@@ -235,10 +269,21 @@ def table(kind: Table, runs: Sequence[dict]) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
+def sections(runs: Sequence[dict]) -> Iterator[tuple[str, Table, list[dict]]]:
+    """A title, the kind and the runs of each table: one for each wire, and number of workers."""
+    for wire in dict.fromkeys(run.get("wire", "") for run in runs):
+        for kind in TABLES:
+            of_kind = [r for r in runs if r["w"] == kind.workload and r.get("wire", "") == wire]
+            for workers in sorted({r.get("asked_workers", kind.workers) for r in of_kind}):
+                title = f"{kind.workload}: {kind.title.format(f'{workers:,}')}"
+                if wire:
+                    title += f"; {wire}"
+                shown = [r for r in of_kind if r.get("asked_workers", kind.workers) == workers]
+                yield title, kind, shown
+
+
 def tables(runs: Sequence[dict]) -> str:
-    there = {run["w"] for run in runs}
     return "\n\n".join(
-        f"### {kind.workload}: {kind.title}\n\n{table(kind, runs)}"
-        for kind in TABLES
-        if kind.workload in there
+        f"### {title}\n\n{table(kind, shown)}"
+        for title, kind, shown in sections(with_ratios(runs))
     )

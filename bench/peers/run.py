@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Runs one driver on a Redis server of its own and prints a JSON line for each run.
 
-run.py PEER[:VARIANT] W1,W2,... [--seconds S] [--reps N] [--append FILE] [driver's options]
+run.py PEER[:VARIANT] W1,W2,... [--seconds S] [--reps N] [driver's options]
 """
 
 import argparse
@@ -26,7 +26,6 @@ def main() -> None:
     parser.add_argument("workloads")
     parser.add_argument("--seconds", type=float)
     parser.add_argument("--reps", type=int, default=1)
-    parser.add_argument("--append", type=argparse.FileType("a"))
     chosen, options = parser.parse_known_args()
     name, _, variant = chosen.peer.partition(":")
     if name not in DRIVERS:
@@ -34,7 +33,7 @@ def main() -> None:
     driver = DRIVERS[name]
     if why := driver.why_not():
         raise Failure(f"{name}: {why}")
-    with Server() as server:
+    with Server(tls=driver.over == "tls") as server:
         for workload in chosen.workloads.split(","):
             seconds = chosen.seconds or (35 if workload == "W6" else 5)
             what = Run(
@@ -46,10 +45,7 @@ def main() -> None:
                 patience=120,
             )
             for _ in range(chosen.reps):
-                text = json.dumps(run(what, server))
-                print(text, flush=True)
-                if chosen.append:
-                    print(text, file=chosen.append, flush=True)
+                print(json.dumps(run(what, server)), flush=True)
 
 
 try:

@@ -1,0 +1,7 @@
+#include "allocations.hpp"
+
+namespace bench {
+
+constinit thread_local allocation_count allocated;
+
+}  // namespace bench

@@ -1,0 +1,5 @@
+"""What the user is told in one line."""
+
+
+class Failure(Exception):
+    pass
