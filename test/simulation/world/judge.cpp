@@ -13,12 +13,6 @@ namespace {
 /// At most so many hold it at a time, none of them alone.
 bool is_counted(kind what) noexcept { return what == kind::permits; }
 
-/// What all replicas have acknowledged is lost only with all of them.
-std::uint64_t losses_of(node const& at, judge::stay const& s) noexcept
-{
-    return s.synced >= static_cast<int>(at.replicas) ? at.emptied : at.losses;
-}
-
 std::string seconds_of(moment t)
 {
     return std::to_string(t / std::chrono::microseconds{1}) + " us";
@@ -36,11 +30,22 @@ moment judge::trusts_until(stay const& s) const
     return shown == time_point{} ? moment{-1} : s.by->when(shown) - moment{1};
 }
 
+// What all replicas have acknowledged is lost only with all of them. They acknowledge the grant;
+// renewals are not waited for.
+bool judge::has_lost(stay const& s, std::size_t server) const
+{
+    auto const& at = *s.of->at[server];
+    bool const is_everywhere =
+        s.synced >= static_cast<int>(at.replicas) && time_.now() <= s.granted_until;
+    auto const& before = s.before[server].losses;
+    return is_everywhere ? at.losses.all != before.all : at.losses.any != before.any;
+}
+
 std::size_t judge::parts_lost(stay const& s) const
 {
     std::size_t lost = 0;
     for (std::size_t i = 0; i != s.of->at.size(); ++i)
-        lost += losses_of(*s.of->at[i], s) != s.losses[i];
+        lost += has_lost(s, i);
     return lost;
 }
 
@@ -49,8 +54,21 @@ std::size_t judge::parts_lost(stay const& s) const
 bool judge::is_excused(stay const& s) const
 {
     auto const lost = parts_lost(s);
-    return s.forced != s.of->forced ||
-        (s.of->what == kind::multi ? lost == s.of->at.size() : lost != 0);
+    return is_forced(s) || (s.of->what == kind::multi ? lost == s.of->at.size() : lost != 0);
+}
+
+bool judge::is_forced(stay const& s) const
+{
+    for (std::size_t i = 0; i != s.of->at.size(); ++i)
+        if (s.of->at[i]->mishaps_of(part_at(*s.of, i)).forced != s.before[i].forced)
+            return true;
+    return false;
+}
+
+// All nodes of a cluster may have its one part.
+std::string const& judge::part_at(object const& o, std::size_t server)
+{
+    return o.parts[std::min(server, o.parts.size() - 1)];
 }
 
 bool judge::excludes(stay const& a, stay const& b) const
@@ -60,12 +78,21 @@ bool judge::excludes(stay const& a, stay const& b) const
     return a.writes || b.writes;
 }
 
+std::vector<node::mishaps> judge::mishaps_of(object const& o) const
+{
+    std::vector<node::mishaps> all;
+    for (std::size_t i = 0; i != o.at.size(); ++i)
+        all.push_back(o.at[i]->mishaps_of(part_at(o, i)));
+    return all;
+}
+
 judge::place judge::enter(stay s)
 {
-    for (auto const* at : s.of->at)
-        s.losses.push_back(losses_of(*at, s));
-    s.forced = s.of->forced;
     auto& o = *s.of;
+    for (std::size_t i = 0; i != o.at.size(); ++i)
+        if (auto const token = s.held->fencing_token(std::min(i, o.parts.size() - 1)); token != 0)
+            s.before[i] = o.at[i]->mishaps_before(part_at(o, i), token);
+    s.granted_until = trusts_until(s);
     past_.note(
         time_.now(),
         s.client,
@@ -76,7 +103,8 @@ judge::place judge::enter(stay s)
     );
     ++grants_;
     auto const now = time_.now();
-    std::int64_t valid = 1;
+    bool const is_gone = is_excused(s);  // lost before the user heard of it
+    std::int64_t valid = is_gone ? 0 : 1;
     for (auto const& other : stays_) {
         if (trusts_until(other) < now)
             continue;
@@ -86,7 +114,7 @@ judge::place judge::enter(stay s)
         }
         if (!excludes(s, other))
             continue;
-        if (is_excused(other)) {
+        if (is_gone || is_excused(other)) {
             ++excused_;
             continue;
         }
@@ -131,7 +159,7 @@ void judge::check_tokens(stay const& s)
         return;
     // The counter of Redisson's fenced lock has no floor.
     bool const may_fall = o.what == kind::fenced &&
-        std::ranges::any_of(o.at, [](auto const* at) { return at->losses != 0; });
+        std::ranges::any_of(o.at, [](auto const* at) { return at->losses.any != 0; });
     for (std::size_t i = 0; i != o.parts.size(); ++i) {
         auto const token = s.held->fencing_token(i);
         auto& last = o.last_tokens[i];
@@ -139,7 +167,9 @@ void judge::check_tokens(stay const& s)
         bool const again = token == last && s.owner != 0 && s.owner == o.last_owner;
         if (token == 0 && o.what != kind::red)
             throw violation{"tokens", o.name + " was granted without a token", o.name};
-        if (token != 0 && token <= last && !again && !may_fall)
+        // A grant that the server has lost since may arrive after the next one.
+        if (token != 0 && token <= last && !again && !may_fall && parts_lost(s) == 0 &&
+            !is_forced(s))
             throw violation{
                 "tokens",
                 "token " + std::to_string(token) + " of " + o.name + " comes after " +

@@ -37,7 +37,6 @@ struct object {
 
     std::map<std::size_t, std::uint64_t> last_tokens;
     std::uint64_t last_owner = 0;  ///< who had them
-    std::uint64_t forced = 0;      ///< how often somebody has forced it
     std::int64_t out = 0;          ///< permits of a semaphore that users have
     bool is_doubtful = false;      ///< a count may have gone with a client or a server
 
@@ -60,10 +59,14 @@ public:
         std::uint64_t owner = 0;  ///< zero: its own
         int synced = 0;
         std::string permit{};
-        std::vector<std::uint64_t> losses{};
-        std::uint64_t forced = 0;
+        /// Of each server: when it granted its part, or when the user asked, if there is no token.
+        std::vector<node::mishaps> before{};
+        moment granted_until{};  ///< before any renewal; what replicas have acknowledged
     };
     using place = std::list<stay>::iterator;
+
+    /// What has befallen the servers of an object, as of now.
+    std::vector<node::mishaps> mishaps_of(object const&) const;
 
     /// A user was handed a hold, and trusts it from now on.
     place enter(stay);
@@ -84,6 +87,9 @@ public:
 
 private:
     bool excludes(stay const& a, stay const& b) const;
+    bool is_forced(stay const&) const;
+    static std::string const& part_at(object const&, std::size_t server);
+    bool has_lost(stay const&, std::size_t server) const;
     std::size_t parts_lost(stay const&) const;
     bool is_excused(stay const&) const;
     moment trusts_until(stay const&) const;

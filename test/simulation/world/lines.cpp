@@ -47,6 +47,7 @@ void connecting_line::connect()
         on_ended_there();
         auto made = std::make_shared<wire>();
         made->last_out = where_.time.now() + where_.net.delay();
+        coming_ = made;
         where_.time.at(
             made->last_out,
             [self, this, attempt, made, shown = std::to_string(where_.at.wall_clock())] {
@@ -76,6 +77,8 @@ void connecting_line::try_again()
 
 void connecting_line::open(std::shared_ptr<wire> made, std::string floor)
 {
+    if (made->is_cut)
+        return try_again();
     wire_ = std::move(made);
     last_wire_ = wire_;
     floor_ = std::move(floor);
@@ -86,6 +89,8 @@ void connecting_line::open(std::shared_ptr<wire> made, std::string floor)
 
 void connecting_line::cut(moment notice)
 {
+    if (auto const made = coming_.lock(); made && !wire_)
+        made->is_cut = true;
     if (!wire_ || wire_->is_cut)
         return;
     wire_->is_cut = true;

@@ -121,6 +121,7 @@ private:
     void open(std::shared_ptr<wire>, std::string floor);
 
     std::weak_ptr<wire> last_wire_;  ///< which the next connection ends
+    std::weak_ptr<wire> coming_;     ///< made at the server, which the client hears of next
     bool started_ = false;
     unsigned attempt_ = 0;  ///< of what is under way the latest
     unsigned failures_ = 0;

@@ -124,29 +124,36 @@ reply node::run_script(
     if (text.empty())
         text = what.text;
     auto got = redis_.run(text, words.first(keys), words.subspan(keys));
-    note(what, words, got);
-    if (told)
-        told(what, words);
+    note(what, words, keys, got);
+    if (what.name.find("force") != what.name.npos && keys != 0)
+        ++forced_[std::string{words.front()}];
     return got;
 }
 
 void node::note(
-    scripts::script const& what, std::span<std::string_view const> words, reply const& got
+    scripts::script const& what,
+    std::span<std::string_view const> words,
+    unsigned keys,
+    reply const& got
 )
 {
-    auto const& first =
-        got.what == reply::kind::list && !got.items.empty() ? got.items.front() : got;
-    std::string_view const detail =
-        first.what == reply::kind::error ? std::string_view{first.text} : "";
-    // Of a call for many the first stands for all.
-    past_.note(
-        time_.now(),
-        -1 - number_,
-        what.name,
-        words.empty() ? std::string_view{} : words.front(),
-        first.what == reply::kind::integer ? first.number : -1,
-        detail
-    );
+    // A call for many locks answers for each of its keys.
+    bool const is_batch = got.what == reply::kind::list && got.items.size() == keys;
+    for (std::size_t i = 0; i != (is_batch ? keys : 1); ++i) {
+        auto const& one = got.what == reply::kind::list && !got.items.empty() ? got.items[i] : got;
+        std::string_view const detail =
+            one.what == reply::kind::error ? std::string_view{one.text} : "";
+        if (what.name.ends_with("acquire") && one.what == reply::kind::integer && one.number > 0)
+            remember_grant(words.front(), static_cast<std::uint64_t>(one.number));
+        past_.note(
+            time_.now(),
+            -1 - number_,
+            what.name,
+            i < words.size() ? words[i] : std::string_view{},
+            one.what == reply::kind::integer ? one.number : -1,
+            detail
+        );
+    }
 }
 
 reply node::wait(std::int64_t wanted, std::int64_t patience, moment& held_back) const
@@ -196,6 +203,30 @@ void node::end_subscriptions(unsigned slot)
 
 // ---- What goes wrong ---------------------------------------------------------------------------
 
+node::mishaps node::mishaps_of(std::string_view lock) const
+{
+    auto const at = forced_.find(lock);
+    return {losses, at == forced_.end() ? 0 : at->second};
+}
+
+node::mishaps node::mishaps_before(std::string_view lock, std::uint64_t token) const
+{
+    auto const of = grants_.find(lock);
+    if (of == grants_.end())
+        return mishaps_of(lock);
+    auto const at = of->second.find(token);
+    return at != of->second.end() ? at->second : mishaps_of(lock);
+}
+
+void node::remember_grant(std::string_view name, std::uint64_t token)
+{
+    constexpr std::size_t most = 1'000;  // more than clients can have under way
+    auto& of = grants_[std::string{name}];
+    of.insert_or_assign(token, mishaps_of(name));
+    if (of.size() > most)
+        of.erase(of.begin());
+}
+
 void node::fall_behind()
 {
     behind_ = redis_.data();
@@ -208,7 +239,7 @@ void node::fail_over()
         redis_.restore(std::move(*behind_));
     behind_.reset();
     lagging = 0;
-    ++losses;
+    ++losses.any;
     forget_scripts();
 }
 
@@ -217,8 +248,8 @@ void node::empty()
     redis_.restore({});
     behind_.reset();
     lagging = 0;
-    ++losses;
-    ++emptied;
+    ++losses.any;
+    ++losses.all;
     forget_scripts();
 }
 

@@ -73,8 +73,22 @@ public:
     moment clock_offset{};      ///< of its wall clock
     unsigned replicas = 2;      ///< that are there
     unsigned lagging = 0;       ///< of them, those that get nothing just now
-    std::uint64_t losses = 0;   ///< how often it has lost data, or its clock has jumped
-    std::uint64_t emptied = 0;  ///< how often all of it
+    /// How often it has lost something since its beginning.
+    struct loss_counts {
+        std::uint64_t any = 0;  ///< data, or time: its clock jumped
+        std::uint64_t all = 0;  ///< all of its data
+    };
+    loss_counts losses;
+
+    /// How often it has lost something, and somebody has forced this lock.
+    struct mishaps {
+        loss_counts losses;
+        std::uint64_t forced = 0;
+    };
+    mishaps mishaps_of(std::string_view lock) const;
+
+    /// As they were when it granted this token; as they are, if somebody else drew it.
+    mishaps mishaps_before(std::string_view lock, std::uint64_t token) const;
 
     void forget_scripts() { known_.clear(); }
 
@@ -86,9 +100,6 @@ public:
     /// What it says of keys in slots that are not its own; none: it serves all.
     std::function<std::string(unsigned slot)> redirect;
 
-    /// Is told of each script that was run, with its keys and arguments.
-    std::function<void(scripts::script const&, std::span<std::string_view const>)> told;
-
     /// The text that runs in place of this script, if it isn't empty: a server that is broken on
     /// purpose.
     std::function<std::string_view(scripts::script const&)> instead;
@@ -99,8 +110,13 @@ private:
         scripts::script const& what, std::span<std::string_view const> words, unsigned keys
     );
     decide::reply wait(std::int64_t wanted, std::int64_t patience, moment& held_back) const;
-    void
-    note(scripts::script const& what, std::span<std::string_view const> words, decide::reply const&);
+    void remember_grant(std::string_view name, std::uint64_t token);
+    void note(
+        scripts::script const& what,
+        std::span<std::string_view const> words,
+        unsigned keys,
+        decide::reply const&
+    );
 
     int number_;
     timeline& time_;
@@ -109,6 +125,10 @@ private:
     std::set<std::string_view> known_;
     std::map<std::string, std::vector<subscriber*>, std::less<>> heard_;
     std::optional<keyspace> behind_;
+
+    /// By name of the lock and by token, the latest ones.
+    std::map<std::string, std::map<std::uint64_t, mishaps>, std::less<>> grants_;
+    std::map<std::string, std::uint64_t, std::less<>> forced_;
 };
 
 }  // namespace colock::simulation

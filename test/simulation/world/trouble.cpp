@@ -141,7 +141,7 @@ void world::begin(fault const& f)
         at.is_down = true;
         return net_.cut([&f](line const& l) { return l.to_node() == f.node; });
     case fault_kind::clock_jump:
-        ++at.losses;
+        ++at.losses.any;
         at.clock_offset += d.between(0s, 10s);
         return;
     case fault_kind::force:

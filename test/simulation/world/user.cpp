@@ -98,6 +98,7 @@ void user::begin()
     ++operation_;
     auto& around = home_.around();
     waits_since_ = around.time().now();
+    mishaps_ = around.truth().mishaps_of(*of_);
     uuids_.clear();
     for (std::size_t i = 0; i != of_->parts.size(); ++i)
         uuids_.push_back(home_.uuid_at(i));
@@ -218,6 +219,7 @@ judge::stay user::told_by(hold const& h) const
     s.owner = now_.as_owner ? static_cast<std::uint64_t>(number_) + 1 : 0;
     s.synced = now_.synced;
     s.permit = permit_;
+    s.before = mishaps_;
     return s;
 }
 
@@ -338,7 +340,7 @@ void user::ask_latch()
         auto const opened = self->cancellable([self, fails](error_code failed, bool is_open) {
             self->waits_since_.reset();
             bool const has_gone =
-                std::ranges::any_of(self->of_->at, [](auto const* at) { return at->losses != 0; });
+                std::ranges::any_of(self->of_->at, [](auto const* at) { return at->losses.any != 0; });
             if (!fails(failed) && is_open && self->counts_left_ != 0 && !has_gone)
                 throw violation{"latches", self->of_->name + " opened early", self->of_->name};
             self->counts_left_ = -1;

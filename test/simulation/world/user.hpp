@@ -102,6 +102,7 @@ private:
     std::uint64_t next_;
     dice dice_;
     section now_;
+    std::vector<node::mishaps> mishaps_;  ///< of the servers, when it asked
     object* of_ = nullptr;
     owner self_;
     hold held_, again_;

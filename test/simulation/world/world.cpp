@@ -71,12 +71,6 @@ void world::make_node(std::size_t deployment)
     deployments_[deployment].push_back(&made);
     if (plan_.broken != mutant::none)
         made.instead = [this](scripts::script const& what) { return broken_text(what); };
-    made.told = [this](scripts::script const& what, std::span<std::string_view const> words) {
-        if (what.name.find("force") != what.name.npos && !words.empty())
-            for (auto const& each : objects_)
-                if (std::ranges::find(each->parts, words.front()) != each->parts.end())
-                    ++each->forced;
-    };
     if (plan_.shards > 1 && deployment == 0)
         made.redirect = [this, number](unsigned slot) -> std::string {
             int const owner = owner_of(slot).number();
@@ -245,14 +239,17 @@ void world::check_stats()
 
 void world::check_keys()
 {
-    auto const stays = [this](std::string const& key) {
+    bool const has_lost_data =
+        std::ranges::any_of(nodes_, [](auto const& at) { return at->losses.any != 0; });
+    auto const stays = [this, has_lost_data](std::string const& key) {
         for (auto const* prefix : {"colock_fence", "colock_once", "redisson_lock_token", "latch"})
             if (key.starts_with(prefix))
                 return true;
-        // If the last who wait for a fair lock die, and its holder, nobody takes their places out.
+        // If the last who wait for a fair lock die, and its holder, or if the server loses that they
+        // have left, nobody takes their places out.
         for (auto const* prefix :
              {"colock_lock_tickets", "redisson_lock_queue", "redisson_lock_timeout"})
-            if (key.starts_with(prefix) && lives_ > processes_.size())
+            if (key.starts_with(prefix) && (lives_ > processes_.size() || has_lost_data))
                 return true;
         // The permits of the dead come back when somebody asks for one.
         return std::ranges::any_of(objects_, [&key](auto const& o) {
@@ -268,7 +265,7 @@ void world::check_keys()
                     "leftovers", std::string{key} + " is left at the server", std::string{key}};
     for (auto const& o : objects_)
         for (auto* const at : o->at) {
-            if (at->losses != 0 || o->is_doubtful)
+            if (at->losses.any != 0 || o->is_doubtful)
                 continue;
             if (o->what == kind::permits)
                 check_permits(*o);
