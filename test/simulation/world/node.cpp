@@ -125,8 +125,6 @@ reply node::run_script(
         text = what.text;
     auto got = redis_.run(text, words.first(keys), words.subspan(keys));
     note(what, words, keys, got);
-    if (what.name.find("force") != what.name.npos && keys != 0)
-        ++forced_[std::string{words.front()}];
     return got;
 }
 
@@ -137,21 +135,24 @@ void node::note(
     reply const& got
 )
 {
-    // A call for many locks answers for each of its keys.
-    bool const is_batch = got.what == reply::kind::list && got.items.size() == keys;
-    for (std::size_t i = 0; i != (is_batch ? keys : 1); ++i) {
-        auto const& one = got.what == reply::kind::list && !got.items.empty() ? got.items[i] : got;
-        std::string_view const detail =
-            one.what == reply::kind::error ? std::string_view{one.text} : "";
-        if (what.name.ends_with("acquire") && one.what == reply::kind::integer && one.number > 0)
-            remember_grant(words.front(), static_cast<std::uint64_t>(one.number));
+    // It answers for each of its locks, which have as many keys each.
+    auto const is_list = got.what == reply::kind::list && !got.items.empty();
+    auto const answers = is_list ? got.items.size() : 1;
+    auto const width = keys / answers;
+    for (std::size_t i = 0; i != answers && i * width < words.size(); ++i) {
+        auto const& one = is_list ? got.items[i] : got;
+        bool const is_number = one.what == reply::kind::integer;
+        if (is_number && one.number > 0 && what.name.find("acquire") != what.name.npos)
+            remember_grant(words[i * width], static_cast<std::uint64_t>(one.number));
+        if (is_number && what.name.find("force") != what.name.npos)
+            ++forced_[std::string{words[i * width]}];
         past_.note(
             time_.now(),
             -1 - number_,
             what.name,
-            i < words.size() ? words[i] : std::string_view{},
-            one.what == reply::kind::integer ? one.number : -1,
-            detail
+            words[i * width],
+            is_number ? one.number : -1,
+            one.what == reply::kind::error ? std::string_view{one.text} : ""
         );
     }
 }
@@ -214,7 +215,7 @@ node::mishaps node::mishaps_before(std::string_view lock, std::uint64_t token) c
     auto const of = grants_.find(lock);
     if (of == grants_.end())
         return mishaps_of(lock);
-    auto const at = of->second.find(token);
+    auto const at = of->second.lower_bound(token);  // the last one of its draw
     return at != of->second.end() ? at->second : mishaps_of(lock);
 }
 

@@ -68,11 +68,11 @@ public:
 
     // ---- What goes wrong -----------------------------------------------------------------------
 
-    std::string refusal;        ///< what it says to each script, if it isn't empty
-    bool is_down = false;       ///< takes no connections
-    moment clock_offset{};      ///< of its wall clock
-    unsigned replicas = 2;      ///< that are there
-    unsigned lagging = 0;       ///< of them, those that get nothing just now
+    std::string refusal;    ///< what it says to each script, if it isn't empty
+    bool is_down = false;   ///< takes no connections
+    moment clock_offset{};  ///< of its wall clock
+    unsigned replicas = 2;  ///< that are there
+    unsigned lagging = 0;   ///< of them, those that get nothing just now
     /// How often it has lost something since its beginning.
     struct loss_counts {
         std::uint64_t any = 0;  ///< data, or time: its clock jumped
@@ -111,12 +111,8 @@ private:
     );
     decide::reply wait(std::int64_t wanted, std::int64_t patience, moment& held_back) const;
     void remember_grant(std::string_view name, std::uint64_t token);
-    void note(
-        scripts::script const& what,
-        std::span<std::string_view const> words,
-        unsigned keys,
-        decide::reply const&
-    );
+    void
+    note(scripts::script const& what, std::span<std::string_view const> words, unsigned keys, decide::reply const&);
 
     int number_;
     timeline& time_;
@@ -126,7 +122,7 @@ private:
     std::map<std::string, std::vector<subscriber*>, std::less<>> heard_;
     std::optional<keyspace> behind_;
 
-    /// By name of the lock and by token, the latest ones.
+    /// By name of the lock and by the last token of each draw, the latest ones.
     std::map<std::string, std::map<std::uint64_t, mishaps>, std::less<>> grants_;
     std::map<std::string, std::uint64_t, std::less<>> forced_;
 };

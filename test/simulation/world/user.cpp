@@ -339,8 +339,9 @@ void user::ask_latch()
         self->waits_since_ = self->home_.around().time().now();
         auto const opened = self->cancellable([self, fails](error_code failed, bool is_open) {
             self->waits_since_.reset();
-            bool const has_gone =
-                std::ranges::any_of(self->of_->at, [](auto const* at) { return at->losses.any != 0; });
+            bool const has_gone = std::ranges::any_of(self->of_->at, [](auto const* at) {
+                return at->losses.any != 0;
+            });
             if (!fails(failed) && is_open && self->counts_left_ != 0 && !has_gone)
                 throw violation{"latches", self->of_->name + " opened early", self->of_->name};
             self->counts_left_ = -1;

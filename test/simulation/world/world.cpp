@@ -245,8 +245,8 @@ void world::check_keys()
         for (auto const* prefix : {"colock_fence", "colock_once", "redisson_lock_token", "latch"})
             if (key.starts_with(prefix))
                 return true;
-        // If the last who wait for a fair lock die, and its holder, or if the server loses that they
-        // have left, nobody takes their places out.
+        // If the last who wait for a fair lock die, and its holder, or if the server loses that
+        // they have left, nobody takes their places out.
         for (auto const* prefix :
              {"colock_lock_tickets", "redisson_lock_queue", "redisson_lock_timeout"})
             if (key.starts_with(prefix) && (lives_ > processes_.size() || has_lost_data))
