@@ -46,7 +46,7 @@ public:
 
 private:
     friend class timer_type;
-    void shutdown() override {}
+    inline void shutdown() override;
 
     std::vector<timer_type*> waiting_;  // in the order of their waits; there are few
 };
@@ -110,6 +110,16 @@ private:
     time_point expiry_{};
     handler waiting_;
 };
+
+// What waits goes with its context, as it does with one of Asio's.
+inline void timer_queue::shutdown()
+{
+    while (!waiting_.empty()) {
+        auto* const last = waiting_.back();
+        waiting_.pop_back();
+        auto const dropped = std::exchange(last->waiting_, {});
+    }
+}
 
 inline time_point timer_queue::next() const noexcept
 {
