@@ -54,7 +54,7 @@ struct counted {
     asio::io_context context;
     virtual_time time{context};
     fake_transport* server = nullptr;
-    fake_server redis;
+    script_server redis;
     std::shared_ptr<recorder> events = std::make_shared<recorder>();
     std::shared_ptr<colock::metrics> metrics = std::make_shared<colock::metrics>(events);
     pending<> run;

@@ -99,7 +99,7 @@ void fake_transport::write_waiting()
 
 void fake_transport::write(step& s)
 {
-    call c{&s.what, s.slot, {}, {}, !s.floor.empty(), clock::now()};
+    call c{&s.what, s.slot, {}, {}, !s.floor.empty(), clock::now(), s.whole};
     c.keys.assign(s.keys.begin(), s.keys.end());
     c.arguments.assign(s.arguments.begin(), s.arguments.end());
     written_.push_back(c);

@@ -28,6 +28,7 @@ struct call {
     std::vector<std::string> keys, arguments;
     bool has_floor = false;
     time_point sent{};
+    bool is_whole = false;  ///< for many locks, as one step
 
     std::string const& key() const { return keys.at(0); }
     std::string const& field() const { return arguments.at(0); }

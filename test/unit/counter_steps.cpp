@@ -2,8 +2,8 @@
 //
 // Semaphores, permits and latches, stopped after k handlers for each k: destroyed there, which the
 // sanitizers watch; or all that is under way cancelled there, and played on.
-#include "support/fake_counters.hpp"
 #include "unit/harness.hpp"
+#include "unit/script_server.hpp"
 #include <colock/countdown_latch.hpp>
 #include <colock/permit_semaphore.hpp>
 #include <colock/semaphore.hpp>
@@ -30,7 +30,8 @@ struct stage {
                     got = answer{answer::kind::lost, {}, asio::error::eof, {}};
                 return got;
             };
-        redis.counters["s"] = redis.counters["p"] = permits;
+        redis.set_counter("s", permits);
+        redis.set_counter("p", permits);
     }
 
     /// What has happened after so much time.
@@ -96,7 +97,7 @@ struct stage {
         return true;
     }
 
-    fake_counters redis;
+    script_server redis;
     int calls = 0;
     std::unique_ptr<harness> h = std::make_unique<harness>(short_leases());
     fake_transport* server = h->server;
@@ -135,9 +136,9 @@ BOOST_AUTO_TEST_CASE(cancelled_after_each_handler)
                 s.give_back();
                 s.h->time.jump(100ms);
             }
-            BOOST_TEST_REQUIRE(s.redis.counters["s"] == permits, "after " << k);
-            BOOST_TEST_REQUIRE(s.redis.counters["p"] == permits, "after " << k);
-            BOOST_TEST_REQUIRE(s.redis.leases["p"].empty(), "after " << k);
+            BOOST_TEST_REQUIRE(s.redis.counter("s") == permits, "after " << k);
+            BOOST_TEST_REQUIRE(s.redis.counter("p") == permits, "after " << k);
+            BOOST_TEST_REQUIRE(s.redis.permits_out("p") == 0, "after " << k);
             auto const left = s.h->client.stats();
             BOOST_TEST_REQUIRE(left.keys == 0U, "after " << k);
             BOOST_TEST_REQUIRE(left.holds == 0U, "after " << k);
@@ -166,7 +167,7 @@ BOOST_AUTO_TEST_CASE(closed_after_each_handler)
             s.h->time.advance(200ms);
             BOOST_TEST_REQUIRE(closed.succeeded(), "after " << k);
             BOOST_TEST_REQUIRE(s.h->client.stats().keys == 0U, "after " << k);
-            BOOST_TEST_REQUIRE(s.redis.counters["p"] == permits, "after " << k);
+            BOOST_TEST_REQUIRE(s.redis.counter("p") == permits, "after " << k);
             if (ended)
                 break;
         }

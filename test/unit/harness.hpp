@@ -2,8 +2,8 @@
 #pragma once
 
 #include "decide/names.hpp"
-#include "support/fake_server.hpp"
 #include "support/virtual_time.hpp"
+#include "unit/script_server.hpp"
 #include <colock/client.hpp>
 #include <colock/lock.hpp>
 

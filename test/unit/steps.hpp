@@ -107,7 +107,7 @@ struct world {
             std::ranges::any_of(tries, [](auto& p) { return p.value() && *p.value(); });
     }
 
-    fake_server redis;
+    script_server redis;
     std::shared_ptr<recorder> events = std::make_shared<recorder>();
     std::unique_ptr<asio::io_context> context;
     virtual_time time;

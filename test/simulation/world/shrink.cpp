@@ -24,7 +24,7 @@ public:
     {
         if (!still_fails(best_))
             return best_;
-        shorten();
+        end_at_failure();
         bool smaller = true;
         while (smaller && runs_left_ != 0) {
             smaller = leave_out(numbers(plan_.machines), &recipe::without_machines);
@@ -55,7 +55,7 @@ private:
     /// What is left out changes the order of what is left: another luck may bring it back.
     bool still_fails(recipe smaller)
     {
-        for (int tries = 0; tries != 4; ++tries, ++smaller.luck)
+        for (int tries = 0; tries != 8; ++tries, ++smaller.luck)
             if (fails(smaller))
                 return true;
         return false;
@@ -71,7 +71,16 @@ private:
             return false;
         rule_ = v.rule;
         best_ = smaller;
+        failed_at_ = v.length;
         return true;
+    }
+
+    // Not sooner, for now: in a short world fewer users meet.
+    void end_at_failure()
+    {
+        auto next = best_;
+        next.length = failed_at_ + std::chrono::milliseconds{1};
+        fails(next);
     }
 
     // Faults draw their moments one after the other, so a world that ends sooner is the same until
@@ -116,6 +125,7 @@ private:
     recipe best_;
     unsigned runs_left_;
     std::ostream& log_;
+    moment failed_at_{};
     std::string rule_;  ///< another one that breaks is another failure
 };
 

@@ -43,7 +43,7 @@ struct served : harness {
     }
     bool is_locked() { return redis.is_locked("k"); }
 
-    fake_server redis;
+    script_server redis;
 };
 
 BOOST_FIXTURE_TEST_SUITE(api_tokens, served)
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(each_cancellation_type_ends_each_operation)
         t.cancel(how);
         time.settle();
         BOOST_TEST((a.aborted() && t.aborted()));
-        redis.locks.clear();
+        redis.clear();
         hold h = std::move(acquire().value());
         auto l = lost(h);
         l.cancel(how);

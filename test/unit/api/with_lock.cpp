@@ -61,7 +61,7 @@ struct sections : harness {
         }
     }
 
-    fake_server redis;
+    script_server redis;
     std::deque<asio::cancellation_signal> signals;
     bool ended = false;
     std::exception_ptr thrown;
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(a_loss_beats_what_the_work_throws_for_it)
         if (co_await pause(10s))
             throw std::runtime_error{"cancelled"};
     });
-    redis.locks.clear();
+    redis.clear();
     time.advance(1'001ms);
     BOOST_TEST((error_thrown() == error::lost));
 }
@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(a_closed_client_ends_the_work)
 BOOST_AUTO_TEST_CASE(a_release_that_fails_is_not_thrown)
 {
     begin([this](hold&) -> asio::awaitable<void> {
-        redis.locks.clear();
+        redis.clear();
         co_return;
     });
     BOOST_TEST((ended && !thrown));

@@ -16,7 +16,7 @@ struct served : harness {
     void be_silent() { server->serve = {}; }
     void serve_again() { redis.attach(*server); }
 
-    fake_server redis;
+    script_server redis;
 };
 
 BOOST_FIXTURE_TEST_SUITE(service_disturbances, served)
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(what_was_granted_after_it_was_forced_is_kept)
     mutex().force_release(forced.token());
     time.advance(1ms);
     BOOST_TEST_REQUIRE(forcing.has_come());
-    redis.locks.clear();
+    redis.clear();
     serve_again();
     server->publish(channel());
     inside().find_key({detail::lock_kind::plain, "k"})->held()->doubt();
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_message_during_the_attempt_puts_its_outcome_in_doubt)
     redis.occupy("k", 10s);
     auto first = acquire();
     auto second = acquire();
-    redis.locks.clear();
+    redis.clear();
     be_silent();
     auto& asked = server->expect(scripts::acquire);
     server->publish(channel());
@@ -136,14 +136,14 @@ struct disturbed : served {
         redis.occupy("k", 10s);
         first = acquire();
         second = acquire();
-        redis.locks.clear();
+        redis.clear();
         inside().note_round_trip(8ms);
         be_silent();
         auto& asked = server->expect(scripts::acquire);
         server->publish(channel());
         time.advance(10ms);
         BOOST_TEST_REQUIRE(asked.has_come());
-        redis.locks["k"] = {{{asked.seen().field(), 1}}, clock::now() + 3s};
+        redis.occupy("k", asked.seen().field(), 3s);
         server->publish(channel());
         time.settle();
         serve_again();
@@ -183,7 +183,7 @@ BOOST_FIXTURE_TEST_CASE(with_a_lease_of_its_own_it_is_asked_about_too, served)
     redis.occupy("k", 10s);
     auto const first = acquire({.lease = 3s});
     auto const second = acquire();
-    redis.locks.clear();
+    redis.clear();
     inside().note_round_trip(8ms);
     be_silent();
     auto& asked = server->expect(scripts::acquire);
@@ -294,7 +294,7 @@ BOOST_AUTO_TEST_CASE(who_tries_once_under_the_owner_that_gets_in_gets_in_too)
     auto once = try_acquire({.as = me});
     asked.reply(granted(1));
     serve_again();
-    redis.locks["k"] = {{{asked.seen().field(), 1}}, clock::now() + 3s};
+    redis.occupy("k", asked.seen().field(), 3s);
     time.settle();
     BOOST_TEST(first.succeeded());
     BOOST_TEST_REQUIRE(once.succeeded());

@@ -59,7 +59,7 @@ struct served : harness {
         return redis.is_locked("a") || redis.is_locked("b") || redis.is_locked("c");
     }
 
-    fake_server redis;
+    script_server redis;
 };
 
 /// Another client, of another server.
@@ -82,7 +82,7 @@ struct elsewhere {
 
     lock mutex(std::string name) const { return {client, std::move(name)}; }
 
-    fake_server redis;
+    script_server redis;
     fake_transport* server = nullptr;
     pending<> run;
     colock::client client;

@@ -30,7 +30,7 @@ struct served_crowd : harness {
         time.settle();
     }
 
-    fake_server redis;
+    script_server redis;
     std::vector<pending_hold> got;
     std::size_t sent = 0;
 };
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(a_renewal_not_yet_sent_goes_with_its_ownership)
     time.settle();
     BOOST_TEST_REQUIRE(got[2].succeeded());
     BOOST_TEST(server->count(scripts::renew) == renewals);
-    BOOST_TEST((redis.locks.at("k").until == clock::now() + 3s));
+    BOOST_TEST((redis.lease_left("k") == 3s));
 }
 
 BOOST_AUTO_TEST_CASE(after_the_doubt_is_settled_no_command_is_needed)
@@ -284,7 +284,7 @@ BOOST_AUTO_TEST_CASE(after_a_pause_of_the_process_nobody_is_handed_what_is_over)
     fill(2);
     release_of(0);
     auto const paused = clock::now() + 3s;
-    redis.locks.clear();
+    redis.clear();
     redis.occupy("k", 60s);
     clock::fake(paused);  // no timer has fired
     release_of(1);

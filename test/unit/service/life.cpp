@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(the_second_time_says_closed)
 
 BOOST_AUTO_TEST_CASE(holds_of_many_keys_go_together)
 {
-    fake_server redis;
+    script_server redis;
     redis.attach(*server);
     std::vector<pending_hold> all(200);
     for (std::size_t i = 0; i != all.size(); ++i)

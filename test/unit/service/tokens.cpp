@@ -19,7 +19,7 @@ struct busy : served {
         std::vector<pending_hold> got;
         for (int i = 0; i != times; ++i)
             got.push_back(take(which, options_of(i)));
-        auto const before = redis.last_token - 1;  // the first has it already
+        auto const before = redis.last_token() - 1;  // the first has it already
         std::uint64_t last = 0;
         for (auto& each : got) {
             // Spin locks wait between their tries.
@@ -29,9 +29,9 @@ struct busy : served {
             last = each.value().fencing_token();
             time.advance(turn);
             BOOST_TEST(release(each.value()).succeeded());
-            redis.last_token += drawn_by_others;
+            redis.draw_tokens(drawn_by_others);
         }
-        return redis.last_token - before - times * drawn_by_others;
+        return redis.last_token() - before - times * drawn_by_others;
     }
     template <class Lock>
     std::int64_t pass_on(Lock const& which, int times, acquire_options options = {})
@@ -111,9 +111,9 @@ BOOST_AUTO_TEST_CASE(tokens_that_others_have_passed_are_not_given)
     release(got[0].value());
     release(got[1].value());  // there is a block now
     BOOST_TEST_REQUIRE(got[2].succeeded());
-    redis.last_token += 1'000;
+    redis.draw_tokens(1'000);
     redis.occupy("k", 10ms);  // somebody has forced it, and had a token
-    auto const theirs = static_cast<std::uint64_t>(redis.last_token);
+    auto const theirs = static_cast<std::uint64_t>(redis.last_token());
     server->publish(channel());
     time.settle();
     BOOST_TEST(!got[2].value());

@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(a_failure_is_made_small)
     while (run(plan, how, 0).broken_rule.empty())
         ++how.seed;
     std::ostringstream log;
-    auto const small = shrink(plan, how, 200, log);
+    auto const small = shrink(plan, how, 1'000, log);
     auto const v = run(plan, small);
     BOOST_TEST(!v.broken_rule.empty());
     BOOST_TEST(!v.story.empty());

@@ -1,0 +1,71 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "simulation/server.hpp"
+#include "support/fake_transport.hpp"
+
+#include <cstdint>
+#include <initializer_list>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace colock::test {
+
+/// A Redis server for fake transports: it runs the real scripts, by the time of the test.
+class script_server {
+public:
+    script_server();
+
+    /// Answers what `to` writes; messages go to it too, and to those attached before.
+    void attach(fake_transport& to);
+
+    /// Runs a call: for tests that answer it by themselves, late or never.
+    reply run(call const&);
+
+    /// A command of somebody else.
+    reply ask(std::initializer_list<std::string_view> words);
+
+    // ---- Locks ---------------------------------------------------------------------------------
+
+    bool is_locked(std::string const& key);
+    std::set<std::string> fields(std::string const& key);
+    milliseconds lease_left(std::string const& key);
+
+    /// This field takes the lock, whoever had it; or that of somebody else.
+    void occupy(std::string const& key, std::string_view field, milliseconds lease);
+    void occupy(std::string const& key, milliseconds lease);
+
+    /// Somebody frees it and publishes.
+    void free(std::string const& key);
+
+    /// All keys are gone, and nobody says so.
+    void clear() { ask({"FLUSHALL"}); }
+
+    /// Who wait for a fair lock.
+    std::int64_t queue_length(std::string const& key);
+
+    /// Of the lock that was asked for last.
+    std::int64_t last_token();
+    void draw_tokens(std::int64_t n);
+
+    std::int64_t others = 0;  ///< who hear messages, beside the clients
+
+    // ---- Counters ------------------------------------------------------------------------------
+
+    void set_counter(std::string const& key, std::int64_t value);
+    std::int64_t counter(std::string const& key);
+
+    /// How many permits of this semaphore are out.
+    std::int64_t permits_out(std::string const& name);
+
+private:
+    std::int64_t publish(std::string_view channel, std::string_view payload);
+
+    simulation::server redis_;
+    std::vector<fake_transport*> clients_;
+    std::string fence_;  ///< the counter of the last acquire
+};
+
+}  // namespace colock::test
