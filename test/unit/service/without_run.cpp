@@ -133,6 +133,7 @@ BOOST_AUTO_TEST_CASE(closes_in_order)
 BOOST_AUTO_TEST_CASE(stopped_it_serves_nobody_until_a_run)
 {
     server->expect(scripts::acquire).reply(refused(1'000));
+    server->expect(scripts::acquire).reply(refused(1'000));  // again, once it is subscribed
     auto waiting = acquire();
     client.stop();
     time.settle();
