@@ -7,7 +7,6 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/this_coro.hpp>
 
@@ -30,10 +29,9 @@ void charge(std::string const& order, std::uint64_t token)
 asio::awaitable<void> pay(std::string url, std::string order)
 {
     colock::client redis{co_await asio::this_coro::executor, colock::config::from_url(url)};
-    redis.run(asio::detached);                   // connects, and keeps the connections up
     colock::lock lock{redis, "order:" + order};  // nothing is sent yet
 
-    colock::hold held = co_await lock.acquire();  // waits its turn; renewed while it is held
+    colock::hold held = co_await lock.acquire();  // connects, waits its turn; then renewed
     charge(order, held.fencing_token());          // the token lets the resource refuse the late
     co_await held.release();                      // the next one gets in
     co_await redis.close();

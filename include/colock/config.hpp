@@ -37,7 +37,8 @@ enum class topology {
 };
 
 /// How connections are encrypted, and whom they trust. Files are in PEM format and are read when
-/// the client first runs; `run()` fails with `error::invalid_tls` if one can't be used.
+/// the client first connects; operations and `run()` fail with `error::invalid_tls` if one can't be
+/// used.
 struct tls_options {
     bool enabled = false;  ///< whether connections are encrypted
 
@@ -67,8 +68,8 @@ enum class publishing {
 
 /// One Redis or Valkey deployment, and how its locks behave.
 ///
-/// Plain fields; a client takes a copy and checks it in `run()`, which refuses a bad one with
-/// `error::invalid_argument`.
+/// Plain fields; a client takes a copy and checks it when it first connects. A bad one fails
+/// operations with `error::invalid_config`, and `run()` with `error::invalid_argument`.
 struct config {
     using milliseconds = std::chrono::milliseconds;
 
@@ -133,7 +134,8 @@ struct config {
     /// The limit of operations that have no wait of their own. At least 1 ms.
     milliseconds timeout{2'000};
 
-    /// How long `close()` waits for the server to confirm releases. None: `lease`.
+    /// How long `close()` waits for the server to confirm releases; the client's destructor does no
+    /// longer than this or `timeout`. None: `lease`.
     std::optional<milliseconds> close_timeout{};
 
     /// How long each step of the way to a connection may take: looking up the name, connecting

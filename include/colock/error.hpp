@@ -16,7 +16,7 @@ using boost::system::error_code;
 /// cancelled operation completes with `boost::asio::error::operation_aborted`.
 enum class error {
     /// The client was closed, stopped or destroyed. Remedy: none for this client; a stopped one
-    /// may `run()` again.
+    /// serves again after another `run()`.
     closed = 1,
 
     /// The hold is gone: its lease ran out unrenewed, its key was deleted, forced or flushed.
@@ -46,8 +46,8 @@ enum class error {
     /// text is in the log. Remedy: the text says which; colock goes on trying to connect.
     server_refused,
 
-    /// There is no connection to Redis, and none came up in time. Remedy: check that `run()` was
-    /// started and that the address is right.
+    /// There is no connection to Redis, and none came up in time. Remedy: check that the address is
+    /// right and the server is up; the log says why it can't be reached.
     unavailable,
 
     /// The server answered something that the script can't answer. Remedy: check that the address
@@ -96,6 +96,10 @@ enum class error {
     /// The address is of another kind than `config::topology`: a node of a cluster taken for a
     /// single server, a server taken for a Sentinel. Remedy: the scheme in the URL.
     wrong_topology,
+
+    /// The client's config breaks a rule, so that it connects to nothing; the log says which. Said
+    /// to every operation; `run()` says `invalid_argument`. Remedy: the config, as the log says.
+    invalid_config,
 };
 
 /// The category of `error`; its name is "colock".

@@ -52,7 +52,7 @@ void enter(std::shared_ptr<guest> const& who, char const* kind, error_code wrong
 {
     asio::dispatch(who->inside->strand(), [who, kind, wrong] {
         core& owner = *who->inside;
-        if (auto const ec = wrong ? wrong : owner.refusal()) {
+        if (auto const ec = wrong ? wrong : owner.enter()) {
             who->end(ec);
             return;
         }
@@ -125,7 +125,7 @@ void start_change(
     };
     asio::dispatch(strand, [who, wrong] {
         core& owner = *who->inside;
-        if (auto const ec = wrong ? wrong : owner.refusal()) {
+        if (auto const ec = wrong ? wrong : owner.enter()) {
             who->finish(ec, 0);
             return;
         }

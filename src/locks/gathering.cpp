@@ -43,6 +43,7 @@ public:
     attendance(core& inside, std::weak_ptr<operation> of)
         : resident{inside, "gathering:" + std::to_string(inside.next_number()), 0}
         , of_{std::move(of)}
+        , gathering_{inside}
     {}
 
     void on_link_up() override {}
@@ -53,10 +54,15 @@ public:
         if (auto const whose = std::static_pointer_cast<gathering>(of_.lock()))
             whose->end(why);
     }
-    void over() noexcept { leave(); }
+    void over() noexcept
+    {
+        gathering_.end();
+        leave();
+    }
 
 private:
     std::weak_ptr<operation> of_;
+    core::activity gathering_;
 };
 
 gathering::gathering(core_ptr inside, lock_group of, acquire_options options)
@@ -74,7 +80,7 @@ gathering::gathering(core_ptr inside, lock_group of, acquire_options options)
 
 void gathering::start()
 {
-    if (auto const ec = inside_->refusal())
+    if (auto const ec = inside_->enter())
         return fail(ec);
     if (ended_)
         return fail(ended_);

@@ -45,7 +45,7 @@ void start_acquire(
     asio::dispatch(strand, [who, wrong, limit] {
         core& owner = *who->inside;
         limit(*who);
-        if (auto const ec = wrong ? wrong : owner.refusal())
+        if (auto const ec = wrong ? wrong : owner.enter())
             who->fail(ec);
         else
             admit(owner, who);

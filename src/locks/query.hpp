@@ -56,7 +56,7 @@ public:
         self->listen(strand, handler);
         self->done_ = {std::move(handler), self->inside_->executor()};
         asio::dispatch(strand, [self, wrong] {
-            if (auto const ec = wrong ? wrong : self->inside_->refusal())
+            if (auto const ec = wrong ? wrong : self->inside_->enter())
                 self->finish(ec, {});
             else
                 ask(self);
@@ -80,6 +80,7 @@ private:
     static sequence ask(std::shared_ptr<query> self)
     {
         core& owner = *self->inside_;
+        core::activity const asking{owner};
         owner.set_alarm(self->limit_, clock::now() + owner.settings().timeout);
         while (self->done_) {
             asked_question now{self->about_, self->slot_};

@@ -72,6 +72,7 @@ std::uint64_t contention::tokens_to_ask()
 // wait for: our own hold, the turn of others, the holder's release, the end of its lease.
 sequence contention::contend()
 {
+    core::activity const contending{core_};
     contending_ = true;
     if (rivals_)
         rivals_->turns.begin_wait();

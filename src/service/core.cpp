@@ -30,6 +30,8 @@ core::core(asio::any_io_executor executor, config settings, identity drawn)
     , process_{::getpid()}
     , timer_{strand_}
     , close_limit_{[this] { finish_closing(error::unavailable); }}
+    , idle_look_{[this] { look_if_idle(); }}
+    , flush_limit_{[this] { give_up_flush(); }}
     , next_release_{tenures_.end()}
     , watchdog_{*this}
     , rechecks_{*this}
@@ -229,16 +231,17 @@ void core::on_reached(slot_filter const& mine)
 void core::on_link_down(std::size_t link, error_code why)
 {
     count.links_up = transport_->links_up();
-    log(is_stopped() ? log_level::debug : log_level::warning, [&] {
-        return "link " + std::to_string(link) + ": lost: " + why.message() + "; connecting again";
+    log(has_links() ? log_level::warning : log_level::debug, [&] {
+        return "link " + std::to_string(link) + ": lost: " + why.message() +
+            (has_links() ? "; connecting again" : "; nothing needs it now");
     });
     events_->link_down(link, why);
-    if (!is_stopped())
+    if (has_links())
         return;
     // The steps that were under way have their answers by then: nothing may wait for a limit that
     // was theirs, or the context would not come to its end.
     asio::post(strand_, [self = shared_from_this()] {
-        if (self->is_stopped())
+        if (!self->has_links())
             self->rearm_timer();
     });
 }

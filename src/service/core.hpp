@@ -81,8 +81,31 @@ public:
     void cancel_close(std::shared_ptr<operation> const&);
     void stop();
 
+    /// Somebody wants something of the server: brings the connections up if nobody has yet. The
+    /// error to answer him with, or none.
+    error_code enter();
+
     /// New work is refused: the error to answer it with, or none.
     error_code refusal() const noexcept;
+
+    /// What has to talk to the server until it is done, and what its caller waits for: while there
+    /// is any the client is not idle.
+    class activity {
+    public:
+        explicit activity(core& of) noexcept : of_{&of} { ++of.activities_; }
+        activity(activity const&) = delete;
+        activity& operator=(activity const&) = delete;
+        ~activity() { end(); }
+
+        void end() noexcept
+        {
+            if (auto* const of = std::exchange(of_, nullptr); of && --of->activities_ == 0)
+                of->on_quiet();
+        }
+
+    private:
+        core* of_;
+    };
 
     /// Nothing will be sent until somebody calls `run()` again, if ever.
     bool is_stopped() const noexcept { return phase_ == phase::stopped || phase_ == phase::closed; }
@@ -115,7 +138,8 @@ public:
     /// else may be there to be told.
     void note_unreleased(std::string_view what, error_code why) noexcept;
 
-    /// The client is destroyed: as `stop()`, and nobody will run it again.
+    /// The client is destroyed: what it owes already has some time to go out, then it is as after
+    /// `stop()`, and nobody will run it again.
     void retire();
     std::string const& uuid() const noexcept { return uuid_; }
     std::uint64_t next_number() noexcept { return ++last_number_; }
@@ -211,7 +235,17 @@ private:
     void on_ended(unsigned push, std::string_view channel) override;
     void on_message(std::string_view channel, std::string_view payload) override;
 
+    bool has_links() const noexcept { return phase_ == phase::running || phase_ == phase::closing; }
+
     error_code check_settings() const;
+    error_code start();
+    void look_if_idle();
+    bool is_idle() const noexcept;
+    void part();
+    void refuse_who_waits();
+    void on_quiet() noexcept;
+    void end_flush_if_done();
+    void give_up_flush();
     void arm_timer();
     void rearm_timer();
 
@@ -247,6 +281,11 @@ private:
     phase phase_ = phase::idle;
     int process_;
 
+    error_code failure_{};        ///< why the last operation could not start the client
+    time_point start_again_{};    ///< not before
+    std::size_t activities_ = 0;  ///< under way
+    bool was_wanted_ = false;     ///< since it was last looked whether the client is idle
+
     decide::agenda agenda_;
     timer_type timer_;
     time_point armed_ = never;
@@ -256,6 +295,9 @@ private:
     std::shared_ptr<operation> runner_;
     std::shared_ptr<operation> closer_;
     decide::agenda::entry close_limit_;
+    decide::agenda::entry idle_look_;
+    decide::agenda::entry flush_limit_;
+    core_ptr flushing_;        ///< itself: the client is gone, and releases are on their way
     bool unreleased_ = false;  ///< since closing began
     bool releasing_ = false;
 

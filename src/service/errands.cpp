@@ -115,6 +115,7 @@ question errands::next_step() const
 
 sequence errands::run()
 {
+    core::activity const running{core_};
     running_ = true;
     while (take_next()) {
         asked_question asked{next_step(), slot()};

@@ -166,6 +166,7 @@ gate::action gate::decide_next()
 // Each turn of the loop asks the server once for the first guest, or gives back what nobody wants.
 sequence gate::contend()
 {
+    core::activity const contending{core_};
     contending_ = true;
     for (auto next = decide_next(); next != action::none; next = decide_next()) {
         if (next == action::give) {

@@ -137,6 +137,7 @@ question permit_tenure::next_step(milliseconds lease) const
 
 sequence permit_tenure::settle([[maybe_unused]] std::shared_ptr<permit_tenure> self)
 {
+    core::activity const settling{core_};
     settling_ = true;
     bool over = false;
     std::uint32_t refusals = 0;

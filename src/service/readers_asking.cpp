@@ -31,6 +31,7 @@ void readers::attempt::may_stand() noexcept
 
 sequence readers::ask(std::shared_ptr<waiter> who)
 {
+    core::activity const asking{core_};
     attempt now{*this, std::move(who)};
     for (auto next = verdict::again; next != verdict::over;) {
         if (next == verdict::rest) {

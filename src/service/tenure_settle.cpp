@@ -92,6 +92,7 @@ void tenure::ask(std::shared_ptr<change> who)
 
 sequence tenure::settle([[maybe_unused]] std::shared_ptr<tenure> self)
 {
+    core::activity const settling{core_};
     settling_ = true;
     forget_renewal();
     pause before_repeat;

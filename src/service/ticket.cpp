@@ -69,6 +69,7 @@ bool ticket::waits_for(owner const& who) const noexcept
 // subscription is confirmed, by the heart-beat, and by the first one here when the lease ends.
 sequence ticket::ask()
 {
+    core::activity const asking{core_};
     pause before_repeat;
     std::uint32_t refusals = 0;
     while (who_) {

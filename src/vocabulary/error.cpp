@@ -24,8 +24,8 @@ char const* text(error e) noexcept
         return "the server refused a subscription; waiting goes on by lease and poll cap";
     case error::server_refused: return "the server refused a command; its text is in the log";
     case error::unavailable:
-        return "no connection to Redis came up in time; check that run() was started and the "
-               "address";
+        return "no connection to Redis came up in time; check the address, and the log for the "
+               "reason";
     case error::bad_reply:
         return "the server's answer is none of this script; is it Redis or Valkey?";
     case error::unsupported:
@@ -47,6 +47,8 @@ char const* text(error e) noexcept
         return "TLS with the server came to nothing; the log says why, and what to do";
     case error::wrong_topology:
         return "the server is of another kind than the URL's scheme says; the log says which";
+    case error::invalid_config:
+        return "the client's config breaks a rule, so it connects to nothing; the log says which";
     }
     return "unknown colock error";
 }

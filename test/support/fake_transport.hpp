@@ -118,6 +118,10 @@ public:
 
     // ---- Links ---------------------------------------------------------------------------------
 
+    /// What `prepare` says, and how often it was asked.
+    error_code prepared;
+    int preparations() const noexcept { return preparations_; }
+
     unsigned link_of(unsigned slot) const noexcept;
 
     /// Links begin down and stay so until the test brings them up.
@@ -153,6 +157,11 @@ public:
 
     // ---- transport -----------------------------------------------------------------------------
 
+    error_code prepare() override
+    {
+        ++preparations_;
+        return prepared;
+    }
     void start() override;
     void stop() override;
     unsigned lane_of(unsigned slot) const noexcept override { return link_of(slot); }
@@ -195,6 +204,7 @@ private:
     std::vector<std::uint64_t> epochs_;
     bool up_at_start_ = true;
     bool started_ = false;
+    int preparations_ = 0;
 
     bool push_wanted_ = false;
     std::vector<subscription_change> changes_;

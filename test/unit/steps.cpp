@@ -168,7 +168,8 @@ BOOST_AUTO_TEST_CASE(destroyed_after_each_handler_client_first)
 
 BOOST_AUTO_TEST_CASE(destroyed_after_each_handler_and_run_to_the_end)
 {
-    // Without its client nothing keeps the context at work for longer than the leases.
+    // Without its client nothing keeps the context at work for longer than what is owed may take:
+    // `config::timeout`, which is 100 ms here.
     for (auto const* name : names) {
         auto const length = length_of(all_of(name));
         for (std::size_t k = 0; k <= length; ++k)
@@ -181,7 +182,7 @@ BOOST_AUTO_TEST_CASE(destroyed_after_each_handler_and_run_to_the_end)
                 w.time.settle();
                 w.holds.clear();
                 w.tries.clear();
-                BOOST_TEST(w.time.advance_until([&] { return w.context->stopped(); }, 50ms));
+                BOOST_TEST(w.time.advance_until([&] { return w.context->stopped(); }, 101ms));
                 check_calls(w);
             }
     }

@@ -5,7 +5,6 @@
 #include <colock/colock.hpp>
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 
@@ -16,10 +15,9 @@ namespace asio = boost::asio;
 asio::awaitable<void> pay(std::string url, std::string order)
 {
     colock::client redis{co_await asio::this_coro::executor, colock::config::from_url(url)};
-    redis.run(asio::detached);                   // connects, and keeps the connections up
     colock::lock lock{redis, "order:" + order};  // nothing is sent yet
 
-    colock::hold held = co_await lock.acquire();  // waits its turn; renewed while it is held
+    colock::hold held = co_await lock.acquire();  // connects, waits its turn; then renewed
     std::printf("charged, with token %ld\n", long(held.fencing_token()));
     co_await held.release();  // the next one gets in
     co_await redis.close();

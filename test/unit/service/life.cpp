@@ -319,20 +319,9 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(service_before_run, idle)
 
-BOOST_AUTO_TEST_CASE(an_acquire_waits_for_it)
-{
-    auto got = acquire();
-    time.advance(5s);
-    BOOST_TEST(!got.is_done());
-    server->expect(scripts::acquire).reply(granted(1));
-    client.run(run.token());
-    time.settle();
-    BOOST_TEST(got.succeeded());
-    server->expect(scripts::release).reply(released());
-}
-
 BOOST_AUTO_TEST_CASE(what_has_a_limit_ends_with_the_reason)
 {
+    server->begin_down();
     auto tried = try_acquire();
     pending<bool> locked;
     mutex().is_locked(locked.token());

@@ -391,15 +391,25 @@ BOOST_AUTO_TEST_CASE(names_decide_before_servers)
 
 BOOST_AUTO_TEST_CASE(a_client_without_a_server_is_waited_for_like_others)
 {
-    auto settings = short_leases();
-    settings.addresses.clear();
-    elsewhere nowhere{*this, std::move(settings)};
+    elsewhere nowhere{*this};
+    nowhere.server->all_down();
     auto waiting = take(multi_lock{nowhere.mutex("a"), mutex("b")});
     time.advance(2'100ms);
     BOOST_TEST(!waiting.is_done());
     waiting.cancel();
     time.settle();
     BOOST_TEST(waiting.aborted());
+}
+
+BOOST_AUTO_TEST_CASE(a_client_with_a_bad_config_ends_it)
+{
+    auto settings = short_leases();
+    settings.addresses.clear();
+    elsewhere nowhere{*this, std::move(settings)};
+    auto waiting = take(multi_lock{nowhere.mutex("a"), mutex("b")});
+    time.advance(100ms);
+    BOOST_TEST((waiting.ec() == error::invalid_config));
+    BOOST_TEST(!redis.is_locked("b"));
 }
 
 BOOST_AUTO_TEST_CASE(who_holds_some_gives_them_back_when_patience_ends)

@@ -1,0 +1,190 @@
+// How a client ends: closed in order, destroyed, or with its context.
+#include "service/contention.hpp"
+#include "service/core.hpp"
+#include "service/tenure.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace colock::detail {
+
+namespace {
+
+/// Under way at a time while a client closes.
+constexpr std::size_t most_owed_releases = 4'096;
+
+}  // namespace
+
+// ---- close() -----------------------------------------------------------------------------------
+
+// That a client which stops can't confirm them all is what close() says.
+void core::note_unreleased(std::string_view what, error_code why) noexcept
+{
+    unreleased_ = true;
+    if (why != error::closed)
+        log(log_level::warning, [&] {
+            return "release " + std::string{what} +
+                ": not confirmed by the server: " + why.message();
+        });
+}
+
+// The closing goes on; nobody waits for its end.
+void core::cancel_close(std::shared_ptr<operation> const& who)
+{
+    if (closer_ == who && closing_)
+        closing_(asio::error::operation_aborted);
+}
+
+void core::close(std::shared_ptr<operation> who, completion<> done)
+{
+    if (phase_ == phase::closed || phase_ == phase::closing)
+        return done(error::closed);
+    if (phase_ != phase::running) {
+        // No link will come up: leases run out by themselves.
+        bool const held = !tenures_.empty() || count.holds != 0 || count.owed_releases != 0;
+        phase_ = phase::closing;
+        stop();
+        return done(held ? error_code{error::unavailable} : error_code{});
+    }
+    unreleased_ = false;
+    phase_ = phase::closing;
+    closer_ = std::move(who);
+    closing_ = std::move(done);
+    set_alarm(close_limit_, clock::now() + settings_.close_timeout.value_or(settings_.lease));
+    refuse_who_waits();
+    next_release_ = tenures_.begin();
+    release_some();
+    for (auto const& r : residents_.all())
+        r->release_all();
+    finish_closing_if_done();
+}
+
+// A million at once would be a million scripts in memory, and nothing else done meanwhile: each
+// that is released makes room for the next.
+void core::release_some()
+{
+    if (std::exchange(releasing_, true))
+        return;
+    while (next_release_ != tenures_.end() && count.owed_releases < most_owed_releases)
+        (next_release_++)->shared_from_this()->release_all();
+    releasing_ = false;
+}
+
+void core::finish_closing_if_done()
+{
+    // A key without an ownership has an acquire under way, which may still be granted.
+    if (closer_ && !is_stopped() && tenures_.empty() && keys_.empty() && residents_.is_empty())
+        finish_closing(unreleased_ ? error_code{error::unavailable} : error_code{});
+}
+
+void core::finish_closing(error_code ec)
+{
+    if (!std::exchange(closer_, nullptr))
+        return;
+    close_limit_.clear();
+    auto done = std::exchange(closing_, {});
+    stop();
+    if (done)
+        done(ec);
+}
+
+// ---- ~client -----------------------------------------------------------------------------------
+
+// A closing that is under way goes on: it has a limit of its own.
+void core::retire()
+{
+    drain_abandoned();
+    if (phase_ == phase::closing)
+        return;
+    if (phase_ != phase::running) {
+        stop();
+        phase_ = phase::closed;
+        return;
+    }
+    phase_ = phase::closing;
+    flushing_ = shared_from_this();
+    auto const limit = settings_.close_timeout.value_or(settings_.timeout);
+    set_alarm(flush_limit_, clock::now() + std::min(limit, settings_.timeout));
+    refuse_who_waits();
+    end_flush_if_done();
+}
+
+/// Nobody is let in any more, and nobody will come who cares whose turn it is.
+void core::refuse_who_waits()
+{
+    end_waiters(error::closed);
+    for_each_key(
+        [](contention const& key) { return key.remembers(); },
+        [](contention& key) { key.forget_turns(); }
+    );
+}
+
+void core::on_quiet() noexcept
+{
+    if (!flushing_ || shut_down_)
+        return;
+    // Not now: whoever was the last is still on his way out.
+    asio::post(strand_, [self = flushing_] { self->end_flush_if_done(); });
+}
+
+void core::end_flush_if_done()
+{
+    if (flushing_ && activities_ == 0)
+        stop();
+}
+
+void core::give_up_flush()
+{
+    log(log_level::warning, [&] {
+        return "the client was destroyed with " + std::to_string(count.owed_releases.load()) +
+            " releases that the server has not confirmed; what they give back may be held until"
+            " its lease ends. Remedy: co_await client.close() before";
+    });
+    stop();
+}
+
+// ---- The end of the context --------------------------------------------------------------------
+
+void core::shut_down() noexcept
+{
+    is_context_gone_ = true;
+    destroy_pending();
+}
+
+void core::destroy_pending() noexcept
+{
+    if (shut_down_.exchange(true))
+        return;
+    // Handlers hold coroutines of the user, which hold locks, holds and clients: all of them are
+    // destroyed here, while this is still whole.
+    auto const life = weak_from_this().lock();
+    auto const running = std::exchange(running_, {});
+    auto const closing = std::exchange(closing_, {});
+    auto const runner = std::exchange(runner_, nullptr);
+    auto const closer = std::exchange(closer_, nullptr);
+    auto const flushing = std::exchange(flushing_, nullptr);
+    if (transport_)
+        transport_->abandon();
+    std::vector<std::shared_ptr<tenure>> tenures;
+    for (auto& t : tenures_)
+        tenures.push_back(t.shared_from_this());
+    for (auto const& t : tenures)
+        t->abandon();
+    for (auto const& [name, key] : keys_)
+        key->abandon();
+    for (auto const& r : residents_.all())
+        r->abandon();
+    while (!pauses_.empty()) {
+        pause& under_way = pauses_.front();
+        pauses_.pop_front();
+        under_way.over.drop();
+    }
+    agenda_.clear();
+    drain_abandoned();
+}
+
+}  // namespace colock::detail
