@@ -18,7 +18,7 @@ struct not_run : harness {
     not_run() : harness{short_leases(), false} {}
     explicit not_run(config settings) : harness{std::move(settings), false} {}
 
-    void answer_with(fake_server& redis) { redis.attach(*server); }
+    void answer_with(script_server& redis) { redis.attach(*server); }
 
     bool ends_by_itself(milliseconds limit)
     {
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_refuses_fails_them_at_once)
 
 BOOST_AUTO_TEST_CASE(with_nothing_to_do_it_lets_the_connections_go)
 {
-    fake_server redis;
+    script_server redis;
     answer_with(redis);
     {
         auto got = acquire();
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(with_nothing_to_do_it_lets_the_connections_go)
 
 BOOST_AUTO_TEST_CASE(the_next_operation_makes_new_ones_in_a_second_run_of_the_context)
 {
-    fake_server redis;
+    script_server redis;
     answer_with(redis);
     for (int round = 0; round != 3; ++round) {
         context.restart();
@@ -233,7 +233,7 @@ BOOST_AUTO_TEST_CASE(the_next_operation_makes_new_ones_in_a_second_run_of_the_co
 
 BOOST_AUTO_TEST_CASE(connections_in_use_stay)
 {
-    fake_server redis;
+    script_server redis;
     answer_with(redis);
     for (int n = 0; n != 20; ++n) {
         auto got = acquire();
@@ -246,7 +246,7 @@ BOOST_AUTO_TEST_CASE(connections_in_use_stay)
 
 BOOST_AUTO_TEST_CASE(a_hold_keeps_them)
 {
-    fake_server redis;
+    script_server redis;
     answer_with(redis);
     auto got = acquire();
     BOOST_TEST_REQUIRE(got.succeeded());
