@@ -201,6 +201,9 @@ outcome engine::run_words()
         return outcome{reply::error("ERR Unknown Redis command called from script")};
     if (!what->takes(count))
         return outcome{reply::error("ERR Wrong number of args calling Redis command from script")};
+    if (is_refused_for_memory(*what, *on_))
+        return outcome{reply::error("OOM command not allowed when used memory > 'maxmemory'.")};
+    on_->has_written = on_->has_written || writes(*what);
     return carry_out(*what, *on_, words_);
 }
 
