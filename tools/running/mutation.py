@@ -15,6 +15,7 @@ from typing import NamedTuple
 from .parts import ROOT
 
 sys.path.insert(0, str(ROOT / "cmake"))
+from embed_scripts import FORMS, expand  # noqa: E402
 from list_suites import suites_of  # noqa: E402
 
 LIST = ROOT / "test/mutants.toml"
@@ -156,15 +157,9 @@ class Tree:
     def script_texts(self) -> list[str]:
         """All scripts as they are sent, in each form, in the same order each time."""
         return [
-            subprocess.run(
-                [sys.executable, "cmake/embed_scripts.py", "--print", str(path), form],
-                cwd=self.root,
-                stdout=subprocess.PIPE,
-                text=True,
-                check=True,
-            ).stdout
+            expand(path, form)
             for path in sorted((self.root / "scripts").glob("*.lua"))
-            for form in ("plain", "sharded", "both")
+            for form in ("plain", *FORMS)
         ]
 
     def note_broken_scripts(self, whole: list[str]) -> None:
