@@ -118,4 +118,5 @@ def main() -> None:
     header.write_bytes("\n".join(parts).encode("utf-8"))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -30,6 +30,7 @@ server::~server() = default;
 reply server::run(std::string_view text, words keys, words arguments)
 {
     auto on = state_->open(publish);
+    on.is_full = is_full;
     return state_->scripts.run(text, keys, arguments, on);
 }
 

@@ -44,6 +44,9 @@ public:
     /// Without it there are no subscribers. It must not throw.
     publisher publish;
 
+    /// As with maxmemory reached and noeviction: scripts are refused what needs memory.
+    bool is_full = false;
+
     /// All keys that have not expired. A copy is what a replica has.
     keyspace const& data();
     void restore(keyspace);

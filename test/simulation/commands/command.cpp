@@ -43,6 +43,27 @@ command const* find_command(std::string_view name)
     return found == all.end() ? nullptr : found->second;
 }
 
+namespace {
+
+constexpr std::array<std::string_view, 9> taking_memory{
+    "decr", "decrby", "hset", "incr", "incrby", "rpush", "set", "zadd", "zincrby"};
+constexpr std::array<std::string_view, 6> other_writes{
+    "del", "hdel", "lpop", "lrem", "pexpire", "zrem"};
+
+}  // namespace
+
+bool is_refused_for_memory(command const& what, workspace const& on) noexcept
+{
+    return on.is_full && !on.has_written &&
+        std::ranges::find(taking_memory, what.name) != taking_memory.end();
+}
+
+bool writes(command const& what) noexcept
+{
+    return std::ranges::find(taking_memory, what.name) != taking_memory.end() ||
+        std::ranges::find(other_writes, what.name) != other_writes.end();
+}
+
 outcome carry_out(command const& what, workspace& on, words given)
 {
     try {

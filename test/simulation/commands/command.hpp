@@ -45,7 +45,9 @@ public:
 struct workspace {
     keyspace& keys;
     publisher const& publish;
-    std::int64_t now;  ///< in microseconds since the epoch
+    std::int64_t now;          ///< in microseconds since the epoch
+    bool is_full = false;      ///< there is no memory left
+    bool has_written = false;  ///< then the rest of a script is let through
 
     std::int64_t now_ms() const noexcept { return now / 1'000; }
     keyspace::entry* find(std::string_view key) { return keys.find(key, now_ms()); }
@@ -105,6 +107,11 @@ std::span<command const> sorted_set_commands() noexcept;
 
 /// The command of this name, in any case; none if there is none.
 command const* find_command(std::string_view name);
+
+/// What a script calls is refused where memory is full, unless the script has written already, be
+/// it nothing.
+bool is_refused_for_memory(command const&, workspace const&) noexcept;
+bool writes(command const&) noexcept;
 
 /// Runs it; a refusal is an error reply.
 outcome carry_out(command const&, workspace&, words);

@@ -16,8 +16,8 @@ namespace colock::test {
 namespace {
 
 using strings = std::vector<std::string>;
-error_code const gone = boost::asio::error::eof;
-std::string const lost = "lost: " + gone.message();
+error_code const cut_off = boost::asio::error::eof;
+std::string const lost = "lost: " + cut_off.message();
 
 BOOST_AUTO_TEST_SUITE(resp_pipeline)
 
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(whoever_is_owed_a_reply_hears_of_the_end_once)
     c.ask(&none, "GET", "d");
     c.ask(&none, "GET", "e");
     BOOST_TEST(!c.receive(":1\r\n:2\r\n$10\r\nhalf of"));
-    c.line.fail(gone);
+    c.line.fail(cut_off);
     c.line.fail(error::closed);
     BOOST_TEST(done.got == strings{"1"});
     BOOST_TEST(half.got == (strings{"2", lost}));
@@ -196,11 +196,11 @@ BOOST_AUTO_TEST_CASE(a_failed_pipeline_owes_nothing)
         c.ask(&second, "GET", "a");
         c.ask(nullptr, "GET", "a");
     };
-    c.line.fail(gone);
+    c.line.fail(cut_off);
     BOOST_TEST(first.got == strings{lost});
     BOOST_TEST(second.got == strings{lost});
     BOOST_TEST(c.line.is_idle());
-    BOOST_TEST((c.receive(":1\r\n") == gone));
+    BOOST_TEST((c.receive(":1\r\n") == cut_off));
     BOOST_TEST(second.got.size() == 1U);
 }
 
@@ -229,15 +229,15 @@ BOOST_AUTO_TEST_CASE(a_handler_fails_the_pipeline)
     noting_handler h, other;
     c.ask(&h, "GET", "a");
     c.ask(&other, "GET", "b");
-    h.then = [&] { c.line.fail(gone); };
-    BOOST_TEST((c.receive(":1\r\n:2\r\n:3\r\n") == gone));
+    h.then = [&] { c.line.fail(cut_off); };
+    BOOST_TEST((c.receive(":1\r\n:2\r\n:3\r\n") == cut_off));
     BOOST_TEST(h.got == strings{"1"});
     BOOST_TEST(other.got == strings{lost});
 
     conversation d;
     d.ask(&other, "GET", "b");
-    d.pushes.then = [&] { d.line.fail(gone); };
-    BOOST_TEST((d.receive(">0\r\n:2\r\n>0\r\n") == gone));
+    d.pushes.then = [&] { d.line.fail(cut_off); };
+    BOOST_TEST((d.receive(">0\r\n:2\r\n>0\r\n") == cut_off));
     BOOST_TEST(d.pushes.got.size() == 1U);
     BOOST_TEST(other.got == (strings{lost, lost}));
 }
@@ -253,11 +253,11 @@ BOOST_AUTO_TEST_CASE(a_handler_may_go_with_its_last_reply)
     h->then = [&, left = 2]() mutable {
         if (--left == 0) {
             auto const going = std::move(h);
-            c.line.fail(gone);
+            c.line.fail(cut_off);
         }
     };
     other->then = [&] { auto const going = std::move(other); };
-    BOOST_TEST((c.receive(":1\r\n:2\r\n:3\r\n") == gone));
+    BOOST_TEST((c.receive(":1\r\n:2\r\n:3\r\n") == cut_off));
     BOOST_TEST(!h);
     BOOST_TEST(!other);
 }

@@ -1,0 +1,325 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What each script of plain and fair locks promises.
+#include "simulation/tests/scripts.hpp"
+
+namespace colock::simulation {
+
+namespace {
+
+struct plain : bench_of_scripts {
+    reply acquire(
+        std::string_view field, std::string_view lease = "3000", std::string_view floor = "1"
+    )
+    {
+        return run(scripts::acquire, {"k", "counter"}, {floor, field, lease, "1"});
+    }
+    reply release(std::string_view field) { return run(scripts::release, {"k"}, {field, "c"}); }
+    reply renew(std::string_view field, std::string_view lease)
+    {
+        return run(scripts::renew, {"k"}, {field, lease});
+    }
+    reply extend(std::string_view field, std::string_view depth, std::string_view lease)
+    {
+        return run(scripts::extend, {"k"}, {field, depth, lease});
+    }
+};
+
+BOOST_FIXTURE_TEST_SUITE(scripts_of_plain_locks, plain)
+
+BOOST_AUTO_TEST_CASE(one_owner_at_a_time_until_its_lease_ends)
+{
+    BOOST_TEST(is(acquire("a"), begin + 1));
+    BOOST_TEST(pttl("k") == 3'000);
+    BOOST_TEST(is_refused(acquire("b"), 3'000));
+    BOOST_TEST(text({"HGET", "k", "a"}) == "1");
+    BOOST_TEST(number({"HLEN", "k"}) == 1);
+    pass(3'000);  // a key lives through its last millisecond
+    BOOST_TEST(is_refused(acquire("b"), 0));
+    pass(1);
+    BOOST_TEST(is(acquire("b"), begin + 2));
+}
+
+BOOST_AUTO_TEST_CASE(a_repeat_renews_the_lease)
+{
+    acquire("a");
+    pass(1'000);
+    BOOST_TEST(is(acquire("a"), begin + 2));
+    BOOST_TEST(pttl("k") == 3'000);
+    BOOST_TEST(number({"HLEN", "k"}) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_refused_lease_leaves_no_lock)
+{
+    BOOST_TEST((acquire("a", "9223372036854775807").what == reply::kind::error));
+    BOOST_TEST(!exists("k"));
+}
+
+BOOST_AUTO_TEST_CASE(tokens_rise_whatever_is_lost)
+{
+    BOOST_TEST(is(acquire("a"), begin + 1));
+    release("a");
+    ask({"DEL", "counter"});
+    pass(10);
+    BOOST_TEST(is(acquire("b"), now + 1));
+    release("b");
+    // The floor of another server, whose clock is ahead.
+    auto const ahead = std::to_string(now + 5'000'000);
+    BOOST_TEST(is(acquire("c", "3000", ahead), now + 5'000'001));
+    release("c");
+    // A counter that was lost, and a clock that was set back.
+    ask({"DEL", "counter"});
+    now -= 1'000'000;
+    BOOST_TEST(is(acquire("d", "3000", std::to_string(begin + 9'000'000)), begin + 9'000'001));
+    release("d");
+    BOOST_TEST(is(acquire("e", "3000", std::to_string(begin + 9'000'000)), begin + 9'000'002));
+}
+
+BOOST_AUTO_TEST_CASE(a_release_is_of_its_own_and_tells)
+{
+    acquire("a");
+    BOOST_TEST(is_gone(release("b")));
+    BOOST_TEST(exists("k"));
+    BOOST_TEST(heard().empty());
+    BOOST_TEST(is(release("a"), 1));
+    BOOST_TEST(!exists("k"));
+    BOOST_TEST(heard() == "c=0 ");
+    BOOST_TEST(is_gone(release("a")));
+    BOOST_TEST(heard().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_renewal_is_of_its_own_and_takes_nothing)
+{
+    BOOST_TEST(is(renew("a", "3000"), 0));
+    BOOST_TEST(!exists("k"));
+    acquire("a");
+    pass(1'000);
+    BOOST_TEST(is(renew("b", "9000"), 0));
+    BOOST_TEST(pttl("k") == 2'000);
+    BOOST_TEST(number({"HLEN", "k"}) == 1);
+    BOOST_TEST(is(renew("a", "3000"), 1));
+    BOOST_TEST(pttl("k") == 3'000);
+}
+
+BOOST_AUTO_TEST_CASE(an_extension_is_of_its_own_and_takes_nothing)
+{
+    BOOST_TEST(is(extend("a", "2", "3000"), 0));
+    BOOST_TEST(!exists("k"));
+    acquire("a");
+    BOOST_TEST(is(extend("b", "2", "9000"), 0));
+    BOOST_TEST(number({"HLEN", "k"}) == 1);
+    BOOST_TEST(pttl("k") == 3'000);
+    BOOST_TEST(is(extend("a", "2", "5000"), 1));
+    BOOST_TEST(text({"HGET", "k", "a"}) == "2");
+    BOOST_TEST(pttl("k") == 5'000);
+}
+
+BOOST_AUTO_TEST_CASE(without_memory_renewals_and_releases_go_on)
+{
+    acquire("a");
+    extend("a", "2", "3000");
+    redis.is_full = true;
+    BOOST_TEST((acquire("a").what == reply::kind::error));
+    BOOST_TEST(is(renew("a", "4000"), 1));
+    BOOST_TEST(is(extend("a", "1", "5000"), 1));
+    BOOST_TEST(text({"HGET", "k", "a"}) == "1");
+    BOOST_TEST(pttl("k") == 5'000);
+    BOOST_TEST(is(release("a"), 1));
+}
+
+BOOST_AUTO_TEST_CASE(a_force_takes_it_away_and_tells)
+{
+    BOOST_TEST(is(run(scripts::force, {"k"}, {"c"}), 0));
+    BOOST_TEST(heard().empty());
+    acquire("a");
+    BOOST_TEST(is(run(scripts::force, {"k"}, {"c"}), 1));
+    BOOST_TEST(!exists("k"));
+    BOOST_TEST(heard() == "c=0 ");
+}
+
+BOOST_AUTO_TEST_CASE(who_looks_sees_what_is_there)
+{
+    auto const looked = [this] { return run(scripts::inspect, {"k"}, {}).items; };
+    BOOST_TEST(looked().at(0).number == -2);
+    acquire("a");
+    BOOST_TEST(looked().at(0).number == 3'000);
+    BOOST_TEST(looked().at(2).number == 1);
+    ask({"DEL", "k"});
+    ask({"HSET", "k", "mode", "read"});
+    for (int i = 0; i != 10'000; ++i)
+        ask({"HSET", "k", std::to_string(i), "1"});
+    BOOST_TEST(looked().at(1).text == "read");
+    BOOST_TEST(looked().at(2).number == 10'001);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_free_soon_is_said)
+{
+    auto const expiring = [this](std::string_view limit) {
+        std::string_view const keys[]{"k", "l"}, arguments[]{limit};
+        return redis.run(scripts::expiring.text, keys, arguments).items;
+    };
+    acquire("a");
+    auto found = expiring("3000");
+    BOOST_TEST_REQUIRE(found.size() == 2U);
+    BOOST_TEST(found[0].number == 2);
+    BOOST_TEST(found[1].number == -2);
+    found = expiring("3001");
+    BOOST_TEST_REQUIRE(found.size() == 4U);
+    BOOST_TEST(found[0].number == 1);
+    BOOST_TEST(found[1].number == 3'000);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+struct queueing : bench_of_scripts {
+    reply acquire(std::string_view field, std::string_view life = "5000")
+    {
+        return run(
+            scripts::fair_acquire,
+            {"k", "queue", "timeouts", "tickets", "counter"},
+            {"1", field, "3000", "1", "c", "300000", life}
+        );
+    }
+    reply release(std::string_view field)
+    {
+        return run(
+            scripts::fair_release, {"k", "queue", "timeouts", "tickets"}, {field, "c", "300000"}
+        );
+    }
+    reply keep(std::string_view field)
+    {
+        return run(
+            scripts::fair_keep, {"k", "queue", "timeouts", "tickets"}, {field, "300000", "5000"}
+        );
+    }
+    std::string line()
+    {
+        std::string all;
+        for (auto const& who : ask({"LRANGE", "queue", "0", "-1"}).items)
+            all += who.text;
+        return all;
+    }
+};
+
+BOOST_FIXTURE_TEST_SUITE(scripts_of_fair_locks, queueing)
+
+BOOST_AUTO_TEST_CASE(in_the_order_in_which_they_came)
+{
+    BOOST_TEST(is(acquire("a"), begin + 1));
+    BOOST_TEST(pttl("k") == 3'000);
+    BOOST_TEST(is_refused(acquire("b"), 3'000));
+    BOOST_TEST(is_refused(acquire("c"), 3'000));
+    BOOST_TEST(line() == "bc");
+    BOOST_TEST(is(release("a"), 1));
+    BOOST_TEST(heard() == "c:b=0 ");
+    BOOST_TEST(!is(acquire("c"), begin + 2));
+    BOOST_TEST(line() == "bc");
+    BOOST_TEST(is(acquire("b"), begin + 2));
+    BOOST_TEST(line() == "c");
+    BOOST_TEST(number({"ZCOUNT", "timeouts", "-inf", "+inf"}) == 1);
+    BOOST_TEST(number({"ZCOUNT", "tickets", "-inf", "+inf"}) == 1);
+    release("b");
+    BOOST_TEST(heard() == "c:c=0 ");
+    BOOST_TEST(is(acquire("c"), begin + 3));
+    release("c");
+    for (auto const key : {"k", "queue", "timeouts", "tickets"})
+        BOOST_TEST(!exists(key));
+}
+
+BOOST_AUTO_TEST_CASE(who_tries_once_has_no_place)
+{
+    acquire("a");
+    BOOST_TEST(is_refused(acquire("b", "0"), 3'000));
+    BOOST_TEST(!exists("queue"));
+}
+
+BOOST_AUTO_TEST_CASE(after_the_lease_the_first_has_it)
+{
+    acquire("a");
+    acquire("b");
+    pass(3'001);
+    BOOST_TEST(is(acquire("b"), begin + 2));
+}
+
+BOOST_AUTO_TEST_CASE(who_leaves_takes_its_place_with_it_and_nothing_else)
+{
+    acquire("a");
+    acquire("b");
+    acquire("c");
+    BOOST_TEST(is_gone(release("b")));
+    BOOST_TEST(line() == "c");
+    BOOST_TEST(exists("k"));
+    BOOST_TEST(heard().empty());
+    release("a");
+    BOOST_TEST(heard() == "c:c=0 ");
+}
+
+BOOST_AUTO_TEST_CASE(the_first_that_leaves_a_free_lock_tells_the_next)
+{
+    acquire("a");
+    acquire("b");
+    acquire("c");
+    release("a");
+    heard();
+    BOOST_TEST(is_gone(release("b")));
+    BOOST_TEST(heard() == "c:c=0 ");
+    BOOST_TEST(is(acquire("c"), begin + 2));
+}
+
+BOOST_AUTO_TEST_CASE(the_dead_are_passed_over_and_the_living_are_not)
+{
+    acquire("a");
+    acquire("b");
+    acquire("c");
+    pass(2'500);
+    BOOST_TEST(is_refused(keep("c"), 500));
+    pass(2'499);
+    BOOST_TEST(!is(acquire("c"), begin + 2));  // free, and `b` is alive for a last millisecond
+    BOOST_TEST(line() == "bc");
+    pass(1);
+    BOOST_TEST(is(acquire("c"), begin + 2));
+    BOOST_TEST(line().empty());
+}
+
+BOOST_AUTO_TEST_CASE(who_is_kept_is_alive)
+{
+    acquire("a");
+    acquire("b");
+    for (int i = 0; i != 10; ++i) {
+        pass(2'000);
+        BOOST_TEST((keep("b").what == reply::kind::list));
+        BOOST_TEST(!is(acquire("c", "0"), begin + 2));
+    }
+    BOOST_TEST(is_refused(keep("b"), 0));
+    BOOST_TEST(is(acquire("b"), begin + 2));
+    BOOST_TEST(is(keep("b"), 0));
+    BOOST_TEST(line().empty());
+}
+
+BOOST_AUTO_TEST_CASE(nobody_who_hears_is_said)
+{
+    acquire("a");
+    acquire("b");
+    hearing = 0;
+    BOOST_TEST(is(release("a"), -2));
+    BOOST_TEST(heard() == "c:b=0 ");
+}
+
+BOOST_AUTO_TEST_CASE(a_force_tells_the_first)
+{
+    auto const force = [this] {
+        return run(scripts::fair_force, {"k", "queue", "timeouts", "tickets"}, {"c", "300000"});
+    };
+    BOOST_TEST(is(force(), 0));
+    acquire("a");
+    acquire("b");
+    BOOST_TEST(is(force(), 1));
+    BOOST_TEST(heard() == "c:b=0 ");
+    BOOST_TEST(!exists("k"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+
+}  // namespace colock::simulation

@@ -1,0 +1,209 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What a client's connections make of answers that are none: at a server that says what it is told
+// to say. Only what must not happen is waited for.
+#include "colock_scripts.hpp"
+#include "decide/names.hpp"
+#include "support/scripted_server.hpp"
+#include "unit/harness.hpp"
+
+#include <atomic>
+
+namespace colock::test {
+
+namespace {
+
+struct connected {
+    using command = scripted_server::command;
+    using answer = std::optional<scripted_server::answer>;
+
+    /// The client runs from then on.
+    void connect(topology how = topology::single)
+    {
+        auto settings = server.by_port();
+        settings.topology = how;
+        settings.links = 1;
+        settings.log = {[](log_level, std::string_view) {}, log_level::error};
+        redis.emplace(context.get_executor(), settings);
+        redis->run(run.token());
+    }
+    ~connected()
+    {
+        if (redis)
+            redis->close([](error_code) {});
+        redis.reset();
+        context.run_for(10ms);
+    }
+
+    bool comes(std::function<bool()> const& is_so)
+    {
+        auto const end = std::chrono::steady_clock::now() + 5s;
+        while (!is_so() && std::chrono::steady_clock::now() < end)
+            context.run_one_for(2ms);
+        return is_so();
+    }
+    bool stays(std::function<bool()> const& is_so)
+    {
+        auto const end = std::chrono::steady_clock::now() + 60ms;
+        while (is_so() && std::chrono::steady_clock::now() < end)
+            context.run_one_for(2ms);
+        return is_so();
+    }
+    pending_hold acquire(std::string name)
+    {
+        pending_hold p;
+        lock{*redis, std::move(name)}.acquire(p.token());
+        return p;
+    }
+    bool has(pending_hold const& p)
+    {
+        return comes([&] { return p.is_done(); }) && p.succeeded();
+    }
+
+    static bool is_acquire(command const& c)
+    {
+        return c.is("EVALSHA") && c.said[1] == scripts::acquire.sha1;
+    }
+    /// To an acquire: somebody else has each lock for a minute.
+    static answer refuse(command const& c)
+    {
+        auto const keys = std::stoul(c.said.at(2));
+        return wire::list(std::vector(keys / 2, wire::list({wire::number(60'000)})));
+    }
+    std::size_t acquires() const
+    {
+        auto const all = server.heard();
+        return static_cast<std::size_t>(std::ranges::count_if(all, &is_acquire));
+    }
+    static std::string confirmation(std::string const& channel)
+    {
+        return wire::push({wire::text("subscribe"), wire::text(channel), wire::number(1)});
+    }
+    static std::string channel_of(std::string const& name) { return decide::lock_channel(name); }
+
+    scripted_server server;
+    asio::io_context context;
+    pending<> run;
+    std::optional<client> redis;
+};
+
+BOOST_FIXTURE_TEST_SUITE(redis_links, connected)
+
+BOOST_AUTO_TEST_CASE(a_script_that_the_server_has_forgotten_is_sent_again)
+{
+    connect();
+    BOOST_TEST_REQUIRE(has(acquire("known")));
+    std::atomic<int> forgotten = 0;
+    server.say([&](command const& c) -> answer {
+        if (is_acquire(c) && forgotten++ == 0)
+            return wire::failure("NOSCRIPT No matching script. Please use EVAL.");
+        return std::nullopt;
+    });
+    BOOST_TEST(has(acquire("k")));
+    BOOST_TEST(forgotten == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_redirection_is_followed)
+{
+    scripted_server other;
+    for (auto* node : {&server, &other})
+        node->serve({{0, 16'383, server.port()}});
+    connect(topology::cluster);
+    BOOST_TEST_REQUIRE(has(acquire("before")));
+    server.say([&](command const& c) -> answer {
+        if (is_acquire(c))
+            return wire::failure(
+                "MOVED " + std::to_string(decide::slot_of("k")) +
+                " 127.0.0.1:" + std::to_string(other.port())
+            );
+        return std::nullopt;
+    });
+    BOOST_TEST(has(acquire("k")));
+    auto const there = other.heard();
+    BOOST_TEST(std::ranges::any_of(there, &is_acquire));
+}
+
+BOOST_AUTO_TEST_CASE(one_key_that_is_refused_fails_no_other)
+{
+    connect();
+    server.say([&](command const& c) -> answer {
+        bool const has_bad = std::ranges::find(c.said, "bad") != c.said.end();
+        if (is_acquire(c) && has_bad)
+            return wire::failure("NOPERM No permissions to access a key");
+        return std::nullopt;
+    });
+    BOOST_TEST_REQUIRE(has(acquire("first"))
+    );  // the connection is up: what comes now goes together
+    auto const bad = acquire("bad"), good = acquire("good");
+    BOOST_TEST(has(good));
+    BOOST_TEST(comes([&] { return bad.is_done(); }));
+    BOOST_TEST((bad.ec() == error::server_refused));
+}
+
+BOOST_AUTO_TEST_CASE(what_may_still_run_is_ended_with_its_connection)
+{
+    connect();
+    BOOST_TEST_REQUIRE(has(acquire("before")));
+    std::atomic<std::size_t> swallowed = 0;
+    server.say([&](command const& c) -> answer {
+        if (is_acquire(c) && swallowed == 0) {
+            swallowed = c.connection;
+            return "";
+        }
+        return std::nullopt;
+    });
+    auto const got = acquire("k");
+    BOOST_TEST_REQUIRE(comes([&] { return swallowed != 0; }));
+    server.cut();
+    BOOST_TEST(has(got));
+    auto const all = server.heard();
+    auto const killed = std::ranges::find_if(all, [&](command const& c) {
+        return c.is("CLIENT") && c.said.size() == 4 && c.said[1] == "KILL" &&
+            c.said[3] == std::to_string(swallowed);
+    });
+    BOOST_TEST_REQUIRE((killed != all.end()));
+    // Before anything is asked on the new one.
+    BOOST_TEST(std::ranges::any_of(killed, all.end(), &is_acquire));
+    BOOST_TEST(std::ranges::none_of(all.begin(), killed, [&](command const& c) {
+        return is_acquire(c) && c.connection == killed->connection;
+    }));
+}
+
+BOOST_AUTO_TEST_CASE(only_its_own_confirmation_confirms_a_channel)
+{
+    std::atomic<std::size_t> push = 0;
+    server.say([&](command const& c) -> answer {
+        if (is_acquire(c))
+            return refuse(c);
+        if (!c.is("SUBSCRIBE"))
+            return std::nullopt;
+        push = c.connection;
+        return confirmation("another");
+    });
+    connect();
+    auto const got = acquire("k");
+    BOOST_TEST_REQUIRE(comes([&] { return push != 0; }));
+    BOOST_TEST(stays([&] { return acquires() == 1U; }));
+    server.send(push, confirmation(channel_of("k")));
+    BOOST_TEST(comes([&] { return acquires() == 2U; }));
+    BOOST_TEST(!got.is_done());
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_does_not_let_us_in_is_said)
+{
+    server.say([](command const& c) -> answer {
+        if (c.is("HELLO"))
+            return wire::failure("WRONGPASS invalid username-password pair or user is disabled.");
+        return std::nullopt;
+    });
+    connect();
+    auto const got = acquire("k");
+    BOOST_TEST(comes([&] { return got.is_done(); }));
+    BOOST_TEST((got.ec() == error::server_refused));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+
+}  // namespace colock::test
