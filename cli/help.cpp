@@ -53,9 +53,10 @@ Examples:
   colock watch --json order:1 >> order1.log)"},
     {"unlock",
      "colock unlock [OPTION...] KEY",
-     "Takes the lock KEY away from whoever holds it, and wakes who waits.",
+     "Takes the lock KEY away from the holders that it shows, and wakes who waits.",
      R"(The holder is told; until it has heard, two may be at work. On a terminal it asks first;
-elsewhere --yes has to be said. Exits with 1 if the answer is no.
+elsewhere --yes has to be said. Exits with 1 if the answer is no, or if the lock has changed
+hands meanwhile: then nothing is released.
 
 Examples:
   colock unlock order:1

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 
 import support
+from gate import Gate
 from support import Case, Redis, Terminal, wait_for
 
 OTHER = "11111111-2222-3333-4444-555555555555:7"
@@ -175,6 +176,72 @@ class Unlock(Case):
         terminal.expect("Unlocked")
         self.assertEqual(terminal.end(), 0)
         self.assertEqual(self.server.keys(), [])
+
+    def changing_hands(self, change: Callable[[], None]) -> str:
+        """The URL of a server where this happens just before the lock is taken away."""
+        gate = Gate(self.server.path)
+        self.addCleanup(gate.close)
+
+        def at_release(data: bytes, pid: int) -> None:
+            if b"EVAL" in data and re.search(rb"channel:{k}|rwlock:{k}", data) and not done:
+                done.append(pid)
+                change()
+
+        done: list[int] = []
+        gate.before = at_release
+        return gate.url
+
+    def test_leaves_it_to_one_who_came_meanwhile(self) -> None:
+        another = OTHER + "7"
+
+        def pass_on() -> None:
+            self.server.ask("DEL", "k")
+            self.server.ask("HSET", "k", another, "1")
+
+        for queue in ((), (OTHER + "8",)):
+            with self.subTest(queue):
+                self.server.ask("HSET", "k", OTHER, "1")
+                for each in queue:
+                    self.server.ask("RPUSH", "redisson_lock_queue:{k}", each)
+                result = self.colock("unlock", "--yes", "k", url=self.changing_hands(pass_on))
+                self.check(result, 1)
+                self.assertIn(f"{OTHER} no longer had it.", result.out)
+                self.assertIn("changed hands meanwhile: nothing was released", result.out)
+                self.assertIn(f"held by   {another}", result.out)
+                self.assertEqual(self.server.ask("HGETALL", "k"), [another, "1"])
+                self.server.ask("FLUSHALL")
+
+    def test_leaves_its_place_to_one_who_waits_again(self) -> None:
+        queue = "redisson_lock_queue:{k}"
+
+        def wait_again() -> None:
+            self.server.ask("DEL", "k")
+            self.server.ask("HSET", "k", OTHER + "8", "1")
+            self.server.ask("DEL", queue)
+            self.server.ask("RPUSH", queue, OTHER)
+            self.server.ask("ZADD", "redisson_lock_timeout:{k}", "9" * 13, OTHER)
+
+        self.server.ask("HSET", "k", OTHER, "1")
+        self.server.ask("RPUSH", queue, OTHER + "8")
+        result = self.colock("unlock", "--yes", "k", url=self.changing_hands(wait_again))
+        self.check(result, 1)
+        self.assertEqual(self.server.ask("LRANGE", queue, "0", "-1"), [OTHER])
+
+    def test_takes_a_read_lock_from_those_it_has_shown(self) -> None:
+        readers = [OTHER + n for n in "123"]
+        self.server.ask("HSET", "k", "mode", "read", readers[0], "1", readers[1], "1")
+        self.server.ask("PEXPIRE", "k", "60000")
+        for each in readers:
+            self.server.ask("SET", f"{{k}}:{each}:rwlock_timeout:1", "1", "PX", "60000")
+
+        def come_and_go() -> None:
+            self.server.ask("HDEL", "k", readers[0])
+            self.server.ask("HSET", "k", readers[2], "1")
+
+        result = self.colock("unlock", "--yes", "k", url=self.changing_hands(come_and_go))
+        self.check(result, 0)
+        self.assertIn(f"{readers[0]} no longer had it.", result.out)
+        self.assertEqual(self.server.ask("HKEYS", "k"), ["mode", readers[2]])
 
     def test_free_or_no_lock(self) -> None:
         result = self.colock("unlock", "-y", "k")
