@@ -46,10 +46,11 @@ Examples:
      "colock watch [OPTION...] KEY",
      "Shows each release and each change of holder of the lock KEY, until it is interrupted.",
      R"(Reads on every message and every 200 ms. What happens between two readings shows as its
-outcome; hand-overs inside a process don't show.
+outcome; hand-overs inside a process don't show. Ends when its output has no reader any more.
 
 Examples:
   colock watch order:1
+  colock watch order:1 | grep -m 1 released
   colock watch --json order:1 >> order1.log)"},
     {"unlock",
      "colock unlock [OPTION...] KEY",

@@ -122,6 +122,14 @@ void inherited_descriptors::close_others_on_exec() const
             fcntl(number, F_SETFD, FD_CLOEXEC);
 }
 
+void occupy_standard_descriptors()
+{
+    // An open takes the lowest number that is free.
+    for (int const number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+        if (fcntl(number, F_GETFD) < 0)
+            open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 // ---- The program -------------------------------------------------------------------------------
 
 int job::start(launch const& how, terminal const* foreground)

@@ -45,6 +45,10 @@ private:
     std::vector<int> open_;
 };
 
+/// Takes the numbers of standard streams that are closed, so that nothing we open gets them and what
+/// we print goes into it. Whoever uses such a stream gets an error, as before.
+void occupy_standard_descriptors();
+
 /// How to start a program.
 struct launch {
     std::vector<std::string> words;        ///< the first is found by PATH

@@ -1,10 +1,13 @@
 # Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 """colock watch, and colock unlock."""
 
+import fcntl
 import json
 import os
 import re
 import select
+import socket
+import subprocess
 import time
 from collections.abc import Callable
 
@@ -126,6 +129,50 @@ class Watch(Case):
         self.assertIn("unreachable", watching.stdout.readline())  # type: ignore[union-attr]
         server.start()
         self.assertIn("reached", watching.stdout.readline())  # type: ignore[union-attr]
+
+
+class Reader(Case):
+    """What colock watch writes to, and that goes away."""
+
+    def test_ends_with_it_though_nothing_happens(self) -> None:
+        for restore in (True, False):  # False: SIGPIPE is ignored
+            for kind in ("pipe", "socket"):
+                with self.subTest(kind, restore=restore):
+                    ours, theirs = socket.socketpair() if kind == "socket" else map(os.fdopen, os.pipe(), "rw")
+                    watching = self.start("watch", "k", stdout=theirs, restore_signals=restore)
+                    theirs.close()
+                    self.assertIn(b"free", os.read(ours.fileno(), 1000))
+                    ours.close()
+                    self.check(watching.end(), 0)
+
+    def test_ends_with_it_though_the_server_hangs(self) -> None:
+        gate = Gate(self.server.path)
+        self.addCleanup(gate.close)
+        watching = self.start("watch", "--connect-timeout", "1m", "k", url=gate.url)
+        self.assertIn("free", watching.stdout.readline())  # type: ignore[union-attr]
+        gate.shut()
+        self.assertTrue(gate.has_waiting.wait(support.LIMIT))
+        watching.stdout.close()  # type: ignore[union-attr]
+        self.assertEqual(watching.wait(support.LIMIT), 0)
+
+    def test_ends_with_it_while_it_is_behind(self) -> None:
+        ours, theirs = os.pipe()
+        fcntl.fcntl(theirs, fcntl.F_SETPIPE_SZ, 4096)
+        os.set_blocking(theirs, False)  # as another program may have left it
+        long = "k" * 3000
+        watching = self.start("watch", "--json", long, stdout=theirs)
+        wait_for(lambda: select.select([ours], [], [], 0)[0], "the first line")
+        self.server.ask("HSET", long, OTHER, "1")
+        wait_for(lambda: not select.select([], [theirs], [], 0)[1], "that the pipe is full")
+        os.close(theirs)
+        os.close(ours)
+        self.check(watching.end(), 0)
+
+    def test_says_when_there_is_none(self) -> None:
+        words = ["sh", "-c", 'exec "$@" >&-', "sh", support.COLOCK, "watch", "--url", self.server.url, "k"]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=support.LIMIT)
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("colock watch: write to standard output: Bad file descriptor", done.stderr)
 
 
 class Unlock(Case):
