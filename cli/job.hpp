@@ -58,6 +58,10 @@ struct launch {
     int death_signal;       ///< what it gets when we die; or 0
 };
 
+/// Waits for all other processes that have ended and are left to us: where we are the first process
+/// of a container, orphans are, and would stay as zombies. \returns whether `except` has ended, too.
+bool reap_all_but(pid_t except) noexcept;
+
 /// A program that runs in a process group of its own.
 class job {
 public:
@@ -68,9 +72,13 @@ public:
         int number;  ///< its status, or the signal
     };
 
-    /// Starts the program, in the foreground of the terminal if that is wanted. \returns the error
-    /// for which it could not be started, or 0.
-    int start(launch const&, terminal const* foreground);
+    /// Makes a process that becomes the program, in the foreground of the terminal if that is
+    /// wanted. \returns the error for which there is none, or 0.
+    int fork(launch const&, terminal const* foreground);
+
+    /// After `fork`: a descriptor, for the caller to close, that ends when the program runs, and
+    /// before that has the error, an `int`, for which it can't be run.
+    int outcome() const noexcept { return outcome_; }
 
     pid_t id() const noexcept { return id_; }
 
@@ -85,6 +93,7 @@ public:
 
 private:
     pid_t id_ = -1;
+    int outcome_ = -1;
 };
 
 }  // namespace cli
