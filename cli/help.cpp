@@ -35,8 +35,8 @@ Examples:
     {"ls",
      "colock ls [OPTION...] [PATTERN]",
      "Lists the locks that are held, of all primaries.",
-     R"(Scans with SCAN, so that the server serves others meanwhile. Semaphores and latches have
-no owners and aren't listed.
+     R"(Scans with SCAN, so that the server serves others meanwhile, and reads no values of other
+keys. Semaphores and latches have no owners and aren't listed.
 
 Examples:
   colock ls

@@ -130,7 +130,7 @@ void occupy_standard_descriptors()
             open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-// ---- Processes that are left to us ---------------------------------------------------------------
+// ---- Processes that are left to us -------------------------------------------------------------
 
 bool reap_all_but(pid_t except) noexcept
 {

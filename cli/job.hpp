@@ -45,8 +45,8 @@ private:
     std::vector<int> open_;
 };
 
-/// Takes the numbers of standard streams that are closed, so that nothing we open gets them and what
-/// we print goes into it. Whoever uses such a stream gets an error, as before.
+/// Takes the numbers of standard streams that are closed. Else something that we open would get
+/// them, and what we print would go into it. Whoever uses such a stream gets an error, as before.
 void occupy_standard_descriptors();
 
 /// How to start a program.
@@ -58,8 +58,9 @@ struct launch {
     int death_signal;       ///< what it gets when we die; or 0
 };
 
-/// Waits for all other processes that have ended and are left to us: where we are the first process
-/// of a container, orphans are, and would stay as zombies. \returns whether `except` has ended, too.
+/// Waits for all other processes that have ended and are left to us. In the first process of a
+/// container those are orphans, which would stay as zombies. \returns whether `except` has ended,
+/// too.
 bool reap_all_but(pid_t except) noexcept;
 
 /// A program that runs in a process group of its own.
