@@ -35,8 +35,8 @@ Examples:
     {"ls",
      "colock ls [OPTION...] [PATTERN]",
      "Lists the locks that are held, of all primaries.",
-     R"(Scans with SCAN, so that the server serves others meanwhile. Semaphores and latches have
-no owners and aren't listed.
+     R"(Scans with SCAN, so that the server serves others meanwhile, and reads no values of other
+keys. Semaphores and latches have no owners and aren't listed.
 
 Examples:
   colock ls
@@ -46,16 +46,18 @@ Examples:
      "colock watch [OPTION...] KEY",
      "Shows each release and each change of holder of the lock KEY, until it is interrupted.",
      R"(Reads on every message and every 200 ms. What happens between two readings shows as its
-outcome; hand-overs inside a process don't show.
+outcome; hand-overs inside a process don't show. Ends when its output has no reader any more.
 
 Examples:
   colock watch order:1
+  colock watch order:1 | grep -m 1 released
   colock watch --json order:1 >> order1.log)"},
     {"unlock",
      "colock unlock [OPTION...] KEY",
-     "Takes the lock KEY away from whoever holds it, and wakes who waits.",
+     "Takes the lock KEY away from the holders that it shows, and wakes who waits.",
      R"(The holder is told; until it has heard, two may be at work. On a terminal it asks first;
-elsewhere --yes has to be said. Exits with 1 if the answer is no.
+elsewhere --yes has to be said. Exits with 1 if the answer is no, or if the lock has changed
+hands meanwhile: then nothing is released.
 
 Examples:
   colock unlock order:1

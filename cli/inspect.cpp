@@ -9,10 +9,8 @@
 
 #include <boost/json/serialize.hpp>
 
-#include <algorithm>
 #include <cstdio>
 #include <unistd.h>
-#include <utility>
 
 namespace cli {
 
@@ -75,26 +73,30 @@ bool is_yes(std::string const& question)
     return answer[0] == 'y' || answer[0] == 'Y';
 }
 
-lock_kind kind_to_unlock(picture const& p)
+/// Releases for each owner that was shown: whoever came since, or has left and come again, keeps
+/// the lock. \returns how many had it still. \throws failure
+asio::awaitable<std::size_t> take_away_from_shown(session& s, picture const& p)
 {
-    // An owner that writes may read as well: then it is the write side that counts.
-    bool const is_written =
-        std::ranges::any_of(p.holders, [](holder const& h) { return h.side == "write"; });
-    if (p.kind == "read-write")
-        return is_written ? lock_kind::write : lock_kind::read;
-    return p.kind == "fair" ? lock_kind::fair : lock_kind::lock;
+    std::size_t taken = 0;
+    for (auto const& h : p.holders)
+        if (co_await take_away(s, p, h))
+            ++taken;
+        else
+            std::printf("%s no longer had it.\n", shown(h.field).c_str());
+    co_return taken;
 }
 
-bool have_same_holders(picture const& a, picture const& b)
+/// \returns false if the answer is no.
+bool may_take_away(options const& o)
 {
-    return std::ranges::equal(a.holders, b.holders, {}, &holder::field, &holder::field);
+    return o.yes || is_yes("Take it away from its holder? Until he has heard, two may be at work.");
 }
 
 asio::awaitable<int> free_it(session& s, options const& o)
 {
     co_await s.connect();
-    auto found = co_await read_picture(s, o.key);
-    for (;;) {
+    for (bool is_first = true;; is_first = false) {
+        auto const found = co_await read_picture(s, o.key);
         if (found.what == picture::content::something_else)
             refuse_content(found, "unlock");
         print(found);
@@ -102,24 +104,18 @@ asio::awaitable<int> free_it(session& s, options const& o)
             std::puts("Nobody holds it: there is nothing to unlock.");
             co_return status_ok;
         }
-        if (o.yes)
-            break;
-        if (!is_yes("Take it away from its holder? Until he has heard, two may be at work.")) {
+        if (o.yes && !is_first)
+            co_return status_no;  // --yes is for the holder that was there
+        if (!may_take_away(o)) {
             std::puts("Left as it is.");
             co_return status_no;
         }
-        // The answer is for the holder that was shown.
-        auto now = co_await read_picture(s, o.key);
-        if (have_same_holders(found, now))
-            break;
-        std::puts("It has changed hands meanwhile.");
-        found = std::move(now);
+        if (co_await take_away_from_shown(s, found) != 0) {
+            std::puts("Unlocked.");
+            co_return status_ok;
+        }
+        std::puts("It has changed hands meanwhile: nothing was released.");
     }
-    auto const [ec, was_held] = co_await take_away(s.redis(), o.key, kind_to_unlock(found));
-    if (ec)
-        throw s.because("unlock", ec);
-    std::puts(was_held ? "Unlocked." : "It was free by then.");
-    co_return status_ok;
 }
 
 }  // namespace

@@ -122,9 +122,31 @@ void inherited_descriptors::close_others_on_exec() const
             fcntl(number, F_SETFD, FD_CLOEXEC);
 }
 
+void occupy_standard_descriptors()
+{
+    // An open takes the lowest number that is free.
+    for (int const number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+        if (fcntl(number, F_GETFD) < 0)
+            open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+// ---- Processes that are left to us -------------------------------------------------------------
+
+bool reap_all_but(pid_t except) noexcept
+{
+    for (;;) {
+        siginfo_t ended = {};
+        if (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0)
+            return false;
+        if (ended.si_pid == except)
+            return true;
+        waitpid(ended.si_pid, nullptr, WNOHANG);
+    }
+}
+
 // ---- The program -------------------------------------------------------------------------------
 
-int job::start(launch const& how, terminal const* foreground)
+int job::fork(launch const& how, terminal const* foreground)
 {
     auto const words = pointers_to(how.words);
     auto const environment = pointers_to(how.environment);
@@ -138,7 +160,7 @@ int job::start(launch const& how, terminal const* foreground)
     sigfillset(&everything);
     pthread_sigmask(SIG_SETMASK, &everything, &before);
     auto const parent = getpid();
-    id_ = fork();
+    id_ = ::fork();
     int why = id_ < 0 ? errno : 0;
     if (id_ == 0)
         become(words.data(), environment.data(), how, tty, parent, ends[1]);
@@ -146,17 +168,13 @@ int job::start(launch const& how, terminal const* foreground)
     close(ends[1]);
     if (tty >= 0)
         close(tty);
-    if (why == 0) {
-        setpgid(id_, id_);  // the child does the same; whoever comes first
-        ssize_t got;
-        while ((got = read(ends[0], &why, sizeof why)) < 0 && errno == EINTR) {}
-        if (got == sizeof why)
-            waitpid(id_, nullptr, 0);
-        else
-            why = 0;
+    if (why != 0) {
+        close(ends[0]);
+        return why;
     }
-    close(ends[0]);
-    return why;
+    setpgid(id_, id_);  // the child does the same; whoever comes first
+    outcome_ = ends[0];
+    return 0;
 }
 
 void job::signal(int number) const noexcept

@@ -45,6 +45,10 @@ private:
     std::vector<int> open_;
 };
 
+/// Takes the numbers of standard streams that are closed. Else something that we open would get
+/// them, and what we print would go into it. Whoever uses such a stream gets an error, as before.
+void occupy_standard_descriptors();
+
 /// How to start a program.
 struct launch {
     std::vector<std::string> words;        ///< the first is found by PATH
@@ -53,6 +57,11 @@ struct launch {
     bool ignores_children;  ///< SIGCHLD
     int death_signal;       ///< what it gets when we die; or 0
 };
+
+/// Waits for all other processes that have ended and are left to us. In the first process of a
+/// container those are orphans, which would stay as zombies. \returns whether `except` has ended,
+/// too.
+bool reap_all_but(pid_t except) noexcept;
 
 /// A program that runs in a process group of its own.
 class job {
@@ -64,9 +73,13 @@ public:
         int number;  ///< its status, or the signal
     };
 
-    /// Starts the program, in the foreground of the terminal if that is wanted. \returns the error
-    /// for which it could not be started, or 0.
-    int start(launch const&, terminal const* foreground);
+    /// Makes a process that becomes the program, in the foreground of the terminal if that is
+    /// wanted. \returns the error for which there is none, or 0.
+    int fork(launch const&, terminal const* foreground);
+
+    /// After `fork`: a descriptor, for the caller to close, that ends when the program runs, and
+    /// before that has the error, an `int`, for which it can't be run.
+    int outcome() const noexcept { return outcome_; }
 
     pid_t id() const noexcept { return id_; }
 
@@ -81,6 +94,7 @@ public:
 
 private:
     pid_t id_ = -1;
+    int outcome_ = -1;
 };
 
 }  // namespace cli

@@ -12,7 +12,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <optional>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace cli {
 
@@ -21,13 +25,47 @@ namespace {
 /// Keys a call: each takes the server well under a millisecond.
 constexpr char const* keys_a_scan = "500";
 
-/// Fields that are looked at to see whether a hash is a lock's.
+/// Names of fields that are looked at to see whether a hash is a lock's.
 constexpr char const* fields_a_look = "16";
+
+/// Requests under way, and keys that are looked at together.
+constexpr std::size_t requests_at_once = 128;
+
+/// Locks that are kept to be sorted before they are printed.
+constexpr std::size_t locks_a_page = 5'000;
+
+/// Locks can't have longer names.
+constexpr std::size_t longest_key = 10'000;
+
+/// A depth has not more digits. What is longer is the application's, and may be huge.
+constexpr std::int64_t longest_depth = 20;
 
 /// What PTTL says of a key that is gone.
 constexpr std::int64_t no_such_key = -2;
 
 std::string hashes(std::int64_t count) { return counted(count, "hash", "es"); }
+
+/// A hash whose fields have the names of a lock's.
+struct candidate {
+    std::string key;
+    std::vector<std::string> fields;  ///< some of them; `mode` is always the first
+};
+
+/// Nothing if these are not the fields of a lock.
+std::optional<candidate> candidate_of(std::string const& key, reply const& names)
+{
+    candidate found{key, {"mode"}};
+    for (auto const& name : names.items) {
+        if (name.text == "mode")
+            continue;
+        if (!is_owner(name.text))
+            return {};
+        found.fields.push_back(name.text);
+    }
+    if (found.fields.size() == 1)
+        return {};
+    return found;
+}
 
 class listing {
 public:
@@ -38,7 +76,7 @@ public:
         co_await session_.connect();
         progress const line{session_.context().get_executor(), "ls", [this] {
                                 return "looked at " + hashes(looked_at_) + ", found " +
-                                    counted(static_cast<std::int64_t>(found_.size()), "lock");
+                                    counted(found_in_all_, "lock");
                             }};
         auto const settings = settings_of(options_);
         auto const servers = co_await primaries_of(session_, settings);
@@ -50,19 +88,32 @@ public:
     }
 
 private:
+    using replies = std::vector<reply>;
+    using questions = std::vector<session::question>;
+
     asio::awaitable<void> scan(primary const& server);
-    asio::awaitable<void> look(primary const& server, std::vector<reply> keys);
-    void take(std::string const& key, reply const& scanned, reply const& lease);
+    asio::awaitable<void> look(primary const& server, std::span<reply const> keys);
+    asio::awaitable<void> read(primary const& server, std::vector<candidate> locks);
+    asio::awaitable<replies> ask(questions all)
+    {
+        return session_.ask_all(std::move(all), requests_at_once);
+    }
+    bool is_answer(reply const&);
+    void take(
+        candidate const&, std::span<reply const> depths, reply const& lease, std::int64_t size
+    );
     void note_refusal(reply const&);
     void complain_about_refusals() const;
-    void print() const;
+    void print();
+    void print_line(picture const&) const;
 
     session& session_;
     options const& options_;
-    std::int64_t looked_at_ = 0, refused_ = 0;
+    std::int64_t looked_at_ = 0, refused_ = 0, found_in_all_ = 0;
     std::string why_refused_;  ///< the first time
     int status_ = status_ok;
-    std::map<std::string, picture> found_;  ///< SCAN may name a key twice
+    std::size_t width_ = 0;                 ///< of the keys, once the head of the table is printed
+    std::map<std::string, picture> found_;  ///< not printed yet; SCAN may name a key twice
 };
 
 asio::awaitable<void> listing::scan(primary const& server)
@@ -78,44 +129,105 @@ asio::awaitable<void> listing::scan(primary const& server)
                 "scan: " + (server.place.empty() ? session_.place() : server.place) + ": " +
                     answer.text + "; the user needs SCAN"};
         cursor = answer.items[0].text;
-        co_await look(server, answer.items[1].items);
+        // A server that is resizing its table may name many more keys than it was asked for.
+        std::span<reply const> keys = answer.items[1].items;
+        while (!keys.empty()) {
+            auto const part = std::min(keys.size(), requests_at_once);
+            co_await look(server, keys.first(part));
+            keys = keys.subspan(part);
+        }
     } while (cursor != "0");
 }
 
-// A hash of the application may be large: only its first fields are looked at.
-asio::awaitable<void> listing::look(primary const& server, std::vector<reply> keys)
+// A hash of the application may be large, and each of its values: only the names of some fields are
+// looked at.
+asio::awaitable<void> listing::look(primary const& server, std::span<reply const> keys)
 {
-    std::vector<session::question> questions;
+    questions names;
+    std::vector<std::string> asked;
     for (auto const& key : keys) {
-        questions.push_back({server.key, {"HSCAN", key.text, "0", "COUNT", fields_a_look}});
-        questions.push_back({server.key, {"PTTL", key.text}});
-    }
-    if (questions.empty())
-        co_return;
-    auto const answers = co_await session_.ask_all(std::move(questions));
-    for (std::size_t i = 0; i != keys.size(); ++i) {
         ++looked_at_;
-        take(keys[i].text, answers[2 * i], answers[2 * i + 1]);
+        if (key.text.size() > longest_key)
+            continue;
+        names.push_back({server.key, {"HRANDFIELD", key.text, fields_a_look}});
+        asked.push_back(key.text);
     }
+    auto const answers = co_await ask(std::move(names));
+    std::vector<candidate> locks;
+    for (std::size_t i = 0; i != asked.size(); ++i)
+        if (is_answer(answers[i]))
+            if (auto lock = candidate_of(asked[i], answers[i]))
+                locks.push_back(std::move(*lock));
+    co_await read(server, std::move(locks));
 }
 
-void listing::take(std::string const& key, reply const& scanned, reply const& lease)
+/// What is a lock by the names of its fields; first how long the values are.
+asio::awaitable<void> listing::read(primary const& server, std::vector<candidate> locks)
 {
-    if (scanned.what == reply::kind::error)
-        return note_refusal(scanned);
-    auto const owners = scanned.items.size() == 2 ? read_owners(scanned.items[1]) : std::nullopt;
+    questions lengths, depths;
+    for (auto const& lock : locks)
+        for (auto const& field : lock.fields)
+            lengths.push_back({server.key, {"HSTRLEN", lock.key, field}});
+    auto const known = co_await ask(std::move(lengths));
+    auto length = known.begin();
+    std::erase_if(locks, [&](candidate const& lock) {
+        bool is_lock = true;
+        for (std::size_t i = 0; i != lock.fields.size(); ++i, ++length)
+            is_lock = is_lock && is_answer(*length) && length->number <= longest_depth;
+        return !is_lock;
+    });
+    for (auto const& lock : locks) {
+        for (auto const& field : lock.fields)
+            depths.push_back({server.key, {"HGET", lock.key, field}});
+        depths.push_back({server.key, {"PTTL", lock.key}});
+        depths.push_back({server.key, {"HLEN", lock.key}});
+    }
+    auto const answers = co_await ask(std::move(depths));
+    std::span<reply const> next = answers;
+    for (auto const& lock : locks) {
+        auto const count = lock.fields.size();
+        auto const of_lock = next.first(count + 2);
+        if (std::ranges::all_of(of_lock, [this](reply const& r) { return is_answer(r); }))
+            take(lock, of_lock.first(count), of_lock[count], of_lock[count + 1].number);
+        next = next.subspan(of_lock.size());
+    }
+    if (found_.size() >= locks_a_page)
+        print();
+}
+
+/// False of a refusal, which is noted.
+bool listing::is_answer(reply const& r)
+{
+    if (r.what == reply::kind::error)
+        note_refusal(r);
+    return r.what != reply::kind::error;
+}
+
+void listing::take(
+    candidate const& lock, std::span<reply const> depths, reply const& lease, std::int64_t size
+)
+{
+    reply hash = reply::of(std::vector<reply>{});
+    for (std::size_t i = 0; i != lock.fields.size(); ++i) {
+        if (depths[i].what == reply::kind::nil)
+            continue;  // released meanwhile, or no read-write lock
+        hash.items.push_back(reply::of(lock.fields[i]));
+        hash.items.push_back(depths[i]);
+    }
+    auto const owners = read_owners(hash);
     if (!owners || lease.number == no_such_key)
         return;
-    if (lease.what == reply::kind::error)
-        return note_refusal(lease);
     picture p;
-    p.key = key;
+    p.key = lock.key;
     p.what = picture::content::lock;
     p.kind = owners->mode.empty() ? "lock" : "read-write";
     p.holders = owners->all;
+    p.more_holders =
+        std::max<std::int64_t>(0, size - static_cast<std::int64_t>(hash.items.size() / 2));
     if (lease.number >= 0)
         p.lease = milliseconds{lease.number};
-    found_.insert_or_assign(p.key, std::move(p));
+    if (found_.insert_or_assign(p.key, std::move(p)).second)
+        ++found_in_all_;
 }
 
 void listing::note_refusal(reply const& answer)
@@ -123,6 +235,9 @@ void listing::note_refusal(reply const& answer)
     // What is no hash any more has changed since the scan, and is no lock.
     if (answer.text.starts_with("WRONGTYPE"))
         return;
+    if (answer.text.starts_with("ERR unknown command"))
+        throw failure{
+            status_refused, "look at hashes: " + answer.text + "; ls needs Redis 6.2 or later"};
     if (refused_++ != 0)
         return;
     why_refused_ = answer.text;
@@ -133,41 +248,44 @@ void listing::complain_about_refusals() const
 {
     if (refused_ == 0)
         return;
-    auto const remedy =
-        status_ == status_refused ? "; the user needs HSCAN and PTTL on the keys" : "";
+    auto const remedy = status_ == status_refused
+        ? "; the user needs HRANDFIELD, HSTRLEN, HGET, HLEN and PTTL on the keys"
+        : "";
     complain(
         "colock ls: " + hashes(refused_) + " could not be looked at: " + why_refused_ + remedy
     );
 }
 
-void listing::print() const
+/// Prints what has been found, sorted, and forgets it.
+void listing::print()
 {
-    if (options_.json) {
+    if (!options_.json && !found_.empty() && width_ == 0) {
+        width_ = 3;
         for (auto const& [key, p] : found_)
-            std::printf("%s\n", boost::json::serialize(to_json(p)).c_str());
-        return;
+            width_ = std::min<std::size_t>(std::max(width_, shown(key).size()), 40);
+        auto const width = static_cast<int>(width_);
+        std::printf("%-*s  %-10s  %9s  %s\n", width, "KEY", "KIND", "LEASE", "HELD BY");
     }
-    std::size_t width = 3;
     for (auto const& [key, p] : found_)
-        width = std::min<std::size_t>(std::max(width, shown(key).size()), 40);
-    if (!found_.empty())
-        std::printf(
-            "%-*s  %-10s  %9s  %s\n", static_cast<int>(width), "KEY", "KIND", "LEASE", "HELD BY"
-        );
-    for (auto const& [key, p] : found_) {
-        auto const others = p.holders.size() == 1
-            ? std::string{}
-            : " and " + counted(static_cast<std::int64_t>(p.holders.size()) - 1, "other");
-        std::printf(
-            "%-*s  %-10s  %9s  %s%s\n",
-            static_cast<int>(width),
-            shown(key).c_str(),
-            p.kind.c_str(),
-            p.lease ? shown(*p.lease).c_str() : "none",
-            shown(p.holders.front()).c_str(),
-            others.c_str()
-        );
-    }
+        if (options_.json)
+            std::printf("%s\n", boost::json::serialize(to_json(p)).c_str());
+        else
+            print_line(p);
+    found_.clear();
+}
+
+void listing::print_line(picture const& p) const
+{
+    auto const others = static_cast<std::int64_t>(p.holders.size()) - 1 + p.more_holders;
+    std::printf(
+        "%-*s  %-10s  %9s  %s%s\n",
+        static_cast<int>(width_),
+        shown(p.key).c_str(),
+        p.kind.c_str(),
+        p.lease ? shown(*p.lease).c_str() : "none",
+        shown(p.holders.front()).c_str(),
+        others == 0 ? "" : (" and " + counted(others, "other")).c_str()
+    );
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ int carry_out(options const& o, surroundings const& here)
 int main(int argc, char** argv)
 {
     cli::surroundings const here;  // before anything is opened
+    cli::occupy_standard_descriptors();
     auto const asked = cli::read_options(argc, argv);
     int status = cli::status_ok;
     try {

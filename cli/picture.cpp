@@ -133,6 +133,8 @@ boost::json::object to_json(picture const& p)
             one["side"] = h.side;
         holders.push_back(std::move(one));
     }
+    if (p.more_holders != 0)
+        made["more_holders"] = p.more_holders;
     if (p.listeners)
         made["waiting_clients"] = *p.listeners;
     if (!p.queue.empty()) {

@@ -38,6 +38,7 @@ struct picture {
     std::string type;  ///< what else it is, in the words of TYPE
     std::string kind;  ///< lock, fair, fenced or read-write
     std::vector<holder> holders;
+    std::int64_t more_holders = 0;          ///< beside those, which were not read
     std::optional<milliseconds> lease;      ///< none: it has no TTL, and stays until released
     std::optional<std::int64_t> listeners;  ///< clients that have subscribed to its releases
     std::vector<std::string> queue;         ///< of a fair lock: the fields that wait, in order

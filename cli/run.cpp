@@ -177,13 +177,17 @@ asio::awaitable<int> runner::work()
     signals_.write_from_background();
     if (!may_start())
         co_return co_await too_late();
-    if (int const why = command_.start(how); why != 0)
-        co_return co_await not_started(why);
     phase_ = phase::running;
     held_.lost([this](error_code ec) {
         if (!ec && !command_.end())
             on_lost();
     });
+    // Meanwhile the lock is renewed, and signals are passed on: the program may be on a file system
+    // that doesn't answer.
+    int const why = co_await command_.start(how);
+    if (why != 0 && !is_ended_for_loss_)
+        co_return co_await not_started(why);
+    is_started_ = true;
     co_await command_.wait();
     if (is_ended_for_loss_)
         co_await command_.end_group();

@@ -20,18 +20,16 @@ using namespace std::chrono_literals;
 
 void runner::on_signal(int number, bool from_keyboard)
 {
+    if (number == SIGCHLD)
+        return command_.look();
     if (phase_ == phase::running) {
-        if (number == SIGCHLD) {
-            command_.look();
-            return;
-        }
         by_keyboard_ = by_keyboard_ || (number == SIGINT && from_keyboard);
         command_.signal(number);
         return;
     }
     if (number == SIGTSTP)
         stop_alone();
-    if (number == SIGTSTP || number == SIGCONT || number == SIGCHLD)
+    if (number == SIGTSTP || number == SIGCONT)
         return;
     // The second one doesn't wait for Redis any more.
     if (std::exchange(ended_by_, number) != 0)
@@ -55,6 +53,12 @@ void runner::on_lost()
     if (std::exchange(is_lost_, true))
         return;
     auto const what = "the lock is lost" + session_.why_lost() + "; " + program();
+    if (!is_started_) {
+        is_ended_for_loss_ = true;
+        command_.stop(SIGKILL, 0ms);
+        say(what + " is not started any more");
+        return;
+    }
     if (options_.when_lost == on_lost::ignore) {
         say(what + " runs on without it");
         return;

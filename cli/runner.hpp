@@ -61,6 +61,7 @@ private:
     colock::hold held_;
     std::vector<std::string> environment_;  ///< the command's
     supervisor command_{session_.context().get_executor(), [this] { before_going_on(); }};
+    bool is_started_ = false;  ///< the command runs, or has run
     bool is_lost_ = false;
     bool is_ended_for_loss_ = false;
     holder_names holder_;

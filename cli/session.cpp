@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 
 namespace cli {
 
@@ -191,6 +192,21 @@ asio::awaitable<std::vector<reply>> session::ask_all(std::vector<question> all)
         co_await done.async_wait(asio::as_tuple(asio::deferred));
     if (failed)
         throw because("ask with " + of_what, failed);
+    co_return answers;
+}
+
+asio::awaitable<std::vector<reply>> session::ask_all(std::vector<question> all, std::size_t at_once)
+{
+    std::vector<reply> answers;
+    answers.reserve(all.size());
+    for (auto next = all.begin(); next != all.end();) {
+        auto const left = static_cast<std::size_t>(all.end() - next);
+        auto const end = next + static_cast<std::ptrdiff_t>(std::min(at_once, left));
+        std::vector<question> part{std::make_move_iterator(next), std::make_move_iterator(end)};
+        for (auto& each : co_await ask_all(std::move(part)))
+            answers.push_back(std::move(each));
+        next = end;
+    }
     co_return answers;
 }
 

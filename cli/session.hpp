@@ -70,6 +70,9 @@ public:
     };
     asio::awaitable<std::vector<reply>> ask_all(std::vector<question>);
 
+    /// The same, but never with more than so many of them under way. \throws failure
+    asio::awaitable<std::vector<reply>> ask_all(std::vector<question>, std::size_t at_once);
+
     /// What to end with because of this error, with all that is known of the cause.
     failure because(std::string const& doing, error_code) const;
 

@@ -10,7 +10,7 @@ namespace cli {
 /// sysexits.h where it has one, and a shell's own for what can't be run.
 enum status : int {
     status_ok = 0,
-    status_no = 1,            ///< doctor found something bad; unlock was answered with no
+    status_no = 1,            ///< doctor found something bad; unlock released nothing
     status_usage = 64,        ///< wrong usage
     status_no_lock = 65,      ///< the key holds something that is no lock
     status_unavailable = 69,  ///< no connection

@@ -3,7 +3,10 @@
 #include "supervisor.hpp"
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/deferred.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/read.hpp>
 
 #include <unistd.h>
 #include <utility>
@@ -13,26 +16,51 @@ namespace cli {
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
+namespace {
+
+/// Once a process has ended, its id may be another's.
+constexpr pid_t no_process = -1;
+
+}  // namespace
+
 supervisor::supervisor(asio::any_io_executor const& executor, std::function<void()> before_going_on)
     : before_going_on_{std::move(before_going_on)}
     , grace_{executor}
     , change_{executor, asio::steady_timer::time_point::max()}
 {}
 
-int supervisor::start(launch const& how)
+asio::awaitable<int> supervisor::start(launch const& how)
 {
     // Where the command's input or output is no terminal there may be others of a pipeline who want
     // it: then it gets the terminal when it asks for it.
     bool const at_once =
         isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0 && terminal_.is_ours();
-    int const why = job_.start(how, at_once ? &terminal_ : nullptr);
-    if (at_once && why != 0)
+    int why = job_.fork(how, at_once ? &terminal_ : nullptr);
+    if (why != 0)
+        co_return why;
+    asio::posix::stream_descriptor outcome{grace_.get_executor(), job_.outcome()};
+    auto reading =
+        asio::async_read(outcome, asio::buffer(&why, sizeof why), asio::as_tuple(asio::deferred));
+    auto const [ended, got] = co_await std::move(reading);
+    if (got != sizeof why)
+        co_return 0;
+    co_await wait();
+    if (at_once)
         take_terminal_back();
-    return why;
+    co_return why;
 }
 
 void supervisor::look()
 {
+    do
+        look_at_job();
+    while (reap_all_but(end_ ? no_process : job_.id()));
+}
+
+void supervisor::look_at_job()
+{
+    if (job_.id() < 0 || end_)
+        return;
     while (auto const news = job_.look()) {
         if (news->what == job::news::kind::stopped) {
             on_stopped(news->number);

@@ -19,10 +19,13 @@ public:
     /// `before_going_on` is called when the program has stood still and is about to go on.
     supervisor(boost::asio::any_io_executor const&, std::function<void()> before_going_on);
 
-    /// As `job::start`; the terminal is its own if nobody else can want it.
-    int start(launch const&);
+    /// Starts the program; the terminal is its own if nobody else can want it. Waits until it runs,
+    /// which may take as long as the file system that it is on, or be cut short by a signal to it.
+    /// \returns the error for which it could not be started, or 0.
+    boost::asio::awaitable<int> start(launch const&);
 
-    /// To be called whenever a child may have stopped or ended.
+    /// To be called whenever a child may have stopped or ended, also before `start`: it waits for
+    /// orphans that are left to us, too.
     void look();
 
     /// Waits until the program has ended.
@@ -45,6 +48,7 @@ public:
     boost::asio::awaitable<void> end_group();
 
 private:
+    void look_at_job();
     void on_stopped(int signal);
 
     std::function<void()> before_going_on_;

@@ -1,4 +1,5 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "session.hpp"
 #include "taking.hpp"
 #include <colock/fair_lock.hpp>
 #include <colock/fenced_lock.hpp>
@@ -57,12 +58,40 @@ asio::awaitable<taken> take(colock::client& redis, options const& o, asio::cance
     co_return taken{ec, std::move(held)};
 }
 
-asio::awaitable<std::tuple<error_code, bool>> take_away(
-    colock::client& redis, std::string key, lock_kind kind
-)
+namespace {
+
+using side = colock::detail::lock_kind;
+
+side side_of(holder const& h)
 {
-    auto const lock = lock_of(kind, redis, std::move(key));
-    co_return co_await lock.force_release(asio::as_tuple(asio::deferred));
+    if (h.side == "read")
+        return side::read;
+    return h.side == "write" ? side::write : side::plain;
+}
+
+asio::awaitable<bool> release_of(session& s, std::string key, side kind, std::string field)
+{
+    auto sent = s.server().release_of(
+        colock::detail::lock_id{std::move(key), kind},
+        std::move(field),
+        asio::as_tuple(asio::deferred)
+    );
+    auto const [ec, had_it] = co_await std::move(sent);
+    if (ec)
+        throw s.because("unlock", ec);
+    co_return had_it;
+}
+
+}  // namespace
+
+asio::awaitable<bool> take_away(session& s, picture const& p, holder const& from)
+{
+    bool const had_it = co_await release_of(s, p.key, side_of(from), from.field);
+    // A fair lock's release would also take its owner out of the queue, where a thread of Redisson
+    // waits under the same field. That of a field which nobody has only tells the first in there.
+    if (had_it && p.kind == "fair")
+        co_await release_of(s, p.key, side::fair, s.server().uuid() + ":0");
+    co_return had_it;
 }
 
 }  // namespace cli

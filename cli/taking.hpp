@@ -2,6 +2,7 @@
 #pragma once
 
 #include "options.hpp"
+#include "picture.hpp"
 #include <colock/client.hpp>
 #include <colock/hold.hpp>
 
@@ -9,8 +10,6 @@
 #include <boost/asio/cancellation_signal.hpp>
 
 #include <optional>
-#include <string>
-#include <tuple>
 
 namespace cli {
 
@@ -25,9 +24,8 @@ boost::asio::awaitable<taken> take(
     colock::client&, options const&, boost::asio::cancellation_slot stop
 );
 
-/// Takes the lock away from whoever has it. True if somebody had.
-boost::asio::awaitable<std::tuple<colock::error_code, bool>> take_away(
-    colock::client&, std::string key, lock_kind
-);
+/// Releases the lock for this one of its holders, and wakes who waits. False if it no longer had
+/// the lock: then nothing is released. \throws failure
+boost::asio::awaitable<bool> take_away(session&, picture const&, holder const&);
 
 }  // namespace cli

@@ -7,14 +7,19 @@
 #include "text.hpp"
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/json/serialize.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <optional>
+#include <poll.h>
 #include <string>
 #include <unistd.h>
 #include <utility>
@@ -69,6 +74,56 @@ std::vector<holder> those_who_went(picture const& before, picture const& now)
     return found;
 }
 
+// ---- Standard output ---------------------------------------------------------------------------
+
+/// Thrown when nobody reads what we write any more: the end of a watch.
+struct nobody_reads {};
+
+/// Writes all of it. \throws nobody_reads, failure
+void write_out(std::string_view text)
+{
+    while (!text.empty()) {
+        auto const written = write(STDOUT_FILENO, text.data(), text.size());
+        if (written >= 0) {
+            text.remove_prefix(static_cast<std::size_t>(written));
+        } else if (errno == EAGAIN) {
+            pollfd out{STDOUT_FILENO, POLLOUT, 0};
+            poll(&out, 1, -1);
+        } else if (errno == EPIPE) {
+            throw nobody_reads{};
+        } else if (errno != EINTR) {
+            auto const why = std::string{std::strerror(errno)};
+            throw failure{
+                status_no, "write to standard output: " + why + "; nobody can read what happens"};
+        }
+    }
+}
+
+/// Ends the session when the reader of our standard output has gone, also when there is nothing to
+/// write. A file never loses its reader.
+class reader_watch {
+public:
+    explicit reader_watch(asio::io_context& context) : descriptor_{context}
+    {
+        int const copy = dup(STDOUT_FILENO);
+        if (copy < 0)
+            return;
+        descriptor_.assign(copy);
+        descriptor_.async_wait(
+            asio::posix::stream_descriptor::wait_error,
+            [&context](error_code ec) {
+                if (!ec)
+                    context.stop();
+            }
+        );
+    }
+
+private:
+    asio::posix::stream_descriptor descriptor_;
+};
+
+// ---- The lock ----------------------------------------------------------------------------------
+
 class watcher {
 public:
     watcher(session& s, options const& o) : session_{s}, options_{o} {}
@@ -116,6 +171,7 @@ private:
 
     session& session_;
     options const& options_;
+    reader_watch reader_{session_.context()};
     asio::steady_timer wake_{session_.context()};
     bool is_told_ = false;
     bool is_unreachable_ = false;
@@ -201,26 +257,27 @@ void watcher::print(event const& e, std::string const& more, picture const* p, h
             line["side"] = who->side;
         if (p && p->lease)
             line["lease_ms"] = p->lease->count();
-        std::printf("%s\n", boost::json::serialize(line).c_str());
-    } else
-        std::printf(
-            "%s  %s%-9s%s %s\n",
-            time.c_str(),
-            has_colours_ ? e.colour : "",
-            e.what,
-            has_colours_ ? "\033[0m" : "",
-            more.c_str()
-        );
-    std::fflush(stdout);
+        return write_out(boost::json::serialize(line) + "\n");
+    }
+    std::string what = e.what;
+    what.resize(std::max<std::size_t>(what.size(), 9), ' ');
+    if (has_colours_)
+        what = e.colour + what + "\033[0m";
+    write_out(time + "  " + what + " " + more + "\n");
 }
 
 }  // namespace
 
 int watch(options const& o)
 {
+    std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone ends us in one way, whoever sees it
     session s{o, settings_of(o)};
     watcher w{s, o};
-    return s.run(w.run());
+    try {
+        return s.run(w.run());
+    } catch (nobody_reads const&) {
+        return status_ok;
+    }
 }
 
 }  // namespace cli

@@ -23,6 +23,11 @@ struct logger {
 };
 
 /// A logger that writes warnings and errors to standard error, one line each. The default.
+///
+/// It never blocks: lines of all clients of the process wait in a queue of 256 KiB, from which a
+/// thread of its own writes them. What finds the queue full is dropped, and how many lines that
+/// were is written as soon as standard error takes lines again. At the end of the process the last
+/// lines get 200 ms.
 logger stderr_logger(log_level level = log_level::warning);
 
 }  // namespace colock

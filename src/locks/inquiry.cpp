@@ -1,8 +1,10 @@
+#include "locks/arguments.hpp"
 #include "locks/client_access.hpp"
 #include "locks/inquiry.hpp"
 #include "locks/query.hpp"
 #include "redis/any_command.hpp"
 #include "service/core.hpp"
+#include "service/protocol.hpp"
 
 #include <list>
 #include <utility>
@@ -27,6 +29,35 @@ void inquire(
         [](answer const& got, decide::reply& into) {
             into = got.value;
             return error_code{};
+        }
+    );
+}
+
+void release_of(
+    core_ptr inside, completion<bool>::handler_type handler, lock_id id, std::string field
+)
+{
+    auto const wrong = check_name(id.name);
+    auto const& prefix = inside->settings().key_prefix;
+    id.name = inside->key_of(std::move(id.name));
+    auto const& how = protocol::of(id.kind);
+    question about{
+        how.release,
+        how.queue_keys(id.name, prefix),
+        {std::move(field), how.channel(id.name, prefix)}};
+    about.keys.insert(about.keys.begin(), id.name);
+    if (auto more = how.release_argument(id.name, prefix); !more.empty())
+        about.arguments.push_back(std::move(more));
+    query<bool>::start(
+        std::move(inside),
+        std::move(handler),
+        wrong,
+        std::move(about),
+        [](answer const& got, bool& was_held) {
+            using kind = decide::release_answer::kind;
+            auto const said = decide::read_release(got.value).what;
+            was_held = said == kind::released;
+            return said == kind::malformed ? error_code{error::bad_reply} : error_code{};
         }
     );
 }

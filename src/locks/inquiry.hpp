@@ -2,6 +2,7 @@
 
 #include "decide/reply.hpp"
 #include <colock/client.hpp>
+#include <colock/detail/lock_id.hpp>
 
 #include <functional>
 #include <memory>
@@ -21,6 +22,9 @@ void inquire(
     std::vector<std::string> words
 );
 
+using answered_yes = void(error_code, bool);
+void release_of(core_ptr, asio::any_completion_handler<answered_yes>, lock_id, std::string field);
+
 }  // namespace detail
 
 /// Asks the server bare commands beside what the locks of a client need: for the colock command.
@@ -35,6 +39,20 @@ public:
     {
         return detail::initiate<detail::replied>(
             core_, &detail::inquire, std::forward<Token>(token), std::move(about), std::move(words)
+        );
+    }
+
+    /// Releases the lock for the owner with this field, whoever that is, with the message of a
+    /// release. False if that owner no longer has it: then nothing is released.
+    template <detail::token_for<detail::answered_yes> Token = boost::asio::deferred_t>
+    auto release_of(detail::lock_id which, std::string field, Token&& token = {}) const
+    {
+        return detail::initiate<detail::answered_yes>(
+            core_,
+            &detail::release_of,
+            std::forward<Token>(token),
+            std::move(which),
+            std::move(field)
         );
     }
 

@@ -1,17 +1,138 @@
 #include <colock/log.hpp>
 
-#include <cstdio>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstddef>
+#include <cstdlib>
+#include <mutex>
+#include <poll.h>
 #include <string>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+#include <utility>
 
 namespace colock {
+
+namespace {
+
+/// What may wait for standard error, in bytes.
+constexpr std::size_t longest_wait = 262'144;
+
+/// What the end of the process may wait for the last lines.
+constexpr std::chrono::milliseconds patience_at_exit{200};
+
+/// Writes one line to standard error. A second call would let other processes' lines in between.
+/// Nobody can be told where it fails.
+void write_line(std::string_view line)
+{
+    while (!line.empty()) {
+        auto const written = ::write(STDERR_FILENO, line.data(), line.size());
+        if (written >= 0) {
+            line.remove_prefix(static_cast<std::size_t>(written));
+        } else if (errno == EAGAIN) {
+            pollfd room{STDERR_FILENO, POLLOUT, 0};
+            ::poll(&room, 1, -1);
+        } else if (errno != EINTR) {
+            return;
+        }
+    }
+}
+
+std::string about_dropped(std::size_t count)
+{
+    return "colock warning: log: dropped " + std::to_string(count) + " line" +
+        (count == 1 ? "" : "s") +
+        ": standard error did not take them in time. Read it faster, or set config::log\n";
+}
+
+/// Lines of all clients on their way to standard error. A thread writes them, for as long as there
+/// are any: a terminal that is stopped, a pipe that nobody reads or a file server that hangs stops
+/// that thread alone. Never destroyed: the thread may outlive `main`.
+class line_queue {
+public:
+    static line_queue& of_process()
+    {
+        static auto* const all = new line_queue;
+        return *all;
+    }
+
+    void put(std::string_view line)
+    {
+        std::lock_guard const locked{lock_};
+        if (waiting_.size() + line.size() > longest_wait)
+            ++dropped_;
+        else
+            waiting_ += line;
+        if (!is_writing_)
+            start_writing();
+    }
+
+private:
+    line_queue()
+    {
+        std::atexit([] { of_process().finish(); });
+    }
+
+    void start_writing()
+    {
+        // Signals are for the threads of the program. And SIGPIPE would end it.
+        sigset_t everything, before;
+        sigfillset(&everything);
+        pthread_sigmask(SIG_SETMASK, &everything, &before);
+        try {
+            std::thread{[this] { write(); }}.detach();
+            is_writing_ = true;
+        } catch (std::system_error const&) {
+            // No thread is to be had: the lines wait, and the next one tries again.
+        }
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    }
+
+    void write()
+    {
+        std::unique_lock locked{lock_};
+        while (!waiting_.empty() || dropped_ != 0) {
+            auto const lines = std::exchange(waiting_, {});
+            auto const dropped = std::exchange(dropped_, 0);
+            locked.unlock();
+            for (std::size_t begin = 0; begin != lines.size();) {
+                auto const end = lines.find('\n', begin) + 1;
+                write_line(std::string_view{lines}.substr(begin, end - begin));
+                begin = end;
+            }
+            if (dropped != 0)
+                write_line(about_dropped(dropped));
+            locked.lock();
+        }
+        is_writing_ = false;
+        written_.notify_all();
+    }
+
+    void finish()
+    {
+        std::unique_lock locked{lock_};
+        written_.wait_for(locked, patience_at_exit, [this] { return !is_writing_; });
+    }
+
+    std::mutex lock_;
+    std::condition_variable written_;
+    std::string waiting_;  ///< whole lines
+    std::size_t dropped_ = 0;
+    bool is_writing_ = false;
+};
+
+}  // namespace
 
 logger stderr_logger(log_level level)
 {
     auto sink = [](log_level at, std::string_view line) {
         constexpr char const* names[]{"debug", "info", "warning", "error", ""};
-        std::string const text =
-            std::string{"colock "} + names[static_cast<int>(at)] + ": " + std::string{line} + "\n";
-        std::fwrite(text.data(), 1, text.size(), stderr);  // one call: lines don't mix
+        line_queue::of_process().put(
+            std::string{"colock "} + names[static_cast<int>(at)] + ": " + std::string{line} + "\n"
+        );
     };
     return {std::move(sink), level};
 }

@@ -2,6 +2,7 @@
 """colock info, ls, doctor, bench; wrong usage; the man page and the completions."""
 
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -212,13 +213,67 @@ class List(Case):
         self.assertEqual(len(table), 4)
         self.assertEqual(self.colock("ls", "nothing*").out, "")
 
-    def test_many_keys(self) -> None:
-        script = "for i = 1, 3000 do redis.call('hset', 'n' .. i, 'f', 1) end for i = 1, 1200 do redis.call('hset', 'l' .. i, ARGV[1], 1) end"
+    def sent_by(self, server: Redis) -> int:
+        found = re.search(r"total_net_output_bytes:(\d+)", str(server.ask("INFO", "stats")))
+        return int(found.group(1))  # type: ignore[union-attr]
+
+    def test_reads_no_values(self) -> None:
+        script = """for i = 1, 16 do redis.call('hset', 'large', 'f' .. i, string.rep('x', 1000000)) end
+                    redis.call('hset', 'owned', ARGV[1], string.rep('1', 16000000))
+                    for i = 1, 100000 do redis.call('hset', 'many', 'field' .. i, 1) end
+                    redis.call('hset', 'lock', ARGV[1], 3)"""
         self.server.ask("EVAL", script, "0", OTHER)
-        self.server.ask("CONFIG", "RESETSTAT")
-        self.assertEqual(len(self.colock("ls", "--json").out.splitlines()), 1200)
-        calls = self.server.ask("INFO", "commandstats")
-        self.assertNotIn("cmdstat_hgetall", str(calls))
+        before = self.sent_by(self.server)
+        result = self.colock("ls", "--json")
+        sent = self.sent_by(self.server) - before
+        self.check(result, 0)
+        [found] = map(json.loads, result.out.splitlines())
+        self.assertEqual((found["key"], found["holders"]), ("lock", [{"owner": OTHER, "depth": 3}]))
+        self.assertLess(sent, 100_000)
+
+    def test_of_many_readers_some(self) -> None:
+        self.server.ask("HSET", "rw", "mode", "read", *[w for n in range(1000) for w in (f"{OTHER}{n}", "1")])
+        found = json.loads(self.colock("ls", "--json").out)
+        self.assertEqual(found["kind"], "read-write")
+        self.assertEqual(len(found["holders"]) + found["more_holders"], 1000)
+        self.assertLessEqual(len(found["holders"]), 16)
+        self.assertIn(" (reads) and 999 others\n", self.colock("ls").out)
+
+    def fill(self, others: int, locks: int) -> None:
+        script = """for i = 1, ARGV[2] do redis.call('hset', 'n' .. i, 'f', 1) end
+                    for i = 1, ARGV[3] do redis.call('hset', 'l' .. i, ARGV[1], 1) end"""
+        self.server.ask("EVAL", script, "0", OTHER, str(others), str(locks))
+
+    def test_has_few_requests_under_way(self) -> None:
+        self.fill(3000, 1200)
+        gate = Gate(self.server.path)
+        self.addCleanup(gate.close)
+        together = []
+        gate.before = lambda data, pid: together.append(len(re.findall(rb"\r\n(?:H|PTTL)", data)))
+        self.assertEqual(len(self.colock("ls", "--json", url=gate.url).out.splitlines()), 1200)
+        self.assertGreater(max(together), 16)
+        self.assertLess(max(together), 129)
+
+    def test_many_locks_take_little_memory(self) -> None:
+        self.fill(10_000, 60_000)
+        little, few = self.memory_and_lines("l11*")
+        much, many = self.memory_and_lines("*")
+        self.assertEqual(len(few), 1111)
+        self.assertEqual(len({json.loads(line)["key"] for line in many}), 60_000)
+        self.assertLess(much - little, 10_000)
+
+    def memory_and_lines(self, pattern: str) -> tuple[int, list[bytes]]:
+        """The most that it had in KiB, while it waited for us to read its last lines; and these."""
+        listing = self.start("ls", "--json", pattern)
+        stdout = listing.stdout.fileno()  # type: ignore[union-attr]
+        most, text = 0, b""
+        while part := os.read(stdout, 65536):
+            text += part
+            with open(f"/proc/{listing.pid}/status") as file:
+                found = re.search(r"VmHWM:\s+(\d+)", file.read())
+            most = max(most, int(found.group(1)) if found else 0)
+        self.assertEqual(listing.wait(support.LIMIT), 0)
+        return most, text.splitlines()
 
 
 class Doctor(Case):

@@ -94,13 +94,13 @@ class List(Restricted):
             self.server.ask("HSET", name, OTHER, "1")
         for words in (("ls",), ("ls", "--json")):
             result = self.colock(*words, url=self.login("~mine:*", "~colock_fence:*", "+@all"))
-            self.check(result, 77, "2 hashes could not be looked at: NOPERM", "HSCAN")
+            self.check(result, 77, "2 hashes could not be looked at: NOPERM", "HRANDFIELD")
             self.assertIn("mine:1", result.out)
             self.assertNotIn("theirs", result.out)
 
-    def test_needs_hscan_and_pttl(self) -> None:
+    def test_says_which_command_it_needs(self) -> None:
         self.server.ask("HSET", "k", OTHER, "1")
-        for command in ("hscan", "pttl"):
+        for command in ("hrandfield", "hstrlen", "hget", "hlen", "pttl"):
             result = self.colock("ls", url=self.login("~*", "+@all", "-" + command))
             self.check(result, 77, "1 hash could not be looked at: NOPERM", command)
             self.assertEqual(result.out, "")
@@ -110,7 +110,7 @@ class List(Restricted):
         self.addCleanup(gate.close)
 
         def change(data: bytes, pid: int) -> None:
-            if b"HSCAN" in data:
+            if b"HRANDFIELD" in data:
                 self.server.ask("DEL", "gone", "changed")
                 self.server.ask("SET", "changed", "1")
 
@@ -128,7 +128,7 @@ class List(Restricted):
         self.addCleanup(gate.close)
 
         def cut(data: bytes, pid: int) -> None:
-            if b"HSCAN" in data:
+            if b"HRANDFIELD" in data:
                 raise ConnectionResetError
 
         gate.before = cut

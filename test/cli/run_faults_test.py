@@ -2,16 +2,19 @@
 """colock run where things go wrong at the worst moment: a stalled link, a stop, a deaf reader."""
 
 import contextlib
+import ctypes
+import fcntl
 import os
 import select
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 
 import support
 from gate import Gate
-from support import Case, Command, state_of, wait_for
+from support import Case, Command, children_of, finish, state_of, wait_for
 
 
 class Stalled(Case):
@@ -98,6 +101,105 @@ class Stalled(Case):
         held.terminate()
         self.check(held.end(), 3)
         self.assertLess(time.monotonic() - begun, 1.5)  # the release may take 2 s
+
+
+class Starting(Case):
+    """A program whose file system doesn't let it begin: an exec waits for whoever has a lease on the
+    file, as it waits for a file server that is away."""
+
+    def setUp(self) -> None:
+        self.path = tempfile.mkdtemp(dir=self.server.folder) + "/hangs"
+        with open(self.path, "w") as file:
+            file.write("#!/bin/sh\nexit 3\n")
+        os.chmod(self.path, 0o755)
+        # Whoever has the lease is told by SIGIO that somebody waits for it.
+        before = signal.signal(signal.SIGIO, lambda number, frame: None)
+        self.addCleanup(signal.signal, signal.SIGIO, before)
+        self.file = os.open(self.path, os.O_RDONLY)
+        self.addCleanup(os.close, self.file)
+        try:
+            fcntl.fcntl(self.file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        except OSError:
+            self.skipTest("this file system has no leases")
+
+    def let_it_begin(self) -> None:
+        fcntl.fcntl(self.file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+
+    def start_hanging(self, *options: str, **more: object) -> tuple[Command, int]:
+        """With the process that is to become the program."""
+        path = os.environ["PATH"] + ":" + os.path.dirname(self.path)
+        more["env"] = {"PATH": path}
+        command = self.start("run", *options, "k", "--", "hangs", **more)
+        wait_for(lambda: fcntl.fcntl(self.file, fcntl.F_GETLEASE) != fcntl.F_WRLCK, "the exec")
+        return command, children_of(command.pid)[0]
+
+    def test_the_lock_is_renewed(self) -> None:
+        held, _ = self.start_hanging("--lease", "300ms")
+        [owner, _] = self.server.ask("HGETALL", "k")  # type: ignore[misc]
+        until = time.monotonic() + 1.5
+        while time.monotonic() < until:
+            self.assertEqual(self.server.ask("HGETALL", "k"), [owner, "1"])
+        self.let_it_begin()
+        self.check(held.end(), 3)
+        self.check_nothing_is_left()
+
+    def test_a_signal_ends_it(self) -> None:
+        held, _ = self.start_hanging()
+        held.terminate()
+        self.check(held.end(), 128 + signal.SIGTERM)
+        self.check_nothing_is_left()
+
+    def test_it_is_not_started_without_the_lock(self) -> None:
+        for when_lost in ("term", "kill", "ignore"):
+            with self.subTest(when_lost):
+                held, _ = self.start_hanging("--lease", "300ms", "--on-lost", when_lost)
+                self.server.ask("DEL", "k")
+                self.check(held.end(), 70, "hangs is not started any more")
+                self.let_it_begin()
+                fcntl.fcntl(self.file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+
+
+class First(Case):
+    """colock as the first process of a container: the kernel leaves it all orphans."""
+
+    def test_orphans_do_not_stay_as_zombies(self) -> None:
+        def adopt_orphans() -> None:
+            ctypes.CDLL(None).prctl(36, 1)  # PR_SET_CHILD_SUBREAPER, which holds over an exec
+
+        script = "for i in 1 2 3; do (exec 3<>$0; (read x <&3) & ) ; done; read line; exit 4"
+        fifo = self.server.folder + "/orphans"
+        os.mkfifo(fifo)
+        held = self.start("run", "k", "--", "sh", "-c", script, fifo,
+                          preexec_fn=adopt_orphans, stdin=subprocess.PIPE)
+        wait_for(lambda: len(children_of(held.pid)) == 4, "the orphans")
+        orphans = children_of(held.pid)[1:]
+        waits = self.start("run", "k", "--", "true", preexec_fn=adopt_orphans)
+        with open(fifo, "w") as ends:
+            ends.write("\n" * 3)
+            ends.flush()
+            wait_for(lambda: not any(map(state_of, orphans)), "the end of the orphans")
+        held.stdin.close()  # type: ignore[union-attr]
+        held.stdin = None
+        self.check(held.end(), 4)
+        self.check(waits.end(), 0)
+
+    def test_status_and_signals(self) -> None:
+        unshare = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
+        if subprocess.run([*unshare, "true"], capture_output=True).returncode != 0:
+            self.skipTest("this machine has no namespaces for us")
+        script = "(true &); trap 'exit 5' TERM; echo $$ $PPID; while :; do sleep 0.01; done"
+        words = [*unshare, "--kill-child", support.COLOCK, "run", "--url", self.server.url, "k", "--"]
+        for program, sends, status in ((["sh", "-c", "exit 9"], 0, 9),
+                                       (["sh", "-c", script], signal.SIGTERM, 5),
+                                       (["sh", "-c", script], signal.SIGINT, 128 + signal.SIGINT)):
+            with self.subTest(program=program, sends=sends):
+                outside = subprocess.Popen([*words, *program], stdout=subprocess.PIPE, text=True)
+                self.addCleanup(finish, outside)
+                if sends:
+                    self.assertEqual(outside.stdout.readline().split()[1], "1")  # type: ignore[union-attr]
+                    os.kill(children_of(outside.pid)[0], sends)
+                self.assertEqual(outside.wait(support.LIMIT), status)
+                self.check_nothing_is_left()
 
 
 class Ignored(Case):

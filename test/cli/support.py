@@ -183,7 +183,13 @@ def state_of(pid: int) -> str:
         return ""
 
 
-def finish(command: Command) -> None:
+def children_of(pid: int) -> list[int]:
+    """The oldest first."""
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(each) for each in file.read().split()]
+
+
+def finish(command: subprocess.Popen[str]) -> None:
     if command.poll() is None:
         command.kill()
         command.wait()

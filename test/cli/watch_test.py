@@ -1,14 +1,18 @@
 # Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 """colock watch, and colock unlock."""
 
+import fcntl
 import json
 import os
 import re
 import select
+import socket
+import subprocess
 import time
 from collections.abc import Callable
 
 import support
+from gate import Gate
 from support import Case, Redis, Terminal, wait_for
 
 OTHER = "11111111-2222-3333-4444-555555555555:7"
@@ -127,6 +131,50 @@ class Watch(Case):
         self.assertIn("reached", watching.stdout.readline())  # type: ignore[union-attr]
 
 
+class Reader(Case):
+    """What colock watch writes to, and that goes away."""
+
+    def test_ends_with_it_though_nothing_happens(self) -> None:
+        for restore in (True, False):  # False: SIGPIPE is ignored
+            for kind in ("pipe", "socket"):
+                with self.subTest(kind, restore=restore):
+                    ours, theirs = socket.socketpair() if kind == "socket" else map(os.fdopen, os.pipe(), "rw")
+                    watching = self.start("watch", "k", stdout=theirs, restore_signals=restore)
+                    theirs.close()
+                    self.assertIn(b"free", os.read(ours.fileno(), 1000))
+                    ours.close()
+                    self.check(watching.end(), 0)
+
+    def test_ends_with_it_though_the_server_hangs(self) -> None:
+        gate = Gate(self.server.path)
+        self.addCleanup(gate.close)
+        watching = self.start("watch", "--connect-timeout", "1m", "k", url=gate.url)
+        self.assertIn("free", watching.stdout.readline())  # type: ignore[union-attr]
+        gate.shut()
+        self.assertTrue(gate.has_waiting.wait(support.LIMIT))
+        watching.stdout.close()  # type: ignore[union-attr]
+        self.assertEqual(watching.wait(support.LIMIT), 0)
+
+    def test_ends_with_it_while_it_is_behind(self) -> None:
+        ours, theirs = os.pipe()
+        fcntl.fcntl(theirs, fcntl.F_SETPIPE_SZ, 4096)
+        os.set_blocking(theirs, False)  # as another program may have left it
+        long = "k" * 3000
+        watching = self.start("watch", "--json", long, stdout=theirs)
+        wait_for(lambda: select.select([ours], [], [], 0)[0], "the first line")
+        self.server.ask("HSET", long, OTHER, "1")
+        wait_for(lambda: not select.select([], [theirs], [], 0)[1], "that the pipe is full")
+        os.close(theirs)
+        os.close(ours)
+        self.check(watching.end(), 0)
+
+    def test_says_when_there_is_none(self) -> None:
+        words = ["sh", "-c", 'exec "$@" >&-', "sh", support.COLOCK, "watch", "--url", self.server.url, "k"]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=support.LIMIT)
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("colock watch: write to standard output: Bad file descriptor", done.stderr)
+
+
 class Unlock(Case):
     def test_has_to_be_told_where_there_is_no_terminal(self) -> None:
         self.hold()
@@ -175,6 +223,72 @@ class Unlock(Case):
         terminal.expect("Unlocked")
         self.assertEqual(terminal.end(), 0)
         self.assertEqual(self.server.keys(), [])
+
+    def changing_hands(self, change: Callable[[], None]) -> str:
+        """The URL of a server where this happens just before the lock is taken away."""
+        gate = Gate(self.server.path)
+        self.addCleanup(gate.close)
+
+        def at_release(data: bytes, pid: int) -> None:
+            if b"EVAL" in data and re.search(rb"channel:{k}|rwlock:{k}", data) and not done:
+                done.append(pid)
+                change()
+
+        done: list[int] = []
+        gate.before = at_release
+        return gate.url
+
+    def test_leaves_it_to_one_who_came_meanwhile(self) -> None:
+        another = OTHER + "7"
+
+        def pass_on() -> None:
+            self.server.ask("DEL", "k")
+            self.server.ask("HSET", "k", another, "1")
+
+        for queue in ((), (OTHER + "8",)):
+            with self.subTest(queue):
+                self.server.ask("HSET", "k", OTHER, "1")
+                for each in queue:
+                    self.server.ask("RPUSH", "redisson_lock_queue:{k}", each)
+                result = self.colock("unlock", "--yes", "k", url=self.changing_hands(pass_on))
+                self.check(result, 1)
+                self.assertIn(f"{OTHER} no longer had it.", result.out)
+                self.assertIn("changed hands meanwhile: nothing was released", result.out)
+                self.assertIn(f"held by   {another}", result.out)
+                self.assertEqual(self.server.ask("HGETALL", "k"), [another, "1"])
+                self.server.ask("FLUSHALL")
+
+    def test_leaves_its_place_to_one_who_waits_again(self) -> None:
+        queue = "redisson_lock_queue:{k}"
+
+        def wait_again() -> None:
+            self.server.ask("DEL", "k")
+            self.server.ask("HSET", "k", OTHER + "8", "1")
+            self.server.ask("DEL", queue)
+            self.server.ask("RPUSH", queue, OTHER)
+            self.server.ask("ZADD", "redisson_lock_timeout:{k}", "9" * 13, OTHER)
+
+        self.server.ask("HSET", "k", OTHER, "1")
+        self.server.ask("RPUSH", queue, OTHER + "8")
+        result = self.colock("unlock", "--yes", "k", url=self.changing_hands(wait_again))
+        self.check(result, 1)
+        self.assertEqual(self.server.ask("LRANGE", queue, "0", "-1"), [OTHER])
+
+    def test_takes_a_read_lock_from_those_it_has_shown(self) -> None:
+        readers = [OTHER + n for n in "123"]
+        self.server.ask("HSET", "k", "mode", "read", readers[0], "1", readers[1], "1")
+        self.server.ask("PEXPIRE", "k", "60000")
+        for each in readers:
+            self.server.ask("SET", f"{{k}}:{each}:rwlock_timeout:1", "1", "PX", "60000")
+
+        def come_and_go() -> None:
+            self.server.ask("HDEL", "k", readers[0])
+            self.server.ask("HSET", "k", readers[2], "1")
+
+        result = self.colock("unlock", "--yes", "k", url=self.changing_hands(come_and_go))
+        self.check(result, 0)
+        self.assertIn(f"{readers[0]} no longer had it.", result.out)
+        self.assertEqual(self.server.ask("HKEYS", "k"), ["mode", readers[2]])
 
     def test_free_or_no_lock(self) -> None:
         result = self.colock("unlock", "-y", "k")
