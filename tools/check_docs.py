@@ -42,9 +42,12 @@ SENT = set(
 PROBE = "src/redis/permissions.cpp"
 # How a message is published, which the documents explain apart.
 PUBLISH = {"publish", "spublish"}
+# Sections of docs/guarantees.md that promise nothing: what is not, and a heading of others.
+WITHOUT_PROMISES = {"What is not promised", "What each failure looks like"}
 TEST_NAME = re.compile(r"`(?P<case>[a-z]\w*/[a-z]\w*)`")
 BOOST_TEST = re.compile(
-    r"^BOOST_(?:AUTO|FIXTURE|DATA)_TEST_(?P<what>SUITE|CASE)(?:_TEMPLATE)?\(\s*(?P<name>\w+)",
+    r"^BOOST_(?:AUTO|FIXTURE|DATA)_TEST_(?P<what>SUITE|CASE)(?:_TEMPLATE)?"
+    r"(?:_F\(\s*\w+,|\()\s*(?P<name>\w+)",
     re.MULTILINE,
 )
 ROW = re.compile(r"\| *\[(?P<name>[^\]]+\.lua)\]")
@@ -252,6 +255,24 @@ def test_cases(root: pathlib.Path) -> dict[str, pathlib.Path]:
     return found
 
 
+def check_guarantees(root: pathlib.Path) -> Iterator[tuple[str, int, str]]:
+    """Each section that promises something names tests that prove it, and these exist."""
+    name = "docs/guarantees.md"
+    text = (root / name).read_text() if (root / name).is_file() else ""
+    cases = test_cases(root)
+    sections: list[tuple[int, str, set[str]]] = []
+    for number, line in prose(text):
+        if match := re.match(r"##+ +(.*)", line):
+            sections.append((number, match[1], set()))
+        for match in TEST_NAME.finditer(line if sections and line.startswith("|") else ""):
+            sections[-1][2].add(match["case"])
+            if match["case"] not in cases:
+                yield name, number, f"there is no test {match['case']}"
+    for number, title, named in sections:
+        if not named and title not in WITHOUT_PROMISES:
+            yield name, number, f"'{title}' names no test that proves it"
+
+
 def check_failures(root: pathlib.Path) -> Iterator[tuple[str, int, str]]:
     name = "docs/failures.md"
     text = (root / name).read_text() if (root / name).is_file() else ""
@@ -280,6 +301,7 @@ def check(root: pathlib.Path) -> list[str]:
         *check_architecture(root),
         *check_permissions(root),
         *check_failures(root),
+        *check_guarantees(root),
     ):
         findings[f"{place}:{line}: {message}"] = None
     return list(findings)
@@ -327,6 +349,10 @@ def self_test() -> None:
         PROBE: 'array<x, 1> script_commands{"get K"};',
         "src/base/x.cpp": "",
         "docs/failures.md": "| a failure | `lost/by_time` |\n",
+        "docs/guarantees.md": "# G\n\nIntroduced.\n\n## One\n\n| a | `held/again` |\n\n"
+        "### Two\n\n| b | `lost/by_time` |\n\n## What is not promised\n\nMuch.\n",
+        "test/unit/held.cpp": "BOOST_FIXTURE_TEST_SUITE(held, h)\n"
+        "BOOST_DATA_TEST_CASE_F(\n    h, again, k)\n",
         "test/replay/lost.cpp": "BOOST_AUTO_TEST_SUITE(lost)\n"
         "BOOST_DATA_TEST_CASE(\n    by_time, k)\n",
     }
@@ -349,6 +375,10 @@ def self_test() -> None:
         "+get is granted": {"scripts/a.lua": ""},
         "what src/base/z.hpp is for": {"src/base/z.hpp": ""},
         "no test lost/by_luck": {"docs/failures.md": "| a | `lost/by_time` `lost/by_luck` |\n"},
+        "no test held/never": {"docs/guarantees.md": "## One\n\n| a | `held/never` |\n"},
+        "'Two' names no test": {
+            "docs/guarantees.md": "## One\n\n| a | `held/again` |\n\n## Two\n\n`held/again`\n"
+        },
         "does not name lost/by_time": {"docs/failures.md": "| a | b |\n"},
     }
     for expected, change in {"": {}, **bad}.items():

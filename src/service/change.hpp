@@ -15,6 +15,8 @@ namespace colock {
 using detail::core_ptr;
 using detail::hold_ptr;
 
+struct waiter;
+
 /// What the caller of `release` or `extend` waits for, or an acquire that re-enters.
 struct change final : operation {
     change(core_ptr c, hold_ptr h);
@@ -27,6 +29,7 @@ struct change final : operation {
     hold_ptr hold;
     completion<> done{};
     std::function<void(error_code)> entered{};  ///< re-entry: gives out the hold, or the error
+    std::shared_ptr<waiter> on_replicas{};      ///< re-entry that replicas have to acknowledge
     error_code refused{};                       ///< why it has not been done yet
     decide::agenda::entry limit;                ///< `config::timeout` for the caller
 };

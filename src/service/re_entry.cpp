@@ -17,7 +17,14 @@ void enter_again(
     auto const taken = make_recycled<hold_state>(inside, who->who, who->lease, who->renewed);
     taken->token = held->token();
     auto entering = make_recycled<change>(inside, taken);
+    if (who->replicas != 0)
+        entering->on_replicas = who;
     entering->entered = [who, taken, held, then = std::move(then)](error_code ec) {
+        // The replicas have been waited for, so that it is asked again at once.
+        if (ec == error::not_replicated && !who->once && !who->is_done() && held->is_kept()) {
+            enter_again(who, held, then);
+            return held->drop(taken);
+        }
         auto const margin = decide::loss_margin(taken->lease, who->inside->settings().loss_margin);
         if (!ec && clock::now() >= taken->promised_until() - margin)
             ec = error::lost;  // the answer comes after its own validity

@@ -2,6 +2,7 @@
 // holds need.
 #include "service/core.hpp"
 #include "service/tenure.hpp"
+#include "service/waiter.hpp"
 
 #include <boost/container/static_vector.hpp>
 
@@ -25,6 +26,14 @@ void end_all_but_releases(change_list& doing, error_code why)
     for (auto const& who : std::vector(others.begin(), others.end()))
         who->finish(why);
     doing.erase(others.begin(), doing.end());
+}
+
+/// As many as the one that wants most.
+void ask_replicas(step& call, change_list const& doing)
+{
+    for (auto const& who : doing)
+        if (who->on_replicas && who->on_replicas->replicas > call.replicas)
+            who->on_replicas->ask_replicas(call);
 }
 
 }  // namespace
@@ -103,6 +112,8 @@ sequence tenure::settle([[maybe_unused]] std::shared_ptr<tenure> self)
         request now{*this};
         if (now.last)
             leave(now.channel);
+        else
+            ask_replicas(now.call, doing);
         if (!endless_)
             given.begin();
         sending_ = &now.call;
@@ -163,7 +174,8 @@ void tenure::conclude(request const& which, change_list const& doing, answer con
         outcome = conclude_extend(doing, got, which.lease);
     for (auto const& who : doing) {
         bool const was_lost = who->hold && who->hold->now() == status::lost;
-        who->finish(was_lost ? error_code{error::lost} : outcome);
+        bool const is_missing = !outcome && got.unsynced && who->on_replicas;
+        who->finish(was_lost ? error_code{error::lost} : is_missing ? got.unsynced : outcome);
     }
     // After the end of its lease it is free, whatever was answered.
     if (which.last && outcome && outcome != error::lost && clock::now() < stands_until()) {

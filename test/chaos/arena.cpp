@@ -110,6 +110,23 @@ void arena::note(what kind, std::uint32_t number, std::int64_t at)
     history_.add(e);
 }
 
+void arena::note_span(what kind, std::uint32_t key, std::int64_t since)
+{
+    event e;
+    e.at = chaos_board::now();
+    e.kind = kind;
+    e.key = key;
+    e.valid_until = since;
+    history_.add(e);
+}
+
+void arena::takes(int key, std::function<void()> const& done)
+{
+    auto const since = chaos_board::now();
+    done();
+    note_span(what::taken, static_cast<std::uint32_t>(key), since);
+}
+
 void arena::work_for(int ms)
 {
     holds_within(milliseconds{ms}, [] { return false; });

@@ -86,6 +86,12 @@ public:
     void fault_begins() { note(what::fault_begins, 0); }
     void fault_is_over() { note(what::fault_is_over, 0); }
 
+    /// The server refuses requests, or loses all that it has granted, from then until now.
+    void note_since(what kind, std::int64_t since) { note_span(kind, every_key, since); }
+
+    /// The server loses what it has granted of a key while this is done.
+    void takes(int key, std::function<void()> const& done);
+
     /// Milliseconds until each process has been inside again, from now on; -1 if one hasn't.
     std::int64_t until_all_enter(milliseconds limit);
 
@@ -117,6 +123,7 @@ private:
     std::string history_of(std::uint32_t number) const;
     std::string log_file() const { return server_.folder() + "/processes.log"; }
     void note(what, std::uint32_t number, std::int64_t at = chaos_board::now());
+    void note_span(what, std::uint32_t key, std::int64_t since);
     std::vector<std::string> history_files() const;
     void take_each_fair_lock();
     void see_what_is_left();

@@ -114,11 +114,11 @@ asio::awaitable<void> cancelling::look(kind of, outcome& sum)
 {
     stopwatch const watch;
     std::string left;
-    co_await eventually([&] { return (left = all_left(of, false)).empty(); }, 5s);
+    co_await ever([&] { return (left = all_left(of, false)).empty(); }, 5s);
     sum.stayed.push_back(watch.ms());
     check(of, sum, left, milliseconds{watch.ms()} <= soon);
     // Whoever was handed the lock lets it linger twice as long.
-    co_await eventually([&] { return (left = all_left(of, true)).empty(); }, 5s);
+    co_await ever([&] { return (left = all_left(of, true)).empty(); }, 5s);
     check(of, sum, left, milliseconds{watch.ms()} <= 2 * linger + 2 * soon);
 }
 
@@ -130,7 +130,7 @@ asio::awaitable<void> cancelling::look_at_the_end(kind of, outcome& sum)
             return leftovers(each->client, true).empty();
         });
     };
-    bool const forgotten = co_await eventually(is_forgotten, decide::ticket_life + 2 * soon);
+    bool const forgotten = co_await ever(is_forgotten, decide::ticket_life + 2 * soon);
     check(of, sum, forgotten ? "" : "an entry", true);
     sum.forgotten = watch.ms();
 }

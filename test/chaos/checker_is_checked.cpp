@@ -4,6 +4,7 @@
 #include "chaos/trials.hpp"
 
 #include <iostream>
+#include <string>
 
 namespace colock::test {
 
@@ -74,6 +75,35 @@ BOOST_AUTO_TEST_CASE(a_script_without_its_check)
     at.work_for(1'000);
     auto const found = shown(at, "lock script without its check");
     BOOST_TEST(found.overlaps > 0);
+    BOOST_TEST(found.violations > 0);
+}
+
+// Whoever is asked only which holder could have been told excuses it; the leases say that it is a
+// double grant.
+BOOST_AUTO_TEST_CASE(a_double_grant_beside_a_stopped_process)
+{
+    std::string const check = "if call('exists', lock) == 1", none = "if call('exists', lock) == 9";
+    arena at{
+        {.processes = 2,
+         .tasks = 2,
+         .sitters = 2,
+         .keys = 1,
+         .slow_keys = 1,
+         .longest_stay = 1'500,
+         .kinds = "s",
+         .rights = "+@all -evalsha"}};
+    for (int i = 0; i != 2 * enough; ++i) {
+        at.work_for(300);
+        at.stop_process(i % 2);
+        auto& network = at.network(1 - i % 2);
+        network.rewrite(check, none);
+        at.work_for(at.plan().lease / 4);
+        network.rewrite(check, check);
+        at.resume_process(i % 2);
+    }
+    auto const found = shown(at, "a double grant beside a stopped process");
+    BOOST_TEST(found.overlaps_of_stopped > 0);
+    BOOST_TEST(found.violations > 0);
 }
 
 BOOST_AUTO_TEST_CASE(writes_of_the_stopped_that_are_not_fenced)
@@ -92,6 +122,7 @@ BOOST_AUTO_TEST_CASE(the_same_behind_the_fence)
     stop_for_longer_than_the_lease(at);
     auto const found = shown(at, "stopped, behind the fence");
     BOOST_TEST(found.overlaps_of_stopped > 0);
+    BOOST_TEST(found.violations == 0);
     BOOST_TEST(found.refused_writes > 0);
     BOOST_TEST(found.stale_writes == 0);
 }

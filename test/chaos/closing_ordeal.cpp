@@ -159,10 +159,10 @@ asio::awaitable<void> closing_ordeal::close(running_client& closing, trouble whi
     for (auto* each : inside_)
         if (each->is_hold() && each->held())
             wrong.emplace_back("a hold that says it is one");
-    bool const ended = co_await eventually([&] { return mine_ == 0; }, 1s);
+    bool const ended = co_await ever([&] { return mine_ == 0; }, 1s);
     if (!ended)
         wrong.push_back(std::to_string(mine_) + " tasks hang");
-    bool const over = co_await eventually([&] { return closing.ended->has_value(); }, 1s);
+    bool const over = co_await ever([&] { return closing.ended->has_value(); }, 1s);
     if (!over)
         wrong.emplace_back("run() goes on");
 }
@@ -170,7 +170,7 @@ asio::awaitable<void> closing_ordeal::close(running_client& closing, trouble whi
 asio::awaitable<void> closing_ordeal::look(running_client& closing)
 {
     stopping_ = true;
-    bool const over = co_await eventually([&] { return others_ == 0; }, 5s);
+    bool const over = co_await ever([&] { return others_ == 0; }, 5s);
     if (!over)
         wrong.emplace_back("the others hang");
     // Whatever a client that could reach its server has held is free at once; else in a lease.
@@ -183,7 +183,7 @@ asio::awaitable<void> closing_ordeal::look(running_client& closing)
     } while (!left.empty() && milliseconds{since.ms()} < limit);
     if (!left.empty())
         wrong.push_back("left: " + left);
-    bool const clean = co_await eventually([&] { return is_clean(closing.client); }, limit);
+    bool const clean = co_await ever([&] { return is_clean(closing.client); }, limit);
     if (!clean)
         wrong.push_back("tables: " + leftovers(closing.client, true));
     // Not before its tasks, which refer to this.

@@ -75,8 +75,10 @@ void cluster_ordeal::fail_over(loss how)
     work_for(300 + dice_.below(700));
     auto const slot = slot_of(dice_.below(many_slots.groups));
     auto const old = cluster_.primary_of(slot);
-    auto const keys = quick_keys_of(groups_at(old));
+    auto const groups = groups_at(old);
+    auto const keys = quick_keys_of(groups);
     auto const killed = contest_board::now();
+    losses_.push_back({{groups.begin(), groups.end()}, killed});
     take_away(old, how);
     cluster_.wait_for_failover(slot, old, 20s);
     auto const ready = contest_board::now();
@@ -102,6 +104,8 @@ void cluster_ordeal::finish(std::string const& title)
     BOOST_TEST(contest_.longest_wait().time.count() < hung.count());
     contest_.finish(hung);
     contest_.report(title);
+    // What a primary had answered last its replica may lack.
+    BOOST_TEST(contest_.overlapped_only(losses_), "two were inside though no primary was lost");
 }
 
 void cluster_ordeal::report_moves()

@@ -76,6 +76,7 @@ private:
     std::vector<std::int64_t> before_, whole_, half_, again_;
     std::vector<std::int64_t> outages_, waiting_, working_;
     std::set<int> unheard_;
+    std::vector<contest::loss_of_keys> losses_;
 };
 
 }  // namespace colock::test

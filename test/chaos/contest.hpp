@@ -8,6 +8,7 @@
 
 #include <array>
 #include <chrono>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,6 +76,16 @@ public:
     /// Lets them end their work, and checks that all do, within the limit, and the rest that is
     /// always true.
     void finish(milliseconds limit);
+
+    /// The server of some groups of keys was taken away then.
+    struct loss_of_keys {
+        std::set<int> groups;
+        time since = 0;
+    };
+
+    /// Whether two were only ever inside where a server was taken away, and no later than a lease
+    /// after that.
+    bool overlapped_only(std::vector<loss_of_keys> const& losses);
 
     /// Prints what there was.
     void report(std::string const& title);

@@ -170,31 +170,38 @@ std::vector<fault> of_the_server()
          [](arena& at) { at.server().resume(); },
          50,
          3'000},
-        // What comes before the server says that it is busy is done after the script, so there is
-        // time to renew, however soon the next one comes.
+        // A refused renewal is sent again soon enough to find the time between two slow scripts.
         {.name = "slow script: BUSY",
          .leaves = promise::exclusion,
          .begin = run_slow_script,
          .loses_holds = false},
-        {"memory is full",
-         promise::exclusion,
-         [](arena& at) { tell(at, "CONFIG", "SET", "maxmemory", "1"); },
-         [](arena& at) { tell(at, "CONFIG", "SET", "maxmemory", "0"); },
-         50,
-         1'500},
+        {.name = "memory is full",
+         .leaves = promise::exclusion,
+         .begin = [](arena& at) { tell(at, "CONFIG", "SET", "maxmemory", "1"); },
+         .end = [](arena& at) { tell(at, "CONFIG", "SET", "maxmemory", "0"); },
+         .least = 50,
+         .most = 1'500,
+         .refuses = true},
         {.name = "the right to run scripts is taken away",
          .leaves = promise::exclusion,
          .begin = [](arena& at) { tell(at, "ACL", "SETUSER", "worker", "-@scripting"); },
          .end = [](arena& at) { tell(at, "ACL", "SETUSER", "worker", "+@all"); },
          .least = 50,
          .most = 1'500,
-         .strands_places = true},
+         .strands_places = true,
+         .refuses = true},
         {"server killed, comes back with its data",
          promise::exclusion,
          [](arena& at) { at.server().kill(); },
          [](arena& at) { at.server().start(); },
          0,
          1'000}};
+}
+
+void of_each_process(arena& at, void (arena::*what)(int))
+{
+    for (int i = 0; i != at.plan().processes; ++i)
+        (at.*what)(i);
 }
 
 std::vector<fault> of_processes()
@@ -211,14 +218,29 @@ std::vector<fault> of_processes()
          [stopped](arena& at) { at.stop_process(*stopped = at.random_process()); },
          [stopped](arena& at) { at.resume_process(*stopped); },
          1'000,
-         6'000}};
+         6'000},
+        // Then somebody who is stopped holds a lock, for sure.
+        {"all processes are stopped for more than a lease",
+         promise::exclusion_of_who_runs,
+         [](arena& at) { of_each_process(at, &arena::stop_process); },
+         [](arena& at) { of_each_process(at, &arena::resume_process); },
+         2'500,
+         4'000}};
+}
+
+void delete_lock(arena& at)
+{
+    int const key = at.random_key();
+    at.takes(key, [&] { tell(at, "DEL", at.key(key)); });
 }
 
 void force_release(arena& at)
 {
-    auto const name = at.key(at.random_key());
-    at.from_outside([&](client& outsider) -> asio::awaitable<void> {
-        co_await lock{outsider, name}.force_release(tuple);
+    int const key = at.random_key();
+    at.takes(key, [&] {
+        at.from_outside([&](client& outsider) -> asio::awaitable<void> {
+            co_await lock{outsider, at.key(key)}.force_release(tuple);
+        });
     });
 }
 
@@ -234,12 +256,16 @@ void restart_empty(arena& at)
 std::vector<fault> of_the_data()
 {
     return {
-        {"DEL of a lock",
-         promise::fence,
-         [](arena& at) { tell(at, "DEL", at.key(at.random_key())); }},
+        {"DEL of a lock", promise::fence, delete_lock},
         {"forced release", promise::fence, force_release},
-        {"FLUSHALL", promise::fence, [](arena& at) { tell(at, "FLUSHALL"); }},
-        {"server comes back empty", promise::fence, restart_empty}};
+        {.name = "FLUSHALL",
+         .leaves = promise::fence,
+         .begin = [](arena& at) { tell(at, "FLUSHALL"); },
+         .takes_all = true},
+        {.name = "server comes back empty",
+         .leaves = promise::fence,
+         .begin = restart_empty,
+         .takes_all = true}};
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ enum class promise {
     exclusion,
     /// The same, but the holder doesn't run, so it can't be told.
     exclusion_of_who_runs,
-    /// What the locks stand in is taken away: the fence alone holds.
+    /// The server loses what it has granted: for that the fence alone holds.
     fence
 };
 
@@ -36,6 +36,10 @@ struct fault {
     bool loses_holds = true;
     /// Who leaves a queue meanwhile can't say so.
     bool strands_places = false;
+    /// The server answers requests with errors meanwhile that no waiting mends.
+    bool refuses = false;
+    /// The server loses all that it has granted, sometime between its begin and its end.
+    bool takes_all = false;
 };
 
 std::ostream& operator<<(std::ostream&, fault const&);

@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(come_before_the_server_lets_go)
                     all.emplace_back(std::move(held), name, direct);
                 }
                 // Renewals come each third of the lease: any moment between two of them.
-                co_await eventually([] { return false; }, milliseconds{dice.below(1'400)});
+                co_await time_passes(milliseconds{dice.below(1'400)});
                 each.begin(network);
                 bool const told = co_await eventually(
                     [&] { return std::ranges::all_of(all, &notice::is_told); }, 5s

@@ -6,6 +6,8 @@
 #include "chaos/leftovers.hpp"
 #include "support/from_environment.hpp"
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -32,28 +34,43 @@ public:
     /// Ends the work, checks what may never be, and prints a line.
     findings const& finish();
 
-    /// That nobody was inside with another, but for a process that the machine gave no time to run;
-    /// and that tokens rise from holder to holder.
-    void check_exclusion() const;
+    /// That nobody was inside beside another who ran and had not been told; and that tokens rise
+    /// from holder to holder.
+    void check_exclusion();
 
     /// That where two were inside the first was told soon.
-    void check_notice() const;
+    void check_notice();
 
-    /// That who ran again after a stop of more than a lease heard of the loss.
-    void check_awakening() const;
+    /// That somebody slept through a lease: that he heard of it is checked always.
+    void check_awakening();
 
-    /// That no hold was lost, if the machine gave everybody time to renew it.
-    void check_that_nothing_is_lost() const;
+    /// That no hold was lost.
+    void check_that_nothing_is_lost();
+
+    /// That something was so by a bound that presumes a machine which lets every process run.
+    void expect(bool is_so, std::string const& otherwise);
+
+    /// Whether all that was expected was so, or is known not to be. A series on a machine that
+    /// stood still shows neither, where what was expected was not so.
+    bool is_conclusive() const noexcept { return doubts_.empty(); }
 
 private:
-    std::int64_t longest_wait() const;
+    void check_waits();
+    void check_leftovers() const;
+    bool machine_stood_still() const;
     std::int64_t longest_attempt_in_a_queue() const;
 
     std::string title_;
     arena arena_;
     int trials_ = 0;
+    bool stops_processes_ = false;
     std::int64_t slowest_ = 0;  ///< until all processes had been inside again
     findings found_;
+    std::vector<std::string> doubts_;
 };
+
+/// Does a series again until it is conclusive; a machine on which it never is fails it.
+/// \param one does it and returns whether it was
+void until_conclusive(std::function<bool()> const& one);
 
 }  // namespace colock::test

@@ -1,6 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "checker/checker.hpp"
 #include "checker/judging.hpp"
+#include "checker/protection.hpp"
 
 #include <algorithm>
 #include <map>
@@ -18,14 +19,18 @@ public:
     checker(std::int64_t lease, std::set<std::uint32_t> queues)
         : lease_{lease}
         , queues_{std::move(queues)}
-    {}
+    {
+        troubles_.lease = lease;
+    }
 
     findings run(std::vector<event> const& history)
     {
         for (auto const& e : history)
             take(e);
         for (auto const& [number, key] : keys_)
-            judge(key.attempts, stops_, found_);
+            judge(number, key.attempts, troubles_, found_);
+        judge_errors();
+        judge_protection(history, lease_, found_);
         return std::move(found_);
     }
 
@@ -43,9 +48,11 @@ private:
     {
         switch (e.kind) {
         case what::killed: return take_killed(e);
-        case what::stopped: stops_[e.process].push_back({e.at, never_ends, true}); return;
+        case what::stopped: troubles_.stops[e.process].push_back({e.at, never_ends, true}); return;
         case what::resumed: return take_resumed(e);
         case what::stood_still: return take_standstill(e);
+        case what::taken: return troubles_.taken.push_back(&e);
+        case what::refused: return refusals_.push_back(&e);
         case what::fault_begins: return take_fault(e);
         case what::fault_is_over: --faults_; return void(healthy_since_ = e.at);
         default: break;
@@ -72,7 +79,7 @@ private:
 
     void take_resumed(event const& e)
     {
-        auto& stops = stops_[e.process];
+        auto& stops = troubles_.stops[e.process];
         auto const open = std::ranges::find_if(stops, [](recorded_stop const& s) {
             return s.by_signal && s.end == never_ends;
         });
@@ -86,7 +93,7 @@ private:
     /// tenth of the lease at least, is no excuse.
     void take_standstill(event const& e)
     {
-        auto& stops = stops_[e.process];
+        auto& stops = troubles_.stops[e.process];
         auto by_itself = e.at - e.valid_until;
         for (auto const& s : stops)
             if (s.by_signal)
@@ -94,8 +101,7 @@ private:
                     0, std::min(e.at, s.end) - std::max(e.valid_until, s.begin)
                 );
         found_.longest_standstill = std::max(found_.longest_standstill, by_itself);
-        if (e.at - e.valid_until >= lease_ / 10)
-            stops.push_back({e.valid_until, e.at});
+        stops.push_back({e.valid_until, e.at, false, e.at - e.valid_until < lease_ / 10});
     }
 
     void take_asked(event const& e)
@@ -124,7 +130,7 @@ private:
                 );
             ++found_.failures;
             if (!e.well) {
-                ++found_.errors;
+                failed_.emplace_back(&a, &e);
                 note_attempt(a, e);
             }
             key.wanted_since.erase(key.wanted_since.find(a.asked));
@@ -147,6 +153,7 @@ private:
         a.got = e.at;
         a.token = e.token;
         a.admitted_after = e.valid_until == 0 ? 0 : e.valid_until - lease_;
+        a.valid_until = e.valid_until;
         a.in_vain = e.valid_until <= e.at;
         ++found_.sections;
         note_attempt(a, e);
@@ -166,7 +173,9 @@ private:
     void note_wait(key_history& key, std::int64_t wanted, std::int64_t at)
     {
         auto const waited = at - std::max({wanted, key.free_since, healthy_since_});
-        found_.wait_after(key.last) = std::max(found_.wait_after(key.last), waited);
+        auto& longest =
+            key.queues ? found_.queued_wait_after(key.last) : found_.wait_after(key.last);
+        longest = std::max(longest, waited);
     }
 
     void take_used(event const& e, recorded_attempt& a)
@@ -178,8 +187,7 @@ private:
         if (has_slept_through_its_lease(a, e.at))
             found_.complain(found_.used_after_stop, "used after a stop: " + to_string(e));
         ++(e.accepted ? found_.writes : found_.refused_writes);
-        if (e.accepted)
-            a.writes.push_back(&e);
+        (e.accepted ? a.writes : a.refused_writes).push_back(&e);
     }
 
     void take_told(event const& e, recorded_attempt& a, key_history& key)
@@ -192,8 +200,9 @@ private:
 
     bool has_slept_through_its_lease(recorded_attempt const& a, std::int64_t at) const
     {
-        auto const stops = stops_.find(a.process);
-        return stops != stops_.end() && std::ranges::any_of(stops->second, [&](auto const& s) {
+        auto const stops = troubles_.stops.find(a.process);
+        return stops != troubles_.stops.end() &&
+            std::ranges::any_of(stops->second, [&](auto const& s) {
                    return s.begin > a.got && s.end < at && s.end - s.begin > lease_;
                });
     }
@@ -250,6 +259,20 @@ private:
         }
     }
 
+    /// An error is in order where the server refused requests at some time of the attempt.
+    void judge_errors()
+    {
+        for (auto const& [a, e] : failed_) {
+            bool const is_refused = std::ranges::any_of(refusals_, [&](event const* r) {
+                return a->asked <= r->at && r->valid_until <= e->at;
+            });
+            if (is_refused)
+                ++found_.errors_of_refusals;
+            else
+                found_.complain(found_.errors, "error: " + to_string(*e));
+        }
+    }
+
     static std::uint64_t id_of(event const& e)
     {
         return (std::uint64_t{e.process} << 32) | e.attempt;
@@ -262,7 +285,9 @@ private:
     std::map<std::uint32_t, key_history> keys_;
     std::map<std::uint32_t, std::map<recorded_attempt*, key_history*>> of_process_;  ///< not ended
     std::set<std::uint32_t> killed_;
-    stops_by_process stops_;
+    recorded_troubles troubles_;
+    std::vector<event const*> refusals_;
+    std::vector<std::pair<recorded_attempt const*, event const*>> failed_;
     int faults_ = 0;
     std::int64_t healthy_since_ = 0;
 };
@@ -286,12 +311,16 @@ findings check(
 std::string to_string(findings const& f)
 {
     std::ostringstream text;
-    text << f.sections << " sections, errors " << f.errors << ", overlaps " << f.overlaps
-         << " (of stopped processes " << f.overlaps_of_stopped << "; the others for at most "
-         << f.longest_overlap / 1'000'000 << " ms), told lost " << f.told << " ("
-         << f.told_after_stop << " after long stops)"
-         << ", writes " << f.writes << ", refused " << f.refused_writes << ", stale "
-         << f.stale_writes << ", tokens that don't rise " << f.tokens_not_rising << ", out of turn "
+    text << f.sections << " sections, errors " << f.errors << " (of refusals "
+         << f.errors_of_refusals << "), violations " << f.violations << " (of what was taken "
+         << f.violations_of_taken << "), in vain " << f.in_vain << " (for no reason "
+         << f.in_vain_for_no_reason << "), overlaps " << f.overlaps << " (of stopped processes "
+         << f.overlaps_of_stopped << "; the others for at most " << f.longest_overlap / 1'000'000
+         << " ms), told lost " << f.told << " (" << f.told_after_stop << " after long stops, which "
+         << f.slept_through << " slept through, unaware " << f.unaware_after_stop << ")"
+         << ", writes " << f.writes << ", refused " << f.refused_writes << " (of running processes "
+         << f.refused_writes_of_running << "), stale " << f.stale_writes
+         << ", tokens that don't rise " << f.tokens_not_rising << ", out of turn "
          << f.tokens_out_of_turn << ", used after validity " << f.used_after_validity
          << ", used after " << f.long_stops << " long stops " << f.used_after_stop
          << ", longest standstill " << f.longest_standstill / 1'000'000 << " ms, hung " << f.hung
@@ -299,7 +328,9 @@ std::string to_string(findings const& f)
          << f.longest_queued_attempt / 1'000'000 << " ms, malformed " << f.malformed
          << ", longest wait for a lock that nobody has: after a release "
          << f.longest_wait[0] / 1'000'000 << ", a loss " << f.longest_wait[1] / 1'000'000
-         << ", a kill " << f.longest_wait[2] / 1'000'000 << " ms";
+         << ", a kill " << f.longest_wait[2] / 1'000'000 << " ms (in a queue "
+         << f.longest_queued_wait[0] / 1'000'000 << ", " << f.longest_queued_wait[1] / 1'000'000
+         << ", " << f.longest_queued_wait[2] / 1'000'000 << " ms)";
     return text.str();
 }
 

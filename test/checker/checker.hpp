@@ -17,22 +17,36 @@ enum class ending : std::uint8_t { released, lost, killed };
 
 /// What a history shows. It knows nothing of colock: only what processes say that they did.
 struct findings {
-    std::int64_t sections = 0;  ///< holds
-    std::int64_t failures = 0;  ///< attempts without one
-    std::int64_t errors = 0;    ///< of them, those that nobody had cancelled
-    std::int64_t told = 0;      ///< holds that were told of their loss
+    std::int64_t sections = 0;            ///< holds
+    std::int64_t failures = 0;            ///< attempts without one
+    std::int64_t errors = 0;              ///< of them, those that nobody had cancelled
+    std::int64_t errors_of_refusals = 0;  ///< the same while the server refused requests
+    std::int64_t told = 0;                ///< holds that were told of their loss
+
+    /// Somebody got in while another hold was valid by its own word: see judge_protection.
+    std::int64_t violations = 0;
+    /// The same where the server had lost what it had granted one of them.
+    std::int64_t violations_of_taken = 0;
+    /// Holds whose validity was over when they were noted as got.
+    std::int64_t in_vain = 0;
+    /// Of them, those whose process ran all the time and whose key was not taken away.
+    std::int64_t in_vain_for_no_reason = 0;
 
     /// Somebody got in while another was inside, had not been told of a loss and was running.
     std::int64_t overlaps = 0;
     /// The same where the other's process was stopped, or given no time to run, until it was told:
     /// it could not be before.
     std::int64_t overlaps_of_stopped = 0;
-    /// How long after that the first was told or left at most, but for the stopped, in nanoseconds.
+    /// How long after that the first was told or left at most, but for the stopped and without the
+    /// time in which its process stood still, in nanoseconds.
     std::int64_t longest_overlap = 0;
     /// Writes that the register took of a hold though one that was admitted later has written
     /// before. Later, for sure: its request was sent after the other had been got.
     std::int64_t stale_writes = 0;
     std::int64_t writes = 0, refused_writes = 0;
+    /// Refused writes of processes that ran: nothing came between the question whether the hold is
+    /// valid and the write.
+    std::int64_t refused_writes_of_running = 0;
     /// Tokens that are not above all those of holds that were admitted before, for sure; or that
     /// two holds have.
     std::int64_t tokens_not_rising = 0;
@@ -46,6 +60,9 @@ struct findings {
     std::int64_t long_stops = 0;
     /// Holds that were told of their loss when their process ran again after such a stop.
     std::int64_t told_after_stop = 0;
+    /// Holds whose process ran again after such a stop, and those of them that were neither told
+    /// nor given up soon after.
+    std::int64_t slept_through = 0, unaware_after_stop = 0;
     /// The longest that a process was given no time to run, but for stops, in nanoseconds.
     std::int64_t longest_standstill = 0;
     /// Attempts without an end, of processes that were not killed.
@@ -59,6 +76,8 @@ struct findings {
     /// The longest that a lock was wanted and nobody had it, in nanoseconds, by what became of
     /// the holder before. Time before a fault was over doesn't count.
     std::array<std::int64_t, 3> longest_wait{};
+    /// The same of the keys where who waits has a place.
+    std::array<std::int64_t, 3> longest_queued_wait{};
 
     std::vector<std::string> examples;  ///< of what is wrong, the first few
 
@@ -66,12 +85,16 @@ struct findings {
     void complain(std::int64_t& count, std::string const& example);
 
     std::int64_t& wait_after(ending e) { return longest_wait[static_cast<std::size_t>(e)]; }
+    std::int64_t& queued_wait_after(ending e)
+    {
+        return longest_queued_wait[static_cast<std::size_t>(e)];
+    }
 
     /// What may never be, whatever the servers go through.
     std::int64_t never() const
     {
-        return stale_writes + tokens_not_rising + used_after_validity + used_after_stop + hung +
-            malformed;
+        return violations + in_vain_for_no_reason + stale_writes + tokens_not_rising +
+            used_after_validity + used_after_stop + unaware_after_stop + hung + malformed;
     }
 };
 

@@ -63,7 +63,9 @@ std::string to_string(event const& e)
         "resumed",
         "fault begins",
         "fault is over",
-        "stood still"};
+        "stood still",
+        "taken",
+        "refused"};
     std::ostringstream text;
     text << e.at << " process " << e.process << " key " << e.key << " attempt " << e.attempt
          << (e.shared ? " shared " : " ") << names.at(static_cast<std::size_t>(e.kind));

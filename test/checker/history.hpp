@@ -20,8 +20,13 @@ enum class what : std::uint8_t {
     resumed,       ///< and is about to go on
     fault_begins,  ///< from now on nobody need be served
     fault_is_over,
-    stood_still  ///< a process was given no time to run
+    stood_still,  ///< a process was given no time to run
+    taken,        ///< the server has lost what it had granted, sometime between two moments
+    refused       ///< the server refused requests with errors, between two moments
 };
+
+/// The key of an event that is about all of them.
+inline constexpr auto every_key = static_cast<std::uint32_t>(-1);
 
 /// One line of a history, as all processes write them: of fixed size, so that one `write` appends
 /// all of it or nothing, also of a process that is killed. Times are those of the steady clock of
@@ -34,10 +39,11 @@ struct event {
     bool well = false;      ///< released: the server had it; failed: it was cancelled
     std::uint32_t process = 0;
     std::uint32_t key = 0;
-    std::uint32_t attempt = 0;     ///< what belongs together within the process; from 1
-    std::uint64_t token = 0;       ///< of a hold; 0 if it has none
-    std::int64_t valid_until = 0;  ///< as the hold says; 0 if it doesn't; stood_still: since when
-    std::int64_t order = 0;        ///< used: the how-manyth accepted write to the key's register
+    std::uint32_t attempt = 0;  ///< what belongs together within the process; from 1
+    std::uint64_t token = 0;    ///< of a hold; 0 if it has none
+    /// As the hold says; 0 if it doesn't. Of stood_still, taken and refused: since when.
+    std::int64_t valid_until = 0;
+    std::int64_t order = 0;  ///< used: the how-manyth accepted write to the key's register
 };
 
 static_assert(sizeof(event) == 48);

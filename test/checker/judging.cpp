@@ -42,7 +42,7 @@ bool was_stopped(recorded_attempt const& a, std::int64_t since, stops_by_process
     if (found == stops.end())
         return false;
     auto const excuse = [&](recorded_stop const& s) {
-        return s.begin < since && s.end > a.got && since < awake(s);
+        return !s.is_short && s.begin < since && s.end > a.got && since < awake(s);
     };
     while (since < a.end) {
         auto const stop = std::ranges::find_if(found->second, excuse);
@@ -51,6 +51,18 @@ bool was_stopped(recorded_attempt const& a, std::int64_t since, stops_by_process
         since = awake(*stop);
     }
     return true;
+}
+
+/// How long a process did not run between two moments.
+std::int64_t stood_still(
+    std::uint32_t process, std::int64_t from, std::int64_t to, stops_by_process const& stops
+)
+{
+    std::int64_t time = 0;
+    if (auto const found = stops.find(process); found != stops.end())
+        for (auto const& s : found->second)
+            time += std::max<std::int64_t>(0, std::min(to, s.end) - std::max(from, s.begin));
+    return time;
 }
 
 /// All holds of one lock, in the order in which they were got.
@@ -71,8 +83,10 @@ void judge_overlaps(holds_in_order const& holds, stops_by_process const& stops, 
                 excused ? found.overlaps_of_stopped : found.overlaps,
                 "overlap: " + describe(*each) + " and " + describe(*next)
             );
+            auto const still = stood_still(each->process, next->got, each->end, stops);
             if (!excused)
-                found.longest_overlap = std::max(found.longest_overlap, each->end - next->got);
+                found.longest_overlap =
+                    std::max(found.longest_overlap, each->end - next->got - still);
         }
         inside.push_back(next);
     }
@@ -135,14 +149,68 @@ void judge_writes(holds_in_order const& holds, findings& found)
     }
 }
 
-}  // namespace
-
-void judge(
-    std::vector<recorded_attempt const*> const& attempts,
-    stops_by_process const& stops,
+/// A client gives out no hold whose validity is half over. So the process was given no time between
+/// the answer and the note, or the server lost the lock meanwhile.
+void judge_in_vain(
+    std::uint32_t key,
+    holds_in_order const& holds,
+    recorded_troubles const& troubles,
     findings& found
 )
 {
+    for (auto const* each : holds) {
+        if (!each->in_vain)
+            continue;
+        ++found.in_vain;
+        auto const since = std::max(each->asked, each->got - 2 * troubles.lease);
+        bool const is_taken = std::ranges::any_of(troubles.taken, [&](event const* t) {
+            return (t->key == every_key || t->key == key) && t->valid_until <= each->got &&
+                t->at >= since;
+        });
+        if (!is_taken && stood_still(each->process, since, each->got, troubles.stops) == 0)
+            found.complain(found.in_vain_for_no_reason, "in vain: " + describe(*each));
+    }
+}
+
+/// A process that asks its hold and writes may be stopped in between, and at no other time is the
+/// write of a hold that is valid refused. Signals arrive a little later than they are noted.
+void judge_refused_writes(
+    holds_in_order const& holds, stops_by_process const& stops, findings& found
+)
+{
+    constexpr std::int64_t little = 100'000'000;
+    for (auto const* each : holds)
+        for (auto const* w : each->refused_writes)
+            if (stood_still(each->process, w->at - little, w->at + little, stops) == 0)
+                found.complain(found.refused_writes_of_running, "refused write: " + to_string(*w));
+}
+
+void judge_awakening(recorded_attempt const& a, recorded_troubles const& troubles, findings& found)
+{
+    auto const stops = troubles.stops.find(a.process);
+    if (stops == troubles.stops.end())
+        return;
+    auto const long_stop = std::ranges::find_if(stops->second, [&](recorded_stop const& s) {
+        return s.begin > a.got && s.end < a.end && s.end - s.begin > troubles.lease;
+    });
+    if (long_stop == stops->second.end() || a.how == ending::killed)
+        return;
+    ++found.slept_through;
+    auto const still = stood_still(a.process, long_stop->end, a.end, troubles.stops);
+    if (a.end - long_stop->end - still > to_come_round)
+        found.complain(found.unaware_after_stop, "unaware after a stop: " + describe(a));
+}
+
+}  // namespace
+
+void judge(
+    std::uint32_t key,
+    std::vector<recorded_attempt const*> const& attempts,
+    recorded_troubles const& troubles,
+    findings& found
+)
+{
+    auto const& stops = troubles.stops;
     holds_in_order holds;
     for (auto const* a : attempts) {
         if (a->end == never_ends)
@@ -151,6 +219,10 @@ void judge(
             holds.push_back(a);
     }
     std::ranges::sort(holds, {}, &recorded_attempt::got);
+    for (auto const* each : holds)
+        judge_awakening(*each, troubles, found);
+    judge_in_vain(key, holds, troubles, found);
+    judge_refused_writes(holds, stops, found);
     judge_overlaps(holds, stops, found);
     judge_tokens(holds, found);
     judge_turns(holds, found);

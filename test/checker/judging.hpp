@@ -20,13 +20,14 @@ struct recorded_attempt {
     /// was sent then; 0: isn't known. When it was asked for says nothing of what was passed on,
     /// perhaps by who doesn't know yet that he has lost it.
     std::int64_t admitted_after = 0;
-    bool in_vain = false;           ///< when it was noted that it was got it was over
+    std::int64_t valid_until = 0;   ///< when it was noted that it was got
+    bool in_vain = false;           ///< it was over then
     std::int64_t end = never_ends;  ///< of the hold, or of the attempt if there was none
     std::uint64_t token = 0;
     std::uint32_t process = 0;
     bool shared = false;
     ending how = ending::released;
-    std::vector<event const*> writes;
+    std::vector<event const*> writes, refused_writes;
 
     bool is_hold() const noexcept { return got != never_ends; }
 };
@@ -35,10 +36,18 @@ struct recorded_attempt {
 struct recorded_stop {
     std::int64_t begin, end;
     bool by_signal = false;
+    bool is_short = false;  ///< no reason not to hear of a loss in time
 };
 using stops_by_process = std::map<std::uint32_t, std::vector<recorded_stop>>;
 
+/// What happened outside of the attempts.
+struct recorded_troubles {
+    std::int64_t lease = 0;
+    stops_by_process stops;
+    std::vector<event const*> taken;
+};
+
 /// Adds what is wrong with all the attempts at one lock, as is known at the end of the history.
-void judge(std::vector<recorded_attempt const*> const& attempts, stops_by_process const&, findings&);
+void judge(std::uint32_t key, std::vector<recorded_attempt const*> const& attempts, recorded_troubles const&, findings&);
 
 }  // namespace colock::test

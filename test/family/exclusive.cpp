@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(who_waits_gets_in, Kind, exclusive)
             if (other)
                 co_await other->release();
         });
-        co_await eventually([&] { return at.two.client.stats().waiters != 0; }, 200ms);
+        co_await ever([&] { return at.two.client.stats().waiters != 0; }, 200ms);
         BOOST_TEST(!got);
         co_await held.release();
         co_await waiting.join(5s);

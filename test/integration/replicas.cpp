@@ -7,6 +7,7 @@
 #include "support/wait_until.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,90 @@ inline asio::awaitable<std::int64_t> refused_after(colock::client const& redis, 
     BOOST_TEST((ec == error::not_replicated), ec.message());
     BOOST_TEST(!held.has_value());
     co_return watch.ms();
+}
+
+/// A kind of lock that has two keys at most.
+struct replicated_lock {
+    char const* name;
+    error without_replicas;  ///< what who tries once is told then
+    std::function<asio::awaitable<hold>(client const&, std::string const&)> acquire;
+    std::function<asio::awaitable<error_code>(client const&, std::string const&)> try_acquire;
+};
+
+template <class Make>
+replicated_lock replicated_by(char const* name, error without_replicas, Make make)
+{
+    return {
+        name,
+        without_replicas,
+        [make](client const& c, std::string const& key) -> asio::awaitable<hold> {
+            auto const mine = make(c, key);
+            co_return co_await mine.acquire(on_one_replica);
+        },
+        [make](client const& c, std::string const& key) -> asio::awaitable<error_code> {
+            auto const mine = make(c, key);
+            auto [ec, held] = co_await mine.try_acquire(on_one_replica, tuple);
+            if (held)
+                co_await held->release(tuple);
+            co_return ec;
+        }};
+}
+
+/// All but the plain one.
+inline std::vector<replicated_lock> replicated_locks()
+{
+    auto const refused = error::not_replicated;
+    auto const second = [](std::string const& key) { return key + ":second"; };
+    return {
+        replicated_by(
+            "fair_lock",
+            refused,
+            [](client const& c, std::string const& key) {
+                return fair_lock{c, key};
+            }
+        ),
+        replicated_by(
+            "spin_lock",
+            refused,
+            [](client const& c, std::string const& key) {
+                return spin_lock{c, key};
+            }
+        ),
+        replicated_by(
+            "fenced_lock",
+            refused,
+            [](client const& c, std::string const& key) {
+                return fenced_lock{c, key};
+            }
+        ),
+        replicated_by(
+            "read_lock",
+            refused,
+            [](client const& c, std::string const& key) {
+                return read_write_lock{c, key}.read();
+            }
+        ),
+        replicated_by(
+            "write_lock",
+            refused,
+            [](client const& c, std::string const& key) {
+                return read_write_lock{c, key}.write();
+            }
+        ),
+        replicated_by(
+            "multi_lock",
+            refused,
+            [second](client const& c, std::string const& key) {
+                return multi_lock{lock{c, key}, lock{c, second(key)}};
+            }
+        ),
+        replicated_by(
+            "red_lock",
+            error::no_quorum,
+            [second](client const& c, std::string const& key) {
+                return red_lock{lock{c, key}, lock{c, second(key)}};
+            }
+        )};
 }
 
 /// Microseconds of one and the other, in the middle of many.
@@ -153,10 +238,76 @@ BOOST_DATA_TEST_CASE(who_waits_gets_in_when_it_is_back, each_server(), kind)
             co_await held.release();
         });
         // Some rounds in vain.
-        co_await eventually([&] { return got; }, 1s);
+        co_await ever([&] { return got; }, 1s);
         BOOST_TEST(!got);
         servers.replica.resume();
         co_await waiting.join(1s);
+    });
+}
+
+BOOST_DATA_TEST_CASE(each_kind_is_held_once_the_replica_has_it, each_server(), kind)
+{
+    replicated servers{kind};
+    lab at{servers.primary};
+    auto& redis = at.connect(patient(at));
+    at.run([&]() -> asio::awaitable<void> {
+        for (auto const& each : replicated_locks()) {
+            auto const key = unique_name(each.name);
+            hold held = co_await each.acquire(redis.client, key);
+            BOOST_TEST(exists(servers.replica, key), each.name);
+            co_await held.release();
+            BOOST_TEST(!exists(servers.primary, key), each.name);
+        }
+    });
+}
+
+BOOST_DATA_TEST_CASE(no_kind_is_held_without_the_replica, each_server(), kind)
+{
+    replicated servers{kind};
+    lab at{servers.primary};
+    auto& redis = at.connect(patient(at));
+    servers.replica.pause();
+    at.run([&]() -> asio::awaitable<void> {
+        std::size_t inside = 0;
+        tasks waiting{at.context()};
+        for (auto const& each : replicated_locks()) {
+            auto const ec = co_await each.try_acquire(redis.client, unique_name(each.name));
+            BOOST_TEST((ec == each.without_replicas), each.name << ": " << ec.message());
+            waiting.start([&inside, &redis, each]() -> asio::awaitable<void> {
+                hold held = co_await each.acquire(redis.client, unique_name(each.name));
+                ++inside;
+                co_await held.release();
+            });
+        }
+        co_await time_passes(1s);
+        BOOST_TEST(inside == 0U);
+        servers.replica.resume();
+        co_await waiting.join(10s);
+        BOOST_TEST(inside == replicated_locks().size());
+        co_await eventually([&] { return redis.client.stats().owed_releases == 0; });
+    });
+}
+
+// The first hold has asked no replica.
+BOOST_DATA_TEST_CASE(re_entry_waits_for_the_replica, each_server(), kind)
+{
+    replicated servers{kind};
+    lab at{servers.primary};
+    auto& redis = at.connect(patient(at));
+    servers.replica.pause();
+    at.run([&]() -> asio::awaitable<void> {
+        owner const me;
+        lock const mine{redis.client, unique_name("re-entry")};
+        hold outer = co_await mine.acquire({.as = me});
+        acquire_options const again{.as = me, .sync_replicas = 1};
+        auto const [ec, none] = co_await mine.try_acquire(again, tuple);
+        BOOST_TEST((ec == error::not_replicated), ec.message());
+        BOOST_TEST(bool{outer});
+        servers.replica.resume();
+        hold inner = co_await mine.acquire(again);
+        BOOST_TEST(exists(servers.replica, mine.name()));
+        co_await inner.release();
+        co_await outer.release();
     });
 }
 
@@ -267,7 +418,7 @@ BOOST_DATA_TEST_CASE(it_is_said_once_and_costs_little, each_server(), kind)
         tasks waiting{at.context()};
         waiting.start([&]() -> asio::awaitable<void> { held = co_await mine.acquire(); });
         auto const before = connections(server);
-        co_await eventually([] { return false; }, 5s);
+        co_await time_passes(5s);
         // Each connection loads all scripts.
         BOOST_TEST(connections(server) - before <= 10);
         BOOST_TEST(script_loads(server) <= 400);

@@ -122,7 +122,7 @@ bool java_peer::call::is_done() const
 asio::awaitable<java_peer::outcome> java_peer::call::wait(milliseconds limit) const
 {
     auto const self = *this;
-    bool const done = co_await eventually([self] { return self.is_done(); }, limit);
+    bool const done = co_await ever([self] { return self.is_done(); }, limit);
     if (!done)
         throw std::runtime_error{"java_peer: no answer"};
     co_return std::move(peer_->answers_.extract(number_).mapped());

@@ -26,6 +26,12 @@ std::string const& call::lease() const { return arguments.at(what == &scripts::e
 // ---- Expectation -------------------------------------------------------------------------------
 
 void expectation::reply(decide::reply r) { give({answer::kind::replied, std::move(r), {}, {}}); }
+
+void expectation::unsynced(decide::reply r, error_code why)
+{
+    give({answer::kind::replied, std::move(r), {}, {}, false, why});
+}
+
 void expectation::lose() { give({answer::kind::lost, {}, asio::error::eof, {}}); }
 void expectation::not_now() { give({answer::kind::not_now, {}, error::unavailable, {}}); }
 void expectation::fail(error_code ec) { give({answer::kind::failed, {}, ec, {}}); }
@@ -99,7 +105,7 @@ void fake_transport::write_waiting()
 
 void fake_transport::write(step& s)
 {
-    call c{&s.what, s.slot, {}, {}, !s.floor.empty(), clock::now(), s.whole};
+    call c{&s.what, s.slot, {}, {}, !s.floor.empty(), clock::now(), s.whole, s.synced, s.replicas};
     c.keys.assign(s.keys.begin(), s.keys.end());
     c.arguments.assign(s.arguments.begin(), s.arguments.end());
     written_.push_back(c);

@@ -29,6 +29,8 @@ struct call {
     bool has_floor = false;
     time_point sent{};
     bool is_whole = false;  ///< for many locks, as one step
+    bool synced = false;    ///< over the link for what waits for replicas
+    unsigned replicas = 0;  ///< that are to acknowledge it
 
     std::string const& key() const { return keys.at(0); }
     std::string const& field() const { return arguments.at(0); }
@@ -57,6 +59,8 @@ class fake_transport;
 class expectation {
 public:
     void reply(decide::reply r);
+    /// Done, but too few replicas have it.
+    void unsynced(decide::reply r, error_code why = error::not_replicated);
     void lose();
     void not_now();
     void fail(error_code ec);

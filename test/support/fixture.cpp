@@ -44,7 +44,18 @@ std::string log_lines::all() const
     return text;
 }
 
-asio::awaitable<bool> eventually(std::function<bool()> is_so, milliseconds limit)
+asio::awaitable<bool> eventually(
+    std::function<bool()> is_so, milliseconds limit, std::source_location from
+)
+{
+    bool const held = co_await ever(std::move(is_so), limit);
+    BOOST_TEST(
+        held, from.file_name() << ':' << from.line() << ": not so within " << limit.count() << " ms"
+    );
+    co_return held;
+}
+
+asio::awaitable<bool> ever(std::function<bool()> is_so, milliseconds limit)
 {
     stopwatch const waited;
     asio::steady_timer tick{co_await asio::this_coro::executor};
@@ -55,6 +66,12 @@ asio::awaitable<bool> eventually(std::function<bool()> is_so, milliseconds limit
         co_await tick.async_wait(asio::deferred);
     }
     co_return true;
+}
+
+asio::awaitable<void> time_passes(milliseconds how_long)
+{
+    asio::steady_timer timer{co_await asio::this_coro::executor, how_long};
+    co_await timer.async_wait(asio::deferred);
 }
 
 std::string unique_name(std::string_view about)

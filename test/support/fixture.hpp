@@ -18,6 +18,7 @@
 #include <mutex>
 #include <optional>
 #include <ostream>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,8 +70,19 @@ private:
     std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
 };
 
-/// Waits until `is_so`, looking each millisecond; false if it wasn't within the limit.
-asio::awaitable<bool> eventually(std::function<bool()> is_so, milliseconds limit = 5s);
+/// Waits until `is_so`, looking each millisecond. It is a failure of the test if it wasn't within
+/// the limit; then this is false.
+asio::awaitable<bool> eventually(
+    std::function<bool()> is_so,
+    milliseconds limit = 5s,
+    std::source_location from = std::source_location::current()
+);
+
+/// The same where the test is content with either.
+asio::awaitable<bool> ever(std::function<bool()> is_so, milliseconds limit);
+
+/// Lets others run for so long.
+asio::awaitable<void> time_passes(milliseconds how_long);
 
 /// A name that no other test uses.
 std::string unique_name(std::string_view about);

@@ -204,7 +204,7 @@ private:
             co_await sleep(sits ? 5 : below(given_.number("visit", 2) + 1));
             write(mine, held, token, informed);
         } while ((held || !informed) && std::chrono::steady_clock::now() < end && board_.is_on());
-        note(mine, what::left);
+        note(mine, what::left, [&](event& e) { e.valid_until = nanoseconds(held.valid_until()); });
     }
 
     /// Like one who sleeps until something is wrong.

@@ -6,6 +6,7 @@
 //
 // FILE is workers/contest_board.hpp's; INDEX is the process's own.
 #include "workers/contest_board.hpp"
+#include "workers/standstills.hpp"
 #include <colock/colock.hpp>
 
 #include <boost/asio/as_tuple.hpp>
@@ -19,10 +20,12 @@
 #include <exception>
 #include <functional>
 #include <iostream>
+#include <mutex>
 #include <optional>
 #include <random>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -31,23 +34,75 @@ using colock::test::contest_board;
 using colock::test::contest_plan;
 using std::chrono::milliseconds;
 
+std::int64_t nanoseconds(std::chrono::steady_clock::time_point at)
+{
+    return at.time_since_epoch() / std::chrono::nanoseconds{1};
+}
+
+/// Notices that came after the validity of their holds. One that the process had no time for is not
+/// late; whether it had is known a little later.
+class late_notices {
+public:
+    void stood_still(contest_board::time from, contest_board::time to)
+    {
+        std::lock_guard const guard{mutex_};
+        standstills_.push_back({from, to});
+    }
+    void told(contest_board::time valid_until, contest_board::time at)
+    {
+        late_.push_back({valid_until, at});
+    }
+
+    void report(contest_board& board)
+    {
+        std::lock_guard const guard{mutex_};
+        for (auto const& each : late_)
+            contest_board::raise(
+                board.count().most_late, each.to - each.from - still_until(each.to)
+            );
+    }
+
+private:
+    struct span {
+        contest_board::time from, to;
+    };
+
+    /// In the two seconds before: the notice is due a second before the end at the earliest.
+    contest_board::time still_until(contest_board::time at) const
+    {
+        constexpr contest_board::time before = 2'000'000'000;
+        contest_board::time all = 0;
+        for (auto const& s : standstills_)
+            if (s.from < at && s.to > at - before)
+                all += s.to - s.from;
+        return all;
+    }
+
+    std::mutex mutex_;
+    std::vector<span> standstills_;
+    std::vector<span> late_;  ///< from the end of the validity to the notice
+};
+
 /// Inside, for as long as it lives and its hold isn't lost.
 class presence {
 public:
     presence(
         contest_board& board,
+        late_notices& late,
         int process,
         int key,
         colock::hold const& held,
         contest_board::time waited
     )
         : board_{board}
+        , late_{late}
         , key_{key}
-        , token_{held.fencing_token()}
-        , valid_until_{held.valid_until()}
+        , valid_until_{nanoseconds(held.valid_until())}
+        , me_{held.fencing_token(), contest_board::now(), valid_until_ - lease()}
         , told_{entered(process, waited, held), [this] { be_told(); }}
-        , writer_{board.introduce(key, token_)}
-    {}
+    {
+        board_.introduce(key_, me_);
+    }
     presence(presence const&) = delete;
     presence& operator=(presence const&) = delete;
     ~presence()
@@ -58,14 +113,20 @@ public:
 
     void write(colock::hold const& held)
     {
-        valid_until_ = held ? held.valid_until() : valid_until_;
-        if (held)
-            board_.write(key_, token_, writer_);
+        if (!held)
+            return;
+        valid_until_ = nanoseconds(held.valid_until());
+        board_.write(key_, me_);
     }
 
     bool is_lost() const noexcept { return lost_; }
 
 private:
+    contest_board::time lease() const
+    {
+        return board_.plan().lease_ms * contest_board::time{1'000'000};
+    }
+
     // Before the hold can be told lost, which leaves the section.
     std::stop_token entered(int process, contest_board::time waited, colock::hold const& held)
     {
@@ -77,21 +138,22 @@ private:
     {
         lost_ = true;
         board_.leave(key_);
+        board_.part(key_);
         ++board_.count().lost;
-        auto const late = std::chrono::steady_clock::now() - valid_until_;
-        if (late <= late.zero())
+        auto const at = contest_board::now();
+        if (at <= valid_until_)
             return;
         ++board_.count().late;
-        contest_board::raise(board_.count().most_late, late / std::chrono::nanoseconds{1});
+        late_.told(valid_until_, at);
     }
 
     contest_board& board_;
+    late_notices& late_;
     int key_;
-    std::uint64_t token_;
-    colock::hold::clock::time_point valid_until_;  ///< as last seen
+    contest_board::time valid_until_;  ///< as last seen
+    contest_board::writer me_;
     bool lost_ = false;
     std::stop_callback<std::function<void()>> told_;
-    std::int64_t writer_;
 };
 
 class contender {
@@ -109,6 +171,10 @@ public:
     void run()
     {
         redis_->run(asio::detached);
+        standstills_.emplace([this](std::int64_t begin) {
+            late_.stood_still(begin, contest_board::now());
+        });
+        beat();
         int const each = running_ = plan_.quick_tasks + plan_.sitters;
         for (int i = 0; i != each; ++i)
             asio::co_spawn(
@@ -153,7 +219,7 @@ private:
     {
         bool was_lost = false;
         if (held) {
-            presence inside{board_, index_, key, held, waited};
+            presence inside{board_, late_, index_, key, held, waited};
             auto const end =
                 std::chrono::steady_clock::now() + milliseconds{is_quick ? 0 : 500 + below(2'500)};
             do {
@@ -163,8 +229,10 @@ private:
             was_lost = inside.is_lost() || !held;
         }
         auto const [ec] = co_await held.release(asio::as_tuple(asio::deferred));
-        if (ec == colock::error::lost && !was_lost)
+        if (ec == colock::error::lost && !was_lost) {
+            board_.part(key);
             ++board_.count().gone;
+        }
     }
 
     asio::awaitable<void> sleep(int ms)
@@ -173,8 +241,25 @@ private:
         co_await timer.async_wait(asio::deferred);
     }
 
+    /// Where the machine lets nothing run, nobody can be told of anything.
+    void beat()
+    {
+        using colock::test::standstills;
+        auto const due = contest_board::now() + standstills::pulse;
+        pulse_.expires_after(std::chrono::nanoseconds{standstills::pulse});
+        pulse_.async_wait([this, due](colock::error_code ec) {
+            if (ec || running_ == 0)
+                return;
+            standstills_->beat_of_main(due);
+            beat();
+        });
+    }
+
     asio::awaitable<void> end()
     {
+        pulse_.cancel();
+        standstills_.reset();
+        late_.report(board_);
         auto const [ec] = co_await redis_->close(asio::as_tuple(asio::deferred));
         if (ec)
             complain(ec);
@@ -194,8 +279,11 @@ private:
     int index_;
     int running_ = 0;
     std::mt19937 dice_;
+    late_notices late_;
     asio::io_context context_{1};
+    asio::steady_timer pulse_{context_};
     std::optional<colock::client> redis_;
+    std::optional<colock::test::standstills> standstills_;
 };
 
 }  // namespace

@@ -43,17 +43,30 @@ public:
     static_assert(number::is_always_lock_free);
 
     static constexpr unsigned most_keys = 256, most_tasks = 128, most_processes = 16;
+    static constexpr unsigned most_overlaps = 4'096;
 
     /// A section, and the store behind it, which refuses older tokens.
     struct place {
         std::atomic_flag busy;  ///< a writer at the store
         std::uint64_t highest;  ///< token that the store has seen
-        std::int64_t writers;   ///< how many have come to the store
-        std::int64_t newest;    ///< which of them it has accepted last as a new one
+        time newest_admission;  ///< of those whose writes it has accepted
         number believers;       ///< inside, and not told of any loss
+        number fell;            ///< holds whose token was below an earlier one
+        number parted;          ///< holds that were lost, or that began beside another
         number last_entry;
         number last_exit;
         number longest_wait;  ///< of an acquire, from when nobody was inside any more
+    };
+    /// Who writes to the store.
+    struct writer {
+        std::uint64_t token = 0;
+        time got = 0;
+        time admitted_after = 0;  ///< the server has granted it after this
+    };
+    /// Somebody came in while another was inside.
+    struct overlap {
+        number key;
+        number at;
     };
     struct task {
         number waiting_since;  ///< 0: it doesn't wait
@@ -62,14 +75,14 @@ public:
     struct totals {
         number entries;
         number overlaps;   ///< somebody came in while another was inside, and both believed
-        number stale;      ///< writes that the store accepted of one who wasn't the newest
+        number stale;      ///< writes that the store accepted after one of a later holder
         number refused;    ///< writes that it refused
         number fell;       ///< of them, first ones: the token was below an earlier one
         number lost;       ///< holds
         number failures;   ///< acquires with an error
         number gone;       ///< holds of whose loss only their release told
         number late;       ///< holds that were told of their loss after their validity
-        number most_late;  ///< by how much at most
+        number most_late;  ///< by how much at most, but for time in which its process stood still
         number ended;      ///< processes that have closed their clients
     };
 
@@ -102,9 +115,9 @@ public:
     void enter(int process, int which, time waited)
     {
         auto& there = key(which);
-        if (there.believers.fetch_add(1) != 0)
-            ++all_->count.overlaps;
         time const at = now();
+        if (there.believers.fetch_add(1) != 0)
+            note_overlap(which, at);
         there.last_entry = last_entry_of(process) = at;
         raise(there.longest_wait, std::min(waited, at - there.last_exit));
         ++all_->count.entries;
@@ -128,26 +141,36 @@ public:
         return now() - std::max(since, there.last_exit.load());
     }
 
-    /// His first write. Gives his number at the store.
-    std::int64_t introduce(int which, std::uint64_t token)
+    /// The n-th overlap, while there are so many.
+    overlap const& overlapped(std::size_t n) const { return all_->overlaps.at(n); }
+
+    /// A hold was lost, as it was told or as its release says.
+    void part(int which) { ++key(which).parted; }
+
+    /// His first write.
+    void introduce(int which, writer const& who)
     {
-        auto& there = key(which);
-        guard const alone{there.busy};
-        auto const mine = ++there.writers;
-        if (is_admitted(there, token))
-            there.newest = mine;
-        else
+        if (!write(which, who)) {
+            ++key(which).fell;
             ++all_->count.fell;
-        return mine;
+        }
     }
 
-    /// The next ones.
-    void write(int which, std::uint64_t token, std::int64_t writer)
+    /// Whether the store has accepted it. It knows tokens alone; that a later holder has written
+    /// before is seen by when each was granted its lock.
+    bool write(int which, writer const& who)
     {
         auto& there = key(which);
         guard const alone{there.busy};
-        if (is_admitted(there, token) && there.newest != writer)
+        if (who.token < there.highest) {
+            ++all_->count.refused;
+            return false;
+        }
+        there.highest = who.token;
+        if (there.newest_admission > who.got)
             ++all_->count.stale;
+        there.newest_admission = std::max(there.newest_admission, who.admitted_after);
+        return true;
     }
 
     static void raise(number& what, std::int64_t to)
@@ -164,6 +187,7 @@ private:
         std::array<place, most_keys> keys;
         std::array<task, most_tasks> tasks;
         std::array<number, most_processes> last_entries;
+        std::array<overlap, most_overlaps> overlaps;
     };
 
     /// Between processes: a mutex of this one isn't enough.
@@ -181,14 +205,14 @@ private:
         std::atomic_flag& what_;
     };
 
-    bool is_admitted(place& there, std::uint64_t token)
+    void note_overlap(int which, time at)
     {
-        if (token < there.highest) {
-            ++all_->count.refused;
-            return false;
-        }
-        there.highest = token;
-        return true;
+        auto const n = static_cast<std::size_t>(all_->count.overlaps++);
+        part(which);
+        if (n >= most_overlaps)
+            return;
+        all_->overlaps[n].key = which;
+        all_->overlaps[n].at = at;
     }
 
     shared_memory memory_;

@@ -45,6 +45,14 @@ struct story {
         add(what::released, who, to).well = true;
         return *this;
     }
+    /// Sometime between the two the server lost what it had granted of the key.
+    story& loses(std::int64_t from, std::int64_t to, std::uint32_t key = 0)
+    {
+        auto& e = add(what::taken, 0, to);
+        e.valid_until = from * ms;
+        e.key = key;
+        return *this;
+    }
     story& writes(std::uint32_t who, std::int64_t at, std::int64_t order)
     {
         auto& e = add(what::used, who, at);
@@ -60,7 +68,10 @@ struct story {
     }
 };
 
-bool is_clean(findings const& f) { return f.never() + f.overlaps + f.overlaps_of_stopped == 0; }
+bool is_clean(findings const& f)
+{
+    return f.never() + f.overlaps + f.overlaps_of_stopped + f.violations_of_taken == 0;
+}
 
 }  // namespace
 
@@ -77,7 +88,101 @@ BOOST_AUTO_TEST_CASE(two_at_once)
 {
     auto const found = story{}.holds(1, 0, 10, 5).holds(2, 2, 20, 6).check();
     BOOST_TEST(found.overlaps == 1);
-    BOOST_TEST(found.examples.size() == 1U);
+    BOOST_TEST(found.violations == 1);
+    BOOST_TEST(found.examples.size() == 2U);
+}
+
+// A stop is no reason to grant a lock twice.
+BOOST_AUTO_TEST_CASE(a_double_grant_beside_a_stopped_process)
+{
+    story all;
+    all.holds(1, 0, 90, 5).then(what::stopped, 1, 2).then(what::resumed, 1, 80);
+    auto const found = story{all}.holds(2, 50, 60, 6).check();
+    BOOST_TEST(found.overlaps == 0);
+    BOOST_TEST(found.overlaps_of_stopped == 1);
+    BOOST_TEST(found.violations == 1);
+    BOOST_TEST(story{all}.then(what::told, 1, 40).holds(2, 50, 60, 6).check().violations == 0);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_killed_is_protected_until_its_lease_ends)
+{
+    story all;
+    all.then(what::asked, 1, 0).gets(1, 1, 5).then(what::killed, 1, 10);
+    BOOST_TEST(story{all}.holds(2, 50, 60, 6).check().violations == 1);
+    BOOST_TEST(story{all}.holds(2, 101, 110, 6).check().violations == 0);
+    // It has released before the signal came.
+    BOOST_TEST(story{all}.then(what::left, 1, 11).holds(2, 50, 60, 6).check().violations == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_renewal_that_is_noted_protects)
+{
+    story all;
+    all.holds(1, 0, 190, 5).then(what::stopped, 1, 2).then(what::resumed, 1, 120);
+    all.holds(2, 130, 140, 6);
+    BOOST_TEST(story{all}.check().violations == 0);
+    all.add(what::used, 1, 150).valid_until = 151 * ms;
+    BOOST_TEST(all.check().violations == 1);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_server_lost_is_counted_apart)
+{
+    auto const two = [](std::int64_t from, std::int64_t to, std::uint32_t key) {
+        return story{}.holds(1, 10, 90, 5).loses(from, to, key).holds(2, 50, 60, 6).check();
+    };
+    BOOST_TEST(two(20, 30, 0).violations == 0);
+    BOOST_TEST(two(20, 30, 0).violations_of_taken == 1);
+    BOOST_TEST(two(20, 30, every_key).violations == 0);
+    BOOST_TEST(two(20, 30, 1).violations == 1);  // another key
+    BOOST_TEST(two(1, 5, 0).violations == 1);    // before either was granted
+    BOOST_TEST(two(70, 80, 0).violations == 1);  // after both were
+}
+
+BOOST_AUTO_TEST_CASE(a_renewal_after_a_loss_protects_again)
+{
+    story all;
+    all.holds(1, 0, 190, 5).loses(20, 30).holds(2, 101, 110, 6);
+    BOOST_TEST(story{all}.check().violations == 0);
+    all.add(what::used, 1, 100).valid_until = 131 * ms;
+    BOOST_TEST(all.check().violations == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_hold_in_vain_has_a_reason)
+{
+    story all;
+    all.then(what::asked, 1, 0).gets(1, 300, 5, 1).then(what::left, 1, 301);
+    BOOST_TEST(story{all}.check().in_vain == 1);
+    BOOST_TEST(story{all}.check().in_vain_for_no_reason == 1);
+    story still{all};
+    still.add(what::stood_still, 1, 299).valid_until = 5 * ms;
+    BOOST_TEST(still.check().in_vain_for_no_reason == 0);
+    BOOST_TEST(story{all}.loses(150, 160).check().in_vain_for_no_reason == 0);
+    BOOST_TEST(story{all}.loses(150, 160, 1).check().in_vain_for_no_reason == 1);
+}
+
+BOOST_AUTO_TEST_CASE(an_error_is_in_order_where_the_server_refuses)
+{
+    story all;
+    all.then(what::asked, 1, 10).then(what::failed, 1, 20);
+    auto const refused = [&](std::int64_t from, std::int64_t to) {
+        story one{all};
+        auto& e = one.add(what::refused, 0, to);
+        e.valid_until = from * ms;
+        return one.check();
+    };
+    BOOST_TEST(all.check().errors == 1);
+    BOOST_TEST(refused(5, 15).errors == 0);
+    BOOST_TEST(refused(5, 15).errors_of_refusals == 1);
+    BOOST_TEST(refused(1, 5).errors == 1);
+    BOOST_TEST(refused(21, 30).errors == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_refused_write_of_who_ran)
+{
+    story all;
+    all.holds(1, 0, 40, 5).holds(2, 10, 20, 6).writes(2, 12, 1).writes(1, 14, 0);
+    BOOST_TEST(story{all}.check().refused_writes_of_running == 1);
+    all.then(what::stopped, 1, 15).then(what::resumed, 1, 30);
+    BOOST_TEST(all.check().refused_writes_of_running == 0);
 }
 
 BOOST_AUTO_TEST_CASE(who_was_told_before_is_none_of_the_two)
@@ -227,8 +332,9 @@ BOOST_AUTO_TEST_CASE(a_wait_begins_anew_behind_one_who_died_in_the_queue)
     all.gets(3, 110, 6).then(what::left, 3, 111).add(what::released, 3, 112).well = true;
     std::ranges::stable_sort(all.events, {}, &event::at);
     auto found = check(all.events, lease, {0});
-    BOOST_TEST(found.wait_after(ending::killed) == 60 * ms);
-    BOOST_TEST(found.wait_after(ending::released) == 40 * ms);
+    BOOST_TEST(found.queued_wait_after(ending::killed) == 60 * ms);
+    BOOST_TEST(found.queued_wait_after(ending::released) == 40 * ms);
+    BOOST_TEST(found.wait_after(ending::killed) == 0);
     found = check(all.events, lease);
     BOOST_TEST(found.wait_after(ending::released) == 100 * ms);
 }
@@ -249,7 +355,18 @@ BOOST_AUTO_TEST_CASE(told_when_it_runs_again)
     story all;
     all.then(what::asked, 1, 0).gets(1, 1, 5).then(what::stopped, 1, 2).then(what::resumed, 1, 200);
     all.then(what::told, 1, 201).add(what::released, 1, 202);
-    BOOST_TEST(all.check().told_after_stop == 1);
+    auto const found = all.check();
+    BOOST_TEST(found.told_after_stop == 1);
+    BOOST_TEST(found.slept_through == 1);
+    BOOST_TEST(found.unaware_after_stop == 0);
+}
+
+BOOST_AUTO_TEST_CASE(not_told_when_it_runs_again)
+{
+    story all;
+    all.then(what::asked, 1, 0).gets(1, 1, 5).then(what::stopped, 1, 2).then(what::resumed, 1, 200);
+    all.then(what::left, 1, 500);
+    BOOST_TEST(all.check().unaware_after_stop == 1);
 }
 
 // Who asked while the one before was inside isn't known to be the later one by its asking.
@@ -315,9 +432,9 @@ BOOST_AUTO_TEST_CASE(waits_for_what_the_killed_left)
 {
     story all;
     all.then(what::asked, 1, 0).gets(1, 1, 5).then(what::killed, 1, 10);
-    all.then(what::asked, 2, 5).gets(2, 90, 6).then(what::left, 2, 91);
+    all.then(what::asked, 2, 5).gets(2, 110, 6).then(what::left, 2, 111);
     auto found = all.check();
-    BOOST_TEST(found.wait_after(ending::killed) == 80 * ms);
+    BOOST_TEST(found.wait_after(ending::killed) == 100 * ms);
     BOOST_TEST(is_clean(found));
 }
 
