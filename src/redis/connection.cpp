@@ -155,7 +155,8 @@ void connection::start_handshake(std::string const& tls_host)
 {
     begin_step(connect_limit(context_->settings));
     tls_ = std::make_unique<tls_stream>(socket_, context_->tls->context());
-    context_->tls->prepare(tls_->native_handle(), tls_host, tls_complaint_);
+    if (auto const ec = context_->tls->prepare(tls_->native_handle(), tls_host, tls_complaint_))
+        return step_.set(ec);
     tls_->async_handshake(
         asio::ssl::stream_base::client,
         guarded([number = step_number_](connection& c, error_code ec) {
