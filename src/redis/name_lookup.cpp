@@ -3,6 +3,7 @@
 #include <boost/asio/error.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <map>
 #include <mutex>
@@ -35,11 +36,17 @@ using shared_lookup = name_lookup::shared_lookup;
 struct lookups {
     std::mutex lock;
     std::map<std::string, std::shared_ptr<shared_lookup>> by_name;
+    pid_t process = ::getpid();
 
+    /// Those of this process: a child has none of its parent's threads, and perhaps their locks.
     static lookups& all()
     {
-        static auto* const only = new lookups;
-        return *only;
+        static std::atomic<lookups*> current{nullptr};
+        auto* known = current.load();
+        if (known && known->process == ::getpid())
+            return *known;
+        auto fresh = std::make_unique<lookups>();
+        return current.compare_exchange_strong(known, fresh.get()) ? *fresh.release() : *known;
     }
 };
 
