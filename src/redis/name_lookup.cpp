@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <netdb.h>
 #include <sys/eventfd.h>
-#include <system_error>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -123,7 +123,7 @@ error_code join(std::string const& host, int signal, std::shared_ptr<shared_look
     try {
         std::thread{[host, result = joined] { run_lookup(host, *result); }}.detach();
         return {};
-    } catch (std::system_error const&) {
+    } catch (std::exception const&) {
         all.by_name.erase(host);
         return asio::error::no_memory;
     }
@@ -142,7 +142,12 @@ void name_lookup::start(std::string const& host, std::uint16_t port, on_found do
     int const signal = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (signal < 0)
         return done({errno, boost::system::system_category()}, {});
-    signal_.assign(signal);
+    error_code unwatched;
+    signal_.assign(signal, unwatched);
+    if (unwatched) {
+        ::close(signal);
+        return done(unwatched, {});
+    }
     if (auto const ec = join(host, signal, lookup_)) {
         cancel();
         return done(ec, {});
