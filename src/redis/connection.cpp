@@ -346,7 +346,9 @@ void connection::finish()
 
 void connection::detach() noexcept
 {
-    auto const is_context_gone = owner_ && context_->is_context_gone();
+    if (!owner_)
+        return;
+    auto const is_context_gone = context_->is_context_gone();
     owner_ = nullptr;
     context_ = nullptr;
     limit_.clear();

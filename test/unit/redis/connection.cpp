@@ -150,6 +150,19 @@ BOOST_AUTO_TEST_CASE(the_last_words_are_heard_after_a_failed_write)
     BOOST_TEST((at.closed == asio::error::eof), at.closed.message());
 }
 
+// The context is gone from then on: the socket is left to it.
+BOOST_AUTO_TEST_CASE(a_second_detach_does_nothing)
+{
+    open_connection at;
+    at.rig.context_gone = true;
+    at.client->detach();
+    at.client->detach();
+    at.rig.time.settle();
+    bool ended = false;
+    received(*at.server, ended);
+    BOOST_TEST(!ended);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace colock::test
