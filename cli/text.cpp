@@ -1,5 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "text.hpp"
+#include <base/printable.hpp>
 
 #include <array>
 #include <charconv>
@@ -12,45 +13,11 @@ namespace cli {
 
 namespace {
 
-/// The length of the well-formed UTF-8 sequence that the text begins with; 0 if there is none.
-std::size_t sequence_length(std::string_view text)
+/// Whether it needs no quotes.
+bool is_plain(std::string_view character)
 {
-    auto const at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    unsigned const first = at(0);
-    std::size_t const length = first < 0x80 ? 1
-        : first >= 0xC2 && first < 0xE0     ? 2
-        : first >= 0xE0 && first < 0xF0     ? 3
-        : first >= 0xF0 && first < 0xF5     ? 4
-                                            : 0;
-    if (length == 0 || text.size() < length)
-        return 0;
-    unsigned value = length == 1 ? first : first & (0xFFU >> (length + 1));
-    for (std::size_t i = 1; i != length; ++i) {
-        if ((at(i) & 0xC0U) != 0x80U)
-            return 0;
-        value = value << 6U | (at(i) & 0x3FU);
-    }
-    bool const is_overlong = (length == 3 && value < 0x800) || (length == 4 && value < 0x10000);
-    bool const is_no_character = (value >= 0xD800 && value < 0xE000) || value > 0x10FFFF;
-    return is_overlong || is_no_character ? 0 : length;
-}
-
-bool is_printable(std::string_view character)
-{
-    auto const first = static_cast<unsigned char>(character.front());
-    if (character.size() == 1)
-        return first > 0x20 && first != 0x7F && first != '"' && first != '\\';
-    // Of two bytes, C2 80 to C2 9F steer terminals.
-    if (first == 0xC2)
-        return static_cast<unsigned char>(character[1]) >= 0xA1;
-    // Some of three have no width, end a line or change the direction of text: U+200B to U+200F,
-    // U+2028 to U+202E, U+2060 to U+206F.
-    auto const last = static_cast<unsigned char>(character.back());
-    if (character.starts_with("\xE2\x80"))
-        return last < 0x8B || (last > 0x8F && last < 0xA8) || last > 0xAE;
-    if (character.starts_with("\xE2\x81"))
-        return last < 0xA0 || last > 0xAF;
-    return true;
+    return character != " " && character != "\"" && character != "\\" &&
+        colock::is_shown(character);
 }
 
 void append_escaped(std::string& to, std::string_view bytes)
@@ -113,20 +80,20 @@ std::string shown(milliseconds d)
 std::string shown(std::string_view text, std::size_t longest)
 {
     std::string made;
-    bool is_plain = !text.empty();
+    bool needs_none = !text.empty();
     auto rest = text.substr(0, longest);
     while (!rest.empty()) {
-        auto const length = sequence_length(rest);
+        auto const length = colock::sequence_length(rest);
         auto const character = rest.substr(0, length == 0 ? 1 : length);
         rest.remove_prefix(character.size());
-        if (length != 0 && is_printable(character)) {
+        if (length != 0 && is_plain(character)) {
             made += character;
             continue;
         }
-        is_plain = false;
+        needs_none = false;
         append_escaped(made, character);
     }
-    if (!is_plain)
+    if (!needs_none)
         made = '"' + made + '"';
     if (text.size() > longest)
         made += "... (" + std::to_string(text.size()) + " bytes)";
@@ -136,7 +103,7 @@ std::string shown(std::string_view text, std::size_t longest)
 bool is_utf8(std::string_view text)
 {
     while (!text.empty()) {
-        auto const length = sequence_length(text);
+        auto const length = colock::sequence_length(text);
         if (length == 0)
             return false;
         text.remove_prefix(length);

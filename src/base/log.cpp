@@ -1,19 +1,33 @@
 #include "base/log.hpp"
+#include "base/printable.hpp"
 
-#include <algorithm>
 #include <string>
 
 namespace colock {
 
 namespace {
 
-bool is_control(char c) noexcept
+// Of bytes that are no UTF-8, those of Latin-1's control characters.
+bool is_control(char byte) noexcept { return (static_cast<unsigned char>(byte) & 0x60U) == 0; }
+
+/// Calls for each character: whether it may go to a terminal as it is.
+template <class Act>
+void for_each_character(std::string_view line, Act const& act)
 {
-    auto const code = static_cast<unsigned char>(c);
-    return code < 0x20 || code == 0x7f;
+    while (!line.empty()) {
+        auto const length = sequence_length(line);
+        auto const character = line.substr(0, length == 0 ? 1 : length);
+        act(character, length == 0 ? !is_control(character.front()) : is_shown(character));
+        line.remove_prefix(character.size());
+    }
 }
 
-bool is_printable(std::string_view line) noexcept { return std::ranges::none_of(line, is_control); }
+bool is_printable(std::string_view line) noexcept
+{
+    bool all = true;
+    for_each_character(line, [&](std::string_view, bool is_fine) { all &= is_fine; });
+    return all;
+}
 
 // Names of locks and texts of servers come from strangers: a line break of theirs would forge a
 // line, and an escape sequence would reach a terminal.
@@ -21,14 +35,14 @@ std::string printable(std::string_view line)
 {
     constexpr char digits[] = "0123456789abcdef";
     std::string text;
-    for (char const c : line) {
-        if (!is_control(c)) {
-            text += c;
-            continue;
+    for_each_character(line, [&](std::string_view character, bool is_fine) {
+        if (is_fine) {
+            text += character;
+            return;
         }
-        auto const code = static_cast<unsigned char>(c);
-        text.append("\\x").append({digits[code >> 4U], digits[code & 15U]});
-    }
+        for (unsigned char const code : character)
+            text.append("\\x").append({digits[code >> 4U], digits[code & 15U]});
+    });
     return text;
 }
 

@@ -19,6 +19,9 @@ using asio::ip::tcp;
 
 namespace {
 
+/// How long a connection on which a write has failed still takes in what the server has said.
+constexpr milliseconds last_words{100};
+
 std::vector<connection::endpoint> in_order(
     name_lookup::endpoints const& found, std::optional<connection::endpoint> const& first
 )
@@ -152,7 +155,8 @@ void connection::start_handshake(std::string const& tls_host)
 {
     begin_step(connect_limit(context_->settings));
     tls_ = std::make_unique<tls_stream>(socket_, context_->tls->context());
-    context_->tls->prepare(tls_->native_handle(), tls_host, tls_complaint_);
+    if (auto const ec = context_->tls->prepare(tls_->native_handle(), tls_host, tls_complaint_))
+        return step_.set(ec);
     tls_->async_handshake(
         asio::ssl::stream_base::client,
         guarded([number = step_number_](connection& c, error_code ec) {
@@ -223,7 +227,7 @@ void connection::on_read(error_code ec, std::size_t bytes)
 // Writes at once as much as the socket takes, without waiting for a turn of the event loop.
 void connection::flush(bool secret)
 {
-    if (!is_open() || writing_ || !pipeline_.has_output())
+    if (!is_open() || writing_ || write_failed_ || !pipeline_.has_output())
         return;
     pipeline_.take_output(sending_);
     secret_ = secret;
@@ -231,10 +235,8 @@ void connection::flush(bool secret)
     if (!tls_) {
         error_code ec;
         sent = socket_.write_some(asio::buffer(sending_), ec);
-        // A server that accepts nobody says why and closes. The read that is under way brings its
-        // words, and then the end.
         if (ec && ec != asio::error::would_block && ec != asio::error::try_again)
-            return wipe();
+            return on_write_failed(ec);
     }
     if (sent == sending_.size())
         wipe();
@@ -257,9 +259,23 @@ void connection::write_on(std::size_t from)
 void connection::on_written(error_code ec)
 {
     writing_ = false;
+    if (ec)
+        return on_write_failed(ec);
     wipe();
-    if (!closing_ && !ec)
-        flush();
+    flush();
+}
+
+// What was to be sent is gone, or part of it, so the reply to anything sent behind it would count
+// as its reply: nothing more is sent. A server that accepts nobody says why and closes, and the
+// read that is under way brings its words and then the end. Where no end comes, `look` makes it.
+void connection::on_write_failed(error_code why)
+{
+    wipe();
+    write_failed_ = why;
+    if (closing_)
+        return;
+    look_at_ = clock::now() + last_words;
+    set_alarm(look_, look_at_);
 }
 
 /// Makes room for what is sent next; does not leave a password in memory.
@@ -293,6 +309,8 @@ void connection::look()
     look_at_ = never;
     if (!is_open())
         return;
+    if (write_failed_)
+        return close(write_failed_);
     if (pipeline_.look(clock::now()) == resp::pipeline::verdict::silent)
         return close(asio::error::timed_out);
     flush();
@@ -328,7 +346,9 @@ void connection::finish()
 
 void connection::detach() noexcept
 {
-    auto const is_context_gone = owner_ && context_->is_context_gone();
+    if (!owner_)
+        return;
+    auto const is_context_gone = context_->is_context_gone();
     owner_ = nullptr;
     context_ = nullptr;
     limit_.clear();

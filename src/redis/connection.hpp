@@ -93,6 +93,7 @@ private:
     void on_read(error_code ec, std::size_t bytes);
     void write_on(std::size_t from);
     void on_written(error_code ec);
+    void on_write_failed(error_code why);
     void watch_pipeline();
     void look();
     void finish();
@@ -120,6 +121,7 @@ private:
     bool writing_ = false;
     bool secret_ = false;  ///< what is being sent is to be wiped
     bool closing_ = false;
+    error_code write_failed_{};  ///< nothing more can be sent
     error_code why_{};
 };
 

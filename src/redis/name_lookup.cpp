@@ -3,12 +3,13 @@
 #include <boost/asio/error.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <netdb.h>
 #include <sys/eventfd.h>
-#include <system_error>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -35,11 +36,17 @@ using shared_lookup = name_lookup::shared_lookup;
 struct lookups {
     std::mutex lock;
     std::map<std::string, std::shared_ptr<shared_lookup>> by_name;
+    pid_t process = ::getpid();
 
+    /// Those of this process: a child has none of its parent's threads, and perhaps their locks.
     static lookups& all()
     {
-        static auto* const only = new lookups;
-        return *only;
+        static std::atomic<lookups*> current{nullptr};
+        auto* known = current.load();
+        if (known && known->process == ::getpid())
+            return *known;
+        auto fresh = std::make_unique<lookups>();
+        return current.compare_exchange_strong(known, fresh.get()) ? *fresh.release() : *known;
     }
 };
 
@@ -116,7 +123,7 @@ error_code join(std::string const& host, int signal, std::shared_ptr<shared_look
     try {
         std::thread{[host, result = joined] { run_lookup(host, *result); }}.detach();
         return {};
-    } catch (std::system_error const&) {
+    } catch (std::exception const&) {
         all.by_name.erase(host);
         return asio::error::no_memory;
     }
@@ -135,7 +142,12 @@ void name_lookup::start(std::string const& host, std::uint16_t port, on_found do
     int const signal = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (signal < 0)
         return done({errno, boost::system::system_category()}, {});
-    signal_.assign(signal);
+    error_code unwatched;
+    signal_.assign(signal, unwatched);
+    if (unwatched) {
+        ::close(signal);
+        return done(unwatched, {});
+    }
     if (auto const ec = join(host, signal, lookup_)) {
         cancel();
         return done(ec, {});

@@ -105,9 +105,7 @@ void push_link::on_reply(resp::message const& got)
         if (answered.confirms)
             listener_.on_confirmed(*this, answered.channel);
     } else if (!answered.event.ends_with("unsubscribe"))
-        listener_.on_refused(
-            *this, answered.channel, redacted(got.first().text, context_.settings)
-        );
+        listener_.on_refused(*this, answered.channel, got.first().text);
     else if (decide::classify(got.first().text) == decide::fault::not_now)
         loop_->restart(error::unavailable);  // or it would be heard for good
     if (*alive && asked_.empty())

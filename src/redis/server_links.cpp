@@ -120,6 +120,8 @@ void server_links::submit(step& s)
 
 void server_links::adapt(std::size_t under_way)
 {
+    if (!started_)
+        return;
     most_under_way_ = std::max(most_under_way_, under_way);
     if (under_way >= much && wanted_ == active_ && active_ < lanes_)
         open_for(std::min(2 * active_, lanes_));

@@ -80,6 +80,21 @@ bool is_any_of(error_code ec, Reasons... reasons) noexcept
     return (has_failed(ec, reasons) || ...);
 }
 
+/// The host that the connection's certificate is checked for, and that is sent; "": none.
+bool set_host(SSL* connection, std::string const& name)
+{
+    error_code not_an_address;
+    auto const ip = asio::ip::make_address(name, not_an_address);
+    auto* const check = ::SSL_get0_param(connection);
+    ::X509_VERIFY_PARAM_set_hostflags(check, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    if (not_an_address)
+        return ::X509_VERIFY_PARAM_set1_host(check, name.data(), name.size()) == 1 &&
+            (name.empty() || ::SSL_set_tlsext_host_name(connection, name.c_str()) == 1);
+    if (ip.is_v4())
+        return ::X509_VERIFY_PARAM_set1_ip(check, ip.to_v4().to_bytes().data(), 4) == 1;
+    return ::X509_VERIFY_PARAM_set1_ip(check, ip.to_v6().to_bytes().data(), 16) == 1;
+}
+
 }  // namespace
 
 tls::tls(tls_options options) : options_{std::move(options)} {}
@@ -140,30 +155,22 @@ std::string const& tls::name_of(std::string const& host) const noexcept
     return options_.server_name.empty() ? host : options_.server_name;
 }
 
-void tls::prepare(SSL* connection, std::string const& host, std::string& complaint) const
+error_code tls::prepare(SSL* connection, std::string const& host, std::string& complaint) const
 {
     auto const& name = name_of(host);
-    complaint.clear();
-    if (::SSL_set_ex_data(connection, complaint_index(), &complaint) != 1)
-        throw std::bad_alloc{};
-    error_code not_an_address;
-    auto const ip = asio::ip::make_address(name, not_an_address);
-    auto* const check = ::SSL_get0_param(connection);
-    ::X509_VERIFY_PARAM_set_hostflags(check, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-    if (not_an_address) {
-        ::X509_VERIFY_PARAM_set1_host(check, name.data(), name.size());
-        if (!name.empty())
-            ::SSL_set_tlsext_host_name(connection, name.c_str());
-    } else if (ip.is_v4())
-        ::X509_VERIFY_PARAM_set1_ip(check, ip.to_v4().to_bytes().data(), 4);
-    else
-        ::X509_VERIFY_PARAM_set1_ip(check, ip.to_v6().to_bytes().data(), 16);
+    // A host that OpenSSL does not take is one that it does not check.
+    bool const is_set = ::SSL_set_ex_data(connection, complaint_index(), &complaint) == 1 &&
+        set_host(connection, name);
+    complaint = is_set ? ""
+                       : "no certificate can be checked for such a name. Remedy: the server's "
+                         "name in tls.server_name";
+    return is_set ? error_code{} : error::tls_refused;
 }
 
 std::string tls::refusal(error_code ec, std::string_view complaint, std::string const& host) const
 {
     auto const& name = name_of(host);
-    if (has_failed(ec, SSL_R_CERTIFICATE_VERIFY_FAILED))
+    if (ec == error::tls_refused || has_failed(ec, SSL_R_CERTIFICATE_VERIFY_FAILED))
         return "the certificate is refused as that of \"" + name + "\": " + std::string{complaint};
     if (is_any_of(
             ec,

@@ -26,8 +26,9 @@ public:
 
     /// Prepares a connection to this host: the name that the server's certificate must have, if
     /// `tls_options::server_name` names no other, and that is sent as SNI. Why a certificate is
-    /// refused is written to `complaint`, which must outlive the connection.
-    void prepare(SSL* connection, std::string const& host, std::string& complaint) const;
+    /// refused is written to `complaint`, which must outlive the connection. An error: nothing can
+    /// be checked for such a host, so nobody must connect to it.
+    error_code prepare(SSL* connection, std::string const& host, std::string& complaint) const;
 
     /// What to tell people when one side of a connection to the host refuses the other and waiting
     /// won't mend it; else empty.

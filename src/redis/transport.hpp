@@ -107,7 +107,8 @@ public:
     virtual void on_push_up(unsigned push) = 0;
     virtual void on_push_down(unsigned push) = 0;
 
-    // What became of the change asked for last: of each of its channels, and of all of it.
+    // What became of the change asked for last: of each of its channels, and of all of it. `why` is
+    // the server's text, not redacted.
     virtual void on_subscribed(unsigned push, std::string_view channel) = 0;
     virtual void on_refused(unsigned push, std::string_view channel, std::string_view why) = 0;
     virtual void on_changed(unsigned push) = 0;

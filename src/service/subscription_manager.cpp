@@ -214,7 +214,7 @@ void subscription_manager::on_refused(unsigned push, std::string_view name, std:
     there.table.refuse(name, clock::now() + table::refusal_memory);
     core_.log(log_level::warning, [&] {
         return "subscribe to " + std::string{name} +
-            ": refused by the server: " + std::string{why} +
+            ": refused by the server: " + redacted(why, core_.settings()) +
             "; its waiters ask again when the lease ends and at the poll cap. Remedy: allow the"
             " user this channel";
     });

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <netdb.h>
 #include <optional>
+#include <pthread.h>
 #include <sstream>
 #include <utility>
 
@@ -35,6 +36,13 @@ table& names()
 {
     static auto& all = *new table;
     return all;
+}
+
+// A child must find the names, and their mutex free.
+__attribute__((constructor)) void mind_forks()
+{
+    auto const unlock = [] { names().mutex.unlock(); };
+    ::pthread_atfork([] { names().mutex.lock(); }, unlock, unlock);
 }
 
 __attribute__((constructor)) void read_environment()

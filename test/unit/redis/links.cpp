@@ -18,9 +18,10 @@ struct connected {
     using answer = std::optional<scripted_server::answer>;
 
     /// The client runs from then on.
-    void connect(topology how = topology::single)
+    void connect(topology how = topology::single, std::string password = {})
     {
         auto settings = server.by_port();
+        settings.password = std::move(password);
         settings.topology = how;
         settings.links = 1;
         settings.log = {[](log_level, std::string_view) {}, log_level::error};
@@ -121,6 +122,29 @@ BOOST_AUTO_TEST_CASE(a_redirection_is_followed)
     BOOST_TEST(has(acquire("k")));
     auto const there = other.heard();
     BOOST_TEST(std::ranges::any_of(there, &is_acquire));
+}
+
+// The text without the secrets is for people.
+BOOST_AUTO_TEST_CASE(a_redirection_of_a_subscription_may_contain_the_password)
+{
+    scripted_server other{
+        [](command const& c) -> answer { return is_acquire(c) ? refuse(c) : std::nullopt; }};
+    for (auto* node : {&server, &other})
+        node->serve({{0, 16'383, server.port()}});
+    server.say([&](command const& c) -> answer {
+        if (is_acquire(c))
+            return refuse(c);
+        if (c.is("SSUBSCRIBE"))
+            return wire::failure(
+                "MOVED " + std::to_string(decide::slot_of("k")) +
+                " 127.0.0.1:" + std::to_string(other.port())
+            );
+        return std::nullopt;
+    });
+    connect(topology::cluster, std::to_string(other.port()));
+    auto const got = acquire("k");
+    BOOST_TEST(comes([&] { return other.count("SSUBSCRIBE") != 0; }));
+    BOOST_TEST(!got.is_done());
 }
 
 BOOST_AUTO_TEST_CASE(one_key_that_is_refused_fails_no_other)

@@ -39,7 +39,7 @@ struct beginnings {
     }
 };
 
-std::string words(std::initializer_list<std::string_view> all)
+std::string one_array(std::initializer_list<std::string_view> all)
 {
     resp::writer out;
     out.push_range(all);
@@ -51,15 +51,16 @@ BOOST_FIXTURE_TEST_SUITE(redis_set_up, beginnings)
 BOOST_AUTO_TEST_CASE(it_asks_for_what_the_config_says)
 {
     settings.client_name.clear();
-    BOOST_TEST(written() == words({"HELLO", "3"}));
+    BOOST_TEST(written() == one_array({"HELLO", "3"}));
     settings.password = "secret";
-    BOOST_TEST(written() == words({"HELLO", "3", "AUTH", "default", "secret"}));
+    BOOST_TEST(written() == one_array({"HELLO", "3", "AUTH", "default", "secret"}));
     settings.username = "me";
     settings.client_name = "c";
     settings.database = 4;
     BOOST_TEST(
         written() ==
-        words({"HELLO", "3", "AUTH", "me", "secret", "SETNAME", "c"}) + words({"SELECT", "4"})
+        one_array({"HELLO", "3", "AUTH", "me", "secret", "SETNAME", "c"}) +
+            one_array({"SELECT", "4"})
     );
 }
 

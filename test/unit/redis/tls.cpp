@@ -40,7 +40,9 @@ inline handshake shake_hands(tls& from, tls_files const& files, std::string cons
     ssl::stream<asio::local::stream_protocol::socket&> client{ends[0], from.context()};
     ssl::stream<asio::local::stream_protocol::socket&> server{ends[1], with};
     handshake got;
-    from.prepare(client.native_handle(), host, got.complaint);
+    got.client = from.prepare(client.native_handle(), host, got.complaint);
+    if (got.client)
+        return got;
     client.async_handshake(ssl::stream_base::client, [&](error_code ec) {
         got.client = ec;
         if (ec)
@@ -90,6 +92,22 @@ BOOST_AUTO_TEST_CASE(the_name_is_sent_and_checked)
         auto const elsewhere = shake_hands(client, files, "127.0.0.2");
         auto const whose = client.refusal(elsewhere.client, elsewhere.complaint, "127.0.0.2");
         BOOST_TEST(whose.find("IP address mismatch") != whose.npos, whose);
+    }
+}
+
+// OpenSSL takes no such name, and then it would check none.
+BOOST_AUTO_TEST_CASE(a_name_that_can_not_be_checked_is_refused)
+{
+    using namespace std::string_literals;
+    tls_files const files{{"a.example"}};
+    tls client{trusting(files.ca)};
+    BOOST_REQUIRE(!client.load({}));
+    for (auto const& host : {"b.example\0"s + ".a.example", std::string(300, 'b')}) {
+        auto const got = shake_hands(client, files, host);
+        BOOST_TEST((got.client == error::tls_refused), got.client.message());
+        auto const why = client.refusal(got.client, got.complaint, host);
+        BOOST_TEST(why.find("no certificate can be checked") != why.npos, why);
+        BOOST_TEST(why.find("tls.server_name") != why.npos, why);
     }
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 /// Somebody else holds the lock: every try is refused until the test says otherwise.
 struct contended : harness {
-    contended()
+    explicit contended(config settings = short_leases()) : harness{std::move(settings)}
     {
         server->serve = [this](call const& c) -> std::optional<answer> {
             auto const replied = [](decide::reply r) {
@@ -42,6 +42,18 @@ struct contended : harness {
     bool is_free = false;
     std::int64_t pttl = 30'000;
     std::int64_t token = 0;
+};
+
+/// Whose password is a word of the server's.
+struct contended_with_password : contended {
+    contended_with_password() : contended{with_password()} {}
+
+    static config with_password()
+    {
+        auto settings = short_leases();
+        settings.password = "NOPERM";
+        return settings;
+    }
 };
 
 // ---- The local queue ---------------------------------------------------------------------------
@@ -359,6 +371,14 @@ BOOST_AUTO_TEST_CASE(a_refused_subscription_is_told_and_the_wait_goes_on)
     is_free = true;
     time.advance(1'001ms);
     BOOST_TEST(got.succeeded());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_refused_subscription_is_logged_without_secrets, contended_with_password)
+{
+    server->forbidden = {channel()};
+    auto const got = acquire();
+    BOOST_TEST_REQUIRE(log.size() == 1U);
+    BOOST_TEST(log.front().find("refused by the server: ***;") != std::string::npos, log.front());
 }
 
 BOOST_AUTO_TEST_CASE(a_refused_channel_does_not_hurt_its_neighbours)

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace colock {
+
+/// The length of the well-formed UTF-8 sequence that the text begins with; 0 if there is none.
+std::size_t sequence_length(std::string_view text) noexcept;
+
+/// Whether a character of UTF-8 shows as itself and does nothing else to a terminal or a line:
+/// none that steers, ends a line, has no width or turns text round.
+bool is_shown(std::string_view character) noexcept;
+
+}  // namespace colock

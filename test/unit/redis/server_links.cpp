@@ -1,0 +1,83 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "redis/server_links.hpp"
+#include "support/scripted_server.hpp"
+#include "unit/redis/link_rig.hpp"
+#include "unit/redis/sent_batch.hpp"
+
+#include <chrono>
+#include <functional>
+
+namespace colock::test {
+
+namespace {
+
+/// The links to a server that answers no script.
+struct busy_links final : private command_link::listener, private push_link::listener {
+    bool comes(std::function<bool()> const& is_so)
+    {
+        auto const end = std::chrono::steady_clock::now() + std::chrono::seconds{5};
+        while (!is_so() && std::chrono::steady_clock::now() < end) {
+            rig.agenda.run(clock::now());
+            rig.context.restart();
+            rig.context.run_one_for(milliseconds{2});
+        }
+        return is_so();
+    }
+    void submit()
+    {
+        auto& s = steps.add(scripts::renew, "k", {"f", "100"});
+        s.unlink();
+        links.submit(s);
+    }
+
+    void on_command_link_up(command_link&) override {}
+    void on_command_link_down(command_link&, error_code) override {}
+    void on_command_link_failed(command_link&) override {}
+    void on_redirect(command_link&, step&, decide::redirection const&, time_point) override {}
+    void on_push_link_up(push_link&) override {}
+    void on_push_link_down(push_link&) override {}
+    void on_confirmed(push_link&, std::string_view) override {}
+    void on_refused(push_link&, std::string_view, std::string_view) override {}
+    void on_changed(push_link&) override {}
+    void on_ended(push_link&, std::string_view) override {}
+    void on_published(std::string_view, std::string_view) override {}
+
+    scripted_server server{
+        [](scripted_server::command const& c) -> std::optional<scripted_server::answer> {
+            if (c.is("EVALSHA"))
+                return "";
+            return std::nullopt;
+        }};
+    link_rig rig;
+    steps_to_send steps;
+    server_links links{
+        rig.shared,
+        static_cast<command_link::listener&>(*this),
+        static_cast<push_link::listener&>(*this),
+        0,
+        server.where(),
+        publishing::plain};
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(links_to_one_server)
+
+BOOST_AUTO_TEST_CASE(a_step_after_the_stop_keeps_nothing_busy)
+{
+    busy_links at;
+    at.links.start();
+    for (int i = 0; i != 60; ++i)
+        at.submit();
+    auto& first = at.links.link(0);
+    BOOST_TEST_REQUIRE(at.comes([&] { return first.under_way() == 60U; }));
+    at.links.stop();
+    at.submit();  // while what was sent is not known to be lost
+    BOOST_TEST(first.under_way() == 60U);
+    BOOST_TEST(at.comes([&] { return first.under_way() == 0U; }));
+    BOOST_TEST(at.rig.agenda.empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace colock::test
