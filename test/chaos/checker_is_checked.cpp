@@ -62,6 +62,8 @@ BOOST_AUTO_TEST_CASE(holders_who_do_not_hear_of_their_loss)
         }
     auto const found = shown(at, "loss notice switched off");
     BOOST_TEST(found.overlaps > 0);
+    BOOST_TEST(found.violations == 0);  // each lease was over
+    BOOST_TEST(found.used_after_validity > 0);
     BOOST_TEST(found.stale_writes == 0);
     BOOST_TEST(found.refused_writes > 0);
 }

@@ -224,7 +224,7 @@ BOOST_DATA_TEST_CASE(each_reader_has_a_lease_of_its_own, each_server(), kind)
         auto const left = co_await mine.read().remaining_lease();
         BOOST_TEST_REQUIRE(left.has_value());
         BOOST_TEST(*left <= 400ms);
-        co_await eventually([&] { return !renewed; }, 600ms);
+        co_await ever([&] { return !renewed; }, 600ms);
         BOOST_TEST(bool{renewed});
         co_await renewed.release();
         co_await brief.release(tuple);
@@ -291,7 +291,7 @@ BOOST_DATA_TEST_CASE(who_writes_reads_and_steps_down, each_server(), kind)
         BOOST_TEST(co_await mine.write().is_locked() == false);
         BOOST_TEST(co_await mine.read().is_locked() == true);
         // Both sides are renewed while they are held, and the one that is left.
-        co_await eventually([&] { return !read; }, 1s);
+        co_await ever([&] { return !read; }, 1s);
         BOOST_TEST(bool{read});
         if (auto const none = co_await other.write().try_acquire())
             BOOST_ERROR("granted");

@@ -264,6 +264,10 @@ BOOST_DATA_TEST_CASE(client_kill_of_the_push_connection, each_server(), kind)
         auto const subscribers = [&] {
             return server.ask("PUBSUB", "NUMSUB", channel).items[1].number;
         };
+        for (auto* each : {&a, &b}) {  // from now on scripts go by their sums
+            hold brief = co_await lock{each->client, name}.acquire();
+            co_await brief.release();
+        }
         for (bool const late : {false, true}) {
             auto const calls = server.script_calls();
             hold first = co_await lock{a.client, name}.acquire();

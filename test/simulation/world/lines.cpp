@@ -19,15 +19,16 @@ void connecting_line::start()
     if (std::exchange(started_, true))
         return;
     failures_ = 0;
-    connect();
+    if (!wire_)  // else it has been stopped this very moment, and connects when that is done
+        connect();
 }
 
 void connecting_line::stop()
 {
     started_ = false;
     ++attempt_;
-    later([this] {
-        if (!started_)
+    later([this, ending = wire_] {
+        if (ending && wire_ == ending)
             break_off(asio::error::operation_aborted);
     });
 }
