@@ -226,7 +226,7 @@ private:
         e.token = token;
         e.accepted = done.accepted;
         e.order = done.order;
-        e.valid_until = informed ? until : at + 1;
+        e.valid_until = until;
         history_.add(e);
     }
 

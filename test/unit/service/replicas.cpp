@@ -1,6 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
 // Locks that count as held only once replicas have them: every kind that offers `sync_replicas`.
+#include "base/clock.hpp"
 #include "unit/harness.hpp"
 #include <colock/fair_lock.hpp>
 #include <colock/fenced_lock.hpp>
@@ -9,11 +10,13 @@
 #include <colock/red_lock.hpp>
 #include <colock/spin_lock.hpp>
 
+#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 
 #include <algorithm>
 #include <functional>
+#include <list>
 #include <optional>
 #include <ostream>
 #include <set>
@@ -338,17 +341,23 @@ BOOST_AUTO_TEST_SUITE_END()
 
 // ---- Several locks as one ----------------------------------------------------------------------
 
-/// Answers by key; replicas have all but some.
+/// Answers by key; replicas have all but some, for which the server waits its time.
 struct replicated_group : harness {
     replicated_group()
     {
         redis.attach(*server);
-        auto const answers = server->serve;
-        server->serve = [this, answers](call const& c) {
-            auto done = answers(c);
-            if (done && c.what == &scripts::acquire && c.replicas != 0 && lagging.contains(c.key()))
-                done->unsynced = error::not_replicated;
-            return done;
+        server->serve = [this, run_script = server->serve](call const& c) -> std::optional<answer> {
+            auto done = run_script(c);
+            if (c.what != &scripts::acquire || c.replicas == 0 || !lagging.contains(c.key()))
+                return done;
+            done->unsynced = error::not_replicated;
+            auto const number = server->written().size() - 1;
+            auto& wait = waits.emplace_back(context, 100ms);
+            wait.async_wait([this, number, late = *done](error_code ec) {
+                if (!ec)
+                    server->answer_call(number, late);
+            });
+            return {};
         };
     }
     template <class Lock>
@@ -356,7 +365,7 @@ struct replicated_group : harness {
     {
         pending_try p;
         of.try_acquire(on_two_replicas, p.token());
-        time.advance(20ms);
+        time.advance(120ms);
         return p;
     }
     template <class Lock>
@@ -364,7 +373,7 @@ struct replicated_group : harness {
     {
         pending_hold p;
         of.acquire(on_two_replicas, p.token());
-        time.advance(20ms);
+        time.advance(120ms);
         return p;
     }
     bool all_asked_replicas() const
@@ -374,8 +383,11 @@ struct replicated_group : harness {
         });
     }
 
+    using timer = asio::basic_waitable_timer<clock, clock_wait_traits, asio::any_io_executor>;
+
     fake_server redis;
     std::set<std::string> lagging;  ///< keys that too few replicas get
+    std::list<timer> waits;
 };
 
 BOOST_FIXTURE_TEST_SUITE(service_replicas_of_groups, replicated_group)
