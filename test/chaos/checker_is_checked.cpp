@@ -87,9 +87,9 @@ BOOST_AUTO_TEST_CASE(a_double_grant_beside_a_stopped_process)
     std::string const check = "if call('exists', lock) == 1", none = "if call('exists', lock) == 9";
     arena at{
         {.processes = 2,
-         .tasks = 2,
-         .sitters = 2,
-         .keys = 1,
+         .tasks = 3,
+         .sitters = 1,
+         .keys = 2,
          .slow_keys = 1,
          .longest_stay = 1'500,
          .kinds = "s",
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(a_double_grant_beside_a_stopped_process)
         auto& network = at.network(1 - i % 2);
         network.rewrite(check, none);
         at.work_for(at.plan().lease / 4);
-        network.rewrite(check, check);
+        network.rewrite(none, check);  // as it was
         at.resume_process(i % 2);
     }
     auto const found = shown(at, "a double grant beside a stopped process");
