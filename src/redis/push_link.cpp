@@ -21,8 +21,7 @@ std::string_view word(resp::message const& push, std::size_t at)
 push_link::push_link(
     link_context const& context, listener& who, std::string name, unsigned index, address where
 )
-    : context_{context}
-    , listener_{who}
+    : listener_{who}
     , index_{index}
     , loop_{std::make_shared<connection_loop>(
           context,

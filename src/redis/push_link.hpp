@@ -72,7 +72,6 @@ private:
     void send(std::string_view verb, asked what);
     void end_change();
 
-    link_context const& context_;
     listener& listener_;
     unsigned index_;
     std::shared_ptr<connection_loop> loop_;
