@@ -4,7 +4,7 @@ namespace colock::decide {
 
 namespace {
 
-constexpr std::string_view digits = "0123456789abcdef";
+constexpr std::string_view hexadecimal_digits = "0123456789abcdef";
 
 }  // namespace
 
@@ -14,8 +14,8 @@ std::string permit_id(std::string_view client_uuid, std::uint64_t number)
     unsigned half = 0;
     bool begun = false;
     for (char const c : client_uuid) {
-        auto const digit = digits.find(c);
-        if (digit == digits.npos)
+        auto const digit = hexadecimal_digits.find(c);
+        if (digit == hexadecimal_digits.npos)
             continue;
         if (begun)
             id += static_cast<char>(half << 4U | static_cast<unsigned>(digit));
@@ -32,8 +32,8 @@ std::string hex_of(std::string_view bytes)
     std::string text;
     for (char const c : bytes) {
         auto const byte = static_cast<unsigned char>(c);
-        text += digits[byte >> 4U];
-        text += digits[byte & 15U];
+        text += hexadecimal_digits[byte >> 4U];
+        text += hexadecimal_digits[byte & 15U];
     }
     return text;
 }
