@@ -111,11 +111,12 @@ BOOST_AUTO_TEST_CASE(a_redirection_is_followed)
         node->serve({{0, 16'383, server.port()}});
     connect(topology::cluster);
     BOOST_TEST_REQUIRE(has(acquire("before")));
-    server.say([&](command const& c) -> answer {
+    // The server's thread outlives the other one.
+    server.say([port = other.port()](command const& c) -> answer {
         if (is_acquire(c))
             return wire::failure(
                 "MOVED " + std::to_string(decide::slot_of("k")) +
-                " 127.0.0.1:" + std::to_string(other.port())
+                " 127.0.0.1:" + std::to_string(port)
             );
         return std::nullopt;
     });
