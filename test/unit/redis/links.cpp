@@ -132,13 +132,13 @@ BOOST_AUTO_TEST_CASE(a_redirection_of_a_subscription_may_contain_the_password)
         [](command const& c) -> answer { return is_acquire(c) ? refuse(c) : std::nullopt; }};
     for (auto* node : {&server, &other})
         node->serve({{0, 16'383, server.port()}});
-    server.say([&](command const& c) -> answer {
+    server.say([port = other.port()](command const& c) -> answer {
         if (is_acquire(c))
             return refuse(c);
         if (c.is("SSUBSCRIBE"))
             return wire::failure(
                 "MOVED " + std::to_string(decide::slot_of("k")) +
-                " 127.0.0.1:" + std::to_string(other.port())
+                " 127.0.0.1:" + std::to_string(port)
             );
         return std::nullopt;
     });
