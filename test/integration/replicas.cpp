@@ -362,11 +362,14 @@ BOOST_DATA_TEST_CASE(plain_locks_beside_it_are_as_quick_as_ever, each_server(), 
                     co_await refused_after(redis.client, name);
             });
         all.start([&]() -> asio::awaitable<void> {
-            co_await eventually([&] {
-                auto const left = held.valid_until() - hold::clock::now();
-                least = std::min(least, std::chrono::duration_cast<milliseconds>(left));
-                return !is_on;
-            });
+            co_await eventually(
+                [&] {
+                    auto const left = held.valid_until() - hold::clock::now();
+                    least = std::min(least, std::chrono::duration_cast<milliseconds>(left));
+                    return !is_on;
+                },
+                20s
+            );
         });
         stopwatch const watch;
         speed beside;

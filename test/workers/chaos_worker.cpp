@@ -19,6 +19,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <functional>
@@ -63,9 +64,10 @@ private:
     std::map<std::string, std::string> values_;
 };
 
+/// Of a hold that is over: 0, or when it was.
 std::int64_t nanoseconds(std::chrono::steady_clock::time_point at)
 {
-    return at.time_since_epoch() / std::chrono::nanoseconds{1};
+    return std::max<std::int64_t>(0, at.time_since_epoch() / std::chrono::nanoseconds{1});
 }
 
 class chaos_worker {
@@ -143,7 +145,7 @@ private:
         mine.shared = kind == 'w' && below(3) != 0;
         note(mine, what::asked);
         auto [ec, held] = co_await acquire(kind, mine);
-        if (ec || !held) {
+        if (ec) {
             bool const cancelled = ec == asio::error::operation_aborted;
             note(mine, what::failed, [&](event& e) { e.well = cancelled; });
             if (!cancelled)
