@@ -2,7 +2,7 @@
 #include "redis/server_links.hpp"
 #include "support/scripted_server.hpp"
 #include "unit/redis/link_rig.hpp"
-#include "unit/redis/sent_batch.hpp"
+#include "unit/redis/link_rig.hpp"
 
 #include <chrono>
 #include <functional>

@@ -10,6 +10,14 @@
 
 namespace colock::test {
 
+/// The number in a variable of the environment, or the other: by these a long run does more than
+/// one in passing.
+inline int from_environment(char const* variable, int otherwise)
+{
+    auto const* given = std::getenv(variable);
+    return given ? std::stoi(given) : otherwise;
+}
+
 /// The random numbers of one test. A failure prints the seed; COLOCK_SEED=n repeats it.
 class random_numbers {
 public:
