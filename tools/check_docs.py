@@ -16,6 +16,8 @@
 - docs/architecture.md says of each file in src/ what it is for.
 - docs/deployments.md lets a user run what the scripts call, and what the connections send; and
   these ask at their start about what the scripts call.
+- docs/configuration.md names each field of the config and the options, with its default, and
+  docs/errors.md each error: tools/reference_pages.py.
 """
 
 import difflib
@@ -26,6 +28,8 @@ import sys
 import tempfile
 import textwrap
 from collections.abc import Iterator
+
+import reference_pages
 
 FOLDERS = "bench|cli|cmake|docs|examples|include|scripts|src|test|tools"
 SOURCE = re.compile(r"<!-- (?P<file>\S+) (?P<name>\w+) -->")
@@ -302,6 +306,7 @@ def check(root: pathlib.Path) -> list[str]:
         *check_permissions(root),
         *check_failures(root),
         *check_guarantees(root),
+        *reference_pages.check(root),
     ):
         findings[f"{place}:{line}: {message}"] = None
     return list(findings)
@@ -355,6 +360,7 @@ def self_test() -> None:
         "BOOST_DATA_TEST_CASE_F(\n    h, again, k)\n",
         "test/replay/lost.cpp": "BOOST_AUTO_TEST_SUITE(lost)\n"
         "BOOST_DATA_TEST_CASE(\n    by_time, k)\n",
+        **reference_pages.EXAMPLE,
     }
     bad = {
         "differs": {"examples/e.cpp": "// [part\nint b;\n// part]\n"},
@@ -380,6 +386,7 @@ def self_test() -> None:
             "docs/guarantees.md": "## One\n\n| a | `held/again` |\n\n## Two\n\n`held/again`\n"
         },
         "does not name lost/by_time": {"docs/failures.md": "| a | b |\n"},
+        **reference_pages.mistakes(),
     }
     for expected, change in {"": {}, **bad}.items():
         with tempfile.TemporaryDirectory() as folder:

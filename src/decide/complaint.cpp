@@ -28,6 +28,9 @@ char const* complaint_about_place(config const& s) noexcept
     for (auto const& each : s.addresses)
         if (each.unix_socket.size() >= sizeof(sockaddr_un::sun_path))
             return "a unix socket's path is longer than the system allows";
+    for (auto const& each : s.addresses)
+        if (each.unix_socket.empty() && each.port == 0)
+            return "port must not be 0";
     if (is_unix && (s.topology != topology::single || s.tls.enabled))
         return "a unix socket is for one server, without TLS";
     if (s.database < 0)
@@ -82,6 +85,8 @@ char const* complaint_about_times(config const& s) noexcept
         return "max_hold must be positive";
     if (s.loss_margin && *s.loss_margin < milliseconds{0})
         return "loss_margin must not be negative";
+    if (s.close_timeout && *s.close_timeout < milliseconds{0})
+        return "close_timeout must not be negative";
     if (s.poll_cap < milliseconds{10})
         return "poll_cap must be at least 10 ms";
     if (s.linger < milliseconds{0})

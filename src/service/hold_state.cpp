@@ -53,6 +53,15 @@ void hold_state::lose()
     request_stop();
 }
 
+char const* hold_state::why_unproven(std::optional<milliseconds> max_hold) const noexcept
+{
+    if (!renewed)
+        return "its own lease is nearly over, and it asked for no renewal";
+    if (max_hold && clock::now() - born >= *max_hold)
+        return "it was held for max_hold and is renewed no more";
+    return "its lease is nearly over and no renewal was answered";
+}
+
 // Stop callbacks are user code.
 void hold_state::request_stop()
 {

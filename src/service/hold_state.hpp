@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <vector>
 
@@ -79,6 +80,8 @@ public:
     /// in vain, and is told why.
     void end(error_code why);
     error_code why_ended() const noexcept;
+    /// For the log: why its lease ends, where the server may still have it.
+    char const* why_unproven(std::optional<milliseconds> max_hold) const noexcept;
     void add(std::shared_ptr<loss_wait>);
 
     std::shared_ptr<ownership> lives_on;

@@ -74,9 +74,7 @@ void permit_tenure::lose(error_code why)
         return "permit of " + name_ + ": lost: " +
             (gone_ ? "the server no longer has it (its lease ended there, or it was "
                      "released by its id)"
-                 : hold_.front().renewed
-                 ? "its lease is nearly over and no renewal was answered"
-                 : "its own lease is nearly over, and it asked for no renewal") +
+                   : hold_.front().why_unproven(core_.settings().max_hold)) +
             "; stop the work it allows";
     });
 }

@@ -203,9 +203,8 @@ void tenure::lose(hold_state& hold, error_code why)
     core_.events().lost(name_, why);
     core_.log(log_level::warning, [&] {
         return "hold " + name_ + " (" + core_.field(number_) + "): lost: " +
-            (gone_              ? "the server no longer has it (expired, deleted or forced)"
-                 : hold.renewed ? "its lease is nearly over and no renewal was answered"
-                                : "its own lease is nearly over, and it asked for no renewal") +
+            (gone_ ? "the server no longer has it (expired, deleted or forced)"
+                   : hold.why_unproven(core_.settings().max_hold)) +
             "; stop the work it protects";
     });
 }

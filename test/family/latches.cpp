@@ -83,6 +83,8 @@ BOOST_DATA_TEST_CASE(deleted_by_hand_it_opens_at_the_poll_cap, each_server(), ki
         co_await eventually([&] { return at.client.stats().waiters == 1; });
         at.server().ask("DEL", mine.name());
         co_await all.join(1s);
+        BOOST_TEST(at.client.stats().waiters == 0U);
+        BOOST_TEST(co_await mine.count() == 0);
     });
 }
 

@@ -325,8 +325,12 @@ BOOST_DATA_TEST_CASE(seeds_that_are_dead_are_passed_over, each_server(), kind)
     at.run([&]() -> asio::awaitable<void> {
         lock const mine{redis.client, unique_name("seeds")};
         hold held = co_await mine.acquire();
+        BOOST_TEST(!!held);
+        BOOST_TEST(co_await mine.is_locked());
         co_await held.release();
+        BOOST_TEST(!co_await mine.is_locked());
     });
+    BOOST_TEST(redis.log->count("no-such-host.invalid") != 0U, redis.log->all());
 }
 
 BOOST_DATA_TEST_CASE(without_any_node_it_is_the_link_that_is_named, each_server(), kind)

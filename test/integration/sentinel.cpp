@@ -127,7 +127,10 @@ BOOST_DATA_TEST_CASE(dead_sentinels_are_passed_over, each_server(), kind)
     at.run([&]() -> asio::awaitable<void> {
         lock const any{redis.client, "any"};
         hold held = co_await any.acquire();
+        BOOST_TEST(!!held);
+        BOOST_TEST(co_await any.is_locked());
         co_await held.release();
+        BOOST_TEST(!co_await any.is_locked());
     });
 }
 

@@ -28,7 +28,8 @@ NAVIGATION = [
                "locks/*.md"]),
     ("Recipes", ["recipes/index.md", "recipes/leader.md", "recipes/cron.md", "recipes/order.md",
                  "recipes/*.md", "seckill.md"]),
-    ("Operation", ["deployments.md", "command.md", "metrics.md", "redisson.md"]),
+    ("Operation", ["deployments.md", "configuration.md", "production.md", "sizing.md", "metrics.md",
+                   "command.md", "troubleshooting.md", "errors.md", "redisson.md"]),
     ("Assurance", ["guarantees.md", "failures.md", "reliability.md", "model.md", "versions.md",
                    "benchmarks.md", "architecture.md", "*.md"]),
 ]

@@ -1,33 +1,36 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
-// A program of one's own: the first lines of the README, and what runs them.
+// The program of the README.
 // [first
 #include <colock/colock.hpp>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/use_future.hpp>
 
-#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <string>
 
 namespace asio = boost::asio;
 
-asio::awaitable<void> pay(std::string url, std::string order)
+// One order is charged by one task at a time, whichever process it reaches.
+asio::awaitable<void> pay(colock::client& redis, std::string order)
 {
-    colock::client redis{co_await asio::this_coro::executor, colock::config::from_url(url)};
-    colock::lock lock{redis, "order:" + order};  // nothing is sent yet
-
-    colock::hold held = co_await lock.acquire();  // connects, waits its turn; then renewed
-    std::printf("charged, with token %ld\n", long(held.fencing_token()));
-    co_await held.release();  // the next one gets in
-    co_await redis.close();
+    colock::lock lock{redis, "order:" + order};   // sends nothing yet
+    colock::hold held = co_await lock.acquire();  // waits its turn; then the hold is renewed
+    std::cout << "charged order " << order << " with token " << held.fencing_token() << '\n';
+    co_await held.release();  // the next one gets in; after an exception the destructor does this
 }
 
 int main(int argc, char** argv)
 {
-    asio::io_context io;
-    auto paid = co_spawn(io, pay(argc > 1 ? argv[1] : "redis://localhost", "42"), asio::use_future);
-    io.run();
-    paid.get();  // throws what went wrong
+    asio::io_context context;
+    auto const url = argc > 1 ? argv[1] : "redis://localhost";
+    colock::client redis{context.get_executor(), colock::config::from_url(url)};  // one a process
+    asio::co_spawn(context, pay(redis, "42"), [](std::exception_ptr failure) {
+        if (failure)
+            std::rethrow_exception(failure);  // leaves context.run()
+    });
+    context.run();
 }
 // first]

@@ -57,6 +57,7 @@ BOOST_AUTO_TEST_CASE(a_place_that_is_none)
     };
     auto const two = [](config& c) { c.addresses.resize(2); };
     named(about("redis://h", two), "addresses has several");
+    named(about("redis://h", [](config& c) { c.addresses.front().port = 0; }), "port");
     named(about("redis+sentinel://h/m", [](config& c) { c.master_name.clear(); }), "master_name");
     named(about("rediss+sentinel://h/m"), "tls.server_name");
     BOOST_TEST(about("rediss+sentinel://h/m", [](config& c) { c.tls.server_name = "db"; }) == "");
@@ -87,6 +88,8 @@ BOOST_AUTO_TEST_CASE(connections_that_cannot_be)
     BOOST_TEST(with([](config& c) { c.connect_timeout = 0ms; }) != "");
     BOOST_TEST(with([](config& c) { c.silence_timeout = 0ms; }) != "");
     BOOST_TEST(with([](config& c) { c.sync_timeout = 0ms; }) != "");
+    BOOST_TEST(with([](config& c) { c.close_timeout = -1ms; }) != "");
+    BOOST_TEST(with([](config& c) { c.close_timeout = 0ms; }) == "");
     BOOST_TEST(with([](config& c) { c.sync_timeout = config::milliseconds::max(); }) != "");
 }
 

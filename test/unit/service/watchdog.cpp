@@ -404,6 +404,7 @@ BOOST_AUTO_TEST_CASE(work_that_hangs_is_renewed_no_more)
     time.advance(3s);
     BOOST_TEST(told.succeeded());
     BOOST_TEST(renewals() == sent);
+    BOOST_TEST(log.back().find("held for max_hold") != std::string::npos, log.back());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
