@@ -19,7 +19,7 @@ import tempfile
 from collections.abc import Iterator
 
 DOCUMENTS = ("*.md", "docs/**/*.md", "scripts/README.md")
-SOURCES = ("include/**/*.hpp", "scripts/**/*.lua")
+SOURCES = ("include/**/*.hpp", "examples/**/*.?pp", "scripts/**/*.lua")
 # Covered by the patterns, but not rewritten yet: files, and folders with a slash at the end.
 NOT_YET = ("docs/architecture.md", "docs/install.md")
 ALLOWED = "tools/prose_allowed.txt"

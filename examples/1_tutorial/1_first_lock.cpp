@@ -17,7 +17,7 @@
 
 namespace asio = boost::asio;
 
-// What the lock protects. It has the last word: a holder that is late is refused by its token.
+// The protected resource. It makes the last check: it refuses a late holder by its token.
 void charge(std::string const& order, std::uint64_t token)
 {
     static colock::fence seen;
