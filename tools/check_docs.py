@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Checks what README*.md and the other documents say that can be checked.
+"""Checks what README.md and the other documents say that can be checked.
 
     check_docs.py [ROOT]        exits 1 with file:line messages
     check_docs.py --self-test
@@ -59,7 +59,7 @@ ROW = re.compile(r"\| *\[(?P<name>[^\]]+\.lua)\]")
 
 def documents(root: pathlib.Path) -> list[pathlib.Path]:
     some = [
-        *sorted(root.glob("README*.md")),
+        *sorted(root.glob("*.md")),
         root / "scripts/README.md",
         *sorted(root.glob("docs/**/*.md")),
     ]
