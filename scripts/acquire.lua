@@ -1,33 +1,36 @@
 -- Takes each lock that is free, or that this very ownership took already.
 -- KEYS for each lock: lock, fencing counter; without fencing the lock alone
 -- ARGV 1 floor of the counters in microseconds, '' without fencing;
---      then for each lock: field, lease in ms, number of tokens
+--      then for each lock: field, lease in ms, number of tokens, channel to count those
+--      who subscribe to it, '' not to count
 -- Reply: a list, for each lock an integer if granted, the last token taken (0 without fencing);
---        a list with the lock's PTTL if somebody else holds it; an error if the key is no lock.
+--        a list with the lock's PTTL if somebody else holds it, and the number of subscribers if
+--        they are counted and the server allows that; an error if the key is no lock.
 -- Idempotent: a repeat finds its field, renews the lease and takes new tokens.
 local call, pcall = redis.call, redis.pcall
 local floor = tonumber(ARGV[1])
 local width = floor and 2 or 1
 
+-- include crowd.lua
 -- include draw.lua
 
 local reply = {}
 for i = 1, #KEYS / width do
     local lock = KEYS[width * i - width + 1]
-    local field, lease = ARGV[3 * i - 1], ARGV[3 * i]
-    local mine = 1
-    if call('exists', lock) == 1 then
+    local field, lease = ARGV[4 * i - 2], ARGV[4 * i - 1]
+    local mine, left = 1, call('pttl', lock)
+    if left ~= -2 then
         mine = pcall('hexists', lock, field)
     end
     if mine == 0 then
-        reply[i] = {call('pttl', lock)}
+        reply[i] = {left, crowd(ARGV[4 * i + 1])}
     elseif mine ~= 1 then
         reply[i] = mine
     else
         -- What can fail comes before what takes: the counter first.
         local token = 0
         if floor then
-            token = draw(KEYS[2 * i], ARGV[3 * i + 1], floor)
+            token = draw(KEYS[2 * i], ARGV[4 * i], floor)
         end
         if type(token) == 'number' then
             call('hset', lock, field, 1)

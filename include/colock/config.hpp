@@ -116,7 +116,7 @@ struct config {
     milliseconds poll_cap{1'000};
 
     /// How long a subscription outlives its last waiter; up to twice that if he was handed the
-    /// lock.
+    /// lock. Where many clients wait it ends with its last waiter.
     milliseconds linger{1'000};
 
     /// How long a lock is passed on between waiters of this client, inside the process and without

@@ -26,7 +26,9 @@ struct sides : bench_of_scripts {
     }
     reply write(std::string field)
     {
-        return run(scripts::write_acquire, {"k", "counter"}, {"1", field + ":write", "3000", "1"});
+        return run(
+            scripts::write_acquire, {"k", "counter"}, {"1", field + ":write", "3000", "1", ""}
+        );
     }
     reply end_write(std::string field)
     {
