@@ -39,11 +39,15 @@ double_transport::double_transport(
     server_->others.publish = [this](std::string const& channel, std::string payload) {
         return publish(channel, std::move(payload));
     };
+    server_->others.subscribers = [this](std::string const& channel) {
+        return std::int64_t{subscribed().contains(channel)};
+    };
 }
 
 double_transport::~double_transport()
 {
     server_->others.publish = [](std::string const&, std::string const&) { return 0; };
+    server_->others.subscribers = {};
     abandon();
 }
 

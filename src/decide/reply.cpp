@@ -65,10 +65,18 @@ acquire_answer read_acquire(reply const& r) noexcept
     using kind = acquire_answer::kind;
     if (r.what == reply::kind::integer && r.number >= 0)
         return {kind::granted, static_cast<std::uint64_t>(r.number), 0};
-    if (r.what == reply::kind::list && r.items.size() == 1 &&
-        r.items.front().what == reply::kind::integer)
-        return {kind::refused, 0, r.items.front().number};
+    if (auto const no = read_refusal(r); no.well_formed)
+        return {kind::refused, 0, no.number, no.subscribers};
     return {};
+}
+
+refusal_answer read_refusal(reply const& r) noexcept
+{
+    auto const is_number = [](reply const& item) { return item.what == reply::kind::integer; };
+    if (r.what != reply::kind::list || r.items.empty() || r.items.size() > 2 ||
+        !std::ranges::all_of(r.items, is_number))
+        return {};
+    return {true, r.items.front().number, r.items.size() == 2 ? r.items.back().number : 0};
 }
 
 release_answer read_release(reply const& r) noexcept

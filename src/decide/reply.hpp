@@ -62,6 +62,7 @@ struct acquire_answer {
     std::uint64_t last_token = 0;  ///< granted; 0 without fencing
     std::int64_t pttl = 0;         ///< refused: what is left of the holder's lease, -1 without TTL;
                                    ///< of a fair lock, until it is worth asking again
+    std::int64_t subscribers = 0;  ///< refused: how many wait, as far as they were counted
 };
 
 acquire_answer read_acquire(reply const&) noexcept;
@@ -78,6 +79,15 @@ struct release_answer {
 };
 
 release_answer read_release(reply const&) noexcept;
+
+/// A refusal: a number, and how many subscribe if they were counted; else zero.
+struct refusal_answer {
+    bool well_formed = false;
+    std::int64_t number = 0;
+    std::int64_t subscribers = 0;
+};
+
+refusal_answer read_refusal(reply const&) noexcept;
 
 /// Of the extend scripts and of each place in a renewal.
 enum class extend_answer { extended, gone, malformed };

@@ -19,14 +19,14 @@ subscription_table::state subscription_table::add(std::string_view name, time_po
     return c.is;
 }
 
-void subscription_table::drop(std::string_view name, time_point now)
+void subscription_table::drop(std::string_view name, time_point now, bool lingers)
 {
     auto const at = channels_.find(name);
     if (at == channels_.end() || at->second.waiters == 0 || --at->second.waiters != 0)
         return;
     // A refused channel is remembered as such, or each new waiter would restart the link.
     if (at->second.is != state::refused)
-        at->second.until = now + linger_;
+        at->second.until = lingers ? now + linger_ : now;
     list(at);
 }
 

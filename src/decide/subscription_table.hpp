@@ -34,8 +34,8 @@ public:
     /// One more waits for the channel.
     state add(std::string_view channel, time_point now);
 
-    /// One less waits for it. The last one leaves it to linger.
-    void drop(std::string_view channel, time_point now);
+    /// One less waits for it. The last one leaves it to linger, or to end.
+    void drop(std::string_view channel, time_point now, bool lingers = true);
 
     /// A new connection is up: nothing is subscribed there. `epoch` tells it from all others.
     void link_up(std::uint32_t epoch);

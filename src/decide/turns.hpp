@@ -1,5 +1,7 @@
 #pragma once
 
+#include "decide/crowd.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -11,15 +13,17 @@ namespace colock::decide {
 /// The server tells all of them of a release in a fixed order, so whoever asks at once wins or
 /// loses always. Instead a client ages: with each release that others have won it waits a shorter
 /// time before it asks, and who has just released stands back. Who has waited longest then asks
-/// first, and mostly alone.
+/// first, and mostly alone. A client that has not released lately knows of no order: it spreads its
+/// attempts among those of the others, see `crowd`.
 class turns {
 public:
     using time_point = std::chrono::steady_clock::time_point;
     using duration = std::chrono::steady_clock::duration;
     using milliseconds = std::chrono::milliseconds;
 
-    /// `longest`: of all delays here. `poller_gap`: how long the lock is left free once a second,
-    /// for those who poll; zero for never.
+    /// `longest`: of all delays here, unless so many wait that they would all ask at that moment.
+    /// `poller_gap`: how long the lock is left free once a second, for those who poll; zero for
+    /// never.
     turns(milliseconds longest, milliseconds poller_gap) noexcept
         : longest_{longest}
         , poller_gap_{poller_gap}
@@ -33,6 +37,7 @@ public:
         others_ = others;
         lost_ = 0;
         came_ = false;
+        is_last_ = true;
         back_until_ = now;
         auto const delay = std::min<duration>(
             std::max(2 * round_trip, others * step(round_trip)) * (1 << in_vain_), longest_
@@ -60,16 +65,39 @@ public:
         back_until_ = {};
     }
 
-    /// Somebody else has released it: when to ask.
-    time_point heard(time_point now, duration round_trip) noexcept
+    /// The refusal says how many subscribe, this client among them.
+    void counted(std::int64_t subscribers) noexcept
     {
-        refused();
-        auto const ahead = others_ > 1 + lost_ ? others_ - 1 - lost_ : 0;
-        ++lost_;
-        return now + std::min<duration>(ahead * step(round_trip), longest_);
+        crowd_.counted(subscribers);
+        // Most of them have come since our release, and nobody knows in which order.
+        if (crowd_.others() > 2 * others_ + 1)
+            is_last_ = false;
     }
 
-    void begin_wait() noexcept { lost_ = 0; }
+    /// Somebody else has released it: when to ask, in a wait that ends at `deadline`. `dice` in
+    /// [0, 1).
+    time_point heard(time_point now, time_point deadline, duration round_trip, double dice) noexcept
+    {
+        refused();
+        auto const drawn = crowd_.heard(1, round_trip, dice);
+        auto const ahead = others_ > 1 + lost_ ? others_ - 1 - lost_ : 0;
+        ++lost_;
+        auto const in_order = std::max(
+            std::min<duration>(ahead * step(round_trip), longest_),
+            ahead * crowd::pace(others_, round_trip)
+        );
+        auto const delay = is_last_ ? in_order : drawn;
+        return delay <= longest_ ? now + delay : crowd::in_time(now, now + delay, deadline, dice);
+    }
+
+    /// The clients that wait for it here and elsewhere.
+    crowd const& others() const noexcept { return crowd_; }
+
+    void begin_wait() noexcept
+    {
+        lost_ = 0;
+        crowd_.begin_wait();
+    }
 
 private:
     // Two to three round trips: the time in which the one who is first asks, is let in, and, if it
@@ -78,6 +106,8 @@ private:
 
     milliseconds longest_;
     milliseconds poller_gap_;
+    crowd crowd_;
+    bool is_last_ = false;  ///< we come after those who heard our last release, and in this order
     unsigned others_ = 0;   ///< who heard our last release
     unsigned lost_ = 0;     ///< releases of others since our wait began
     unsigned in_vain_ = 0;  ///< how often in a row we stood back and nobody came

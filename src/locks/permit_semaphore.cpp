@@ -83,13 +83,11 @@ public:
         using reply = decide::reply;
         if (got.what == reply::kind::integer && got.number == 1)
             return {admission::kind::granted};
-        if (got.what != reply::kind::list || got.items.size() != 1 ||
-            got.items.front().what != reply::kind::integer)
+        auto const no = decide::read_refusal(got);
+        if (!no.well_formed)
             return {};
-        auto const until = got.items.front().number;
-        return {
-            admission::kind::refused,
-            until < 0 ? std::nullopt : std::optional{milliseconds{until}}};
+        auto const until = no.number < 0 ? std::nullopt : std::optional{milliseconds{no.number}};
+        return {admission::kind::refused, until, no.subscribers};
     }
 
     // After its lease it comes back by itself.

@@ -36,7 +36,10 @@ public:
         return {
             &scripts::semaphore_acquire,
             {name_, record_},
-            {std::to_string(permits_), std::to_string(number_), decide::once_life_text()}};
+            {std::to_string(permits_),
+             std::to_string(number_),
+             decide::once_life_text(),
+             channel()}};
     }
 
     admission read(decide::reply const& got) const override
@@ -44,9 +47,10 @@ public:
         using reply = decide::reply;
         if (got.what == reply::kind::integer && got.number == 1)
             return {admission::kind::granted};
-        if (got.what == reply::kind::list && got.items.size() == 1)
-            return {admission::kind::refused};
-        return {};
+        auto const no = decide::read_refusal(got);
+        if (!no.well_formed)
+            return {};
+        return {admission::kind::refused, std::nullopt, no.subscribers};
     }
 
     // While the server still knows whether the request has run.

@@ -66,6 +66,17 @@ struct message_commands {
     std::vector<std::string> all;
 };
 
+/// How scripts count those who wait.
+std::vector<std::string> counting_commands(publishing how)
+{
+    std::vector<std::string> all;
+    if (how != publishing::sharded)
+        all.emplace_back("numsub");
+    if (how == publishing::sharded || how == publishing::both)
+        all.emplace_back("shardnumsub");
+    return all;
+}
+
 std::vector<question> all_questions(config const& c, publishing how)
 {
     auto const channel = sample_channel(c);
@@ -75,6 +86,8 @@ std::vector<question> all_questions(config const& c, publishing how)
         if (command.ends_with("publish"))
             all.back().words.emplace_back("0");
     }
+    for (auto const& command : counting_commands(how))
+        all.push_back({{"pubsub", command, channel}});
     for (auto rest : script_commands) {
         question& next = all.emplace_back();
         for (auto end = rest.find(' ');; end = rest.find(' ')) {
@@ -168,6 +181,22 @@ void judge_messages(
         );
 }
 
+void judge_counting(
+    refusals const& refused, config const& c, publishing how, std::vector<std::string>& warnings
+)
+{
+    if (!refused.has("pubsub"))
+        return;
+    std::string rules;
+    for (auto const& command : counting_commands(how))
+        rules += " +pubsub|" + command;
+    warnings.push_back(
+        "user " + user_of(c) +
+        " may not count who waits for a lock: where many clients wait, all ask after each release" +
+        remedy(c, rules)
+    );
+}
+
 missing_permissions judge(refusals const& refused, config const& c, publishing how)
 {
     auto const user = "user " + user_of(c);
@@ -189,6 +218,7 @@ missing_permissions judge(refusals const& refused, config const& c, publishing h
             user + " may not run what some scripts call, and those will fail" + remedy(c, rules)
         );
     judge_messages(refused, c, how, found.warnings);
+    judge_counting(refused, c, how, found.warnings);
     return found;
 }
 

@@ -259,9 +259,13 @@ void contention::on_message(std::string_view)
     }
     auto& r = rivals();
     r.disturbed = true;
-    r.heard = r.turns.heard(clock::now(), core_.round_trip());
-    if (r.sleeping)
-        sleep_until(r.cap);
+    r.heard = r.turns.heard(
+        clock::now(), head() ? head()->deadline : never, core_.round_trip(), core_.dice()
+    );
+    if (!r.sleeping)
+        return;
+    get_up();
+    sleep_to_cap();  // anew: the message that has come was not lost
 }
 
 }  // namespace colock

@@ -102,11 +102,12 @@ private:
     verdict judge(attempt const&, answer const&);
     verdict on_granted(attempt const&, std::uint64_t token, time_point sent);
     verdict on_unsynced(error_code why);
-    verdict on_refused(std::int64_t pttl);
+    verdict on_refused(std::int64_t pttl, std::int64_t subscribers);
     rivalry& rivals();
     bool stands_back() const noexcept;
     protocol const& how() const noexcept { return protocol::of(kind_); }
     bool draws_tokens() const noexcept;
+    std::string_view channel() const noexcept;
     std::string counter() const;
     std::uint64_t tokens_to_ask();
     void end_rivalry();

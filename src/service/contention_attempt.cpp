@@ -22,7 +22,7 @@ struct contention::attempt {
         , tokens_text{std::to_string(tokens)}
         , counter{key.counter()}
         , keys{key.name_, counter}
-        , arguments{field, lease_text, tokens_text}
+        , arguments{field, lease_text, tokens_text, key.channel()}
         , call{
               *key.how().acquire,
               key.slot_,
@@ -42,9 +42,15 @@ struct contention::attempt {
     recycled_string field;
     std::string lease_text, tokens_text, counter;
     std::string_view keys[2];
-    std::string_view arguments[3];
+    std::string_view arguments[4];
     step call;
 };
+
+// Where nothing is heard it does not matter how many others hear.
+std::string_view contention::channel() const noexcept
+{
+    return rivals_ ? std::string_view{rivals_->channel} : std::string_view{};
+}
 
 std::string contention::counter() const
 {
@@ -139,7 +145,9 @@ void contention::end_rivalry()
     auto& r = *rivals_;
     r.alarm.clear();
     if (!r.channel.empty())
-        core_.subscriptions().drop(std::exchange(r.channel, {}), *this);
+        core_.subscriptions().drop(
+            std::exchange(r.channel, {}), *this, !r.turns.others().is_large()
+        );
     r.is_live = false;
     if (r.remembered > clock::now())
         core_.set_alarm(r.alarm, r.remembered);
@@ -179,7 +187,7 @@ contention::verdict contention::judge(attempt const& asked, answer const& got)
         if (got.unsynced && !queue_.empty() && queue_.front().replicas != 0)
             return on_unsynced(got.unsynced);
         return on_granted(asked, read.last_token, got.sent);
-    case decide::acquire_answer::kind::refused: return on_refused(read.pttl);
+    case decide::acquire_answer::kind::refused: return on_refused(read.pttl, read.subscribers);
     case decide::acquire_answer::kind::malformed: break;
     }
     end_waiters(error::bad_reply);
@@ -220,13 +228,15 @@ contention::verdict contention::on_unsynced(error_code why)
     return verdict::again;
 }
 
-contention::verdict contention::on_refused(std::int64_t pttl)
+contention::verdict contention::on_refused(std::int64_t pttl, std::int64_t subscribers)
 {
     late_ = 0;
     number_ = 0;
     unclaimed_ = {};
     forget_tenure();
     rivals().turns.refused();
+    if (subscribers > 0)
+        rivals_->turns.counted(subscribers);
     send_away_who_tries_once();
     if (queue_.empty())
         return verdict::again;
@@ -289,11 +299,14 @@ void contention::expiring(std::int64_t pttl)
 // Until the holder's lease ends, or to the cap.
 void contention::sleep_out(std::int64_t pttl)
 {
-    auto const until = decide::wake_time(clock::now(), pttl, core_.settings().poll_cap);
-    if (until)
-        sleep_until(*until);
-    else
-        sleep_to_cap();
+    auto const now = clock::now();
+    auto const cap = core_.settings().poll_cap;
+    auto const ends = decide::wake_time(now, pttl, cap);
+    if (!ends)
+        return sleep_to_cap();
+    // All others know that moment, too.
+    auto const place = rivals().turns.others().spread(1, core_.round_trip(), core_.dice());
+    sleep_until(std::min(*ends + place, now + cap));
 }
 
 // With the others that sleep: one question serves many.
@@ -301,7 +314,7 @@ void contention::sleep_to_cap()
 {
     auto& r = rivals();
     auto const cap = clock::now() + core_.settings().poll_cap;
-    if (r.heard != never)
+    if (r.heard < cap)
         return sleep_until(cap);
     r.sleeping = true;
     r.cap = cap;

@@ -4,6 +4,7 @@
 #include "service/gate.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 namespace colock {
@@ -168,6 +169,7 @@ sequence gate::contend()
 {
     core::activity const contending{core_};
     contending_ = true;
+    others_.begin_wait();
     for (auto next = decide_next(); next != action::none; next = decide_next()) {
         if (next == action::give) {
             protocol_->give(*this, std::exchange(taking_, {}));
@@ -184,6 +186,7 @@ sequence gate::contend()
         if (!undoing_)
             count_attempt();
         wake_.reset();
+        heard_ = never;
         asked_question now{std::move(*what), slot()};
         if (taking_.is_open() && !core_.is_stopped())  // or the context would not come to its end
             core_.set_alarm(expiry_, protocol_->open_until(taking_));
@@ -201,7 +204,7 @@ sequence gate::contend()
         }
     }
     if (std::exchange(subscribed_, false))
-        core_.subscriptions().drop(channel_, *this);
+        core_.subscriptions().drop(channel_, *this, !others_.is_large());
     contending_ = false;
     resident::leave();
 }
@@ -213,14 +216,17 @@ bool gate::conclude_request(answer const& got)
     switch (got.what) {
     case answer::kind::withdrawn: return false;
     case answer::kind::lost: taking_.lost(got.sent); return false;
-    case answer::kind::not_now: return sleep(core_.repeat_pause(++refusals_));
+    case answer::kind::not_now: return sleep(clock::now() + core_.repeat_pause(++refusals_));
     case answer::kind::failed: end_waiters(got.ec); return false;
     case answer::kind::replied: break;
     }
     auto const read = protocol_->read(got.value);
     switch (read.what) {
-    case admission::kind::granted: taking_.granted(got.sent); return false;
-    case admission::kind::refused: taking_.refused(); return on_refused(read.until);
+    case admission::kind::granted:
+        others_.begin_wait();
+        taking_.granted(got.sent);
+        return false;
+    case admission::kind::refused: taking_.refused(); return on_refused(read);
     case admission::kind::malformed: break;
     }
     taking_.lost(got.sent);
@@ -239,10 +245,12 @@ bool gate::conclude_undo(answer const& got)
         (unsent && got.ec == error::closed))
         return false;
     if (got.what == answer::kind::not_now || (unsent && !core_.is_stopped()))
-        return sleep(core_.repeat_pause(++refusals_));
+        return sleep(clock::now() + core_.repeat_pause(++refusals_));
     if (got.passing) {
         end_waiters(got.ec);
-        return sleep(decide::backoff_pause(first_pause, longest_pause, 2, ++refusals_, core_.dice())
+        return sleep(
+            clock::now() +
+            decide::backoff_pause(first_pause, longest_pause, 2, ++refusals_, core_.dice())
         );
     }
     if (got.what != answer::kind::replied)
@@ -255,18 +263,20 @@ bool gate::conclude_undo(answer const& got)
     return false;
 }
 
-bool gate::on_refused(std::optional<milliseconds> until)
+bool gate::on_refused(admission const& refused)
 {
     // It is about who was asked for. Who has come to be the first since may want less, and what
     // is asked for all may have changed since: then it is asked again.
     bool const for_all = protocol_->asks_for_all();
     if (!for_all && !queue_.empty() && queue_.front().attempts == 0)
         return false;
+    if (refused.subscribers > 0)
+        others_.counted(refused.subscribers);
     send_away_who_tried_once();
     if (queue_.empty() || (for_all && queue_.back().attempts == 0))
         return false;
     if (queue_.front().attempts == 1)
-        core_.events().waiting(name_, until.value_or(milliseconds{-1}));
+        core_.events().waiting(name_, refused.until.value_or(milliseconds{-1}));
     // What was published before the subscription was live is missed: then ask once more.
     if (!subscribed_) {
         subscribed_ = true;
@@ -274,13 +284,44 @@ bool gate::on_refused(std::optional<milliseconds> until)
         if (core_.subscriptions().add(channel_, *this))
             return false;
     }
-    return sleep(decide::sleep_at_gate(until, core_.settings().poll_cap, core_.dice()));
+    // All others know when the next lease ends, too.
+    until_ = never;
+    if (refused.until && *refused.until < core_.settings().poll_cap)
+        until_ =
+            clock::now() + *refused.until + others_.spread(1, core_.round_trip(), core_.dice());
+    return sleep_out();
 }
 
-bool gate::sleep(milliseconds longest)
+bool gate::sleep_out()
 {
-    core_.set_alarm(sleep_, clock::now() + longest);
+    auto const now = clock::now();
+    std::optional<milliseconds> left;
+    if (until_ != never)
+        left = std::chrono::ceil<milliseconds>(std::max(until_ - now, clock::duration{}));
+    return sleep(now + decide::sleep_at_gate(left, core_.settings().poll_cap, core_.dice()));
+}
+
+bool gate::sleep(time_point longest)
+{
+    auto const at = std::min(longest, heard_);
+    if (at <= clock::now())
+        wake();
+    else
+        core_.set_alarm(sleep_, at);
     return true;
+}
+
+// It says what can be had, if it is of permits. The cap counts anew: this message was not lost.
+void gate::on_message(std::string_view payload)
+{
+    std::int64_t room = 0;
+    std::from_chars(payload.data(), payload.data() + payload.size(), room);
+    auto const now = clock::now();
+    auto const delay = others_.heard(room, core_.round_trip(), core_.dice());
+    auto const deadline = queue_.empty() ? never : queue_.front().deadline();
+    heard_ = decide::crowd::in_time(now, now + delay, deadline, core_.dice());
+    if (sleeping_)
+        sleep_out();
 }
 
 }  // namespace colock

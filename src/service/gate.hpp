@@ -2,6 +2,7 @@
 
 #include "base/sequence.hpp"
 #include "decide/agenda.hpp"
+#include "decide/crowd.hpp"
 #include "decide/reply.hpp"
 #include "decide/taking.hpp"
 #include "redis/transport.hpp"
@@ -26,6 +27,7 @@ struct admission {
 
     kind what = kind::malformed;
     std::optional<milliseconds> until{};  ///< refused: when it may change though nobody tells
+    std::int64_t subscribers = 0;         ///< refused: how many wait, as far as they were counted
 };
 
 /// How to get in: the part in which the objects differ that have a gate.
@@ -105,8 +107,9 @@ private:
     /// Each is true if something is to be waited for before the next turn.
     bool conclude_request(answer const&);
     bool conclude_undo(answer const&);
-    bool on_refused(std::optional<milliseconds> until);
-    bool sleep(milliseconds longest);
+    bool on_refused(admission const&);
+    bool sleep_out();
+    bool sleep(time_point longest);
 
     action decide_next();
     bool is_expired() const;
@@ -118,7 +121,7 @@ private:
     void wake() { wake_.set(true); }
 
     void on_subscribed() override { wake(); }
-    void on_message(std::string_view) override { wake(); }
+    void on_message(std::string_view) override;
     void on_interrupted() override {}  // the poll cap serves until it is confirmed again
 
     std::string name_;
@@ -127,6 +130,9 @@ private:
     boost::intrusive::list<guest, boost::intrusive::constant_time_size<false>> queue_;
     decide::taking taking_;
     event<bool> wake_;
+    decide::crowd others_;
+    time_point heard_ = never;  ///< when to ask because of a message
+    time_point until_ = never;  ///< when it may change though nobody tells
     decide::agenda::entry sleep_;
     decide::agenda::entry expiry_;  ///< of the open request
     step* sending_ = nullptr;

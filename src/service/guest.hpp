@@ -33,6 +33,7 @@ public:
     bool once = false;                   ///< one attempt
     std::optional<milliseconds> wait{};  ///< the longest
     time_point asked{};
+    time_point deadline() const noexcept { return wait ? asked + *wait : never; }
     std::uint32_t attempts = 0;  ///< how often he was asked for
     gate* at = nullptr;          ///< where it stands in the queue
     decide::agenda::entry limit;

@@ -61,14 +61,14 @@ bool subscription_manager::add(std::string const& name, listener& who)
     return state == decide::subscription_table::state::live;
 }
 
-void subscription_manager::drop(std::string const& name, listener& who)
+void subscription_manager::drop(std::string const& name, listener& who, bool lingers)
 {
     auto const at = channels_.find(name);
     line& there = over(at->second.push);
     std::erase(at->second.listeners, &who);
     if (at->second.listeners.empty())
         channels_.erase(at);
-    there.table.drop(name, clock::now());
+    there.table.drop(name, clock::now(), lingers);
     if (!core_.is_stopped())
         pump_by(there, there.table.next_expiry());
 }

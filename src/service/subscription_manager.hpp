@@ -46,7 +46,10 @@ public:
 
     /// True if the channel is live already: messages from now on are passed on.
     bool add(std::string const& channel, listener&);
-    void drop(std::string const& channel, listener&);
+
+    /// Where no other listener is left, the subscription lingers for `config::linger`, or ends at
+    /// once.
+    void drop(std::string const& channel, listener&, bool lingers = true);
 
     /// `who` is about to publish there: not zero if we will hear it, in this epoch, and that is
     /// passed on as an echo. Where somebody else listens who hears none it is a message: to him it

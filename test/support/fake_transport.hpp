@@ -238,6 +238,9 @@ std::string slot_map(std::vector<slots> const&);
 /// The number of a script, in hexadecimal digits.
 std::string sha1_of(std::string const& script);
 
+/// Whether this is the sum of the plain lock's acquire script, in any of its forms.
+bool is_sum_of_acquire(std::string_view sha1) noexcept;
+
 /// What a healthy server answers. Each lock is free and each hold is there, so the server needs no
 /// memory of them.
 class usual_answers {

@@ -72,6 +72,7 @@ struct scenario {
     moment shortest_pause{}, longest_pause = std::chrono::milliseconds{20};
 
     // Of a hundred sections, or of a hundred waits.
+    unsigned writes = 40;  ///< the others read
     unsigned own_leases = 0;
     unsigned re_entries = 0;
     unsigned extensions = 0;

@@ -211,6 +211,12 @@ BOOST_AUTO_TEST_SUITE_END()
 
 constexpr auto round_trip = 100us;
 constexpr auto step = 250us;
+constexpr auto never = time_point::max();
+
+time_point heard(turns& t, time_point now, double dice = 0.5)
+{
+    return t.heard(now, never, round_trip, dice);
+}
 
 BOOST_AUTO_TEST_SUITE(decide_turns)
 
@@ -244,7 +250,7 @@ BOOST_AUTO_TEST_CASE(longer_while_nobody_comes_and_never_longer_than_a_tenure)
     t.released(start, 1, round_trip);
     BOOST_TEST((t.back_until() == start + step));
     t.released(start, 1, round_trip);
-    t.heard(start, round_trip);  // and here as well
+    heard(t, start);  // and here as well
     BOOST_TEST((t.back_until() < start));
     t.released(start, 1, round_trip);
     BOOST_TEST((t.back_until() == start + step));
@@ -275,11 +281,11 @@ BOOST_AUTO_TEST_CASE(who_has_waited_longest_asks_first)
     turns t{10ms, 0ms};
     t.released(start, 7, round_trip);
     for (int ahead = 6; ahead != 0; --ahead)
-        BOOST_TEST((t.heard(start, round_trip) == start + ahead * step));
-    BOOST_TEST((t.heard(start, round_trip) == start));
-    BOOST_TEST((t.heard(start, round_trip) == start));
+        BOOST_TEST((heard(t, start) == start + ahead * step));
+    BOOST_TEST((heard(t, start) == start));
+    BOOST_TEST((heard(t, start) == start));
     t.begin_wait();
-    BOOST_TEST((t.heard(start, round_trip) == start + 6 * step));
+    BOOST_TEST((heard(t, start) == start + 6 * step));
 }
 
 BOOST_AUTO_TEST_CASE(one_other_needs_no_order)
@@ -287,16 +293,66 @@ BOOST_AUTO_TEST_CASE(one_other_needs_no_order)
     for (auto const others : {0U, 1U}) {
         turns t{10ms, 0ms};
         t.released(start, others, round_trip);
-        BOOST_TEST((t.heard(start, round_trip) == start));
+        BOOST_TEST((heard(t, start) == start));
     }
 }
 
 BOOST_AUTO_TEST_CASE(no_delay_is_longer_than_a_tenure)
 {
     turns t{10ms, 0ms};
-    t.released(start, 1'000, round_trip);
+    t.released(start, 90, round_trip);
     BOOST_TEST((t.back_until() == start + 10ms));
-    BOOST_TEST((t.heard(start, round_trip) == start + 10ms));
+    BOOST_TEST((heard(t, start) > start + 10ms));  // unless so many would ask at that moment
+    t.released(start, 45, round_trip);
+    BOOST_TEST((heard(t, start) == start + 10ms));
+}
+
+// The last of them asks after all that the server has to tell, however long that takes.
+BOOST_AUTO_TEST_CASE(in_a_crowd_the_order_is_kept)
+{
+    turns t{10ms, 0ms};
+    t.released(start, 1'001, round_trip);
+    BOOST_TEST((t.back_until() == start + 10ms));
+    auto before = heard(t, start);
+    BOOST_TEST((before == start + 1'000 * decide::crowd::pace(1'001, round_trip)));
+    for (int lost = 1; lost != 1'001; ++lost) {
+        auto const next = heard(t, start);
+        BOOST_TEST_REQUIRE((next < before || before <= start + 10ms));
+        before = next;
+    }
+    BOOST_TEST((before == start));
+}
+
+BOOST_AUTO_TEST_CASE(a_client_that_has_not_released_draws_its_place)
+{
+    turns t{10ms, 0ms};
+    BOOST_TEST((heard(t, start, 0.999) == start));
+    t.counted(101);
+    t.begin_wait();
+    BOOST_TEST((heard(t, start, 0) == start));
+    BOOST_TEST((heard(t, start, 0.999) > start + 98 * decide::crowd::pace(100, round_trip)));
+}
+
+// Most of those that wait came after the release, so its order says nothing.
+BOOST_AUTO_TEST_CASE(a_crowd_that_has_come_since_has_no_order)
+{
+    turns t{10ms, 0ms};
+    t.released(start, 7, round_trip);
+    t.counted(15);
+    BOOST_TEST((heard(t, start, 0) == start + 6 * step));
+    t.released(start, 7, round_trip);
+    t.counted(17);
+    BOOST_TEST((heard(t, start, 0) == start));
+}
+
+BOOST_AUTO_TEST_CASE(a_long_delay_ends_before_the_wait_does)
+{
+    turns t{10ms, 0ms};
+    t.counted(1'001);
+    auto const at = t.heard(start, start + 20ms, round_trip, 0.5);
+    BOOST_TEST((at == start + 10ms));
+    t.released(start, 2, round_trip);  // a short one doesn't matter: see `sleep_until`
+    BOOST_TEST((t.heard(start, start + 100us, round_trip, 0.5) == start + step));
 }
 
 BOOST_AUTO_TEST_CASE(a_gap_once_a_second_for_those_who_poll)
@@ -349,7 +405,7 @@ struct simulation {
             first->asks = first->order.back_until();
             for (auto& c : clients)
                 if (&c != &*first)
-                    c.asks = c.order.heard(now + round_trip / 2, round_trip);
+                    c.asks = heard(c.order, now + round_trip / 2);
         }
     }
 
