@@ -18,6 +18,7 @@
   these ask at their start about what the scripts call.
 - docs/configuration.md names each field of the config and the options, with its default, and
   docs/errors.md each error: tools/reference_pages.py.
+- A version of colock that a page asks for is that of CMakeLists.txt.
 """
 
 import difflib
@@ -56,6 +57,8 @@ BOOST_TEST = re.compile(
     r"(?:_F\(\s*\w+,|\()\s*(?P<name>\w+)",
     re.MULTILINE,
 )
+VERSION = re.compile(r"^project\(colock VERSION (?P<version>[\d.]+)", re.MULTILINE)
+ASKED_VERSION = re.compile(r"find_package\(colock ([\d.]+)|GIT_TAG v([\d.]+)|libcolock(\d+\.\d+)")
 ROW = re.compile(r"\| *\[(?P<name>[^\]]+\.lua)\]")
 
 
@@ -187,6 +190,15 @@ def check_links(root: pathlib.Path, path: pathlib.Path, text: str) -> Iterator[t
                 yield number, f"{match['path']} does not exist"
 
 
+def check_version(root: pathlib.Path, path: pathlib.Path, text: str) -> Iterator[tuple[int, str]]:
+    project = VERSION.search((root / "CMakeLists.txt").read_text())
+    for number, line in enumerate(text.splitlines(), 1):
+        for match in ASKED_VERSION.finditer(line):
+            asked = next(filter(None, match.groups()))
+            if project and not f"{project['version']}.".startswith(f"{asked}."):
+                yield number, f"asks for version {asked}, and this is {project['version']}"
+
+
 def check_scripts(root: pathlib.Path) -> Iterator[tuple[str, int, str]]:
     name = "scripts/README.md"
     text = (root / name).read_text() if (root / name).is_file() else ""
@@ -300,7 +312,7 @@ def check(root: pathlib.Path) -> list[str]:
     findings: dict[str, None] = {}
     for path in documents(root):
         text = path.read_text()
-        for part in (check_code, check_links):
+        for part in (check_code, check_links, check_version):
             for line, message in part(root, path, text):
                 findings[f"{path.relative_to(root)}:{line}: {message}"] = None
     for place, line, message in (
@@ -348,6 +360,8 @@ def self_test() -> None:
         "<!-- examples/e.cpp part -->\n```cpp\nint a;\n```\n",
         "docs/b.md": "# B\n\n## Two words\n\n## Two, words!\n\n```\n[x](nowhere)\n```\n[up](../README.md)\n",
         "docs/architecture.md": "`src/base/x.hpp` `src/redis/permissions.cpp`\n",
+        "CMakeLists.txt": "project(colock VERSION 0.2.0)\n",
+        "docs/version.md": "find_package(colock 0.2) GIT_TAG v0.2.0 libcolock0.2\n",
         "examples/e.cpp": "  // [part\n  int a;\n  // part]\n",
         "examples/1_tutorial/1_a.cpp": "",
         "docs/tutorial/1.md": OUTPUT_PAGE,
@@ -371,6 +385,8 @@ def self_test() -> None:
         "no region": {"examples/e.cpp": "int a;\n"},
         "without a line": {"README.md": "```cpp\nint a;\n```\n"},
         "no heading": {"README.md": "[b](docs/b.md#three)\n"},
+        "asks for version 0.1,": {"docs/version.md": "find_package(colock 0.1)\n"},
+        "asks for version 0.2.1,": {"docs/version.md": "GIT_TAG v0.2.1\n"},
         "nowhere does not exist": {"README.md": "[b](nowhere)\n"},
         "src/base/y.hpp does not exist": {"README.md": "`src/base/y.hpp`\n"},
         "no block of ```text": {"docs/tutorial/1.md": "<!-- output examples/1_tutorial/1_a.cpp -->\n"},

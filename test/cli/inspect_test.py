@@ -75,7 +75,7 @@ class Usage(Case):
         self.check(self.colock("info", "--tls-ca", "/x", "k"), 64, "rediss")
 
     def test_help(self) -> None:
-        self.assertEqual(self.colock("--version").out, "colock 0.1.0\n")
+        self.assertEqual(self.colock("--version").out, "colock 0.2.0\n")
         whole = self.colock("--help")
         self.check(whole, 0)
         for name in COMMANDS:

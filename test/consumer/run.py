@@ -26,6 +26,9 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+VERSION = re.search(r"^project\(colock VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text(),
+                    re.MULTILINE)[1]
+SONAME = "libcolock.so." + VERSION.rpartition(".")[0]
 
 INSTALLED = ("library", "install", "readme", "static", "shared", "symbols", "pkg_config", "other_boost",
              "fetched_boost")
@@ -169,7 +172,7 @@ class Package:
 
     def shared(self) -> None:
         tested = self.build("tested", "shared-tested", "-DBUILD_SHARED_LIBS=ON")
-        expect(run("readelf", "-d", tested), "libcolock.so.0.1")
+        expect(run("readelf", "-d", tested), SONAME)
         run(tested)
         self.first(self.build("first", "shared", "-DBUILD_SHARED_LIBS=ON"))
 
@@ -193,7 +196,7 @@ class Package:
         run(self.given.compiler, "-std=c++20", "-c", HERE / "first/main.cpp",
             *flags("--cflags"), "-o", target / "main.o")
         run(self.given.compiler, target / "main.o", *flags("--libs"), "-o", target / "shared")
-        expect(run("readelf", "-d", target / "shared"), "libcolock.so.0.1")
+        expect(run("readelf", "-d", target / "shared"), SONAME)
         self.first(target / "shared")
         static = ["-l:libcolock.a" if w == "-lcolock" else w for w in flags("--libs", "--static")]
         run(self.given.compiler, target / "main.o", *static, "-o", target / "static")
@@ -220,8 +223,8 @@ class Package:
         source = self.work.with_name(f"{self.work.name}-source")
         self.snapshot(source)
         self.from_source("-DBUILD_SHARED_LIBS=ON", f"-DCMAKE_PREFIX_PATH={ROOT / '.deps/usr'}",
-                         f"-DCOLOCK_REPOSITORY=file://{source}", "-DCOLOCK_TAG=v0.1.0")
-        expect(run("readelf", "-d", self.work / "first"), "libcolock.so.0.1")
+                         f"-DCOLOCK_REPOSITORY=file://{source}", f"-DCOLOCK_TAG=v{VERSION}")
+        expect(run("readelf", "-d", self.work / "first"), SONAME)
 
     def snapshot(self, to: pathlib.Path) -> None:
         """The sources as they lie here, in a repository of their own."""
@@ -236,13 +239,13 @@ class Package:
         run("git", "init", "-q", to)
         run("git", "-C", to, "add", ".")
         run("git", "-C", to, *nobody, "commit", "-q", "-m", "The sources")
-        run("git", "-C", to, "tag", "v0.1.0")
+        run("git", "-C", to, "tag", f"v{VERSION}")
 
     # ---- The command -----------------------------------------------------------------------------
 
     def command(self) -> None:
         program = self.prefix / "bin/colock"
-        expect(run(program, "--version"), "0.1.0")
+        expect(run(program, "--version"), VERSION)
         expect(run(program, "--help"), "run", "doctor")
         said = self.beside_server(program, "run", "--url", "{url}", "k", "--", "echo", "its turn")
         if said is not None:

@@ -22,14 +22,16 @@ TAGS = ROOT / "build/docs/reference.tag"
 
 # A section takes the pages that its patterns match, in their order, and no page twice.
 NAVIGATION = [
-    ("Start", ["index.md", "zh-CN.md", "install.md", "how-it-works.md", "glossary.md"]),
+    ("Start", ["index.md", "zh-CN.md", "install.md", "comparison.md", "migration.md",
+                "without-coroutines.md", "how-it-works.md", "glossary.md"]),
     ("Tutorial", ["tutorial/README.md", "tutorial/*.md"]),
     ("Locks", ["locks/lock.md", "locks/fair_lock.md", "locks/read_write_lock.md", "locks/*_lock.md",
                "locks/*.md"]),
     ("Recipes", ["recipes/index.md", "recipes/leader.md", "recipes/cron.md", "recipes/order.md",
                  "recipes/*.md", "seckill.md"]),
-    ("Operation", ["deployments.md", "configuration.md", "production.md", "sizing.md", "metrics.md",
-                   "command.md", "troubleshooting.md", "errors.md", "redisson.md"]),
+    ("Operation", ["deployments.md", "managed-services.md", "configuration.md", "production.md",
+                   "sizing.md", "metrics.md", "command.md", "troubleshooting.md", "errors.md",
+                   "redisson.md"]),
     ("Assurance", ["guarantees.md", "failures.md", "reliability.md", "model.md", "versions.md",
                    "benchmarks.md", "architecture.md", "*.md"]),
 ]
