@@ -33,21 +33,22 @@ public:
     void begin_wait() noexcept { lost_ = 0; }
 
     /// How long to wait before asking for what was released just now. `room`: so many can get in.
-    /// `dice` in [0, 1).
-    duration heard(std::int64_t room, duration round_trip, double dice) noexcept
+    /// `jitter` in [0, 1).
+    duration heard(std::int64_t room, duration round_trip, double jitter) noexcept
     {
-        auto const wait = spread(room, round_trip, dice);
+        auto const wait = spread(room, round_trip, jitter);
         ++lost_;
         return wait;
     }
 
     /// The same where nothing was told: many know when a lease ends.
-    duration spread(std::int64_t room, duration round_trip, double dice) const noexcept
+    duration spread(std::int64_t room, duration round_trip, double jitter) const noexcept
     {
         // One of the others holds it, or has won before.
         auto const gone = 1 + lost_ / 2;
         auto const before = others_ > gone ? others_ - gone : 0;
-        auto const place = dice * before - static_cast<double>(std::max<std::int64_t>(room, 1) - 1);
+        auto const place =
+            jitter * before - static_cast<double>(std::max<std::int64_t>(room, 1) - 1);
         if (!(place > 0))
             return {};
         using fine = std::chrono::duration<double, duration::period>;
@@ -65,13 +66,13 @@ public:
     /// A place that comes up only when the wait is over is worth nothing: another one in the time
     /// that is left.
     static time_point in_time(
-        time_point now, time_point at, time_point deadline, double dice
+        time_point now, time_point at, time_point deadline, double jitter
     ) noexcept
     {
         if (at < deadline)
             return at;
         using fine = std::chrono::duration<double, duration::period>;
-        return now + std::chrono::duration_cast<duration>(dice * fine{deadline - now});
+        return now + std::chrono::duration_cast<duration>(jitter * fine{deadline - now});
     }
 
 private:

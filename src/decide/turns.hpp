@@ -76,10 +76,12 @@ public:
 
     /// Somebody else has released it: when to ask, in a wait that ends at `deadline`. `dice` in
     /// [0, 1).
-    time_point heard(time_point now, time_point deadline, duration round_trip, double dice) noexcept
+    time_point heard(
+        time_point now, time_point deadline, duration round_trip, double jitter
+    ) noexcept
     {
         refused();
-        auto const drawn = crowd_.heard(1, round_trip, dice);
+        auto const drawn = crowd_.heard(1, round_trip, jitter);
         auto const ahead = others_ > 1 + lost_ ? others_ - 1 - lost_ : 0;
         ++lost_;
         auto const in_order = std::max(
@@ -87,7 +89,7 @@ public:
             ahead * crowd::pace(others_, round_trip)
         );
         auto const delay = is_last_ ? in_order : drawn;
-        return delay <= longest_ ? now + delay : crowd::in_time(now, now + delay, deadline, dice);
+        return delay <= longest_ ? now + delay : crowd::in_time(now, now + delay, deadline, jitter);
     }
 
     /// The clients that wait for it here and elsewhere.

@@ -39,7 +39,7 @@ public:
         ~listener() = default;
     };
 
-    struct place {
+    struct description {
         std::string name;
         std::size_t index;
         address where;
@@ -50,13 +50,13 @@ public:
         bool in_rounds = false;
     };
 
-    command_link(link_context const& context, listener& who, place);
+    command_link(link_context const& context, listener& who, description);
     ~command_link();
 
     void start();
     void stop();
     void submit(step&);
-    void abandon() noexcept;
+    void destroy_pending() noexcept;
 
     /// Hands over what waits and is wanted elsewhere.
     template <class IsWanted>
@@ -69,7 +69,7 @@ public:
             }
     }
 
-    bool is_up() const noexcept { return gate_; }
+    bool is_up() const noexcept { return is_ready_; }
     bool is_started() const noexcept { return started_; }
     bool has_waiting() const noexcept { return !waiting_.empty(); }
     bool is_idle() const noexcept { return waiting_.empty() && in_flight_.empty(); }
@@ -84,12 +84,12 @@ public:
     /// Is called each time that something sent has been answered, or is lost.
     void when_answered(std::function<void()> tell) { tell_answered_ = std::move(tell); }
 
-    std::size_t index() const noexcept { return place_.index; }
+    std::size_t index() const noexcept { return description_.index; }
     address const& where() const noexcept { return loop_->where(); }
     std::uint64_t epoch() const noexcept { return loop_->epoch(); }
     error_code down_reason() const noexcept
     {
-        return loop_->is_up() && !gate_ ? error_code{error::unavailable} : loop_->down_reason();
+        return loop_->is_up() && !is_ready_ ? error_code{error::unavailable} : loop_->down_reason();
     }
 
 private:
@@ -103,7 +103,7 @@ private:
     error_code judge_time(decide::reply const&);
     error_code judge_rights(decide::reply const&);
     error_code refuse(std::string const& why) const;
-    void open_gate();
+    void become_ready();
     void schedule_flush();
     void flush();
     std::shared_ptr<call_batch> take_batch();
@@ -119,7 +119,7 @@ private:
 
     link_context const& context_;
     listener& listener_;
-    place place_;
+    description description_;
     std::shared_ptr<connection_loop> loop_;
     step_list waiting_;
     std::vector<std::shared_ptr<call_batch>> in_flight_;  ///< in the order of their answers
@@ -132,7 +132,7 @@ private:
     std::int64_t predecessor_ = 0;  ///< the old connection, until its server has ended it
     bool carried_ = false;          ///< the last connection has carried steps
     bool started_ = false;
-    bool gate_ = false;  ///< up, and nothing of the old connection can execute any more
+    bool is_ready_ = false;  ///< up, and nothing of the old connection can execute any more
     bool flushing_ = false;
     bool takes_turns_ = false;  ///< the last call was for one step, and nothing else was under way
     bool has_lost_ = false;

@@ -40,7 +40,7 @@ connection::connection(
     : context_{&context}
     , owner_{&who}
     , socket_{context.strand}
-    , pipeline_{patience_of(context.settings), most, pushes}
+    , pipeline_{time_limits_of(context.settings), most, pushes}
     , lookup_{context.strand}
     , limit_{[this] { step_.set(asio::error::timed_out); }}
     , look_{[this] { look(); }}
@@ -60,7 +60,10 @@ auto connection::guarded(Act act)
     };
 }
 
-void connection::set_alarm(decide::agenda::entry& e, time_point at) { context_->set_alarm(e, at); }
+void connection::set_alarm(decide::alarm_queue::alarm& e, time_point at)
+{
+    context_->set_alarm(e, at);
+}
 
 // ---- The way to a connection
 // -----------------------------------------------------------------------
@@ -70,7 +73,7 @@ void connection::open(address where, std::string tls_host, std::optional<endpoin
     connect(std::move(where), std::move(tls_host), std::move(first));
 }
 
-sequence connection::connect(address where, std::string tls_host, std::optional<endpoint> first)
+strand_task connection::connect(address where, std::string tls_host, std::optional<endpoint> first)
 {
     auto const limit = connect_limit(context_->settings);
     std::vector<endpoint> addresses;
@@ -327,7 +330,7 @@ void connection::close(error_code why)
         return;
     why_ = why;
     ++step_number_;
-    step_.drop();  // it goes no further on its way
+    step_.destroy_waiting();  // it goes no further on its way
     limit_.clear();
     look_.clear();
     lookup_.cancel();
@@ -353,8 +356,8 @@ void connection::detach() noexcept
     context_ = nullptr;
     limit_.clear();
     look_.clear();
-    pipeline_.abandon();
-    step_.drop();
+    pipeline_.forget_owed();
+    step_.destroy_waiting();
     if (is_context_gone)
         return;
     lookup_.cancel();

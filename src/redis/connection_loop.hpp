@@ -1,7 +1,7 @@
 #pragma once
 
-#include "base/sequence.hpp"
-#include "decide/agenda.hpp"
+#include "base/strand_task.hpp"
+#include "decide/alarm_queue.hpp"
 #include "redis/connection.hpp"
 #include "redis/exchange.hpp"
 #include "redis/link_context.hpp"
@@ -46,7 +46,7 @@ public:
         ~owner() = default;
     };
 
-    struct place {
+    struct description {
         std::string name;  ///< of the link, for logs
         address where;     ///< with Sentinels it is not used
         set_up::role wanted = set_up::role::any;
@@ -54,7 +54,10 @@ public:
     };
 
     connection_loop(
-        link_context const& context, owner& who, place here, resp::push_handler* pushes = nullptr
+        link_context const& context,
+        owner& who,
+        description here,
+        resp::push_handler* pushes = nullptr
     );
     ~connection_loop() { detach(); }
 
@@ -110,13 +113,13 @@ public:
 private:
     enum class news { nothing, found, opened, answered, ended };
 
-    sequence keep_up(std::shared_ptr<connection_loop> self);
+    strand_task keep_up(std::shared_ptr<connection_loop> self);
     void find_primary();
     void open();
     void send_set_up();
     void begin();
     error_code judge_set_up(replies const& got);
-    void end();
+    void finish();
     void on_alarm();
     milliseconds next_pause();
     void on_open() override;
@@ -140,7 +143,7 @@ private:
     std::unique_ptr<sentinel_query> sentinels_;
     std::list<exchange> asked_;
     event<news> news_;
-    decide::agenda::entry alarm_;
+    decide::alarm_queue::alarm alarm_;
     std::uint32_t tries_ = 0;  ///< in a row, since a connection that lasted
     replies answered_;
     std::uint64_t epoch_ = 0;

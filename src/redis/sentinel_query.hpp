@@ -39,14 +39,14 @@ private:
     class sentinel;
 
     void on_answer();
-    void end();
+    void finish();
     result best() const;
     std::size_t most_named() const;
 
     link_context const& context_;
     on_result done_;
     std::vector<std::unique_ptr<sentinel>> asked_;
-    decide::agenda::entry limit_;
+    decide::alarm_queue::alarm limit_;
     bool has_answer_ = false;
 };
 

@@ -16,7 +16,7 @@
 
 namespace colock {
 
-class ownership;
+class hold_target;
 
 namespace detail {
 
@@ -78,13 +78,13 @@ public:
 
     /// It was given back, by its owner or because its client closes: who waits for the loss waits
     /// in vain, and is told why.
-    void end(error_code why);
+    void mark_released(error_code why);
     error_code why_ended() const noexcept;
     /// For the log: why its lease ends, where the server may still have it.
     char const* why_unproven(std::optional<milliseconds> max_hold) const noexcept;
     void add(std::shared_ptr<loss_wait>);
 
-    std::shared_ptr<ownership> lives_on;
+    std::shared_ptr<hold_target> target;
     milliseconds lease;
     milliseconds proven{};  ///< the lease that the last answered script has set
     bool renewed;           ///< by the watchdog; else it ends by itself
