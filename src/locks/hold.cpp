@@ -3,7 +3,7 @@
 #include "service/change.hpp"
 #include "service/core.hpp"
 #include "service/hold_state.hpp"
-#include "service/ownership.hpp"
+#include "service/hold_target.hpp"
 #include <colock/hold.hpp>
 
 #include <boost/asio/system_executor.hpp>
@@ -30,7 +30,7 @@ void start_change(core_ptr const& inside, done_handler to, hold_ptr state, Act a
     auto const who = make_recycled<change>(inside, std::move(state));
     who->listen(inside->strand(), to);
     who->done = {std::move(to), inside->executor()};
-    asio::dispatch(inside->strand(), [who, act] { act(*who->hold->lives_on, who); });
+    asio::dispatch(inside->strand(), [who, act] { act(*who->hold->target, who); });
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ void release_hold(core_ptr inside, done_handler to, hold_ptr state)
         inside,
         std::move(to),
         std::move(state),
-        [](ownership& owned, std::shared_ptr<change> const& who) { owned.release(who); }
+        [](hold_target& owned, std::shared_ptr<change> const& who) { owned.release(who); }
     );
 }
 
@@ -61,7 +61,7 @@ void extend_hold(core_ptr inside, done_handler to, hold_ptr state, milliseconds 
         inside,
         std::move(to),
         std::move(state),
-        [lease](ownership& owned, std::shared_ptr<change> const& who) {
+        [lease](hold_target& owned, std::shared_ptr<change> const& who) {
             auto const least =
                 who->hold->renewed ? decide::shortest_renewed_lease : decide::shortest_lease;
             if (lease < least || lease > decide::longest_lease)
@@ -102,7 +102,7 @@ std::uint64_t hold::fencing_token() const noexcept { return state_ ? state_->tok
 
 std::uint64_t hold::fencing_token(std::size_t i) const noexcept
 {
-    return i == 0 || !state_ ? fencing_token() : state_->lives_on->fencing_token(i);
+    return i == 0 || !state_ ? fencing_token() : state_->target->fencing_token(i);
 }
 
 hold::clock::time_point hold::valid_until() const noexcept

@@ -26,7 +26,7 @@ hold_ptr bundle::begin(core_ptr const& inside, owner const& who, milliseconds le
 {
     auto whole = make_recycled<hold_state>(inside, who, lease, renewed);
     whole->token = parts_.empty() ? 0 : parts_.front().fencing_token();
-    whole->lives_on = self();
+    whole->target = self();
     whole_ = whole;
     core_.residents().add(shared_from_this());
     for (auto const& part : std::views::filter(parts_, &is_won))

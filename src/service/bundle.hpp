@@ -2,7 +2,7 @@
 
 #include "service/change.hpp"
 #include "service/hold_state.hpp"
-#include "service/ownership.hpp"
+#include "service/hold_target.hpp"
 #include "service/resident.hpp"
 
 #include <cstddef>
@@ -17,7 +17,7 @@ using detail::core;
 /// Several holds as one, for as long as enough of them are held: all of a multi-lock's, most of a
 /// red lock's. They may be of several clients; what is here runs on the strand of one, whose core
 /// keeps it until it is released.
-class bundle final : public ownership, public resident {
+class bundle final : public hold_target, public resident {
 public:
     bundle(core& inside, std::vector<hold> parts, std::size_t needed);
 

@@ -1,6 +1,6 @@
 #include "service/change.hpp"
 #include "service/core.hpp"
-#include "service/ownership.hpp"
+#include "service/hold_target.hpp"
 
 #include <utility>
 
@@ -10,7 +10,7 @@ change::change(core_ptr c, hold_ptr h)
     : inside{std::move(c)}
     , hold{std::move(h)}
     , limit{[this] {
-        auto const slot = hold->lives_on->slot();
+        auto const slot = hold->target->slot();
         auto why = inside->transport().down_reason(slot);
         if (!why)
             why = refused;

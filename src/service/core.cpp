@@ -187,8 +187,8 @@ void core::drain_abandoned() noexcept
     while (next) {
         hold_ptr const dropped = std::move(next->self);
         next = next->next_abandoned;
-        if (dropped->lives_on && !shut_down_)
-            dropped->lives_on->drop(dropped);
+        if (dropped->target && !shut_down_)
+            dropped->target->drop(dropped);
     }
 }
 

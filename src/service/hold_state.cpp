@@ -1,6 +1,6 @@
 #include "service/core.hpp"
 #include "service/hold_state.hpp"
-#include "service/ownership.hpp"
+#include "service/hold_target.hpp"
 
 #include <mutex>
 #include <utility>
@@ -28,7 +28,7 @@ time_point hold_state::valid_until() const noexcept
     if (now() != status::held)
         return {};
     auto const own = time_point{time_point::duration{until_.load(std::memory_order_acquire)}};
-    return lives_on ? lives_on->valid_until(own) : own;
+    return target ? target->valid_until(own) : own;
 }
 
 std::stop_token hold_state::stop_token()

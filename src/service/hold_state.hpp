@@ -16,7 +16,7 @@
 
 namespace colock {
 
-class ownership;
+class hold_target;
 
 namespace detail {
 
@@ -84,7 +84,7 @@ public:
     char const* why_unproven(std::optional<milliseconds> max_hold) const noexcept;
     void add(std::shared_ptr<loss_wait>);
 
-    std::shared_ptr<ownership> lives_on;
+    std::shared_ptr<hold_target> target;
     milliseconds lease;
     milliseconds proven{};  ///< the lease that the last answered script has set
     bool renewed;           ///< by the watchdog; else it ends by itself

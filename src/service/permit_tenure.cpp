@@ -33,7 +33,7 @@ permit_tenure::~permit_tenure() = default;
 void permit_tenure::begin(hold_ptr const& hold, time_point sent)
 {
     hold_.push_back(*hold);
-    hold->lives_on = std::static_pointer_cast<permit_tenure>(shared_from_this());
+    hold->target = std::static_pointer_cast<permit_tenure>(shared_from_this());
     hold->born = clock::now();
     confirm(sent, hold->lease);
     if (hold->renewed)

@@ -4,7 +4,7 @@
 #include "redis/transport.hpp"
 #include "service/change.hpp"
 #include "service/hold_state.hpp"
-#include "service/ownership.hpp"
+#include "service/hold_target.hpp"
 #include "service/pause.hpp"
 #include "service/question.hpp"
 #include "service/resident.hpp"
@@ -22,7 +22,7 @@ namespace colock {
 ///
 /// As for a lock, `settle` brings the server to what is wanted, one script after the other: a
 /// lease while it is held, nothing when it is not. A renewal is one such step.
-class permit_tenure final : public resident, public ownership {
+class permit_tenure final : public resident, public hold_target {
 public:
     permit_tenure(core& inside, std::string name, std::string id);
     ~permit_tenure() override;

@@ -50,7 +50,7 @@ void tenure::begin(hold_ptr first, time_point sent, milliseconds lease)
     begun_ = clock::now();
     server_until_ = begun_ + lease;
     token_ = first->token;
-    first->lives_on = shared_from_this();
+    first->target = shared_from_this();
     first->born = begun_;
     first->ends = sent + lease;
     holds_.push_back(*first);
@@ -93,7 +93,7 @@ void tenure::enter(std::shared_ptr<change> who)
 {
     auto& hold = *who->hold;
     auto const now = clock::now();
-    hold.lives_on = shared_from_this();
+    hold.target = shared_from_this();
     hold.born = now;
     hold.ends = now + hold.lease;
     holds_.push_back(hold);
@@ -132,7 +132,7 @@ void tenure::pass_on(hold_state& last, hold_ptr const& next)
 {
     who_ = next->who;
     token_ = next->token;
-    next->lives_on = shared_from_this();
+    next->target = shared_from_this();
     next->born = clock::now();
     next->ends = last.ends;
     next->proven = last.proven;

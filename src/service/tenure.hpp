@@ -5,8 +5,8 @@
 #include "redis/transport.hpp"
 #include "service/change.hpp"
 #include "service/hold_state.hpp"
+#include "service/hold_target.hpp"
 #include "service/keeper.hpp"
-#include "service/ownership.hpp"
 #include "service/pause.hpp"
 #include "service/protocol.hpp"
 #include "service/watchdog.hpp"
@@ -32,7 +32,7 @@ using core_hook =
 /// one script after the other. So re-entry, partial release, release and extension are one
 /// sequence, and no step depends on how often another was run.
 class tenure final :
-    public ownership,
+    public hold_target,
     public std::enable_shared_from_this<tenure>,
     public decide::renewal_schedule::entry,
     public renewal_hook,

@@ -12,9 +12,9 @@ namespace colock {
 struct change;
 using detail::hold_ptr;
 
-/// What a hold lives on: the field of a lock, a permit, several locks at once. What the owner of
-/// the hold wants goes there.
-class ownership {
+/// What a hold operates on: the field of a lock, a permit, several locks at once. Releases and
+/// extensions of the hold go there.
+class hold_target {
 public:
     virtual void release(std::shared_ptr<change>) = 0;
     virtual void extend(std::shared_ptr<change>, milliseconds lease) = 0;
@@ -34,7 +34,7 @@ public:
     virtual std::uint64_t fencing_token(std::size_t) const noexcept { return 0; }
 
 protected:
-    ~ownership() = default;
+    ~hold_target() = default;
 };
 
 }  // namespace colock
