@@ -134,7 +134,7 @@ void double_transport::open()
     listener_.on_link_up(0, ++epoch_);
     if (epoch_ > 1)
         listener_.on_reached([](unsigned) { return true; });
-    open_wanted_push();
+    open_wanted_pubsub();
     flush();
 }
 
@@ -150,7 +150,7 @@ void double_transport::close(error_code why)
     if (!*lives)
         return;
     listener_.on_link_down(0, why);
-    close_push();
+    close_pubsub();
 }
 
 void double_transport::make_confirm(unsigned slot)
@@ -165,21 +165,21 @@ error_code double_transport::down_reason(unsigned) const noexcept
 
 std::size_t double_transport::links_up() const noexcept
 {
-    return (is_up_ ? 1U : 0U) + (is_push_up() ? 1U : 0U);
+    return (is_up_ ? 1U : 0U) + (is_pubsub_up() ? 1U : 0U);
 }
 
 // ---- Subscriptions -----------------------------------------------------------------------------
 
-void double_transport::want_push(unsigned)
+void double_transport::want_pubsub(unsigned)
 {
-    push_wanted_ = true;
-    later([this] { open_wanted_push(); });
+    pubsub_wanted_ = true;
+    later([this] { open_wanted_pubsub(); });
 }
 
-void double_transport::open_wanted_push()
+void double_transport::open_wanted_pubsub()
 {
-    if (is_up_ && push_wanted_)
-        open_push();
+    if (is_up_ && pubsub_wanted_)
+        open_pubsub();
 }
 
 void double_transport::change(unsigned, subscription_change const& what)

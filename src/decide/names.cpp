@@ -96,7 +96,7 @@ std::string permit_leases(std::string_view name, std::string_view prefix)
     return derived(prefix, "", name) + ":timeout";
 }
 
-std::string once_record(std::string_view name, std::string_view id, std::string_view prefix)
+std::string request_record(std::string_view name, std::string_view id, std::string_view prefix)
 {
     auto record = derived(prefix, "colock_once:", name).append(":").append(id);
     if (slot_of(record) == slot_of(name))

@@ -45,7 +45,9 @@ std::string permit_leases(std::string_view name, std::string_view prefix = {});
 /// Where the last request of a client is recorded that must run once: `colock_once:{name}:<id>`,
 /// braces as above. A name whose own braces name no slot, as `a{b` or `x{}`, has the tag of its
 /// slot's fencing counter instead: `colock_once{tag}:name:<id>`.
-std::string once_record(std::string_view name, std::string_view id, std::string_view prefix = {});
+std::string request_record(
+    std::string_view name, std::string_view id, std::string_view prefix = {}
+);
 
 /// The keys of a fair lock beside the lock itself, in its slot, with braces as above. The first two
 /// are Redisson's: who waits, in order, and when each counts as dead; in `tickets` are those of

@@ -102,29 +102,29 @@ public:
     }
 
     /// When a lease that was sent at `sent` is renewed: after a third of it, at most a tenth of
-    /// that sooner by `dice` in [0, 1), so that what was acquired together spreads.
-    static time_point renewal_time(time_point sent, milliseconds lease, double dice) noexcept
+    /// that sooner by `jitter` in [0, 1), so that what was acquired together spreads.
+    static time_point renewal_time(time_point sent, milliseconds lease, double jitter) noexcept
     {
         auto const third = std::chrono::duration<double, std::milli>(lease) / 3;
-        return sent + std::chrono::ceil<milliseconds>(third * (1 - dice / 10));
+        return sent + std::chrono::ceil<milliseconds>(third * (1 - jitter / 10));
     }
 
     /// The same for the first time, anywhere within the period but its first tenth.
-    static time_point spread_time(time_point sent, milliseconds lease, double dice) noexcept
+    static time_point spread_time(time_point sent, milliseconds lease, double jitter) noexcept
     {
         auto const third = std::chrono::duration<double, std::milli>(lease) / 3;
-        return sent + std::chrono::ceil<milliseconds>(third * (1 - dice * 0.9));
+        return sent + std::chrono::ceil<milliseconds>(third * (1 - jitter * 0.9));
     }
 
     /// When a renewal is tried again that has failed so often before: soon, then in doubling
     /// pauses up to a tenth of the lease. A server that is busy may have little time between two
-    /// long scripts: then up to a fortieth. Each is shortened by up to half by `dice` in [0, 1).
+    /// long scripts: then up to a fortieth. Each is shortened by up to half by `jitter` in [0, 1).
     static time_point retry_time(
-        time_point now, milliseconds lease, unsigned failures, bool is_busy, double dice
+        time_point now, milliseconds lease, unsigned failures, bool is_busy, double jitter
     ) noexcept
     {
         auto const longest = std::max(lease / (is_busy ? 40 : 10), milliseconds{10});
-        return now + backoff_pause(milliseconds{10}, longest, 2, failures + 1, dice);
+        return now + backoff_pause(milliseconds{10}, longest, 2, failures + 1, jitter);
     }
 
 private:

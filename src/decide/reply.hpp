@@ -74,7 +74,7 @@ struct release_answer {
     std::int64_t receivers = 0;  ///< or one of these, and it was released all the same
 
     static constexpr std::int64_t refused = -1;  ///< the server refused to publish
-    static constexpr std::int64_t unheard = -2;  ///< the ticket whose turn it is does not listen
+    static constexpr std::int64_t unheard = -2;  ///< the waiter whose turn it is does not listen
 };
 
 release_answer read_release(reply const&) noexcept;

@@ -1,7 +1,7 @@
 #include "base/recycling.hpp"
 #include "decide/validity.hpp"
-#include "service/change.hpp"
 #include "service/core.hpp"
+#include "service/hold_operation.hpp"
 #include "service/hold_state.hpp"
 #include "service/hold_target.hpp"
 #include <colock/hold.hpp>
@@ -25,9 +25,9 @@ void answer_empty(done_handler to)
 
 /// Makes a change of the call and carries it out on the strand.
 template <class Act>
-void start_change(core_ptr const& inside, done_handler to, hold_ptr state, Act act)
+void start_operation(core_ptr const& inside, done_handler to, hold_ptr state, Act act)
 {
-    auto const who = make_recycled<change>(inside, std::move(state));
+    auto const who = make_recycled<hold_operation>(inside, std::move(state));
     who->listen(inside->strand(), to);
     who->done = {std::move(to), inside->executor()};
     asio::dispatch(inside->strand(), [who, act] { act(*who->hold->target, who); });
@@ -45,11 +45,11 @@ void release_hold(core_ptr inside, done_handler to, hold_ptr state)
 {
     if (!state)
         return answer_empty(std::move(to));
-    start_change(
+    start_operation(
         inside,
         std::move(to),
         std::move(state),
-        [](hold_target& owned, std::shared_ptr<change> const& who) { owned.release(who); }
+        [](hold_target& owned, std::shared_ptr<hold_operation> const& who) { owned.release(who); }
     );
 }
 
@@ -57,11 +57,11 @@ void extend_hold(core_ptr inside, done_handler to, hold_ptr state, milliseconds 
 {
     if (!state)
         return answer_empty(std::move(to));
-    start_change(
+    start_operation(
         inside,
         std::move(to),
         std::move(state),
-        [lease](hold_target& owned, std::shared_ptr<change> const& who) {
+        [lease](hold_target& owned, std::shared_ptr<hold_operation> const& who) {
             auto const least =
                 who->hold->renewed ? decide::shortest_renewed_lease : decide::shortest_lease;
             if (lease < least || lease > decide::longest_lease)

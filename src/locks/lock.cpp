@@ -3,9 +3,9 @@
 #include "decide/validity.hpp"
 #include "locks/arguments.hpp"
 #include "locks/query.hpp"
-#include "service/contention.hpp"
 #include "service/core.hpp"
-#include "service/fair_queue.hpp"
+#include "service/exclusive_lock.hpp"
+#include "service/fair_lock_state.hpp"
 #include "service/readers.hpp"
 #include <colock/lock.hpp>
 
@@ -19,7 +19,7 @@ namespace {
 void admit(core& inside, std::shared_ptr<waiter> const& who)
 {
     switch (who->id.kind) {
-    case lock_kind::fair: return fair_queue::of(inside, who->id.name).admit(who);
+    case lock_kind::fair: return fair_lock_state::of(inside, who->id.name).admit(who);
     case lock_kind::read: return readers::at(inside, who->id.name).admit(who);
     default: return inside.key(ref_of(who->id)).admit(who);
     }
@@ -80,14 +80,14 @@ error_code read_lease(answer const& from, std::optional<milliseconds>& lease) no
 }
 
 /// The ownership of this client's; of readers: the one of this owner.
-tenure* find_held(core& inside, lock_ref which, owner const& who)
+ownership* find_held(core& inside, lock_ref which, owner const& who)
 {
     if (which.kind == lock_kind::read) {
         auto const r = readers::find(inside, which.name);
         return r ? r->reading(who).get() : nullptr;
     }
     if (which.kind == lock_kind::fair) {
-        auto const* const queue = fair_queue::find(inside, std::string{which.name});
+        auto const* const queue = fair_lock_state::find(inside, std::string{which.name});
         return queue ? queue->held() : nullptr;
     }
     auto const* const key = inside.find_key(which);
@@ -116,10 +116,11 @@ void tell_taken_away(core& inside, lock_id const& id, time_point sent)
 }
 
 /// Takes the lock away, whoever has it.
-question force_question(lock_id const& id, std::string const& prefix)
+script_request force_request(lock_id const& id, std::string const& prefix)
 {
     auto const& how = protocol::of(id.kind);
-    question about{how.force, how.queue_keys(id.name, prefix), {how.channel(id.name, prefix)}};
+    script_request about{
+        how.force, how.queue_keys(id.name, prefix), {how.channel(id.name, prefix)}};
     about.keys.insert(about.keys.begin(), id.name);
     if (auto const more = how.release_argument(id.name, prefix); !more.empty())
         about.arguments.push_back(more);
@@ -214,7 +215,7 @@ void single::force_release(core_ptr inside, handler<answered_bool> handler, lock
 {
     auto const wrong = check_name(id.name);
     id.name = inside->key_of(std::move(id.name));
-    auto about = force_question(id, inside->settings().key_prefix);
+    auto about = force_request(id, inside->settings().key_prefix);
     auto forced = [weak = std::weak_ptr{inside},
                    id = std::move(id)](answer const& r, bool& was_locked) {
         auto const ec = read_flag(r, was_locked);

@@ -2,11 +2,11 @@
 
 #include "base/completion.hpp"
 #include "base/recycling.hpp"
-#include "decide/agenda.hpp"
+#include "decide/alarm_queue.hpp"
 #include "decide/names.hpp"
 #include "redis/transport.hpp"
 #include "service/core.hpp"
-#include "service/question.hpp"
+#include "service/script_call.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -16,7 +16,7 @@
 
 namespace colock {
 
-/// A question to the server: one script, one answer, within `config::timeout`. What only
+/// A query to the server: one script, one answer, within `config::timeout`. What only
 /// reads is asked again after a lost answer; what takes a lock away is not, for the next time it
 /// would be another's.
 template <class Value>
@@ -38,7 +38,7 @@ public:
         std::string const& second_key = {}
     )
     {
-        question about{&what, {std::move(name)}, {}};
+        script_request about{&what, {std::move(name)}, {}};
         if (!second_key.empty())
             about.keys.push_back(second_key);
         if (!argument.empty())
@@ -47,7 +47,7 @@ public:
     }
 
     static void start(
-        core_ptr inside, handler_type handler, error_code wrong, question about, reader read
+        core_ptr inside, handler_type handler, error_code wrong, script_request about, reader read
     )
     {
         auto const self =
@@ -63,7 +63,7 @@ public:
         });
     }
 
-    query(core_ptr inside, question about, reader read)
+    query(core_ptr inside, script_request about, reader read)
         : inside_{std::move(inside)}
         , about_{std::move(about)}
         , slot_{decide::slot_of(about_.keys.front())}
@@ -77,13 +77,13 @@ public:
     void cancel() override { finish(asio::error::operation_aborted, {}); }
 
 private:
-    static sequence ask(std::shared_ptr<query> self)
+    static strand_task ask(std::shared_ptr<query> self)
     {
         core& owner = *self->inside_;
         core::activity const asking{owner};
         owner.set_alarm(self->limit_, clock::now() + owner.settings().timeout);
         while (self->done_) {
-            asked_question now{self->about_, self->slot_};
+            script_call now{self->about_, self->slot_};
             self->sending_ = &now.call;
             owner.transport().submit(now.call);
             answer const got = co_await now.call.answered;
@@ -132,11 +132,11 @@ private:
 
     core_ptr inside_;
     completion<Value> done_;
-    question about_;
+    script_request about_;
     unsigned slot_;
     reader read_;
     step* sending_ = nullptr;
-    decide::agenda::entry limit_;
+    decide::alarm_queue::alarm limit_;
     pause pause_;
     std::uint32_t refusals_ = 0;  ///< for the moment
 };

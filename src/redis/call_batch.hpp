@@ -66,7 +66,7 @@ public:
     /// So many it has had, with those that have their answers.
     std::size_t size() const noexcept { return size_; }
 
-    /// Destroys the sequences that wait for its steps.
+    /// Destroys the tasks that wait for its steps.
     void drop_steps() noexcept;
 
 private:

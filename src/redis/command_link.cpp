@@ -60,7 +60,7 @@ void command_link::submit(step& s)
         return;
     }
     waiting_.push_back(s);
-    if (gate_)
+    if (is_ready_)
         schedule_flush();
 }
 
@@ -93,7 +93,7 @@ void command_link::flush()
             tell_answered_();  // what waited was withdrawn
         return;
     }
-    if (!gate_ || (place_.in_rounds && !in_flight_.empty()))
+    if (!is_ready_ || (place_.in_rounds && !in_flight_.empty()))
         return;
     auto const now = clock::now();
     bool const by_slot = context_.settings.topology == topology::cluster;
@@ -126,7 +126,7 @@ void command_link::on_batch_over(call_batch& over)
     if (spare_.size() < most_spare)
         spare_.push_back(std::move(*at));
     in_flight_.erase(at);
-    if (place_.in_rounds && gate_ && !waiting_.empty())
+    if (place_.in_rounds && is_ready_ && !waiting_.empty())
         schedule_flush();
     if (tell_answered_)
         tell_answered_();
@@ -209,7 +209,7 @@ void command_link::on_up()
     if (predecessor_ != 0)
         kill_predecessor(predecessor_);
     else
-        open_gate();
+        become_ready();
 }
 
 // Bytes of the old connection may still lie in the server's buffer. A step of theirs that ran
@@ -228,15 +228,15 @@ void command_link::kill_predecessor(std::int64_t id)
                 decide::classify(answer.text) == decide::fault::not_now)
                 loop_->restart(error::unavailable);
             else
-                open_gate();
+                become_ready();
         }
     );
 }
 
-void command_link::open_gate()
+void command_link::become_ready()
 {
     predecessor_ = 0;
-    carried_ = gate_ = true;
+    carried_ = is_ready_ = true;
     has_lost_ = false;
     listener_.on_command_link_up(*this);
     if (!waiting_.empty())
@@ -245,7 +245,7 @@ void command_link::open_gate()
 
 void command_link::on_down(error_code why)
 {
-    bool const was_up = std::exchange(gate_, false);
+    bool const was_up = std::exchange(is_ready_, false);
     auto const alive = alive_;
     if (was_up)
         listener_.on_command_link_down(*this, why);

@@ -69,7 +69,7 @@ public:
             }
     }
 
-    bool is_up() const noexcept { return gate_; }
+    bool is_up() const noexcept { return is_ready_; }
     bool is_started() const noexcept { return started_; }
     bool has_waiting() const noexcept { return !waiting_.empty(); }
     bool is_idle() const noexcept { return waiting_.empty() && in_flight_.empty(); }
@@ -89,7 +89,7 @@ public:
     std::uint64_t epoch() const noexcept { return loop_->epoch(); }
     error_code down_reason() const noexcept
     {
-        return loop_->is_up() && !gate_ ? error_code{error::unavailable} : loop_->down_reason();
+        return loop_->is_up() && !is_ready_ ? error_code{error::unavailable} : loop_->down_reason();
     }
 
 private:
@@ -103,7 +103,7 @@ private:
     error_code judge_time(decide::reply const&);
     error_code judge_rights(decide::reply const&);
     error_code refuse(std::string const& why) const;
-    void open_gate();
+    void become_ready();
     void schedule_flush();
     void flush();
     std::shared_ptr<call_batch> take_batch();
@@ -132,7 +132,7 @@ private:
     std::int64_t predecessor_ = 0;  ///< the old connection, until its server has ended it
     bool carried_ = false;          ///< the last connection has carried steps
     bool started_ = false;
-    bool gate_ = false;  ///< up, and nothing of the old connection can execute any more
+    bool is_ready_ = false;  ///< up, and nothing of the old connection can execute any more
     bool flushing_ = false;
     bool takes_turns_ = false;  ///< the last call was for one step, and nothing else was under way
     bool has_lost_ = false;

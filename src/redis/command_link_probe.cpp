@@ -44,7 +44,7 @@ void command_link::write_probe(resp::writer& to)
     to.push("CLIENT", "ID");
     to.push("TIME");
     to.push("INFO", "server");
-    push_permission_probe(to, context_.settings, place_.publish);
+    pubsub_permission_probe(to, context_.settings, place_.publish);
 }
 
 error_code command_link::judge_probe(replies const& got)

@@ -60,7 +60,10 @@ auto connection::guarded(Act act)
     };
 }
 
-void connection::set_alarm(decide::agenda::entry& e, time_point at) { context_->set_alarm(e, at); }
+void connection::set_alarm(decide::alarm_queue::alarm& e, time_point at)
+{
+    context_->set_alarm(e, at);
+}
 
 // ---- The way to a connection
 // -----------------------------------------------------------------------
@@ -70,7 +73,7 @@ void connection::open(address where, std::string tls_host, std::optional<endpoin
     connect(std::move(where), std::move(tls_host), std::move(first));
 }
 
-sequence connection::connect(address where, std::string tls_host, std::optional<endpoint> first)
+strand_task connection::connect(address where, std::string tls_host, std::optional<endpoint> first)
 {
     auto const limit = connect_limit(context_->settings);
     std::vector<endpoint> addresses;

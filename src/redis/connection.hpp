@@ -1,8 +1,8 @@
 #pragma once
 
-#include "base/sequence.hpp"
+#include "base/strand_task.hpp"
 #include "base/timer.hpp"
-#include "decide/agenda.hpp"
+#include "decide/alarm_queue.hpp"
 #include "redis/link_context.hpp"
 #include "redis/name_lookup.hpp"
 #include "resp/pipeline.hpp"
@@ -79,7 +79,7 @@ private:
     using socket_type = asio::basic_stream_socket<asio::generic::stream_protocol, strand_type>;
     using tls_stream = asio::ssl::stream<socket_type&>;
 
-    sequence connect(address where, std::string tls_host, std::optional<endpoint> first);
+    strand_task connect(address where, std::string tls_host, std::optional<endpoint> first);
     void start_lookup(address const& where);
     void start_connect(endpoint const& to, clock::duration limit);
     void start_handshake(std::string const& tls_host);
@@ -98,7 +98,7 @@ private:
     void look();
     void finish();
     void wipe() noexcept;
-    void set_alarm(decide::agenda::entry&, time_point at);
+    void set_alarm(decide::alarm_queue::alarm&, time_point at);
 
     link_context const* context_;
     owner* owner_;
@@ -110,12 +110,12 @@ private:
 
     event<error_code> step_;  ///< of the way to a connection
     std::size_t step_number_ = 0;
-    decide::agenda::entry limit_;
+    decide::alarm_queue::alarm limit_;
     name_lookup::endpoints found_;
     std::optional<endpoint> peer_;
     stage stage_ = stage::name;
 
-    decide::agenda::entry look_;
+    decide::alarm_queue::alarm look_;
     time_point look_at_ = never;
     std::string sending_;  ///< under way to the server
     bool writing_ = false;

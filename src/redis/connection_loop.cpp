@@ -112,7 +112,7 @@ void connection_loop::detach() noexcept
 // ---- The loop
 // --------------------------------------------------------------------------------------
 
-sequence connection_loop::keep_up([[maybe_unused]] std::shared_ptr<connection_loop> self)
+strand_task connection_loop::keep_up([[maybe_unused]] std::shared_ptr<connection_loop> self)
 {
     looping_ = true;
     down_since_ = clock::now();
@@ -287,12 +287,12 @@ milliseconds connection_loop::next_pause()
     if (tries_++ == 0)
         return milliseconds{0};
     auto const tries = tries_ - 1;
-    auto const dice = context_.dice();
+    auto const jitter = context_.jitter();
     if (is_refusal(down_reason_))
-        return decide::backoff_pause(first_pause_refused, longest_pause_refused, 2, tries, dice);
+        return decide::backoff_pause(first_pause_refused, longest_pause_refused, 2, tries, jitter);
     auto const outage = std::chrono::duration_cast<milliseconds>(clock::now() - down_since_);
     auto const longest = std::clamp(outage / 20, shortest_longest_pause, longest_pause);
-    return decide::backoff_pause(first_pause, longest, 2, tries, dice);
+    return decide::backoff_pause(first_pause, longest, 2, tries, jitter);
 }
 
 void connection_loop::expect(std::size_t commands, exchange::on_replies done)

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "base/sequence.hpp"
-#include "decide/agenda.hpp"
+#include "base/strand_task.hpp"
+#include "decide/alarm_queue.hpp"
 #include "redis/connection.hpp"
 #include "redis/exchange.hpp"
 #include "redis/link_context.hpp"
@@ -110,7 +110,7 @@ public:
 private:
     enum class news { nothing, found, opened, answered, ended };
 
-    sequence keep_up(std::shared_ptr<connection_loop> self);
+    strand_task keep_up(std::shared_ptr<connection_loop> self);
     void find_primary();
     void open();
     void send_set_up();
@@ -140,7 +140,7 @@ private:
     std::unique_ptr<sentinel_query> sentinels_;
     std::list<exchange> asked_;
     event<news> news_;
-    decide::agenda::entry alarm_;
+    decide::alarm_queue::alarm alarm_;
     std::uint32_t tries_ = 0;  ///< in a row, since a connection that lasted
     replies answered_;
     std::uint64_t epoch_ = 0;

@@ -2,7 +2,7 @@
 
 #include "base/log.hpp"
 #include "base/timer.hpp"
-#include "decide/agenda.hpp"
+#include "decide/alarm_queue.hpp"
 #include "redis/tls.hpp"
 #include <colock/config.hpp>
 
@@ -17,9 +17,9 @@ namespace colock {
 struct link_context {
     strand_type strand;
     config const& settings;
-    decide::agenda& agenda;
-    std::function<void()> agenda_changed;  ///< the agenda has a new earliest entry
-    std::function<double()> dice;
+    decide::alarm_queue& alarms;
+    std::function<void()> alarms_changed;  ///< there is a new earliest alarm
+    std::function<double()> jitter;
     std::weak_ptr<void> life;  ///< held while anything of the client is being run
 
     /// The execution context has destroyed its handlers: a cancellation would run into them.
@@ -38,10 +38,10 @@ struct link_context {
             write_log(settings.log, log_level::warning, line);
     }
 
-    void set_alarm(decide::agenda::entry& e, time_point at) const
+    void set_alarm(decide::alarm_queue::alarm& e, time_point at) const
     {
-        if (agenda.set(e, at))
-            agenda_changed();
+        if (alarms.set(e, at))
+            alarms_changed();
     }
 };
 

@@ -42,7 +42,7 @@ constexpr std::array<std::string_view, 32> script_commands{
     "zcount K 0 0", "zincrby K 0 f", "zrange K 0 0", "zrangebyscore K 0 0",
     "zrank K f",    "zrem K f",      "zscore K f",   "time"};
 
-struct question {
+struct command_check {
     std::vector<std::string> words;
     bool has_key = false;
 };
@@ -66,17 +66,17 @@ struct message_commands {
     std::vector<std::string> all;
 };
 
-std::vector<question> all_questions(config const& c, publishing how)
+std::vector<command_check> all_checks(config const& c, publishing how)
 {
     auto const channel = sample_channel(c);
-    std::vector<question> all{{{"ping"}}, {{"evalsha", std::string(40, '0'), "0"}}};
+    std::vector<command_check> all{{{"ping"}}, {{"evalsha", std::string(40, '0'), "0"}}};
     for (auto const& command : message_commands{how}.all) {
         all.push_back({{command, channel}});
         if (command.ends_with("publish"))
             all.back().words.emplace_back("0");
     }
     for (auto rest : script_commands) {
-        question& next = all.emplace_back();
+        command_check& next = all.emplace_back();
         for (auto end = rest.find(' ');; end = rest.find(' ')) {
             auto const word = rest.substr(0, end);
             next.has_key |= word == "K";
@@ -99,12 +99,12 @@ std::string remedy(config const& c, std::string const& rules)
     return ". Remedy: ACL SETUSER " + user_of(c) + rules;
 }
 
-/// The questions that were answered with no.
+/// The commands that the server refuses.
 class refusals {
 public:
-    refusals(std::vector<question> const& all, reply const& places)
+    refusals(std::vector<command_check> const& all, reply const& places)
     {
-        keyed_ = std::ranges::count_if(all, &question::has_key);
+        keyed_ = std::ranges::count_if(all, &command_check::has_key);
         for (auto const& place : places.items) {
             auto const at = static_cast<std::size_t>(place.number) - 1;
             if (at < all.size())
@@ -114,7 +114,7 @@ public:
 
     bool has(std::string_view command) const
     {
-        return std::ranges::any_of(refused_, [command](question const& q) {
+        return std::ranges::any_of(refused_, [command](command_check const& q) {
             return q.words.front() == command;
         });
     }
@@ -122,7 +122,7 @@ public:
     /// Then it is the key that they were asked about.
     bool has_all_keyed() const
     {
-        return std::ranges::count_if(refused_, &question::has_key) == keyed_;
+        return std::ranges::count_if(refused_, &command_check::has_key) == keyed_;
     }
 
     /// What scripts lack, as rules.
@@ -136,7 +136,7 @@ public:
     }
 
 private:
-    std::vector<question> refused_;
+    std::vector<command_check> refused_;
     std::ptrdiff_t keyed_ = 0;
 };
 
@@ -194,10 +194,10 @@ missing_permissions judge(refusals const& refused, config const& c, publishing h
 
 }  // namespace
 
-void push_permission_probe(resp::writer& to, config const& c, publishing how)
+void pubsub_permission_probe(resp::writer& to, config const& c, publishing how)
 {
     std::vector<std::string> words{"EVAL", std::string{probe_script}, "0"};
-    for (auto& each : all_questions(c, how)) {
+    for (auto& each : all_checks(c, how)) {
         words.push_back(std::to_string(each.words.size()));
         std::ranges::move(each.words, std::back_inserter(words));
     }
@@ -207,7 +207,7 @@ void push_permission_probe(resp::writer& to, config const& c, publishing how)
 missing_permissions judge_permissions(reply const& answer, config const& c, publishing how)
 {
     if (answer.what != reply::kind::error)
-        return judge({all_questions(c, how), answer}, c, how);
+        return judge({all_checks(c, how), answer}, c, how);
     bool const is_unknown = answer.text.find("unknown command") != std::string::npos;
     auto const rule = permission_remedy(answer.text, c);
     if (!is_unknown && rule.empty())

@@ -21,7 +21,7 @@ struct missing_permissions {
 /// Asks the server which commands, keys and channels of colock's it would refuse to this user. It
 /// carries out none of them, so nobody is disturbed; servers before 7.0 answer that they don't
 /// know, and then it shows at first use.
-void push_permission_probe(resp::writer& to, config const&, publishing how);
+void pubsub_permission_probe(resp::writer& to, config const&, publishing how);
 
 missing_permissions judge_permissions(decide::reply const& answer, config const&, publishing how);
 

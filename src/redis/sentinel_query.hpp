@@ -46,7 +46,7 @@ private:
     link_context const& context_;
     on_result done_;
     std::vector<std::unique_ptr<sentinel>> asked_;
-    decide::agenda::entry limit_;
+    decide::alarm_queue::alarm limit_;
     bool has_answer_ = false;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "redis/command_link.hpp"
-#include "redis/push_link.hpp"
+#include "redis/pubsub_link.hpp"
 #include "redis/transport.hpp"
 
 #include <cstddef>
@@ -23,7 +23,7 @@ public:
     server_links(
         link_context const& context,
         command_link::listener& commands,
-        push_link::listener& pushes,
+        pubsub_link::listener& pushes,
         unsigned number,
         address const& where,
         publishing publish
@@ -39,7 +39,7 @@ public:
 
     void submit(step&);
     void want(unsigned slot) { open(link(slot)); }
-    void want_push();
+    void want_pubsub();
 
     /// Keys whose slots have the same lane always share a link.
     unsigned lane_of(unsigned slot) const noexcept { return slot % static_cast<unsigned>(lanes_); }
@@ -60,7 +60,7 @@ public:
 
     command_link& link(unsigned slot) const noexcept { return *links_[slot % lanes_ % active_]; }
     bool has(command_link const&) const noexcept;
-    push_link& push() noexcept { return *push_; }
+    pubsub_link& pubsub() noexcept { return *pubsub_; }
     std::size_t links_up() const noexcept;
 
     /// All that were wanted are up.
@@ -83,12 +83,12 @@ private:
     std::size_t most_under_way_ = 0;  ///< on one link, since the load was looked at
     bool holding_ = false;            ///< steps are held back until nothing is under way
     step_list held_;
-    decide::agenda::entry look_;
+    decide::alarm_queue::alarm look_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
     std::vector<std::unique_ptr<command_link>> links_;  ///< the lanes', and the one for rounds
-    std::unique_ptr<push_link> push_;
+    std::unique_ptr<pubsub_link> pubsub_;
     bool started_ = false;
-    bool push_wanted_ = false;
+    bool pubsub_wanted_ = false;
 };
 
 /// Of each server: so many numbers do its links have.

@@ -21,7 +21,7 @@ single_server::single_server(link_context context, transport_listener& who)
     , links_{
           context_,
           static_cast<command_link::listener&>(*this),
-          static_cast<push_link::listener&>(*this),
+          static_cast<pubsub_link::listener&>(*this),
           0,
           first_of(context_.settings),
           publishing::plain}
@@ -50,7 +50,7 @@ error_code single_server::down_reason(unsigned slot) const noexcept
 
 void single_server::change(unsigned, subscription_change const& what)
 {
-    links_.push().change(what, publishing::plain);
+    links_.pubsub().change(what, publishing::plain);
 }
 
 void single_server::on_command_link_up(command_link& link)
@@ -71,17 +71,17 @@ void single_server::on_redirect(command_link&, step& s, decide::redirection cons
     s.answered.set({answer::kind::failed, {}, error::wrong_topology, sent});
 }
 
-void single_server::on_confirmed(push_link&, std::string_view channel)
+void single_server::on_confirmed(pubsub_link&, std::string_view channel)
 {
     listener_.on_subscribed(0, channel);
 }
 
-void single_server::on_refused(push_link&, std::string_view channel, std::string_view why)
+void single_server::on_refused(pubsub_link&, std::string_view channel, std::string_view why)
 {
     listener_.on_refused(0, channel, why);
 }
 
-void single_server::on_ended(push_link&, std::string_view channel)
+void single_server::on_ended(pubsub_link&, std::string_view channel)
 {
     listener_.on_ended(0, channel);
 }

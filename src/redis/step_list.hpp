@@ -33,7 +33,7 @@ inline void fail_all(step_list failing, std::shared_ptr<bool> alive, boost::syst
     });
 }
 
-/// Destroys the sequences that wait for them.
+/// Destroys the tasks that wait for them.
 inline void drop_all(step_list& dropped) noexcept
 {
     while (!dropped.empty()) {

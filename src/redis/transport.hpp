@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
-#include "base/sequence.hpp"
+#include "base/strand_task.hpp"
 #include "colock_scripts.hpp"
 #include "decide/reply.hpp"
 #include <colock/error.hpp>
@@ -46,7 +46,7 @@ inline constexpr std::string_view no_floor = "0";
 inline constexpr scripts::script ping_command{"PING", "", ""};
 
 /// One lock's part of a script call: each script takes any number of locks, and a link joins the
-/// steps of one turn of the event loop into few calls. It lives in the frame of the sequence that
+/// steps of one turn of the event loop into few calls. It lives in the frame of the task that
 /// awaits `answered`, and so do the texts that it refers to.
 struct step :
     boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
@@ -86,7 +86,7 @@ struct subscription_change {
     bool empty() const noexcept { return subscribe.empty() && unsubscribe.empty(); }
 };
 
-inline constexpr unsigned no_push = static_cast<unsigned>(-1);
+inline constexpr unsigned no_pubsub = static_cast<unsigned>(-1);
 
 /// Which slots are meant.
 using slot_filter = std::function<bool(unsigned slot)>;
@@ -101,20 +101,20 @@ public:
     /// have to be confirmed, and what was published may have been missed.
     virtual void on_reached(slot_filter const&) = 0;
 
-    /// Channels may belong to other push links than before.
+    /// Channels may belong to other pub/sub links than before.
     virtual void on_rerouted() = 0;
 
-    virtual void on_push_up(unsigned push) = 0;
-    virtual void on_push_down(unsigned push) = 0;
+    virtual void on_pubsub_up(unsigned pubsub) = 0;
+    virtual void on_pubsub_down(unsigned pubsub) = 0;
 
     // What became of the change asked for last: of each of its channels, and of all of it. `why` is
     // the server's text, not redacted.
-    virtual void on_subscribed(unsigned push, std::string_view channel) = 0;
-    virtual void on_refused(unsigned push, std::string_view channel, std::string_view why) = 0;
-    virtual void on_changed(unsigned push) = 0;
+    virtual void on_subscribed(unsigned pubsub, std::string_view channel) = 0;
+    virtual void on_refused(unsigned pubsub, std::string_view channel, std::string_view why) = 0;
+    virtual void on_changed(unsigned pubsub) = 0;
 
     /// The server has ended the subscription by itself.
-    virtual void on_ended(unsigned push, std::string_view channel) = 0;
+    virtual void on_ended(unsigned pubsub, std::string_view channel) = 0;
 
     virtual void on_message(std::string_view channel, std::string_view payload) = 0;
 
@@ -157,18 +157,18 @@ public:
     /// Why the link of this slot is down; no error when it is up.
     virtual error_code down_reason(unsigned slot) const noexcept = 0;
 
-    /// Which push link carries this channel; `no_push` while that is not known.
-    virtual unsigned push_of(std::string_view channel) const noexcept = 0;
+    /// Which pub/sub link carries this channel; `no_pubsub` while that is not known.
+    virtual unsigned pubsub_of(std::string_view channel) const noexcept = 0;
 
-    /// Asks for a change of the subscriptions, one at a time, only while the push link is up.
-    virtual void change(unsigned push, subscription_change const&) = 0;
+    /// Asks for a change of the subscriptions, one at a time, only while the pub/sub link is up.
+    virtual void change(unsigned pubsub, subscription_change const&) = 0;
 
-    /// Opens the push link if it is not open yet.
-    virtual void want_push(unsigned push) = 0;
+    /// Opens the pub/sub link if it is not open yet.
+    virtual void want_pubsub(unsigned pubsub) = 0;
 
     virtual std::size_t links_up() const noexcept = 0;
 
-    /// Destroys every sequence that waits for a step: the client goes away.
+    /// Destroys every task that waits for a step: the client goes away.
     virtual void abandon() noexcept = 0;
 };
 

@@ -1,9 +1,9 @@
 #include "redis/server_links.hpp"
 #include "service/client_registry.hpp"
-#include "service/contention.hpp"
 #include "service/core.hpp"
-#include "service/permit_tenure.hpp"
-#include "service/tenure.hpp"
+#include "service/exclusive_lock.hpp"
+#include "service/ownership.hpp"
+#include "service/permit_ownership.hpp"
 #include "service/writers.hpp"
 
 #include <boost/asio/query.hpp>
@@ -32,9 +32,9 @@ core::core(asio::any_io_executor executor, config settings, identity drawn)
     , close_limit_{[this] { finish_closing(error::unavailable); }}
     , idle_look_{[this] { look_if_idle(); }}
     , flush_limit_{[this] { give_up_flush(); }}
-    , next_release_{tenures_.end()}
+    , next_release_{ownerships_.end()}
     , watchdog_{*this}
-    , rechecks_{*this}
+    , poller_{*this}
     , heartbeats_{*this}
     , subscriptions_{*this}
 {}
@@ -54,10 +54,10 @@ core_ptr core::make(
 core::~core() { destroy_pending(); }
 
 /// Destroys a core on its strand, or where the context destroys what it will not run any more.
-struct core::farewell {
-    explicit farewell(core* c) noexcept : whole{c} {}
-    farewell(farewell&&) noexcept = default;
-    ~farewell()
+struct core::deferred_delete {
+    explicit deferred_delete(core* c) noexcept : whole{c} {}
+    deferred_delete(deferred_delete&&) noexcept = default;
+    ~deferred_delete()
     {
         if (whole)
             whole->is_context_gone_ = true;
@@ -70,7 +70,7 @@ struct core::farewell {
 // The last reference may go on any thread, while handlers of the connections run on the strand.
 void core::destroy(core* c) noexcept
 {
-    farewell last{c};
+    deferred_delete last{c};
     if (c->is_shut_down())
         return;  // no handler runs any more
     auto const strand = c->strand_;
@@ -79,22 +79,22 @@ void core::destroy(core* c) noexcept
 
 // ---- State -------------------------------------------------------------------------------------
 
-contention& core::key(lock_ref which)
+exclusive_lock& core::key(lock_ref which)
 {
     if (auto* const known = find_key(which))
         return *known;
     auto made = which.kind == lock_kind::write ? std::make_unique<writers>(*this, which)
-                                               : std::make_unique<contention>(*this, which);
+                                               : std::make_unique<exclusive_lock>(*this, which);
     return *keys_.emplace(made->ref(), std::move(made)).first->second;
 }
 
-contention* core::find_key(lock_ref which) noexcept
+exclusive_lock* core::find_key(lock_ref which) noexcept
 {
     auto const at = keys_.find(which);
     return at == keys_.end() ? nullptr : at->second.get();
 }
 
-void core::forget_if_idle(contention& key) noexcept
+void core::forget_if_idle(exclusive_lock& key) noexcept
 {
     if (!key.is_idle())
         return;
@@ -102,34 +102,34 @@ void core::forget_if_idle(contention& key) noexcept
     finish_closing_if_done();
 }
 
-void core::move_out(resident& r) noexcept
+void core::move_out(keyed_state& r) noexcept
 {
-    auto const last = residents_.take_out(r);
+    auto const last = keyed_states_.take_out(r);
     if (phase_ == phase::closing)
         release_some();
     finish_closing_if_done();
 }
 
-void core::add(tenure& t) { tenures_.push_back(t); }
+void core::add(ownership& t) { ownerships_.push_back(t); }
 
-void core::remove(tenure& t) noexcept
+void core::remove(ownership& t) noexcept
 {
     if (!t.is_listed())
         return;
-    auto const at = tenures_.iterator_to(t);
+    auto const at = ownerships_.iterator_to(t);
     if (next_release_ == at)
         ++next_release_;
-    tenures_.erase(at);
+    ownerships_.erase(at);
     if (phase_ == phase::closing)
         release_some();
     finish_closing_if_done();
 }
 
-void core::set_alarm(decide::agenda::entry& e, time_point at)
+void core::set_alarm(decide::alarm_queue::alarm& e, time_point at)
 {
     if (at == never)
         e.clear();
-    else if (agenda_.set(e, at))
+    else if (alarms_.set(e, at))
         arm_timer();
 }
 
@@ -143,16 +143,16 @@ void core::rest(pause& p, milliseconds how_long)
 // was cleared costs at most one idle wake-up.
 void core::arm_timer()
 {
-    if (agenda_.next() >= armed_)
+    if (alarms_.next() >= armed_)
         return;
-    armed_ = agenda_.next();
+    armed_ = alarms_.next();
     timer_.expires_at(armed_);
     timer_.async_wait([weak = weak_from_this()](error_code ec) {
         auto const self = weak.lock();
         if (ec || !self || self->shut_down_)
             return;
         self->armed_ = never;
-        self->agenda_.run(clock::now());
+        self->alarms_.run(clock::now());
         self->arm_timer();
     });
 }
@@ -209,16 +209,16 @@ void core::on_link_up(std::size_t link, std::uint64_t epoch)
 // What is held is confirmed at once, and who sleeps may have missed a message.
 void core::on_reached(slot_filter const& mine)
 {
-    for (auto& t : tenures_)
+    for (auto& t : ownerships_)
         if (mine(t.slot()))
             t.renew_now();
     watchdog_.send_all();
     heartbeats_.revive(mine);
     for_each_key(
-        [&](contention const& key) { return key.is_sleeping() && mine(key.slot()); },
-        [](contention& key) { key.wake_sleeper(); }
+        [&](exclusive_lock const& key) { return key.is_sleeping() && mine(key.slot()); },
+        [](exclusive_lock& key) { key.wake_if_asleep(); }
     );
-    for (auto const& r : residents_.all())
+    for (auto const& r : keyed_states_.all())
         if (mine(r->slot()))
             r->on_link_up();
     // The server may be another one, which refuses nothing.
@@ -246,19 +246,19 @@ void core::on_link_down(std::size_t link, error_code why)
     });
 }
 
-void core::on_subscribed(unsigned push, std::string_view channel)
+void core::on_subscribed(unsigned pubsub, std::string_view channel)
 {
-    subscriptions_.on_subscribed(push, channel);
+    subscriptions_.on_subscribed(pubsub, channel);
 }
 
-void core::on_refused(unsigned push, std::string_view channel, std::string_view why)
+void core::on_refused(unsigned pubsub, std::string_view channel, std::string_view why)
 {
-    subscriptions_.on_refused(push, channel, why);
+    subscriptions_.on_refused(pubsub, channel, why);
 }
 
-void core::on_ended(unsigned push, std::string_view channel)
+void core::on_ended(unsigned pubsub, std::string_view channel)
 {
-    subscriptions_.on_ended(push, channel);
+    subscriptions_.on_ended(pubsub, channel);
 }
 
 void core::on_message(std::string_view channel, std::string_view payload)
@@ -266,17 +266,17 @@ void core::on_message(std::string_view channel, std::string_view payload)
     subscriptions_.on_message(channel, payload);
 }
 
-void core::on_push_up(unsigned push)
+void core::on_pubsub_up(unsigned pubsub)
 {
     count.links_up = transport_->links_up();
-    events_->link_up(push * links_a_server(settings_) + settings_.links, 0);
-    subscriptions_.on_push_up(push);
+    events_->link_up(pubsub * links_a_server(settings_) + settings_.links, 0);
+    subscriptions_.on_pubsub_up(pubsub);
 }
 
-void core::on_push_down(unsigned push)
+void core::on_pubsub_down(unsigned pubsub)
 {
     count.links_up = transport_->links_up();
-    subscriptions_.on_push_down(push);
+    subscriptions_.on_pubsub_down(pubsub);
 }
 
 }  // namespace colock::detail

@@ -3,7 +3,7 @@
 #include "base/completion.hpp"
 #include "base/recycling.hpp"
 #include "base/timer.hpp"
-#include "decide/agenda.hpp"
+#include "decide/alarm_queue.hpp"
 #include "decide/backoff.hpp"
 #include "decide/names.hpp"
 #include "redis/link_settings.hpp"
@@ -11,11 +11,11 @@
 #include "service/client_counters.hpp"
 #include "service/heartbeat.hpp"
 #include "service/hold_state.hpp"
+#include "service/keyed_state.hpp"
+#include "service/ownership.hpp"
+#include "service/poller.hpp"
 #include "service/protocol.hpp"
-#include "service/recheck.hpp"
-#include "service/resident.hpp"
 #include "service/subscription_manager.hpp"
-#include "service/tenure.hpp"
 #include "service/watchdog.hpp"
 #include <colock/client.hpp>
 #include <colock/config.hpp>
@@ -33,7 +33,7 @@
 
 namespace colock {
 
-class contention;
+class exclusive_lock;
 
 namespace detail {
 
@@ -68,7 +68,7 @@ public:
     config const& settings() const noexcept { return settings_; }
     colock::transport& transport() noexcept { return *transport_; }
     colock::watchdog& watchdog() noexcept { return watchdog_; }
-    recheck& rechecks() noexcept { return rechecks_; }
+    colock::poller& poller() noexcept { return poller_; }
     heartbeat& heartbeats() noexcept { return heartbeats_; }
     subscription_manager& subscriptions() noexcept { return subscriptions_; }
     observer& events() noexcept { return *events_; }
@@ -111,19 +111,19 @@ public:
     bool is_stopped() const noexcept { return phase_ == phase::stopped || phase_ == phase::closed; }
 
     /// The state of a key, made if there is none.
-    contention& key(lock_ref);
-    contention* find_key(lock_ref) noexcept;
+    exclusive_lock& key(lock_ref);
+    exclusive_lock* find_key(lock_ref) noexcept;
 
     /// Drops the state of a key that nothing refers to any more.
-    void forget_if_idle(contention&) noexcept;
+    void forget_if_idle(exclusive_lock&) noexcept;
 
-    void add(tenure&);
-    void remove(tenure&) noexcept;
+    void add(ownership&);
+    void remove(ownership&) noexcept;
 
-    resident_list& residents() noexcept { return residents_; }
-    void move_out(resident&) noexcept;
+    keyed_state_registry& keyed_states() noexcept { return keyed_states_; }
+    void move_out(keyed_state&) noexcept;
 
-    void set_alarm(decide::agenda::entry&, time_point at);
+    void set_alarm(decide::alarm_queue::alarm&, time_point at);
 
     /// Sets `pause::over` after a while.
     void rest(pause&, milliseconds);
@@ -131,7 +131,7 @@ public:
     /// How long what the server has refused for the moment so often, from 1, is not sent again.
     milliseconds repeat_pause(std::uint32_t refusals) noexcept
     {
-        return decide::repeat_pause(refusals, settings_.lease, dice());
+        return decide::repeat_pause(refusals, settings_.lease, jitter());
     }
 
     /// Giving back `what` was given up: closing can't say that everything is released, and nobody
@@ -179,7 +179,7 @@ public:
         key.reserve(settings_.key_prefix.size() + counter.size());
         return key.append(settings_.key_prefix).append(counter);
     }
-    double dice() noexcept { return std::uniform_real_distribution<>{}(random_); }
+    double jitter() noexcept { return std::uniform_real_distribution<>{}(random_); }
 
     /// A script's way to the server and back, smoothed.
     clock::duration round_trip() const noexcept { return round_trip_; }
@@ -212,14 +212,14 @@ public:
 
     bool is_shut_down() const noexcept { return shut_down_; }
 
-    /// The context goes away: destroys handlers and sequences, for nobody will run them.
+    /// The context goes away: destroys handlers and tasks, for nobody will run them.
     void shut_down() noexcept;
 
 private:
     enum class phase { idle, running, stopped, closing, closed };
 
     core(asio::any_io_executor, config, identity);
-    struct farewell;
+    struct deferred_delete;
     static void destroy(core*) noexcept;
     void destroy_pending() noexcept;
 
@@ -227,12 +227,12 @@ private:
     void on_link_down(std::size_t link, error_code why) override;
     void on_reached(slot_filter const&) override;
     void on_rerouted() override { subscriptions_.on_rerouted(); }
-    void on_push_up(unsigned push) override;
-    void on_push_down(unsigned push) override;
-    void on_subscribed(unsigned push, std::string_view channel) override;
-    void on_refused(unsigned push, std::string_view channel, std::string_view why) override;
-    void on_changed(unsigned push) override { subscriptions_.on_changed(push); }
-    void on_ended(unsigned push, std::string_view channel) override;
+    void on_pubsub_up(unsigned pubsub) override;
+    void on_pubsub_down(unsigned pubsub) override;
+    void on_subscribed(unsigned pubsub, std::string_view channel) override;
+    void on_refused(unsigned pubsub, std::string_view channel, std::string_view why) override;
+    void on_changed(unsigned pubsub) override { subscriptions_.on_changed(pubsub); }
+    void on_ended(unsigned pubsub, std::string_view channel) override;
     void on_message(std::string_view channel, std::string_view payload) override;
 
     bool has_links() const noexcept { return phase_ == phase::running || phase_ == phase::closing; }
@@ -286,7 +286,7 @@ private:
     std::size_t activities_ = 0;  ///< under way
     bool was_wanted_ = false;     ///< since it was last looked whether the client is idle
 
-    decide::agenda agenda_;
+    decide::alarm_queue alarms_;
     timer_type timer_;
     time_point armed_ = never;
 
@@ -294,9 +294,9 @@ private:
     completion<> closing_;
     std::shared_ptr<operation> runner_;
     std::shared_ptr<operation> closer_;
-    decide::agenda::entry close_limit_;
-    decide::agenda::entry idle_look_;
-    decide::agenda::entry flush_limit_;
+    decide::alarm_queue::alarm close_limit_;
+    decide::alarm_queue::alarm idle_look_;
+    decide::alarm_queue::alarm flush_limit_;
     core_ptr flushing_;        ///< itself: the client is gone, and releases are on their way
     bool unreleased_ = false;  ///< since closing began
     bool releasing_ = false;
@@ -305,24 +305,25 @@ private:
     std::atomic<bool> shut_down_ = false;
     std::atomic<bool> is_context_gone_ = false;
 
-    // Destroyed from the bottom up: the sequences that wait for the transport go first, while the
+    // Destroyed from the bottom up: the tasks that wait for the transport go first, while the
     // state that they refer to is still there.
     using key_allocator =
-        recycling_allocator<std::pair<lock_ref const, std::unique_ptr<contention>>>;
+        recycling_allocator<std::pair<lock_ref const, std::unique_ptr<exclusive_lock>>>;
     std::unordered_map<
         lock_ref,
-        std::unique_ptr<contention>,
+        std::unique_ptr<exclusive_lock>,
         hash_lock_ref,
         std::equal_to<lock_ref>,
         key_allocator>
         keys_;  // own names
-    resident_list residents_;
-    using tenure_list = boost::intrusive::list<tenure, boost::intrusive::constant_time_size<false>>;
-    tenure_list tenures_;
-    tenure_list::iterator next_release_;  ///< while closing: the first not yet asked to go
+    keyed_state_registry keyed_states_;
+    using ownership_list =
+        boost::intrusive::list<ownership, boost::intrusive::constant_time_size<false>>;
+    ownership_list ownerships_;
+    ownership_list::iterator next_release_;  ///< while closing: the first not yet asked to go
     boost::intrusive::list<pause, boost::intrusive::constant_time_size<false>> pauses_;
     colock::watchdog watchdog_;
-    recheck rechecks_;
+    colock::poller poller_;
     heartbeat heartbeats_;
     subscription_manager subscriptions_;
     std::unique_ptr<colock::transport> transport_;

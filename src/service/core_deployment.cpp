@@ -18,9 +18,9 @@ core_ptr core::make(asio::any_io_executor executor, config settings)
             link_context context{
                 c.strand_,
                 c.settings_,
-                c.agenda_,
+                c.alarms_,
                 [&c] { c.arm_timer(); },
-                [&c] { return c.dice(); },
+                [&c] { return c.jitter(); },
                 c.weak_from_this(),
                 [&c] { return c.is_context_gone_.load(); },
                 c.settings_.tls.enabled ? std::make_shared<tls>(c.settings_.tls) : nullptr};

@@ -1,7 +1,7 @@
 // How a client ends: closed in order, destroyed, or with its context.
-#include "service/contention.hpp"
 #include "service/core.hpp"
-#include "service/tenure.hpp"
+#include "service/exclusive_lock.hpp"
+#include "service/ownership.hpp"
 
 #include <boost/asio/post.hpp>
 
@@ -45,7 +45,7 @@ void core::close(std::shared_ptr<operation> who, completion<> done)
         return done(error::closed);
     if (phase_ != phase::running) {
         // No link will come up: leases run out by themselves.
-        bool const held = !tenures_.empty() || count.holds != 0 || count.owed_releases != 0;
+        bool const held = !ownerships_.empty() || count.holds != 0 || count.owed_releases != 0;
         phase_ = phase::closing;
         stop();
         return done(held ? error_code{error::unavailable} : error_code{});
@@ -56,9 +56,9 @@ void core::close(std::shared_ptr<operation> who, completion<> done)
     closing_ = std::move(done);
     set_alarm(close_limit_, clock::now() + settings_.close_timeout.value_or(settings_.lease));
     refuse_who_waits();
-    next_release_ = tenures_.begin();
+    next_release_ = ownerships_.begin();
     release_some();
-    for (auto const& r : residents_.all())
+    for (auto const& r : keyed_states_.all())
         r->release_all();
     finish_closing_if_done();
 }
@@ -69,7 +69,7 @@ void core::release_some()
 {
     if (std::exchange(releasing_, true))
         return;
-    while (next_release_ != tenures_.end() && count.owed_releases < most_owed_releases)
+    while (next_release_ != ownerships_.end() && count.owed_releases < most_owed_releases)
         (next_release_++)->shared_from_this()->release_all();
     releasing_ = false;
 }
@@ -77,7 +77,8 @@ void core::release_some()
 void core::finish_closing_if_done()
 {
     // A key without an ownership has an acquire under way, which may still be granted.
-    if (closer_ && !is_stopped() && tenures_.empty() && keys_.empty() && residents_.is_empty())
+    if (closer_ && !is_stopped() && ownerships_.empty() && keys_.empty() &&
+        keyed_states_.is_empty())
         finish_closing(unreleased_ ? error_code{error::unavailable} : error_code{});
 }
 
@@ -118,8 +119,8 @@ void core::refuse_who_waits()
 {
     end_waiters(error::closed);
     for_each_key(
-        [](contention const& key) { return key.remembers(); },
-        [](contention& key) { key.forget_turns(); }
+        [](exclusive_lock const& key) { return key.remembers(); },
+        [](exclusive_lock& key) { key.forget_turns(); }
     );
 }
 
@@ -169,21 +170,21 @@ void core::destroy_pending() noexcept
     auto const flushing = std::exchange(flushing_, nullptr);
     if (transport_)
         transport_->abandon();
-    std::vector<std::shared_ptr<tenure>> tenures;
-    for (auto& t : tenures_)
-        tenures.push_back(t.shared_from_this());
-    for (auto const& t : tenures)
+    std::vector<std::shared_ptr<ownership>> ownerships;
+    for (auto& t : ownerships_)
+        ownerships.push_back(t.shared_from_this());
+    for (auto const& t : ownerships)
         t->abandon();
     for (auto const& [name, key] : keys_)
         key->abandon();
-    for (auto const& r : residents_.all())
+    for (auto const& r : keyed_states_.all())
         r->abandon();
     while (!pauses_.empty()) {
         pause& under_way = pauses_.front();
         pauses_.pop_front();
         under_way.over.drop();
     }
-    agenda_.clear();
+    alarms_.clear();
     drain_abandoned();
 }
 

@@ -1,8 +1,8 @@
 // The life of a client: how it starts, rests and stops.
-#include "decide/complaint.hpp"
-#include "service/contention.hpp"
+#include "decide/validate.hpp"
 #include "service/core.hpp"
-#include "service/tenure.hpp"
+#include "service/exclusive_lock.hpp"
+#include "service/ownership.hpp"
 
 #include <cassert>
 #include <string>
@@ -23,7 +23,7 @@ constexpr milliseconds between_starts{1'000};
 
 error_code core::check_settings() const
 {
-    auto const* const complaint = decide::complaint_about(settings_);
+    auto const* const complaint = decide::validate(settings_);
     if (!complaint)
         return {};
     write_log(settings_.log, log_level::error, std::string{"config: "} + complaint);
@@ -39,10 +39,10 @@ error_code core::start()
         return ec;
     phase_ = phase::running;
     transport_->start();
-    for (auto& t : tenures_)  // held since before a stop; sending brings their links up
+    for (auto& t : ownerships_)  // held since before a stop; sending brings their links up
         t.renew_now();
     watchdog_.send_all();
-    for (auto const& r : residents_.all())
+    for (auto const& r : keyed_states_.all())
         r->on_link_up();
     return {};
 }
@@ -92,8 +92,8 @@ void core::look_if_idle()
     if (std::exchange(was_wanted_, false) || !is_idle())
         return set_alarm(idle_look_, clock::now() + idle_after);
     for_each_key(
-        [](contention const& key) { return key.remembers(); },
-        [](contention& key) { key.forget_turns(); }
+        [](exclusive_lock const& key) { return key.remembers(); },
+        [](exclusive_lock& key) { key.forget_turns(); }
     );
     phase_ = phase::idle;
     part();
@@ -101,7 +101,7 @@ void core::look_if_idle()
 
 bool core::is_idle() const noexcept
 {
-    return activities_ == 0 && tenures_.empty() && residents_.is_empty() &&
+    return activities_ == 0 && ownerships_.empty() && keyed_states_.is_empty() &&
         count.subscriptions == 0 && !abandoned_;
 }
 
@@ -112,7 +112,7 @@ void core::part()
     flush_limit_.clear();
     transport_->stop();
     end_waiters(error::closed);
-    rechecks_.stop();
+    poller_.stop();
     heartbeats_.stop();
     subscriptions_.stop();
     watchdog_.stop();
@@ -156,10 +156,10 @@ error_code core::refusal() const noexcept
 void core::end_waiters(error_code why)
 {
     for_each_key(
-        [](contention const& key) { return key.is_wanted(); },
-        [why](contention& key) { key.end_waiters(why); }
+        [](exclusive_lock const& key) { return key.is_wanted(); },
+        [why](exclusive_lock& key) { key.end_waiters(why); }
     );
-    for (auto const& r : residents_.all())
+    for (auto const& r : keyed_states_.all())
         r->end_waiters(why);
 }
 

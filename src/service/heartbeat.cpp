@@ -1,6 +1,6 @@
 #include "decide/fair_wait.hpp"
 #include "service/core.hpp"
-#include "service/fair_queue.hpp"
+#include "service/fair_lock_state.hpp"
 #include "service/heartbeat.hpp"
 
 #include <algorithm>
@@ -23,24 +23,24 @@ constexpr unsigned most_under_way = 4;
 
 }  // namespace
 
-/// The tickets of one lane, in the order in which they are due.
+/// The waiters of one lane, in the order in which their tickets are due.
 struct heartbeat::ring {
     ring(heartbeat& whose, unsigned which) : of{whose}, lane{which} {}
 
     heartbeat& of;
     unsigned lane;
     boost::intrusive::list<heartbeat_hook, boost::intrusive::constant_time_size<false>> due;
-    decide::agenda::entry alarm{[this] { of.run(*this); }};
+    decide::alarm_queue::alarm alarm{[this] { of.run(*this); }};
     unsigned under_way = 0;
 };
 
 /// One call, with the texts that it refers to.
 struct heartbeat::batch {
-    explicit batch(tickets const& some)
+    explicit batch(fair_waiters const& some)
     {
         fields.reserve(some.size());  // so that what is written stays where it is
         for (auto const& t : some) {
-            auto const& of = t->queue();
+            auto const& of = t->lock();
             names.push_back(of.shared_from_this());
             auto const& more = of.keys();
             keys.insert(keys.end(), {of.name(), more.queue, more.timeouts, more.tickets});
@@ -53,7 +53,7 @@ struct heartbeat::batch {
 
     std::string life_text = std::to_string(decide::ticket_life.count());
     std::vector<std::string> fields;
-    std::vector<std::shared_ptr<resident const>> names;  ///< whose names the call has
+    std::vector<std::shared_ptr<keyed_state const>> names;  ///< whose names the call has
     std::vector<std::string_view> keys, arguments;
 };
 
@@ -61,9 +61,9 @@ heartbeat::heartbeat(core& owner) : core_{owner} {}
 
 heartbeat::~heartbeat() = default;
 
-void heartbeat::add(ticket& t, time_point since)
+void heartbeat::add(fair_waiter& t, time_point since)
 {
-    auto const lane = core_.transport().lane_of(t.queue().slot());
+    auto const lane = core_.transport().lane_of(t.lock().slot());
     auto& here = rings_[lane];
     if (!here)
         here = std::make_unique<ring>(*this, lane);
@@ -95,16 +95,17 @@ void heartbeat::revive(ring& here, slot_filter const& which)
 {
     auto const now = clock::now();
     auto const is_meant = [&](heartbeat_hook const& each) {
-        return which(static_cast<ticket const&>(each).queue().slot());
+        return which(static_cast<fair_waiter const&>(each).lock().slot());
     };
     if (std::ranges::none_of(here.due, is_meant))
         return;
     here.due.sort([](auto const& a, auto const& b) {
-        return static_cast<ticket const&>(a).number() < static_cast<ticket const&>(b).number();
+        return static_cast<fair_waiter const&>(a).number() <
+            static_cast<fair_waiter const&>(b).number();
     });
-    tickets revived;
+    fair_waiters revived;
     for (auto& each : here.due)
-        if (auto& t = static_cast<ticket&>(each); which(t.queue().slot())) {
+        if (auto& t = static_cast<fair_waiter&>(each); which(t.lock().slot())) {
             t.due = now;
             revived.push_back(*t.place);
         }
@@ -130,12 +131,12 @@ void heartbeat::run(ring& here)
 }
 
 // They stay in the ring, and are due again whatever the answer is.
-heartbeat::tickets heartbeat::take_due(ring& from, time_point now)
+heartbeat::fair_waiters heartbeat::take_due(ring& from, time_point now)
 {
-    tickets taken;
+    fair_waiters taken;
     auto const again = now + decide::ticket_beat;
     while (taken.size() != largest_call && from.due.front().due <= now + coalescing_window) {
-        auto& next = static_cast<ticket&>(from.due.front());
+        auto& next = static_cast<fair_waiter&>(from.due.front());
         from.due.pop_front();
         next.due = again;
         from.due.push_back(next);
@@ -145,10 +146,10 @@ heartbeat::tickets heartbeat::take_due(ring& from, time_point now)
 }
 
 // NOLINTNEXTLINE(*-avoid-reference-coroutine-parameters): a ring is there for good
-sequence heartbeat::beat(ring& here, tickets some)
+strand_task heartbeat::beat(ring& here, fair_waiters some)
 {
     batch asking{some};
-    step s{scripts::fair_keep, some.front()->queue().slot(), asking.keys, asking.arguments};
+    step s{scripts::fair_keep, some.front()->lock().slot(), asking.keys, asking.arguments};
     s.whole = true;
     ++here.under_way;
     core_.transport().submit(s);

@@ -9,15 +9,15 @@
 
 namespace colock {
 
-struct change;
+struct hold_operation;
 using detail::hold_ptr;
 
 /// What a hold operates on: the field of a lock, a permit, several locks at once. Releases and
 /// extensions of the hold go there.
 class hold_target {
 public:
-    virtual void release(std::shared_ptr<change>) = 0;
-    virtual void extend(std::shared_ptr<change>, milliseconds lease) = 0;
+    virtual void release(std::shared_ptr<hold_operation>) = 0;
+    virtual void extend(std::shared_ptr<hold_operation>, milliseconds lease) = 0;
 
     /// The owner has dropped the hold.
     virtual void drop(hold_ptr const&) = 0;

@@ -1,15 +1,14 @@
 #pragma once
 
-#include "base/sequence.hpp"
-#include "decide/agenda.hpp"
+#include "base/strand_task.hpp"
+#include "decide/alarm_queue.hpp"
 
 #include <boost/intrusive/list.hpp>
 
 namespace colock {
 
-/// A short wait of a sequence, which `core::rest` begins and `over` ends. The core knows those
-/// under way, since a sequence may own the object that its pause is in; then only the core can end
-/// both.
+/// A short wait of a task, which `core::rest` begins and `over` ends. The core knows those under
+/// way, since a task may own the object that its pause is in; then only the core can end both.
 struct pause :
     boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
     /// Before its time, if it is under way.
@@ -23,7 +22,7 @@ struct pause :
     }
 
     event<bool> over;
-    decide::agenda::entry alarm{[this] { end(); }};
+    decide::alarm_queue::alarm alarm{[this] { end(); }};
 };
 
 }  // namespace colock

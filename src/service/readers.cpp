@@ -12,12 +12,12 @@ namespace colock {
 
 namespace {
 
-std::string known_as(std::string_view name) { return "rw:" + std::string{name}; }
+std::string state_key(std::string_view name) { return "rw:" + std::string{name}; }
 
 }  // namespace
 
-readers::readers(core& inside, std::string known_as, std::string name)
-    : resident{inside, std::move(known_as), decide::slot_of(name)}
+readers::readers(core& inside, std::string state_key, std::string name)
+    : keyed_state{inside, std::move(state_key), decide::slot_of(name)}
     , name_{std::move(name)}
     , sleep_{[this] { ask_again(); }}
     , look_{[this] { look(); }}
@@ -29,7 +29,7 @@ readers::~readers() { --core_.count.keys; }
 
 std::shared_ptr<readers> readers::find(core& inside, std::string_view name)
 {
-    auto* const found = inside.residents().find(colock::known_as(name));
+    auto* const found = inside.keyed_states().find(colock::state_key(name));
     return found ? std::static_pointer_cast<readers>(found->shared_from_this()) : nullptr;
 }
 
@@ -37,28 +37,28 @@ readers& readers::at(core& inside, std::string const& name)
 {
     if (auto const found = find(inside, name))
         return *found;
-    auto const made = std::make_shared<readers>(inside, colock::known_as(name), name);
-    inside.residents().add(made);
+    auto const made = std::make_shared<readers>(inside, colock::state_key(name), name);
+    inside.keyed_states().add(made);
     return *made;
 }
 
 writers* readers::beside() const noexcept { return writers::find(core_, name_); }
 
-tenure* readers::written() const noexcept
+ownership* readers::written() const noexcept
 {
     auto const* const w = beside();
     return w ? w->held() : nullptr;
 }
 
-tenure* readers::reading(std::uint64_t number) const noexcept
+ownership* readers::reading(std::uint64_t number) const noexcept
 {
-    auto const at = tenures_.find(number);
-    return at == tenures_.end() ? nullptr : at->second.get();
+    auto const at = ownerships_.find(number);
+    return at == ownerships_.end() ? nullptr : at->second.get();
 }
 
-std::shared_ptr<tenure> readers::reading(owner const& who) const noexcept
+std::shared_ptr<ownership> readers::reading(owner const& who) const noexcept
 {
-    for (auto const& [number, held] : tenures_)
+    for (auto const& [number, held] : ownerships_)
         if (held->who() == who && held->is_held())
             return held;
     return {};
@@ -128,7 +128,7 @@ void readers::abandon() noexcept
         who.queue = nullptr;
         who.done = {};
     }
-    tenures_.clear();
+    ownerships_.clear();
 }
 
 bool readers::has_one_before(waiter const& writer) const noexcept
@@ -139,7 +139,7 @@ bool readers::has_one_before(waiter const& writer) const noexcept
 bool readers::has_readers() const noexcept
 {
     return !attempts_.empty() ||
-        std::ranges::any_of(tenures_, [](auto const& each) { return each.second->is_held(); });
+        std::ranges::any_of(ownerships_, [](auto const& each) { return each.second->is_held(); });
 }
 
 // Nobody may wait for itself: an owner that reads, or writes, has the lock.
@@ -176,11 +176,11 @@ void readers::enter(std::shared_ptr<waiter> const& who)
         return who->fail(error::lost);
     if (!held) {
         // It takes over the field of one that is lost.
-        if (auto const lost = tenures_.extract(writing->number()))
+        if (auto const lost = ownerships_.extract(writing->number()))
             lost.mapped()->gone(error::lost);
-        held = make_recycled<tenure>(core_, *this, ref(), writing->number(), who->who);
+        held = make_recycled<ownership>(core_, *this, ref(), writing->number(), who->who);
         held->begin_beside(*writing);
-        tenures_.emplace(held->number(), held);
+        ownerships_.emplace(held->number(), held);
     }
     enter_again(who, held, [this](waiter const&) { look_again(); });
 }
@@ -248,24 +248,24 @@ void readers::settle_down()
     closed_ = false;
     if (!channel_.empty())
         core_.subscriptions().drop(std::exchange(channel_, {}), *this);
-    if (attempts_.empty() && tenures_.empty())
-        resident::leave();
+    if (attempts_.empty() && ownerships_.empty())
+        keyed_state::leave();
 }
 
 // ---- Ownerships --------------------------------------------------------------------------------
 
-void readers::ended(tenure& which)
+void readers::ended(ownership& which)
 {
     auto const number = which.number();
-    auto const at = tenures_.find(number);
-    if (at == tenures_.end() || at->second.get() != &which)
+    auto const at = ownerships_.find(number);
+    if (at == ownerships_.end() || at->second.get() != &which)
         return;
     auto const life = std::move(at->second);
-    tenures_.erase(at);
+    ownerships_.erase(at);
     auto* const writing = written();
     if (writing && writing->number() == number) {
         if (which.is_gone())
-            writing->doubt();
+            writing->suspect();
         else
             writing->set_lease_again();
     }
@@ -278,24 +278,24 @@ bool readers::keep_lost()
     return true;
 }
 
-void readers::doubt()
+void readers::suspect()
 {
-    std::vector<std::shared_ptr<tenure>> all;
-    all.reserve(tenures_.size());
-    for (auto const& [number, held] : tenures_)
+    std::vector<std::shared_ptr<ownership>> all;
+    all.reserve(ownerships_.size());
+    for (auto const& [number, held] : ownerships_)
         all.push_back(held);
     for (auto const& held : all)
         if (held->is_held())
-            held->doubt();
+            held->suspect();
 }
 
 void readers::taken_away(time_point sent)
 {
     auto const life = shared_from_this();
-    for (auto const& [number, held] : std::unordered_map{tenures_}) {
+    for (auto const& [number, held] : std::unordered_map{ownerships_}) {
         held->taken_away(sent);
         if (held->is_gone())
-            tenures_.erase(number);
+            ownerships_.erase(number);
     }
 }
 
@@ -322,9 +322,9 @@ void readers::on_message(std::string_view payload)
 {
     // Free, or free of a writer: who has it since before has it no more.
     if (payload == "0")
-        doubt();
+        suspect();
     if (auto* const writing = written())
-        writing->doubt();
+        writing->suspect();
     open();
 }
 

@@ -1,14 +1,14 @@
 #pragma once
 
 #include "base/recycling.hpp"
-#include "base/sequence.hpp"
-#include "decide/agenda.hpp"
+#include "base/strand_task.hpp"
+#include "decide/alarm_queue.hpp"
 #include "redis/transport.hpp"
-#include "service/keeper.hpp"
+#include "service/keyed_state.hpp"
+#include "service/ownership.hpp"
+#include "service/ownership_listener.hpp"
 #include "service/pause.hpp"
-#include "service/resident.hpp"
 #include "service/subscription_manager.hpp"
-#include "service/tenure.hpp"
 #include "service/waiter.hpp"
 
 #include <boost/intrusive/list.hpp>
@@ -29,12 +29,12 @@ class writers;
 ///
 /// An owner that writes reads beside it, with the same number: see `writers`.
 class readers final :
-    public resident,
-    public keeper,
-    public waiting_place,
+    public keyed_state,
+    public ownership_listener,
+    public wait_queue,
     private subscription_manager::listener {
 public:
-    readers(core& inside, std::string known_as, std::string name);
+    readers(core& inside, std::string state_key, std::string name);
     ~readers() override;
 
     static std::shared_ptr<readers> find(core&, std::string_view name);
@@ -58,14 +58,14 @@ public:
     bool is_closed() const noexcept { return closed_ && sleep_.is_set(); }
 
     /// The ownership with this number, or of this owner; nothing if there is none.
-    tenure* reading(std::uint64_t number) const noexcept;
-    std::shared_ptr<tenure> reading(owner const&) const noexcept;
+    ownership* reading(std::uint64_t number) const noexcept;
+    std::shared_ptr<ownership> reading(owner const&) const noexcept;
 
     /// Who may have his turn is looked for a little later, when all is as it will be.
     void look_again();
 
     /// Somebody may have taken the lock away.
-    void doubt();
+    void suspect();
 
     /// It was forced, by a script that was sent then.
     void taken_away(time_point sent);
@@ -76,7 +76,7 @@ public:
     bool hand_over(hold_state&) override { return false; }
     std::uint32_t expect_echo(std::string const&) override { return 0; }
     void published(unsigned) override {}
-    void ended(tenure&) override;
+    void ended(ownership&) override;
     bool keep_lost() override;
     void settled() override { look_again(); }
 
@@ -113,7 +113,7 @@ private:
     };
     enum class verdict { again, rest, over };
 
-    sequence ask(std::shared_ptr<waiter> who);
+    strand_task ask(std::shared_ptr<waiter> who);
     verdict judge(attempt&, answer const&);
     verdict on_granted(attempt&, time_point sent);
     verdict on_unsynced(attempt&, error_code why);
@@ -149,18 +149,19 @@ private:
     writers* beside() const noexcept;
 
     /// The ownership that writes, if it is this client's.
-    tenure* written() const noexcept;
+    ownership* written() const noexcept;
     lock_ref ref() const noexcept { return {lock_kind::read, name_}; }
 
     std::string name_;
     boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>> queue_;
     boost::intrusive::list<attempt, boost::intrusive::constant_time_size<false>> attempts_;
-    std::unordered_map<std::uint64_t, std::shared_ptr<tenure>> tenures_;  ///< by their numbers
-    std::string channel_;          ///< subscribed, if not empty
-    std::uint64_t news_ = 0;       ///< what has come that refutes a refusal of before
-    bool closed_ = false;          ///< somebody else wrote when it was last asked
-    decide::agenda::entry sleep_;  ///< while it is set that is believed, and nobody asks
-    decide::agenda::entry look_;
+    std::unordered_map<std::uint64_t, std::shared_ptr<ownership>>
+        ownerships_;                    ///< by their numbers
+    std::string channel_;               ///< subscribed, if not empty
+    std::uint64_t news_ = 0;            ///< what has come that refutes a refusal of before
+    bool closed_ = false;               ///< somebody else wrote when it was last asked
+    decide::alarm_queue::alarm sleep_;  ///< while it is set that is believed, and nobody asks
+    decide::alarm_queue::alarm look_;
 };
 
 }  // namespace colock

@@ -29,7 +29,7 @@ void readers::attempt::may_stand() noexcept
     unclaimed = std::max(unclaimed, clock::now() + who->lease);
 }
 
-sequence readers::ask(std::shared_ptr<waiter> who)
+strand_task readers::ask(std::shared_ptr<waiter> who)
 {
     core::activity const asking{core_};
     attempt now{*this, std::move(who)};
@@ -158,8 +158,8 @@ void readers::give(attempt const& asked, time_point sent)
         make_recycled<hold_state>(core_.shared_from_this(), who->who, who->lease, who->renewed);
     taken->given = true;
     ++core_.count.holds;
-    auto const made = make_recycled<tenure>(core_, *this, ref(), asked.number, who->who);
-    tenures_.emplace(asked.number, made);
+    auto const made = make_recycled<ownership>(core_, *this, ref(), asked.number, who->who);
+    ownerships_.emplace(asked.number, made);
     made->begin(taken, sent, who->lease);
     core_.events().acquired(
         name_, std::chrono::duration_cast<microseconds>(clock::now() - who->asked), who->attempts
@@ -170,8 +170,8 @@ void readers::give(attempt const& asked, time_point sent)
 // Nobody wants what was taken, or may have been.
 void readers::give_back(attempt const& asked)
 {
-    auto const made = make_recycled<tenure>(core_, *this, ref(), asked.number, owner{});
-    tenures_.emplace(asked.number, made);
+    auto const made = make_recycled<ownership>(core_, *this, ref(), asked.number, owner{});
+    ownerships_.emplace(asked.number, made);
     made->give_back(asked.unclaimed, asked.who->replicas != 0);
 }
 

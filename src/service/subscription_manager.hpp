@@ -1,6 +1,6 @@
 #pragma once
 
-#include "decide/agenda.hpp"
+#include "decide/alarm_queue.hpp"
 #include "decide/subscription_table.hpp"
 #include <colock/detail/initiate.hpp>
 #include <colock/error.hpp>
@@ -16,8 +16,8 @@ namespace colock {
 
 using detail::core;
 
-/// Multiplexes the unlock channels of all waiters over the push link, of which a cluster has one a
-/// node.
+/// Multiplexes the unlock channels of all waiters over the pub/sub link, of which a cluster has one
+/// a node.
 ///
 /// Runs on the client's strand. What is subscribed over a link and what is to be asked for next is
 /// decided by its `subscription_table`; this carries it out and passes on what comes back.
@@ -62,35 +62,35 @@ public:
 
     // Told by the transport.
     void on_rerouted();
-    void on_push_up(unsigned push);
-    void on_push_down(unsigned push);
-    void on_subscribed(unsigned push, std::string_view channel);
-    void on_refused(unsigned push, std::string_view channel, std::string_view why);
-    void on_ended(unsigned push, std::string_view channel);
-    void on_changed(unsigned push);
+    void on_pubsub_up(unsigned pubsub);
+    void on_pubsub_down(unsigned pubsub);
+    void on_subscribed(unsigned pubsub, std::string_view channel);
+    void on_refused(unsigned pubsub, std::string_view channel, std::string_view why);
+    void on_ended(unsigned pubsub, std::string_view channel);
+    void on_changed(unsigned pubsub);
     void on_message(std::string_view channel, std::string_view payload);
 
 private:
     using time_point = std::chrono::steady_clock::time_point;
 
-    /// What goes over one push link.
+    /// What goes over one pub/sub link.
     struct line {
         line(subscription_manager& whose, unsigned which);
 
         subscription_manager& of;
-        unsigned push;
+        unsigned pubsub;
         decide::subscription_table table;
-        decide::agenda::entry pump{[this] { of.pump(*this); }};
+        decide::alarm_queue::alarm pump{[this] { of.pump(*this); }};
         time_point pump_at;  ///< when `pump` is set to
     };
 
     /// Who waits for a channel, and over which link.
     struct channel {
-        unsigned push = 0;
+        unsigned pubsub = 0;
         std::vector<listener*> listeners{};
     };
 
-    line& over(unsigned push);
+    line& over(unsigned pubsub);
     line const* carrier_of(std::string_view name) const noexcept;
     void count_channels() noexcept;
     void pump(line&);
@@ -101,7 +101,7 @@ private:
 
     core& core_;
     unsigned copies_;                                  ///< in which a message of our own comes back
-    std::map<unsigned, std::unique_ptr<line>> lines_;  ///< by push link
+    std::map<unsigned, std::unique_ptr<line>> lines_;  ///< by pub/sub link
     std::map<std::string, channel, std::less<>> channels_;
     std::uint32_t connections_ = 0;
 };

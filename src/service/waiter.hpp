@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/completion.hpp"
-#include "decide/agenda.hpp"
+#include "decide/alarm_queue.hpp"
 #include <colock/detail/initiate.hpp>
 #include <colock/detail/lock_id.hpp>
 #include <colock/hold.hpp>
@@ -21,14 +21,14 @@ using detail::core_ptr;
 struct step;
 struct waiter;
 
-/// Where acquires wait.
-class waiting_place {
+/// The queue in which a waiter stands.
+class wait_queue {
 public:
     /// One leaves, for this reason; none: its wait ran out.
     virtual void leave(waiter&, error_code why) = 0;
 
 protected:
-    ~waiting_place() = default;
+    ~wait_queue() = default;
 };
 
 /// An acquire that has not ended yet.
@@ -67,10 +67,10 @@ struct waiter final : operation, boost::intrusive::list_base_hook<> {
     time_point asked{};
     time_point deadline = never;
     std::uint32_t attempts = 0;
-    std::uint64_t place = 0;         ///< in the order of all acquires of the lock
-    waiting_place* queue = nullptr;  ///< the one it stands in
+    std::uint64_t place = 0;      ///< in the order of all acquires of the lock
+    wait_queue* queue = nullptr;  ///< the one it stands in
     result done;
-    decide::agenda::entry limit;
+    decide::alarm_queue::alarm limit;
     std::shared_ptr<operation> queued;  ///< itself, while it stands in a queue
 };
 

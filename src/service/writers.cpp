@@ -53,7 +53,7 @@ void writers::admit(std::shared_ptr<waiter> const& who)
             return "acquire " + name() +
                 " to write: its owner reads it and waits for itself; release what it reads first";
         });
-    contention::admit(who);
+    exclusive_lock::admit(who);
 }
 
 bool writers::stands_behind(waiter const& who) const
@@ -63,7 +63,7 @@ bool writers::stands_behind(waiter const& who) const
 }
 
 // The owner that wrote may read on. Then the field goes, with its number: the next one has another.
-bool writers::may_go_on(tenure const& held) const
+bool writers::may_go_on(ownership const& held) const
 {
     auto const r = beside();
     return !r || !((head() && r->has_one_before(*head())) || r->reading(held.number()));
@@ -76,21 +76,21 @@ void writers::changed()
 }
 
 // The field of a writer goes with the whole hash, and with it what he reads.
-void writers::ended(tenure& which)
+void writers::ended(ownership& which)
 {
     auto const r = beside();
     if (auto* const reads = r && which.is_gone() ? r->reading(which.number()) : nullptr)
-        reads->doubt();
-    contention::ended(which);
+        reads->suspect();
+    exclusive_lock::ended(which);
 }
 
 // It was free: those who read here read no more, or have begun since.
 void writers::on_message(std::string_view payload)
 {
     auto const r = beside();
-    contention::on_message(payload);
+    exclusive_lock::on_message(payload);
     if (r && payload == "0")
-        r->doubt();
+        r->suspect();
 }
 
 }  // namespace colock

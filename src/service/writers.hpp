@@ -1,6 +1,6 @@
 #pragma once
 
-#include "service/contention.hpp"
+#include "service/exclusive_lock.hpp"
 
 #include <memory>
 
@@ -10,10 +10,10 @@ class readers;
 
 /// Who writes a read-write lock here, or waits to: one at a time, as for any lock, but beside its
 /// readers. All who wait, on whichever side, are served in the order in which they came.
-class writers final : public contention {
+class writers final : public exclusive_lock {
 public:
     writers(core& inside, lock_ref which)
-        : contention{inside, which}
+        : exclusive_lock{inside, which}
         , let_pass_{[this] { let_pass(); }}
     {}
 
@@ -31,18 +31,18 @@ public:
     void look_again() { go_on(); }
 
     void admit(std::shared_ptr<waiter> const&) override;
-    void ended(tenure&) override;
+    void ended(ownership&) override;
 
 private:
     std::shared_ptr<readers> beside() const;
     void let_pass();
 
     bool stands_behind(waiter const&) const override;
-    bool may_go_on(tenure const&) const override;
+    bool may_go_on(ownership const&) const override;
     void changed() override;
     void on_message(std::string_view) override;
 
-    decide::agenda::entry let_pass_;
+    decide::alarm_queue::alarm let_pass_;
     std::uint64_t passed_ = 0;  ///< readers up to that place pass
     bool has_asked_ = false;    ///< our head, since readers passed it
 };

@@ -145,9 +145,9 @@ public:
 
     // ---- Subscriptions -------------------------------------------------------------------------
 
-    void push_down();
-    void push_up();
-    bool push_wanted() const noexcept { return push_wanted_; }
+    void pubsub_down();
+    void pubsub_up();
+    bool pubsub_wanted() const noexcept { return pubsub_wanted_; }
 
     /// Changes are answered by themselves, unless this is set; then by `confirm_change`.
     bool hold_changes = false;
@@ -172,8 +172,8 @@ public:
     unsigned lane_of(unsigned slot) const noexcept override { return link_of(slot); }
     bool is_up(unsigned slot) const noexcept override { return up_[link_of(slot)]; }
     error_code down_reason(unsigned slot) const noexcept override;
-    void change(unsigned push, subscription_change const&) override;
-    void want_push(unsigned push) override;
+    void change(unsigned pubsub, subscription_change const&) override;
+    void want_pubsub(unsigned pubsub) override;
     std::size_t links_up() const noexcept override;
     void abandon() noexcept override;
 
@@ -195,8 +195,8 @@ private:
     void deliver(step&, answer);
     void open(unsigned link);
     void close(unsigned link, error_code why);
-    void want_push_if_wanted();
-    void open_push_if_started();
+    void open_pubsub_if_wanted();
+    void open_pubsub_if_started();
     bool is_forbidden(std::string const& c) const override { return forbidden.contains(c); }
 
     std::list<expectation> expectations_;  // all, so that the test's references stay good
@@ -211,7 +211,7 @@ private:
     bool started_ = false;
     int preparations_ = 0;
 
-    bool push_wanted_ = false;
+    bool pubsub_wanted_ = false;
     std::vector<subscription_change> changes_;
 };
 
@@ -221,7 +221,7 @@ namespace wire {
 std::string text(std::string_view);
 std::string number(std::int64_t);
 std::string list(std::vector<std::string> const& values);
-std::string push(std::vector<std::string> const& values);
+std::string pubsub(std::vector<std::string> const& values);
 std::string failure(std::string_view words);  ///< a simple error
 inline std::string ok() { return "+OK\r\n"; }
 

@@ -158,9 +158,9 @@ std::string step_maker::key(std::string_view role, std::string const& of)
     if (role == "leases")
         return decide::permit_leases(of);
     if (role == "takings")
-        return decide::once_record(of, "client:take");
+        return decide::request_record(of, "client:take");
     if (role == "changes")
-        return decide::once_record(of, "client:change");
+        return decide::request_record(of, "client:change");
     return of;
 }
 

@@ -22,7 +22,7 @@ std::string_view name_of(kind) noexcept;
 /// What can go wrong.
 enum class fault_kind {
     cut_commands,
-    cut_push,
+    cut_pubsub,
     part,
     slow,
     lossy,

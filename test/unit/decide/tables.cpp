@@ -2,7 +2,7 @@
 #include "decide/backoff.hpp"
 #include "decide/fair_wait.hpp"
 #include "decide/reply.hpp"
-#include "decide/taking.hpp"
+#include "decide/request_state.hpp"
 #include "decide/validity.hpp"
 #include "decide/wait_plan.hpp"
 #include <colock/fence.hpp>
@@ -141,8 +141,8 @@ BOOST_AUTO_TEST_CASE(no_time_that_is_named_is_too_long)
     BOOST_TEST((look_again(noon, most, 1s, 0.5) == noon + 1s));
     BOOST_TEST((look_again(noon, -1, 1s, 0.5) == noon + 1s));
     BOOST_TEST((look_again(noon, 41, 1s, 0.5) == noon + 47ms));
-    BOOST_TEST((sleep_at_gate(std::chrono::milliseconds{most}, 1s, 0) == 1s));
-    BOOST_TEST((sleep_at_gate(41ms, 1s, 0) == 42ms));
+    BOOST_TEST((poll_pause(std::chrono::milliseconds{most}, 1s, 0) == 1s));
+    BOOST_TEST((poll_pause(41ms, 1s, 0) == 42ms));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_free_is_asked_for_now)

@@ -1,6 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 // Who is next: hand-over inside a client, and turns between clients.
-#include "decide/succession.hpp"
+#include "decide/handover.hpp"
 #include "decide/token_block.hpp"
 #include "decide/turns.hpp"
 
@@ -15,8 +15,8 @@ namespace colock::test {
 namespace {
 
 using namespace std::chrono_literals;
-using decide::passage;
-using decide::succession;
+using decide::handover;
+using decide::handover_kind;
 using decide::token_block;
 using decide::turns;
 using time_point = std::chrono::steady_clock::time_point;
@@ -25,7 +25,7 @@ constexpr time_point start{1'000s};
 
 // ---- Hand-over -------------------------------------------------------------------------------
 
-succession plain()
+handover plain()
 {
     return {
         .now = start,
@@ -35,37 +35,37 @@ succession plain()
         .lease = 30s};
 }
 
-BOOST_AUTO_TEST_SUITE(decide_succession)
+BOOST_AUTO_TEST_SUITE(decide_handover)
 
 BOOST_AUTO_TEST_CASE(within_a_tenure_at_once)
 {
-    BOOST_TEST((plain().decide() == passage::at_once));
+    BOOST_TEST((plain().decide() == handover_kind::at_once));
 }
 
 BOOST_AUTO_TEST_CASE(a_tenure_has_an_end)
 {
     auto s = plain();
     s.since = start - 10ms;
-    BOOST_TEST((s.decide() == passage::released));
+    BOOST_TEST((s.decide() == handover_kind::released));
     s.since = start - 10ms + 1ns;
-    BOOST_TEST((s.decide() == passage::at_once));
+    BOOST_TEST((s.decide() == handover_kind::at_once));
     s.max_tenure = 0ms;
-    BOOST_TEST((s.decide() == passage::released));
+    BOOST_TEST((s.decide() == handover_kind::released));
 }
 
 BOOST_AUTO_TEST_CASE(whatever_is_not_as_it_was_needs_a_script)
 {
-    for (auto const disturb : std::vector<void (*)(succession&)>{
-             [](succession& s) { s.is_alike = false; },
-             [](succession& s) { s.is_undisturbed = false; },
-             [](succession& s) { s.has_token = false; },
-             [](succession& s) { s.valid_until = start + 14s; },
-             [](succession& s) { s.valid_until = start - 1s; }}) {
+    for (auto const disturb : std::vector<void (*)(handover&)>{
+             [](handover& s) { s.is_alike = false; },
+             [](handover& s) { s.is_undisturbed = false; },
+             [](handover& s) { s.has_token = false; },
+             [](handover& s) { s.valid_until = start + 14s; },
+             [](handover& s) { s.valid_until = start - 1s; }}) {
         auto s = plain();
         disturb(s);
-        BOOST_TEST((s.decide() == passage::by_script));
+        BOOST_TEST((s.decide() == handover_kind::by_script));
         s.is_quiet = false;
-        BOOST_TEST((s.decide() == passage::released));
+        BOOST_TEST((s.decide() == handover_kind::released));
     }
 }
 
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(a_step_under_way_does_not_matter_where_none_is_sent)
 {
     auto s = plain();
     s.is_quiet = false;
-    BOOST_TEST((s.decide() == passage::at_once));
+    BOOST_TEST((s.decide() == handover_kind::at_once));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

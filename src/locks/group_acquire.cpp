@@ -1,0 +1,442 @@
+#include "decide/validity.hpp"
+#include "locks/group_acquire.hpp"
+#include "service/group_hold.hpp"
+#include "service/keyed_state.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+
+#include <algorithm>
+#include <numeric>
+#include <ranges>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace colock {
+
+namespace {
+
+using operations = detail::lock_operations<lock_id>;
+
+/// Who has given everything back comes again after this, and up to as much more by chance.
+constexpr milliseconds shortest_pause{50};
+constexpr milliseconds more_pause{100};
+
+/// For each part, and up to twice as long by chance.
+constexpr milliseconds first_patience{1'500};
+
+/// Asking again does not help. Not so where a connection is down, or where we have cancelled.
+bool is_final(error_code ec) noexcept
+{
+    return ec.category() == error_category() && ec != error::unavailable &&
+        ec != error::not_replicated;
+}
+
+bool is_any(error_code ec) noexcept { return bool{ec}; }
+
+}  // namespace
+
+/// The entry in the client: it ends the acquire when the client closes, and while it is there the
+/// client is not closed.
+class group_acquire::registration final : public keyed_state {
+public:
+    registration(core& inside, std::weak_ptr<operation> of)
+        : keyed_state{inside, "group_acquire:" + std::to_string(inside.next_number()), 0}
+        , of_{std::move(of)}
+        , activity_{inside}
+    {}
+
+    void on_link_up() override {}
+    void release_all() override {}
+    void abandon() noexcept override {}
+    void end_waiters(error_code why) override
+    {
+        if (auto const whose = std::static_pointer_cast<group_acquire>(of_.lock()))
+            whose->end(why);
+    }
+    void over() noexcept
+    {
+        activity_.end();
+        leave();
+    }
+
+private:
+    std::weak_ptr<operation> of_;
+    core::activity activity_;
+};
+
+group_acquire::group_acquire(core_ptr inside, lock_group of, acquire_options options)
+    : inside_{std::move(inside)}
+    , of_{std::move(of)}
+    , options_{options}
+    , requests_{std::make_unique<request[]>(of_.parts.size())}
+    , patience_{first_patience * static_cast<int>(of_.parts.size())}
+    , limit_{[this] { cancel_unanswered(); }}
+{
+    // One owner for all: a lock may be among them twice.
+    if (!options_.as)
+        options_.as = owner{};
+}
+
+void group_acquire::start()
+{
+    if (auto const ec = inside_->enter())
+        return fail(ec);
+    if (ended_)
+        return fail(ended_);
+    if (wait) {
+        answer_by_ = clock::now() + *wait;
+        deadline_ = answer_by_ - std::min<clock::duration>(2 * inside_->round_trip(), *wait / 10);
+    }
+    registration_ = std::make_shared<registration>(*inside_, weak_from_this());
+    inside_->keyed_states().add(registration_);
+    take();
+}
+
+void group_acquire::cancel() { end(asio::error::operation_aborted); }
+
+void group_acquire::end(error_code why)
+{
+    if (!ended_)
+        ended_ = why;
+    cancel_unanswered();
+    if (pause_.is_linked()) {
+        pause_.unlink();
+        pause_.alarm.clear();
+        pause_.over.set(true);
+    }
+}
+
+// All are asked at once. If all are needed and some refused, they are taken one after the other, in
+// an order that all keep: so nobody waits for a lock while he holds one that comes after it. Where
+// that isn't enough, because others keep another order, patience ends: everything is given back,
+// and it begins again.
+strand_task group_acquire::take()
+{
+    // While it rests nobody else holds this; while it asks, the parts do.
+    std::shared_ptr<operation> life;
+    do {
+        ask_all();
+        life.reset();
+        co_await round_over_;
+        bool const in_turn = !of_.by_majority && !has_all() && !why_end();
+        if (in_turn) {
+            auto const all = in_order();
+            give_back_from_first_refused(all);
+            auto until = never;
+            for (auto const i : all) {
+                if (!requests_[i].got) {
+                    ask_in_turn(i, until);
+                    co_await round_over_;
+                }
+                if (!requests_[i].got || ended_)
+                    break;
+                watch(i);
+                if (until == never)
+                    until = clock::now() + next_patience();
+            }
+        }
+        bool const is_lease_due = in_turn && options_.lease;
+        if (!of_.by_majority && has_all() && !ended_ && (is_lease_due || !has_enough())) {
+            set_leases();
+            co_await round_over_;
+        }
+        limit_.clear();
+        if (has_enough() && !ended_)
+            co_return grant();
+        if (why_end())
+            break;
+        give_back();
+        life = shared_from_this();
+        inside_->rest(pause_, pause_before_next());
+        co_await pause_.over;
+    } while (!why_end());
+    auto const why = *why_end();
+    give_back_and_hear();
+    if (unanswered_ != 0) {
+        life.reset();
+        co_await round_over_;
+    }
+    limit_.clear();
+    fail(ended_ ? ended_ : why);
+}
+
+// By name first, and the rest for what names leave open: a writer may read as well, a reader must
+// not write; and the same server may have several names.
+group_acquire::order group_acquire::in_order() const
+{
+    order all(of_.parts.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    auto const place = [this](std::size_t i) {
+        auto const& [where, id] = of_.parts[i];
+        auto const& settings = where->settings();
+        auto const at = settings.addresses.empty() ? address{} : settings.addresses.front();
+        auto const write_before_read = -static_cast<int>(id.kind);
+        return std::tuple{
+            where->key_of(id.name),
+            write_before_read,
+            at.host,
+            at.port,
+            at.unix_socket,
+            settings.database};
+    };
+    std::ranges::stable_sort(all, {}, place);
+    return all;
+}
+
+// ---- What is asked of the parts ----------------------------------------------------------------
+
+/// Where a part's answer goes.
+struct group_acquire::reply {
+    std::shared_ptr<group_acquire> to;
+    std::size_t i;
+
+    void operator()(error_code ec, hold got) const
+    {
+        to->requests_[i].got = std::move(got);
+        to->take_in(i, ec);
+    }
+    void operator()(error_code ec, std::optional<hold> got) const
+    {
+        (*this)(ec, got ? std::move(*got) : hold{});
+    }
+    /// Of a lease. A part that is lost can be taken again.
+    void operator()(error_code ec) const { to->take_in(i, ec == error::lost ? error_code{} : ec); }
+};
+
+auto group_acquire::expect(std::size_t i)
+{
+    auto& r = requests_[i];
+    r.answered = false;
+    r.ec = {};
+    ++unanswered_;
+    return asio::bind_executor(
+        inside_->strand(),
+        asio::bind_cancellation_slot(
+            r.signal.slot(), reply{std::static_pointer_cast<group_acquire>(shared_from_this()), i}
+        )
+    );
+}
+
+void group_acquire::ask_all()
+{
+    set_limit(of_.by_majority ? std::min(deadline_, clock::now() + server_limit()) : deadline_);
+    for (std::size_t i = 0; i != of_.parts.size(); ++i) {
+        auto const& [where, id] = of_.parts[i];
+        operations::try_acquire(where, expect(i), id, options_);
+    }
+}
+
+// Renewed until all are in: how long that takes nobody knows.
+void group_acquire::ask_in_turn(std::size_t i, time_point until)
+{
+    set_limit(std::min(deadline_, until));
+    auto const& [where, id] = of_.parts[i];
+    operations::acquire(
+        where,
+        expect(i),
+        id,
+        {.lease = {}, .as = options_.as, .sync_replicas = options_.sync_replicas}
+    );
+}
+
+// Of all anew: those that were taken first have waited for the last.
+void group_acquire::set_leases()
+{
+    set_limit(deadline_);
+    for (std::size_t i = 0; i != of_.parts.size(); ++i) {
+        auto& part = requests_[i].got;
+        if (options_.lease)
+            asio::dispatch(of_.parts[i].where->strand(), [state = detail::state_of(part)] {
+                state->renewed = false;
+            });
+        part.extend(lease_of(i), expect(i));
+    }
+}
+
+void group_acquire::take_in(std::size_t i, error_code ec)
+{
+    requests_[i].answered = true;
+    requests_[i].ec = ec;
+    if (--unanswered_ == 0)
+        round_over_.set(true);
+}
+
+// What is in hand may go while others are waited for: then there is no use in waiting.
+void group_acquire::watch(std::size_t i)
+{
+    requests_[i].got.lost(asio::bind_executor(
+        inside_->strand(),
+        [weak = weak_from_this(), i](error_code ec) {
+            auto const self = std::static_pointer_cast<group_acquire>(weak.lock());
+            if (!self || ec == asio::error::operation_aborted)
+                return;
+            self->requests_[i].ec = ec;
+            self->cancel_unanswered();
+        }
+    ));
+}
+
+void group_acquire::set_limit(time_point at) { inside_->set_alarm(limit_, at); }
+
+void group_acquire::cancel_unanswered()
+{
+    for (auto& r : requests())
+        if (!r.answered)
+            r.signal.emit(asio::cancellation_type::terminal);
+}
+
+// What is renewed and comes before may stay.
+void group_acquire::give_back_from_first_refused(order const& all)
+{
+    bool stays = !options_.lease;
+    for (auto const i : all) {
+        auto& part = requests_[i].got;
+        stays = stays && part;
+        if (!stays)
+            give_back(part);
+    }
+}
+
+void group_acquire::give_back()
+{
+    for (auto& r : requests())
+        give_back(r.got);
+}
+
+// Before it says that it has failed: whoever hears that may try at once. Not where the caller wants
+// an answer now.
+void group_acquire::give_back_and_hear()
+{
+    if (ended_ || inside_->is_stopped())
+        return give_back();
+    auto const most = of_.by_majority ? server_limit() : inside_->settings().timeout;
+    set_limit(std::min(answer_by_, clock::now() + most));
+    for (std::size_t i = 0; i != of_.parts.size(); ++i)
+        if (auto part = std::exchange(requests_[i].got, {}))
+            part.release(expect(i));
+}
+
+// At once, for what is asked next must not enter what is given up. Nobody waits for the answer, and
+// where there is none, the lease ends.
+void group_acquire::give_back(hold& part)
+{
+    if (part)
+        part.release([](error_code) {});
+    part = {};
+}
+
+// ---- What came of it ---------------------------------------------------------------------------
+
+bool group_acquire::has_all() const noexcept
+{
+    return std::ranges::all_of(requests(), [](request const& r) { return bool{r.got}; });
+}
+
+bool group_acquire::has_enough() const noexcept
+{
+    auto const fresh = std::ranges::count_if(
+        std::views::iota(std::size_t{0}, of_.parts.size()),
+        [this](std::size_t i) { return !requests_[i].ec && is_fresh(i); }
+    );
+    return static_cast<std::size_t>(fresh) >= of_.needed();
+}
+
+// Most of the time must be left to work in, as for a single lock.
+bool group_acquire::is_fresh(std::size_t i) const noexcept
+{
+    auto const lease = lease_of(i);
+    auto const& part = requests_[i].got;
+    return part && part.valid_for((lease - decide::drift(lease)) / 2);
+}
+
+/// None: go on. No error: somebody else has it.
+std::optional<error_code> group_acquire::why_end() const noexcept
+{
+    auto const spare = of_.parts.size() - of_.needed();
+    if (ended_)
+        return ended_;
+    if (inside_->is_stopped())
+        return error::closed;
+    if (count(&is_final) > spare)
+        return first_error();
+    if (once && count(&is_any) > spare)
+        return of_.by_majority ? error_code{error::no_quorum} : first_error();
+    if (once || clock::now() >= deadline_)
+        return error_code{};
+    return {};
+}
+
+std::size_t group_acquire::count(bool (*is_such)(error_code) noexcept) const noexcept
+{
+    return static_cast<std::size_t>(
+        std::ranges::count_if(requests(), is_such, [](request const& r) { return r.ec; })
+    );
+}
+
+// One that is final, if there is any.
+error_code group_acquire::first_error() const noexcept
+{
+    auto const of = [](request const& r) { return r.ec; };
+    auto at = std::ranges::find_if(requests(), &is_final, of);
+    if (at == requests().end())
+        at = std::ranges::find_if(requests(), &is_any, of);
+    return at->ec;
+}
+
+// ---- Times -------------------------------------------------------------------------------------
+
+milliseconds group_acquire::lease_of(std::size_t i) const noexcept
+{
+    return options_.lease.value_or(of_.parts[i].where->settings().lease);
+}
+
+milliseconds group_acquire::server_limit() const noexcept
+{
+    if (of_.server_limit)
+        return *of_.server_limit;
+    auto shortest = lease_of(0);
+    for (std::size_t i = 1; i != of_.parts.size(); ++i)
+        shortest = std::min(shortest, lease_of(i));
+    return std::clamp(shortest / 20, milliseconds{20}, milliseconds{1'000});
+}
+
+// Longer each time, or a queue longer than that would keep it out for ever.
+clock::duration group_acquire::next_patience() noexcept
+{
+    auto const now = patience_ * (1 + inside_->jitter());
+    patience_ = std::min(patience_ * 2, decide::longest_lease);
+    return std::chrono::duration_cast<clock::duration>(now);
+}
+
+milliseconds group_acquire::pause_before_next()
+{
+    auto const pause =
+        shortest_pause + std::chrono::ceil<milliseconds>(more_pause * inside_->jitter());
+    if (deadline_ == never)
+        return pause;
+    return std::min(pause, std::chrono::ceil<milliseconds>(deadline_ - clock::now()));
+}
+
+// ---- The end -----------------------------------------------------------------------------------
+
+void group_acquire::grant()
+{
+    std::vector<hold> parts;
+    for (auto& r : requests())
+        parts.push_back(std::move(r.got));
+    auto const all = std::make_shared<group_hold>(*inside_, std::move(parts), of_.needed());
+    auto whole = all->begin(inside_, *options_.as, lease_of(0), !options_.lease);
+    registration_->over();
+    std::visit([&](auto& c) { c(error_code{}, detail::make_hold(std::move(whole))); }, done);
+}
+
+void group_acquire::fail(error_code ec)
+{
+    if (registration_)
+        registration_->over();
+    std::visit([&](auto& c) { c(ec, {}); }, done);
+}
+
+}  // namespace colock

@@ -1,0 +1,122 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/strand_task.hpp"
+#include "decide/reply.hpp"
+#include "redis/transport.hpp"
+#include "service/subscription_manager.hpp"
+#include "service/waiter.hpp"
+
+#include <boost/intrusive/list.hpp>
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+
+namespace colock {
+
+class fair_lock_state;
+class fair_waiter;
+
+/// The position of a waiter among those of its lane whose tickets are kept alive.
+struct heartbeat_hook :
+    boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+    time_point due{};
+};
+
+/// One acquire of a fair lock, and its ticket, its entry in the queue in Redis: a number that is
+/// the field of the hash when its turn has come.
+///
+/// It asks until it has the lock or its caller wants no more. Whatever it may have left in Redis
+/// by then, a place or the lock, is given back.
+class fair_waiter final :
+    public wait_queue,
+    public heartbeat_hook,
+    private subscription_manager::listener {
+public:
+    fair_waiter(fair_lock_state& of, std::shared_ptr<waiter> who);
+
+    /// Begins to ask. May end at once, and with it this object.
+    void start() { ask(); }
+
+    /// It has a place in the queue, or may have.
+    bool is_placed() const noexcept { return placed_; }
+
+    /// Its caller wants to wait, and has no answer yet.
+    bool is_waiting() const noexcept { return who_ && !who_->once; }
+
+    /// Whether its caller has named this owner.
+    bool waits_for(owner const&) const noexcept;
+
+    fair_lock_state const& lock() const noexcept { return lock_; }
+
+    /// Grows with each fair waiter of the client.
+    std::uint64_t number() const noexcept { return number_; }
+    std::string field() const;
+
+    /// The caller wants no more. Afterwards this object may be gone.
+    void leave(waiter&, error_code why) override;
+    void end(error_code why);
+
+    /// The caller gets the lock in another way. Afterwards this object may be gone.
+    std::shared_ptr<waiter> withdraw();
+
+    /// Asks again, unless it does just now.
+    void look();
+
+    /// The server is reached anew: whether there is a place still, a heart-beat is about to find
+    /// out. Until `kept` or `look` it asks for nothing, so that those of one lock do so in order.
+    void begin_revival();
+
+    /// What became of its heart-beat that was sent then; malformed: nothing that could be read.
+    void kept(decide::keep_answer const&, time_point sent);
+
+    /// Destroys the handler, answering nobody: the context goes away.
+    void abandon() noexcept;
+
+    std::list<std::shared_ptr<fair_waiter>>::iterator place;  ///< among those of its lock
+
+private:
+    struct attempt;
+    /// What an answer means for the next one.
+    enum class verdict { again, pause, sleep };
+
+    strand_task ask();
+    verdict judge(attempt const&, answer const&);
+    verdict on_granted(attempt const&, std::uint64_t token, time_point sent);
+    verdict on_unsynced(attempt const&, error_code why);
+    verdict on_refused(attempt const&, std::int64_t ask_in, time_point sent);
+    void may_stand(attempt const&) noexcept;
+    void may_be_placed(attempt const&);
+    void ask_now();
+    void begin_anew();
+    void give_back();
+    void go();
+    std::shared_ptr<waiter> take_waiter();
+    void fail(error_code);
+    bool subscribe();
+    void unsubscribe();
+
+    void on_subscribed() override;
+    void on_message(std::string_view) override { ask_now(); }
+    void on_interrupted() override {}
+
+    core& core_;
+    fair_lock_state& lock_;
+    std::shared_ptr<waiter> who_;  ///< none once the caller has his answer
+    bool synced_;                  ///< asks over the link that waits for replicas
+    std::uint64_t number_;
+    time_point unclaimed_{};  ///< until then it may stand in Redis
+    time_point asked_{};      ///< when the last answered attempt was sent
+    std::string channel_;     ///< subscribed, if not empty
+    event<bool> wake_;
+    step* sending_ = nullptr;
+    unsigned late_ = 0;  ///< grants in a row that came too late
+    bool placed_ = false;
+    bool sleeping_ = false;
+    bool reviving_ = false;
+    bool missed_ = false;  ///< what would have made it ask, while it was reviving
+};
+
+}  // namespace colock

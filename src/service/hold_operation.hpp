@@ -1,0 +1,39 @@
+#pragma once
+
+#include "base/completion.hpp"
+#include "decide/alarm_queue.hpp"
+#include <colock/detail/initiate.hpp>
+#include <colock/hold.hpp>
+
+#include <boost/container/small_vector.hpp>
+
+#include <functional>
+#include <memory>
+
+namespace colock {
+
+using detail::core_ptr;
+using detail::hold_ptr;
+
+struct waiter;
+
+/// What the caller of `release` or `extend` waits for, or an acquire that re-enters.
+struct hold_operation final : operation {
+    hold_operation(core_ptr c, hold_ptr h);
+    void cancel() override;
+
+    /// Completes the caller, if one still waits.
+    void finish(error_code);
+
+    core_ptr inside;
+    hold_ptr hold;
+    completion<> done{};
+    std::function<void(error_code)> entered{};  ///< re-entry: gives out the hold, or the error
+    std::shared_ptr<waiter> on_replicas{};      ///< re-entry that replicas have to acknowledge
+    error_code refused{};                       ///< why it has not been done yet
+    decide::alarm_queue::alarm limit;           ///< `config::timeout` for the caller
+};
+
+using hold_operations = boost::container::small_vector<std::shared_ptr<hold_operation>, 2>;
+
+}  // namespace colock

@@ -1,0 +1,70 @@
+#pragma once
+
+#include "base/completion.hpp"
+#include "decide/alarm_queue.hpp"
+#include <colock/detail/initiate.hpp>
+
+#include <boost/intrusive/list.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+namespace colock {
+
+using detail::core_ptr;
+
+class permit_queue;
+
+/// A call that waits in a queue for permits, or is about to.
+class permit_request : public operation, public boost::intrusive::list_base_hook<> {
+public:
+    permit_request(core_ptr c, std::string n);
+
+    void cancel() override;
+
+    /// Completes the caller, if one still waits. No error: it was not granted, and its wait is
+    /// over.
+    void end(error_code);
+
+    core_ptr inside;
+    std::string name;
+    bool once = false;                   ///< one attempt
+    std::optional<milliseconds> wait{};  ///< the longest
+    time_point asked{};
+    std::uint32_t attempts = 0;     ///< how often the server was asked for it
+    permit_queue* queue = nullptr;  ///< where it stands in the queue
+    decide::alarm_queue::alarm limit;
+    std::shared_ptr<permit_request> queued;  ///< itself, while it stands there
+
+    /// Destroys the handler.
+    virtual void drop() noexcept = 0;
+
+protected:
+    virtual void answer(error_code) = 0;
+};
+
+/// One that is told no more than whether it was granted.
+class permit_count_request final : public permit_request {
+public:
+    /// To wait without end; or to try, and be told how it went.
+    using result = std::variant<completion<>, completion<bool>>;
+
+    permit_count_request(core_ptr c, std::string n, std::int64_t w)
+        : permit_request{std::move(c), std::move(n)}
+        , wanted{w}
+    {}
+
+    void grant();
+    void drop() noexcept override { done = {}; }
+
+    std::int64_t wanted;
+    result done;
+
+private:
+    void answer(error_code) override;
+};
+
+}  // namespace colock
