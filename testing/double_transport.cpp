@@ -44,7 +44,7 @@ double_transport::double_transport(
 double_transport::~double_transport()
 {
     server_->others.publish = [](std::string const&, std::string const&) { return 0; };
-    abandon();
+    destroy_pending();
 }
 
 // ---- Steps -------------------------------------------------------------------------------------
@@ -79,13 +79,13 @@ bool double_transport::owes_answers() const noexcept
         std::ranges::any_of(sent_, [](sent_step const& s) { return !is_background(*s.what); });
 }
 
-void double_transport::abandon() noexcept
+void double_transport::destroy_pending() noexcept
 {
     drop_waiting();
     while (!sent_.empty()) {
         auto* const s = sent_.back().what;
         sent_.pop_back();
-        s->answered.drop();
+        s->answered.destroy_waiting();
     }
 }
 
@@ -182,7 +182,7 @@ void double_transport::open_wanted_pubsub()
         open_pubsub();
 }
 
-void double_transport::change(unsigned, subscription_change const& what)
+void double_transport::change_subscriptions(unsigned, subscription_change const& what)
 {
     begin_change(what);
     later([this] { answer_change(); });

@@ -78,7 +78,7 @@ protected:
         while (!waiting_.empty()) {
             auto* const s = waiting_.back();
             waiting_.pop_back();
-            s->answered.drop();
+            s->answered.destroy_waiting();
         }
     }
 

@@ -47,7 +47,7 @@ private:
     }
 
     void keep(asio::any_io_executor on, action act);
-    void end() noexcept;
+    void finish() noexcept;
 
     static thread_local completion_turn* current_;
 

@@ -42,7 +42,7 @@ public:
     event() = default;
     event(event const&) = delete;
     event& operator=(event const&) = delete;
-    ~event() { drop(); }
+    ~event() { destroy_waiting(); }
 
     /// Resumes the waiting task inside the call. The event may be gone when it returns.
     void set(T value)
@@ -67,7 +67,7 @@ public:
     void reset() noexcept { is_set_ = false; }
 
     /// Destroys the waiting task, and with it an event that lives in its frame.
-    void drop() noexcept
+    void destroy_waiting() noexcept
     {
         if (auto waiting = std::exchange(waiting_, nullptr))
             waiting.destroy();

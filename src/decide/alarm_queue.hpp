@@ -53,8 +53,8 @@ public:
         if (e.is_linked())
             e.unlink();
         e.at_ = at;
-        auto const place = alarms_.insert(e);  // before `begin` is asked
-        return place == alarms_.begin();
+        auto const inserted = alarms_.insert(e);  // before `begin` is asked
+        return inserted == alarms_.begin();
     }
 
     /// When the next alarm is due; the greatest time point if there is none.

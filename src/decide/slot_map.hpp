@@ -38,7 +38,7 @@ public:
     slot_map() { owners_.fill(nobody); }
 
     /// Takes over what a node says of the whole cluster. Gives the slots that are another's now.
-    slot_set take(std::vector<slot_range> const&);
+    slot_set assign(std::vector<slot_range> const&);
 
     /// Takes over what a node says of one slot. True if that is news.
     bool move(unsigned slot, address const& to);

@@ -19,7 +19,7 @@ subscription_table::state subscription_table::add(std::string_view name, time_po
     return c.is;
 }
 
-void subscription_table::drop(std::string_view name, time_point now)
+void subscription_table::remove(std::string_view name, time_point now)
 {
     auto const at = channels_.find(name);
     if (at == channels_.end() || at->second.waiters == 0 || --at->second.waiters != 0)
@@ -171,7 +171,7 @@ void subscription_table::refuse(std::string_view name, time_point until)
     expiries_.emplace(until, at->first);  // perhaps beside a later one
 }
 
-bool subscription_table::end(std::string_view name)
+bool subscription_table::end_by_server(std::string_view name)
 {
     auto const at = channels_.find(name);
     if (at == channels_.end() || at->second.is != state::live)

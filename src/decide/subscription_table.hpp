@@ -35,7 +35,7 @@ public:
     state add(std::string_view channel, time_point now);
 
     /// One less waits for it. The last one leaves it to linger.
-    void drop(std::string_view channel, time_point now);
+    void remove(std::string_view channel, time_point now);
 
     /// A new connection is up: nothing is subscribed there. `epoch` tells it from all others.
     void link_up(std::uint32_t epoch);
@@ -65,7 +65,7 @@ public:
 
     /// The server has ended it, unasked. True if it was live; if it is waited for, it is asked for
     /// again.
-    bool end(std::string_view channel);
+    bool end_by_server(std::string_view channel);
 
     /// All of the change under way was answered.
     void change_done();

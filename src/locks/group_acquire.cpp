@@ -24,7 +24,7 @@ constexpr milliseconds shortest_pause{50};
 constexpr milliseconds more_pause{100};
 
 /// For each part, and up to twice as long by chance.
-constexpr milliseconds first_patience{1'500};
+constexpr milliseconds first_round_limit{1'500};
 
 /// Asking again does not help. Not so where a connection is down, or where we have cancelled.
 bool is_final(error_code ec) noexcept
@@ -49,16 +49,16 @@ public:
 
     void on_link_up() override {}
     void release_all() override {}
-    void abandon() noexcept override {}
+    void destroy_pending() noexcept override {}
     void end_waiters(error_code why) override
     {
         if (auto const whose = std::static_pointer_cast<group_acquire>(of_.lock()))
-            whose->end(why);
+            whose->stop(why);
     }
     void over() noexcept
     {
-        activity_.end();
-        leave();
+        activity_.finish();
+        unregister();
     }
 
 private:
@@ -71,7 +71,7 @@ group_acquire::group_acquire(core_ptr inside, lock_group of, acquire_options opt
     , of_{std::move(of)}
     , options_{options}
     , requests_{std::make_unique<request[]>(of_.parts.size())}
-    , patience_{first_patience * static_cast<int>(of_.parts.size())}
+    , round_limit_{first_round_limit * static_cast<int>(of_.parts.size())}
     , limit_{[this] { cancel_unanswered(); }}
 {
     // One owner for all: a lock may be among them twice.
@@ -91,12 +91,12 @@ void group_acquire::start()
     }
     registration_ = std::make_shared<registration>(*inside_, weak_from_this());
     inside_->keyed_states().add(registration_);
-    take();
+    acquire_all();
 }
 
-void group_acquire::cancel() { end(asio::error::operation_aborted); }
+void group_acquire::cancel() { stop(asio::error::operation_aborted); }
 
-void group_acquire::end(error_code why)
+void group_acquire::stop(error_code why)
 {
     if (!ended_)
         ended_ = why;
@@ -110,9 +110,9 @@ void group_acquire::end(error_code why)
 
 // All are asked at once. If all are needed and some refused, they are taken one after the other, in
 // an order that all keep: so nobody waits for a lock while he holds one that comes after it. Where
-// that isn't enough, because others keep another order, patience ends: everything is given back,
-// and it begins again.
-strand_task group_acquire::take()
+// that isn't enough, because others keep another order, the round ends at its limit: everything is
+// given back, and it begins again.
+strand_task group_acquire::acquire_all()
 {
     // While it rests nobody else holds this; while it asks, the parts do.
     std::shared_ptr<operation> life;
@@ -134,7 +134,7 @@ strand_task group_acquire::take()
                     break;
                 watch(i);
                 if (until == never)
-                    until = clock::now() + next_patience();
+                    until = clock::now() + next_round_limit();
             }
         }
         bool const is_lease_due = in_turn && options_.lease;
@@ -168,7 +168,7 @@ group_acquire::order group_acquire::in_order() const
 {
     order all(of_.parts.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    auto const place = [this](std::size_t i) {
+    auto const sort_key = [this](std::size_t i) {
         auto const& [where, id] = of_.parts[i];
         auto const& settings = where->settings();
         auto const at = settings.addresses.empty() ? address{} : settings.addresses.front();
@@ -181,7 +181,7 @@ group_acquire::order group_acquire::in_order() const
             at.unix_socket,
             settings.database};
     };
-    std::ranges::stable_sort(all, {}, place);
+    std::ranges::stable_sort(all, {}, sort_key);
     return all;
 }
 
@@ -195,14 +195,17 @@ struct group_acquire::reply {
     void operator()(error_code ec, hold got) const
     {
         to->requests_[i].got = std::move(got);
-        to->take_in(i, ec);
+        to->on_answer(i, ec);
     }
     void operator()(error_code ec, std::optional<hold> got) const
     {
         (*this)(ec, got ? std::move(*got) : hold{});
     }
     /// Of a lease. A part that is lost can be taken again.
-    void operator()(error_code ec) const { to->take_in(i, ec == error::lost ? error_code{} : ec); }
+    void operator()(error_code ec) const
+    {
+        to->on_answer(i, ec == error::lost ? error_code{} : ec);
+    }
 };
 
 auto group_acquire::expect(std::size_t i)
@@ -255,7 +258,7 @@ void group_acquire::set_leases()
     }
 }
 
-void group_acquire::take_in(std::size_t i, error_code ec)
+void group_acquire::on_answer(std::size_t i, error_code ec)
 {
     requests_[i].answered = true;
     requests_[i].ec = ec;
@@ -403,10 +406,10 @@ milliseconds group_acquire::server_limit() const noexcept
 }
 
 // Longer each time, or a queue longer than that would keep it out for ever.
-clock::duration group_acquire::next_patience() noexcept
+clock::duration group_acquire::next_round_limit() noexcept
 {
-    auto const now = patience_ * (1 + inside_->jitter());
-    patience_ = std::min(patience_ * 2, decide::longest_lease);
+    auto const now = round_limit_ * (1 + inside_->jitter());
+    round_limit_ = std::min(round_limit_ * 2, decide::longest_lease);
     return std::chrono::duration_cast<clock::duration>(now);
 }
 

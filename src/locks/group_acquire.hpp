@@ -34,7 +34,7 @@ public:
     void start();
 
     /// For this reason, whatever is asked just now.
-    void end(error_code why);
+    void stop(error_code why);
 
     result done;
     bool once = false;
@@ -52,7 +52,7 @@ private:
     class registration;
     using order = std::vector<std::size_t>;
 
-    strand_task take();
+    strand_task acquire_all();
 
     // ---- What is asked of the parts; `round_over_` when all have answered ----------------------
 
@@ -60,7 +60,7 @@ private:
     void ask_in_turn(std::size_t i, time_point until);
     void set_leases();
     auto expect(std::size_t i);
-    void take_in(std::size_t i, error_code ec);
+    void on_answer(std::size_t i, error_code ec);
     void watch(std::size_t i);
     void set_limit(time_point);
     void cancel_unanswered();
@@ -83,7 +83,7 @@ private:
 
     milliseconds lease_of(std::size_t i) const noexcept;
     milliseconds server_limit() const noexcept;
-    clock::duration next_patience() noexcept;
+    clock::duration next_round_limit() noexcept;
     milliseconds pause_before_next();
 
     order in_order() const;
@@ -98,7 +98,7 @@ private:
     event<bool> round_over_;
     time_point deadline_ = never;   ///< until then it tries
     time_point answer_by_ = never;  ///< of the caller: what is left is for giving back
-    milliseconds patience_;         ///< with which what is held is kept while others are waited for
+    milliseconds round_limit_;      ///< how long what is held is kept while others are waited for
     decide::alarm_queue::alarm limit_;  ///< of what is asked
     pause pause_;
     error_code ended_;  ///< from outside

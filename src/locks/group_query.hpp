@@ -84,7 +84,7 @@ public:
         , together_{together}
     {}
 
-    void cancel() override { finish(asio::error::operation_aborted, {}); }
+    void cancel() override { complete(asio::error::operation_aborted, {}); }
 
 private:
     auto expect(std::size_t i, strand_type const& strand)
@@ -94,12 +94,12 @@ private:
             strand,
             asio::bind_cancellation_slot(
                 signals_[i].slot(),
-                [self](error_code ec, Value value) { self->take_in(ec, std::move(value)); }
+                [self](error_code ec, Value value) { self->on_answer(ec, std::move(value)); }
             )
         );
     }
 
-    void take_in(error_code ec, Value value)
+    void on_answer(error_code ec, Value value)
     {
         --got_.unanswered;
         if (!ec)
@@ -107,12 +107,12 @@ private:
         else if (!first_)
             first_ = ec;
         if (auto const together = together_(got_))
-            finish({}, *together);
+            complete({}, *together);
         else if (got_.unanswered == 0)
-            finish(first_, {});
+            complete(first_, {});
     }
 
-    void finish(error_code ec, Value value)
+    void complete(error_code ec, Value value)
     {
         if (!done_)
             return;

@@ -65,7 +65,7 @@ void extend_hold(core_ptr inside, done_handler to, hold_ptr state, milliseconds 
             auto const least =
                 who->hold->renewed ? decide::shortest_renewed_lease : decide::shortest_lease;
             if (lease < least || lease > decide::longest_lease)
-                who->finish(error::invalid_argument);
+                who->complete(error::invalid_argument);
             else
                 owned.extend(who, lease);
         }

@@ -31,7 +31,7 @@ public:
     {
         std::visit([&](auto& to) { to(error_code{}, std::move(p)); }, done);
     }
-    void drop() noexcept override { done = {}; }
+    void destroy_handler() noexcept override { done = {}; }
 
     owner who;
     milliseconds lease;

@@ -57,7 +57,7 @@ public:
         self->done_ = {std::move(handler), self->inside_->executor()};
         asio::dispatch(strand, [self, wrong] {
             if (auto const ec = wrong ? wrong : self->inside_->enter())
-                self->finish(ec, {});
+                self->complete(ec, {});
             else
                 ask(self);
         });
@@ -70,11 +70,11 @@ public:
         , read_{std::move(read)}
         , limit_{[this] {
             auto const why = inside_->transport().down_reason(slot_);
-            finish(why ? why : error_code{error::unavailable}, {});
+            complete(why ? why : error_code{error::unavailable}, {});
         }}
     {}
 
-    void cancel() override { finish(asio::error::operation_aborted, {}); }
+    void cancel() override { complete(asio::error::operation_aborted, {}); }
 
 private:
     static strand_task ask(std::shared_ptr<query> self)
@@ -88,28 +88,28 @@ private:
             owner.transport().submit(now.call);
             answer const got = co_await now.call.answered;
             self->sending_ = nullptr;
-            if (self->take(got)) {
+            if (self->judge(got)) {
                 owner.rest(self->pause_, owner.repeat_pause(++self->refusals_));
                 co_await self->pause_.over;
                 if (owner.is_stopped())
-                    self->finish(error::closed, {});
+                    self->complete(error::closed, {});
             }
         }
     }
 
     /// True if it is to be asked again after a pause.
-    bool take(answer const& got)
+    bool judge(answer const& got)
     {
         if (inside_->is_stopped())
-            finish(error::closed, {});
+            complete(error::closed, {});
         else if (got.what == answer::kind::lost && is_sent_once())
-            finish(error::unavailable, {});
+            complete(error::unavailable, {});
         else if (got.what == answer::kind::failed)
-            finish(got.ec, {});
+            complete(got.ec, {});
         else if (got.what == answer::kind::replied) {
             Value value{};
             auto const ec = read_(got, value);
-            finish(ec, std::move(value));
+            complete(ec, std::move(value));
         }
         return done_ && got.what == answer::kind::not_now;
     }
@@ -120,7 +120,7 @@ private:
             about_.what == &scripts::read_write_force;
     }
 
-    void finish(error_code ec, Value value)
+    void complete(error_code ec, Value value)
     {
         auto const life = shared_from_this();
         limit_.clear();

@@ -53,7 +53,7 @@ void enter(std::shared_ptr<permit_request> const& who, char const* kind, error_c
     asio::dispatch(who->inside->strand(), [who, kind, wrong] {
         core& owner = *who->inside;
         if (auto const ec = wrong ? wrong : owner.enter()) {
-            who->end(ec);
+            who->complete(ec);
             return;
         }
         auto state_key = kind + (":" + who->name);
@@ -126,7 +126,7 @@ void start_update(
     asio::dispatch(strand, [who, wrong] {
         core& owner = *who->inside;
         if (auto const ec = wrong ? wrong : owner.enter()) {
-            who->finish(ec, 0);
+            who->complete(ec, 0);
             return;
         }
         auto state_key = "updates:" + who->name;

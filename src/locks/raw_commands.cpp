@@ -86,7 +86,7 @@ public:
     void end()
     {
         for (auto& each : listeners_)
-            core_->subscriptions().drop(each.channel, each);
+            core_->subscriptions().remove(each.channel, each);
         listeners_.clear();
     }
 

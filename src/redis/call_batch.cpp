@@ -83,7 +83,7 @@ void call_batch::write_wait(resp::writer& out)
     for (auto const* s : steps_)
         if (s->replicas != 0) {
             most = std::max(most, s->replicas);
-            longest = std::max(longest, s->patience);
+            longest = std::max(longest, s->replica_limit);
         }
     waits_ = most != 0;
     if (waits_)
@@ -201,13 +201,13 @@ void call_batch::on_reply(resp::message const& got)
         if (waits_)
             kept_.push_back(resp::to_reply(got));
         else
-            take(now, got);
+            on_reply(now, got);
     }
     if (!is_dropped_ && next_call_ == calls_.size() && (!waits_ || steps_.empty()))
         listener_.on_batch_over(*this);
 }
 
-void call_batch::take(call const& c, resp::message const& got)
+void call_batch::on_reply(call const& c, resp::message const& got)
 {
     auto const first = c.first, count = c.count;
     bool const is_whole = c.whole;
@@ -285,7 +285,7 @@ void call_batch::drop_steps() noexcept
     is_dropped_ = true;
     for (step* s : std::exchange(steps_, {}))
         if (s)
-            s->answered.drop();
+            s->answered.destroy_waiting();
 }
 
 }  // namespace colock

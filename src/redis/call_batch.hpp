@@ -80,7 +80,7 @@ private:
     void on_reply(resp::message const&) override;
     void on_lost(error_code) override;
 
-    void take(call const&, resp::message const&);
+    void on_reply(call const&, resp::message const&);
     void give(std::size_t at, decide::reply&&, bool in_company, error_code unsynced);
     void settle_kept(decide::reply const& waited);
     error_code unsynced(step const&, decide::reply const& waited) const noexcept;

@@ -32,7 +32,7 @@ cluster::cluster(link_context context, transport_listener& who)
 cluster::~cluster()
 {
     *alive_ = false;
-    abandon();
+    destroy_pending();
 }
 
 void cluster::start()
@@ -54,13 +54,13 @@ void cluster::stop()
     fail_all(std::move(unrouted_), alive_, error::closed);
 }
 
-void cluster::abandon() noexcept
+void cluster::destroy_pending() noexcept
 {
     for (auto const& each : nodes_)
-        each->abandon();
+        each->destroy_pending();
     for (auto const& [slot, resting] : migrations_)
-        resting->abandon();
-    drop_all(unrouted_);
+        resting->destroy_pending();
+    destroy_tasks(unrouted_);
 }
 
 server_links& cluster::at(unsigned number)
@@ -282,7 +282,7 @@ void cluster::send_again(step_list taken)
 }
 
 // What was sent there after a key, or by what was known then, asks its way anew.
-void cluster::take_back(command_link& from)
+void cluster::reclaim(command_link& from)
 {
     step_list again;
     from.take_waiting(again, [&](step const& s) {
@@ -310,7 +310,7 @@ void cluster::on_map(std::vector<decide::slot_range> const& ranges, bool has_sha
             : has_sharded                                         ? publishing::sharded
                                                                   : publishing::plain;
     auto const alive = alive_;
-    auto changed = map_.take(ranges);
+    auto changed = map_.assign(ranges);
     keep_hints(changed);
     if (changed.any())
         reroute(changed);
@@ -359,7 +359,7 @@ void cluster::on_command_link_down(command_link& link, error_code why)
     if (!*alive || !started_)
         return;
     refresher_.refresh();
-    take_back(link);
+    reclaim(link);
 }
 
 // The slots that it is for may be another's by now, also of a node that was never reached.
@@ -368,7 +368,7 @@ void cluster::on_command_link_failed(command_link& link)
     if (!started_)
         return;
     refresher_.refresh();
-    take_back(link);
+    reclaim(link);
 }
 
 unsigned cluster::pubsub_of(std::string_view channel) const noexcept
@@ -383,9 +383,9 @@ void cluster::want_pubsub(unsigned pubsub)
         at(pubsub).want_pubsub();
 }
 
-void cluster::change(unsigned pubsub, subscription_change const& what)
+void cluster::change_subscriptions(unsigned pubsub, subscription_change const& what)
 {
-    nodes_[pubsub]->pubsub().change(what, how_);
+    nodes_[pubsub]->pubsub().change_subscriptions(what, how_);
 }
 
 void cluster::on_pubsub_link_up(pubsub_link& link) { listener_.on_pubsub_up(link.index()); }

@@ -37,10 +37,10 @@ public:
     void want_link(unsigned slot) override;
     error_code down_reason(unsigned slot) const noexcept override;
     unsigned pubsub_of(std::string_view channel) const noexcept override;
-    void change(unsigned pubsub, subscription_change const&) override;
+    void change_subscriptions(unsigned pubsub, subscription_change const&) override;
     void want_pubsub(unsigned pubsub) override;
     std::size_t links_up() const noexcept override;
-    void abandon() noexcept override;
+    void destroy_pending() noexcept override;
 
 private:
     void on_command_link_up(command_link&) override;
@@ -73,7 +73,7 @@ private:
     void keep_hints(decide::slot_set& changed);
     void on_moved(command_link& from, step&, unsigned slot, address const&);
     void send_again(step_list);
-    void take_back(command_link&);
+    void reclaim(command_link&);
     void reroute(decide::slot_set const& changed);
     void retire_idle();
     void rest(step&);

@@ -19,16 +19,16 @@ constexpr std::size_t most_spare = 4;
 
 }  // namespace
 
-command_link::command_link(link_context const& context, listener& who, place here)
+command_link::command_link(link_context const& context, listener& who, description here)
     : context_{context}
     , listener_{who}
-    , place_{std::move(here)}
+    , description_{std::move(here)}
     , loop_{std::make_shared<connection_loop>(
           context,
           static_cast<connection_loop::owner&>(*this),
-          connection_loop::place{
-              place_.name,
-              place_.where,
+          connection_loop::description{
+              description_.name,
+              description_.where,
               context.settings.topology == topology::sentinel ? set_up::role::primary
                                                               : set_up::role::any}
       )}
@@ -36,7 +36,7 @@ command_link::command_link(link_context const& context, listener& who, place her
 
 command_link::~command_link()
 {
-    abandon();
+    destroy_pending();
     loop_->detach();
 }
 
@@ -64,10 +64,10 @@ void command_link::submit(step& s)
         schedule_flush();
 }
 
-void command_link::abandon() noexcept
+void command_link::destroy_pending() noexcept
 {
     *alive_ = false;
-    drop_all(waiting_);
+    destroy_tasks(waiting_);
     for (auto const& sent : std::exchange(in_flight_, {}))
         sent->drop_steps();
 }
@@ -93,14 +93,14 @@ void command_link::flush()
             tell_answered_();  // what waited was withdrawn
         return;
     }
-    if (!is_ready_ || (place_.in_rounds && !in_flight_.empty()))
+    if (!is_ready_ || (description_.in_rounds && !in_flight_.empty()))
         return;
     auto const now = clock::now();
     bool const by_slot = context_.settings.topology == topology::cluster;
     auto const& sending = in_flight_.emplace_back(take_batch());
     auto& pipeline = loop_->pipeline();
     sending->fill(
-        waiting_, {floor_, eval_only_, by_slot, place_.publish, &known_}, pipeline.out(), now
+        waiting_, {floor_, eval_only_, by_slot, description_.publish, &known_}, pipeline.out(), now
     );
     under_way_ += sending->steps().size();
     pipeline.expect(sending.get(), now);
@@ -126,7 +126,7 @@ void command_link::on_batch_over(call_batch& over)
     if (spare_.size() < most_spare)
         spare_.push_back(std::move(*at));
     in_flight_.erase(at);
-    if (place_.in_rounds && is_ready_ && !waiting_.empty())
+    if (description_.in_rounds && is_ready_ && !waiting_.empty())
         schedule_flush();
     if (tell_answered_)
         tell_answered_();

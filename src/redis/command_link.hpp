@@ -39,7 +39,7 @@ public:
         ~listener() = default;
     };
 
-    struct place {
+    struct description {
         std::string name;
         std::size_t index;
         address where;
@@ -50,13 +50,13 @@ public:
         bool in_rounds = false;
     };
 
-    command_link(link_context const& context, listener& who, place);
+    command_link(link_context const& context, listener& who, description);
     ~command_link();
 
     void start();
     void stop();
     void submit(step&);
-    void abandon() noexcept;
+    void destroy_pending() noexcept;
 
     /// Hands over what waits and is wanted elsewhere.
     template <class IsWanted>
@@ -84,7 +84,7 @@ public:
     /// Is called each time that something sent has been answered, or is lost.
     void when_answered(std::function<void()> tell) { tell_answered_ = std::move(tell); }
 
-    std::size_t index() const noexcept { return place_.index; }
+    std::size_t index() const noexcept { return description_.index; }
     address const& where() const noexcept { return loop_->where(); }
     std::uint64_t epoch() const noexcept { return loop_->epoch(); }
     error_code down_reason() const noexcept
@@ -119,7 +119,7 @@ private:
 
     link_context const& context_;
     listener& listener_;
-    place place_;
+    description description_;
     std::shared_ptr<connection_loop> loop_;
     step_list waiting_;
     std::vector<std::shared_ptr<call_batch>> in_flight_;  ///< in the order of their answers

@@ -44,7 +44,7 @@ void command_link::write_probe(resp::writer& to)
     to.push("CLIENT", "ID");
     to.push("TIME");
     to.push("INFO", "server");
-    pubsub_permission_probe(to, context_.settings, place_.publish);
+    pubsub_permission_probe(to, context_.settings, description_.publish);
 }
 
 error_code command_link::judge_probe(replies const& got)
@@ -97,7 +97,7 @@ error_code command_link::judge_time(reply const& time)
 
 error_code command_link::judge_rights(reply const& rights)
 {
-    auto const missing = judge_permissions(rights, context_.settings, place_.publish);
+    auto const missing = judge_permissions(rights, context_.settings, description_.publish);
     if (!missing.refusal.empty())
         return refuse(missing.refusal);
     eval_only_ = missing.by_text;

@@ -40,7 +40,7 @@ connection::connection(
     : context_{&context}
     , owner_{&who}
     , socket_{context.strand}
-    , pipeline_{patience_of(context.settings), most, pushes}
+    , pipeline_{time_limits_of(context.settings), most, pushes}
     , lookup_{context.strand}
     , limit_{[this] { step_.set(asio::error::timed_out); }}
     , look_{[this] { look(); }}
@@ -330,7 +330,7 @@ void connection::close(error_code why)
         return;
     why_ = why;
     ++step_number_;
-    step_.drop();  // it goes no further on its way
+    step_.destroy_waiting();  // it goes no further on its way
     limit_.clear();
     look_.clear();
     lookup_.cancel();
@@ -356,8 +356,8 @@ void connection::detach() noexcept
     context_ = nullptr;
     limit_.clear();
     look_.clear();
-    pipeline_.abandon();
-    step_.drop();
+    pipeline_.forget_owed();
+    step_.destroy_waiting();
     if (is_context_gone)
         return;
     lookup_.cancel();

@@ -39,7 +39,7 @@ boost::system::error_category const& refused_writes() noexcept
 }  // namespace
 
 connection_loop::connection_loop(
-    link_context const& context, owner& who, place here, resp::push_handler* pushes
+    link_context const& context, owner& who, description here, resp::push_handler* pushes
 )
     : context_{context}
     , owner_{&who}
@@ -106,7 +106,7 @@ void connection_loop::detach() noexcept
     if (connection_)
         connection_->detach();
     asked_.clear();
-    news_.drop();
+    news_.destroy_waiting();
 }
 
 // ---- The loop
@@ -135,7 +135,7 @@ strand_task connection_loop::keep_up([[maybe_unused]] std::shared_ptr<connection
                 begin();
         }
         alarm_.clear();
-        end();
+        finish();
         if (!wanted_)
             break;
         context_.set_alarm(alarm_, clock::now() + next_pause());
@@ -261,7 +261,7 @@ void connection_loop::begin()
 }
 
 /// The connection has ended, or none came up.
-void connection_loop::end()
+void connection_loop::finish()
 {
     if (!owner_)
         return;

@@ -46,7 +46,7 @@ public:
         ~owner() = default;
     };
 
-    struct place {
+    struct description {
         std::string name;  ///< of the link, for logs
         address where;     ///< with Sentinels it is not used
         set_up::role wanted = set_up::role::any;
@@ -54,7 +54,10 @@ public:
     };
 
     connection_loop(
-        link_context const& context, owner& who, place here, resp::push_handler* pushes = nullptr
+        link_context const& context,
+        owner& who,
+        description here,
+        resp::push_handler* pushes = nullptr
     );
     ~connection_loop() { detach(); }
 
@@ -116,7 +119,7 @@ private:
     void send_set_up();
     void begin();
     error_code judge_set_up(replies const& got);
-    void end();
+    void finish();
     void on_alarm();
     milliseconds next_pause();
     void on_open() override;

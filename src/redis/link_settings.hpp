@@ -30,9 +30,9 @@ inline std::chrono::milliseconds connect_limit(config const& c) noexcept
     return 2 * std::clamp(c.lease / 6, milliseconds{100}, milliseconds{2'000});
 }
 
-inline resp::patience patience_of(config const& c) noexcept
+inline resp::time_limits time_limits_of(config const& c) noexcept
 {
-    resp::patience p;
+    resp::time_limits p;
     p.silence = silence_limit(c);
     return p;
 }

@@ -26,7 +26,7 @@ pubsub_link::pubsub_link(
     , loop_{std::make_shared<connection_loop>(
           context,
           static_cast<connection_loop::owner&>(*this),
-          connection_loop::place{
+          connection_loop::description{
               std::move(name),
               std::move(where),
               context.settings.topology == topology::sentinel ? set_up::role::primary
@@ -55,7 +55,7 @@ void pubsub_link::stop()
 
 // ---- Asking ------------------------------------------------------------------------------------
 
-void pubsub_link::change(subscription_change const& what, publishing how)
+void pubsub_link::change_subscriptions(subscription_change const& what, publishing how)
 {
     bool const sharded = how == publishing::sharded || how == publishing::both;
     bool const plain = how != publishing::sharded;

@@ -44,7 +44,7 @@ public:
     void stop();
 
     /// By plain channels, sharded ones or both, as of this change.
-    void change(subscription_change const&, publishing how);
+    void change_subscriptions(subscription_change const&, publishing how);
 
     bool is_up() const noexcept { return loop_->is_up(); }
     bool is_started() const noexcept { return started_; }

@@ -39,7 +39,7 @@ private:
     class sentinel;
 
     void on_answer();
-    void end();
+    void finish();
     result best() const;
     std::size_t most_named() const;
 

@@ -44,14 +44,14 @@ server_links::server_links(
         links_.push_back(std::make_unique<command_link>(
             context,
             commands,
-            command_link::place{name("link " + std::to_string(i)), first + i, where, publish}
+            command_link::description{name("link " + std::to_string(i)), first + i, where, publish}
         ));
         links_.back()->when_answered([this] { on_answered(); });
     }
     links_.push_back(std::make_unique<command_link>(
         context,
         commands,
-        command_link::place{
+        command_link::description{
             name("sync link"), first + context.settings.links + 1, where, publish, true}
     ));
     pubsub_ = std::make_unique<pubsub_link>(context, pushes, name("push link"), number, where);
@@ -194,11 +194,11 @@ void server_links::want_pubsub()
         pubsub_->start();
 }
 
-void server_links::abandon() noexcept
+void server_links::destroy_pending() noexcept
 {
-    drop_all(held_);
+    destroy_tasks(held_);
     for (auto const& each : links_)
-        each->abandon();
+        each->destroy_pending();
 }
 
 bool server_links::has(command_link const& which) const noexcept

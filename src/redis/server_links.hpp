@@ -43,7 +43,7 @@ public:
 
     /// Keys whose slots have the same lane always share a link.
     unsigned lane_of(unsigned slot) const noexcept { return slot % static_cast<unsigned>(lanes_); }
-    void abandon() noexcept;
+    void destroy_pending() noexcept;
 
     /// Hands over steps that wait and are wanted elsewhere.
     template <class IsWanted>

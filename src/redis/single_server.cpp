@@ -48,9 +48,9 @@ error_code single_server::down_reason(unsigned slot) const noexcept
     return links_.link(slot).down_reason();
 }
 
-void single_server::change(unsigned, subscription_change const& what)
+void single_server::change_subscriptions(unsigned, subscription_change const& what)
 {
-    links_.pubsub().change(what, publishing::plain);
+    links_.pubsub().change_subscriptions(what, publishing::plain);
 }
 
 void single_server::on_command_link_up(command_link& link)

@@ -24,10 +24,10 @@ public:
     void want_link(unsigned slot) override { links_.want(slot); }
     error_code down_reason(unsigned slot) const noexcept override;
     unsigned pubsub_of(std::string_view) const noexcept override { return 0; }
-    void change(unsigned pubsub, subscription_change const&) override;
+    void change_subscriptions(unsigned pubsub, subscription_change const&) override;
     void want_pubsub(unsigned) override { links_.want_pubsub(); }
     std::size_t links_up() const noexcept override { return links_.links_up(); }
-    void abandon() noexcept override { links_.abandon(); }
+    void destroy_pending() noexcept override { links_.destroy_pending(); }
 
 private:
     void on_command_link_up(command_link&) override;

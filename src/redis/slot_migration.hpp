@@ -22,7 +22,7 @@ public:
 
     slot_migration(link_context const& context, listener& who) : context_{context}, listener_{who}
     {}
-    ~slot_migration() { abandon(); }
+    ~slot_migration() { destroy_pending(); }
 
     void rest(step& s)
     {
@@ -51,7 +51,7 @@ public:
         return std::move(resting_);
     }
 
-    void abandon() noexcept { drop_all(resting_); }
+    void destroy_pending() noexcept { destroy_tasks(resting_); }
 
 private:
     link_context const& context_;

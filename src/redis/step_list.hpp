@@ -22,7 +22,7 @@ void for_each_taken(step_list taken, std::shared_ptr<bool> alive, Act const& act
         if (*alive)
             act(s);
         else
-            s.answered.drop();
+            s.answered.destroy_waiting();
     }
 }
 
@@ -34,12 +34,12 @@ inline void fail_all(step_list failing, std::shared_ptr<bool> alive, boost::syst
 }
 
 /// Destroys the tasks that wait for them.
-inline void drop_all(step_list& dropped) noexcept
+inline void destroy_tasks(step_list& dropped) noexcept
 {
     while (!dropped.empty()) {
         step& s = dropped.front();
         dropped.pop_front();
-        s.answered.drop();
+        s.answered.destroy_waiting();
     }
 }
 

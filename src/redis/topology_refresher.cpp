@@ -18,7 +18,7 @@ constexpr milliseconds shortest_pause{100};
 constexpr milliseconds longest_pause{2'000};
 
 /// A node that was cut off from the others knows nothing new, however often it is asked.
-constexpr int patience = 3;
+constexpr int most_in_vain = 3;
 
 }  // namespace
 
@@ -29,7 +29,7 @@ topology_refresher::topology_refresher(link_context const& context, listener& wh
     , loop_{std::make_shared<connection_loop>(
           context,
           static_cast<connection_loop::owner&>(*this),
-          connection_loop::place{
+          connection_loop::description{
               "cluster scout",
               nodes_.empty() ? address{} : nodes_.front(),
               set_up::role::any,
@@ -90,7 +90,7 @@ void topology_refresher::ask()
             asking_ = false;
             if (ec)
                 return;
-            switch (take(got.front())) {
+            switch (read_map(got.front())) {
             case found::nonsense: return loop_->restart(error::bad_reply);
             case found::no_map: return move_on();
             case found::map: return judge_answer();
@@ -113,7 +113,7 @@ void topology_refresher::judge_answer()
         in_vain_ = 0;
     if (is_news)
         pause_ = shortest_pause;
-    if (!is_content && !is_news && ++in_vain_ > patience)
+    if (!is_content && !is_news && ++in_vain_ > most_in_vain)
         return move_on();
     if (std::exchange(wanted_, false) || !is_content) {
         ask_after(pause_);
@@ -143,7 +143,7 @@ address const& topology_refresher::next_node()
 
 // A node that has left the cluster, or has never been in one, answers with no slots. That is no
 // map: what is known stays, also which nodes there are.
-topology_refresher::found topology_refresher::take(reply const& r)
+topology_refresher::found topology_refresher::read_map(reply const& r)
 {
     auto read = decide::read_cluster_slots(r, loop_->where().host);
     if (!read)
@@ -184,7 +184,7 @@ error_code topology_refresher::judge_probe(replies const& got)
     auto const& slots = got[place_slots];
     if (slots.what != reply::kind::error) {
         bool const has_sharded = got[place_sharded].what != reply::kind::error;
-        switch (take(slots)) {
+        switch (read_map(slots)) {
         case found::nonsense: return error::bad_reply;
         case found::no_map: return error::unavailable;
         case found::map: break;

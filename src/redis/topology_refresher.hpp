@@ -61,7 +61,7 @@ private:
 
     enum class found { map, no_map, nonsense };
 
-    found take(decide::reply const&);
+    found read_map(decide::reply const&);
     void ask();
     void ask_after(milliseconds);
     void judge_answer();

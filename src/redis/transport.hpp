@@ -71,7 +71,7 @@ struct step :
     bool whole = false;        ///< a call by itself, for many locks: its answer is the whole reply
     bool synced = false;       ///< over the link for what waits for replicas, as all of its kind
     unsigned replicas = 0;     ///< so many have to acknowledge it …
-    milliseconds patience{0};  ///< … within this
+    milliseconds replica_limit{0};  ///< … within this
     bool alone = false;       ///< in a call of its own: the server has refused to run it in another
     bool as_text = false;     ///< with EVAL: the server does not know the script
     bool asking = false;      ///< its slot is moving, and its key is where it is sent to already
@@ -161,7 +161,7 @@ public:
     virtual unsigned pubsub_of(std::string_view channel) const noexcept = 0;
 
     /// Asks for a change of the subscriptions, one at a time, only while the pub/sub link is up.
-    virtual void change(unsigned pubsub, subscription_change const&) = 0;
+    virtual void change_subscriptions(unsigned pubsub, subscription_change const&) = 0;
 
     /// Opens the pub/sub link if it is not open yet.
     virtual void want_pubsub(unsigned pubsub) = 0;
@@ -169,7 +169,7 @@ public:
     virtual std::size_t links_up() const noexcept = 0;
 
     /// Destroys every task that waits for a step: the client goes away.
-    virtual void abandon() noexcept = 0;
+    virtual void destroy_pending() noexcept = 0;
 };
 
 }  // namespace colock

@@ -40,7 +40,7 @@ void pipeline::take_output(std::string& into) noexcept
 void pipeline::hear(time_point now) noexcept
 {
     heard_ = now;
-    silence_ends_ = now + patience_.silence;
+    silence_ends_ = now + time_limits_.silence;
     asked_ = looked_ = probed_ = false;
 }
 
@@ -54,13 +54,13 @@ error_code pipeline::received(std::size_t bytes, time_point now)
         case parser::outcome::broken: return error::bad_reply;
         case parser::outcome::message: break;
         }
-        if (auto const ec = take(parser_.last(), now))
+        if (auto const ec = dispatch(parser_.last(), now))
             return ec;
     }
     return failed_;
 }
 
-error_code pipeline::take(message const& got, time_point now)
+error_code pipeline::dispatch(message const& got, time_point now)
 {
     if (got.is_push() && !is_answer(got)) {
         if (pushes_)
@@ -115,7 +115,7 @@ void pipeline::fail(error_code why)
             lost[i].who->on_lost(why);
 }
 
-void pipeline::abandon() noexcept
+void pipeline::forget_owed() noexcept
 {
     if (!failed_)
         failed_ = error::closed;
@@ -134,7 +134,7 @@ time_point pipeline::quiet_since() const noexcept
 
 clock::duration pipeline::loss_limit() const noexcept
 {
-    return std::max(patience_.loss, 3 * round_trip_);
+    return std::max(time_limits_.loss, 3 * round_trip_);
 }
 
 time_point pipeline::next_look() const noexcept
@@ -150,7 +150,7 @@ pipeline::verdict pipeline::look(time_point now)
         // look may come before the answer is read that has arrived already.
         if (asked_ && std::exchange(looked_, true))
             return verdict::silent;
-        silence_ends_ = now + patience_.silence / 2;
+        silence_ends_ = now + time_limits_.silence / 2;
         if (std::exchange(asked_, true))
             return verdict::fine;
         ping(now);

@@ -43,7 +43,7 @@ protected:
 };
 
 /// How long a server may take.
-struct patience {
+struct time_limits {
     /// Silent for so long, and the server is asked by a PING whether it is there; as long again,
     /// and it counts as gone.
     clock::duration silence = std::chrono::seconds{2};
@@ -64,8 +64,8 @@ class pipeline {
 public:
     enum class verdict { fine, write, silent };
 
-    pipeline(patience how_long, limits most, push_handler* pushes) noexcept
-        : patience_{how_long}
+    pipeline(time_limits how_long, limits most, push_handler* pushes) noexcept
+        : time_limits_{how_long}
         , parser_{most}
         , pushes_{pushes}
     {}
@@ -96,7 +96,7 @@ public:
     void fail(error_code why);
 
     /// As `fail`, but nobody hears of it.
-    void abandon() noexcept;
+    void forget_owed() noexcept;
 
     void set_limits(limits most) noexcept { parser_.set_limits(most); }
 
@@ -129,14 +129,14 @@ private:
     };
 
     void hear(time_point now) noexcept;
-    error_code take(message const&, time_point now);
+    error_code dispatch(message const&, time_point now);
     bool is_answer(message const&);
     void note_answer(owed&, time_point now) noexcept;
     void ping(time_point now);
     time_point quiet_since() const noexcept;
     clock::duration loss_limit() const noexcept;
 
-    patience patience_;
+    time_limits time_limits_;
     parser parser_;
     push_handler* pushes_;
     writer out_;

@@ -102,9 +102,9 @@ void core::forget_if_idle(exclusive_lock& key) noexcept
     finish_closing_if_done();
 }
 
-void core::move_out(keyed_state& r) noexcept
+void core::remove(keyed_state& r) noexcept
 {
-    auto const last = keyed_states_.take_out(r);
+    auto const last = keyed_states_.remove(r);
     if (phase_ == phase::closing)
         release_some();
     finish_closing_if_done();
@@ -188,7 +188,7 @@ void core::drain_abandoned() noexcept
         hold_ptr const dropped = std::move(next->self);
         next = next->next_abandoned;
         if (dropped->target && !shut_down_)
-            dropped->target->drop(dropped);
+            dropped->target->abandon_hold(dropped);
     }
 }
 
@@ -225,7 +225,7 @@ void core::on_reached(slot_filter const& mine)
     decltype(pauses_) resting;
     resting.swap(pauses_);
     while (!resting.empty())
-        resting.front().end();
+        resting.front().finish();
 }
 
 void core::on_link_down(std::size_t link, error_code why)

@@ -95,9 +95,9 @@ public:
         explicit activity(core& of) noexcept : of_{&of} { ++of.activities_; }
         activity(activity const&) = delete;
         activity& operator=(activity const&) = delete;
-        ~activity() { end(); }
+        ~activity() { finish(); }
 
-        void end() noexcept
+        void finish() noexcept
         {
             if (auto* const of = std::exchange(of_, nullptr); of && --of->activities_ == 0)
                 of->on_quiet();
@@ -121,7 +121,7 @@ public:
     void remove(ownership&) noexcept;
 
     keyed_state_registry& keyed_states() noexcept { return keyed_states_; }
-    void move_out(keyed_state&) noexcept;
+    void remove(keyed_state&) noexcept;
 
     void set_alarm(decide::alarm_queue::alarm&, time_point at);
 
@@ -144,9 +144,9 @@ public:
     std::string const& uuid() const noexcept { return uuid_; }
     std::uint64_t next_number() noexcept { return ++last_number_; }
 
-    /// The place of a new acquire among all: who came first.
-    std::uint64_t next_place() noexcept { return ++last_place_; }
-    std::uint64_t last_place() const noexcept { return last_place_; }
+    /// The number of a new acquire in the order of arrival.
+    std::uint64_t next_arrival() noexcept { return ++last_arrival_; }
+    std::uint64_t last_arrival() const noexcept { return last_arrival_; }
 
     /// What an ownership is called in Redis.
     template <class String>
@@ -276,7 +276,7 @@ private:
     std::string uuid_;
     std::mt19937_64 random_;
     std::uint64_t last_number_ = 0;
-    std::uint64_t last_place_ = 0;
+    std::uint64_t last_arrival_ = 0;
     clock::duration round_trip_{};
     phase phase_ = phase::idle;
     int process_;

@@ -169,20 +169,20 @@ void core::destroy_pending() noexcept
     auto const closer = std::exchange(closer_, nullptr);
     auto const flushing = std::exchange(flushing_, nullptr);
     if (transport_)
-        transport_->abandon();
+        transport_->destroy_pending();
     std::vector<std::shared_ptr<ownership>> ownerships;
     for (auto& t : ownerships_)
         ownerships.push_back(t.shared_from_this());
     for (auto const& t : ownerships)
-        t->abandon();
+        t->destroy_pending();
     for (auto const& [name, key] : keys_)
-        key->abandon();
+        key->destroy_pending();
     for (auto const& r : keyed_states_.all())
-        r->abandon();
+        r->destroy_pending();
     while (!pauses_.empty()) {
         pause& under_way = pauses_.front();
         pauses_.pop_front();
-        under_way.over.drop();
+        under_way.over.destroy_waiting();
     }
     alarms_.clear();
     drain_abandoned();

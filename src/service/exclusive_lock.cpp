@@ -66,7 +66,7 @@ void exclusive_lock::wake_if_asleep()
 void exclusive_lock::admit(std::shared_ptr<waiter> const& who)
 {
     who->asked = clock::now();
-    who->place = core_.next_place();
+    who->arrival = core_.next_arrival();
     if (ownership_ && who->shared_owner && ownership_->who() == who->who && ownership_->is_held()) {
         re_enter(who);
         return;
@@ -97,7 +97,7 @@ void exclusive_lock::take_out(waiter& who)
     --core_.count.waiters;
     who.limit.clear();
     who.queue = nullptr;
-    changed();
+    on_queue_changed();
 }
 
 void exclusive_lock::leave(waiter& who, error_code why)
@@ -153,7 +153,7 @@ void exclusive_lock::forget_turns()
         core_.forget_if_idle(*this);
 }
 
-void exclusive_lock::abandon() noexcept
+void exclusive_lock::destroy_pending() noexcept
 {
     ownership_.reset();
     while (!queue_.empty()) {
@@ -216,7 +216,7 @@ void exclusive_lock::ended(ownership& which)
     if (ownership_.get() != &which)
         return;
     ownership_.reset();
-    changed();
+    on_queue_changed();
     if (number_ == 0)  // nobody inherits its field
         forget_tenure();
     if (contending_)

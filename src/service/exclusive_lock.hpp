@@ -61,7 +61,7 @@ public:
     void forget_turns();
 
     /// Destroys handlers, answering nobody: the context goes away.
-    void abandon() noexcept;
+    void destroy_pending() noexcept;
 
     bool is_idle() const noexcept;
     bool is_wanted() const noexcept { return !queue_.empty() || contending_; }
@@ -81,7 +81,7 @@ protected:
     virtual bool may_go_on(ownership const&) const { return true; }
 
     /// Who waits here, or has the lock, is not the same any more.
-    virtual void changed() {}
+    virtual void on_queue_changed() {}
 
     waiter const* head() const noexcept { return queue_.empty() ? nullptr : &queue_.front(); }
 

@@ -139,7 +139,7 @@ void exclusive_lock::end_contention()
     auto& r = *contention_;
     r.alarm.clear();
     if (!r.channel.empty())
-        core_.subscriptions().drop(std::exchange(r.channel, {}), *this);
+        core_.subscriptions().remove(std::exchange(r.channel, {}), *this);
     r.is_live = false;
     if (r.remembered > clock::now())
         core_.set_alarm(r.alarm, r.remembered);

@@ -57,7 +57,7 @@ void fair_lock_state::admit(std::shared_ptr<waiter> const& who)
         return;
     }
     bool const is_taken = ownership_ && ownership_->is_held();
-    bool const others_wait = first() && first()->is_placed();
+    bool const others_wait = first() && first()->has_ticket();
     if (who->once && (is_taken || others_wait)) {
         who->give_up();
         return;
@@ -67,7 +67,7 @@ void fair_lock_state::admit(std::shared_ptr<waiter> const& who)
         core_.set_alarm(who->limit, who->deadline);
     }
     auto const made = make_recycled<fair_waiter>(*this, who);
-    made->place = waiters_.insert(waiters_.end(), made);
+    made->position = waiters_.insert(waiters_.end(), made);
     made->start();
 }
 
@@ -90,20 +90,20 @@ fair_waiter* fair_lock_state::first() const noexcept
 
 void fair_lock_state::forget(fair_waiter& who)
 {
-    waiters_.erase(who.place);
+    waiters_.erase(who.position);
     if (waiters_.empty())
         look_.clear();
     else if (!look_.is_set() && is_refusal(core_.transport().down_reason(slot())))
         core_.set_alarm(look_, clock::now());  // each asks for itself, and hears its own error
     else if (!look_.is_set())
         core_.set_alarm(look_, clock::now() + core_.settings().poll_cap);
-    leave_if_idle();
+    unregister_if_idle();
 }
 
-void fair_lock_state::leave_if_idle()
+void fair_lock_state::unregister_if_idle()
 {
-    if (waiters_.empty() && !ownership_ && leaving_ == 0 && !clean_up_.is_set())
-        keyed_state::leave();
+    if (waiters_.empty() && !ownership_ && releasing_ == 0 && !clean_up_.is_set())
+        keyed_state::unregister();
 }
 
 // ---- What was granted --------------------------------------------------------------------------
@@ -117,7 +117,7 @@ void fair_lock_state::give(
     auto const before = std::exchange(ownership_, nullptr);
     bool const crossed = before && sent < before->begun();
     if (before) {
-        ++leaving_;
+        ++releasing_;
         if (before->is_held())
             before->taken_away(sent);
     }
@@ -139,7 +139,7 @@ void fair_lock_state::give(
 
 void fair_lock_state::give_back(std::uint64_t number, time_point until, bool synced)
 {
-    ++leaving_;
+    ++releasing_;
     make_recycled<ownership>(core_, *this, lock_ref{lock_kind::fair, name_}, number, owner{})
         ->give_back(until, synced);
 }
@@ -159,8 +159,8 @@ void fair_lock_state::ended(ownership& which)
     if (ownership_.get() == &which)
         ownership_.reset();
     else
-        --leaving_;
-    leave_if_idle();
+        --releasing_;
+    unregister_if_idle();
 }
 
 // Nobody may wait for itself: who waits under the owner's name has the lock too, and needs no place
@@ -173,7 +173,7 @@ void fair_lock_state::admit_same_owner(waiter const& holder)
     for (auto at = waiters_.begin(); ownership_ && at != waiters_.end();) {
         auto const other = *at++;
         if (other->waits_for(holder.who))
-            enter(other->withdraw());
+            enter(other->detach_waiter());
     }
 }
 
@@ -195,15 +195,15 @@ void fair_lock_state::end_waiters(error_code why)
     clean_up_.clear();
     // From the end: then the server has nobody to move up behind the one that leaves.
     for (auto const& each : std::vector(waiters_.rbegin(), waiters_.rend()))
-        each->end(why);
-    leave_if_idle();
+        each->stop(why);
+    unregister_if_idle();
 }
 
-void fair_lock_state::abandon() noexcept
+void fair_lock_state::destroy_pending() noexcept
 {
     ownership_.reset();
     for (auto const& each : waiters_)
-        each->abandon();
+        each->destroy_pending();
 }
 
 }  // namespace colock

@@ -64,12 +64,12 @@ public:
     void on_link_up() override {}  // the heart-beat sees to the tickets
     void end_waiters(error_code why) override;
     void release_all() override {}
-    void abandon() noexcept override;
+    void destroy_pending() noexcept override;
 
 private:
     void enter(std::shared_ptr<waiter> const&);
     void admit_same_owner(waiter const&);
-    void leave_if_idle();
+    void unregister_if_idle();
     fair_waiter* first() const noexcept;
 
     std::string name_;
@@ -77,7 +77,7 @@ private:
     std::string channel_;  ///< of the lock; each waiter has its own, which begins like this
     std::list<std::shared_ptr<fair_waiter>> waiters_;  ///< in order of arrival
     std::shared_ptr<ownership> ownership_;
-    unsigned leaving_ = 0;  ///< ownerships beside it that are being released
+    unsigned releasing_ = 0;  ///< ownerships beside it that are being released
     decide::alarm_queue::alarm look_;
     time_point look_at_{};
     decide::alarm_queue::alarm clean_up_;

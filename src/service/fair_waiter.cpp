@@ -103,7 +103,7 @@ fair_waiter::verdict fair_waiter::judge(attempt const& asked, answer const& got)
     switch (got.what) {
     case answer::kind::withdrawn: return reviving_ && who_ ? verdict::sleep : verdict::again;
     case answer::kind::failed: fail(got.ec); return verdict::again;
-    case answer::kind::lost: may_be_placed(asked); return verdict::again;
+    case answer::kind::lost: may_have_ticket(asked); return verdict::again;
     case answer::kind::not_now: return who_ ? verdict::pause : verdict::again;
     case answer::kind::replied: break;
     }
@@ -139,7 +139,7 @@ fair_waiter::verdict fair_waiter::on_granted(
         return verdict::again;
     }
     unclaimed_ = {};
-    placed_ = false;
+    has_ticket_ = false;
     lock_.give(take_waiter(), number_, token, sent);
     return verdict::again;
 }
@@ -185,11 +185,11 @@ void fair_waiter::may_stand(attempt const& asked) noexcept
 {
     auto const longest = std::max(asked.lease, decide::ticket_life);
     unclaimed_ = std::max(unclaimed_, clock::now() + longest);
-    placed_ = placed_ || !asked.once;
+    has_ticket_ = has_ticket_ || !asked.once;
 }
 
 // As one with a place it is kept alive, and revived when the server is reached again.
-void fair_waiter::may_be_placed(attempt const& asked)
+void fair_waiter::may_have_ticket(attempt const& asked)
 {
     may_stand(asked);
     if (who_ && !asked.once && !is_linked())
@@ -256,13 +256,13 @@ void fair_waiter::leave(waiter&, error_code why)
     go();
 }
 
-void fair_waiter::end(error_code why)
+void fair_waiter::stop(error_code why)
 {
     fail(why);
     go();
 }
 
-std::shared_ptr<waiter> fair_waiter::withdraw()
+std::shared_ptr<waiter> fair_waiter::detach_waiter()
 {
     auto who = take_waiter();
     go();
@@ -278,7 +278,7 @@ void fair_waiter::go()
         sending_->answered.set({});
 }
 
-void fair_waiter::abandon() noexcept
+void fair_waiter::destroy_pending() noexcept
 {
     if (who_) {
         who_->limit.clear();
@@ -306,7 +306,7 @@ void fair_waiter::on_subscribed()
 void fair_waiter::unsubscribe()
 {
     if (!channel_.empty())
-        core_.subscriptions().drop(std::exchange(channel_, {}), *this);
+        core_.subscriptions().remove(std::exchange(channel_, {}), *this);
 }
 
 void fair_waiter::give_back()
@@ -314,11 +314,11 @@ void fair_waiter::give_back()
     unsubscribe();
     auto const now = clock::now();
     // A place stays until somebody takes it out, be it dead.
-    auto const until = placed_ ? std::max(unclaimed_, now + decide::ticket_life) : unclaimed_;
+    auto const until = has_ticket_ ? std::max(unclaimed_, now + decide::ticket_life) : unclaimed_;
     if (until > now)
         lock_.give_back(number_, until, synced_);
     unclaimed_ = {};
-    placed_ = false;
+    has_ticket_ = false;
 }
 
 void fair_waiter::begin_anew()

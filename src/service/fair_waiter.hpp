@@ -40,8 +40,8 @@ public:
     /// Begins to ask. May end at once, and with it this object.
     void start() { ask(); }
 
-    /// It has a place in the queue, or may have.
-    bool is_placed() const noexcept { return placed_; }
+    /// It has a ticket in the queue, or may have.
+    bool has_ticket() const noexcept { return has_ticket_; }
 
     /// Its caller wants to wait, and has no answer yet.
     bool is_waiting() const noexcept { return who_ && !who_->once; }
@@ -57,10 +57,10 @@ public:
 
     /// The caller wants no more. Afterwards this object may be gone.
     void leave(waiter&, error_code why) override;
-    void end(error_code why);
+    void stop(error_code why);
 
     /// The caller gets the lock in another way. Afterwards this object may be gone.
-    std::shared_ptr<waiter> withdraw();
+    std::shared_ptr<waiter> detach_waiter();
 
     /// Asks again, unless it does just now.
     void look();
@@ -73,9 +73,9 @@ public:
     void kept(decide::keep_answer const&, time_point sent);
 
     /// Destroys the handler, answering nobody: the context goes away.
-    void abandon() noexcept;
+    void destroy_pending() noexcept;
 
-    std::list<std::shared_ptr<fair_waiter>>::iterator place;  ///< among those of its lock
+    std::list<std::shared_ptr<fair_waiter>>::iterator position;  ///< among those of its lock
 
 private:
     struct attempt;
@@ -88,7 +88,7 @@ private:
     verdict on_unsynced(attempt const&, error_code why);
     verdict on_refused(attempt const&, std::int64_t ask_in, time_point sent);
     void may_stand(attempt const&) noexcept;
-    void may_be_placed(attempt const&);
+    void may_have_ticket(attempt const&);
     void ask_now();
     void begin_anew();
     void give_back();
@@ -113,7 +113,7 @@ private:
     event<bool> wake_;
     step* sending_ = nullptr;
     unsigned late_ = 0;  ///< grants in a row that came too late
-    bool placed_ = false;
+    bool has_ticket_ = false;
     bool sleeping_ = false;
     bool reviving_ = false;
     bool missed_ = false;  ///< what would have made it ask, while it was reviving

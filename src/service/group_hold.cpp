@@ -58,15 +58,15 @@ void group_hold::on_part_ended(error_code why)
 void group_hold::close(error_code why)
 {
     if (auto const whole = whole_.lock())
-        whole->end(why);
+        whole->mark_released(why);
     for_all(
         [](hold& part, auto handler) { part.release(std::move(handler)); },
-        [self = self()](error_code) { self->leave(); }
+        [self = self()](error_code) { self->unregister(); }
     );
 }
 
 // What waits for the loss may hold the hold itself, and each part holds its client.
-void group_hold::abandon() noexcept
+void group_hold::destroy_pending() noexcept
 {
     if (auto const whole = whole_.lock())
         auto const waits = std::exchange(whole->loss_waits, nullptr);
@@ -99,14 +99,14 @@ void group_hold::release(std::shared_ptr<hold_operation> who)
 {
     auto const whole = who->hold;
     if (whole->now() == status::released)
-        return who->finish({});
+        return who->complete({});
     bool const was_lost = whole->now() == status::lost;
-    whole->end(asio::error::operation_aborted);
+    whole->mark_released(asio::error::operation_aborted);
     for_all(
         [](hold& part, auto handler) { part.release(std::move(handler)); },
         [who, was_lost, self = self()](error_code ec) {
-            self->leave();
-            who->finish(was_lost ? error_code{error::lost} : ec);
+            self->unregister();
+            who->complete(was_lost ? error_code{error::lost} : ec);
         }
     );
 }
@@ -115,18 +115,18 @@ void group_hold::extend(std::shared_ptr<hold_operation> who, milliseconds lease)
 {
     auto const now = who->hold->now();
     if (now != status::held)
-        return who->finish(now == status::lost ? error::lost : error::not_held);
+        return who->complete(now == status::lost ? error::lost : error::not_held);
     for_all(
         [lease](hold& part, auto handler) { part.extend(lease, std::move(handler)); },
-        [who, self = self()](error_code ec) { who->finish(ec); }
+        [who, self = self()](error_code ec) { who->complete(ec); }
     );
 }
 
-void group_hold::drop(hold_ptr const& whole)
+void group_hold::abandon_hold(hold_ptr const& whole)
 {
-    whole->end(asio::error::operation_aborted);
+    whole->mark_released(asio::error::operation_aborted);
     parts_.clear();  // each is released in the background
-    leave();
+    unregister();
 }
 
 time_point group_hold::valid_until(time_point) const noexcept

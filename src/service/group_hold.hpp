@@ -26,7 +26,7 @@ public:
 
     void release(std::shared_ptr<hold_operation>) override;
     void extend(std::shared_ptr<hold_operation>, milliseconds lease) override;
-    void drop(hold_ptr const&) override;
+    void abandon_hold(hold_ptr const&) override;
     unsigned slot() const noexcept override { return 0; }
 
     // ---- For the core --------------------------------------------------------------------------
@@ -34,7 +34,7 @@ public:
     void on_link_up() override {}
     void end_waiters(error_code) override {}
     void release_all() override { close(error::closed); }
-    void abandon() noexcept override;
+    void destroy_pending() noexcept override;
 
     // ---- From any thread -----------------------------------------------------------------------
 

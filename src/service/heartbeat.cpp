@@ -107,7 +107,7 @@ void heartbeat::revive(ring& here, slot_filter const& which)
     for (auto& each : here.due)
         if (auto& t = static_cast<fair_waiter&>(each); which(t.lock().slot())) {
             t.due = now;
-            revived.push_back(*t.place);
+            revived.push_back(*t.position);
         }
     for (auto const& t : revived)
         t->begin_revival();
@@ -140,7 +140,7 @@ heartbeat::fair_waiters heartbeat::take_due(ring& from, time_point now)
         from.due.pop_front();
         next.due = again;
         from.due.push_back(next);
-        taken.push_back(*next.place);
+        taken.push_back(*next.position);
     }
     return taken;
 }

@@ -28,7 +28,7 @@ void hold_operation::cancel()
         done(asio::error::operation_aborted);
 }
 
-void hold_operation::finish(error_code ec)
+void hold_operation::complete(error_code ec)
 {
     limit.clear();
     if (entered)

@@ -23,7 +23,7 @@ struct hold_operation final : operation {
     void cancel() override;
 
     /// Completes the caller, if one still waits.
-    void finish(error_code);
+    void complete(error_code);
 
     core_ptr inside;
     hold_ptr hold;

@@ -75,7 +75,7 @@ error_code hold_state::why_ended() const noexcept
     return closed ? error_code{error::closed} : error_code{asio::error::operation_aborted};
 }
 
-void hold_state::end(error_code why)
+void hold_state::mark_released(error_code why)
 {
     auto const waits = std::exchange(loss_waits, nullptr);
     if (now() == status::held) {

@@ -78,7 +78,7 @@ public:
 
     /// It was given back, by its owner or because its client closes: who waits for the loss waits
     /// in vain, and is told why.
-    void end(error_code why);
+    void mark_released(error_code why);
     error_code why_ended() const noexcept;
     /// For the log: why its lease ends, where the server may still have it.
     char const* why_unproven(std::optional<milliseconds> max_hold) const noexcept;

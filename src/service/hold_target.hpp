@@ -19,8 +19,8 @@ public:
     virtual void release(std::shared_ptr<hold_operation>) = 0;
     virtual void extend(std::shared_ptr<hold_operation>, milliseconds lease) = 0;
 
-    /// The owner has dropped the hold.
-    virtual void drop(hold_ptr const&) = 0;
+    /// The user has dropped the hold.
+    virtual void abandon_hold(hold_ptr const&) = 0;
 
     /// Where it is kept: who waits in vain is told why that link is down.
     virtual unsigned slot() const noexcept = 0;

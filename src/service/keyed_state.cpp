@@ -11,7 +11,7 @@ keyed_state::keyed_state(core& inside, std::string state_key, unsigned slot)
     , slot_{slot}
 {}
 
-void keyed_state::leave() noexcept { core_.move_out(*this); }
+void keyed_state::unregister() noexcept { core_.remove(*this); }
 
 keyed_state* keyed_state_registry::find(std::string const& state_key) const noexcept
 {
@@ -25,7 +25,7 @@ void keyed_state_registry::add(std::shared_ptr<keyed_state> r)
     known_.emplace(state_key, std::move(r));
 }
 
-std::shared_ptr<keyed_state> keyed_state_registry::take_out(keyed_state& r) noexcept
+std::shared_ptr<keyed_state> keyed_state_registry::remove(keyed_state& r) noexcept
 {
     auto const at = known_.find(r.state_key());
     if (at == known_.end() || at->second.get() != &r)

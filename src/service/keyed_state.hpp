@@ -35,11 +35,11 @@ public:
     virtual void release_all() = 0;
 
     /// Destroys handlers, answering nobody: the context goes away.
-    virtual void abandon() noexcept = 0;
+    virtual void destroy_pending() noexcept = 0;
 
 protected:
     /// Nothing is left to do: the core forgets it, which may destroy it.
-    void leave() noexcept;
+    void unregister() noexcept;
 
     core& core_;
 
@@ -56,7 +56,7 @@ public:
     void add(std::shared_ptr<keyed_state>);
 
     /// The one that is no longer there, if it was.
-    std::shared_ptr<keyed_state> take_out(keyed_state&) noexcept;
+    std::shared_ptr<keyed_state> remove(keyed_state&) noexcept;
 
     /// A copy: what is called for one may add and drop others.
     std::vector<std::shared_ptr<keyed_state>> all() const;

@@ -37,7 +37,7 @@ std::size_t ownership::living_holds() const noexcept
     }));
 }
 
-void ownership::abandon() noexcept
+void ownership::destroy_pending() noexcept
 {
     auto const asked = std::exchange(asked_, {});
     while (!holds_.empty()) {
@@ -77,7 +77,7 @@ std::shared_ptr<ownership> ownership::beside() const noexcept
 
 void ownership::set_lease_again()
 {
-    if (is_held() && !leaving_ && shortest_renewed_lease() == milliseconds::max())
+    if (is_held() && !releasing_ && shortest_renewed_lease() == milliseconds::max())
         ask(make_recycled<hold_operation>(core_.shared_from_this(), nullptr));
 }
 
@@ -107,18 +107,18 @@ void ownership::release(std::shared_ptr<hold_operation> who)
     auto const hold = who->hold;
     expire(clock::now());  // by the clock: after a pause of the process no timer has fired yet
     if (!hold->is_linked()) {
-        who->finish(hold->now() == status::lost ? error_code{error::lost} : error_code{});
+        who->complete(hold->now() == status::lost ? error_code{error::lost} : error_code{});
         return;
     }
     if (!gone_ && !settling_ && listener_ && is_last(*hold) && listener_->hand_over(*hold)) {
-        who->finish({});
+        who->complete({});
         return;
     }
     remove(*hold, asio::error::operation_aborted);
     if (gone_) {
-        who->finish(error::lost);
+        who->complete(error::lost);
         if (holds_.empty())
-            end();
+            finish();
         return;
     }
     ask(std::move(who));
@@ -148,7 +148,7 @@ void ownership::pass_on(hold_state& last, hold_ptr const& next)
 void ownership::let_go(hold_state& last)
 {
     remove(last, asio::error::operation_aborted);
-    end();
+    finish();
 }
 
 void ownership::extend(std::shared_ptr<hold_operation> who, milliseconds lease)
@@ -156,7 +156,7 @@ void ownership::extend(std::shared_ptr<hold_operation> who, milliseconds lease)
     auto& hold = *who->hold;
     expire(clock::now());
     if (hold.now() != status::held) {
-        who->finish(hold.now() == status::lost ? error::lost : error::not_held);
+        who->complete(hold.now() == status::lost ? error::lost : error::not_held);
         return;
     }
     // Shorter counts from now on: the server may set it before its answer comes.
@@ -168,7 +168,7 @@ void ownership::extend(std::shared_ptr<hold_operation> who, milliseconds lease)
     watch();
 }
 
-void ownership::drop(hold_ptr const& hold)
+void ownership::abandon_hold(hold_ptr const& hold)
 {
     if (!hold->is_linked())
         return;
@@ -181,8 +181,8 @@ void ownership::release_all()
     while (!holds_.empty())
         remove(holds_.front(), error::closed);
     if (gone_)
-        end();
-    else if (!leaving_)
+        finish();
+    else if (!releasing_)
         ask(make_recycled<hold_operation>(core_.shared_from_this(), nullptr));
 }
 
@@ -193,7 +193,7 @@ void ownership::remove(hold_state& hold, error_code why)
         core_.events().released(
             name_, std::chrono::duration_cast<microseconds>(clock::now() - hold.born)
         );
-    hold.end(why);
+    hold.mark_released(why);
     watch();
 }
 
@@ -257,11 +257,11 @@ void ownership::detach()
         key->ended(*this);
 }
 
-void ownership::end()
+void ownership::finish()
 {
     auto const self = shared_from_this();
     forget_renewal();
-    if (std::exchange(leaving_, false))
+    if (std::exchange(releasing_, false))
         --core_.count.owed_releases;
     core_.watchdog().forget(*this);
     detach();

@@ -102,8 +102,8 @@ public:
     /// The last hold goes, and another ownership takes over the field.
     void let_go(hold_state& last);
 
-    /// The owner of a hold has dropped it.
-    void drop(hold_ptr const&) override;
+    /// The user of a hold has dropped it.
+    void abandon_hold(hold_ptr const&) override;
 
     /// Releases all holds, under their owners: the client closes.
     void release_all();
@@ -119,7 +119,7 @@ public:
     time_point begun() const noexcept { return begun_; }
 
     /// Destroys handlers and tasks, answering nobody: the context goes away.
-    void abandon() noexcept;
+    void destroy_pending() noexcept;
 
     // ---- For the watchdog ----------------------------------------------------------------------
 
@@ -151,7 +151,7 @@ private:
         boost::intrusive::list<hold_state, boost::intrusive::constant_time_size<false>>;
 
     struct request;
-    struct patience;
+    struct send_limit;
 
     strand_task settle(std::shared_ptr<ownership> self);
     void enqueue();
@@ -172,7 +172,7 @@ private:
     /// The client's, of all names.
     std::string const& prefix() const noexcept;
 
-    void leave(std::string const& channel);
+    void begin_release(std::string const& channel);
     void settled();
     void conclude(request const&, hold_operations const& doing, answer const&);
     error_code conclude_release(answer const&, std::string const& channel, error_code unanswered);
@@ -191,7 +191,7 @@ private:
     void clear_suspicion(time_point sent) noexcept;
     bool is_last(hold_state const&) const noexcept;
     void detach();
-    void end();
+    void finish();
     bool is_renewed(hold_state const&) const noexcept;
     milliseconds shortest_renewed_lease() const noexcept;
 
@@ -220,9 +220,9 @@ private:
     bool unsure_ = false;  ///< a step's answer was lost: a repeat may find its effect
     bool gone_ = false;
     lock_kind kind_;
-    bool synced_ = false;   ///< asked for over the link that waits for replicas
-    bool endless_ = false;  ///< a place in a queue, which has no lease: given back however late
-    bool leaving_ = false;  ///< the release script was sent
+    bool synced_ = false;     ///< asked for over the link that waits for replicas
+    bool endless_ = false;    ///< a place in a queue, which has no lease: given back however late
+    bool releasing_ = false;  ///< the release script was sent
 };
 
 }  // namespace colock

@@ -134,7 +134,7 @@ void ownership::clear_suspicion(time_point sent) noexcept
 // it says as well whether the field is there.
 bool ownership::may_renew() const noexcept
 {
-    return !gone_ && !leaving_ && !settling_ && !core_.is_stopped();
+    return !gone_ && !releasing_ && !settling_ && !core_.is_stopped();
 }
 
 ownership::renewal ownership::begin_renewal() noexcept
@@ -160,7 +160,7 @@ void ownership::renewal_answered(
         server_until_ = std::max(server_until_, now + which.lease);
     expire(now);
     // Released or lost meanwhile, or overtaken by a later renewal: the answer is no news.
-    if (!renewing_ || leaving_ || which.round != renewal_)
+    if (!renewing_ || releasing_ || which.round != renewal_)
         return;
     renewing_ = false;
     auto const outcome = reply ? decide::read_extend(*reply) : decide::extend_answer::malformed;
@@ -216,7 +216,7 @@ void ownership::watch()
     for (auto const& hold : holds_)
         if (hold.is_confirmed())
             first = std::min(first, lose_at(hold));
-    bool const renew = !gone_ && !leaving_ && !renewing_ && is_to_be_renewed();
+    bool const renew = !gone_ && !releasing_ && !renewing_ && is_to_be_renewed();
     if (first == never)
         core_.watchdog().forget(*this);
     else

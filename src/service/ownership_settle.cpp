@@ -27,7 +27,7 @@ void end_all_but_releases(hold_operations& doing, error_code why)
 {
     auto const others = std::ranges::stable_partition(doing, is_release);
     for (auto const& who : std::vector(others.begin(), others.end()))
-        who->finish(why);
+        who->complete(why);
     doing.erase(others.begin(), doing.end());
 }
 
@@ -79,13 +79,13 @@ struct ownership::request {
 };
 
 /// How long a step may wait to be sent: as long as the field stands.
-struct ownership::patience {
-    explicit patience(ownership& whose) : of{whose} {}
+struct ownership::send_limit {
+    explicit send_limit(ownership& whose) : of{whose} {}
 
-    void begin() { of.core_.set_alarm(end, of.stands_until()); }
+    void begin() { of.core_.set_alarm(expiry, of.stands_until()); }
 
     ownership& of;
-    decide::alarm_queue::alarm end{[this] {
+    decide::alarm_queue::alarm expiry{[this] {
         if (clock::now() < of.stands_until())  // by now
             begin();
         else if (of.sending_ && of.core_.transport().withdraw(*of.sending_))
@@ -109,21 +109,21 @@ strand_task ownership::settle([[maybe_unused]] std::shared_ptr<ownership> self)
     forget_renewal();
     pause before_repeat;
     std::uint32_t refusals = 0;
-    patience given{*this};
+    send_limit limit{*this};
     while (!asked_.empty() && !gone_ && !core_.is_stopped()) {
         auto doing = std::exchange(asked_, {});
         request now{*this};
         if (now.last)
-            leave(now.channel);
+            begin_release(now.channel);
         else
             ask_replicas(now.call, doing);
         if (!endless_)
-            given.begin();
+            limit.begin();
         sending_ = &now.call;
         core_.transport().submit(now.call);
         answer const got = co_await now.call.answered;
         sending_ = nullptr;
-        given.end.clear();
+        limit.expiry.clear();
         if (!now.last)
             server_until_ = std::max(server_until_, clock::now() + now.lease);
         if (!may_send_again(got, doing)) {
@@ -146,9 +146,9 @@ strand_task ownership::settle([[maybe_unused]] std::shared_ptr<ownership> self)
     settled();
 }
 
-void ownership::leave(std::string const& channel)
+void ownership::begin_release(std::string const& channel)
 {
-    if (std::exchange(leaving_, true))
+    if (std::exchange(releasing_, true))
         return;
     ++core_.count.owed_releases;
     // Without a listener another ownership may begin. It has to hear this message like one of
@@ -162,9 +162,9 @@ bool ownership::may_send_again(answer const& got, hold_operations const& doing) 
         return false;
     // A release is owed also while the server refuses the connection.
     bool const unsent = got.what == answer::kind::failed && got.sent == time_point{};
-    bool const gives_back = leaving_ || std::ranges::any_of(doing, is_release);
+    bool const gives_back = releasing_ || std::ranges::any_of(doing, is_release);
     return got.what == answer::kind::lost || got.what == answer::kind::not_now ||
-        (unsent && leaving_) || (got.passing && gives_back);
+        (unsent && releasing_) || (got.passing && gives_back);
 }
 
 void ownership::conclude(request const& which, hold_operations const& doing, answer const& got)
@@ -179,7 +179,7 @@ void ownership::conclude(request const& which, hold_operations const& doing, ans
     for (auto const& who : doing) {
         bool const was_lost = who->hold && who->hold->now() == status::lost;
         bool const is_missing = !outcome && got.unsynced && who->on_replicas;
-        who->finish(was_lost ? error_code{error::lost} : is_missing ? got.unsynced : outcome);
+        who->complete(was_lost ? error_code{error::lost} : is_missing ? got.unsynced : outcome);
     }
     // After the end of its lease it is free, whatever was answered.
     if (which.last && outcome && outcome != error::lost && clock::now() < stands_until()) {
@@ -269,11 +269,11 @@ error_code ownership::conclude_extend(
 void ownership::settled()
 {
     for (auto const& who : std::exchange(asked_, {}))
-        who->finish(gone_ ? error::lost : error::closed);
+        who->complete(gone_ ? error::lost : error::closed);
     if (holds_.empty()) {
         if (core_.is_stopped())
             let_run_out();
-        end();
+        finish();
     } else if (!gone_ && !renewing_ && renew_at_ == never) {
         renew_at_ = clock::now();  // what was due meanwhile
         watch();

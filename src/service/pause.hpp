@@ -12,7 +12,7 @@ namespace colock {
 struct pause :
     boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
     /// Before its time, if it is under way.
-    void end()
+    void finish()
     {
         if (!is_linked())
             return;
@@ -22,7 +22,7 @@ struct pause :
     }
 
     event<bool> over;
-    decide::alarm_queue::alarm alarm{[this] { end(); }};
+    decide::alarm_queue::alarm alarm{[this] { finish(); }};
 };
 
 }  // namespace colock

@@ -47,7 +47,7 @@ void permit_ownership::release(std::shared_ptr<hold_operation> who)
     expire(clock::now());  // by the clock: after a pause of the process no timer has fired yet
     bool const was_lost = who->hold->now() == status::lost;
     if (hold_.empty()) {
-        who->finish(was_lost ? error_code{error::lost} : error_code{});
+        who->complete(was_lost ? error_code{error::lost} : error_code{});
         return;
     }
     if (who->done)
@@ -62,7 +62,7 @@ void permit_ownership::extend(std::shared_ptr<hold_operation> who, milliseconds 
     auto const now = clock::now();
     expire(now);
     if (!is_held()) {
-        who->finish(who->hold->now() == status::lost ? error::lost : error::not_held);
+        who->complete(who->hold->now() == status::lost ? error::lost : error::not_held);
         return;
     }
     // Shorter counts from now on: the server may set it before its answer comes.
@@ -76,7 +76,7 @@ void permit_ownership::extend(std::shared_ptr<hold_operation> who, milliseconds 
     ask();
 }
 
-void permit_ownership::drop(hold_ptr const& hold)
+void permit_ownership::abandon_hold(hold_ptr const& hold)
 {
     if (!hold_.empty() && &hold_.front() == hold.get())
         release(make_recycled<hold_operation>(core_.shared_from_this(), hold));
@@ -109,9 +109,9 @@ void permit_ownership::end_hold(error_code why)
         );
     renewal_.clear();
     loss_.clear();
-    leaving_ = true;
+    releasing_ = true;
     ++core_.count.owed_releases;
-    hold.end(why);
+    hold.mark_released(why);
     // A renewal that was not yet sent would only keep the release waiting.
     if (sending_ && core_.transport().withdraw(*sending_))
         sending_->answered.set({});
@@ -127,7 +127,7 @@ void permit_ownership::ask()
 
 script_request permit_ownership::next_step(milliseconds lease) const
 {
-    if (leaving_)
+    if (releasing_)
         return {
             &scripts::permit_release,
             {name_, leases_},
@@ -142,7 +142,7 @@ strand_task permit_ownership::settle([[maybe_unused]] std::shared_ptr<permit_own
     bool over = false;
     std::uint32_t refusals = 0;
     while (!over && !gone_ && !core_.is_stopped() && !is_settled()) {
-        bool const last = leaving_;
+        bool const last = releasing_;
         auto const doing = std::exchange(asked_, {});
         due_ = false;
         auto const lease = promise(clock::now());
@@ -172,23 +172,23 @@ strand_task permit_ownership::settle([[maybe_unused]] std::shared_ptr<permit_own
         auto const outcome = last ? conclude_release(got) : conclude_extend(got, lease);
         for (auto const& who : doing) {
             bool const was_lost = who->hold && who->hold->now() == status::lost;
-            who->finish(was_lost ? error_code{error::lost} : outcome);
+            who->complete(was_lost ? error_code{error::lost} : outcome);
         }
         over = last;
     }
     settling_ = false;
     for (auto const& who : std::exchange(asked_, {}))
-        who->finish(gone_ ? error::lost : error::closed);
+        who->complete(gone_ ? error::lost : error::closed);
     if (hold_.empty() && (over || gone_ || core_.is_stopped()))
-        end();
+        finish();
 }
 
 bool permit_ownership::may_send_again(answer const& got, bool last) const noexcept
 {
-    if (core_.is_stopped() || clock::now() >= server_until_ || (!leaving_ && !is_held()))
+    if (core_.is_stopped() || clock::now() >= server_until_ || (!releasing_ && !is_held()))
         return false;
     return got.what == answer::kind::lost || got.what == answer::kind::not_now ||
-        (leaving_ && (is_unsent(got) || got.what == answer::kind::withdrawn)) ||
+        (releasing_ && (is_unsent(got) || got.what == answer::kind::withdrawn)) ||
         (last && got.passing);
 }
 
@@ -257,14 +257,14 @@ error_code permit_ownership::conclude_failed(error_code why)
     return why;
 }
 
-void permit_ownership::end()
+void permit_ownership::finish()
 {
-    if (std::exchange(leaving_, false))
+    if (std::exchange(releasing_, false))
         --core_.count.owed_releases;
-    leave();
+    unregister();
 }
 
-void permit_ownership::abandon() noexcept
+void permit_ownership::destroy_pending() noexcept
 {
     auto const asked = std::exchange(asked_, {});
     if (!hold_.empty())

@@ -34,18 +34,18 @@ public:
     void extend(std::shared_ptr<hold_operation>, milliseconds lease) override;
     unsigned slot() const noexcept override { return keyed_state::slot(); }
 
-    /// The owner of the hold has dropped it.
-    void drop(hold_ptr const&) override;
+    /// The user of the hold has dropped it.
+    void abandon_hold(hold_ptr const&) override;
 
     void on_link_up() override;
     void end_waiters(error_code) override {}
     void release_all() override;
-    void abandon() noexcept override;
+    void destroy_pending() noexcept override;
 
 private:
     strand_task settle(std::shared_ptr<permit_ownership> self);
     void ask();
-    bool is_settled() const noexcept { return !leaving_ && !due_ && asked_.empty(); }
+    bool is_settled() const noexcept { return !releasing_ && !due_ && asked_.empty(); }
     script_request next_step(milliseconds lease) const;
     bool may_send_again(answer const&, bool last) const noexcept;
     error_code conclude_release(answer const&);
@@ -66,7 +66,7 @@ private:
     void expire(time_point now);
     void lose(error_code why);
     void end_hold(error_code why);
-    void end();
+    void finish();
 
     std::string name_;
     std::string leases_;
@@ -85,7 +85,7 @@ private:
     bool settling_ = false;
     bool unsure_ = false;  ///< the answer of a release was lost: a repeat may find its effect
     bool gone_ = false;
-    bool leaving_ = false;  ///< released
+    bool releasing_ = false;  ///< released
 };
 
 }  // namespace colock

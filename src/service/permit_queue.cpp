@@ -22,7 +22,7 @@ permit_queue::permit_queue(
     , name_{std::move(name)}
     , protocol_{std::move(protocol)}
     , sleep_{[this] { wake(); }}
-    , expiry_{[this] { take_back_unsent(); }}
+    , expiry_{[this] { withdraw_unsent(); }}
 {
     ++core_.count.keys;
 }
@@ -34,7 +34,7 @@ void permit_queue::admit(std::shared_ptr<permit_request> const& who)
     who->asked = clock::now();
     bool const comes_after = who->once && sleeping_ && !queue_.empty();
     if (comes_after && !protocol_->asks_for_all()) {
-        who->end({});
+        who->complete({});
         return;
     }
     who->queue = this;
@@ -76,21 +76,21 @@ void permit_queue::leave(permit_request& who, error_code why)
     auto const self = std::move(who.queued);
     bool const was_first = &queue_.front() == &who;
     take_out(who);
-    who.end(why);
+    who.complete(why);
     if (was_first)
-        withdraw();
+        ask_for_next();
 }
 
 // The next one is asked for at once. A request that was not yet sent is taken back.
-void permit_queue::withdraw()
+void permit_queue::ask_for_next()
 {
     if (sleeping_)
         wake();
     else if (!undoing_)
-        take_back_unsent();
+        withdraw_unsent();
 }
 
-void permit_queue::take_back_unsent()
+void permit_queue::withdraw_unsent()
 {
     if (sending_ && core_.transport().withdraw(*sending_))
         sending_->answered.set({});
@@ -103,12 +103,12 @@ void permit_queue::end_waiters(error_code why)
         permit_request& who = queue_.front();
         auto const self = std::move(who.queued);
         take_out(who);
-        who.end(why);
+        who.complete(why);
     }
-    withdraw();
+    ask_for_next();
 }
 
-void permit_queue::abandon() noexcept
+void permit_queue::destroy_pending() noexcept
 {
     while (!queue_.empty()) {
         permit_request& who = queue_.front();
@@ -116,7 +116,7 @@ void permit_queue::abandon() noexcept
         queue_.pop_front();
         who.limit.clear();
         who.queue = nullptr;
-        who.drop();
+        who.destroy_handler();
     }
 }
 
@@ -138,7 +138,7 @@ void permit_queue::send_away_who_tried_once()
             continue;
         auto const self = std::move(who.queued);
         take_out(who);
-        who.end({});
+        who.complete({});
     }
 }
 
@@ -147,7 +147,7 @@ void permit_queue::on_link_up()
     if (sleeping_)
         wake();
     else if (is_expired())
-        take_back_unsent();
+        withdraw_unsent();
 }
 
 bool permit_queue::is_expired() const
@@ -202,9 +202,9 @@ strand_task permit_queue::contend()
         }
     }
     if (std::exchange(subscribed_, false))
-        core_.subscriptions().drop(channel_, *this);
+        core_.subscriptions().remove(channel_, *this);
     contending_ = false;
-    keyed_state::leave();
+    keyed_state::unregister();
 }
 
 bool permit_queue::conclude_request(answer const& got)

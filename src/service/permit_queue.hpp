@@ -97,7 +97,7 @@ public:
     void on_link_up() override;
     void end_waiters(error_code) override;
     void release_all() override {}
-    void abandon() noexcept override;
+    void destroy_pending() noexcept override;
 
 private:
     using action = decide::request_state::action;
@@ -114,8 +114,8 @@ private:
     void take_out(permit_request&);
     void count_attempt();
     void send_away_who_tried_once();
-    void withdraw();
-    void take_back_unsent();
+    void ask_for_next();
+    void withdraw_unsent();
     void wake() { wake_.set(true); }
 
     void on_subscribed() override { wake(); }

@@ -21,7 +21,7 @@ permit_request::permit_request(core_ptr c, std::string n)
         if (queue)
             queue->leave(*this, why);
         else
-            end(why);
+            complete(why);
     }}
 {}
 
@@ -30,10 +30,10 @@ void permit_request::cancel()
     if (queue)
         queue->leave(*this, asio::error::operation_aborted);
     else
-        end(asio::error::operation_aborted);
+        complete(asio::error::operation_aborted);
 }
 
-void permit_request::end(error_code ec)
+void permit_request::complete(error_code ec)
 {
     limit.clear();
     answer(ec);

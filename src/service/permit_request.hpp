@@ -27,7 +27,7 @@ public:
 
     /// Completes the caller, if one still waits. No error: it was not granted, and its wait is
     /// over.
-    void end(error_code);
+    void complete(error_code);
 
     core_ptr inside;
     std::string name;
@@ -40,7 +40,7 @@ public:
     std::shared_ptr<permit_request> queued;  ///< itself, while it stands there
 
     /// Destroys the handler.
-    virtual void drop() noexcept = 0;
+    virtual void destroy_handler() noexcept = 0;
 
 protected:
     virtual void answer(error_code) = 0;
@@ -58,7 +58,7 @@ public:
     {}
 
     void grant();
-    void drop() noexcept override { done = {}; }
+    void destroy_handler() noexcept override { done = {}; }
 
     std::int64_t wanted;
     result done;

@@ -120,8 +120,8 @@ strand_task poller::ask(ring& here)
     auto const& items = got.value.items;
     if (got.what == answer::kind::replied)
         for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
-            auto const place = static_cast<std::size_t>(items[i].number) - 1;
-            auto* const key = place < taken.size() ? core_.find_key(ref_of(taken[place])) : nullptr;
+            auto const index = static_cast<std::size_t>(items[i].number) - 1;
+            auto* const key = index < taken.size() ? core_.find_key(ref_of(taken[index])) : nullptr;
             if (key)
                 key->expiring(items[i + 1].number);
         }

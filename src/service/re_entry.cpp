@@ -23,7 +23,7 @@ void enter_again(
         // The replicas have been waited for, so that it is asked again at once.
         if (ec == error::not_replicated && !who->once && !who->is_done() && held->is_current()) {
             enter_again(who, held, then);
-            return held->drop(taken);
+            return held->abandon_hold(taken);
         }
         auto const margin = decide::loss_margin(taken->lease, who->inside->settings().loss_margin);
         if (!ec && clock::now() >= taken->promised_until() - margin)
@@ -44,7 +44,7 @@ void enter_again(
             return;
         }
         who->fail(ec);
-        held->drop(taken);
+        held->abandon_hold(taken);
     };
     if (who->wait)
         inside->set_alarm(who->limit, who->asked + *who->wait);

@@ -69,15 +69,15 @@ std::shared_ptr<ownership> readers::reading(owner const& who) const noexcept
 void readers::admit(std::shared_ptr<waiter> const& who)
 {
     who->asked = clock::now();
-    who->place = core_.next_place();
+    who->arrival = core_.next_arrival();
     auto const life = shared_from_this();
     if (may_enter(*who)) {
         enter(who);
-        return settle_down();
+        return unregister_if_idle();
     }
     if (who->once && !may_ask(*who) && !may_wait_once(*who)) {
         who->give_up();
-        return settle_down();
+        return unregister_if_idle();
     }
     who->queue = this;
     who->queued = who;
@@ -109,7 +109,7 @@ void readers::leave(waiter& who, error_code why)
     auto const self = who.queued;
     take_out(who);
     who.fail(why);
-    take_back_unsent(who);  // what was sent is given back if it is granted
+    withdraw_unsent(who);  // what was sent is given back if it is granted
 }
 
 void readers::end_waiters(error_code why)
@@ -118,7 +118,7 @@ void readers::end_waiters(error_code why)
         leave(queue_.front(), why);
 }
 
-void readers::abandon() noexcept
+void readers::destroy_pending() noexcept
 {
     while (!queue_.empty()) {
         waiter& who = queue_.front();
@@ -133,7 +133,7 @@ void readers::abandon() noexcept
 
 bool readers::has_one_before(waiter const& writer) const noexcept
 {
-    return !queue_.empty() && queue_.front().place < writer.place;
+    return !queue_.empty() && queue_.front().arrival < writer.arrival;
 }
 
 bool readers::has_readers() const noexcept
@@ -237,19 +237,19 @@ void readers::look()
     }
     if (auto* const w = beside())
         w->look_again();
-    settle_down();
+    unregister_if_idle();
 }
 
-void readers::settle_down()
+void readers::unregister_if_idle()
 {
     if (!queue_.empty())
         return;
     sleep_.clear();
     closed_ = false;
     if (!channel_.empty())
-        core_.subscriptions().drop(std::exchange(channel_, {}), *this);
+        core_.subscriptions().remove(std::exchange(channel_, {}), *this);
     if (attempts_.empty() && ownerships_.empty())
-        keyed_state::leave();
+        keyed_state::unregister();
 }
 
 // ---- Ownerships --------------------------------------------------------------------------------

@@ -85,7 +85,7 @@ public:
     void on_link_up() override { ask_again(); }
     void end_waiters(error_code) override;
     void release_all() override {}
-    void abandon() noexcept override;
+    void destroy_pending() noexcept override;
 
 private:
     /// A reader that asks, with the texts of its script.
@@ -122,7 +122,7 @@ private:
     void give(attempt const&, time_point sent);
     void give_back(attempt const&);
     bool is_wanted(attempt const&) const noexcept;
-    void take_back_unsent(waiter const&);
+    void withdraw_unsent(waiter const&);
     void sleep_out(std::int64_t pttl);
 
     void look();
@@ -135,7 +135,7 @@ private:
     bool is_asking_for_owner_of(waiter const&) const noexcept;
     attempt* attempt_of(waiter const&) noexcept;
     void take_out(waiter&);
-    void settle_down();
+    void unregister_if_idle();
 
     void subscribe();
     void ask_again();

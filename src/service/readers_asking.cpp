@@ -189,7 +189,7 @@ bool readers::is_asking_for_owner_of(waiter const& who) const noexcept
            });
 }
 
-void readers::take_back_unsent(waiter const& who)
+void readers::withdraw_unsent(waiter const& who)
 {
     auto* const asking = attempt_of(who);
     if (asking && asking->sending && core_.transport().withdraw(*asking->sending))

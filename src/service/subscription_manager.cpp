@@ -62,14 +62,14 @@ bool subscription_manager::add(std::string const& name, listener& who)
     return state == decide::subscription_table::state::live;
 }
 
-void subscription_manager::drop(std::string const& name, listener& who)
+void subscription_manager::remove(std::string const& name, listener& who)
 {
     auto const at = channels_.find(name);
     line& there = over(at->second.pubsub);
     std::erase(at->second.listeners, &who);
     if (at->second.listeners.empty())
         channels_.erase(at);
-    there.table.drop(name, clock::now());
+    there.table.remove(name, clock::now());
     if (!core_.is_stopped())
         pump_by(there, there.table.next_expiry());
 }
@@ -137,7 +137,7 @@ void subscription_manager::pump(line& there)
     auto change = there.table.next_change(clock::now());
     count_channels();
     if (!change.empty())
-        core_.transport().change(
+        core_.transport().change_subscriptions(
             there.pubsub, {std::move(change.subscribe), std::move(change.unsubscribe)}
         );
     pump_by(there, there.table.next_expiry());
@@ -162,7 +162,7 @@ void subscription_manager::on_rerouted()
         line& to = over(c.pubsub);
         bool is_live = false;
         for (std::size_t i = 0; i != c.listeners.size(); ++i) {
-            from.table.drop(name, clock::now());
+            from.table.remove(name, clock::now());
             is_live = to.table.add(name, clock::now()) == decide::subscription_table::state::live;
         }
         from.table.forget_echoes(name);
@@ -225,7 +225,7 @@ void subscription_manager::on_refused(unsigned pubsub, std::string_view name, st
 void subscription_manager::on_ended(unsigned pubsub, std::string_view name)
 {
     line& there = over(pubsub);
-    if (!there.table.end(name))
+    if (!there.table.end_by_server(name))
         return;
     pump_by(there, clock::now());
     if (carrier_of(name) == &there)

@@ -46,7 +46,7 @@ public:
 
     /// True if the channel is live already: messages from now on are passed on.
     bool add(std::string const& channel, listener&);
-    void drop(std::string const& channel, listener&);
+    void remove(std::string const& channel, listener&);
 
     /// `who` is about to publish there: not zero if we will hear it, in this epoch, and that is
     /// passed on as an echo. Where somebody else listens who hears none it is a message: to him it

@@ -31,20 +31,20 @@ update::update(core_ptr c, std::string n, scripts::script const& s, std::int64_t
     , channel{std::move(ch)}
     , limit{[this] {
         auto const why = inside->transport().down_reason(decide::slot_of(name));
-        finish(why ? why : error_code{error::unavailable}, 0);
+        complete(why ? why : error_code{error::unavailable}, 0);
     }}
 {}
 
-void update::cancel() { finish(asio::error::operation_aborted, 0); }
+void update::cancel() { complete(asio::error::operation_aborted, 0); }
 
-void update::finish(error_code ec, std::int64_t result)
+void update::complete(error_code ec, std::int64_t result)
 {
     auto const life = shared_from_this();
     limit.clear();
     if (auto const told = std::exchange(done, nullptr))
         told(ec, result);
     if (auto* const where = std::exchange(queue, nullptr))
-        where->take_back_unwanted();
+        where->withdraw_unwanted();
 }
 
 update_queue::update_queue(core& inside, std::string state_key, std::string name)
@@ -76,7 +76,7 @@ void update_queue::add(std::shared_ptr<update> who)
         run();
 }
 
-void update_queue::take_back_unwanted()
+void update_queue::withdraw_unwanted()
 {
     if (sending_ && !is_wanted() && core_.transport().withdraw(*sending_))
         sending_->answered.set({});
@@ -138,7 +138,7 @@ strand_task update_queue::run()
             conclude(got);
     }
     running_ = false;
-    leave();
+    unregister();
 }
 
 void update_queue::rest(answer const& got)
@@ -167,7 +167,7 @@ bool update_queue::is_to_be_repeated(answer const& got) const noexcept
         ((is_unsent(got) || got.passing) && owed);
 }
 
-void update_queue::end(update& who, error_code ec, std::int64_t result)
+void update_queue::complete(update& who, error_code ec, std::int64_t result)
 {
     if (std::exchange(who.owed, false)) {
         --core_.count.owed_releases;
@@ -176,7 +176,7 @@ void update_queue::end(update& who, error_code ec, std::int64_t result)
                 "of permits or counts of " + name_ + ", which may be out for good", ec
             );
     }
-    who.finish(ec, result);
+    who.complete(ec, result);
 }
 
 void update_queue::conclude(answer const& got)
@@ -187,7 +187,7 @@ void update_queue::conclude(answer const& got)
     else if (got.value.what != decide::reply::kind::integer)
         ec = error::bad_reply;
     for (auto const& each : std::exchange(now_.of, {}))
-        end(*each, ec, got.value.number);
+        complete(*each, ec, got.value.number);
 }
 
 // A client that closes carries out what was begun. One that is stopped owes nothing any more.
@@ -199,12 +199,12 @@ void update_queue::end_waiters(error_code why)
     auto all = waiting_;
     all.insert(all.end(), now_.of.begin(), now_.of.end());
     for (auto const& each : all)
-        end(*each, why, 0);
-    take_back_unwanted();
-    pause_.end();
+        complete(*each, why, 0);
+    withdraw_unwanted();
+    pause_.finish();
 }
 
-void update_queue::abandon() noexcept
+void update_queue::destroy_pending() noexcept
 {
     auto all = std::exchange(waiting_, {});
     for (auto& each : std::exchange(now_.of, {}))

@@ -24,7 +24,7 @@ class update_queue;
 struct update final : operation {
     update(core_ptr c, std::string n, scripts::script const& s, std::int64_t a, std::string ch);
     void cancel() override;
-    void finish(error_code, std::int64_t result);
+    void complete(error_code, std::int64_t result);
 
     core_ptr inside;
     std::string name;
@@ -52,10 +52,10 @@ public:
     void on_link_up() override {}
     void end_waiters(error_code) override;
     void release_all() override {}
-    void abandon() noexcept override;
+    void destroy_pending() noexcept override;
 
     /// What is to be sent is not, if its last caller has gone and it is owed to nobody.
-    void take_back_unwanted();
+    void withdraw_unwanted();
 
 private:
     /// One or several updates as one step.
@@ -74,7 +74,7 @@ private:
     bool is_wanted() const noexcept;
     bool is_to_be_repeated(answer const&) const noexcept;
     void rest(answer const&);
-    void end(update&, error_code, std::int64_t result);
+    void complete(update&, error_code, std::int64_t result);
     void conclude(answer const&);
 
     std::string name_;

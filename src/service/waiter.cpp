@@ -66,7 +66,7 @@ void waiter::ask_replicas(step& s) const
     inside->transport().want_link(s.slot);  // by which it is kept, and asked after, while it waits
     s.synced = true;
     s.replicas = replicas;
-    s.patience = std::max(
+    s.replica_limit = std::max(
         std::min({settings.sync_timeout, silence_limit(settings), lease / 4}), milliseconds{1}
     );
 }

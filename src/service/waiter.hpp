@@ -67,7 +67,7 @@ struct waiter final : operation, boost::intrusive::list_base_hook<> {
     time_point asked{};
     time_point deadline = never;
     std::uint32_t attempts = 0;
-    std::uint64_t place = 0;      ///< in the order of all acquires of the lock
+    std::uint64_t arrival = 0;    ///< its number in the order of all acquires
     wait_queue* queue = nullptr;  ///< the one it stands in
     result done;
     decide::alarm_queue::alarm limit;

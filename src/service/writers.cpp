@@ -8,8 +8,8 @@ namespace colock {
 
 namespace {
 
-/// In which the head alone tries to get in between the readers of others.
-constexpr milliseconds patience{10};
+/// How long the head alone tries to get in between the readers of others.
+constexpr milliseconds head_start{10};
 
 }  // namespace
 
@@ -22,13 +22,13 @@ std::shared_ptr<readers> writers::beside() const { return readers::find(core_, n
 
 bool writers::has_one_before(waiter const& reader) const noexcept
 {
-    return head() && head()->place < reader.place && reader.place > passed_;
+    return head() && head()->arrival < reader.arrival && reader.arrival > passed_;
 }
 
 void writers::let_pass_in_time()
 {
     if (!let_pass_.is_set())
-        core_.set_alarm(let_pass_, clock::now() + patience);
+        core_.set_alarm(let_pass_, clock::now() + head_start);
 }
 
 // Its own readers are not kept out for the sake of a head that others keep out. One that hears
@@ -41,7 +41,7 @@ void writers::let_pass()
     if (!std::exchange(has_asked_, true) && ask_unless_told())
         return let_pass_in_time();
     has_asked_ = false;
-    passed_ = core_.last_place();
+    passed_ = core_.last_arrival();
     r->look_again();
 }
 
@@ -69,7 +69,7 @@ bool writers::may_go_on(ownership const& held) const
     return !r || !((head() && r->has_one_before(*head())) || r->reading(held.number()));
 }
 
-void writers::changed()
+void writers::on_queue_changed()
 {
     if (auto const r = beside())
         r->look_again();

@@ -39,11 +39,11 @@ private:
 
     bool stands_behind(waiter const&) const override;
     bool may_go_on(ownership const&) const override;
-    void changed() override;
+    void on_queue_changed() override;
     void on_message(std::string_view) override;
 
     decide::alarm_queue::alarm let_pass_;
-    std::uint64_t passed_ = 0;  ///< readers up to that place pass
+    std::uint64_t passed_ = 0;  ///< readers that arrived up to that number pass
     bool has_asked_ = false;    ///< our head, since readers passed it
 };
 

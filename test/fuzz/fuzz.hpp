@@ -50,7 +50,7 @@ bool is_same(decide::reply const&, decide::reply const&) noexcept;
 bool is_same(read_bytes const&, read_bytes const&) noexcept;
 
 /// What a link needs around it. It checks each log line. Time does nothing here: what a link puts
-/// on the agenda stays there.
+/// in the alarm queue stays there.
 class link_lab {
 public:
     static constexpr std::string_view secret = "colock-secret";

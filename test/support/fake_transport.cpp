@@ -177,13 +177,13 @@ void fake_transport::deliver(step& s, answer a)
     s.answered.set(std::move(a));
 }
 
-void fake_transport::abandon() noexcept
+void fake_transport::destroy_pending() noexcept
 {
     drop_waiting();
     while (!in_flight_.empty()) {
         auto* const s = in_flight_.back().what;
         in_flight_.pop_back();
-        s->answered.drop();
+        s->answered.destroy_waiting();
     }
     for (auto& e : expectations_)
         e.waiting_ = nullptr;
@@ -302,7 +302,7 @@ void fake_transport::pubsub_up()
     later([this] { open_pubsub_if_started(); });
 }
 
-void fake_transport::change(unsigned, subscription_change const& what)
+void fake_transport::change_subscriptions(unsigned, subscription_change const& what)
 {
     BOOST_TEST(is_pubsub_up());
     BOOST_TEST(!is_changing());

@@ -96,7 +96,7 @@ private:
 class fake_transport final : public testing::in_process_transport {
 public:
     fake_transport(core&, transport_listener&);
-    ~fake_transport() override { abandon(); }
+    ~fake_transport() override { destroy_pending(); }
 
     expectation& expect(scripts::script const&);
 
@@ -172,10 +172,10 @@ public:
     unsigned lane_of(unsigned slot) const noexcept override { return link_of(slot); }
     bool is_up(unsigned slot) const noexcept override { return up_[link_of(slot)]; }
     error_code down_reason(unsigned slot) const noexcept override;
-    void change(unsigned pubsub, subscription_change const&) override;
+    void change_subscriptions(unsigned pubsub, subscription_change const&) override;
     void want_pubsub(unsigned pubsub) override;
     std::size_t links_up() const noexcept override;
-    void abandon() noexcept override;
+    void destroy_pending() noexcept override;
 
 private:
     friend class expectation;

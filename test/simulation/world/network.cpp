@@ -156,11 +156,11 @@ void command_line::submit(step& s)
         schedule_flush();
 }
 
-void command_line::abandon() noexcept
+void command_line::destroy_pending() noexcept
 {
     alive_ = false;
     *whole_ = false;
-    drop_all(waiting_);
+    destroy_tasks(waiting_);
     for (auto const& sent : std::exchange(in_flight_, {}))
         sent->drop_steps();
 }
@@ -308,7 +308,7 @@ void command_line::on_down(error_code why)
 
 // ---- Messages ----------------------------------------------------------------------------------
 
-void pubsub_line::change(subscription_change const& what)
+void pubsub_line::change_subscriptions(subscription_change const& what)
 {
     carry_in([this, what](std::shared_ptr<wire> const& w) {
         there_ = w;

@@ -257,12 +257,12 @@ public:
         , listener_{who}
         , how_{how}
     {}
-    ~command_line() override { abandon(); }
+    ~command_line() override { destroy_pending(); }
 
     bool is_push() const noexcept override { return false; }
     void submit(step&);
     void fail_waiting(error_code);
-    void abandon() noexcept;
+    void destroy_pending() noexcept;
 
     /// Hands over what waits and is wanted elsewhere.
     template <class IsWanted>
@@ -311,8 +311,8 @@ public:
     ~pubsub_line() override { where_.at.forget(*this); }
 
     bool is_push() const noexcept override { return true; }
-    void change(subscription_change const&);
-    void abandon() noexcept { alive_ = false; }
+    void change_subscriptions(subscription_change const&);
+    void destroy_pending() noexcept { alive_ = false; }
 
 private:
     void on_up() override { listener_.on_pubsub_up(number_); }

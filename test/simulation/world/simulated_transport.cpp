@@ -86,14 +86,14 @@ void simulated_transport::stop()
     }
 }
 
-void simulated_transport::abandon() noexcept
+void simulated_transport::destroy_pending() noexcept
 {
     *alive_ = false;
-    drop_all(resting_);
+    destroy_tasks(resting_);
     for (auto const& server : servers_) {
         for (auto const& each : server.commands)
-            each->abandon();
-        server.pubsub->abandon();
+            each->destroy_pending();
+        server.pubsub->destroy_pending();
     }
 }
 
@@ -231,9 +231,9 @@ void simulated_transport::want_pubsub(unsigned pubsub)
         servers_[pubsub].pubsub->start();
 }
 
-void simulated_transport::change(unsigned pubsub, subscription_change const& what)
+void simulated_transport::change_subscriptions(unsigned pubsub, subscription_change const& what)
 {
-    servers_[pubsub].pubsub->change(what);
+    servers_[pubsub].pubsub->change_subscriptions(what);
 }
 
 }  // namespace colock::simulation

@@ -32,7 +32,7 @@ inline int first_owner(unsigned slot, std::size_t nodes) noexcept
 class simulated_transport final : public transport, private command_line::listener {
 public:
     simulated_transport(detail::core&, transport_listener&, surroundings);
-    ~simulated_transport() override { abandon(); }
+    ~simulated_transport() override { destroy_pending(); }
 
     void start() override;
     void stop() override;
@@ -46,10 +46,10 @@ public:
         return line_of(slot).down_reason();
     }
     unsigned pubsub_of(std::string_view channel) const noexcept override;
-    void change(unsigned pubsub, subscription_change const&) override;
+    void change_subscriptions(unsigned pubsub, subscription_change const&) override;
     void want_pubsub(unsigned pubsub) override;
     std::size_t links_up() const noexcept override;
-    void abandon() noexcept override;
+    void destroy_pending() noexcept override;
 
 private:
     struct server_lines {

@@ -42,10 +42,10 @@ struct pubsub_link {
         waiting.insert(channel);
         return table.add(channel, now);
     }
-    void drop(std::string const& channel)
+    void remove(std::string const& channel)
     {
         waiting.erase(waiting.find(channel));
-        table.drop(channel, now);
+        table.remove(channel, now);
     }
     void connect()
     {
@@ -99,7 +99,7 @@ struct pubsub_link {
     void end(std::string channel)
     {
         bool const was_live = subscribed.erase(channel) == 1;
-        BOOST_TEST_REQUIRE(table.end(channel) == was_live);
+        BOOST_TEST_REQUIRE(table.end_by_server(channel) == was_live);
     }
 
     void settle()
@@ -148,9 +148,9 @@ BOOST_AUTO_TEST_CASE(the_last_waiter_leaves_the_channel_to_linger)
     link.add("a");
     link.add("a");
     link.settle();
-    link.drop("a");
+    link.remove("a");
     BOOST_TEST((link.table.next_expiry() == time_point::max()));
-    link.drop("a");
+    link.remove("a");
     BOOST_TEST((link.table.next_expiry() == start + linger));
     link.now += linger - 1ms;
     BOOST_TEST(!link.ask());
@@ -167,13 +167,13 @@ BOOST_AUTO_TEST_CASE(who_comes_back_within_the_linger_finds_it_live)
     link.connect();
     link.add("a");
     link.settle();
-    link.drop("a");
+    link.remove("a");
     link.now += linger / 2;
     BOOST_TEST((link.add("a") == state::live));
     link.now += linger;
     link.settle();
     BOOST_TEST(link.subscribed.contains("a"));
-    link.drop("a");
+    link.remove("a");
     link.now += linger / 2;  // the first expiry is past, the second is not
     link.settle();
     BOOST_TEST(link.subscribed.contains("a"));
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(a_channel_dropped_before_it_was_asked_for_is_not_asked_for)
 {
     pubsub_link link;
     link.add("a");
-    link.drop("a");
+    link.remove("a");
     link.now += linger;
     link.connect();
     BOOST_TEST(!link.ask());
@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(a_new_link_restores_all_even_what_lingers)
     for (auto const* channel : {"a", "b", "c"})
         link.add(channel);
     link.settle();
-    link.drop("c");
+    link.remove("c");
     link.disconnect();
     BOOST_TEST(!link.ask());
     link.connect();
@@ -233,10 +233,10 @@ BOOST_AUTO_TEST_CASE(what_the_server_ends_is_asked_for_again)
     link.settle();
     BOOST_TEST(link.subscribed.contains("a"));
     BOOST_TEST(link.changes == 2);
-    BOOST_TEST(!link.table.end("never heard of"));
+    BOOST_TEST(!link.table.end_by_server("never heard of"));
     // One that only lingers is not, until somebody comes.
-    link.drop("a");
-    link.drop("a");
+    link.remove("a");
+    link.remove("a");
     link.end("a");
     BOOST_TEST(!link.ask());
     BOOST_TEST((link.add("a") == state::wanted));
@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(a_refusal_is_remembered_for_half_a_minute)
     link.add("a");
     link.settle();
     BOOST_TEST(link.changes == 1);
-    link.drop("a");
+    link.remove("a");
     link.now += subscription_table::refusal_memory - 1ms;
     BOOST_TEST((link.add("a") == state::refused));
     link.settle();
@@ -285,7 +285,7 @@ BOOST_AUTO_TEST_CASE(a_channel_that_comes_and_goes_is_listed_once)
     for (int i = 0; i != 100; ++i) {
         link.add("a");
         link.settle();
-        link.drop("a");
+        link.remove("a");
         link.now += 1ms;
     }
     link.now = start + linger;
@@ -325,7 +325,7 @@ BOOST_AUTO_TEST_CASE(a_refused_channel_that_nobody_wants_is_forgotten)
     link.bad = {"a"};
     link.add("a");
     link.settle();
-    link.drop("a");
+    link.remove("a");
     link.now += subscription_table::refusal_memory;
     link.settle();
     BOOST_TEST(link.table.size() == 0U);
@@ -347,7 +347,7 @@ BOOST_AUTO_TEST_CASE(whatever_happens_what_is_wanted_is_subscribed_in_the_end)
                 case 3:
                 case 4:
                     if (auto const name = channel(); link.waiting.contains(name))
-                        link.drop(name);
+                        link.remove(name);
                     break;
                 case 5:
                 case 6:
