@@ -20,7 +20,7 @@ namespace {
 /// The time that clients have to stand in line before the lock is released the first time, and that
 /// they have in all.
 constexpr steady::duration to_line_up = std::chrono::seconds{2};
-constexpr steady::duration to_end = std::chrono::seconds{300};
+constexpr steady::duration to_get_all_in = std::chrono::seconds{300};
 
 /// What the processes share.
 struct line_up {
@@ -118,7 +118,7 @@ json::object run_part(plan const& asked, int clients, line_up& common)
 
 asio::awaitable<void> until_connected(line_up const* common, int clients)
 {
-    auto const limit = steady::now() + to_end;
+    auto const limit = steady::now() + to_get_all_in;
     while (common->connected < clients && steady::now() < limit)
         co_await sleep_for(std::chrono::milliseconds{5});
     if (common->connected < clients)
@@ -151,7 +151,7 @@ json::object run_crowd(plan const& asked)
         std::int64_t errors = 0;
         double cpu = 0;
         for (auto& part : parts) {
-            auto const got = part.result(steady::now() + to_end);
+            auto const got = part.result(steady::now() + to_get_all_in);
             errors += got.at("errors").as_int64();
             cpu += got.at("cpu_s").as_double();
         }

@@ -14,6 +14,8 @@
 
 namespace colock::testing {
 
+using decide::reply;
+
 /// All that is not of the code under test: who else has what, and who hears what is published.
 struct outside {
     /// What PTTL says of what somebody else has, who renews it.
