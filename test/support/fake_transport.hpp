@@ -221,7 +221,7 @@ namespace wire {
 std::string text(std::string_view);
 std::string number(std::int64_t);
 std::string list(std::vector<std::string> const& values);
-std::string pubsub(std::vector<std::string> const& values);
+std::string push(std::vector<std::string> const& values);
 std::string failure(std::string_view words);  ///< a simple error
 inline std::string ok() { return "+OK\r\n"; }
 
