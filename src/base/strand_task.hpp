@@ -9,15 +9,15 @@
 
 namespace colock {
 
-/// A fire-and-forget coroutine: begins at the call, waits for nothing but `event`s, and frees
-/// itself at its end. It runs where its events are set, which is always on the strand; so it needs
-/// no executor, and a step of a protocol costs one frame.
+/// A fire-and-forget coroutine: it begins at the call, waits only for `event`s, and frees itself at
+/// its end. It runs where its events are set, which is always on the strand, so it needs no
+/// executor, and a step of a protocol costs one frame.
 ///
-/// While it waits it belongs to the event: who destroys the event destroys the coroutine and all
-/// that is in its frame. So nothing is left over when a client goes away in the middle.
+/// While it waits it belongs to the event: destroying the event destroys the coroutine and its
+/// frame. So nothing is left over when a client is destroyed in the middle.
 ///
-/// It must not throw: what it calls may fail by allocation alone, and a lock whose bookkeeping is
-/// half done must not be carried on with.
+/// It must not throw: the functions that it calls can fail only by allocation, and a lock with
+/// half-done bookkeeping must not be used further.
 struct strand_task {
     struct promise_type {
         static void* operator new(std::size_t size) { return recycled_memory::allocate(size); }
@@ -34,8 +34,8 @@ struct strand_task {
     };
 };
 
-/// What one task waits for, with a value. Set at most once for each wait; setting it before
-/// the wait begins is remembered.
+/// The thing that one task waits for, with a value. Set it at most once for each wait; setting it
+/// before the wait begins is remembered.
 template <class T>
 class event {
 public:

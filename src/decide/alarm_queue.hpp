@@ -8,7 +8,7 @@
 
 namespace colock::decide {
 
-/// What is to be done at which time: one timer serves any number of alarms.
+/// The alarms of a client, by time: one timer serves any number of them.
 ///
 /// An alarm is a member of the object that waits; setting and clearing it costs no allocation, and
 /// an alarm that is destroyed is no longer due.

@@ -8,10 +8,11 @@ namespace colock::decide {
 
 /// How the clients that wait for one key spread their attempts after a release.
 ///
-/// The server tells all of them of it, and few can get in. So each draws a place among those that
-/// wait, anew for each release, and asks when its place comes up. About two of them then ask in a
-/// round trip, however many wait. With every second release that a client has lost it has one place
-/// less before it. After two rounds it asks at once, so that nobody has bad luck for ever.
+/// The server sends the release message to all of them, and few can get the lock. So for each
+/// release each client draws a place among the waiting clients, and asks when its place comes up.
+/// About two of them then ask in a round trip, however many wait. With every second release that a
+/// client has missed it has one place less before it. After two rounds it asks at once, so that no
+/// client has bad luck for ever.
 class crowd {
 public:
     using time_point = std::chrono::steady_clock::time_point;
@@ -79,7 +80,7 @@ private:
     static constexpr std::int64_t most = 1'000'000;
     static constexpr std::uint32_t large = 16;
 
-    /// What one message costs the server.
+    /// The time that one message takes the server.
     static constexpr std::chrono::microseconds telling{5};
 
     std::uint32_t others_ = 0;

@@ -8,15 +8,15 @@
 // The times of those who wait for a fair lock.
 namespace colock::decide {
 
-/// Redisson's fairLockWaitTimeout in ms: by it all reckon when a waiter of Redisson's counts as
-/// dead. Each grant and each waiter that leaves takes it off those behind, so it has to be the same
-/// for all.
+/// Redisson's fairLockWaitTimeout in ms: all clients use it to calculate when a waiter of Redisson
+/// counts as dead. Each grant and each waiter that leaves subtracts it from the timeouts behind, so
+/// it has to be the same for all.
 inline constexpr std::string_view redisson_fair_wait = "300000";
 
-/// How long a ticket keeps its place when nobody keeps it alive.
+/// How long a ticket keeps its place without a heartbeat.
 inline constexpr std::chrono::milliseconds ticket_life{5'000};
 
-/// How often it is kept alive.
+/// The period of its heartbeat.
 inline constexpr std::chrono::milliseconds ticket_beat = ticket_life / 3;
 
 /// When the first waiter of a client asks again unasked: just after the time that the server has

@@ -6,23 +6,23 @@
 
 namespace colock::decide {
 
-/// How a lock goes from a hold that is released to the next waiter of the same client.
+/// How a lock passes from a released hold to the next waiter of the same client.
 enum class handover_kind {
     at_once,    ///< the ownership has a new holder, without a command
     by_script,  ///< the waiter asks with the same field: another lease, new tokens, or an ownership
                 ///< that is suspect
-    released    ///< for real: everybody contends again
+    released    ///< at the server: all clients contend again
 };
 
-/// What is known at the moment of a release that another one of this client waits for.
+/// The facts at the moment of a release while this client has another waiter.
 struct handover {
     time_point now;
     time_point since;            ///< the first grant of this tenure
     milliseconds max_tenure;     ///< none if zero
     time_point valid_until;      ///< of the hold that ends
-    milliseconds lease;          ///< on which that was reckoned
+    milliseconds lease;          ///< from which that was calculated
     bool is_alike = true;        ///< both are renewed, with the same lease
-    bool is_undisturbed = true;  ///< nobody can have forced it unheard
+    bool is_undisturbed = true;  ///< nobody can have forced it unnoticed
     bool has_token = true;
     bool is_quiet = true;  ///< no step of the ownership is under way
 

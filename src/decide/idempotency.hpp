@@ -7,13 +7,14 @@
 // the last request of each client and key, for some time.
 namespace colock::decide {
 
-/// How long the server keeps the record. It is one small key for each client and name, so there is
-/// no haste.
+/// How long the server keeps the record. It is one small key for each client and name, so it may
+/// live long.
 inline constexpr std::chrono::milliseconds record_life = std::chrono::hours{1};
 
 inline std::string record_life_text() { return std::to_string(record_life.count()); }
 
-/// Until when a request that may have run may be sent again: while its record is surely there.
+/// The time until which a request that may have run may be sent again, because its record surely
+/// exists.
 constexpr std::chrono::steady_clock::time_point repeat_until(
     std::chrono::steady_clock::time_point first_sent
 ) noexcept

@@ -7,11 +7,11 @@
 
 namespace colock::decide {
 
-/// The state of the one request by which a client takes something at the server for its waiters,
-/// and what the client has to do next. A request whose answer is lost may have taken; so may one
-/// whose waiter has gone before the answer. Both stay open until somebody wants what they took, or
-/// it is given back. An undo whose answer is lost may have given it back: from then on nobody may
-/// have it.
+/// The state of the one request by which a client takes permits at the server for its waiters, and
+/// the client's next step. If the answer to a request is lost, or its waiter left before the
+/// answer, the request may have taken permits. It stays open until another waiter wants these
+/// permits, or they are given back. An undo whose answer is lost may have given them back, so from
+/// then on no waiter may have them.
 class request_state {
 public:
     using time_point = std::chrono::steady_clock::time_point;
@@ -20,12 +20,11 @@ public:
         none,   ///< nobody waits, nothing is open
         begin,  ///< send a new request
         again,  ///< send the open one again: its answer was lost
-        give,   ///< it has taken, and the first in the queue wants that
-        undo    ///< give back what it may have taken
+        give,   ///< it has taken, and the first in the queue wants the same
+        undo    ///< give back the permits that it may have taken
     };
 
-    /// `waited_for`: there is somebody first in the queue; `fits`: he wants what the open request
-    /// is about.
+    /// `waited_for`: the queue has a first waiter; `fits`: it wants the same as the open request.
     action next(bool waited_for, bool fits) const noexcept
     {
         if (is_ == state::idle)
@@ -56,7 +55,7 @@ public:
     bool is_open() const noexcept { return is_ != state::idle; }
     bool is_taken() const noexcept { return is_ == state::taken; }
 
-    /// When the open request was sent first, and last, of the times that it may have taken.
+    /// The first and the last time at which the open request was sent and may have taken.
     time_point first_sent() const noexcept { return first_sent_; }
     time_point last_sent() const noexcept { return last_sent_; }
 

@@ -10,11 +10,11 @@ namespace colock::decide {
 
 /// Turns between the clients that want one lock.
 ///
-/// The server tells all of them of a release in a fixed order, so whoever asks at once wins or
-/// loses always. Instead a client ages: with each release that others have won it waits a shorter
-/// time before it asks, and who has just released stands back. Who has waited longest then asks
-/// first, and mostly alone. A client that has not released lately knows of no order: it spreads its
-/// attempts among those of the others, see `crowd`.
+/// The server tells all clients of a release in a fixed order. So if all asked at once, the same
+/// client would always win. Instead a client ages: it waits a shorter time before it asks for each
+/// release that another client has won since, and a client that has just released stands back. Then
+/// the client that has waited longest asks first, and mostly alone. A client that has not released
+/// lately knows of no order: it spreads its attempts among those of the others, see `crowd`.
 class turns {
 public:
     using time_point = std::chrono::steady_clock::time_point;
@@ -29,7 +29,7 @@ public:
         , poller_gap_{poller_gap}
     {}
 
-    /// We have released, and the message has reached so many others.
+    /// This client has released, and the message has reached `others` clients.
     void released(time_point now, unsigned others, duration round_trip) noexcept
     {
         bool const is_news = others == 0 || came_ || others > others_;
@@ -52,10 +52,11 @@ public:
         }
     }
 
-    /// When a release leaves the next gap for those who poll, at the earliest; long ago if never.
+    /// The earliest time at which a release leaves the next gap for clients that poll; long ago if
+    /// never.
     time_point next_gap() const noexcept { return next_gap_; }
 
-    /// Not before this is the lock to be asked for again.
+    /// Do not ask for the lock before this time.
     time_point back_until() const noexcept { return back_until_; }
 
     /// Somebody else has the lock.
@@ -102,21 +103,21 @@ public:
     }
 
 private:
-    // Two to three round trips: the time in which the one who is first asks, is let in, and, if it
-    // has little to do, releases again.
+    // Two to three round trips: the time in which the first client asks, gets the lock, and, if it
+    // has little to do, releases it again.
     static constexpr duration step(duration round_trip) noexcept { return round_trip * 5 / 2; }
 
     milliseconds longest_;
     milliseconds poller_gap_;
     crowd crowd_;
     bool is_last_ = false;  ///< we come after those who heard our last release, and in this order
-    unsigned others_ = 0;   ///< who heard our last release
+    unsigned others_ = 0;   ///< clients that received our last release
     unsigned lost_ = 0;     ///< releases of others since our wait began
-    unsigned in_vain_ = 0;  ///< how often in a row we stood back and nobody came
+    unsigned in_vain_ = 0;  ///< how often in a row this client stood back in vain
     bool came_ = true;
     time_point back_until_{};
-    /// Who waits asks within the longest delay. Nobody did: only now and then is it tried again,
-    /// for those counted may be gone, or merely remember the channel.
+    /// A waiting client asks within the longest delay. If nobody did, stand back only once per five
+    /// such delays, because the counted subscribers may be gone or only linger.
     time_point next_vain_{};
     time_point next_gap_{};
 };

@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Of keys that begin so, those of one name are in one slot.
+/// With this prefix all keys of one name are in one slot.
 bool keeps_slots_together(std::string const& prefix) noexcept
 {
     return prefix.find_first_of("{}") == prefix.npos ||
@@ -24,7 +24,7 @@ char const* validate_place(config const& s) noexcept
         return "addresses is empty; name a server";
     bool const is_unix =
         std::ranges::any_of(s.addresses, [](address const& a) { return !a.unix_socket.empty(); });
-    // Asio throws where nobody could catch it.
+    // Asio would throw where nobody could catch it.
     for (auto const& each : s.addresses)
         if (each.unix_socket.size() >= sizeof(sockaddr_un::sun_path))
             return "a unix socket's path is longer than the system allows";

@@ -4,7 +4,7 @@
 
 namespace colock::decide {
 
-/// What is wrong with a config, and how it should be; nullptr if nothing is.
+/// Says what is wrong with a config, and how it should be; nullptr if it is correct.
 char const* validate(config const&) noexcept;
 
 }  // namespace colock::decide

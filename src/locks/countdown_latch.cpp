@@ -10,8 +10,8 @@ namespace colock::detail {
 
 namespace {
 
-/// A request that takes nothing: the one who is first asks it for all who are there. Who comes
-/// later may have heard of what the answer does not know yet.
+/// A request that takes nothing: the first caller asks it for all that are waiting. A caller that
+/// comes later may know of a message that the answer does not include yet.
 class zero_reached final : public permit_protocol {
 public:
     zero_reached(core& inside, std::string const& name) : core_{inside}, name_{name} {}
@@ -61,7 +61,7 @@ void latch_set(
     std::int64_t count
 )
 {
-    constexpr std::int64_t most = std::int64_t{1} << 53U;  // what Lua counts exactly
+    constexpr std::int64_t most = std::int64_t{1} << 53U;  // the limit of Lua's exact integers
     auto const wrong = check_amount(name, count, 1, most);
     start_update(
         std::move(inside),

@@ -19,14 +19,16 @@ namespace {
 
 using operations = detail::lock_operations<lock_id>;
 
-/// Who has given everything back comes again after this, and up to as much more by chance.
+/// After giving everything back, the next try comes after the first of these pauses plus a random
+/// part of the second.
 constexpr milliseconds shortest_pause{50};
 constexpr milliseconds more_pause{100};
 
-/// For each part, and up to twice as long by chance.
+/// The wait for each part, up to twice as long at random.
 constexpr milliseconds first_round_limit{1'500};
 
-/// Asking again does not help. Not so where a connection is down, or where we have cancelled.
+/// Whether asking again does not help. It may help if a connection is down, or after our own
+/// cancellation.
 bool is_final(error_code ec) noexcept
 {
     return ec.category() == error_category() && ec != error::unavailable &&
@@ -37,7 +39,7 @@ bool is_any(error_code ec) noexcept { return bool{ec}; }
 
 }  // namespace
 
-/// The entry in the client: it ends the acquire when the client closes, and while it is there the
+/// The entry in the client: it ends the acquire when the client closes, and while it exists the
 /// client is not closed.
 class group_acquire::registration final : public keyed_state {
 public:
@@ -109,12 +111,12 @@ void group_acquire::stop(error_code why)
 }
 
 // All are asked at once. If all are needed and some refused, they are taken one after the other, in
-// an order that all keep: so nobody waits for a lock while he holds one that comes after it. Where
+// an order that all keep: so no caller waits for a lock while it holds a later one. Where
 // that isn't enough, because others keep another order, the round ends at its limit: everything is
 // given back, and it begins again.
 strand_task group_acquire::acquire_all()
 {
-    // While it rests nobody else holds this; while it asks, the parts do.
+    // Keeps this alive during a pause; during a request the parts do.
     std::shared_ptr<operation> life;
     do {
         ask_all();
@@ -162,8 +164,9 @@ strand_task group_acquire::acquire_all()
     fail(ended_ ? ended_ : why);
 }
 
-// By name first, and the rest for what names leave open: a writer may read as well, a reader must
-// not write; and the same server may have several names.
+// First by name; the rest decides between equal names. The write side comes before the read side,
+// because a writer may also read, but a reader must not write. And one server may have several
+// names.
 group_acquire::order group_acquire::in_order() const
 {
     order all(of_.parts.size());
@@ -185,9 +188,9 @@ group_acquire::order group_acquire::in_order() const
     return all;
 }
 
-// ---- What is asked of the parts ----------------------------------------------------------------
+// ---- Requests to the parts --------------------------------------------------------------------
 
-/// Where a part's answer goes.
+/// The handler of a part's answer.
 struct group_acquire::reply {
     std::shared_ptr<group_acquire> to;
     std::size_t i;
@@ -201,7 +204,7 @@ struct group_acquire::reply {
     {
         (*this)(ec, got ? std::move(*got) : hold{});
     }
-    /// Of a lease. A part that is lost can be taken again.
+    /// The answer to a new lease. A lost part can be taken again.
     void operator()(error_code ec) const
     {
         to->on_answer(i, ec == error::lost ? error_code{} : ec);
@@ -231,7 +234,7 @@ void group_acquire::ask_all()
     }
 }
 
-// Renewed until all are in: how long that takes nobody knows.
+// The parts are renewed until it has all, because nobody knows how long that takes.
 void group_acquire::ask_in_turn(std::size_t i, time_point until)
 {
     set_limit(std::min(deadline_, until));
@@ -244,7 +247,7 @@ void group_acquire::ask_in_turn(std::size_t i, time_point until)
     );
 }
 
-// Of all anew: those that were taken first have waited for the last.
+// Sets the leases of all parts again, because the first parts have waited for the last.
 void group_acquire::set_leases()
 {
     set_limit(deadline_);
@@ -266,7 +269,7 @@ void group_acquire::on_answer(std::size_t i, error_code ec)
         round_over_.set(true);
 }
 
-// What is in hand may go while others are waited for: then there is no use in waiting.
+// A part may be lost during the wait for others: then waiting does not help.
 void group_acquire::watch(std::size_t i)
 {
     requests_[i].got.lost(asio::bind_executor(
@@ -290,7 +293,7 @@ void group_acquire::cancel_unanswered()
             r.signal.emit(asio::cancellation_type::terminal);
 }
 
-// What is renewed and comes before may stay.
+// Renewed parts before the first refused one may stay.
 void group_acquire::give_back_from_first_refused(order const& all)
 {
     bool stays = !options_.lease;
@@ -308,8 +311,8 @@ void group_acquire::give_back()
         give_back(r.got);
 }
 
-// Before it says that it has failed: whoever hears that may try at once. Not where the caller wants
-// an answer now.
+// Gives everything back before it reports the failure, because somebody may try at once then. But
+// not if the caller wants an answer now.
 void group_acquire::give_back_and_hear()
 {
     if (ended_ || inside_->is_stopped())
@@ -321,8 +324,8 @@ void group_acquire::give_back_and_hear()
             part.release(expect(i));
 }
 
-// At once, for what is asked next must not enter what is given up. Nobody waits for the answer, and
-// where there is none, the lease ends.
+// Releases at once, because the next request must not re-enter a hold that is given up. Nobody
+// waits for the answer; without one the lease ends.
 void group_acquire::give_back(hold& part)
 {
     if (part)
@@ -330,7 +333,7 @@ void group_acquire::give_back(hold& part)
     part = {};
 }
 
-// ---- What came of it ---------------------------------------------------------------------------
+// ---- The outcome ---------------------------------------------------------------------------
 
 bool group_acquire::has_all() const noexcept
 {
@@ -346,7 +349,7 @@ bool group_acquire::has_enough() const noexcept
     return static_cast<std::size_t>(fresh) >= of_.needed();
 }
 
-// Most of the time must be left to work in, as for a single lock.
+// At least half of the validity must be left, as for a single lock.
 bool group_acquire::is_fresh(std::size_t i) const noexcept
 {
     auto const lease = lease_of(i);
@@ -354,7 +357,7 @@ bool group_acquire::is_fresh(std::size_t i) const noexcept
     return part && part.valid_for((lease - decide::drift(lease)) / 2);
 }
 
-/// None: go on. No error: somebody else has it.
+/// Empty: go on. No error: somebody else has it.
 std::optional<error_code> group_acquire::why_end() const noexcept
 {
     auto const spare = of_.parts.size() - of_.needed();
@@ -378,7 +381,7 @@ std::size_t group_acquire::count(bool (*is_such)(error_code) noexcept) const noe
     );
 }
 
-// One that is final, if there is any.
+// A final error, if there is any.
 error_code group_acquire::first_error() const noexcept
 {
     auto const of = [](request const& r) { return r.ec; };
@@ -405,7 +408,7 @@ milliseconds group_acquire::server_limit() const noexcept
     return std::clamp(shortest / 20, milliseconds{20}, milliseconds{1'000});
 }
 
-// Longer each time, or a queue longer than that would keep it out for ever.
+// Longer each time, because otherwise a longer queue would keep it out for ever.
 clock::duration group_acquire::next_round_limit() noexcept
 {
     auto const now = round_limit_ * (1 + inside_->jitter());

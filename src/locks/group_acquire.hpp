@@ -20,8 +20,8 @@ namespace colock {
 
 using detail::lock_group;
 
-/// An acquire of several locks as one. Runs on the strand of the first lock's client; the parts are
-/// acquired as a user would.
+/// An acquire of several locks as one. It runs on the strand of the first lock's client, and
+/// acquires the parts as a user would.
 class group_acquire final : public operation {
 public:
     using result = std::variant<completion<hold>, completion<std::optional<hold>>>;
@@ -30,10 +30,10 @@ public:
 
     void cancel() override;
 
-    /// Takes them, all together or by majority. The caller has set what follows.
+    /// Takes them, all together or by majority.
     void start();
 
-    /// For this reason, whatever is asked just now.
+    /// Ends it for this reason, whatever request is under way.
     void stop(error_code why);
 
     result done;
@@ -41,11 +41,11 @@ public:
     std::optional<milliseconds> wait{};
 
 private:
-    /// What is known of one part.
+    /// The state of one part.
     struct request {
         asio::cancellation_signal signal;
         hold got;       ///< it is ours while this is true
-        error_code ec;  ///< without: it is ours, or somebody else has it
+        error_code ec;  ///< without error: this acquire has it, or somebody else
         bool answered = true;
     };
     struct reply;
@@ -54,7 +54,7 @@ private:
 
     strand_task acquire_all();
 
-    // ---- What is asked of the parts; `round_over_` when all have answered ----------------------
+    // ---- Requests to the parts; `round_over_` when all have answered --------------------------
 
     void ask_all();
     void ask_in_turn(std::size_t i, time_point until);
@@ -69,7 +69,7 @@ private:
     void give_back(hold& part);
     void give_back_and_hear();
 
-    // ---- What came of it -----------------------------------------------------------------------
+    // ---- The outcome ---------------------------------------------------------------------------
 
     std::span<request> requests() const noexcept { return {requests_.get(), of_.parts.size()}; }
     bool has_all() const noexcept;
@@ -97,7 +97,7 @@ private:
     std::size_t unanswered_ = 0;
     event<bool> round_over_;
     time_point deadline_ = never;   ///< until then it tries
-    time_point answer_by_ = never;  ///< of the caller: what is left is for giving back
+    time_point answer_by_ = never;  ///< for the caller; the time between the two is for giving back
     milliseconds round_limit_;      ///< how long what is held is kept while others are waited for
     decide::alarm_queue::alarm limit_;  ///< of what is asked
     pause pause_;

@@ -20,7 +20,7 @@ namespace colock {
 
 using detail::lock_group;
 
-/// What the parts of a group have answered, the greatest first, and how many have not yet.
+/// The answers of the parts of a group, the greatest first, and the number of missing ones.
 template <class Value>
 struct group_answers {
     std::multiset<Value, std::greater<>> values{};
@@ -30,8 +30,7 @@ struct group_answers {
     Value nth(std::size_t n) const { return *std::next(values.begin(), std::ptrdiff_t(n)); }
 };
 
-/// What as many as are needed say, or more than that: the greatest such value. None while those
-/// that have not answered can change it.
+/// The greatest value that enough parts reach. Empty while missing answers can change it.
 template <class Value>
 std::optional<Value> common(group_answers<Value> const& got)
 {
@@ -43,7 +42,7 @@ std::optional<Value> common(group_answers<Value> const& got)
     return is_settled ? std::optional<Value>{std::in_place, least} : std::nullopt;
 }
 
-/// The greatest, when all have answered.
+/// The greatest value, when all have answered.
 template <class Value>
 std::optional<Value> greatest(group_answers<Value> const& got)
 {
@@ -51,15 +50,15 @@ std::optional<Value> greatest(group_answers<Value> const& got)
     return is_over ? std::optional<Value>{std::in_place, got.nth(0)} : std::nullopt;
 }
 
-/// Asks the same of all parts of a group, and puts their answers together. Completes as soon as
-/// they are enough.
+/// Asks all parts of a group the same, and combines their answers. It completes as soon as there
+/// are enough.
 template <class Value>
 class group_query final : public operation {
 public:
     using combine = std::optional<Value> (*)(group_answers<Value> const&);
     using handler_type = typename completion<Value>::handler_type;
 
-    /// Called where the operation is initiated. `ask` is given a part and where its answer goes.
+    /// Called in the initiating function. `ask` gets a part and the handler of its answer.
     template <class Ask>
     static void start(
         core_ptr const& inside, handler_type handler, lock_group of, combine together, Ask ask

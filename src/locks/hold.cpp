@@ -23,7 +23,7 @@ void answer_empty(done_handler to)
     completion<>{std::move(to), asio::system_executor{}}(error::not_held);
 }
 
-/// Makes a change of the call and carries it out on the strand.
+/// Makes an operation of the call and runs it on the strand.
 template <class Act>
 void start_operation(core_ptr const& inside, done_handler to, hold_ptr state, Act act)
 {
@@ -117,7 +117,7 @@ bool hold::valid_past(clock::duration time) const noexcept
 
 owner const& hold::as() const noexcept { return state_->who; }
 
-// By the clock as well: a process that was stopped asks this before its timer tells of the loss.
+// Looks at the clock as well: a stopped process may call this before its timer reports the loss.
 hold::operator bool() const noexcept
 {
     return state_ && state_->now() == hold_state::status::held && valid_past(clock::duration{0});

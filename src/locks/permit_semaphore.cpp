@@ -15,7 +15,7 @@ namespace colock::detail {
 
 namespace {
 
-/// An acquire of a permit that has not ended.
+/// A pending acquire of a permit.
 class permit_hold_request final : public permit_request {
 public:
     using result = std::variant<completion<permit>, completion<std::optional<permit>>>;
@@ -49,8 +49,8 @@ private:
     }
 };
 
-/// A request takes one permit under an id of its own: sent again, it finds its id. A permit that
-/// nobody wants any more is released by that.
+/// A request takes one permit with its own id, so a repeat finds that id. A permit that nobody
+/// wants any more is released by its id.
 class id_taken final : public permit_protocol {
 public:
     id_taken(core& inside, std::string const& name)
@@ -90,13 +90,13 @@ public:
         return {permit_reply::kind::refused, until, no.subscribers};
     }
 
-    // After its lease it comes back by itself.
+    // After its lease the permit comes back anyway.
     time_point open_until(decide::request_state const& open) const override
     {
         return open.last_sent() + lease_;
     }
 
-    // A grant is given while at least half of its validity is left.
+    // A grant is given out only while at least half of its validity is left.
     bool fits(permit_request const& first, decide::request_state const& open) const override
     {
         return static_cast<permit_hold_request const&>(first).lease == lease_ &&

@@ -16,9 +16,8 @@
 
 namespace colock {
 
-/// A query to the server: one script, one answer, within `config::timeout`. What only
-/// reads is asked again after a lost answer; what takes a lock away is not, for the next time it
-/// would be another's.
+/// A query to the server: one script, one answer, within `config::timeout`. Read-only scripts are
+/// retried after a lost answer. Force-release is not: by then another owner may hold the lock.
 template <class Value>
 class query final : public operation {
 public:
@@ -26,7 +25,7 @@ public:
     using reader = std::function<error_code(answer const&, Value&)>;
     using handler_type = typename completion<Value>::handler_type;
 
-    /// Called where the operation is initiated. `argument` and the second key: none if empty.
+    /// Called in the initiating function. `argument` and the second key: none if empty.
     static void start(
         core_ptr inside,
         handler_type handler,
@@ -97,7 +96,7 @@ private:
         }
     }
 
-    /// True if it is to be asked again after a pause.
+    /// True if it has to ask again after a pause.
     bool judge(answer const& got)
     {
         if (inside_->is_stopped())

@@ -18,7 +18,7 @@
 // How the calls of semaphores and latches enter their queues.
 namespace colock::detail {
 
-/// A permit count has to fit Java's int.
+/// A number of permits has to fit Java's int.
 inline constexpr std::int64_t most_permits = std::numeric_limits<std::int32_t>::max();
 
 inline error_code check_amount(
@@ -35,7 +35,7 @@ inline void try_once(permit_request& who)
     who.wait = who.inside->settings().timeout;
 }
 
-/// Waits so long; zero tries once. An error if that is negative.
+/// Waits this long; zero tries once. A negative wait is an error.
 inline error_code limit_wait(permit_request& who, milliseconds wait)
 {
     if (wait == milliseconds{0})
@@ -85,7 +85,7 @@ std::shared_ptr<permit_count_request> make_permit_count_request(
     return who;
 }
 
-/// A number that the server has read.
+/// Reads a number from the server's answer.
 inline error_code read_count(answer const& got, std::int64_t& count) noexcept
 {
     count = got.value.number;
@@ -99,10 +99,10 @@ struct update_request {
     scripts::script const& what;
     std::int64_t amount;
     std::string (*channel)(std::string_view name, std::string_view prefix);  ///< or none
-    bool owed;  ///< it goes on though nobody waits for it any more
+    bool owed;  ///< it goes on even without a caller
 };
 
-/// Begins an update, and tells what came of it as a value of this type, if any.
+/// Begins an update, and reports its result as a value of this type, if any.
 template <class... Values>
 void start_update(
     core_ptr inside,

@@ -70,7 +70,7 @@ std::string const& raw_commands::uuid() const { return core_->uuid(); }
 
 // ---- Hearing -----------------------------------------------------------------------------------
 
-/// The side of it that lives on the strand.
+/// The part that lives on the strand.
 class channel_listener::inside : public std::enable_shared_from_this<inside> {
 public:
     inside(core_ptr c, handler_type h) : core_{std::move(c)}, heard_{std::move(h)} {}
@@ -90,7 +90,7 @@ public:
         listeners_.clear();
     }
 
-    /// Nothing is told any more. Called on the executor.
+    /// Ends all calls of the listener. Called on the executor.
     void hush() { heard_ = nullptr; }
 
     core_ptr const& core() const noexcept { return core_; }

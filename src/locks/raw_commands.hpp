@@ -27,7 +27,7 @@ void release_of(core_ptr, asio::any_completion_handler<answered_yes>, lock_id, s
 
 }  // namespace detail
 
-/// Asks the server bare commands beside what the locks of a client need: for the colock command.
+/// Sends plain commands over the connections of a client, for the colock command.
 class raw_commands {
 public:
     explicit raw_commands(client const&);
@@ -46,8 +46,8 @@ public:
         );
     }
 
-    /// Releases the lock for the owner with this field, whoever that is, with the message of a
-    /// release. False if that owner no longer has it: then nothing is released.
+    /// Releases the lock for the owner with this field, which may be of any client, with a release
+    /// message. False if that owner no longer has it: then nothing is released.
     template <detail::token_for<detail::answered_yes> Token = boost::asio::deferred_t>
     auto release_of(detail::lock_id which, std::string field, Token&& token = {}) const
     {
@@ -60,14 +60,14 @@ public:
         );
     }
 
-    /// With which the fields of this client's holds begin.
+    /// The prefix of the fields of this client's holds.
     std::string const& uuid() const;
 
 private:
     detail::core_ptr core_;
 };
 
-/// Hears what is published on some channels, for as long as it lives.
+/// Listens to some channels as long as it lives.
 class channel_listener {
 public:
     /// `heard` is called with each message's channel and text on the client's executor, and with

@@ -10,8 +10,8 @@ namespace colock::detail {
 
 namespace {
 
-/// A request takes so many permits, and the server keeps its number: sent again, it takes them
-/// once. What nobody wants any more is undone by that number.
+/// A request takes some permits, and the server keeps its number, so a repeat takes them only once.
+/// A request that nobody wants any more is undone by its number.
 class permits_taken final : public permit_protocol {
 public:
     permits_taken(core& inside, std::string const& name)
@@ -54,7 +54,7 @@ public:
         return {permit_reply::kind::refused, std::nullopt, no.subscribers};
     }
 
-    // While the server still knows whether the request has run.
+    // As long as the server still knows whether the request has run.
     time_point open_until(decide::request_state const& open) const override
     {
         return open.is_taken() ? never : decide::repeat_until(open.first_sent());

@@ -10,11 +10,11 @@ using kind = decide::redirection::kind;
 
 namespace {
 
-/// How long what one node says is not undone by another's answer.
+/// How long another node's answer does not override the one of this node.
 constexpr milliseconds hint_life{1'000};
 
-/// The script looks at keys of readers that it can't name beforehand. Where the lock has arrived
-/// already and they have not, it would take them for gone.
+/// The script looks at keys of readers that it can't name beforehand. If the lock has arrived at
+/// the new node and they have not, it would take them for gone.
 bool looks_around(scripts::script const& what) noexcept
 {
     return &what == &scripts::read_release || &what == &scripts::read_extend ||
@@ -166,7 +166,7 @@ void cluster::on_redirect(
             rest(s);
         break;
     case kind::cut_off:
-        // It may have begun, and is sent again by whoever wants it.
+        // It may have begun. Its sender sends it again if it still wants it.
         s.cut_off_at = sent;
         rest(s);
         break;
@@ -188,14 +188,14 @@ void cluster::on_moved(command_link& from, step& s, unsigned slot, address const
         return s.whole ? s.answered.set({answer::kind::not_now, {}, error::unavailable, {}})
                        : rest(s);
     }
-    // A renewal of many is made anew by who sent it: over another link, this one could come after
-    // an extension that is younger.
+    // The sender makes a new renewal of many: over another link, this one could come after a newer
+    // extension.
     if (s.whole) {
         s.answered.set({answer::kind::not_now, {}, error::unavailable, {}});
         note_hint(slot, where);
         return;
     }
-    // Two nodes may name each other for a moment, and one may not let us ask.
+    // Two nodes may redirect to each other for a moment, and a node may refuse ASKING.
     bool const is_sent_back = s.asking;
     note_hint(slot, where);
     if (is_sent_back || is_disputed(slot))
@@ -258,8 +258,7 @@ void cluster::keep_hints(decide::slot_set& changed)
         }
 }
 
-// What waits goes where its slot is now, and whoever holds or waits for something there hears of
-// it.
+// Waiting steps go to the node that now has their slot, and holders and waiters there are told.
 void cluster::reroute(decide::slot_set const& changed)
 {
     for (unsigned number = 0; number != map_.nodes().size(); ++number)
@@ -281,7 +280,7 @@ void cluster::send_again(step_list taken)
     for_each_taken(std::move(taken), alive_, [this](step& s) { submit(s); });
 }
 
-// What was sent there after a key, or by what was known then, asks its way anew.
+// Steps that were sent there because of a key or an old map are routed again.
 void cluster::reclaim(command_link& from)
 {
     step_list again;
@@ -292,8 +291,8 @@ void cluster::reclaim(command_link& from)
     send_again(std::move(again));
 }
 
-// They come back if they serve slots again. A node may be on its way to its first slot, and asked
-// for keys that it has already.
+// They come back if they serve slots again. A node may be about to get its first slot, and may be
+// asked for keys that have arrived already.
 void cluster::retire_idle()
 {
     for (unsigned number = 0; number != nodes_.size(); ++number)
@@ -324,7 +323,7 @@ void cluster::on_refresh_refused(error_code why)
         fail_all(std::move(unrouted_), alive_, why);
 }
 
-// A link that is down may be that of a primary that is no more.
+// A link that is down may lead to a primary that no longer exists.
 bool cluster::is_content() const
 {
     return map_.is_whole() && clock::now() >= troubled_until_ &&
@@ -362,7 +361,7 @@ void cluster::on_command_link_down(command_link& link, error_code why)
     reclaim(link);
 }
 
-// The slots that it is for may be another's by now, also of a node that was never reached.
+// Another node may have its slots by now, even if this node was never reached.
 void cluster::on_command_link_failed(command_link& link)
 {
     if (!started_)

@@ -14,9 +14,10 @@ namespace colock {
 
 /// A cluster: the links of one server to each node that serves slots.
 ///
-/// A step goes to the node that serves its slot, as far as is known. A node that says otherwise is
-/// believed at once, and the refresher asks for the whole map; what waits for a link that no longer
-/// serves its slot goes to the one that does. Each lane is one slot: a call never has keys of two.
+/// A step goes to the node that serves its slot, as far as the client knows. It believes a
+/// redirection at once, and asks for the whole map. Steps that wait for a link that no longer
+/// serves their slot go to the link that does. Each lane is one slot: a call never has keys of two
+/// slots.
 class cluster final :
     public transport,
     private command_link::listener,
@@ -61,7 +62,7 @@ private:
 
     server_links& at(unsigned number);
     server_links* server_of(unsigned slot) const noexcept;
-    /// What a node has said of a slot, which no older answer of another one undoes.
+    /// A node's redirection for a slot, which no older answer of another node overrides.
     struct slot_hint {
         address owner{};
         time_point since{};
@@ -83,7 +84,7 @@ private:
     decide::slot_map map_;
     std::vector<std::unique_ptr<server_links>> nodes_;  ///< by their numbers in the map
     topology_refresher refresher_;
-    step_list unrouted_;  ///< nobody is known to serve their slots
+    step_list unrouted_;  ///< no node is known to serve their slots
     std::unordered_map<unsigned, std::unique_ptr<slot_migration>> migrations_;
     std::unordered_map<unsigned, slot_hint> hints_;  ///< by slot
     time_point troubled_until_{};                    ///< something contradicts the map

@@ -90,7 +90,7 @@ void command_link::flush()
     flushing_ = takes_turns_ = false;
     if (waiting_.empty()) {
         if (tell_answered_)
-            tell_answered_();  // what waited was withdrawn
+            tell_answered_();  // the waiting steps were withdrawn
         return;
     }
     if (!is_ready_ || (description_.in_rounds && !in_flight_.empty()))
@@ -159,7 +159,7 @@ void command_link::settle_error(step& s, reply&& value, bool in_company, time_po
     if (what == fault::redirected) {
         auto const to = decide::read_redirection(value.text);
         using kind = decide::redirection::kind;
-        // Of several keys some may be here, and can be served one by one.
+        // Some of several keys may be here; one by one they can be served.
         if (!in_company || (to.what != kind::ask && to.what != kind::try_again))
             return listener_.on_redirect(*this, s, to, sent);
         s.alone = true;
@@ -212,8 +212,8 @@ void command_link::on_up()
         become_ready();
 }
 
-// Bytes of the old connection may still lie in the server's buffer. A step of theirs that ran
-// after its undo would leave a lock that nobody owns for a lease.
+// Bytes of the old connection may still be in the server's buffer. If a step in them ran after its
+// undo, it would leave a lock without an owner for a lease.
 void command_link::kill_predecessor(std::int64_t id)
 {
     loop_->ask(
@@ -222,8 +222,8 @@ void command_link::kill_predecessor(std::int64_t id)
             if (ec)
                 return;
             auto const& answer = got.front();
-            // A server that is busy has not looked. Any other error says that the connection is
-            // gone, or that we may not end it: go on.
+            // A busy server has not looked. Any other error says that the connection is gone, or
+            // that this user may not end it: go on.
             if (answer.what == reply::kind::error &&
                 decide::classify(answer.text) == decide::fault::not_now)
                 loop_->restart(error::unavailable);

@@ -19,7 +19,7 @@ constexpr milliseconds first_pause{50};
 constexpr milliseconds shortest_longest_pause{250};
 constexpr milliseconds longest_pause{1'000};
 
-/// A server that refuses us counts such attempts, and may lock the user out.
+/// A server that refuses the user may count the attempts, and lock the user out.
 constexpr milliseconds first_pause_refused{250};
 constexpr milliseconds longest_pause_refused{10'000};
 
@@ -62,7 +62,7 @@ void connection_loop::start()
 void connection_loop::stop()
 {
     wanted_ = false;
-    alarm_.clear();  // it would keep the context busy
+    alarm_.clear();  // an alarm would keep the context busy
     if (sentinels_)
         sentinels_->cancel();
     if (connected_)
@@ -200,7 +200,7 @@ void connection_loop::on_closed(error_code why)
     news_.set(news::ended);
 }
 
-// HELLO, SELECT and the owner's questions leave in one write, and cost one round trip.
+// HELLO, SELECT and the owner's questions go out in one write, and cost one round trip.
 void connection_loop::send_set_up()
 {
     resp::writer probe;
@@ -215,7 +215,7 @@ void connection_loop::send_set_up()
             answered_ = got;
             news_.set(news::answered);
         } else if (!got.empty() && got.front().what == decide::reply::kind::error)
-            // A server that accepts nobody says so in one error, and closes.
+            // A server that refuses all clients says so in one error, and closes.
             end_reason_ = judge_set_up(got);
     });
     context_.set_alarm(alarm_, clock::now() + connect_limit(context_.settings));
@@ -266,7 +266,7 @@ void connection_loop::finish()
     if (!owner_)
         return;
     auto const now = clock::now();
-    // One that drops as soon as it is up is not made again without a pause.
+    // If a connection drops as soon as it is up, the client reconnects only after a pause.
     if (up_ && now - up_since_ >= steady_after)
         tries_ = 0;
     bool const is_stopped = !wanted_ || end_reason_ == error::closed;
@@ -330,7 +330,7 @@ void connection_loop::explain_failure()
     }
 }
 
-// The same again is no news until a while has passed.
+// The same failure is logged again only after a while.
 void connection_loop::report_failure()
 {
     auto line = name_ + ": no connection to " +
@@ -342,7 +342,7 @@ void connection_loop::report_failure()
         write_log(context_.settings.log, log_level::warning, line);
 }
 
-// Sentinels name servers by address, so all of them have to go by the one name of the config.
+// Sentinels name servers by address, so the config's one name has to serve for all of them.
 std::string const& connection_loop::tls_host() const noexcept
 {
     static std::string const unknown;

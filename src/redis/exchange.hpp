@@ -12,7 +12,7 @@ namespace colock {
 
 using replies = std::vector<decide::reply>;
 
-/// Some commands whose replies are wanted together.
+/// Some commands whose replies are needed together.
 class exchange final : public resp::reply_handler {
 public:
     using on_replies = std::function<void(error_code, replies const&)>;

@@ -22,16 +22,17 @@ struct link_context {
     std::function<double()> jitter;
     std::weak_ptr<void> life;  ///< held while anything of the client is being run
 
-    /// The execution context has destroyed its handlers: a cancellation would run into them.
+    /// The execution context has destroyed its handlers; a cancellation would touch them.
     std::function<bool()> is_context_gone;
 
     std::shared_ptr<colock::tls> tls{};  ///< none: connections are not encrypted
     std::shared_ptr<std::set<std::string>> warned = std::make_shared<std::set<std::string>>();
 
-    /// Loads what connections need; before the first one, and again only if it has failed.
+    /// Loads the files that connections need; before the first connection, and again only after a
+    /// failure.
     error_code prepare() const { return tls ? tls->load(settings.log) : error_code{}; }
 
-    /// Logs a line once, although each link and each connection finds its cause anew.
+    /// Logs a line once, although each link and each connection finds the cause again.
     void warn_once(std::string const& line) const
     {
         if (warned->insert(line).second)

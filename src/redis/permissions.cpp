@@ -30,8 +30,8 @@ end
 return refused
 )";
 
-// What scripts call, as they might, about one key. Each is whole: of some a server reads words
-// that aren't there, and crashes (`set`, in Redis 7.0 and Valkey 8.0).
+// The commands that scripts call, for one key. Each is complete, because some servers read words of
+// `set` that aren't there, and crash (Redis 7.0 and Valkey 8.0).
 constexpr std::array<std::string_view, 32> script_commands{
     "decr K",       "decrby K 1",    "del K",        "exists K",
     "get K",        "hdel K f",      "hexists K f",  "hget K f",
@@ -47,14 +47,14 @@ struct command_check {
     bool has_key = false;
 };
 
-/// Stands for all channels: it begins as those of locks do, and is none of them, for they close
+/// Stands for all channels: it begins like those of locks, but is none of them, because they close
 /// the brace.
 std::string sample_channel(config const& c)
 {
     return c.key_prefix + "redisson_lock__channel:{" + c.key_prefix + "colock_probe";
 }
 
-/// Of a message's way, the commands that are used.
+/// The commands of the way of publishing that is used.
 struct message_commands {
     explicit message_commands(publishing how)
     {
@@ -132,13 +132,13 @@ public:
         });
     }
 
-    /// Then it is the key that they were asked about.
+    /// Then it is the key of the questions that is refused.
     bool has_all_keyed() const
     {
         return std::ranges::count_if(refused_, &command_check::has_key) == keyed_;
     }
 
-    /// What scripts lack, as rules.
+    /// The missing permissions of scripts, as ACL rules.
     std::string script_rules() const
     {
         std::string rules;
@@ -153,7 +153,7 @@ private:
     std::ptrdiff_t keyed_ = 0;
 };
 
-/// About messages between clients. Where all commands are refused it may be the channel.
+/// About messages between clients. If all commands are refused, the channel may be the reason.
 void judge_messages(
     refusals const& refused, config const& c, publishing how, std::vector<std::string>& warnings
 )
@@ -241,7 +241,7 @@ missing_permissions judge_permissions(reply const& answer, config const& c, publ
     bool const is_unknown = answer.text.find("unknown command") != std::string::npos;
     auto const rule = permission_remedy(answer.text, c);
     if (!is_unknown && rule.empty())
-        return {};  // what it is, the first script will show
+        return {};  // the first script will show the reason
     auto const mend = is_unknown ? ". Remedy: no rename-command for EVAL" : rule;
     return {"the server refuses EVAL: " + redacted(answer.text, c) + mend, {}, false};
 }

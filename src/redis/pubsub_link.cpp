@@ -9,7 +9,7 @@ using decide::reply;
 
 namespace {
 
-/// The words of a push, "" where it has none at this place.
+/// A word of a push, "" if it has none at this place.
 std::string_view word(resp::message const& push, std::size_t at)
 {
     auto const nodes = push.nodes();
@@ -106,7 +106,7 @@ void pubsub_link::on_reply(resp::message const& got)
     } else if (!answered.event.ends_with("unsubscribe"))
         listener_.on_refused(*this, answered.channel, got.first().text);
     else if (decide::classify(got.first().text) == decide::fault::not_now)
-        loop_->restart(error::unavailable);  // or it would be heard for good
+        loop_->restart(error::unavailable);  // otherwise it would stay subscribed for ever
     if (*alive && asked_.empty())
         end_change();
 }
@@ -122,7 +122,7 @@ void pubsub_link::on_push(resp::message const& push)
     auto const kind = word(push, 0);
     if (kind == "message" || kind == "smessage")
         listener_.on_published(word(push, 1), word(push, 2));
-    else if (kind == "sunsubscribe")  // the slot has moved, and the server tells its subscribers so
+    else if (kind == "sunsubscribe")  // the slot has moved, and this tells the subscribers
         listener_.on_ended(*this, word(push, 1));
 }
 
@@ -137,7 +137,7 @@ error_code pubsub_link::judge_probe(replies const& got)
     if (got.front().what != reply::kind::error)
         return {};
     switch (decide::classify(got.front().text)) {
-    case decide::fault::passing: return {};  // it is writing that is refused
+    case decide::fault::passing: return {};  // only writing is refused
     case decide::fault::not_now: return error::unavailable;
     default: return error::server_refused;
     }

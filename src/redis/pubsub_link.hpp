@@ -14,8 +14,8 @@ namespace colock {
 /// The connection that carries subscriptions, and nothing else: SUBSCRIBE, SSUBSCRIBE, their
 /// contraries, and PING.
 ///
-/// Each channel has a command of its own, because one that is refused must not take others along,
-/// and in a cluster they have different slots. A push confirms it, or an error refuses it.
+/// Each channel has its own command, because a refused channel must not affect others, and in a
+/// cluster they have different slots. A push confirms it, or an error refuses it.
 class pubsub_link final :
     private connection_loop::owner,
     private resp::push_handler,
@@ -43,7 +43,7 @@ public:
     void start();
     void stop();
 
-    /// By plain channels, sharded ones or both, as of this change.
+    /// The kind of channels of this change: plain, sharded or both.
     void change_subscriptions(subscription_change const&, publishing how);
 
     bool is_up() const noexcept { return loop_->is_up(); }
@@ -66,7 +66,7 @@ private:
     struct asked {
         std::string_view event;  ///< what confirms it
         std::string channel;
-        bool confirms = false;  ///< its success is that of the channel
+        bool confirms = false;  ///< its success is the channel's success
     };
 
     void send(std::string_view verb, asked what);

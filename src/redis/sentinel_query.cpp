@@ -62,7 +62,7 @@ private:
         question_ = std::make_unique<exchange>(
             first.replies() + 1,
             [this](error_code ec, replies const& got) {
-                // A server that accepts nobody says so in one error, and closes.
+                // A server that refuses all clients says so in one error, and closes.
                 if (!ec || (!got.empty() && got.front().what == reply::kind::error))
                     judge(got);
             }
@@ -153,7 +153,7 @@ void sentinel_query::cancel() noexcept
     asked_.clear();
 }
 
-// Ends by the alarm even where it could at once: what answers is still on the stack.
+// Ends by the alarm even if it could end at once, because the answering code is still on the stack.
 void sentinel_query::on_answer()
 {
     bool const are_all_done =

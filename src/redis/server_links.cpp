@@ -10,7 +10,7 @@ namespace colock {
 
 namespace {
 
-/// With so much under way on one link, more are used; with so little on each, fewer.
+/// With this many steps under way on one link, more links are used; with this few on each, fewer.
 constexpr std::size_t much = 48;
 constexpr std::size_t little = 12;
 constexpr milliseconds between_looks{1'000};
@@ -154,8 +154,8 @@ void server_links::look_at_load()
     on_answered();
 }
 
-// A link that has lost something keeps its slots: what was lost may still run, and what undoes it
-// must come behind it.
+// A link that has lost a step keeps its slots: the step may still run, and its undo must come after
+// it.
 bool server_links::can_share_anew() const noexcept
 {
     for (std::size_t i = 0; i != std::max(active_, wanted_); ++i)

@@ -13,11 +13,11 @@ namespace colock {
 /// The connections to one server, opened as they are needed: command links, among which the hash
 /// slots are shared, one for what waits for replicas, and one for pub/sub.
 ///
-/// With little under way one command link is best: what goes out together shares a write and a
-/// call. With much under way client and server would wait for each other in turns, so more links
+/// With few steps under way one command link is best, because steps that go out together share a
+/// write and a call. With many, client and server would wait for each other in turns, so more links
 /// are used, up to `config::links`. Steps of one key must not overtake each other, so the slots are
-/// shared anew only at a moment when nothing is under way: steps are held back until then, about a
-/// round trip.
+/// redistributed only when nothing is under way: steps are held back until then, about a round
+/// trip.
 class server_links {
 public:
     server_links(
@@ -30,11 +30,11 @@ public:
     );
     ~server_links() { *alive_ = false; }
 
-    /// Opens what is wanted already.
+    /// Opens the links that are wanted already.
     void start();
     void stop();
 
-    /// Stops what has nothing to do, until it is wanted again.
+    /// Stops idle links until they are wanted again.
     void retire();
 
     void submit(step&);
@@ -45,7 +45,7 @@ public:
     unsigned lane_of(unsigned slot) const noexcept { return slot % static_cast<unsigned>(lanes_); }
     void destroy_pending() noexcept;
 
-    /// Hands over steps that wait and are wanted elsewhere.
+    /// Hands over waiting steps that belong to other links.
     template <class IsWanted>
     void take_waiting(step_list& into, IsWanted const& is_wanted)
     {
@@ -63,7 +63,7 @@ public:
     pubsub_link& pubsub() noexcept { return *pubsub_; }
     std::size_t links_up() const noexcept;
 
-    /// All that were wanted are up.
+    /// All wanted links are up.
     bool is_content() const noexcept;
 
 private:
@@ -78,9 +78,9 @@ private:
 
     link_context const& context_;
     std::size_t lanes_;               ///< the most links among which the slots are shared
-    std::size_t active_ = 1;          ///< the first so many of them are used now
-    std::size_t wanted_ = 1;          ///< and so many are to be
-    std::size_t most_under_way_ = 0;  ///< on one link, since the load was looked at
+    std::size_t active_ = 1;          ///< how many of them are used now, from the first on
+    std::size_t wanted_ = 1;          ///< how many are to be used
+    std::size_t most_under_way_ = 0;  ///< on one link, since the load was last checked
     bool holding_ = false;            ///< steps are held back until nothing is under way
     step_list held_;
     decide::alarm_queue::alarm look_;
@@ -91,7 +91,7 @@ private:
     bool pubsub_wanted_ = false;
 };
 
-/// Of each server: so many numbers do its links have.
+/// Link numbers reserved per server.
 inline std::size_t links_a_server(config const& settings) noexcept { return settings.links + 2; }
 
 }  // namespace colock

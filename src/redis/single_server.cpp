@@ -7,7 +7,7 @@ namespace colock {
 
 namespace {
 
-/// What is wrong with the addresses, `run()` says.
+/// `run()` reports errors of the addresses.
 address first_of(config const& settings)
 {
     return settings.addresses.empty() ? address{} : settings.addresses.front();
@@ -27,7 +27,7 @@ single_server::single_server(link_context context, transport_listener& who)
           publishing::plain}
 {}
 
-// One is opened at once, so that what is wrong is seen before the first lock.
+// One link is opened at once, so that errors show before the first lock.
 void single_server::start()
 {
     links_.start();
@@ -65,7 +65,7 @@ void single_server::on_command_link_down(command_link& link, error_code why)
     listener_.on_link_down(link.index(), why);
 }
 
-// A server that is no part of a cluster sends nobody elsewhere.
+// A server outside a cluster redirects nobody.
 void single_server::on_redirect(command_link&, step& s, decide::redirection const&, time_point sent)
 {
     s.answered.set({answer::kind::failed, {}, error::wrong_topology, sent});

@@ -5,8 +5,8 @@
 
 namespace colock {
 
-/// One server, or the one that Sentinels name. A key's link is its hash slot modulo their number,
-/// and so is its lane.
+/// One server, or the one that Sentinels name. The link of a key is its hash slot modulo the number
+/// of links, and so is its lane.
 class single_server final :
     public transport,
     private command_link::listener,

@@ -6,9 +6,8 @@
 
 namespace colock {
 
-/// A slot that is on its way from one node to another: a step for several of its keys, some here
-/// and some there, can be run by neither. Such steps rest for 5 ms, and longer each time, at most
-/// 100 ms.
+/// A slot that moves from one node to another. Neither node can run a step with several keys if
+/// some are here and some there. Such steps pause for 5 ms, and longer each time, at most 100 ms.
 class slot_migration {
 public:
     class listener {

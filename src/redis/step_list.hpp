@@ -11,8 +11,9 @@ namespace colock {
 
 using step_list = boost::intrusive::list<step, boost::intrusive::constant_time_size<false>>;
 
-/// Takes out one after the other. Setting an answer runs what waits for it, and that may end
-/// whoever had the steps, with its `alive`: from then on that is false, and the rest is dropped.
+/// Takes out one after the other. Setting an answer runs the coroutine that waits for it, which may
+/// destroy the owner of the steps with its `alive`: from then on that is false, and the rest is
+/// dropped.
 template <class Act>
 void for_each_taken(step_list taken, std::shared_ptr<bool> alive, Act const& act)
 {

@@ -12,12 +12,12 @@ namespace {
 
 enum probe_place : std::size_t { place_slots, place_sharded, places };
 
-/// A cluster that mends itself does so within seconds. A node that stays down for long is no reason
-/// to go on asking so often: the answer is a long one, and many clients ask.
+/// A cluster that recovers does so within seconds. If a node stays down for long, do not go on
+/// asking so often: the answer is long, and many clients ask.
 constexpr milliseconds shortest_pause{100};
 constexpr milliseconds longest_pause{2'000};
 
-/// A node that was cut off from the others knows nothing new, however often it is asked.
+/// A node that is cut off from the others has nothing new, however often it is asked.
 constexpr int most_in_vain = 3;
 
 }  // namespace
@@ -99,8 +99,8 @@ void topology_refresher::ask()
     );
 }
 
-/// With a map from the node that is asked. A node that has just heard of a failover knows it before
-/// the others do, and links to the new primary take a moment: its answer was not in vain.
+/// With a map from the asked node. A changed map is progress even while links to the new primary
+/// are still down: a node may know of a failover before the others do.
 void topology_refresher::judge_answer()
 {
     auto const alive = alive_;
@@ -141,8 +141,8 @@ address const& topology_refresher::next_node()
     return nodes_[asked_];
 }
 
-// A node that has left the cluster, or has never been in one, answers with no slots. That is no
-// map: what is known stays, also which nodes there are.
+// A node that has left the cluster, or has never been in one, answers with no slots. That is not a
+// map: the known slots and nodes stay.
 topology_refresher::found topology_refresher::read_map(reply const& r)
 {
     auto read = decide::read_cluster_slots(r, loop_->where().host);
@@ -162,7 +162,7 @@ topology_refresher::found topology_refresher::read_map(reply const& r)
     without_map_ = 0;
     is_news_ = *read != found_;
     found_ = std::move(*read);
-    // Nodes that have gone are asked no more.
+    // Nodes that have left are not asked any more.
     nodes_ = context_.settings.addresses;
     for (auto const& range : found_)
         note(range.primary);

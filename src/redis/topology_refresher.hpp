@@ -9,22 +9,22 @@
 
 namespace colock {
 
-/// A connection to some node of a cluster, which asks it what it knows of the others.
+/// A connection to some node of a cluster, to ask it for the map.
 ///
-/// Where that node can't be reached, or does not know what has become of a slot, the next one is
-/// asked: those that were given in the config, and those that were heard of since.
+/// If that node can't be reached, or does not know the owner of a slot, it asks the next one: the
+/// nodes of the config, and those that it has learned of since.
 class topology_refresher final : private connection_loop::owner {
 public:
     class listener {
     public:
-        /// What the cluster looks like, and whether its servers have sharded channels.
+        /// Reports the map, and whether the servers have sharded channels.
         virtual void on_map(std::vector<decide::slot_range> const&, bool has_sharded) = 0;
 
-        /// No use in waiting: all nodes that are known have refused us, one after the other, or are
-        /// no nodes of a cluster.
+        /// Waiting does not help: all known nodes have refused, one after the other, or are not
+        /// nodes of a cluster.
         virtual void on_refresh_refused(error_code) = 0;
 
-        /// Whether all slots are served, as far as is known. If not, it is asked again soon.
+        /// Whether all slots are served, as far as the client knows. If not, it asks again soon.
         virtual bool is_content() const = 0;
 
     protected:
@@ -37,8 +37,8 @@ public:
     void start();
     void stop();
 
-    /// Asks for the map. However often that is wanted, one question is under way, and questions
-    /// that bring nothing new come at growing distances.
+    /// Asks for the map. However often this is called, one question is under way, and questions
+    /// that bring nothing new come with growing pauses.
     void refresh();
 
     /// A node that may be asked as well.
@@ -46,7 +46,7 @@ public:
 
     bool is_up() const noexcept { return loop_->is_up(); }
 
-    /// Why there is no use in waiting for a map; no error as long as there is.
+    /// Why waiting for a map does not help; no error as long as it may.
     error_code refusal() const noexcept
     {
         return refused_ >= nodes_.size() ? loop_->down_reason() : error_code{};
@@ -84,7 +84,7 @@ private:
     bool has_sharded_ = false;
     bool asking_ = false;
     bool is_news_ = false;    ///< the last answer differs from the one before
-    bool is_moving_ = false;  ///< to another node, of its own accord
+    bool is_moving_ = false;  ///< it is changing to another node
     bool wanted_ = false;     ///< once more, when the answer has come
 };
 

@@ -18,7 +18,7 @@ void pipeline::expect(reply_handler* who, time_point now, answered_by how)
             who->on_lost(failed_);
         return;
     }
-    // Room of what was answered is used again, so that a busy connection allocates nothing.
+    // The memory of answered commands is used again, so that a busy connection allocates nothing.
     if (first_owed_ == owed_.size()) {
         owed_.clear();
         first_owed_ = 0;
@@ -67,7 +67,7 @@ error_code pipeline::dispatch(message const& got, time_point now)
             pushes_->on_push(got);
         return {};
     }
-    // A reply that nobody is owed: whose reply is whose can't be known any more.
+    // A reply without a command: the client can no longer match replies to commands.
     if (is_idle())
         return error::bad_reply;
     owed& first = owed_[first_owed_];
@@ -126,7 +126,7 @@ void pipeline::forget_owed() noexcept
 
 // ---- Time --------------------------------------------------------------------------------------
 
-/// Since when an answer is owed and nothing comes.
+/// The time since when an answer is due and nothing comes.
 time_point pipeline::quiet_since() const noexcept
 {
     return std::max(owed_[first_owed_].sent, heard_);
@@ -146,8 +146,9 @@ time_point pipeline::next_look() const noexcept
 pipeline::verdict pipeline::look(time_point now)
 {
     if (now >= silence_ends_) {
-        // The PING is looked for twice. After a pause of the process or of its event loop the first
-        // look may come before the answer is read that has arrived already.
+        // The answer to the PING is looked for twice. After a pause of the process or of its event
+        // loop, the first look may come before the client has read an answer that has already
+        // arrived.
         if (asked_ && std::exchange(looked_, true))
             return verdict::silent;
         silence_ends_ = now + time_limits_.silence / 2;

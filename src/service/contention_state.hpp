@@ -10,19 +10,19 @@
 
 namespace colock {
 
-/// What a lock needs only while more than one task wants it: here, or at other clients.
+/// The state that a lock needs only under contention, in this client or between clients.
 struct exclusive_lock::contention_state final : poller::entry {
     contention_state(exclusive_lock& of, config const&);
 
     decide::token_block tokens;
     decide::turns turns;
     std::string channel;   ///< subscribed, if not empty
-    bool is_live = false;  ///< messages are heard
+    bool is_live = false;  ///< messages arrive
     bool sleeping = false;
-    bool disturbed = false;    ///< somebody may have forced it since the attempt was sent
-    time_point cap{};          ///< the longest that is slept now
+    bool disturbed = false;    ///< the lock may have been forced since the attempt was sent
+    time_point cap{};          ///< the latest end of this sleep
     time_point heard = never;  ///< when to ask because of a message
-    time_point remembered{};   ///< until then this is kept, though idle
+    time_point remembered{};   ///< this is kept until then, though idle
     decide::alarm_queue::alarm alarm;
 };
 

@@ -53,7 +53,8 @@ core_ptr core::make(
 
 core::~core() { destroy_pending(); }
 
-/// Destroys a core on its strand, or where the context destroys what it will not run any more.
+/// Destroys a core on its strand, or where the context destroys handlers that it will not run any
+/// more.
 struct core::deferred_delete {
     explicit deferred_delete(core* c) noexcept : whole{c} {}
     deferred_delete(deferred_delete&&) noexcept = default;
@@ -67,7 +68,7 @@ struct core::deferred_delete {
     std::unique_ptr<core> whole;
 };
 
-// The last reference may go on any thread, while handlers of the connections run on the strand.
+// Any thread may drop the last reference, while handlers of the connections run on the strand.
 void core::destroy(core* c) noexcept
 {
     deferred_delete last{c};
@@ -139,8 +140,7 @@ void core::rest(pause& p, milliseconds how_long)
     set_alarm(p.alarm, clock::now() + how_long);
 }
 
-// The timer is moved for what is earlier than what it waits for, and otherwise left: an entry that
-// was cleared costs at most one idle wake-up.
+// The timer is moved only to an earlier time; a cleared entry costs at most one idle wake-up.
 void core::arm_timer()
 {
     if (alarms_.next() >= armed_)
@@ -177,7 +177,7 @@ void core::abandon(hold_ptr dropped) noexcept
     try {
         asio::post(strand_, [self = shared_from_this()] { self->drain_abandoned(); });
     } catch (...) {
-        // It stays on the list, and goes with the next one that is dropped.
+        // It stays on the list, and is released with the next one that is dropped.
     }
 }
 
@@ -203,10 +203,10 @@ void core::on_link_up(std::size_t link, std::uint64_t epoch)
         return "link " + std::to_string(link) + ": up, connection " + std::to_string(epoch);
     });
     events_->link_up(link, epoch);
-    watchdog_.send_all();  // what waits for the link, if it is the first
+    watchdog_.send_all();  // renewals that wait for the link, if it is the first
 }
 
-// What is held is confirmed at once, and who sleeps may have missed a message.
+// Confirms all holds at once, and wakes the sleeping waiters, which may have missed a message.
 void core::on_reached(slot_filter const& mine)
 {
     for (auto& t : ownerships_)
@@ -221,7 +221,7 @@ void core::on_reached(slot_filter const& mine)
     for (auto const& r : keyed_states_.all())
         if (mine(r->slot()))
             r->on_link_up();
-    // The server may be another one, which refuses nothing.
+    // The server may be another one, without the refusals.
     decltype(pauses_) resting;
     resting.swap(pauses_);
     while (!resting.empty())
@@ -238,8 +238,8 @@ void core::on_link_down(std::size_t link, error_code why)
     events_->link_down(link, why);
     if (has_links())
         return;
-    // The steps that were under way have their answers by then: nothing may wait for a limit that
-    // was theirs, or the context would not come to its end.
+    // The steps under way have their answers by then. Nothing may still wait for their time limits,
+    // because the context would not come to its end.
     asio::post(strand_, [self = shared_from_this()] {
         if (!self->has_links())
             self->rearm_timer();

@@ -37,26 +37,26 @@ class exclusive_lock;
 
 namespace detail {
 
-/// The inside of a client: owns the services and the state of each key, and runs them on one
-/// strand. Lives as long as the client, a lock, a hold or an operation.
+/// The state of a client: owns the services and the state of each key, and runs them on one strand.
+/// It lives as long as the client, a lock, a hold or an operation.
 class core final : public std::enable_shared_from_this<core>, private transport_listener {
 public:
     using make_transport =
         std::function<std::unique_ptr<colock::transport>(core&, transport_listener&)>;
 
-    /// What no two clients may have in common.
+    /// The values that must differ between clients.
     struct identity {
         std::string uuid;
-        std::uint64_t seed;  ///< of the delays that are drawn
+        std::uint64_t seed;  ///< of the random delays
 
-        /// By the system's random numbers.
+        /// From the system's random numbers.
         static identity draw();
     };
 
     /// A core on the servers of its config.
     static core_ptr make(asio::any_io_executor, config);
 
-    /// A core on another transport: tests.
+    /// A core on another transport, for tests.
     static core_ptr make(
         asio::any_io_executor, config, make_transport const&, identity = identity::draw()
     );
@@ -81,15 +81,15 @@ public:
     void cancel_close(std::shared_ptr<operation> const&);
     void stop();
 
-    /// Somebody wants something of the server: brings the connections up if nobody has yet. The
-    /// error to answer him with, or none.
+    /// Call it before an operation uses the server: it opens the connections if nothing has yet.
+    /// Returns the error for the caller, or none.
     error_code enter();
 
-    /// New work is refused: the error to answer it with, or none.
+    /// The error if the client refuses new work, or none.
     error_code refusal() const noexcept;
 
-    /// What has to talk to the server until it is done, and what its caller waits for: while there
-    /// is any the client is not idle.
+    /// Work that needs the server, or that a caller waits for. While there is any, the client is
+    /// not idle.
     class activity {
     public:
         explicit activity(core& of) noexcept : of_{&of} { ++of.activities_; }
@@ -107,14 +107,14 @@ public:
         core* of_;
     };
 
-    /// Nothing will be sent until somebody calls `run()` again, if ever.
+    /// The client sends nothing until `run()` is called again, if ever.
     bool is_stopped() const noexcept { return phase_ == phase::stopped || phase_ == phase::closed; }
 
-    /// The state of a key, made if there is none.
+    /// The state of a key; makes it if there is none.
     exclusive_lock& key(lock_ref);
     exclusive_lock* find_key(lock_ref) noexcept;
 
-    /// Drops the state of a key that nothing refers to any more.
+    /// Drops the state of a key if nothing refers to it any more.
     void forget_if_idle(exclusive_lock&) noexcept;
 
     void add(ownership&);
@@ -128,18 +128,19 @@ public:
     /// Sets `pause::over` after a while.
     void rest(pause&, milliseconds);
 
-    /// How long what the server has refused for the moment so often, from 1, is not sent again.
+    /// The pause before a step is sent again that the server has refused for the moment this often,
+    /// from 1.
     milliseconds repeat_pause(std::uint32_t refusals) noexcept
     {
         return decide::repeat_pause(refusals, settings_.lease, jitter());
     }
 
-    /// Giving back `what` was given up: closing can't say that everything is released, and nobody
-    /// else may be there to be told.
+    /// The client has given up releasing `what`. Closing then reports that, and the log may be the
+    /// only other report.
     void note_unreleased(std::string_view what, error_code why) noexcept;
 
-    /// The client is destroyed: what it owes already has some time to go out, then it is as after
-    /// `stop()`, and nobody will run it again.
+    /// The client object is destroyed. Releases that are due have some time to be sent; then it is
+    /// as after `stop()`, and it never runs again.
     void retire();
     std::string const& uuid() const noexcept { return uuid_; }
     std::uint64_t next_number() noexcept { return ++last_number_; }
@@ -148,7 +149,7 @@ public:
     std::uint64_t next_arrival() noexcept { return ++last_arrival_; }
     std::uint64_t last_arrival() const noexcept { return last_arrival_; }
 
-    /// What an ownership is called in Redis.
+    /// The field of an ownership in Redis.
     template <class String>
     void write_field(String& to, std::uint64_t number) const
     {
@@ -165,13 +166,13 @@ public:
         text += end;
         return text;
     }
-    /// What an object of this name is called at the server.
+    /// The key of an object of this name at the server.
     std::string key_of(std::string name) const
     {
         return std::move(name.insert(0, settings_.key_prefix));
     }
 
-    /// The counter from which locks of this slot draw their tokens.
+    /// The counter from which the locks of this slot draw their tokens.
     std::string fence_counter(unsigned slot) const
     {
         auto const counter = decide::fence_counter(slot);
@@ -181,10 +182,10 @@ public:
     }
     double jitter() noexcept { return std::uniform_real_distribution<>{}(random_); }
 
-    /// A script's way to the server and back, smoothed.
+    /// The smoothed round trip of a script.
     clock::duration round_trip() const noexcept { return round_trip_; }
-    /// It may have doubled, but what took longer has met something else: a pause of the process,
-    /// a server that stood still.
+    /// A sample counts up to twice the last value: a longer one has another cause, such as a pause
+    /// of the process or a server that stood still.
     void note_round_trip(clock::duration d) noexcept
     {
         round_trip_ = round_trip_ == clock::duration{}
@@ -192,7 +193,7 @@ public:
             : round_trip_ + (std::min(d, 2 * round_trip_) - round_trip_) / 8;
     }
 
-    /// Logs what `make_line` makes, if the level is wanted.
+    /// Logs the line that `make_line` makes, if the level is wanted.
     template <class MakeLine>
     void log(log_level level, MakeLine const& make_line) noexcept
     {
@@ -202,17 +203,16 @@ public:
 
     // ---- From any thread -----------------------------------------------------------------------
 
-    /// Apart, for who looks on: with these in his hands no other thread can be the last owner of
-    /// us.
+    /// Shared, so that metrics may read them from any thread without keeping the core alive.
     std::shared_ptr<client_counters> const counters = std::make_shared<client_counters>();
     client_counters& count = *counters;
 
-    /// Takes in a hold that its owner has dropped, to be released. Never throws.
+    /// Takes a hold that its owner has dropped, to release it. Never throws.
     void abandon(hold_ptr) noexcept;
 
     bool is_shut_down() const noexcept { return shut_down_; }
 
-    /// The context goes away: destroys handlers and tasks, for nobody will run them.
+    /// The context is destroyed: destroys handlers and tasks, because nothing will run them.
     void shut_down() noexcept;
 
 private:
@@ -249,7 +249,7 @@ private:
     void arm_timer();
     void rearm_timer();
 
-    /// Acts on those wanted. Acting may add and drop keys, so it goes by their names.
+    /// Acts on the chosen keys. Acting may add and drop keys, so it goes by their names.
     template <class IsWanted, class Act>
     void for_each_key(IsWanted const& is_wanted, Act const& act)
     {
@@ -284,7 +284,7 @@ private:
     error_code failure_{};        ///< why the last operation could not start the client
     time_point start_again_{};    ///< not before
     std::size_t activities_ = 0;  ///< under way
-    bool was_wanted_ = false;     ///< since it was last looked whether the client is idle
+    bool was_wanted_ = false;     ///< since the last check whether the client is idle
 
     decide::alarm_queue alarms_;
     timer_type timer_;
@@ -297,7 +297,7 @@ private:
     decide::alarm_queue::alarm close_limit_;
     decide::alarm_queue::alarm idle_look_;
     decide::alarm_queue::alarm flush_limit_;
-    core_ptr flushing_;        ///< itself: the client is gone, and releases are on their way
+    core_ptr flushing_;        ///< itself: the client is gone, and releases are being sent
     bool unreleased_ = false;  ///< since closing began
     bool releasing_ = false;
 
@@ -305,8 +305,8 @@ private:
     std::atomic<bool> shut_down_ = false;
     std::atomic<bool> is_context_gone_ = false;
 
-    // Destroyed from the bottom up: the tasks that wait for the transport go first, while the
-    // state that they refer to is still there.
+    // Destroyed from the bottom up: the tasks that wait for the transport go first, while the state
+    // that they refer to still exists.
     using key_allocator =
         recycling_allocator<std::pair<lock_ref const, std::unique_ptr<exclusive_lock>>>;
     std::unordered_map<
@@ -320,7 +320,7 @@ private:
     using ownership_list =
         boost::intrusive::list<ownership, boost::intrusive::constant_time_size<false>>;
     ownership_list ownerships_;
-    ownership_list::iterator next_release_;  ///< while closing: the first not yet asked to go
+    ownership_list::iterator next_release_;  ///< while closing: the first one to release
     boost::intrusive::list<pause, boost::intrusive::constant_time_size<false>> pauses_;
     colock::watchdog watchdog_;
     colock::poller poller_;

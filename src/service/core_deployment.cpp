@@ -1,5 +1,5 @@
-// The connections that a client makes unless a test gives it others. Apart, so that a simulator can
-// link the service layer without sockets.
+// The connections that a client makes unless a test gives it others. In a separate file, so that a
+// simulator can link the service layer without sockets.
 #include "redis/cluster.hpp"
 #include "redis/single_server.hpp"
 #include "service/core.hpp"

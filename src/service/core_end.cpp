@@ -14,14 +14,14 @@ namespace colock::detail {
 
 namespace {
 
-/// Under way at a time while a client closes.
+/// How many releases are under way at a time while a client closes.
 constexpr std::size_t most_owed_releases = 4'096;
 
 }  // namespace
 
 // ---- close() -----------------------------------------------------------------------------------
 
-// That a client which stops can't confirm them all is what close() says.
+// close() reports that a stopping client can't confirm all releases.
 void core::note_unreleased(std::string_view what, error_code why) noexcept
 {
     unreleased_ = true;
@@ -32,7 +32,7 @@ void core::note_unreleased(std::string_view what, error_code why) noexcept
         });
 }
 
-// The closing goes on; nobody waits for its end.
+// Closing goes on without a caller.
 void core::cancel_close(std::shared_ptr<operation> const& who)
 {
     if (closer_ == who && closing_)
@@ -44,7 +44,7 @@ void core::close(std::shared_ptr<operation> who, completion<> done)
     if (phase_ == phase::closed || phase_ == phase::closing)
         return done(error::closed);
     if (phase_ != phase::running) {
-        // No link will come up: leases run out by themselves.
+        // No link will come up, so the leases run out.
         bool const held = !ownerships_.empty() || count.holds != 0 || count.owed_releases != 0;
         phase_ = phase::closing;
         stop();
@@ -63,8 +63,8 @@ void core::close(std::shared_ptr<operation> who, completion<> done)
     finish_closing_if_done();
 }
 
-// A million at once would be a million scripts in memory, and nothing else done meanwhile: each
-// that is released makes room for the next.
+// A million at once would be a million scripts in memory, and would block everything else. So each
+// completed release makes room for the next.
 void core::release_some()
 {
     if (std::exchange(releasing_, true))
@@ -76,7 +76,7 @@ void core::release_some()
 
 void core::finish_closing_if_done()
 {
-    // A key without an ownership has an acquire under way, which may still be granted.
+    // A key without an ownership may have an acquire under way, which may still be granted.
     if (closer_ && !is_stopped() && ownerships_.empty() && keys_.empty() &&
         keyed_states_.is_empty())
         finish_closing(unreleased_ ? error_code{error::unavailable} : error_code{});
@@ -95,7 +95,7 @@ void core::finish_closing(error_code ec)
 
 // ---- ~client -----------------------------------------------------------------------------------
 
-// A closing that is under way goes on: it has a limit of its own.
+// A closing that is under way goes on, because it has its own limit.
 void core::retire()
 {
     drain_abandoned();
@@ -114,7 +114,7 @@ void core::retire()
     end_flush_if_done();
 }
 
-/// Nobody is let in any more, and nobody will come who cares whose turn it is.
+/// Ends the waiters and drops the remembered turn state; the client is closing.
 void core::refuse_who_waits()
 {
     end_waiters(error::closed);
@@ -128,7 +128,7 @@ void core::on_quiet() noexcept
 {
     if (!flushing_ || shut_down_)
         return;
-    // Not now: whoever was the last is still on his way out.
+    // Not at once: the last user is still inside a call.
     asio::post(strand_, [self = flushing_] { self->end_flush_if_done(); });
 }
 
@@ -160,8 +160,8 @@ void core::destroy_pending() noexcept
 {
     if (shut_down_.exchange(true))
         return;
-    // Handlers hold coroutines of the user, which hold locks, holds and clients: all of them are
-    // destroyed here, while this is still whole.
+    // Handlers own the user's coroutines, which own locks, holds and clients. All of them are
+    // destroyed here, while this object is still complete.
     auto const life = weak_from_this().lock();
     auto const running = std::exchange(running_, {});
     auto const closing = std::exchange(closing_, {});

@@ -1,4 +1,4 @@
-// The life of a client: how it starts, rests and stops.
+// The life of a client: how it starts, becomes idle and stops.
 #include "decide/validate.hpp"
 #include "service/core.hpp"
 #include "service/exclusive_lock.hpp"
@@ -13,10 +13,11 @@ namespace colock::detail {
 
 namespace {
 
-/// Without a `run()`, connections go that nobody has needed for so long, up to twice that.
+/// Without a `run()`, connections are closed that nothing has needed for this long, up to twice
+/// that.
 constexpr milliseconds idle_after{1'000};
 
-/// A file for TLS may be put in order meanwhile, and each attempt writes to the log.
+/// A TLS file may be repaired in the meantime, and each attempt writes to the log.
 constexpr milliseconds between_starts{1'000};
 
 }  // namespace
@@ -58,7 +59,7 @@ error_code core::enter()
         return failure_;
     failure_ = start();
     if (failure_ == error::invalid_argument)
-        failure_ = error::invalid_config;  // an argument of an operation is something else
+        failure_ = error::invalid_config;  // not the argument of an operation
     if (failure_)
         start_again_ = clock::now() + between_starts;
     else
@@ -83,8 +84,8 @@ void core::run(std::shared_ptr<operation> who, completion<> done)
 
 // ---- Idle --------------------------------------------------------------------------------------
 
-// Whoever waits for something, or holds something, keeps the connections and so the context. Nobody
-// else does but `run()`: a program that has no more to do must come to its end.
+// Waiters and holds keep the connections open, and so the context busy. Otherwise only `run()`
+// does, because a program that has nothing more to do must come to its end.
 void core::look_if_idle()
 {
     if (phase_ != phase::running || running_)
@@ -105,7 +106,7 @@ bool core::is_idle() const noexcept
         count.subscriptions == 0 && !abandoned_;
 }
 
-/// Lets the connections go, with all that serves them.
+/// Closes the connections, with all that serves them.
 void core::part()
 {
     idle_look_.clear();
@@ -116,7 +117,7 @@ void core::part()
     heartbeats_.stop();
     subscriptions_.stop();
     watchdog_.stop();
-    rearm_timer();  // for what still has to end by itself
+    rearm_timer();  // for entries that still have to expire
 }
 
 // ---- The end -----------------------------------------------------------------------------------

@@ -10,10 +10,10 @@ namespace colock {
 
 namespace {
 
-/// The longest delay for the sake of others where there are no tenures to measure it by.
+/// The longest delay for the sake of other clients if there are no tenures to measure it by.
 constexpr milliseconds longest_delay{10};
 
-/// How long the turns of a key are remembered that nobody here wants just now.
+/// How long the turns of a key are remembered while nobody here wants the key.
 constexpr milliseconds memory{100};
 
 milliseconds longest_turn(config const& c)
@@ -71,12 +71,13 @@ void exclusive_lock::admit(std::shared_ptr<waiter> const& who)
         re_enter(who);
         return;
     }
-    // It may join an attempt that is under way; else the lock is somebody's, or others are first.
+    // A single try may join an attempt that is not under way yet. Otherwise the lock is taken, or
+    // others are first.
     bool const is_taken =
         (ownership_ && ownership_->is_held()) || (contending_ && !sending_) || stands_behind(*who);
     if (who->once && is_taken) {
         who->give_up();
-        core_.forget_if_idle(*this);  // made for it, where it stood behind another queue
+        core_.forget_if_idle(*this);  // made only for this acquire
         return;
     }
     who->queue = this;
@@ -108,15 +109,16 @@ void exclusive_lock::leave(waiter& who, error_code why)
     who.fail(why);
     if (!was_head)
         return;
-    // The next one is head and tries at once. Nobody left: an attempt not yet sent is taken back,
-    // and nothing is subscribed for the sake of a hold of our own.
+    // The next waiter is head and tries at once. If nobody is left, an attempt that is not sent yet
+    // is taken back.
     if (!sending_)
         wake();
     else if (queue_.empty() && core_.transport().withdraw(*sending_))
         sending_->answered.set({});
 }
 
-// It sleeps for nobody in another queue; and what is under way is not asked twice.
+// Wakes the head only if it waits for another queue: neither an attempt under way nor a sleep until
+// a known time needs this.
 void exclusive_lock::go_on()
 {
     if (contending_ && !sending_ && !is_sleeping())
@@ -178,8 +180,8 @@ void exclusive_lock::send_away_who_tries_once()
     }
 }
 
-// Those to whom the lock may pass after the head without a script; only as many are counted as
-// matter. Where it can't pass so, a block of tokens would be drawn in vain.
+// How many waiters after the head may get the lock without a script; counts only as many as matter.
+// If there can be no such hand-over, a block of tokens would be drawn in vain.
 std::uint64_t exclusive_lock::followers() const noexcept
 {
     if (core_.settings().max_tenure <= milliseconds{0} || !contention_ || !contention_->is_live)
@@ -205,7 +207,7 @@ void exclusive_lock::published(unsigned others)
     auto const now = clock::now();
     auto& r = ensure_contention();
     r.turns.released(now, others, core_.round_trip());
-    r.heard = never;  // it was of an older release
+    r.heard = never;  // that message was about an older release
     r.remembered = std::max(others != 0 ? now + memory : now, r.turns.next_gap());
     if (!contending_ && r.remembered > now)
         core_.set_alarm(r.alarm, r.remembered);
@@ -217,7 +219,7 @@ void exclusive_lock::ended(ownership& which)
         return;
     ownership_.reset();
     on_queue_changed();
-    if (number_ == 0)  // nobody inherits its field
+    if (number_ == 0)  // nobody takes over its field
         forget_tenure();
     if (contending_)
         wake();
@@ -235,10 +237,10 @@ void exclusive_lock::subscribe()
     r.channel = how().channel(name_, core_.settings().key_prefix);
     r.is_live = core_.subscriptions().add(r.channel, *this);
     if (r.is_live && ownership_)
-        ownership_->suspect();  // what was published while nobody here listened
+        ownership_->suspect();  // a message may have come while nobody here listened
 }
 
-// What was published before is missed.
+// Messages from before the subscription were missed.
 void exclusive_lock::on_subscribed()
 {
     ensure_contention().is_live = true;
@@ -254,7 +256,7 @@ void exclusive_lock::on_interrupted() { ensure_contention().is_live = false; }
 void exclusive_lock::on_message(std::string_view)
 {
     if (ownership_) {
-        ownership_->suspect();  // only who takes the lock away from us publishes now
+        ownership_->suspect();  // only a client that takes this lock away publishes now
         return;
     }
     auto& r = ensure_contention();
@@ -265,7 +267,7 @@ void exclusive_lock::on_message(std::string_view)
     if (!r.sleeping)
         return;
     get_up();
-    sleep_to_cap();  // anew: the message that has come was not lost
+    sleep_to_cap();  // from now: the message that has come was not lost
 }
 
 }  // namespace colock

@@ -16,8 +16,8 @@
 
 namespace colock {
 
-/// All that this client knows of a key that one owner holds at a time: the ownership that it has,
-/// the waiters, and the one attempt that is under way for the first of them.
+/// All that this client knows of a key that one owner holds at a time: its ownership, its waiters,
+/// and the one attempt that is under way for the first of them.
 class exclusive_lock :
     public ownership_listener,
     public wait_queue,
@@ -37,7 +37,7 @@ public:
     unsigned slot() const noexcept { return slot_; }
     ownership* held() const noexcept { return ownership_.get(); }
 
-    /// Takes in an acquire: re-enters, joins the queue, or answers at once.
+    /// Admits an acquire: it re-enters, joins the queue, or gets its answer at once.
     virtual void admit(std::shared_ptr<waiter> const&);
 
     void leave(waiter&, error_code why) override;
@@ -48,19 +48,19 @@ public:
     void published(unsigned others) override;
     void ended(ownership&) override;
 
-    /// Whatever is slept for may have come.
+    /// The event that it sleeps for may have come.
     void wake() { wake_.set(true); }
     void wake_if_asleep();
 
-    /// What is left of the holder's lease, as PTTL says it: -2 if nobody holds it.
+    /// The rest of the holder's lease, as PTTL reports it: -2 if nobody holds it.
     void expiring(std::int64_t pttl);
 
     void end_waiters(error_code);
 
-    /// Nobody will come who cares whose turn it is.
+    /// Drops the remembered turn state; the client is closing.
     void forget_turns();
 
-    /// Destroys handlers, answering nobody: the context goes away.
+    /// Destroys handlers without calling them, because the context is destroyed.
     void destroy_pending() noexcept;
 
     bool is_idle() const noexcept;
@@ -68,27 +68,27 @@ public:
     bool is_sleeping() const noexcept;
     bool remembers() const noexcept { return contention_ && !contending_; }
 
-    /// Whoever waits under the same owner has the lock too: nobody may wait for itself.
+    /// Admits waiters with the same owner, because no owner may wait for itself.
     void admit_same_owner(waiter const& holder);
 
 protected:
-    // What else there is of the lock than this queue: see `writers`.
+    // Hooks for a lock with another queue beside this one; see `writers`.
 
-    /// Somebody in another queue came before.
+    /// A waiter of another queue came before this one.
     virtual bool stands_behind(waiter const&) const { return false; }
 
-    /// The ownership may go to the next one as it is.
+    /// Whether the ownership may go to the next waiter unchanged.
     virtual bool may_go_on(ownership const&) const { return true; }
 
-    /// Who waits here, or has the lock, is not the same any more.
+    /// The waiters or the holder have changed.
     virtual void on_queue_changed() {}
 
     waiter const* head() const noexcept { return queue_.empty() ? nullptr : &queue_.front(); }
 
-    /// The head may have waited for somebody in another queue.
+    /// Lets the head go on, which may have waited for another queue.
     void go_on();
 
-    /// While nothing is heard of releases: the head asks at once, if it sleeps.
+    /// Without a live subscription a sleeping head asks at once.
     bool ask_unless_told();
 
     void on_message(std::string_view) override;
@@ -98,7 +98,7 @@ protected:
 private:
     struct attempt;
     struct contention_state;
-    /// What an answer means for the attempt.
+    /// The consequence of an answer for the attempt.
     enum class verdict { again, sleep };
 
     strand_task contend();
@@ -140,15 +140,15 @@ private:
     unsigned slot_;
     boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>> queue_;
     std::shared_ptr<ownership> ownership_;
-    std::unique_ptr<contention_state> contention_;  ///< none where nobody else wants the lock
+    std::unique_ptr<contention_state> contention_;  ///< none without contention
     time_point since_{};                            ///< the tenure's first grant
-    std::uint64_t number_ = 0;  ///< of the ownership that is asked for, until it is given out
-    time_point unclaimed_{};    ///< until then it may stand in Redis, with nobody to hold it
+    std::uint64_t number_ = 0;  ///< of the requested ownership, until it is given out
+    time_point unclaimed_{};    ///< until then it may exist in Redis without a holder
     event<bool> wake_;
     step* sending_ = nullptr;
     unsigned late_ = 0;           ///< grants in a row that came too late
     std::uint32_t refusals_ = 0;  ///< for the moment, in a row
-    bool synced_ = false;         ///< `number_` was asked for over the link that waits for replicas
+    bool synced_ = false;         ///< `number_` was requested over the link that waits for replicas
     bool contending_ = false;
     lock_kind kind_;
 };

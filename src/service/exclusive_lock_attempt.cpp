@@ -74,8 +74,9 @@ std::uint64_t exclusive_lock::tokens_to_ask()
     return contention_->tokens.to_ask(clock::now(), followers());
 }
 
-// Each turn of the loop asks the server once for the head of the queue, after whatever it had to
-// wait for: our own hold, the turn of others, the holder's release, the end of its lease.
+// Each turn of the loop asks the server once for the head of the queue. Before that it waits: for
+// this client's own hold, for the turn of others, for the holder's release, or for the end of its
+// lease.
 strand_task exclusive_lock::contend()
 {
     core::activity const contending{core_};
@@ -84,8 +85,8 @@ strand_task exclusive_lock::contend()
         contention_->turns.begin_wait();
     while (!queue_.empty()) {
         if (ownership_) {
-            // Hand-over needs to hear who forces the lock. What is being released is not handed
-            // over.
+            // Hand-over needs the channel, to notice a forced release. A lock that is being
+            // released is not handed over.
             if (core_.settings().max_tenure > milliseconds{0} && ownership_->is_held())
                 subscribe();
             co_await wake_;
@@ -102,7 +103,7 @@ strand_task exclusive_lock::contend()
             get_up();
             continue;
         }
-        // One link can't say when what another one has sent is over.
+        // A link does not know when the steps of another link are over.
         if (number_ != 0 && !synced_ && queue_.front().replicas != 0 && unclaimed_ > clock::now()) {
             give_back();
             continue;
@@ -137,7 +138,7 @@ strand_task exclusive_lock::contend()
     core_.forget_if_idle(*this);
 }
 
-// What is remembered for whoever comes next is kept for a while.
+// The remembered state is kept for a while, for the next waiter.
 void exclusive_lock::end_contention()
 {
     if (!contention_)
@@ -158,11 +159,13 @@ void exclusive_lock::end_contention()
 exclusive_lock::verdict exclusive_lock::judge(attempt const& asked, answer const& got)
 {
     auto const may_stand = [this, &asked] {
-        // A slow server has run it just now; and an earlier one may have set a longer lease.
+        // A slow server may have run it just now; and an earlier attempt may have set a longer
+        // lease.
         unclaimed_ = std::max(unclaimed_, clock::now() + asked.lease);
         return verdict::again;
     };
-    // The call that it was first sent in may have taken it before it failed for another lock.
+    // The first call with this step may have taken the lock before it failed because of another
+    // lock.
     if (asked.call.alone && got.what != answer::kind::replied)
         may_stand();
     if (got.what != answer::kind::not_now)
@@ -178,7 +181,7 @@ exclusive_lock::verdict exclusive_lock::judge(attempt const& asked, answer const
         return verdict::sleep;
     case answer::kind::replied: break;
     }
-    if (!asked.call.synced)  // or it would be the replicas' time
+    if (!asked.call.synced)  // otherwise it would measure the replicas' time
         core_.note_round_trip(clock::now() - got.sent);
     auto const read = decide::read_acquire(got.value);
     switch (read.what) {
@@ -198,13 +201,14 @@ exclusive_lock::verdict exclusive_lock::on_granted(
     attempt const& asked, std::uint64_t token, time_point sent
 )
 {
-    // Nobody is left: it is given back. Or the head has left, and the next wants another lease or
-    // more replicas: the same field again, which sets it.
+    // If nobody is left, the loop gives the grant back. If the head has left, and the next waiter
+    // wants another lease or more replicas, the same field is acquired again, which sets it.
     if (queue_.empty() || queue_.front().lease != asked.lease ||
         queue_.front().replicas > asked.call.replicas)
         return verdict::again;
-    // Half of its validity is over: the same field again, which renews it. Where the server or the
-    // network is always that late, it is given back in between, so that others have a chance.
+    // Half of its validity is over, so the same field is acquired again, which renews it. If the
+    // server or the network is always that late, the grant is given back in between, so that others
+    // have a chance.
     if (!decide::is_fresh(clock::now(), sent, asked.lease)) {
         if (late_++ != 0)
             give_back();
@@ -215,7 +219,7 @@ exclusive_lock::verdict exclusive_lock::on_granted(
     return verdict::again;
 }
 
-// Who waits asks anew when it is given back; the replicas have been waited for meanwhile.
+// A waiter asks again when the grant has been given back; the wait for the replicas was its pause.
 exclusive_lock::verdict exclusive_lock::on_unsynced(error_code why)
 {
     give_back();
@@ -242,7 +246,7 @@ exclusive_lock::verdict exclusive_lock::on_refused(std::int64_t pttl, std::int64
         return verdict::again;
     if (queue_.front().attempts == 1)
         core_.events().waiting(name_, milliseconds{pttl});
-    // What was published before the subscription was live is missed: then ask once more.
+    // Messages from before the subscription was live were missed, so ask once more.
     if (contention_->channel.empty()) {
         subscribe();
         if (contention_->is_live)
@@ -269,7 +273,7 @@ void exclusive_lock::pause_between_tries(std::int64_t pttl)
     sleep_until(clock::now() + (is_sooner ? milliseconds{pttl + 1} : pause));
 }
 
-// Who tries once, or has no time left, does not wait for others.
+// A single try, or a waiter without time left, does not stand back for others.
 bool exclusive_lock::stands_back() const noexcept
 {
     auto const& head = queue_.front();
@@ -277,7 +281,8 @@ bool exclusive_lock::stands_back() const noexcept
     return !head.once && clock::now() < until && until < head.deadline;
 }
 
-// Until then at the longest; sooner when a message says so, but not past the head's own deadline.
+// Sleeps until `cap` at the longest; earlier because of a message, but not past the head's own
+// deadline.
 void exclusive_lock::sleep_until(time_point cap)
 {
     auto& r = ensure_contention();
@@ -295,12 +300,12 @@ void exclusive_lock::expiring(std::int64_t pttl)
     if (!contention_ || !contention_->sleeping)
         return;
     if (pttl == -1)
-        wake();  // it can't expire, or is no lock: the attempt says so
+        wake();  // it can't expire, or is not a lock: the attempt finds out
     else
         sleep_out(pttl);
 }
 
-// Until the holder's lease ends, or to the cap.
+// Sleeps until the holder's lease ends, or to the cap.
 void exclusive_lock::sleep_out(std::int64_t pttl)
 {
     auto const now = clock::now();
@@ -314,7 +319,7 @@ void exclusive_lock::sleep_out(std::int64_t pttl)
     sleep_until(std::min(*ends + place, now + cap));
 }
 
-// With the others that sleep: one call of the poller serves many.
+// Sleeps with the other keys: one call of the poller serves many.
 void exclusive_lock::sleep_to_cap()
 {
     auto& r = ensure_contention();
@@ -343,7 +348,7 @@ void exclusive_lock::on_alarm()
         core_.forget_if_idle(*this);
 }
 
-// Nobody wants what was taken, or may have been.
+// Gives back a grant, or a possible grant, that nobody wants any more.
 void exclusive_lock::give_back()
 {
     forget_tenure();
@@ -351,7 +356,7 @@ void exclusive_lock::give_back()
     ownership_->give_back(std::exchange(unclaimed_, {}), synced_);
 }
 
-// Whoever has the key next begins anew.
+// The next tenure of the key begins from zero.
 void exclusive_lock::forget_tenure() noexcept
 {
     since_ = {};

@@ -1,4 +1,4 @@
-// How what is granted goes to those who wait, and from one of them to the next.
+// How a grant goes to a waiter, and from one waiter to the next.
 #include "base/recycling.hpp"
 #include "decide/handover.hpp"
 #include "service/contention_state.hpp"
@@ -71,7 +71,7 @@ bool exclusive_lock::hand_over(hold_state& last)
         return false;
     waiter const& next = queue_.front();
     if (next.replicas != 0)
-        return false;  // it asks over another link, and under another number
+        return false;  // that waiter asks over another link, and with another number
     auto const& r = ensure_contention();
     auto const held = ownership_;
     auto const how =
@@ -101,20 +101,20 @@ bool exclusive_lock::hand_over(hold_state& last)
     core_.events().handed_over(name_);
     announce(*who, taken);
     admit_same_owner(*who);
-    if (queue_.empty())  // and if nobody comes, nothing stays subscribed
+    if (queue_.empty())  // without waiters nothing stays subscribed
         core_.set_alarm(contention_->alarm, clock::now() + core_.settings().linger);
     return true;
 }
 
 void exclusive_lock::re_enter(std::shared_ptr<waiter> const& who)
 {
-    // By the clock, not by whether a timer has fired: after a pause of the process it has not.
+    // Look at the clock: after a pause of the process the timer has not fired yet.
     auto const held = ownership_;
     held->expire(clock::now());
     if (held->is_held())
         enter(who);
     else
-        who->fail(error::lost);  // and this may be gone
+        who->fail(error::lost);  // which may destroy this
 }
 
 void exclusive_lock::enter(std::shared_ptr<waiter> const& who)

@@ -81,7 +81,7 @@ void fair_lock_state::look_again(fair_waiter const& who, std::int64_t ask_in)
     core_.set_alarm(look_, at);
 }
 
-// Who tries once does not wait, nor does one that was cancelled and has an answer to come.
+// Single tries do not wait, nor do cancelled waiters that only expect an answer.
 fair_waiter* fair_lock_state::first() const noexcept
 {
     auto const at = std::ranges::find_if(waiters_, [](auto const& t) { return t->is_waiting(); });
@@ -94,7 +94,7 @@ void fair_lock_state::forget(fair_waiter& who)
     if (waiters_.empty())
         look_.clear();
     else if (!look_.is_set() && is_refusal(core_.transport().down_reason(slot())))
-        core_.set_alarm(look_, clock::now());  // each asks for itself, and hears its own error
+        core_.set_alarm(look_, clock::now());  // each asks for itself, and gets its own error
     else if (!look_.is_set())
         core_.set_alarm(look_, clock::now() + core_.settings().poll_cap);
     unregister_if_idle();
@@ -112,8 +112,8 @@ void fair_lock_state::give(
     std::shared_ptr<waiter> const& who, std::uint64_t number, std::uint64_t token, time_point sent
 )
 {
-    // There is one owner at a time: an earlier one of this client's is that no more. Which is the
-    // earlier one the server alone knows if the answers have crossed, on two links.
+    // There is one owner at a time, so an earlier ownership of this client is over. If the answers
+    // of two links have crossed, only the server knows which one is earlier.
     auto const before = std::exchange(ownership_, nullptr);
     bool const crossed = before && sent < before->begun();
     if (before) {
@@ -144,8 +144,8 @@ void fair_lock_state::give_back(std::uint64_t number, time_point until, bool syn
         ->give_back(until, synced);
 }
 
-// If he is, and nobody comes any more, his place would stay for ever. One more release, of what is
-// spent, takes it away once it counts as dead.
+// The first waiter may be dead. If nobody else comes, its place would stay for ever. So this client
+// repeats the release, with the used number, when that place counts as dead; that removes it.
 void fair_lock_state::unheard(ownership const& released)
 {
     if (core_.refusal())
@@ -163,8 +163,8 @@ void fair_lock_state::ended(ownership& which)
     unregister_if_idle();
 }
 
-// Nobody may wait for itself: who waits under the owner's name has the lock too, and needs no place
-// in the queue.
+// No owner may wait for itself: waiters with the same owner get the lock too, and need no place in
+// the queue.
 void fair_lock_state::admit_same_owner(waiter const& holder)
 {
     if (!holder.shared_owner)
@@ -179,11 +179,11 @@ void fair_lock_state::admit_same_owner(waiter const& holder)
 
 void fair_lock_state::enter(std::shared_ptr<waiter> const& who)
 {
-    // By the clock, not by whether a timer has fired: after a pause of the process it has not.
+    // Look at the clock: after a pause of the process the timer has not fired yet.
     auto const held = ownership_;
     held->expire(clock::now());
     if (!held->is_held())
-        return who->fail(error::lost);  // and this may be gone
+        return who->fail(error::lost);  // which may destroy this
     enter_again(who, held, [this](waiter const& entered) { admit_same_owner(entered); });
 }
 
@@ -193,7 +193,7 @@ void fair_lock_state::end_waiters(error_code why)
 {
     auto const life = shared_from_this();
     clean_up_.clear();
-    // From the end: then the server has nobody to move up behind the one that leaves.
+    // From the end, so that the server has no waiters to move up behind the one that leaves.
     for (auto const& each : std::vector(waiters_.rbegin(), waiters_.rend()))
         each->stop(why);
     unregister_if_idle();

@@ -15,14 +15,14 @@
 
 namespace colock {
 
-/// All that this client knows of one fair lock: the ownership that it has, and the waiters. The
-/// queue in Redis decides which waiter is next; nothing is handed over here.
+/// All that this client knows of one fair lock: its ownership and its waiters. The queue in Redis
+/// decides which waiter is next; there is no hand-over here.
 class fair_lock_state final : public ownership_listener, public keyed_state {
 public:
     fair_lock_state(core& inside, std::string name);
     ~fair_lock_state() override;
 
-    /// The one of this name, made if there is none.
+    /// The state for this name; makes it if there is none.
     static fair_lock_state& of(core&, std::string const& name);
     static fair_lock_state* find(core&, std::string const& name);
 
@@ -31,7 +31,7 @@ public:
     std::string const& channel() const noexcept { return channel_; }
     ownership* held() const noexcept { return ownership_.get(); }
 
-    /// Takes in an acquire: re-enters, makes a waiter, or answers at once.
+    /// Admits an acquire: it re-enters, becomes a waiter, or gets its answer at once.
     void admit(std::shared_ptr<waiter> const&);
 
     // ---- For the waiters -----------------------------------------------------------------------
@@ -41,14 +41,14 @@ public:
         std::shared_ptr<waiter> const&, std::uint64_t number, std::uint64_t token, time_point sent
     );
 
-    /// Nobody wants what may stand in Redis until then: a place, or the lock.
+    /// Gives back what may exist in Redis until then and nobody wants: a place, or the lock.
     void give_back(std::uint64_t number, time_point until, bool synced = false);
 
-    /// After so many ms it is worth asking again. The first who waits here does it for all: the
-    /// others hear from the server what concerns them.
+    /// It is worth asking again after this many ms. The first waiter here asks for all; the server
+    /// tells the others.
     void look_again(fair_waiter const&, std::int64_t ask_in);
 
-    /// It has nothing to do any more. Afterwards it may be gone, and so may this.
+    /// The fair waiter has nothing to do any more. This call may destroy it and this object.
     void forget(fair_waiter&);
 
     // ---- For the ownership ---------------------------------------------------------------------
@@ -61,7 +61,7 @@ public:
 
     // ---- For the core --------------------------------------------------------------------------
 
-    void on_link_up() override {}  // the heart-beat sees to the tickets
+    void on_link_up() override {}  // the heartbeat takes care of the tickets
     void end_waiters(error_code why) override;
     void release_all() override {}
     void destroy_pending() noexcept override;
@@ -74,14 +74,14 @@ private:
 
     std::string name_;
     decide::fair_keys keys_;
-    std::string channel_;  ///< of the lock; each waiter has its own, which begins like this
+    std::string channel_;  ///< of the lock; the channel of each waiter begins with it
     std::list<std::shared_ptr<fair_waiter>> waiters_;  ///< in order of arrival
     std::shared_ptr<ownership> ownership_;
-    unsigned releasing_ = 0;  ///< ownerships beside it that are being released
+    unsigned releasing_ = 0;  ///< other ownerships that are being released
     decide::alarm_queue::alarm look_;
     time_point look_at_{};
     decide::alarm_queue::alarm clean_up_;
-    std::uint64_t spent_ = 0;  ///< the number to do that with
+    std::uint64_t spent_ = 0;  ///< the number for that release
 };
 
 }  // namespace colock

@@ -12,7 +12,7 @@
 
 namespace colock {
 
-/// One acquire script, with the texts that it refers to. Who tries once has no life: he is not
+/// One acquire script, with the texts that it refers to. A single try has no life, so it is not
 /// queued.
 struct fair_waiter::attempt {
     explicit attempt(fair_waiter const& of)
@@ -64,9 +64,10 @@ bool fair_waiter::waits_for(owner const& who) const noexcept
     return who_ && who_->shared_owner && who_->who == who;
 }
 
-// Each turn of the loop asks the server once. A refusal is a place in the queue, of which the first
-// is told on a channel of its own when the lock is free. What is not told is found out: when the
-// subscription is confirmed, by the heart-beat, and by the first one here when the lease ends.
+// Each turn of the loop asks the server once. A refusal is a place in the queue. When the lock is
+// free, a message on its own channel tells the first waiter. A missed message is found out: when
+// the subscription is confirmed, by the heartbeat, and by the first waiter here when the lease
+// ends.
 strand_task fair_waiter::ask()
 {
     core::activity const asking{core_};
@@ -97,7 +98,8 @@ strand_task fair_waiter::ask()
 
 fair_waiter::verdict fair_waiter::judge(attempt const& asked, answer const& got)
 {
-    // The call that it was first sent in may have taken it before it failed for another lock.
+    // The first call with this step may have taken the lock before it failed because of another
+    // lock.
     if (asked.call.alone && got.what != answer::kind::replied)
         may_stand(asked);
     switch (got.what) {
@@ -107,7 +109,7 @@ fair_waiter::verdict fair_waiter::judge(attempt const& asked, answer const& got)
     case answer::kind::not_now: return who_ ? verdict::pause : verdict::again;
     case answer::kind::replied: break;
     }
-    if (!asked.call.synced)  // or it would be the replicas' time
+    if (!asked.call.synced)  // otherwise it would measure the replicas' time
         core_.note_round_trip(clock::now() - got.sent);
     asked_ = got.sent;
     auto const read = decide::read_acquire(got.value);
@@ -131,8 +133,9 @@ fair_waiter::verdict fair_waiter::on_granted(
     may_stand(asked);
     if (!who_)
         return verdict::again;
-    // Half of its validity is over: the same field again, which renews it. Where the server or the
-    // network is always that late it goes to the end of the queue, so that others have a chance.
+    // Half of its validity is over, so the same field is acquired again, which renews it. If the
+    // server or the network is always that late, the waiter goes to the end of the queue, so that
+    // others have a chance.
     if (!decide::is_fresh(clock::now(), sent, asked.lease)) {
         if (late_++ != 0)
             begin_anew();
@@ -144,7 +147,7 @@ fair_waiter::verdict fair_waiter::on_granted(
     return verdict::again;
 }
 
-// It is given back, and who waits begins at the end of the queue.
+// The grant is given back, and the waiter begins at the end of the queue.
 fair_waiter::verdict fair_waiter::on_unsynced(attempt const& asked, error_code why)
 {
     may_stand(asked);
@@ -173,14 +176,14 @@ fair_waiter::verdict fair_waiter::on_refused(
         core_.events().waiting(lock_.name(), milliseconds{ask_in});
     if (!is_linked())
         core_.heartbeats().add(*this, sent);
-    // What was published before the subscription was live is missed: then ask once more.
+    // Messages from before the subscription was live were missed, so ask once more.
     if (channel_.empty() && subscribe())
         return verdict::again;
     lock_.look_again(*this, ask_in);
     return verdict::sleep;
 }
 
-// A slow server has run it just now.
+// A slow server may have run it just now.
 void fair_waiter::may_stand(attempt const& asked) noexcept
 {
     auto const longest = std::max(asked.lease, decide::ticket_life);
@@ -188,7 +191,7 @@ void fair_waiter::may_stand(attempt const& asked) noexcept
     has_ticket_ = has_ticket_ || !asked.once;
 }
 
-// As one with a place it is kept alive, and revived when the server is reached again.
+// Like a ticket with a place, it is kept alive, and revived when the server is reached again.
 void fair_waiter::may_have_ticket(attempt const& asked)
 {
     may_stand(asked);
@@ -216,8 +219,8 @@ void fair_waiter::kept(decide::keep_answer const& got, time_point sent)
 {
     bool const has_missed = std::exchange(reviving_, false) && missed_;
     if (has_missed)
-        wake_.set(true);              // also if it asks just now: once more then
-    if (!sleeping_ || sent < asked_)  // what it was told since is newer
+        wake_.set(true);              // also if it is asking now: then once more
+    if (!sleeping_ || sent < asked_)  // a later event is newer
         return;
     if (got.what == decide::keep_answer::kind::waits && got.ask_in != 0 && !has_missed)
         lock_.look_again(*this, got.ask_in);
@@ -269,7 +272,7 @@ std::shared_ptr<waiter> fair_waiter::detach_waiter()
     return who;
 }
 
-// An attempt not yet sent is taken back; the answer of another one is waited for.
+// An attempt that is not sent yet is taken back; the answer of a sent one is awaited.
 void fair_waiter::go()
 {
     if (!sending_)
@@ -296,7 +299,7 @@ bool fair_waiter::subscribe()
     return core_.subscriptions().add(channel_, *this);
 }
 
-// Over a link that is down nobody asks: when it is up, the heart-beat says what was missed.
+// Nobody asks over a link that is down. When it is up again, the heartbeat tells what was missed.
 void fair_waiter::on_subscribed()
 {
     if (core_.transport().is_up(lock_.slot()))
@@ -313,7 +316,7 @@ void fair_waiter::give_back()
 {
     unsubscribe();
     auto const now = clock::now();
-    // A place stays until somebody takes it out, be it dead.
+    // A place stays until a script removes it, even if it counts as dead.
     auto const until = has_ticket_ ? std::max(unclaimed_, now + decide::ticket_life) : unclaimed_;
     if (until > now)
         lock_.give_back(number_, until, synced_);

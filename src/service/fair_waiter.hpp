@@ -19,17 +19,17 @@ namespace colock {
 class fair_lock_state;
 class fair_waiter;
 
-/// The position of a waiter among those of its lane whose tickets are kept alive.
+/// The place of a waiter in the heartbeat of its lane.
 struct heartbeat_hook :
     boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
     time_point due{};
 };
 
-/// One acquire of a fair lock, and its ticket, its entry in the queue in Redis: a number that is
-/// the field of the hash when its turn has come.
+/// One acquire of a fair lock, with its ticket, the entry in the queue in Redis: a number that
+/// becomes the field of the hash when its turn has come.
 ///
-/// It asks until it has the lock or its caller wants no more. Whatever it may have left in Redis
-/// by then, a place or the lock, is given back.
+/// It asks until it has the lock or its caller gives up. Then it gives back what it may have left
+/// in Redis, a place or the lock.
 class fair_waiter final :
     public wait_queue,
     public heartbeat_hook,
@@ -43,10 +43,10 @@ public:
     /// It has a ticket in the queue, or may have.
     bool has_ticket() const noexcept { return has_ticket_; }
 
-    /// Its caller wants to wait, and has no answer yet.
+    /// Its caller waits, and has no answer yet.
     bool is_waiting() const noexcept { return who_ && !who_->once; }
 
-    /// Whether its caller has named this owner.
+    /// Whether its caller named this owner.
     bool waits_for(owner const&) const noexcept;
 
     fair_lock_state const& lock() const noexcept { return lock_; }
@@ -55,31 +55,31 @@ public:
     std::uint64_t number() const noexcept { return number_; }
     std::string field() const;
 
-    /// The caller wants no more. Afterwards this object may be gone.
+    /// The caller gives up. This call may destroy this object.
     void leave(waiter&, error_code why) override;
     void stop(error_code why);
 
-    /// The caller gets the lock in another way. Afterwards this object may be gone.
+    /// The caller gets the lock in another way. This call may destroy this object.
     std::shared_ptr<waiter> detach_waiter();
 
-    /// Asks again, unless it does just now.
+    /// Asks again, unless it is asking now.
     void look();
 
-    /// The server is reached anew: whether there is a place still, a heart-beat is about to find
-    /// out. Until `kept` or `look` it asks for nothing, so that those of one lock do so in order.
+    /// The server is reached again. A heartbeat will find out whether the place still exists. Until
+    /// `kept` or `look` it asks for nothing, so that the waiters of one lock ask in order.
     void begin_revival();
 
-    /// What became of its heart-beat that was sent then; malformed: nothing that could be read.
+    /// The answer to its heartbeat that was sent then; malformed: an unreadable answer.
     void kept(decide::keep_answer const&, time_point sent);
 
-    /// Destroys the handler, answering nobody: the context goes away.
+    /// Destroys the handler without calling it, because the context is destroyed.
     void destroy_pending() noexcept;
 
-    std::list<std::shared_ptr<fair_waiter>>::iterator position;  ///< among those of its lock
+    std::list<std::shared_ptr<fair_waiter>>::iterator position;  ///< in the list of its lock
 
 private:
     struct attempt;
-    /// What an answer means for the next one.
+    /// The consequence of an answer for the next step.
     enum class verdict { again, pause, sleep };
 
     strand_task ask();
@@ -104,10 +104,10 @@ private:
 
     core& core_;
     fair_lock_state& lock_;
-    std::shared_ptr<waiter> who_;  ///< none once the caller has his answer
+    std::shared_ptr<waiter> who_;  ///< none once the caller has its answer
     bool synced_;                  ///< asks over the link that waits for replicas
     std::uint64_t number_;
-    time_point unclaimed_{};  ///< until then it may stand in Redis
+    time_point unclaimed_{};  ///< until then it may exist in Redis
     time_point asked_{};      ///< when the last answered attempt was sent
     std::string channel_;     ///< subscribed, if not empty
     event<bool> wake_;
@@ -116,7 +116,7 @@ private:
     bool has_ticket_ = false;
     bool sleeping_ = false;
     bool reviving_ = false;
-    bool missed_ = false;  ///< what would have made it ask, while it was reviving
+    bool missed_ = false;  ///< it missed a reason to ask while it was reviving
 };
 
 }  // namespace colock

@@ -34,7 +34,7 @@ hold_ptr group_hold::begin(
     for (auto const& part : std::views::filter(parts_, &is_won))
         part.lost(asio::bind_executor(core_.strand(), [weak = weak_from_this()](error_code ec) {
             auto const self = std::static_pointer_cast<group_hold>(weak.lock());
-            if (self && ec != asio::error::operation_aborted)  // that is by us
+            if (self && ec != asio::error::operation_aborted)  // which is our own cancellation
                 self->on_part_ended(ec);
         }));
     return whole;
@@ -54,7 +54,7 @@ void group_hold::on_part_ended(error_code why)
         close(why);
 }
 
-// It is given back under its owner.
+// It is released while its owner still has it.
 void group_hold::close(error_code why)
 {
     if (auto const whole = whole_.lock())
@@ -65,7 +65,7 @@ void group_hold::close(error_code why)
     );
 }
 
-// What waits for the loss may hold the hold itself, and each part holds its client.
+// A handler that waits for the loss may own the hold itself, and each part keeps its client alive.
 void group_hold::destroy_pending() noexcept
 {
     if (auto const whole = whole_.lock())
@@ -125,13 +125,13 @@ void group_hold::extend(std::shared_ptr<hold_operation> who, milliseconds lease)
 void group_hold::abandon_hold(hold_ptr const& whole)
 {
     whole->mark_released(asio::error::operation_aborted);
-    parts_.clear();  // each is released in the background
+    parts_.clear();  // which releases each in the background
     unregister();
 }
 
 time_point group_hold::valid_until(time_point) const noexcept
 {
-    // The last moment at which as many as are needed are valid.
+    // The last moment at which enough parts are valid.
     time_point last = never;
     std::size_t passed = 0;
     for (auto const& part : parts_) {

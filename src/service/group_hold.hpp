@@ -14,14 +14,14 @@ namespace colock {
 
 using detail::core;
 
-/// Several holds as one, for as long as enough of them are held: all of a multi-lock's, most of a
-/// red lock's. They may be of several clients; what is here runs on the strand of one, whose core
-/// keeps it until it is released.
+/// Several holds as one, while enough of them are held: all parts of a multi-lock, a majority of a
+/// red lock. They may belong to several clients. This object runs on the strand of one of them,
+/// whose core keeps it until it is released.
 class group_hold final : public hold_target, public keyed_state {
 public:
     group_hold(core& inside, std::vector<hold> parts, std::size_t needed);
 
-    /// Makes the hold that stands for all, and watches over them.
+    /// Makes the hold for all parts, and watches the parts.
     hold_ptr begin(core_ptr const&, owner const& who, milliseconds lease, bool renewed);
 
     void release(std::shared_ptr<hold_operation>) override;
@@ -44,10 +44,11 @@ public:
 private:
     using outcome = std::function<void(error_code)>;
 
-    /// Not one that was never ours: of most, some are others'.
+    /// Not a part that was never acquired: with a majority, others may hold some parts.
     static bool is_won(hold const& part) noexcept;
 
-    /// Does it to all parts won, and tells when all have answered: no error if enough succeeded.
+    /// Applies the operation to all acquired parts, and reports when all have answered: no error if
+    /// enough succeeded.
     template <class Act>
     void for_all(Act act, outcome told);
     void on_part_ended(error_code why);
@@ -59,7 +60,7 @@ private:
 
     std::vector<hold> parts_;  ///< in the order of the locks
     std::size_t needed_;
-    std::size_t held_;  ///< of those won, that have not ended
+    std::size_t held_;  ///< acquired parts that have not ended
     bool is_any_lost_ = false;
     std::weak_ptr<hold_state> whole_;
 };

@@ -12,13 +12,13 @@ namespace colock {
 
 namespace {
 
-/// Tickets that are due within this are kept with those that are due now.
+/// The heartbeat of tickets that are due within this time goes with those that are due now.
 constexpr milliseconds coalescing_window{50};
 
-/// Tickets a call: a long one would keep the server's other clients waiting.
+/// Tickets per call: a long call would make the server's other clients wait.
 constexpr std::size_t largest_call = 128;
 
-/// Calls under way a lane.
+/// Calls under way per lane.
 constexpr unsigned most_under_way = 4;
 
 }  // namespace
@@ -38,7 +38,7 @@ struct heartbeat::ring {
 struct heartbeat::batch {
     explicit batch(fair_waiters const& some)
     {
-        fields.reserve(some.size());  // so that what is written stays where it is
+        fields.reserve(some.size());  // so that the texts do not move
         for (auto const& t : some) {
             auto const& of = t->lock();
             names.push_back(of.shared_from_this());
@@ -53,7 +53,7 @@ struct heartbeat::batch {
 
     std::string life_text = std::to_string(decide::ticket_life.count());
     std::vector<std::string> fields;
-    std::vector<std::shared_ptr<keyed_state const>> names;  ///< whose names the call has
+    std::vector<std::shared_ptr<keyed_state const>> names;  ///< owners of the names in the call
     std::vector<std::string_view> keys, arguments;
 };
 
@@ -81,7 +81,7 @@ void heartbeat::stop()
 
 void heartbeat::revive(slot_filter const& which)
 {
-    std::vector<ring*> all;  // for an answer may come at once and add another
+    std::vector<ring*> all;  // a copy, because an answer may come at once and add another
     all.reserve(rings_.size());
     for (auto const& [lane, here] : rings_)
         all.push_back(here.get());
@@ -89,8 +89,8 @@ void heartbeat::revive(slot_filter const& which)
         revive(*here, which);
 }
 
-// However many calls that takes: what is asked over the link meanwhile would take away those that
-// were not kept in time.
+// However many calls that takes: other scripts on the link would remove tickets that were not kept
+// alive in time.
 void heartbeat::revive(ring& here, slot_filter const& which)
 {
     auto const now = clock::now();
@@ -115,7 +115,7 @@ void heartbeat::revive(ring& here, slot_filter const& which)
         beat(here, take_due(here, now));
 }
 
-// None over a link that is down: when it comes up all are kept at once.
+// Nothing is sent over a link that is down: when it comes up, all tickets are kept at once.
 void heartbeat::run(ring& here)
 {
     auto const now = clock::now();
@@ -130,7 +130,7 @@ void heartbeat::run(ring& here)
     }
 }
 
-// They stay in the ring, and are due again whatever the answer is.
+// They stay in the ring, and are due again, whatever the answer is.
 heartbeat::fair_waiters heartbeat::take_due(ring& from, time_point now)
 {
     fair_waiters taken;
@@ -162,7 +162,7 @@ strand_task heartbeat::beat(ring& here, fair_waiters some)
     for (std::size_t i = 0; i != some.size(); ++i)
         if (is_whole)
             some[i]->kept(decide::read_keep(items[i]), got.sent);
-        else if (was_refused)  // each asks for itself, and hears its own error
+        else if (was_refused)  // each asks for itself, and gets its own error
             some[i]->look();
     run(here);
 }

@@ -17,19 +17,19 @@ using detail::hold_ptr;
 
 struct waiter;
 
-/// What the caller of `release` or `extend` waits for, or an acquire that re-enters.
+/// A call of `release` or `extend`, or an acquire that re-enters, while its caller waits.
 struct hold_operation final : operation {
     hold_operation(core_ptr c, hold_ptr h);
     void cancel() override;
 
-    /// Completes the caller, if one still waits.
+    /// Completes the caller, if it still waits.
     void complete(error_code);
 
     core_ptr inside;
     hold_ptr hold;
     completion<> done{};
     std::function<void(error_code)> entered{};  ///< re-entry: gives out the hold, or the error
-    std::shared_ptr<waiter> on_replicas{};      ///< re-entry that replicas have to acknowledge
+    std::shared_ptr<waiter> on_replicas{};      ///< a re-entry that replicas have to acknowledge
     error_code refused{};                       ///< why it has not been done yet
     decide::alarm_queue::alarm limit;           ///< `config::timeout` for the caller
 };

@@ -9,7 +9,8 @@ namespace colock::detail {
 
 namespace {
 
-/// Of all stop sources: they are made and fired seldom, and a mutex in each hold is a fifth of it.
+/// One mutex for all stop sources: they are made and fired seldom, and a mutex in each hold would
+/// be a fifth of the hold.
 std::mutex stop_mutex;
 
 }  // namespace
@@ -84,7 +85,7 @@ void hold_state::mark_released(error_code why)
         closed = why == error::closed;
         if (closed)
             request_stop();
-        // From here on the handle's side may let go of this at any moment.
+        // From here on the handle may drop this at any moment.
         status_.store(status::released, std::memory_order_release);
     }
     if (waits)

@@ -25,20 +25,20 @@ public:
     std::string const& state_key() const noexcept { return state_key_; }
     unsigned slot() const noexcept { return slot_; }
 
-    /// The link of its slot is a new one.
+    /// The link of its slot has a new connection.
     virtual void on_link_up() = 0;
 
-    /// Nobody is let in any more.
+    /// Refuses new calls from now on.
     virtual void end_waiters(error_code why) = 0;
 
-    /// The client closes: what is held is given back.
+    /// The client closes: releases its holds.
     virtual void release_all() = 0;
 
-    /// Destroys handlers, answering nobody: the context goes away.
+    /// Destroys handlers without calling them, because the context is destroyed.
     virtual void destroy_pending() noexcept = 0;
 
 protected:
-    /// Nothing is left to do: the core forgets it, which may destroy it.
+    /// It has nothing left to do: the core forgets it, which may destroy it.
     void unregister() noexcept;
 
     core& core_;
@@ -55,10 +55,10 @@ public:
     keyed_state* find(std::string const& state_key) const noexcept;
     void add(std::shared_ptr<keyed_state>);
 
-    /// The one that is no longer there, if it was.
+    /// Removes it, if it is there.
     std::shared_ptr<keyed_state> remove(keyed_state&) noexcept;
 
-    /// A copy: what is called for one may add and drop others.
+    /// A copy, because calls may add and drop entries.
     std::vector<std::shared_ptr<keyed_state>> all() const;
     bool is_empty() const noexcept { return known_.empty(); }
 

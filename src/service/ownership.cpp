@@ -42,7 +42,7 @@ void ownership::destroy_pending() noexcept
     auto const asked = std::exchange(asked_, {});
     while (!holds_.empty()) {
         auto& hold = holds_.front();
-        holds_.pop_front();  // a handler may own holds of this
+        holds_.pop_front();  // a handler may own holds of this ownership
         auto const waits = std::exchange(hold.loss_waits, nullptr);
     }
 }
@@ -105,7 +105,7 @@ void ownership::enter(std::shared_ptr<hold_operation> who)
 void ownership::release(std::shared_ptr<hold_operation> who)
 {
     auto const hold = who->hold;
-    expire(clock::now());  // by the clock: after a pause of the process no timer has fired yet
+    expire(clock::now());  // look at the clock: after a pause of the process no timer has fired yet
     if (!hold->is_linked()) {
         who->complete(hold->now() == status::lost ? error_code{error::lost} : error_code{});
         return;
@@ -129,7 +129,7 @@ bool ownership::is_last(hold_state const& hold) const noexcept
     return &holds_.front() == &hold && &holds_.back() == &hold;
 }
 
-// The promise on the field is the same, and so are the times of the watchdog.
+// The field's promised lease is the same, and so are the times of the watchdog.
 void ownership::pass_on(hold_state& last, hold_ptr const& next)
 {
     who_ = next->who;
@@ -141,7 +141,7 @@ void ownership::pass_on(hold_state& last, hold_ptr const& next)
     next->set_valid_until(last.promised_until());
     holds_.push_back(*next);
     if (!renewing_ && renew_at_ == never)
-        renew_at_ = clock::now();  // the renewals of the last one had ended
+        renew_at_ = clock::now();  // the renewals of the last hold had ended
     remove(last, asio::error::operation_aborted);
 }
 
@@ -159,7 +159,7 @@ void ownership::extend(std::shared_ptr<hold_operation> who, milliseconds lease)
         who->complete(hold.now() == status::lost ? error::lost : error::not_held);
         return;
     }
-    // Shorter counts from now on: the server may set it before its answer comes.
+    // A shorter lease counts from now on, because the server may set it before its answer comes.
     auto const now = clock::now();
     hold.lease = lease;
     hold.set_valid_until(std::min(hold.promised_until(), decide::valid_until(now, lease)));
@@ -225,7 +225,7 @@ void ownership::gone(error_code why)
 void ownership::taken_away(time_point sent)
 {
     if (begun_ == time_point{})
-        return;  // granted to nobody, and perhaps not yet: it is given back all the same
+        return;  // granted to nobody, and perhaps not granted yet: it is still given back
     if (begun_ <= sent)
         gone(error::lost);
     else
@@ -246,7 +246,7 @@ void ownership::expire(time_point now)
     if (!is_held()) {
         forget_renewal();
         if (listener_ && !listener_->keep_lost())
-            detach();  // who waits here may try: the server decides when
+            detach();  // waiters here may try; the server decides when they succeed
     }
     watch();
 }

@@ -28,9 +28,9 @@ using core_hook =
 /// One ownership of a lock: a field in Redis, from the acquire that wrote it to the release that
 /// removes it, and the holds that live on it.
 ///
-/// What the holds need of the server is a depth and a lease; `settle` brings the server there,
-/// one script after the other. So re-entry, partial release, release and extension are one
-/// loop, and no step depends on how often another was run.
+/// The holds need a depth and a lease at the server; `settle` sets them, one script after the
+/// other. So re-entry, partial release, release and extension are one loop, and no step depends on
+/// how often another one ran.
 class ownership final :
     public hold_target,
     public std::enable_shared_from_this<ownership>,
@@ -57,73 +57,73 @@ public:
     /// A renewal is unanswered.
     bool is_renewing() const noexcept { return unanswered_ != 0; }
 
-    /// Somebody may have taken it away, and no script since has found it.
+    /// It may have been taken away, and no later script has found it.
     bool is_suspect() const noexcept { return suspected_ != never; }
 
     /// The server no longer has it.
     bool is_gone() const noexcept { return gone_; }
 
-    /// It is the one that its lock goes by: not lost, and not ended.
+    /// It is the current one of its lock: not lost, and not ended.
     bool is_current() const noexcept { return listener_ != nullptr; }
 
-    /// A step of it is on its way.
+    /// A step of it is under way.
     bool is_settling() const noexcept { return settling_; }
 
     /// Somebody may have taken it away: asks the server whether it still stands.
     void suspect();
 
-    /// Somebody holds it who has not been told otherwise.
+    /// It has a holder that has not been told of a loss.
     bool is_held() const noexcept;
     std::size_t living_holds() const noexcept;
 
     /// The first hold; `sent` and `lease` are those of the acquire.
     void begin(hold_ptr, time_point sent, milliseconds lease);
 
-    /// Nothing was acquired: the server lets it in for the sake of another ownership, in the same
-    /// hash, of the same owner and number. `enter` follows.
+    /// Begins without an acquire: the server admits it because of another ownership in the same
+    /// hash, with the same owner and number. `enter` follows.
     void begin_beside(ownership& other);
 
-    /// What had a longer lease in the same hash is gone: if nobody renews this one, its own is to
-    /// count again.
+    /// The other side of the hash, which had the longer lease, has ended: restores this one's
+    /// lease, unless a renewal will.
     void set_lease_again();
 
-    /// Nobody wants what was acquired, or may have been: releases it, until that moment, and over
-    /// the link on which it was asked for.
+    /// Releases a grant, or a possible grant, that nobody wants: until that moment, and over the
+    /// link of its request.
     void give_back(time_point until, bool synced = false);
 
-    /// Enters once more for the same owner; `entered` is told the outcome.
+    /// Enters once more for the same owner; `entered` gets the outcome.
     void enter(std::shared_ptr<hold_operation>);
     void release(std::shared_ptr<hold_operation>) override;
     void extend(std::shared_ptr<hold_operation>, milliseconds lease) override;
 
-    /// The last hold's place is taken by a waiter's, without a command.
+    /// A waiter's hold takes the place of the last hold, without a command.
     void pass_on(hold_state& last, hold_ptr const& next);
 
-    /// The last hold goes, and another ownership takes over the field.
+    /// The last hold ends, and another ownership takes over the field.
     void let_go(hold_state& last);
 
     /// The user of a hold has dropped it.
     void abandon_hold(hold_ptr const&) override;
 
-    /// Releases all holds, under their owners: the client closes.
+    /// Releases all holds that their owners still have, because the client closes.
     void release_all();
 
-    /// The server says, or its client was told, that the field is gone.
+    /// The field is gone, by an answer of the server or a forced release of this client.
     void gone(error_code why);
 
-    /// The lock was taken away by a script that was sent then. What was granted before is gone;
-    /// of what was granted since the server is asked, for links may overtake each other.
+    /// A script that was sent then took the lock away. An earlier grant is gone. For a later grant
+    /// the server is asked, because links may overtake each other.
     void taken_away(time_point sent);
 
     /// When it was granted.
     time_point begun() const noexcept { return begun_; }
 
-    /// Destroys handlers and tasks, answering nobody: the context goes away.
+    /// Destroys handlers and tasks without calling them, because the context is destroyed.
     void destroy_pending() noexcept;
 
     // ---- For the watchdog ----------------------------------------------------------------------
 
-    /// Queues for renewal, if there is anything to renew.
+    /// Queues it for renewal, if there is something to renew.
     void renew();
 
     /// A renewal that is sent now: the lease to set.
@@ -134,13 +134,13 @@ public:
     renewal begin_renewal() noexcept;
 
     /// `reply`: its part of it, if there is one. `jitter` in [0, 1) is that of the whole call, so
-    /// that what was renewed together is renewed together again.
+    /// that holds that were renewed together are renewed together again.
     void renewal_answered(renewal const&, answer const&, decide::reply const* reply, double jitter);
 
-    /// The call was refused as a whole. True if this one is still to be renewed.
+    /// The call was refused as a whole. True if this ownership still needs its renewal.
     bool renewal_refused(renewal const&) noexcept;
 
-    /// The link is new: the server may not know this ownership any more.
+    /// The link has a new connection: the server may not know this ownership any more.
     void renew_now();
 
     /// The time of loss has come for some hold.
@@ -159,17 +159,18 @@ private:
     void renewed(time_point sent, milliseconds set, time_point now, double jitter);
     void renewal_failed(error_code why, bool is_busy);
 
-    /// The lease to set now: the longest that any hold was promised, beside it too.
+    /// The lease to set now: the longest that any hold was promised, including those of the other
+    /// side.
     milliseconds promise() const noexcept;
     milliseconds promised_here() const noexcept;
 
-    /// The other one in the same hash, if it stands.
+    /// The other ownership in the same hash, if it exists.
     std::shared_ptr<ownership> beside() const noexcept;
 
-    /// Until then the server may have the field: whoever shares the hash keeps it alive.
+    /// The server may have the field until then: the other side of the hash keeps it alive.
     time_point stands_until() const noexcept;
 
-    /// The client's, of all names.
+    /// The client's list, over all names.
     std::string const& prefix() const noexcept;
 
     void begin_release(std::string const& channel);
@@ -208,20 +209,20 @@ private:
     hold_operations asked_;
     step* sending_ = nullptr;
     time_point begun_{};
-    time_point server_until_{};  ///< the server's lease has ended by then, whatever was lost
+    time_point server_until_{};  ///< the server's lease has ended by then, whatever answer was lost
     time_point renew_at_ = never;
     time_point suspected_ = never;  ///< since when
     std::uint64_t renewal_ = 0;     ///< the latest sent
     unsigned failures_ = 0;         ///< of renewals in a row
     unsigned unanswered_ = 0;       ///< renewals
-    std::uint32_t echo_ = 0;        ///< on which push connection its message is expected, if any
+    std::uint32_t echo_ = 0;        ///< the connection on which its own message is expected, if any
     bool renewing_ = false;         ///< its answer is still of interest
     bool settling_ = false;
     bool unsure_ = false;  ///< a step's answer was lost: a repeat may find its effect
     bool gone_ = false;
     lock_kind kind_;
-    bool synced_ = false;     ///< asked for over the link that waits for replicas
-    bool endless_ = false;    ///< a place in a queue, which has no lease: given back however late
+    bool synced_ = false;     ///< requested over the link that waits for replicas
+    bool endless_ = false;    ///< a place in a queue, which has no lease: released however late
     bool releasing_ = false;  ///< the release script was sent
 };
 

@@ -1,5 +1,5 @@
-// The side of an ownership that has to do with time: what its holds were promised, when it is
-// renewed and when it counts as lost.
+// The times of an ownership: the promises to its holds, when it is renewed, and when it counts as
+// lost.
 #include "decide/validity.hpp"
 #include "service/core.hpp"
 #include "service/ownership.hpp"
@@ -35,7 +35,7 @@ time_point ownership::stands_until() const noexcept
 
 milliseconds ownership::promise() const noexcept
 {
-    // A reader has a lease of its own, and doesn't shorten that of the hash.
+    // A reader has its own lease, and doesn't shorten the TTL of the hash.
     auto const other = how().has_leases ? nullptr : beside();
     return other ? std::max(promised_here(), other->promised_here()) : promised_here();
 }
@@ -53,7 +53,7 @@ milliseconds ownership::promised_here() const noexcept
     return longest;
 }
 
-// `set` is what the script of `sent` has set: the hold may have been promised more since.
+// `set` is the lease that the script of `sent` set; the hold may have been promised more since.
 void ownership::confirm(hold_state& hold, time_point sent, milliseconds set) noexcept
 {
     auto const lease = std::min(hold.lease, set);
@@ -65,7 +65,7 @@ void ownership::confirm(hold_state& hold, time_point sent, milliseconds set) noe
     hold.set_valid_until(until);
 }
 
-// The margin is that of the lease which runs: one just asked for may be much longer.
+// The margin belongs to the lease that runs; a lease just requested may be much longer.
 time_point ownership::lose_at(hold_state const& hold) const noexcept
 {
     auto const lease = std::min(hold.lease, hold.proven);
@@ -81,7 +81,7 @@ void ownership::renew()
 
 void ownership::renew_now()
 {
-    // One that is under way was not sent yet: the link's loss has ended the others.
+    // A renewal under way is not sent yet, because the loss of the link has ended all sent ones.
     if (may_renew() && !renewing_ && is_held())
         enqueue();
 }
@@ -94,7 +94,7 @@ void ownership::enqueue()
     core_.watchdog().enqueue(*this);
 }
 
-// What comes after says more: a step with another lease, or that it is lost.
+// A later event replaces the renewal: a step with another lease, or the loss.
 void ownership::forget_renewal() noexcept
 {
     renewing_ = false;
@@ -102,9 +102,9 @@ void ownership::forget_renewal() noexcept
         renewal_hook::unlink();
 }
 
-// A message that comes with the grant, or right after it, is most often that of the release which
-// made way for it. Nothing is handed over any more without a script; but the renewal that asks has
-// time, and an ownership that is over soon never asks.
+// A message with the grant or right after it usually comes from the release before it. From now on
+// each hand-over needs a script. But the renewal that asks the server can wait, and an ownership
+// that ends soon never asks.
 void ownership::suspect()
 {
     auto const now = clock::now();
@@ -123,15 +123,15 @@ bool ownership::is_to_be_renewed() const noexcept
     return is_suspect() || shortest_renewed_lease() != milliseconds::max();
 }
 
-// A script that was sent since has found the field.
+// A later script has found the field.
 void ownership::clear_suspicion(time_point sent) noexcept
 {
     if (sent >= suspected_)
         suspected_ = never;
 }
 
-// A step of `settle` that is unanswered sets an older promise, and might be run after the renewal;
-// it says as well whether the field is there.
+// An unanswered step of `settle` sets an older promise, and might run after the renewal. Its answer
+// also says whether the field exists.
 bool ownership::may_renew() const noexcept
 {
     return !gone_ && !releasing_ && !settling_ && !core_.is_stopped();
@@ -154,12 +154,13 @@ void ownership::renewal_answered(
 )
 {
     --unanswered_;
-    // By the clock, before the answer: after a pause of the process no timer has fired yet.
+    // Look at the clock before the answer: after a pause of the process no timer has fired yet.
     auto const now = clock::now();
     if (got.what == answer::kind::lost)  // it may have run
         server_until_ = std::max(server_until_, now + which.lease);
     expire(now);
-    // Released or lost meanwhile, or overtaken by a later renewal: the answer is no news.
+    // It was released or lost in the meantime, or a later renewal overtook this one: the answer is
+    // out of date.
     if (!renewing_ || releasing_ || which.round != renewal_)
         return;
     renewing_ = false;
@@ -195,7 +196,7 @@ void ownership::renewed(time_point sent, milliseconds set, time_point now, doubl
     core_.events().renewed(
         name_, std::chrono::duration_cast<milliseconds>(decide::valid_until(sent, lease) - now)
     );
-    if (is_suspect())  // since it was sent
+    if (is_suspect())  // since the renewal was sent
         suspect();
 }
 

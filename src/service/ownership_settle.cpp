@@ -1,4 +1,4 @@
-// The side of an ownership that talks to the server: one script after the other, until it has what
+// The requests of an ownership to the server: one script after the other, until the server has what
 // the holds need.
 #include "service/core.hpp"
 #include "service/ownership.hpp"
@@ -16,13 +16,13 @@ using status = hold_state::status;
 
 namespace {
 
-/// It takes back what its hold had: the hold is none of the ownership's any more.
+/// It releases its hold, which is no longer one of the ownership's holds.
 bool is_release(std::shared_ptr<hold_operation> const& who)
 {
     return who->hold && !who->hold->is_linked();
 }
 
-/// Those who want something of the server hear at once that it refuses; who gives back need not.
+/// Tells callers that want something from the server at once that it refuses. Releases go on.
 void end_all_but_releases(hold_operations& doing, error_code why)
 {
     auto const others = std::ranges::stable_partition(doing, is_release);
@@ -31,7 +31,7 @@ void end_all_but_releases(hold_operations& doing, error_code why)
     doing.erase(others.begin(), doing.end());
 }
 
-/// As many as the one that wants most.
+/// The greatest number that any of them wants.
 void ask_replicas(step& call, hold_operations const& doing)
 {
     for (auto const& who : doing)
@@ -41,8 +41,8 @@ void ask_replicas(step& call, hold_operations const& doing)
 
 }  // namespace
 
-/// One script, with the texts that it refers to: depth and lease, or the release if nothing is
-/// held any more.
+/// One script, with the texts that it refers to: depth and lease, or the release if there is no
+/// hold any more.
 struct ownership::request {
     explicit request(ownership const& of)
         : last{of.holds_.empty()}
@@ -78,7 +78,7 @@ struct ownership::request {
     step call;
 };
 
-/// How long a step may wait to be sent: as long as the field stands.
+/// How long a step may wait to be sent: as long as the field may exist.
 struct ownership::send_limit {
     explicit send_limit(ownership& whose) : of{whose} {}
 
@@ -151,8 +151,7 @@ void ownership::begin_release(std::string const& channel)
     if (std::exchange(releasing_, true))
         return;
     ++core_.count.owed_releases;
-    // Without a listener another ownership may begin. It has to hear this message like one of
-    // others.
+    // Without a listener another ownership may begin. It must get this message like any other.
     echo_ = listener_ ? listener_->expect_echo(channel) : 0;
 }
 
@@ -160,7 +159,7 @@ bool ownership::may_send_again(answer const& got, hold_operations const& doing) 
 {
     if (core_.is_stopped() || (clock::now() >= stands_until() && !endless_))
         return false;
-    // A release is owed also while the server refuses the connection.
+    // A release stays due while the server refuses the connection.
     bool const unsent = got.what == answer::kind::failed && got.sent == time_point{};
     bool const gives_back = releasing_ || std::ranges::any_of(doing, is_release);
     return got.what == answer::kind::lost || got.what == answer::kind::not_now ||
@@ -181,7 +180,7 @@ void ownership::conclude(request const& which, hold_operations const& doing, ans
         bool const is_missing = !outcome && got.unsynced && who->on_replicas;
         who->complete(was_lost ? error_code{error::lost} : is_missing ? got.unsynced : outcome);
     }
-    // After the end of its lease it is free, whatever was answered.
+    // After the end of its lease the lock is free, whatever the answer was.
     if (which.last && outcome && outcome != error::lost && clock::now() < stands_until()) {
         core_.note_unreleased(
             "of " + name_ + " (" + core_.field(number_) + "), which is held until its lease ends",
@@ -200,7 +199,8 @@ error_code ownership::conclude_release(
     if (got.what == answer::kind::replied)
         r = decide::read_release(got.value);
     using kind = decide::release_answer::kind;
-    // A repeat that finds nothing, while nothing else can have removed it, finds its own effect.
+    // If a repeat finds nothing, and nothing else can have removed the field or permit, it finds
+    // its own effect.
     bool const before = r.what == kind::gone && unsure_ && clock::now() < stands_until();
     bool const published = r.what == kind::released && r.receivers >= 0;
     if (echo_ != 0 && !published && !before)
@@ -223,14 +223,14 @@ error_code ownership::conclude_release(
     return r.what == kind::gone ? error::lost : error::bad_reply;
 }
 
-// The field may stand. Whoever shares its hash must not keep it alive.
+// The field may still exist. The other side of the hash must not keep it alive.
 void ownership::let_run_out()
 {
     if (auto const other = beside())
         other->gone(error::lost);
 }
 
-// Where the server does not say, somebody may have heard it.
+// If the server does not report receivers, there may be one.
 unsigned ownership::others_of(std::int64_t receivers, std::string_view channel) const noexcept
 {
     if (receivers < 0)
@@ -260,7 +260,7 @@ error_code ownership::conclude_extend(
         renew_at_ =
             decide::renewal_schedule::renewal_time(got.sent, std::min(lease, set), core_.jitter());
     watch();
-    // A renewal from before this, which the server did not know how to run, is run after it.
+    // An earlier renewal whose script the server did not know runs after this.
     if (unanswered_ != 0 && !is_suspect())
         suspect();
     return {};
@@ -275,7 +275,7 @@ void ownership::settled()
             let_run_out();
         finish();
     } else if (!gone_ && !renewing_ && renew_at_ == never) {
-        renew_at_ = clock::now();  // what was due meanwhile
+        renew_at_ = clock::now();  // a renewal may have come due in the meantime
         watch();
     }
     if (listener_)

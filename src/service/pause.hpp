@@ -7,11 +7,12 @@
 
 namespace colock {
 
-/// A short wait of a task, which `core::rest` begins and `over` ends. The core knows those under
-/// way, since a task may own the object that its pause is in; then only the core can end both.
+/// A short wait of a task, which `core::rest` begins and `over` ends. The core knows the pauses
+/// under way, because a task may own the object that its pause is in; then only the core can end
+/// both.
 struct pause :
     boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
-    /// Before its time, if it is under way.
+    /// Ends it early, if it is under way.
     void finish()
     {
         if (!is_linked())

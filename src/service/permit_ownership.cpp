@@ -44,7 +44,7 @@ void permit_ownership::begin(hold_ptr const& hold, time_point sent)
 
 void permit_ownership::release(std::shared_ptr<hold_operation> who)
 {
-    expire(clock::now());  // by the clock: after a pause of the process no timer has fired yet
+    expire(clock::now());  // look at the clock: after a pause of the process no timer has fired yet
     bool const was_lost = who->hold->now() == status::lost;
     if (hold_.empty()) {
         who->complete(was_lost ? error_code{error::lost} : error_code{});
@@ -52,7 +52,7 @@ void permit_ownership::release(std::shared_ptr<hold_operation> who)
     }
     if (who->done)
         core_.set_alarm(who->limit, clock::now() + core_.settings().timeout);
-    asked_.push_back(std::move(who));  // first: what ends the hold may go on with the release
+    asked_.push_back(std::move(who));  // first: the end of the hold may go on with it
     end_hold(asio::error::operation_aborted);
     ask();
 }
@@ -65,7 +65,7 @@ void permit_ownership::extend(std::shared_ptr<hold_operation> who, milliseconds 
         who->complete(who->hold->now() == status::lost ? error::lost : error::not_held);
         return;
     }
-    // Shorter counts from now on: the server may set it before its answer comes.
+    // A shorter lease counts from now on, because the server may set it before its answer comes.
     auto& hold = hold_.front();
     hold.lease = lease;
     hold.set_valid_until(std::min(hold.promised_until(), decide::valid_until(now, lease)));
@@ -112,7 +112,7 @@ void permit_ownership::end_hold(error_code why)
     releasing_ = true;
     ++core_.count.owed_releases;
     hold.mark_released(why);
-    // A renewal that was not yet sent would only keep the release waiting.
+    // A renewal that is not sent yet would only delay the release.
     if (sending_ && core_.transport().withdraw(*sending_))
         sending_->answered.set({});
 }
@@ -209,7 +209,8 @@ error_code permit_ownership::conclude_release(answer const& got)
             );
         return why;
     }
-    // A repeat that finds nothing, while nothing else can have removed it, finds its own effect.
+    // If a repeat finds nothing, and nothing else can have removed the field or permit, it finds
+    // its own effect.
     bool const released = read == kind::released || (unsure_ && !is_over);
     return released ? error_code{} : error_code{error::lost};
 }

@@ -17,11 +17,11 @@
 
 namespace colock {
 
-/// One permit that is held, from its grant to its release: an id among the leases of a semaphore,
-/// and the one hold on it.
+/// One held permit, from its grant to its release: an id among the leases of a semaphore, and the
+/// one hold on it.
 ///
-/// As for a lock, `settle` brings the server to what is wanted, one script after the other: a
-/// lease while it is held, nothing when it is not. A renewal is one such step.
+/// As for a lock, `settle` sets the wanted state at the server, one script after the other: a lease
+/// while it is held, nothing when it is not. A renewal is one such step.
 class permit_ownership final : public keyed_state, public hold_target {
 public:
     permit_ownership(core& inside, std::string name, std::string id);
@@ -71,7 +71,8 @@ private:
     std::string name_;
     std::string leases_;
     std::string id_;
-    /// The one, which keeps this; none once it is released, or has gone with its context.
+    /// The one hold, which keeps this alive; none once it is released or destroyed with its
+    /// context.
     boost::intrusive::list<hold_state, boost::intrusive::constant_time_size<false>> hold_;
     std::vector<std::shared_ptr<hold_operation>> asked_;
     step* sending_ = nullptr;

@@ -1,5 +1,4 @@
-// The side of a permit that has to do with time: until when it may be relied on, when it is renewed
-// and when it counts as lost.
+// The times of a permit: how long it is valid, when it is renewed, and when it counts as lost.
 #include "decide/validity.hpp"
 #include "service/core.hpp"
 #include "service/permit_ownership.hpp"
@@ -26,7 +25,7 @@ milliseconds permit_ownership::promise(time_point now) const noexcept
         : std::max(milliseconds{1}, std::chrono::ceil<milliseconds>(hold_.front().ends - now));
 }
 
-// What is set may be longer than what has been asked for since.
+// The set lease may be longer than a lease that was requested since.
 void permit_ownership::confirm(time_point sent, milliseconds set)
 {
     auto& hold = hold_.front();

@@ -82,7 +82,7 @@ void permit_queue::leave(permit_request& who, error_code why)
         ask_for_next();
 }
 
-// The next one is asked for at once. A request that was not yet sent is taken back.
+// The client asks for the next one at once. A request that is not sent yet is taken back.
 void permit_queue::ask_for_next()
 {
     if (sleeping_)
@@ -130,7 +130,7 @@ void permit_queue::count_attempt()
     }
 }
 
-// Who stands behind one who was refused has tried, too, if he would have to be asked for alone.
+// Try-once callers behind a refused head fail too, because each would need its own request.
 void permit_queue::send_away_who_tried_once()
 {
     for (auto at = queue_.begin(); at != queue_.end();) {
@@ -189,7 +189,7 @@ strand_task permit_queue::contend()
         wake_.reset();
         heard_ = never;
         script_call now{std::move(*what), slot()};
-        if (request_.is_open() && !core_.is_stopped())  // or the context would not come to its end
+        if (request_.is_open() && !core_.is_stopped())  // it would keep a stopped client busy
             core_.set_alarm(expiry_, protocol_->open_until(request_));
         sending_ = &now.call;
         core_.transport().submit(now.call);
@@ -237,8 +237,8 @@ bool permit_queue::conclude_request(answer const& got)
 
 bool permit_queue::conclude_undo(answer const& got)
 {
-    // It is owed over a stop of the client, which may run again, and while the server refuses the
-    // connection.
+    // The undo stays due across a stop of the client, which may run again, and while the server
+    // refuses the connection.
     bool const unsent = is_unsent(got);
     if (got.what == answer::kind::lost)
         request_.undo_lost();
@@ -266,8 +266,8 @@ bool permit_queue::conclude_undo(answer const& got)
 
 bool permit_queue::on_refused(permit_reply const& refused)
 {
-    // It is about who was asked for. Who has come to be the first since may want less, and what
-    // is asked for all may have changed since: then it is asked again.
+    // The refusal is about the caller that it was requested for. A caller that has become the first
+    // since may want less, and a common request may have changed since: then ask again.
     bool const for_all = protocol_->asks_for_all();
     if (!for_all && !queue_.empty() && queue_.front().attempts == 0)
         return false;
@@ -278,7 +278,7 @@ bool permit_queue::on_refused(permit_reply const& refused)
         return false;
     if (queue_.front().attempts == 1)
         core_.events().waiting(name_, refused.until.value_or(milliseconds{-1}));
-    // What was published before the subscription was live is missed: then ask once more.
+    // Messages from before the subscription was live were missed, so ask once more.
     if (!subscribed_) {
         subscribed_ = true;
         channel_ = protocol_->channel();
@@ -312,7 +312,8 @@ bool permit_queue::sleep(time_point longest)
     return true;
 }
 
-// It says what can be had, if it is of permits. The cap counts anew: this message was not lost.
+// The payload of permits is the number that is available. The poll cap counts from now, because
+// this message was not lost.
 void permit_queue::on_message(std::string_view payload)
 {
     std::int64_t room = 0;

@@ -21,53 +21,55 @@
 
 namespace colock {
 
-/// What an answer of the server says about the request.
+/// The consequence of the server's answer for the request.
 struct permit_reply {
     enum class kind { granted, refused, malformed };
 
     kind what = kind::malformed;
-    std::optional<milliseconds> until{};  ///< refused: when it may change though nobody tells
+    std::optional<milliseconds> until{};  ///< refused: when it may change without a message
     std::int64_t subscribers = 0;         ///< refused: how many wait, as far as they were counted
 };
 
-/// How to get a permit: the part in which semaphores and latches differ. A latch gives permits to
-/// all at once, when its count is zero.
+/// How to get a permit: the difference between semaphores and latches. A latch gives permits to all
+/// at once, when its count is zero.
 class permit_protocol {
 public:
     virtual ~permit_protocol() = default;
 
-    /// The channel on which a change is told.
+    /// The channel for messages about a change.
     virtual std::string channel() const = 0;
 
-    /// Begins a new request, for the first in the queue. What follows is about it, until the next.
+    /// Begins a new request, for the first in the queue. The functions below are about it, until
+    /// the next one.
     virtual void begin(permit_request const& first) = 0;
 
-    /// The request, the first time and again.
+    /// The script of the request, for the first time and for repeats.
     virtual script_request ask() const = 0;
     virtual permit_reply read(decide::reply const&) const = 0;
 
-    /// Until when the open request may be asked again or undone; then nothing of it is left, or
-    /// nobody can tell.
+    /// The time until which the open request may be repeated or undone. Then nothing of it is left,
+    /// or nobody can tell.
     virtual time_point open_until(decide::request_state const& open) const = 0;
 
-    /// Whether the script takes nothing, and its answer is for all who waited when it was sent.
+    /// Whether the script takes nothing, so that its answer serves all calls that waited when it
+    /// was sent.
     virtual bool asks_for_all() const noexcept { return false; }
 
-    /// Whether what the open request takes, or has taken, is what the first in the queue wants.
+    /// Whether the open request takes, or has taken, what the first in the queue wants.
     virtual bool fits(permit_request const& first, decide::request_state const& open) const = 0;
 
-    /// Grants what was taken: takes at least the first request from the queue.
+    /// Grants the permits: takes at least the first request from the queue.
     virtual void give(permit_queue&, decide::request_state const& taken) = 0;
 
-    /// What gives back whatever the open request has taken; nothing if it has taken nothing.
+    /// The script that undoes the open request; nothing if the request takes nothing.
     virtual std::optional<script_request> undo(decide::request_state const& open) = 0;
 };
 
-/// The calls of this client that wait for one semaphore or latch. The server is asked for the first
-/// of them alone, by one request at a time.
+/// The calls of this client that wait for one semaphore or latch. The client asks the server only
+/// for the first of them, with one request at a time.
 ///
-/// A call may leave at any time. The request to the server goes on: what it takes is for the next
-/// call that wants just that, or is given back.
+/// A call may leave at any time. The request to the server goes on: its permits go to the next call
+/// that wants as many, or are given back.
 class permit_queue final : public keyed_state, private subscription_manager::listener {
 public:
     permit_queue(core& inside, std::string state_key, std::string name, std::unique_ptr<permit_protocol>);
@@ -91,7 +93,7 @@ public:
     /// The first one, which is no longer in the queue.
     std::shared_ptr<permit_request> pop();
 
-    /// Tells the observer that it got what it waited for.
+    /// Tells the observer that the call succeeded.
     void tell_acquired(permit_request const&) const;
 
     // ---- For the core --------------------------------------------------------------------------
@@ -105,7 +107,7 @@ private:
     using action = decide::request_state::action;
 
     strand_task contend();
-    /// Each is true if something is to be waited for before the next turn.
+    /// Each returns true if the loop has to wait before the next turn.
     bool conclude_request(answer const&);
     bool conclude_undo(answer const&);
     bool on_refused(permit_reply const&);
@@ -138,7 +140,7 @@ private:
     decide::alarm_queue::alarm expiry_;  ///< of the open request
     step* sending_ = nullptr;
     std::uint32_t refusals_ = 0;  ///< for the moment, in a row
-    bool undoing_ = false;        ///< what is being sent is for no waiting call
+    bool undoing_ = false;        ///< the step under way is for no waiting call
     bool contending_ = false;
     bool sleeping_ = false;
     bool subscribed_ = false;

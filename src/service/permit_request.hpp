@@ -25,8 +25,7 @@ public:
 
     void cancel() override;
 
-    /// Completes the caller, if one still waits. No error: it was not granted, and its wait is
-    /// over.
+    /// Completes the caller, if it still waits. No error: it was not granted, and its wait is over.
     void complete(error_code);
 
     core_ptr inside;
@@ -36,9 +35,9 @@ public:
     time_point asked{};
     time_point deadline() const noexcept { return wait ? asked + *wait : never; }
     std::uint32_t attempts = 0;     ///< how often the server was asked for it
-    permit_queue* queue = nullptr;  ///< where it stands in the queue
+    permit_queue* queue = nullptr;  ///< the queue that it is in
     decide::alarm_queue::alarm limit;
-    std::shared_ptr<permit_request> queued;  ///< itself, while it stands there
+    std::shared_ptr<permit_request> queued;  ///< itself, while it is in the queue
 
     /// Destroys the handler.
     virtual void destroy_handler() noexcept = 0;
@@ -47,10 +46,10 @@ protected:
     virtual void answer(error_code) = 0;
 };
 
-/// One that is told no more than whether it was granted.
+/// A request that only needs to know whether it was granted.
 class permit_count_request final : public permit_request {
 public:
-    /// To wait without end; or to try, and be told how it went.
+    /// Waits without end; or tries, and gets the outcome.
     using result = std::variant<completion<>, completion<bool>>;
 
     permit_count_request(core_ptr c, std::string n, std::int64_t w)

@@ -11,10 +11,10 @@ namespace colock {
 
 namespace {
 
-// Keys that are due within this are asked for with those that are due now.
+// The client asks for keys that are due within this time together with those that are due now.
 constexpr milliseconds coalescing_window{5};
 
-/// Keys a call: a long one would keep the server's other clients waiting.
+/// Keys per call: a long call would make the server's other clients wait.
 constexpr std::size_t largest_call = 128;
 
 }  // namespace
@@ -52,8 +52,8 @@ void poller::stop()
         here->alarm.clear();
 }
 
-// One call at a time. Over a link that is down none is asked: when it comes up all who sleep
-// are woken, and until then there is nothing to hear but that it will not come up.
+// One call at a time. Nothing is asked over a link that is down: when it comes up, all sleeping
+// keys are woken, and until then the only news would be that it does not come up.
 void poller::run(ring& here)
 {
     if (here.asking || here.keys.empty())
@@ -78,7 +78,7 @@ void poller::wake_all(ring const& here)
     wake(sleeping);
 }
 
-// Each asks for itself, and hears its own error.
+// Each asks for itself, and gets its own error.
 void poller::wake(std::vector<lock_id> const& sleeping)
 {
     for (auto const& id : sleeping)
@@ -86,7 +86,7 @@ void poller::wake(std::vector<lock_id> const& sleeping)
             key->wake_if_asleep();
 }
 
-// They stay in the ring: a key that isn't free is not touched again until it is due.
+// They stay in the ring: a key that isn't free is not touched until it is due again.
 std::vector<lock_id> poller::take_due(ring& from, time_point now)
 {
     std::vector<lock_id> taken;

@@ -18,9 +18,9 @@ namespace colock {
 using detail::core;
 
 /// Asks for many keys in one call whether they are free. So a lost message costs a waiter at most
-/// the poll cap, and that costs the server one call for each 128 keys that wait.
+/// the poll cap, and polling costs the server one call for each 128 waiting keys.
 ///
-/// A key that is added is asked for once a poll cap, until it leaves.
+/// It asks for each added key once per poll cap, until the key leaves.
 class poller {
 public:
     using time_point = std::chrono::steady_clock::time_point;
@@ -41,7 +41,7 @@ public:
 
     void add(entry&);
 
-    /// The client stops: nothing is asked for any more.
+    /// The client stops: asks for nothing any more.
     void stop();
 
 private:
@@ -54,7 +54,7 @@ private:
     std::vector<lock_id> take_due(ring&, time_point now);
 
     core& core_;
-    std::unordered_map<unsigned, std::unique_ptr<ring>> rings_;  ///< by lane, for good
+    std::unordered_map<unsigned, std::unique_ptr<ring>> rings_;  ///< by lane, permanent
 };
 
 }  // namespace colock

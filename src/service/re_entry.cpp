@@ -20,16 +20,16 @@ void enter_again(
     if (who->replicas != 0)
         entering->on_replicas = who;
     entering->entered = [who, taken, held, then = std::move(then)](error_code ec) {
-        // The replicas have been waited for, so that it is asked again at once.
+        // The wait for the replicas was its pause, so it asks again at once.
         if (ec == error::not_replicated && !who->once && !who->is_done() && held->is_current()) {
             enter_again(who, held, then);
             return held->abandon_hold(taken);
         }
         auto const margin = decide::loss_margin(taken->lease, who->inside->settings().loss_margin);
         if (!ec && clock::now() >= taken->promised_until() - margin)
-            ec = error::lost;  // the answer comes after its own validity
+            ec = error::lost;  // the answer came after its own validity
         if (!ec && !held->is_current())
-            ec = error::lost;  // the ownership was, meanwhile
+            ec = error::lost;  // the ownership was lost in the meantime
         if (ec && taken->now() == hold_state::status::released)
             ec = error::closed;
         if (!ec && !who->is_done()) {

@@ -109,7 +109,7 @@ void readers::leave(waiter& who, error_code why)
     auto const self = who.queued;
     take_out(who);
     who.fail(why);
-    withdraw_unsent(who);  // what was sent is given back if it is granted
+    withdraw_unsent(who);  // a sent request is given back if it is granted
 }
 
 void readers::end_waiters(error_code why)
@@ -142,7 +142,7 @@ bool readers::has_readers() const noexcept
         std::ranges::any_of(ownerships_, [](auto const& each) { return each.second->is_held(); });
 }
 
-// Nobody may wait for itself: an owner that reads, or writes, has the lock.
+// No owner may wait for itself: an owner that reads or writes has the lock.
 bool readers::may_enter(waiter const& who) const noexcept
 {
     if (!who.shared_owner)
@@ -161,7 +161,7 @@ bool readers::is_written_by(waiter const& who) const noexcept
     return who.shared_owner && writing && writing->who() == who.who && writing->is_held();
 }
 
-// Who tries once may wait for what his owner has on its way.
+// A single try may wait for a request of the same owner that is under way.
 bool readers::may_wait_once(waiter const& who) const noexcept
 {
     return is_asking_for_owner_of(who) || is_written_by(who);
@@ -175,7 +175,7 @@ void readers::enter(std::shared_ptr<waiter> const& who)
     if (!(held ? *held : *writing).is_held())
         return who->fail(error::lost);
     if (!held) {
-        // It takes over the field of one that is lost.
+        // It takes over the field of a lost ownership.
         if (auto const lost = ownerships_.extract(writing->number()))
             lost.mapped()->gone(error::lost);
         held = make_recycled<ownership>(core_, *this, ref(), writing->number(), who->who);
@@ -185,8 +185,8 @@ void readers::enter(std::shared_ptr<waiter> const& who)
     enter_again(who, held, [this](waiter const&) { look_again(); });
 }
 
-// While somebody of this client writes, or came first to write, nobody asks; while somebody else
-// does, one at a time.
+// While this client has a writer, or a waiting writer that came first, no reader asks. While
+// another client writes, one reader asks at a time.
 bool readers::may_ask(waiter const& who) const
 {
     auto const* const w = beside();
@@ -196,7 +196,8 @@ bool readers::may_ask(waiter const& who) const
     return !closed_ || (!sleep_.is_set() && is_first && attempts_.empty());
 }
 
-// Those who wait for a writer of this client: if somebody takes the lock from him, that is news.
+// For readers that wait for a writer of this client: listens, to learn if somebody takes the lock
+// away from that writer.
 void readers::stay_behind()
 {
     auto* const w = beside();
@@ -212,7 +213,7 @@ void readers::look_again()
         core_.set_alarm(look_, clock::now());
 }
 
-// All who may have their turn by now have it: in the order in which they came.
+// Gives all readers their turn that may have it now, in the order of their arrival.
 void readers::look()
 {
     auto const life = shared_from_this();
@@ -310,7 +311,7 @@ void readers::subscribe()
         ask_again();  // what was published before is missed
 }
 
-// The first finds out whether somebody still writes; what is under way doesn't say.
+// Invalidates refusals that are under way; the first waiting reader asks again.
 void readers::ask_again()
 {
     ++news_;
@@ -320,7 +321,7 @@ void readers::ask_again()
 
 void readers::on_message(std::string_view payload)
 {
-    // Free, or free of a writer: who has it since before has it no more.
+    // The lock is free, or free of a writer: earlier holders do not have it any more.
     if (payload == "0")
         suspect();
     if (auto* const writing = written())
@@ -328,7 +329,8 @@ void readers::on_message(std::string_view payload)
     open();
 }
 
-// Nobody writes any more, as far as is known; what is under way may say otherwise, and be older.
+// As far as the client knows, nobody writes any more. An answer under way may say otherwise, but
+// may be older.
 void readers::open()
 {
     ++news_;

@@ -33,7 +33,7 @@ struct script_call {
     step call;
 };
 
-/// It could not be sent: nothing has been done.
+/// True if it could not be sent: nothing has been done.
 inline bool is_unsent(answer const& got) noexcept
 {
     return got.what == answer::kind::failed && got.sent == time_point{};

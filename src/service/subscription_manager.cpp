@@ -28,7 +28,7 @@ subscription_manager::line& subscription_manager::over(unsigned pubsub)
 
 auto subscription_manager::carrier_of(std::string_view name) const noexcept -> line const*
 {
-    // One that nobody listens to may linger, and is heard all the same.
+    // A channel without a listener may linger, and its messages still arrive.
     auto const at = channels_.find(name);
     auto const pubsub =
         at == channels_.end() ? core_.transport().pubsub_of(name) : at->second.pubsub;
@@ -41,7 +41,7 @@ void subscription_manager::count_channels() noexcept
     std::size_t count = 0;
     for (auto const& [pubsub, there] : lines_)
         count += there->table.size();
-    core_.count.subscriptions = core_.is_stopped() ? 0 : count;  // they go with their links
+    core_.count.subscriptions = core_.is_stopped() ? 0 : count;  // they end with their links
 }
 
 // ---- Waiters -----------------------------------------------------------------------------------
@@ -55,7 +55,7 @@ bool subscription_manager::add(std::string const& name, listener& who)
     line& there = over(c.pubsub);
     auto const state = there.table.add(name, clock::now());
     core_.transport().want_pubsub(c.pubsub);
-    // What is asked for in one turn of the event loop goes out together.
+    // Changes of one turn of the event loop go out together.
     if (state == decide::subscription_table::state::wanted)
         pump_by(there, clock::now());
     count_channels();
@@ -103,7 +103,7 @@ void subscription_manager::for_each_listener(std::string_view name, Call const& 
     if (at == channels_.end())
         return;
     for (auto* who : std::vector(at->second.listeners)) {
-        // An earlier one may have dropped this one.
+        // An earlier listener may have dropped this one.
         auto const again = channels_.find(name);
         if (again == channels_.end())
             return;
@@ -145,7 +145,7 @@ void subscription_manager::pump(line& there)
 
 // ---- What the transport tells ------------------------------------------------------------------
 
-// At the old link they linger, and are unsubscribed.
+// At the old link they linger, and are then unsubscribed.
 void subscription_manager::on_rerouted()
 {
     std::vector<std::string> moved;
@@ -155,7 +155,7 @@ void subscription_manager::on_rerouted()
     for (auto const& name : moved) {
         auto const at = channels_.find(name);
         if (at == channels_.end())
-            continue;  // dropped since by one who was told
+            continue;  // dropped since by a listener that was told
         auto& c = at->second;
         line& from = over(c.pubsub);
         c.pubsub = core_.transport().pubsub_of(name);
@@ -198,7 +198,7 @@ void subscription_manager::on_pubsub_down(unsigned pubsub)
 
 void subscription_manager::on_subscribed(unsigned pubsub, std::string_view name)
 {
-    // Where a channel has moved away from, what is confirmed means nothing.
+    // A confirmation from a link that the channel has left means nothing.
     if (over(pubsub).table.confirm(name) && carrier_of(name) == &over(pubsub))
         for_each_listener(name, [](listener& who) { who.on_subscribed(); });
 }

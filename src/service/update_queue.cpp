@@ -15,7 +15,7 @@ namespace {
 constexpr milliseconds first_pause{20};
 constexpr milliseconds longest_pause{5'000};
 
-/// What can be added up.
+/// Updates that can be added up.
 bool is_sum(scripts::script const& what) noexcept
 {
     return &what == &scripts::semaphore_release || &what == &scripts::latch_count_down;
@@ -82,7 +82,7 @@ void update_queue::withdraw_unwanted()
         sending_->answered.set({});
 }
 
-// The batch under way, or the next that somebody waits for or that is owed.
+// The batch under way, or the next one that has a caller or is owed.
 bool update_queue::take_next()
 {
     if (!now_.of.empty())
@@ -190,7 +190,7 @@ void update_queue::conclude(answer const& got)
         complete(*each, ec, got.value.number);
 }
 
-// A client that closes carries out what was begun. One that is stopped owes nothing any more.
+// A closing client completes updates that have begun. A stopped client owes nothing any more.
 void update_queue::end_waiters(error_code why)
 {
     if (!core_.is_stopped())

@@ -20,7 +20,7 @@ using detail::core_ptr;
 
 class update_queue;
 
-/// A change of a counter that a caller wants: so many permits more, a count less.
+/// A change of a counter that a caller wants: some permits more, a count less.
 struct update final : operation {
     update(core_ptr c, std::string n, scripts::script const& s, std::int64_t a, std::string ch);
     void cancel() override;
@@ -31,17 +31,17 @@ struct update final : operation {
     scripts::script const& what;
     std::int64_t amount;
     std::string channel;
-    bool owed = false;  ///< it is carried out though nobody waits for it any more
+    bool owed = false;  ///< it is carried out even without a caller
     std::function<void(error_code, std::int64_t result)> done;
-    update_queue* queue = nullptr;     ///< where it is under way, while its caller waits
+    update_queue* queue = nullptr;     ///< the queue that it is in, while its caller waits
     decide::alarm_queue::alarm limit;  ///< `config::timeout` for the caller
 };
 
 /// The updates of one counter, one after the other: each takes effect once, however often its
-/// answer is lost. Those that are wanted together and can be added up go as one.
+/// answer is lost. Updates at the same time that can be added up go as one.
 ///
-/// The server keeps the number of the last update, and its result. So each has a higher number than
-/// the one before it, and none is sent before that is answered.
+/// The server keeps the number of the last update, and its result. So each update has a higher
+/// number than the one before it, and is sent only when that one is answered.
 class update_queue final : public keyed_state {
 public:
     update_queue(core& inside, std::string state_key, std::string name);
@@ -54,7 +54,7 @@ public:
     void release_all() override {}
     void destroy_pending() noexcept override;
 
-    /// What is to be sent is not, if its last caller has gone and it is owed to nobody.
+    /// Drops the next update if its last caller has gone and it is not owed.
     void withdraw_unwanted();
 
 private:
@@ -83,7 +83,7 @@ private:
     batch now_;
     step* sending_ = nullptr;
     pause pause_;
-    decide::alarm_queue::alarm expiry_;  ///< of the batch under way, whose answer was lost
+    decide::alarm_queue::alarm expiry_;  ///< of the batch under way, if its answer was lost
     bool running_ = false;
 };
 

@@ -18,16 +18,16 @@ namespace colock {
 
 namespace {
 
-// Renewals that are due within this go with those that are due now.
+// Renewals that are due within this time go with those that are due now.
 constexpr milliseconds coalescing_window{64};
 
-/// Locks a renewal call: a long one would keep the server's other clients waiting.
+/// Locks per renewal call: a long call would make the server's other clients wait.
 constexpr std::size_t largest_batch = 128;
 
-/// Calls under way a lane.
+/// Calls under way per lane.
 constexpr unsigned most_under_way = 2;
 
-/// From so many on, first renewals spread.
+/// From this many holds on, first renewals spread.
 constexpr std::size_t many_holds = 1'000;
 
 /// A loop that fails would leave holds that nobody renews and nobody tells. As in a `strand_task`,
@@ -40,7 +40,7 @@ void end_with_failure(std::exception_ptr const& failure)
 
 }  // namespace
 
-/// What is to be renewed in one lane: by the script of most locks, and by that of readers.
+/// The renewals of one lane: by the script of most locks, and by the script of readers.
 struct watchdog::line {
     using list = boost::intrusive::list<
         ownership,
@@ -67,7 +67,7 @@ struct watchdog::batch {
         if (how.has_leases)
             for (auto const& t : some)
                 size += longest_more + owner.settings().key_prefix.size() + t->name().size();
-        texts.reserve(size);  // so that what is written stays where it is
+        texts.reserve(size);  // so that the texts do not move
         for (auto const& t : some) {
             asked.push_back(t->begin_renewal());
             keys.push_back(t->name());
@@ -134,7 +134,7 @@ void watchdog::wake()
 void watchdog::stop()
 {
     if (!schedule_.empty())
-        return;  // holds live on until their leases end, and must be told
+        return;  // holds live until their leases end, and must be told then
     ++round_;
     running_ = false;
     timer_.cancel();
@@ -165,7 +165,8 @@ void watchdog::process_due()
     };
     std::vector<std::shared_ptr<ownership>> lost;
     std::ranges::transform(due.lost, std::back_inserter(lost), owned);
-    // Losses first, by the clock: after a pause of the whole process no renewal comes before them.
+    // Losses come first, by the clock: after a pause of the whole process no renewal comes before
+    // them.
     for (auto const& t : lost)
         t->expire(clock::now());
     for (auto* e : due.renew)
@@ -204,11 +205,11 @@ watchdog::line& watchdog::in(unsigned lane)
     return *there;
 }
 
-// While the link is down nothing is sent, so that nothing is renewed that is lost by then.
+// While the link is down nothing is sent, so that no lost ownership is renewed.
 void watchdog::send(unsigned lane)
 {
     line& here = in(lane);
-    ++here.under_way;  // an answer that comes at once must not end it
+    ++here.under_way;  // an answer that comes at once must not end the lane
     while (here.next() && here.under_way <= most_under_way && !core_.is_stopped()) {
         if (!core_.transport().is_up(lane)) {
             core_.transport().want_link(lane);
@@ -248,7 +249,7 @@ strand_task watchdog::renew(unsigned lane, ownerships some)
     send(lane);
 }
 
-// Perhaps it is another lock's key that may not be touched: half of them, and the rest.
+// Another lock of the call may be the forbidden one: repeat with each half.
 void watchdog::split(unsigned lane, ownerships const& refused, batch const& as)
 {
     ownerships again;

@@ -31,8 +31,8 @@ void writers::let_pass_in_time()
         core_.set_alarm(let_pass_, clock::now() + head_start);
 }
 
-// Its own readers are not kept out for the sake of a head that others keep out. One that hears
-// nothing asks before they do.
+// If other clients keep our writer out, it does not hold back local readers. A writer without a
+// live subscription asks once more first.
 void writers::let_pass()
 {
     auto const r = beside();
@@ -62,7 +62,8 @@ bool writers::stands_behind(waiter const& who) const
     return r && r->has_one_before(who);
 }
 
-// The owner that wrote may read on. Then the field goes, with its number: the next one has another.
+// The owner that wrote may go on reading. Then its field and number stay with it, so the next
+// writer needs another number.
 bool writers::may_go_on(ownership const& held) const
 {
     auto const r = beside();
@@ -75,7 +76,7 @@ void writers::on_queue_changed()
         r->look_again();
 }
 
-// The field of a writer goes with the whole hash, and with it what he reads.
+// A writer's field is gone only if the whole hash is gone, and with it the writer's read side.
 void writers::ended(ownership& which)
 {
     auto const r = beside();
@@ -84,7 +85,7 @@ void writers::ended(ownership& which)
     exclusive_lock::ended(which);
 }
 
-// It was free: those who read here read no more, or have begun since.
+// The lock was free: readers of this client do not read any more, or have begun since.
 void writers::on_message(std::string_view payload)
 {
     auto const r = beside();
