@@ -14,7 +14,7 @@ namespace cli {
 /// Adds all commands with their options, which go into `options`. That has to live as long.
 void add_commands(CLI::App&, options&);
 
-/// What is wrong with a key, in the form that CLI11 wants: nothing if it is well.
+/// The error of a key, in the form that CLI11 wants: empty if the key is correct.
 std::string complaint_about_key(std::string const&);
 
 }  // namespace cli

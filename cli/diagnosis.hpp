@@ -13,7 +13,7 @@ namespace cli {
 
 using colock::decide::reply;
 
-/// What one check has found.
+/// The result of one check.
 struct finding {
     enum class level {
         good,  ///< as it should be

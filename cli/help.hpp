@@ -5,7 +5,7 @@
 
 namespace cli {
 
-/// What `--help` says beside the options.
+/// The text of `--help` after the options.
 struct help {
     std::string_view command;
     std::string_view usage;

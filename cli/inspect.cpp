@@ -73,8 +73,8 @@ bool is_yes(std::string const& question)
     return answer[0] == 'y' || answer[0] == 'Y';
 }
 
-/// Releases for each owner that was shown: whoever came since, or has left and come again, keeps
-/// the lock. \returns how many had it still. \throws failure
+/// Releases for each owner that was shown. An owner that came since, or has left and come again,
+/// keeps the lock. \returns how many had it still. \throws failure
 asio::awaitable<std::size_t> take_away_from_shown(session& s, picture const& p)
 {
     std::size_t taken = 0;

@@ -96,7 +96,7 @@ void terminal::give(pid_t group) const noexcept
 {
     if (descriptor_ < 0)
         return;
-    // Who is in the background and asks for this is stopped, unless the signal is blocked.
+    // A background process that asks for this is stopped, unless the signal is blocked.
     sigset_t stop, before;
     sigemptyset(&stop);
     sigaddset(&stop, SIGTTOU);
@@ -172,7 +172,7 @@ int job::fork(launch const& how, terminal const* foreground)
         close(ends[0]);
         return why;
     }
-    setpgid(id_, id_);  // the child does the same; whoever comes first
+    setpgid(id_, id_);  // the child does the same; one of the two is first
     outcome_ = ends[0];
     return 0;
 }

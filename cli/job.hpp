@@ -45,8 +45,9 @@ private:
     std::vector<int> open_;
 };
 
-/// Takes the numbers of standard streams that are closed. Else something that we open would get
-/// them, and what we print would go into it. Whoever uses such a stream gets an error, as before.
+/// Takes the numbers of standard streams that are closed. Otherwise a file that we open would get
+/// these descriptors, and our output would go into it. A use of such a stream gives an error, as
+/// before.
 void occupy_standard_descriptors();
 
 /// How to start a program.
@@ -86,7 +87,7 @@ public:
     /// To the whole group.
     void signal(int number) const noexcept;
 
-    /// What is new, if anything is. Doesn't wait.
+    /// The new state, if it has changed. Doesn't wait.
     std::optional<news> look() noexcept;
 
     /// Whether anybody of its group lives, also after the program itself has ended.

@@ -37,10 +37,10 @@ constexpr std::size_t locks_a_page = 5'000;
 /// Locks can't have longer names.
 constexpr std::size_t longest_key = 10'000;
 
-/// A depth has not more digits. What is longer is the application's, and may be huge.
+/// A depth has not more digits. Longer values are the application's, and may be huge.
 constexpr std::int64_t longest_depth = 20;
 
-/// What PTTL says of a key that is gone.
+/// PTTL's answer for a key that is gone.
 constexpr std::int64_t no_such_key = -2;
 
 std::string hashes(std::int64_t count) { return counted(count, "hash", "es"); }
@@ -161,7 +161,7 @@ asio::awaitable<void> listing::look(primary const& server, std::span<reply const
     co_await read(server, std::move(locks));
 }
 
-/// What is a lock by the names of its fields; first how long the values are.
+/// The hashes that are locks by the names of their fields; first asks for the length of the values.
 asio::awaitable<void> listing::read(primary const& server, std::vector<candidate> locks)
 {
     questions lengths, depths;
@@ -232,7 +232,7 @@ void listing::take(
 
 void listing::note_refusal(reply const& answer)
 {
-    // What is no hash any more has changed since the scan, and is no lock.
+    // A key that is no longer a hash has changed since the scan, and is not a lock.
     if (answer.text.starts_with("WRONGTYPE"))
         return;
     if (answer.text.starts_with("ERR unknown command"))

@@ -6,8 +6,8 @@
 
 namespace cli {
 
-// Who has a lock to renew and a command to tell of its loss doesn't wait for who reads standard
-// error: a full pipe, a terminal that Ctrl-S holds.
+// colock has a lock to renew and a command to tell of its loss, so it never waits for a slow reader
+// of standard error: a full pipe, a terminal that Ctrl-S holds.
 
 /// To standard error as far as that takes it at once; the rest is dropped.
 void put_at_once(std::string_view text);

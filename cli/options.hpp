@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 enum class lock_kind { lock, fair, read, write, spin, fenced };
 enum class on_lost { term, kill, ignore };
 
-/// What the command line says, of all commands.
+/// The options of the command line, for all commands.
 struct options {
     std::string command;  ///< run, info, ls…
 

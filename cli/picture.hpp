@@ -29,7 +29,7 @@ struct holder {
     friend bool operator==(holder const&, holder const&) = default;
 };
 
-/// What Redis has under a key, as far as locks go.
+/// The contents of a key in Redis, as far as they concern locks.
 struct picture {
     enum class content { nothing, lock, something_else };
 
@@ -66,7 +66,7 @@ boost::json::object to_json(picture const&);
 /// Text for JSON: as it is if it is UTF-8, else escaped.
 std::string json_text(std::string const&);
 
-/// Who has the lock for which we wait; asked for beside the waiting.
+/// The holder of the lock for which we wait; the question runs during the wait.
 class holder_names {
 public:
     void refresh(session&, std::string const& key);

@@ -115,7 +115,7 @@ asio::awaitable<picture> read_picture(session& from, std::string key)
 asio::awaitable<std::string> own_field(session& from, std::string key)
 {
     auto field = from.server().uuid();
-    // HKEYS would do, but who may lock need not have it.
+    // HKEYS would be enough, but a user that may lock need not have it.
     auto asked = from.server().ask(key, {"HGETALL", key}, asio::as_tuple(asio::deferred));
     auto const [ec, answer] = co_await std::move(asked);
     if (!ec)

@@ -126,8 +126,7 @@ asio::awaitable<int> runner::refused(error_code ec)
 
 asio::awaitable<void> runner::make_environment()
 {
-    // The field isn't worth more of the lease than that, and who is told to end doesn't wait for
-    // it.
+    // The field isn't worth more of the lease than that, and a signal to end does not wait for it.
     asio::steady_timer limit{session_.context(), 200ms};
     limit.async_wait([this](error_code ec) {
         if (!ec)

@@ -86,7 +86,7 @@ asio::awaitable<int> runner::end_of_work()
         co_await release();
     auto const& end = *command_.end();
     bool const by_interrupt = end.what == job::news::kind::killed && end.number == SIGINT;
-    // Who pressed Ctrl-C meant the script around us, too.
+    // Ctrl-C was meant for the script around us, too.
     if (by_interrupt && !is_ended_for_loss_ && (command_.ended_in_front() || by_keyboard_)) {
         if (command_.ended_in_front())
             kill(0, SIGINT);
@@ -109,7 +109,7 @@ asio::awaitable<void> runner::release()
             shown(options_.lease.value_or(30s)) + " at most");
 }
 
-/// What is under way ends in order, and what is held is given back: nothing is left in Redis.
+/// Operations under way end in order, and locks are released: nothing is left in Redis.
 asio::awaitable<void> runner::leave()
 {
     bool const has_lock{held_};

@@ -210,7 +210,7 @@ asio::awaitable<std::vector<reply>> session::ask_all(std::vector<question> all, 
     co_return answers;
 }
 
-/// What was refused, in the server's own words; where nothing was, why there is no connection.
+/// The refusal, in the server's own words; without one, why there is no connection.
 std::string const& session::telling() const
 {
     auto const says_more = [](std::string const& line) {

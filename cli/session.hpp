@@ -50,7 +50,7 @@ public:
     /// Whether there has ever been a connection for commands.
     bool was_up() const noexcept { return *was_up_; }
 
-    /// What the client had to say: its warnings and errors, each once.
+    /// The client's warnings and errors, each once.
     std::vector<std::string> const& said() const noexcept { return *said_; }
 
     /// Runs `work` to its end. \returns what that returns; throws what it throws.
@@ -59,7 +59,7 @@ public:
     /// Waits for a connection. \throws failure
     asio::awaitable<void> connect();
 
-    /// What the server replies, which may be an error. `about` is the key whose server it is.
+    /// The server's reply, which may be an error. `about` is the key whose server it is.
     /// \throws failure
     asio::awaitable<reply> ask(std::string about, std::vector<std::string> words);
 
@@ -73,7 +73,7 @@ public:
     /// The same, but never with more than so many of them under way. \throws failure
     asio::awaitable<std::vector<reply>> ask_all(std::vector<question>, std::size_t at_once);
 
-    /// What to end with because of this error, with all that is known of the cause.
+    /// The failure for this error, with all that is known of the cause.
     failure because(std::string const& doing, error_code) const;
 
     /// Why a hold was lost, in the words of the client's log, where it has some.

@@ -42,7 +42,7 @@ bool is_to_go_on()
     return sigismember(&pending, SIGCONT) == 1;
 }
 
-/// What has ended one stop is not to prevent the next.
+/// The signal that ended one stop must not prevent the next.
 void forget_going_on()
 {
     auto const one = set_of({SIGCONT});
@@ -65,7 +65,7 @@ signals::signals(asio::any_io_executor const& executor, on_signal handler)
     , taken_{set_of({SIGCHLD, SIGCONT})}
     , children_were_ignored_{is_ignored(SIGCHLD)}
 {
-    // What is blocked comes even if it is ignored.
+    // A blocked signal comes even if it is ignored.
     for (int const number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGTSTP})
         if (!is_ignored(number))
             sigaddset(&taken_, number);

@@ -11,9 +11,9 @@
 
 namespace cli {
 
-/// Takes this process's signals as values, for as long as it lives. What was ignored when we began
-/// is ignored by us, and by a child. To be made before any thread: one that doesn't block these
-/// signals would get them.
+/// Takes this process's signals as values, for as long as it lives. A signal that was ignored when
+/// we began stays ignored, by us and by a child. To be made before any thread: one that doesn't
+/// block these signals would get them.
 class signals {
 public:
     /// `from_keyboard`: the terminal has sent it, to the whole of its foreground group.

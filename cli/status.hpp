@@ -6,8 +6,8 @@
 
 namespace cli {
 
-/// What the command exits with, beside the status of what it has run. The numbers are those of
-/// sysexits.h where it has one, and a shell's own for what can't be run.
+/// The exit statuses of the command, beside the status of CMD. The numbers are those of sysexits.h
+/// where it has one, and a shell's own for what can't be run.
 enum status : int {
     status_ok = 0,
     status_no = 1,            ///< doctor found something bad; unlock released nothing

@@ -21,7 +21,7 @@ using colock::error_code;
 
 namespace {
 
-/// What all of them have in common is all that is used here.
+/// The common base of all lock classes; nothing else is used here.
 using any_lock = colock::basic_lock<colock::detail::lock_id>;
 
 any_lock lock_of(lock_kind kind, colock::client& redis, std::string key)
@@ -88,7 +88,8 @@ asio::awaitable<bool> take_away(session& s, picture const& p, holder const& from
 {
     bool const had_it = co_await release_of(s, p.key, side_of(from), from.field);
     // A fair lock's release would also take its owner out of the queue, where a thread of Redisson
-    // waits under the same field. That of a field which nobody has only tells the first in there.
+    // waits under the same field. A release for a field that nobody has only tells the first in the
+    // queue.
     if (had_it && p.kind == "fair")
         co_await release_of(s, p.key, side::fair, s.server().uuid() + ":0");
     co_return had_it;

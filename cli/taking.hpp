@@ -13,7 +13,7 @@
 
 namespace cli {
 
-/// What became of an acquire: a hold, an error, or neither when the wait is over.
+/// The outcome of an acquire: a hold, an error, or neither when the wait is over.
 struct taken {
     colock::error_code ec;
     std::optional<colock::hold> held;  ///< which may be lost by now

@@ -59,7 +59,7 @@ std::string time_text(bool for_programs)
     return all;
 }
 
-/// What is known of a change beside what there was and is.
+/// The facts about a change, beside the old and the new state.
 struct circumstances {
     bool was_told;  ///< by a message
     bool is_over;   ///< the lease that was known has passed since
@@ -270,7 +270,7 @@ void watcher::print(event const& e, std::string const& more, picture const* p, h
 
 int watch(options const& o)
 {
-    std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone ends us in one way, whoever sees it
+    std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone ends us in one way, on any thread
     session s{o, settings_of(o)};
     watcher w{s, o};
     try {

@@ -134,7 +134,7 @@ private:
         );
     }
 
-    /// What begins with this line, as text.
+    /// The value that begins with this line, as text.
     boost::asio::awaitable<std::string> text(std::string head)
     {
         if (head == "$-1" || head == "*-1")

@@ -1,9 +1,10 @@
--- Takes each lock that is free, or that this very ownership took already.
+-- Takes each lock that is free, or that this same ownership has taken already.
 -- KEYS for each lock: lock, fencing counter; without fencing the lock alone
 -- ARGV 1 floor of the counters in microseconds, '' without fencing;
 --      then for each lock: field, lease in ms, number of tokens
--- Reply: a list, for each lock an integer if granted, the last token taken (0 without fencing);
---        a list with the lock's PTTL if somebody else holds it; an error if the key is no lock.
+-- Reply: a list, for each lock an integer if granted, the last token taken (0 without fencing); a
+--        list with the lock's PTTL if somebody else holds it; an error if the key does not hold a
+--        lock.
 -- Idempotent: a repeat finds its field, renews the lease and takes new tokens.
 local call, pcall = redis.call, redis.pcall
 local floor = tonumber(ARGV[1])
@@ -24,7 +25,7 @@ for i = 1, #KEYS / width do
     elseif mine ~= 1 then
         reply[i] = mine
     else
-        -- What can fail comes before what takes: the counter first.
+        -- Calls that can fail come before calls that take: the counter first.
         local token = 0
         if floor then
             token = draw(KEYS[2 * i], ARGV[3 * i + 1], floor)
@@ -32,7 +33,7 @@ for i = 1, #KEYS / width do
         if type(token) == 'number' then
             call('hset', lock, field, 1)
             local set = pcall('pexpire', lock, lease)
-            if set ~= 1 then  -- refused: a lock without an end must not stand
+            if set ~= 1 then  -- refused: a lock without a lease must not stay
                 pcall('hdel', lock, field)
                 token = set
             end

@@ -1,6 +1,7 @@
 -- Reads each counter: a semaphore's permits, a latch's count.
 -- KEYS the counters
--- Reply: a list, for each counter its value, 0 if there is none; an error if the key is no counter.
+-- Reply: a list, for each counter its value, 0 if there is none; an error if the key does not hold
+--        a counter.
 -- Idempotent; writes nothing.
 local reply = {}
 for i = 1, #KEYS do

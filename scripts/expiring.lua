@@ -1,4 +1,4 @@
--- Says which locks are free, or will be soon if nobody renews them.
+-- Lists the locks that are free, or will be free soon if nobody renews them.
 -- KEYS the locks
 -- ARGV limit in ms
 -- Reply: a list, for each lock whose lease ends within the limit its place in KEYS and its PTTL,

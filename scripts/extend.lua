@@ -2,12 +2,13 @@
 -- KEYS the locks
 -- ARGV for each lock: field, depth, lease in ms
 -- Reply: a list, for each lock 1, or 0 if the field is gone; then nothing is taken.
--- Idempotent: the depth is the one to have, not a difference.
+-- Idempotent: the depth is the new depth, not a difference.
 local reply = {}
 for i = 1, #KEYS do
     reply[i] = 0
     if redis.pcall('hexists', KEYS[i], ARGV[3 * i - 2]) == 1 then
-        -- First what needs no memory: after it the rest is not refused for a want of that.
+        -- A call that needs no memory comes first: after it the server does not refuse the others
+        -- because of full memory.
         reply[i] = redis.call('pexpire', KEYS[i], ARGV[3 * i])
         redis.call('hset', KEYS[i], ARGV[3 * i - 2], ARGV[3 * i - 1])
     end

@@ -1,5 +1,5 @@
--- Takes each lock that is free when this ticket's turn has come; else keeps the ticket's place in
--- the queue, or gives it one at the end.
+-- Takes each lock that is free when this ticket's turn has come. Otherwise keeps the ticket's place
+-- in the queue, or adds the ticket at the end.
 -- KEYS for each lock: lock, queue, timeouts, tickets, fencing counter; without fencing all but this
 -- ARGV 1 floor of the counters in microseconds, '' without fencing;
 --      then for each lock: field, lease in ms, number of tokens, channel, wait in ms by which
@@ -14,24 +14,24 @@ local floor = tonumber(ARGV[1])
 local width = floor and 5 or 4
 local time = call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local day = 86400000  -- after that those whom Redisson took out of the queue are forgotten
+local day = 86400000  -- tickets that Redisson took out of the queue are forgotten after this
 local text = function(number) return string.format('%.0f', number) end
 
 -- include first.lua
 -- include draw.lua
 -- include publish.lua
 
--- At the end, with the time that Redisson would give it, unless it is placed.
+-- Adds the ticket at the end, with the timeout that Redisson would give it, unless it has a place.
 local function enqueue(lock, queue, timeouts, tickets, field, wait, life, placed)
     local known = pcall('zadd', tickets, text(now + life), field)
     if placed or type(known) == 'table' then
         return known
     end
-    if known == 0 then  -- it has a place, but one of the keys was lost
+    if known == 0 then  -- the ticket has a place, but one of the keys was lost
         call('lrem', queue, 0, field)
     end
     local last = call('lindex', queue, -1)
-    if not last then  -- who has a time all the same stands nowhere
+    if not last then  -- a ticket with a timeout but no queue has no place
         call('del', timeouts)
     end
     local score = last and call('zscore', timeouts, last)
@@ -55,7 +55,7 @@ for i = 1, #KEYS / width do
     if wrong then
         reply[i] = wrong
     elseif granted then
-        -- What can fail comes before what takes: the counter, then the field.
+        -- Calls that can fail come before calls that take: the counter, then the field.
         local token = 0
         if floor then
             token = draw(KEYS[k + 5], ARGV[a + 3], floor)
@@ -85,7 +85,7 @@ for i = 1, #KEYS / width do
             reply[i] = {ttl}
         else
             reply[i] = {ends - now}
-            if someone_went then  -- who is first now may not know it
+            if someone_went then  -- the new head of the queue may not know it yet
                 publish(channel .. ':' .. head, '0')
             end
         end

@@ -1,9 +1,9 @@
--- Takes each lock away from whoever holds it and tells the first in the queue.
+-- Takes each lock away from its holder and tells the first in the queue.
 -- KEYS for each lock: lock, queue, timeouts, tickets
 -- ARGV for each lock: channel, wait in ms by which Redisson reckons
--- Reply: a list, for each lock 1 if somebody held it, else 0; an error if the key is no lock, which
---        stays as it is.
--- Not idempotent: a repeat takes away what was acquired since, so it is sent once.
+-- Reply: a list, for each lock 1 if somebody held it, else 0; an error if the key does not hold a
+--        lock, which stays as it is.
+-- Not idempotent: a repeat could take the lock away from a later owner, so it is sent once.
 local call, pcall = redis.call, redis.pcall
 local time = call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

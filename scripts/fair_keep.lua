@@ -1,4 +1,4 @@
--- Keeps tickets alive that wait for fair locks.
+-- The heartbeat of waiters for fair locks: keeps their tickets alive.
 -- KEYS for each ticket: lock, queue, timeouts, tickets
 -- ARGV for each ticket: field, wait in ms by which Redisson reckons, life of the ticket in ms
 -- Reply: a list, for each ticket a list with the ms until it is worth asking, as fair_acquire.lua
@@ -26,8 +26,8 @@ for i = 1, #KEYS / 4 do
         pcall('lrem', queue, 0, field)
         call('zrem', timeouts, field)
     else
-        -- What Redisson would give a ticket that came to this place now: else its scripts count a
-        -- ticket as dead that has waited for longer than its time.
+        -- The timeout that Redisson would give a ticket that got this place now. Without it
+        -- Redisson's scripts count a ticket as dead that has waited for longer than its timeout.
         call('zadd', timeouts, 'xx', 'gt', text(now + (rank + 1) * wait), field)
         local ttl = call('pttl', lock)
         if ttl == -2 then

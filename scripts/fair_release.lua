@@ -1,10 +1,10 @@
--- Takes from each ticket what it has, the lock or a place in the queue, and tells the first in the
--- queue when the lock is free: a release, or the end of a wait.
+-- Takes the lock or the place in the queue from each ticket, and tells the first in the queue if
+-- the lock is free: a release, or the end of a wait.
 -- KEYS for each lock: lock, queue, timeouts, tickets
 -- ARGV for each lock: field, channel, wait in ms by which Redisson reckons
 -- Reply: a list, for each lock the number of receivers if it had the lock, -1 if nobody can be
---        told, or -2 if the first is a ticket of ours for which nobody listens; false if it had
---        not; an error if the key is no lock.
+--        told, or -2 if the first is a ticket of colock without a subscriber; false if it did not
+--        have the lock; an error if the key does not hold a lock.
 -- Idempotent: a repeat finds neither field nor ticket. It may tell the first in the queue again.
 local call, pcall = redis.call, redis.pcall
 local time = call('time')
@@ -14,7 +14,7 @@ local text = function(number) return string.format('%.0f', number) end
 -- include first.lua
 -- include publish.lua
 
--- Those behind come sooner by the wait, as Redisson has it.
+-- The tickets behind get earlier timeouts, by the wait, as in Redisson.
 local function leave(queue, timeouts, tickets, field, wait)
     local timed = pcall('zrem', timeouts, field) == 1
     local known = pcall('zrem', tickets, field) == 1
@@ -46,7 +46,7 @@ for i = 1, #KEYS / 4 do
                 told = -2
             end
         elseif not head then
-            call('del', tickets)  -- of those that others have taken out of the queue
+            call('del', tickets)  -- left by tickets that others took out of the queue
         end
         reply[i] = removed == 1 and told
     end

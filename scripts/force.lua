@@ -1,9 +1,9 @@
--- Takes each lock away from whoever holds it and tells those who wait.
+-- Takes each lock away from its holder and tells the waiters.
 -- KEYS the locks
 -- ARGV for each lock: channel
--- Reply: a list, for each lock 1 if somebody held it, else 0; an error if the key is no lock, which
---        stays as it is.
--- Not idempotent: a repeat takes away what was acquired since, so it is sent once.
+-- Reply: a list, for each lock 1 if somebody held it, else 0; an error if the key does not hold a
+--        lock, which stays as it is.
+-- Not idempotent: a repeat could take the lock away from a later owner, so it is sent once.
 
 -- include publish.lua
 

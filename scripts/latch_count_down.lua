@@ -1,7 +1,7 @@
--- Counts each latch down; one that comes to zero goes away and lets everybody pass.
+-- Counts each latch down. A latch that reaches zero is removed and lets all waiters pass.
 -- KEYS for each latch: latch, the client's last change there
 -- ARGV for each latch: by how much, number of the change, life of its record in ms, channel
--- Reply: a list, for each latch the count that is left; an error if the key is no latch.
+-- Reply: a list, for each latch the count that is left; an error if the key does not hold a latch.
 -- Idempotent: the record has the number and the result of the last change.
 local call = redis.call
 

@@ -1,4 +1,4 @@
--- Closes each latch that is not closed: sets what it counts down from, and tells those who wait.
+-- Closes each latch that is not closed: sets its count, and tells the waiters.
 -- KEYS for each latch: latch, the client's last change there
 -- ARGV for each latch: count, number of the change, life of its record in ms, channel
 -- Reply: a list, for each latch 1 if it was set, 0 if it was there.

@@ -1,8 +1,8 @@
--- Takes one permit of each semaphore that has one, or that this id has one of already.
+-- Takes one permit of each semaphore that has one left. An id that has its permit already keeps it.
 -- KEYS for each semaphore: semaphore, its leases
 -- ARGV for each semaphore: id, lease in ms, channel
 -- Reply: a list, for each semaphore 1 if it is taken; if there is none, a list with the time in ms
---        until the next lease ends, -1 if none does; an error if the keys are no semaphore.
+--        until the next lease ends, -1 if none does; an error if the keys do not hold a semaphore.
 -- Idempotent: a repeat finds its id and sets the lease again.
 local call = redis.call
 
@@ -24,7 +24,8 @@ for i = 1, #KEYS / 2 do
         call('zadd', leases, ends, id)
         reply[i] = 1
     else
-        -- Permits whose lease has ended come back; no more than unpack and a short script allow.
+        -- Permits whose lease has ended come back, but only as many as unpack and a short script
+        -- allow.
         local ended = call('zrangebyscore', leases, 0, text(now), 'limit', 0, 1000)
         if #ended > 0 then
             call('zrem', leases, unpack(ended))

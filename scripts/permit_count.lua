@@ -1,6 +1,6 @@
--- Reads the permits that are to be had: those that are there, and those whose lease has ended.
+-- Counts the available permits: those that are left, and those whose lease has ended.
 -- KEYS for each semaphore: semaphore, its leases
--- Reply: a list, for each semaphore the number; an error if the keys are no semaphore.
+-- Reply: a list, for each semaphore the number; an error if the keys do not hold a semaphore.
 -- Idempotent; writes nothing.
 local time = redis.call('time')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))

@@ -1,4 +1,4 @@
--- Sets the lease of each permit, from now on: an extension, a renewal.
+-- Sets a new lease of each permit that starts now: an extension, or a renewal.
 -- KEYS the leases of each permit's semaphore
 -- ARGV for each permit: id, lease in ms
 -- Reply: a list, for each permit 1, or 0 if it is gone or its lease has ended.

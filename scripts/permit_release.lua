@@ -1,8 +1,8 @@
--- Gives each permit back and tells those who wait.
+-- Gives each permit back and tells the waiters.
 -- KEYS for each permit: semaphore, its leases
 -- ARGV for each permit: id, channel
 -- Reply: a list, for each permit the number of receivers, or -1 if the server refuses to publish;
---        false if it is gone or its lease had ended; an error if the keys are no semaphore.
+--        false if it is gone or its lease had ended; an error if the keys do not hold a semaphore.
 -- Idempotent: a repeat finds no permit and does nothing.
 local call, pcall = redis.call, redis.pcall
 

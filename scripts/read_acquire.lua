@@ -1,8 +1,8 @@
--- Enters each read-write lock that nobody writes as a reader.
+-- Takes the read side of each read-write lock that has no writer.
 -- KEYS the locks
 -- ARGV for each lock: field, lease in ms, prefix of the lease keys
 -- Reply: a list, for each lock 0 if granted; a list with the lock's PTTL if somebody writes, or the
---        hash is no read-write lock; an error if the key is none.
+--        hash is not a read-write lock; an error if the key does not hold a hash.
 -- Idempotent: a repeat finds its field and sets the lease again.
 local call, pcall = redis.call, redis.pcall
 local reply = {}
@@ -13,7 +13,7 @@ for i = 1, #KEYS do
     if type(mode) == 'table' then
         reply[i] = mode
     elseif free or mode == 'read' then
-        -- What can fail comes before what takes.
+        -- Calls that can fail come before calls that take.
         local own = prefix .. ':' .. field .. ':rwlock_timeout:1'
         local set = pcall('set', own, '1', 'px', lease)
         if not set.err then
@@ -21,7 +21,7 @@ for i = 1, #KEYS do
             if call('pttl', lock) < tonumber(lease) then
                 set = pcall('pexpire', lock, lease)
             end
-            if set ~= 1 and set.err then  -- refused: a lock without an end must not stand
+            if set ~= 1 and set.err then  -- refused: a lock without a lease must not stay
                 pcall('del', own)
                 pcall('hdel', lock, field)
                 if free then

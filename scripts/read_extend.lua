@@ -1,9 +1,9 @@
 -- Sets the depth and the lease of each ownership's read side: re-entry, partial release, a new
--- lease; a writer that begins to read, too.
+-- lease, or a writer that begins to read.
 -- KEYS the locks
 -- ARGV for each lock: field, depth, lease in ms, prefix of the lease keys
 -- Reply: a list, for each lock 1, or 0 if the ownership is gone; then nothing is taken.
--- Idempotent: the depth is the one to have, not a difference.
+-- Idempotent: the depth is the new depth, not a difference.
 local call, pcall = redis.call, redis.pcall
 
 -- include lease_key.lua
@@ -29,7 +29,7 @@ for i = 1, #KEYS do
         for n = depth + 1, tonumber(before or 0) do
             call('del', lease_key(prefix, field, n))
         end
-        -- A lock that lives longer than this lease did has its time from somebody else.
+        -- If the lock outlives this reader's lease, another owner has set its TTL.
         local ttl = call('pttl', lock)
         if ttl < tonumber(lease) then
             call('pexpire', lock, lease)

@@ -1,8 +1,9 @@
--- Takes each ownership's read side back, and tells those who wait when the lock is free.
+-- Takes each ownership's read side back, and tells the waiters when the lock is free.
 -- KEYS the locks
 -- ARGV for each lock: field, channel, prefix of the lease keys
 -- Reply: a list, for each lock the number of receivers, or -1 if the server refuses to publish; 0
---        if others hold it still; false if the field is gone; an error if the key is no lock.
+--        if others still hold it; false if the field is gone; an error if the key does not hold a
+--        lock.
 -- Idempotent: a repeat finds no field and does nothing.
 local call, pcall = redis.call, redis.pcall
 
@@ -24,7 +25,7 @@ for i = 1, #KEYS do
             pcall('del', lease_key(prefix, field, n))
         end
         local free = call('hlen', lock) < 2
-        -- A lock that lives longer than this lease did has its time from somebody else.
+        -- If the lock outlives this reader's lease, another owner has set its TTL.
         if not free and mode == 'read' and (type(had) ~= 'number' or had + 1 >= ttl) then
             local rest = longest(lock, prefix, ttl)
             free = rest <= 0

@@ -1,15 +1,15 @@
--- Takes one side of each read-write lock away from whoever holds it and tells those who wait.
+-- Takes one side of each read-write lock away from its holders and tells the waiters.
 -- KEYS the locks
 -- ARGV for each lock: side, 'read' or 'write'; channel; prefix of the lease keys
--- Reply: a list, for each lock 1 if that side was held, else 0; an error if the key is no lock,
---        which stays as it is.
--- Not idempotent: a repeat takes away what was acquired since, so it is sent once.
+-- Reply: a list, for each lock 1 if that side was held, else 0; an error if the key does not hold a
+--        lock, which stays as it is.
+-- Not idempotent: a repeat could take the lock away from a later owner, so it is sent once.
 local call, pcall = redis.call, redis.pcall
 
 -- include publish.lua
 
 
--- The leases of those who read, on either side.
+-- The leases of all readers; the writer may be one of them.
 local function remove_leases(lock, prefix)
     local fields = call('hgetall', lock)
     for f = 1, #fields, 2 do

@@ -1,8 +1,8 @@
--- Gives each ownership back and tells those who wait.
+-- Gives each ownership back and tells the waiters.
 -- KEYS the locks
 -- ARGV for each lock: field, channel
 -- Reply: a list, for each lock the number of receivers, or -1 if the server refuses to publish;
---        false if the field is gone; an error if the key is no lock.
+--        false if the field is gone; an error if the key does not hold a lock.
 -- Idempotent: a repeat finds no field and does nothing.
 local pcall = redis.pcall
 

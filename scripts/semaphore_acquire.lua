@@ -1,10 +1,10 @@
--- Takes permits of each semaphore that has as many, once for a request.
+-- Takes permits of each semaphore that has enough, once for each request.
 -- KEYS for each semaphore: semaphore, the client's last taking request there
 -- ARGV for each semaphore: permits, number of the request, life of its record in ms
--- Reply: a list, for each semaphore 1 if they are taken; a list with the permits that there are if
---        they are not; an error if the key is no semaphore.
--- Idempotent: a repeat finds its number. The numbers of a client rise, and a request that is below
---             the last one was given up or undone: it takes nothing.
+-- Reply: a list, for each semaphore 1 if they are taken; a list with the permits that are left if
+--        they are not; an error if the key does not hold a semaphore.
+-- Idempotent: a repeat finds its number. The numbers of a client grow. A request with a lower
+--             number than the last one was given up or undone, so it takes nothing.
 local call = redis.call
 local reply = {}
 for i = 1, #KEYS / 2 do
@@ -22,7 +22,7 @@ for i = 1, #KEYS / 2 do
     elseif not value or available < tonumber(wanted) or tonumber(last or 0) > tonumber(number) then
         reply[i] = {available}
     else
-        -- What can fail comes before what takes.
+        -- Calls that can fail come before calls that take.
         call('set', record, number, 'px', ARGV[3 * i])
         call('decrby', semaphore, wanted)
         reply[i] = 1

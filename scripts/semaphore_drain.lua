@@ -1,8 +1,8 @@
 -- Takes all permits of each semaphore.
 -- KEYS for each semaphore: semaphore, the client's last change there
 -- ARGV for each semaphore: 0, number of the change, life of its record in ms, channel (not used)
--- Reply: a list, for each semaphore the permits that there were; an error if the key is no
---        semaphore.
+-- Reply: a list, for each semaphore the permits that it had; an error if the key does
+--        not hold a semaphore.
 -- Idempotent: the record has the number and the result of the last change.
 local call = redis.call
 local reply = {}

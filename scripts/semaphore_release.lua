@@ -1,8 +1,8 @@
--- Gives permits to each semaphore and tells those who wait.
+-- Gives permits to each semaphore and tells the waiters.
 -- KEYS for each semaphore: semaphore, the client's last change there
 -- ARGV for each semaphore: permits, number of the change, life of its record in ms, channel
--- Reply: a list, for each semaphore the permits that there are then; an error if the key is no
---        semaphore.
+-- Reply: a list, for each semaphore the permits that are left then; an error if the key does
+--        not hold a semaphore.
 -- Idempotent: the record has the number and the result of the last change.
 local call, pcall = redis.call, redis.pcall
 

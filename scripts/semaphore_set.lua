@@ -1,4 +1,4 @@
--- Makes each semaphore that is not there yet, and tells those who wait.
+-- Makes each semaphore that is not there yet, and tells the waiters.
 -- KEYS for each semaphore: semaphore, the client's last change there
 -- ARGV for each semaphore: permits, number of the change, life of its record in ms, channel
 -- Reply: a list, for each semaphore 1 if it was made, 0 if it was there.

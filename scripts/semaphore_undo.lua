@@ -1,4 +1,5 @@
--- Gives back what a request took that nobody waits for any more, and keeps it from running later.
+-- Gives back the permits of a request that its caller has given up, and keeps that request from
+-- taking effect later.
 -- KEYS for each semaphore: semaphore, the client's last taking request there
 -- ARGV for each semaphore: number of the request, number of this one, permits, life of the record
 --      in ms, channel

@@ -52,7 +52,7 @@ public:
         ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
         if (id_ < 0)
             throw std::system_error{why, std::generic_category(), "fork for " + command.front()};
-        ::setpgid(id_, id_);  // here and there: whoever comes first
+        ::setpgid(id_, id_);  // in parent and child, because either may be first
     }
 
     child(child&& other) noexcept : id_{std::exchange(other.id_, -1)}, status_{other.status_} {}
@@ -111,7 +111,8 @@ public:
     }
 
 private:
-    /// Whatever the test blocks, ignores or handles is nothing to the program. Only system calls.
+    /// The program does not inherit the signals that the test blocks, ignores or handles. Only
+    /// system calls.
     static void forget_signals() noexcept
     {
         for (int number = 1; number <= SIGRTMAX; ++number)

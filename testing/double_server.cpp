@@ -36,7 +36,7 @@ reply on_counters(held_locks&, fair_lines&, counters& n, script_call const& c)
 
 using script_table = std::unordered_map<std::string_view, script_entry>;
 
-// By name, for the scripts may lie in another library than this.
+// By name, because the scripts may be in another library than this.
 script_table const& table()
 {
     using locks = held_locks;
@@ -160,7 +160,7 @@ void double_server::remove_all()
     counters_.lose_all();
 }
 
-// What it is nobody has said: whoever waits for anything of this name.
+// The kind of object is unknown, so this tells the waiters for any object of this name.
 void double_server::tell_all(std::string const& key)
 {
     auto const channel = decide::lock_channel(key, prefix_);

@@ -12,7 +12,7 @@
 
 namespace colock::testing {
 
-/// What stands in Redis, and what colock's scripts do with it. Keys are whole, with the prefix.
+/// The data in Redis, and the effects of colock's scripts on it. Keys are whole, with the prefix.
 class double_server {
 public:
     explicit double_server(std::string prefix) : prefix_{std::move(prefix)} {}
@@ -24,10 +24,10 @@ public:
 
     void occupy(std::string const& key);
 
-    /// Somebody else gives it back, and tells; false if he hadn't it.
+    /// Somebody else gives it back, with a message; false if nobody else had it.
     bool vacate(std::string const& key);
 
-    /// What the code under test has there is gone; false if it had nothing.
+    /// The hold of the code under test there is gone; false if it had none.
     bool remove(std::string const& key);
     void remove_all();
 

@@ -60,7 +60,7 @@ void double_transport::write_waiting()
         later([this] { answer_sent(); });
 }
 
-// An answer resumes whoever awaits it, who may hand over more steps, and end the client.
+// An answer resumes its waiting coroutine, which may hand over more steps and end the client.
 void double_transport::answer_sent()
 {
     auto const lives = alive();

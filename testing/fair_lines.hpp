@@ -8,7 +8,7 @@
 
 namespace colock::testing {
 
-/// Who waits for fair locks, in order: tickets of the code under test alone, which all live.
+/// The waiters for fair locks, in order: only tickets of the code under test, which all live.
 class fair_lines {
 public:
     fair_lines(outside& o, held_locks& l) : outside_{o}, locks_{l} {}

@@ -15,8 +15,8 @@ namespace {
 using namespace std::chrono_literals;
 using real_clock = std::chrono::steady_clock;
 
-/// What a test may take; more says that something is waited for that never comes. Of the whole
-/// process, for so is what makes a test slow: a debugger, valgrind.
+/// How long a test may take; after that it waits for something that never comes. One limit for the
+/// whole process, because a debugger or valgrind slows all of it.
 std::atomic<std::chrono::milliseconds> run_timeout{10s};
 constexpr clock::duration longest_flight = 1h;
 

@@ -16,9 +16,8 @@
 namespace colock::testing {
 
 /// A transport whose server is in the same process: what goes over a connection elsewhere takes a
-/// turn of the event loop here. Who derives from it says when steps are written and what is
-/// answered. (All in the header: colock's own tests have it from here without linking
-/// colock::testing.)
+/// turn of the event loop here. A derived class says when steps are written, and gives the answers.
+/// (All in the header: colock's own tests have it from here without linking colock::testing.)
 class in_process_transport : public transport {
 public:
     void submit(step& s) final

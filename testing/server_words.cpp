@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view blanks = " \t\r\n\v\f";
 
-/// What `\n` and its like stand for.
+/// The character that `\n` and similar escapes mean.
 char meant_by(char letter)
 {
     switch (letter) {

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Checks what README*.md and the other documents say that can be checked.
+"""Checks what README.md and the other documents say that can be checked.
 
     check_docs.py [ROOT]        exits 1 with file:line messages
     check_docs.py --self-test

@@ -58,7 +58,7 @@ asio::awaitable<void> until_told(colock::client& redis)
 }
 // signal]
 
-/// Stands for whoever stops the server.
+/// Takes the part of the supervisor that stops the server.
 asio::awaitable<void> send_signal(colock::client& redis)
 {
     while (redis.stats().holds == 0 || redis.stats().waiters == 0)

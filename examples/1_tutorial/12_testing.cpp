@@ -38,7 +38,7 @@ asio::awaitable<std::string> pay(colock::client& redis, std::string order, card 
     }
 }
 
-/// As above, for who is in a hurry.
+/// As above, with a limit for the wait.
 asio::awaitable<std::string> pay_soon(colock::client& redis, std::string order, card charge)
 {
     colock::lock const lock{redis, "order:" + order};

@@ -1,6 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What two owners of a lock send, by the server's own account: MONITOR.
+// Shows the commands of two owners of a lock, with the server's MONITOR.
 //
 //     14_monitor [URL]        redis://127.0.0.1:6379 by default
 #include "../raw_redis.hpp"
@@ -16,7 +16,7 @@
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
-/// Prints what MONITOR says of the lock, with names for what differs from run to run.
+/// Prints MONITOR's lines about the lock, with names for the parts that differ from run to run.
 class monitor {
 public:
     // [shape
@@ -60,7 +60,7 @@ private:
         return std::string{"EVAL "} + file + line.substr(line.rfind("\\n") + 2);
     }
 
-    /// The first thing of a kind gets the first name, and keeps it.
+    /// The first value of a kind gets the first name, and keeps it.
     std::string name(std::string line, char const* kind, std::vector<std::string> const& names)
     {
         std::smatch found;

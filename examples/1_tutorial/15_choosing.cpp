@@ -35,7 +35,7 @@ asio::awaitable<bool> try_naive(raw_redis* server, std::string lease)
 
 asio::awaitable<void> release_naive(raw_redis* server)
 {
-    co_await server->command("DEL", "lock");  // whoever's it is
+    co_await server->command("DEL", "lock");  // even if it is somebody else's
 }
 // naive]
 
@@ -79,7 +79,7 @@ asio::awaitable<void> who_deletes_whose(raw_redis* server)
 }
 // mistake]
 
-/// What the lock protects, and what is measured of it.
+/// The data that the lock protects, and its measurements.
 struct counter {
     int value = 0;
     int inside = 0;

@@ -17,7 +17,7 @@
 
 namespace asio = boost::asio;
 
-// What the lock protects. It has the last word: a holder that is late is refused by its token.
+// The protected resource. It makes the last check: it refuses a late holder by its token.
 void charge(std::string const& order, std::uint64_t token)
 {
     static colock::fence seen;
@@ -32,7 +32,7 @@ asio::awaitable<void> pay(std::string url, std::string order)
     colock::lock lock{redis, "order:" + order};  // nothing is sent yet
 
     colock::hold held = co_await lock.acquire();  // connects, waits its turn; then renewed
-    charge(order, held.fencing_token());          // the token lets the resource refuse the late
+    charge(order, held.fencing_token());          // the resource can refuse an old token
     co_await held.release();                      // the next one gets in
     co_await redis.close();
 }

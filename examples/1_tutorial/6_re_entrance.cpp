@@ -15,7 +15,7 @@ namespace asio = boost::asio;
 using namespace std::chrono_literals;
 using tutorial::expect;
 
-/// What the lock's hash has for its only field.
+/// The value of the only field of the lock's hash.
 asio::awaitable<std::string> depth(examples::raw_redis* server)
 {
     return server->command("HVALS", "order");

@@ -15,7 +15,7 @@
 #include <string>
 #include <utility>
 
-/// What the programs of the tutorial have in common. Nothing in it is about locks.
+/// The common parts of the tutorial's programs. Nothing in it is about locks.
 namespace tutorial {
 
 namespace asio = boost::asio;
@@ -27,7 +27,7 @@ inline std::string server(int argc, char** argv, int which = 1)
     return argc > which ? argv[which] : "redis://127.0.0.1:6379";
 }
 
-/// Runs a coroutine to its end. What it throws goes to standard error, and the program fails.
+/// Runs a coroutine to its end. An exception goes to standard error, and the program fails.
 inline int run(asio::awaitable<void> lesson)
 {
     asio::io_context context;

@@ -81,8 +81,8 @@ asio::awaitable<void> report(colock::client& redis, fleet& all, int time)
 }
 
 // [due
-/// Whoever is first runs the job; the others find that it was run. Who finds the lock taken waits,
-/// for its holder may die.
+/// The first node runs the job; the others find that it was run. A node that finds the lock taken
+/// waits, because its holder may die.
 asio::awaitable<void> due(colock::client& redis, fleet& all, int time)
 {
     colock::lock const job{redis, "cron:report"};

@@ -41,8 +41,8 @@ void synchronise(fs::path const& path)
 }
 
 // [versions
-/// A file that is never overwritten: each write is a version of its own, called by the token under
-/// which it was written, and who reads takes the highest.
+/// A file that is never overwritten: each write makes a new version, named by the token of its
+/// writer, and a reader takes the highest.
 struct versioned_file {
     fs::path folder;
 

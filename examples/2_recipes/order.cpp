@@ -110,7 +110,7 @@ asio::awaitable<std::string> send(node& first, node& second, std::string request
     try {
         co_return co_await place(first, request, amount);
     } catch (std::runtime_error const&) {
-        // Whatever it was: it may have happened, or not.
+        // In any case, it may have happened or not.
     }
     co_return co_await place(second, request, amount);
 }

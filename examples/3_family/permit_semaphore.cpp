@@ -1,6 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
-// Two seats of a licence. Who has one keeps it while he lives; what the dead had comes back.
+// Two seats of a licence. A process keeps its seat while it lives; the seat of a dead process comes
+// back.
 //
 //     permit_semaphore [URL]        redis://127.0.0.1:6379 by default
 #include "../run.hpp"

@@ -62,7 +62,7 @@ asio::awaitable<void> example(std::string url)
     redis.run(asio::detached);
     // [make
     colock::semaphore partner{redis, "partner"};
-    co_await partner.try_set_permits(most);  // whoever comes first makes it
+    co_await partner.try_set_permits(most);  // the first process makes it
     // make]
     co_await (
         requests(partner, 0) && requests(partner, 2) && requests(partner, 4) &&

@@ -26,7 +26,7 @@ inline constexpr std::size_t workers = 3;
 inline constexpr std::size_t victim = 2;
 inline constexpr milliseconds lease{1'000};
 
-/// What a worker tells of itself when it happens; its end is seen by the parent.
+/// An event that a worker reports; the parent sees the worker's end.
 struct event {
     enum class kind : std::uint8_t { waits, enters, renewed, lost, leaves, ends };
 
@@ -39,7 +39,7 @@ struct event {
     time_point at{};
 };
 
-/// What one of the processes is told before it begins.
+/// The orders for one process, before it begins.
 struct assignment {
     std::uint8_t index = 0;
     int events = -1;  ///< a pipe to tell its events

@@ -97,7 +97,7 @@ std::vector<event> watch(crew_type& crew, timeline& shown, time_point start, mil
     while (alive) {
         std::this_thread::sleep_for(10ms);
         alive = listen(crew, told);
-        // What is younger may have a predecessor in another pipe that wasn't there yet.
+        // A newer event may have a predecessor in another pipe that has not arrived yet.
         auto const now = clock::now();
         std::ranges::stable_sort(
             told.begin() + static_cast<long>(seen), told.end(), {}, &event::at

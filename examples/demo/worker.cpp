@@ -29,12 +29,13 @@ struct part {
     milliseconds begin, length;
 };
 
-/// Who wants the story's lock when, and for how long: A for three leases, B as soon as A is out,
-/// C until it is killed, and A again, who has to wait for C's lease to end.
+/// When each process wants the story's lock, and for how long: A for three leases, B as soon as A
+/// is out, C until it is killed, and A again, which has to wait for C's lease to end.
 std::array<std::vector<part>, workers> const story{
     {{{1s, 3 * lease}, {5'700ms, 600ms}}, {{1'700ms, 700ms}}, {{4'300ms, 1h}}}};
 
-// One write each, within a pipe's atomic unit: what was told before a SIGKILL arrives, and whole.
+// One write for each event, within a pipe's atomic unit: a report from before a SIGKILL arrives,
+// and complete.
 void tell(assignment const& self, event e)
 {
     e.worker = self.index;
@@ -76,7 +77,7 @@ colock::config settings(assignment const& self)
     return made;
 }
 
-/// What the lock protects. It is told from the inside: after the lock was taken and before it is
+/// The work under the lock. It reports from the inside: after the lock was taken and before it is
 /// given back, or when the work is cancelled because the lock is lost.
 class critical_section {
 public:

@@ -58,7 +58,7 @@ colock::config settings_of(options const& asked, std::shared_ptr<colock::metrics
     return settings;
 }
 
-/// What GET /metrics answers.
+/// The answer to GET /metrics.
 std::function<std::string()> exposition(
     std::shared_ptr<colock::metrics> const& counted, colock::client const& redis
 )

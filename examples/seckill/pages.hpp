@@ -1,6 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What is answered:
+// The requests and their answers:
 //
 //     GET  /               the page
 //     GET  /state          what the page shows, as JSON

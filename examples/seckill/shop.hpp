@@ -34,7 +34,7 @@ public:
     asio::awaitable<sale_state> look() { return data_.look(); }
     asio::awaitable<std::vector<std::string>> orders() { return data_.orders(); }
 
-    /// The users whose requests wait here, each as often as he waits.
+    /// The users whose requests wait here, once for each request.
     std::multiset<std::string> const& waiting() const noexcept { return waiting_; }
 
     rules const& by() const noexcept { return rules_; }

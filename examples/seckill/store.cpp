@@ -20,9 +20,9 @@ std::string const orders_key = "seckill:orders";  // a list: "user server"
 std::string const buyers_key = "seckill:buyers";  // a set of users
 std::string const tokens_key = "seckill:tokens";  // a hash: user, newest token
 
-/// Each script begins with it: whoever looks or orders shows his token, and is refused where a
-/// newer one was shown. The token is for whom the lock can't help: he has slept past his lease, and
-/// others were here since.
+/// Each script begins with it: a server that checks or orders shows its token, and is refused if a
+/// newer one was shown. The token is for the case in which the lock can't help: a server has slept
+/// past its lease, and others were here since.
 constexpr std::string_view fence_part = R"(
     local user, token = ARGV[1], tonumber(ARGV[2])
     if token ~= 0 then

@@ -1,6 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What the shop keeps in Redis: the stock, the orders, and the newest token of each user.
+// The shop's data in Redis: the stock, the orders, and the newest token of each user.
 #pragma once
 
 #include "../raw_redis.hpp"
@@ -33,7 +33,7 @@ struct sale_state {
     std::vector<std::string> latest{};  ///< "user server", the newest last
 };
 
-/// Keeps a few connections, and makes them anew when they are lost. An operation waits for one; the
+/// Keeps a few connections, and reconnects when they are lost. An operation waits for one; the
 /// caller limits that by a cancellation. Not thread-safe.
 class store {
 public:
@@ -42,9 +42,9 @@ public:
     /// Begins the sale, unless it has begun.
     asio::awaitable<void> open(int stock);
 
-    /// Why the user can't order, nothing if he can: already_ordered or stale. \param token of the
-    /// user's lock, which must not be older than one that was here before; 0: not looked at. From
-    /// now on older ones are refused here and below, so that what was found stays true.
+    /// Why the user can't order: already_ordered or stale; nothing if the user can. \param token of
+    /// the user's lock, which must not be older than an earlier one; 0 is not checked. From now on
+    /// older tokens are refused here and below, so that the answer stays true.
     asio::awaitable<std::optional<outcome>> refusal(std::string user, std::uint64_t token);
 
     /// Takes one from the stock and notes the order, or does nothing.

@@ -28,8 +28,9 @@ namespace {
 
 constexpr auto tuple = asio::as_tuple(asio::use_awaitable);
 
-/// What the work gives, or nothing after this time; then it is cancelled. The work must not throw,
-/// because || waits for the first that succeeds. Boost 1.86 and newer have asio::cancel_after.
+/// The result of the work, or nothing after this time; then the work is cancelled. The work must
+/// not throw, because || waits for the first that succeeds. Boost 1.86 and newer have
+/// asio::cancel_after.
 template <class Result>
 asio::awaitable<std::optional<Result>> within(
     std::chrono::seconds limit, asio::awaitable<Result> work
@@ -42,7 +43,7 @@ asio::awaitable<std::optional<Result>> within(
     co_return std::nullopt;
 }
 
-/// Ends when the client has hung up, or has waited for so long.
+/// Ends when the client has hung up, or has waited for that long.
 asio::awaitable<void> given_up(tcp::socket& client, std::chrono::seconds patience)
 {
     asio::steady_timer limit{client.get_executor(), patience};

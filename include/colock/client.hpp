@@ -21,14 +21,14 @@ class countdown_latch;
 class permit_semaphore;
 class semaphore;
 
-/// What a client is doing at one moment.
+/// The state of a client at one moment, in numbers.
 struct client_stats {
-    std::size_t links_up = 0;       ///< connections that are up, that for pub/sub included
-    std::size_t holds = 0;          ///< holds given out, neither released nor lost
-    std::size_t waiters = 0;        ///< acquires that wait
+    std::size_t links_up = 0;       ///< connections that are up, including the one for pub/sub
+    std::size_t holds = 0;          ///< holds that are neither released nor lost
+    std::size_t waiters = 0;        ///< acquires that are waiting
     std::size_t keys = 0;           ///< names with a hold, a waiter or a release under way
-    std::size_t subscriptions = 0;  ///< channels, those that linger included
-    std::size_t owed_releases = 0;  ///< releases that the server has not yet confirmed
+    std::size_t subscriptions = 0;  ///< subscribed channels, with or without a waiter
+    std::size_t owed_releases = 0;  ///< releases that the server has not confirmed yet
     std::uint64_t reconnects = 0;   ///< connections that came up again, after a loss or for want
                                     ///< of work
 };
@@ -45,76 +45,78 @@ void client_ping(core_ptr, asio::any_completion_handler<pinged>);
 
 /// One Redis or Valkey deployment: its connections, its holds and its waiters.
 ///
-/// A server makes one client and shares it. Its state lives on a strand of its own; locks are
-/// cheap handles to it.
+/// Make one client per process and share it. Its state lives on its own strand; locks are cheap
+/// handles to it.
 ///
 /// \par Connecting
-///   The first operation of a lock, semaphore or latch brings the connections up, and so does
-///   `run()`, which a program may leave out. A config that breaks a rule fails each operation at
-///   once with `error::invalid_config`, a file for TLS that can't be used with
-///   `error::invalid_tls`, a server that refuses the password with `error::server_refused`. Where
-///   no server can be reached, operations wait as after any loss of a connection.
+///   The first operation of a lock, semaphore or latch opens the connections. So does `run()`,
+///   which a program may leave out. Three things make each operation fail at once: a config that
+///   breaks a rule (`error::invalid_config`), a TLS file that can't be used (`error::invalid_tls`),
+///   and a server that refuses the password (`error::server_refused`). If no server can be reached,
+///   operations wait, as they do whenever a connection is lost.
 /// \par What keeps the execution context busy
-///   `run()`, until it completes. Without it: operations under way, holds that live, releases that
-///   are owed, subscriptions that linger, and the connections until nothing has needed them for a
-///   second or two. Then they go, and the next operation makes new ones. So a program that has no
-///   more to do ends by itself, if the client still lives two seconds later. A context that has
-///   run out of work serves the client again when it runs again.
+///   `run()` does, until it completes. Without it, these do: operations under way, living holds,
+///   releases that the server has not confirmed, subscriptions (they stay open for
+///   `config::linger`), and the connections. The client closes the connections when nothing has
+///   needed them for a second or two; the next operation opens new ones. So a program that has
+///   nothing more to do ends by itself, if the client still lives two seconds later. A context that
+///   ran out of work serves the client again when it runs again.
 /// \par After the end
-///   After `stop()`, or a `run()` that was cancelled, operations end at once with `error::closed`,
-///   until `run()` is called again; after `close()` they do for good.
+///   After `stop()`, or after a cancelled `run()`, operations end at once with `error::closed`
+///   until `run()` is called again. After `close()` they do so for good.
 /// \par Executor
-///   Handlers run on their associated executor, else on the client's; never inline, never on its
-///   strand.
+///   A handler runs on its associated executor, or on the client's if it has none; never inline,
+///   and never on the client's strand.
 /// \par Thread-safety
 ///   Safe: all members but the destructor may be called on a shared object from any thread.
 /// \par Lifetimes
-///   Must be destroyed before its execution context. Not to be used in a forked child, where it
-///   would be a second process with the same identity.
+///   Destroy it before its execution context. Do not use it in a forked child: that would be a
+///   second process with the same identity.
 class client {
 public:
-    /// That of its handlers, unless they have one of their own.
+    /// The executor of handlers that have no associated executor.
     using executor_type = boost::asio::any_io_executor;
 
-    /// Makes a client; connects nothing before the first operation or `run()`.
+    /// Makes a client. It opens no connection before the first operation or `run()`.
     explicit client(boost::asio::any_io_executor executor, config settings = {});
 
-    /// What waits, and what is asked of its locks later, ends with `error::closed`. What is given
-    /// back by then still goes out: releases of holds that were destroyed or released before this,
-    /// and of acquires that are granted too late. The connections stay for them until the server
-    /// has answered, for `config::timeout` at most (or `config::close_timeout`, if that is less),
-    /// while the execution context runs; what is unanswered then is in the log. With nothing to
-    /// give back they are dropped at once.
+    /// Operations that wait end with `error::closed`, and so do later operations on its locks.
+    /// Releases that are already due are still sent: of holds that were destroyed or released
+    /// before the client, and of acquires that are granted too late. For these the connections stay
+    /// open, while the execution context runs, until the server has answered, for at most
+    /// `config::timeout` (or `config::close_timeout` if that is shorter). The log names the
+    /// releases that are unanswered then. If nothing is due, the connections are dropped at once.
     ///
-    /// Holds that outlive the client are not released: they are lost when their leases end. Nor is
-    /// anything sent by a context that doesn't run any more. `close()` tells what came of it all.
+    /// Holds that outlive the client are not released: they are lost when their leases end. Nothing
+    /// is sent if the context no longer runs. `close()` reports how the end went.
     ~client();
 
     client(client const&) = delete;
     client& operator=(client const&) = delete;
 
-    /// The one that it was made with, never its strand.
+    /// The executor that the client was made with; never its strand.
     executor_type get_executor() const noexcept { return detail::executor_of(core_); }
 
-    /// Connects now, and keeps the connections up while nothing needs them. For programs that want
-    /// to know of a bad config before the first operation, that want its connections ready, or
-    /// that wait for the client's end.
+    /// Connects now, and keeps the connections up while nothing needs them. Use it to find a bad
+    /// config before the first operation, to have the connections ready, or to wait for the
+    /// client's end.
     ///
-    /// Connections are kept with or without it as long as something needs them: after a loss they
-    /// are made again, with subscriptions restored, waiters woken and holds confirmed.
+    /// With or without `run()`, the client keeps connections up while something needs them. After a
+    /// loss it reconnects, restores the subscriptions, wakes the waiters and confirms the holds.
     ///
     /// \par Completion signature
     ///   `void(error_code)`
     /// \par Completes when
-    ///   After `stop()`, `close()` or the destructor, without error. Never because of a connection.
+    ///   After `stop()`, `close()` or the destructor, without an error. Never because of a
+    ///   connection.
     /// \par Errors
     ///   - `error::invalid_argument` — the config breaks a rule; the log says which.
-    ///   - `error::invalid_tls` — a file of `config::tls` can't be used; the log says which and
-    ///   why.
+    ///   - `error::invalid_tls` — a file of `config::tls` can't be used; the log says which one,
+    ///     and why.
     ///   - `error::closed` — `close()` was called before.
     ///   - `boost::asio::error::already_started` — another `run()` has not completed.
     /// \par Cancellation
-    ///   terminal, partial, total: as `stop()`, and completes with `operation_aborted`.
+    ///   terminal, partial, total: does what `stop()` does, and completes with `operation_aborted`.
     template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
     auto run(Token&& token = {})
     {
@@ -124,19 +126,20 @@ public:
     }
 
     /// Ends the client in order: refuses new work, ends the waiters with `error::closed`, releases
-    /// what is held, waits for the server's answers, then ends `run()`. Holds that live are
-    /// released under their owners, whose `lost()` says so.
+    /// all locks, waits for the server's answers, and then ends `run()`. It also releases holds
+    /// that their owners still have; `hold::lost()` tells these owners.
     ///
     /// \par Completion signature
     ///   `void(error_code)`
     /// \par Errors
     ///   - success — everything is released.
-    ///   - `error::unavailable` — some release was refused, or not answered within
-    ///     `config::close_timeout`, or something is held since before a `stop()`; those leases run
-    ///     out by themselves.
-    ///   - `error::closed` — it was closed before, or stopped before all was released.
+    ///   - `error::unavailable` — the server refused some release or did not answer it within
+    ///     `config::close_timeout`, or a lock is still held from before a `stop()`. Those locks are
+    ///     free when their leases end.
+    ///   - `error::closed` — the client was closed before, or was stopped before everything was
+    ///     released.
     /// \par Cancellation
-    ///   terminal, partial, total: ends the waiting; the closing goes on.
+    ///   terminal, partial, total: ends the wait; closing goes on.
     template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
     auto close(Token&& token = {})
     {
@@ -145,14 +148,15 @@ public:
         );
     }
 
-    /// Asks the server for a sign of life, over one of the command connections.
+    /// Sends PING over one of the command connections.
     ///
     /// \par Completion signature
     ///   `void(error_code, std::chrono::microseconds)`; the time from just before the command was
-    ///   written to its answer.
+    ///   written until its answer.
     /// \par Errors
     ///   - `error::server_refused`, `error::closed`
-    ///   - `error::unavailable` or the link's last error — no answer within `config::timeout`.
+    ///   - `error::unavailable` or the connection's last error — no answer within
+    ///     `config::timeout`.
     /// \par Cancellation
     ///   terminal, partial, total: ends the waiting.
     template <detail::token_for<detail::pinged> Token = boost::asio::deferred_t>
@@ -163,12 +167,11 @@ public:
         );
     }
 
-    /// Drops the connections at once; waiters end with `error::closed`, leases run out by
-    /// themselves. What is asked of the client from then on ends with `error::closed`, until
-    /// `run()` is called again.
+    /// Drops the connections at once. Waiters end with `error::closed`; locks are free when their
+    /// leases end. Later operations end with `error::closed` until `run()` is called again.
     void stop();
 
-    /// A picture of the last moment; cheap, from any thread.
+    /// The client's state a moment ago. Cheap, from any thread.
     client_stats stats() const;
 
 private:

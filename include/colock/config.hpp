@@ -18,79 +18,83 @@
 
 namespace colock {
 
-/// Where a server listens: a host and port, or a unix socket.
+/// The place where a server listens: a host and port, or a unix socket.
 struct address {
     std::string host = "127.0.0.1";  ///< a name or an IP address
     std::uint16_t port = 6379;       ///< of TCP
 
-    /// The path of a unix socket; if it is not empty, host and port are not used.
+    /// The path of a unix socket. If it is not empty, host and port are not used.
     std::string unix_socket{};
 
     friend bool operator==(address const&, address const&) = default;
 };
 
-/// What the addresses are those of.
+/// The kind of deployment that the addresses belong to.
 enum class topology {
     single,    ///< one server; the first address is used
     sentinel,  ///< Sentinels, which know where the primary is now
     cluster    ///< some nodes of a cluster, which know the others
 };
 
-/// How connections are encrypted, and whom they trust. Files are in PEM format and are read when
-/// the client first connects; operations and `run()` fail with `error::invalid_tls` if one can't be
-/// used.
+/// How connections are encrypted, and which authorities they trust. Files are in PEM format, and
+/// the client reads them when it first connects. If one can't be used, operations and `run()` fail
+/// with `error::invalid_tls`.
 struct tls_options {
     bool enabled = false;  ///< whether connections are encrypted
 
-    /// The authorities to trust. Empty: those of the system.
+    /// The authorities to trust. If empty, the system's authorities.
     std::string ca_file{};
 
-    /// What the client shows to servers that ask for it. Both or neither; the key must not be
-    /// encrypted. Certificates between it and the authority may follow it in its file.
+    /// The client's certificate, for servers that ask for one. Set both this and the key or
+    /// neither; the key must not be encrypted. Intermediate certificates may follow in the same
+    /// file.
     std::string certificate_file{};
     std::string private_key_file{};  ///< of that certificate
 
-    /// The name that the server's certificate must have, and that is sent as SNI. Empty: the host
-    /// of the address; with Sentinels it has to be set, for they name servers by IP addresses.
+    /// The name that the server's certificate must have; it is also sent as SNI. If empty, the host
+    /// of the address. With Sentinels it must be set, because they name servers by IP addresses.
     std::string server_name{};
 
-    /// False: any certificate will do, which keeps listeners out and nobody else. For tests.
+    /// If false, any certificate is accepted. That keeps eavesdroppers out, but no impostor. For
+    /// tests.
     bool verify = true;
 };
 
-/// By which command messages are published, and channels subscribed.
+/// The commands by which the client publishes messages and subscribes to channels.
 enum class publishing {
-    automatic,  ///< as Redisson: sharded in a cluster whose servers know it, else plain
+    automatic,  ///< as Redisson: sharded in a cluster whose servers know it, otherwise plain
     plain,      ///< PUBLISH, SUBSCRIBE
     sharded,    ///< SPUBLISH, SSUBSCRIBE: clusters of servers from 7.0 on
-    both        ///< both of both: beside peers of either habit, for a second message each time
+    both        ///< both ways, for peers of both kinds; costs a second message each time
 };
 
 /// One Redis or Valkey deployment, and how its locks behave.
 ///
-/// Plain fields; a client takes a copy and checks it when it first connects. A bad one fails
-/// operations with `error::invalid_config`, and `run()` with `error::invalid_argument`.
+/// Plain fields. A client takes a copy and checks it when it first connects. If a field is bad,
+/// operations fail with `error::invalid_config`, and `run()` with `error::invalid_argument`.
 struct config {
     using milliseconds = std::chrono::milliseconds;
 
-    /// The server, or some Sentinels or nodes of the cluster: they are asked in this order, and
-    /// name the others.
+    /// The server, or some Sentinels or nodes of the cluster. The client asks them in this order,
+    /// and they name the others.
     std::vector<address> addresses{address{}};
 
-    /// What the addresses are those of.
+    /// The kind of deployment that the addresses belong to.
     colock::topology topology = topology::single;
 
-    /// What the Sentinels call the primary.
+    /// The Sentinels' name for the primary.
     std::string master_name{};
 
-    /// For the Sentinels. Empty: no AUTH is sent to them, whatever the servers want.
+    /// The user and password for the Sentinels. If both are empty, no AUTH is sent to them,
+    /// whatever the servers require.
     std::string sentinel_username{};
     std::string sentinel_password{};  ///< of that user, of the Sentinels
 
-    /// Off, unless the URL says otherwise.
+    /// TLS. Off, unless the URL says otherwise.
     tls_options tls{};
 
-    /// Empty: no AUTH is sent. A password without a user name is that of the user "default".
+    /// The user and password. If both are empty, no AUTH is sent. A password without a user belongs
+    /// to the user "default".
     std::string username{};
     std::string password{};  ///< of that user
     int database = 0;        ///< 0 in a cluster
@@ -98,62 +102,65 @@ struct config {
     /// The name of the connections in CLIENT LIST.
     std::string client_name = "colock";
 
-    /// The lease of a hold that asks for none. It is renewed each third of it while the hold
-    /// lives, and it is the longest that a lock outlives the process that held it. At least
-    /// 100 ms. Redisson's lockWatchdogTimeout; 30 s there as well.
+    /// The lease of a hold that asks for none. The client renews it every third of this time while
+    /// the hold lives. A lock outlives the process that held it by at most this long. At least 100
+    /// ms. Redisson's lockWatchdogTimeout; 30 s there as well.
     milliseconds lease{30'000};
 
-    /// Renewal ends when a hold is this old, so that work that hangs does not hold a lock for
-    /// ever. None: renewed without end.
+    /// The client stops renewing a hold that is this old, so that work that hangs does not hold a
+    /// lock for ever. None: renewed without end.
     std::optional<milliseconds> max_hold{};
 
     /// A hold counts as lost this long before its validity ends, so that its owner can stop before
-    /// anybody else gets in. None: a tenth of the lease, from 10 ms to 1 s.
+    /// anybody else gets the lock. None: a tenth of the lease, but at least 10 ms and at most 1 s.
     std::optional<milliseconds> loss_margin{};
 
-    /// The longest that a waiter sleeps before it asks the server again: what a lost message
-    /// costs. At least 10 ms.
+    /// The longest time that a waiter sleeps before it asks the server again, and so the cost of a
+    /// lost message. At least 10 ms.
     milliseconds poll_cap{1'000};
 
-    /// How long a subscription outlives its last waiter; up to twice that if he was handed the
-    /// lock.
+    /// How long a subscription outlives its last waiter; up to twice as long if that waiter was
+    /// handed the lock.
     milliseconds linger{1'000};
 
-    /// How long a lock is passed on between waiters of this client, inside the process and without
-    /// a command, before it is released for the waiters of other clients. 0: never passed on.
+    /// How long the client hands a lock over from one of its waiters to the next, inside the
+    /// process and without a command, before it releases the lock for the waiters of other clients.
+    /// 0: no hand-over.
     milliseconds max_tenure{10};
 
-    /// Once a second a release leaves the lock free for so long, for clients that poll: they find
-    /// a lock for which others wait free by chance alone. At most 1 s. None: no such gap.
+    /// Clients that poll find a contended lock free only by chance. If this is set, one release per
+    /// second leaves the lock free for this long, so that they can get it. At most 1 s. None: no
+    /// such gap.
     std::optional<milliseconds> poller_gap{};
 
-    /// The most command connections to a server, 1 to 64. One is opened at first need, and more as
-    /// more is under way. Beside them there is one for pub/sub.
+    /// The maximum number of command connections to a server, 1 to 64. The client opens one at
+    /// first need, and more when more operations are under way. There is one more connection, for
+    /// pub/sub.
     unsigned links = 4;
 
-    /// The limit of operations that have no wait of their own. At least 1 ms.
+    /// The time limit of operations that take no wait. At least 1 ms.
     milliseconds timeout{2'000};
 
-    /// How long `close()` waits for the server to confirm releases; the client's destructor does no
-    /// longer than this or `timeout`. None: `lease`.
+    /// How long `close()` waits for the server to confirm releases. The client's destructor waits
+    /// for the shorter of this and `timeout`. None: `lease`.
     std::optional<milliseconds> close_timeout{};
 
-    /// How long each step of the way to a connection may take: looking up the name, connecting
-    /// (shared among the addresses of a name), TLS, the set-up with AUTH. None: two sixths of the
-    /// lease, from 200 ms to 4 s.
+    /// How long each step of connecting may take: looking up the name, connecting (shared among the
+    /// addresses of a name), TLS, and the set-up with AUTH. None: a third of the lease, but at
+    /// least 200 ms and at most 4 s.
     std::optional<milliseconds> connect_timeout{};
 
-    /// A server that answers nothing for so long counts as gone. None: a third of the lease, from
-    /// 200 ms to 4 s.
+    /// A server that answers nothing for this long counts as gone. None: a third of the lease, but
+    /// at least 200 ms and at most 4 s.
     std::optional<milliseconds> silence_timeout{};
 
-    /// Whether each write leaves at once (TCP_NODELAY). False lets the system hold small packets
-    /// back until earlier ones are acknowledged (Nagle's algorithm), which costs about a round
-    /// trip.
+    /// Whether each write is sent at once (TCP_NODELAY). If false, the system may hold small
+    /// packets back until earlier ones are acknowledged (Nagle's algorithm), which costs about a
+    /// round trip.
     bool tcp_nodelay = true;
 
-    /// The largest reply in bytes that is read. A server that sends more is cut off, and the
-    /// connection is made anew. At least 64 KiB.
+    /// The largest reply that the client reads, in bytes. If a server sends more, the client drops
+    /// the connection and reconnects. At least 64 KiB.
     std::size_t max_reply_size = std::size_t{64} << 20U;
 
     /// How long `acquire_options::sync_replicas` waits for the replicas. Redisson's
@@ -163,35 +170,38 @@ struct config {
     /// Whether holds carry a fencing token.
     bool fencing = true;
 
-    /// By which command messages are published.
+    /// The commands by which messages are published.
     publishing publish = publishing::automatic;
 
-    /// Stands before each key and channel at the server, for those who have to share a database: a
-    /// lock "order:1" is the key "<prefix>order:1", its channel
-    /// "<prefix>redisson_lock__channel:{<prefix>order:1}". All who share the lock need the same
-    /// one, and Redisson's have none. Logs and the observer name keys with it. At most 1,000 bytes.
+    /// The client puts this before each key and channel, so that applications can share a database:
+    /// a lock "order:1" is the key "<prefix>order:1", its channel
+    /// "<prefix>redisson_lock__channel:{<prefix>order:1}". All clients that share a lock need the
+    /// same prefix, and Redisson's have none. Logs and the observer name keys with it. At most
+    /// 1,000 bytes.
     std::string key_prefix{};
 
-    /// Where log lines go: standard error from level warning on, unless set.
+    /// The log. By default, warnings and errors go to standard error.
     logger log = stderr_logger();
 
-    /// Is told what the client does. Shared, for it must live as long as the client's inside.
+    /// The client reports its events to it. Shared, because it must live as long as the client's
+    /// state.
     std::shared_ptr<colock::observer> observer{};
 
-    /// Reads a URL. The schemes:
+    /// Parses a URL. The schemes:
     ///
     /// - `redis://[user[:password]@]host[:port][/database]` (an IPv6 host in brackets)
     /// - `unix://[user[:password]@]/path[?db=database]`
     /// - `redis+sentinel://[user[:password]@]host[:port][,host[:port]...]/name[/database]`: the
-    ///   Sentinels, 26379 unless said otherwise, and what they call the primary
-    /// - `redis+cluster://[user[:password]@]host[:port][,host[:port]...]`: some of the nodes
+    ///   Sentinels (default port 26379) and their name for the primary
+    /// - `redis+cluster://[user[:password]@]host[:port][,host[:port]...]`: some of the nodes of a
+    ///   cluster
     /// - `rediss://`, `rediss+sentinel://`, `rediss+cluster://`: the same over TLS, with the
     ///   authorities of the system unless `tls` says otherwise
     ///
-    /// User and password are percent-decoded. The error's value says which part is bad.
+    /// User and password are percent-decoded. The error code says which part is bad.
     static boost::system::result<config> parse(std::string_view url);
 
-    /// As `parse`. \throws boost::system::system_error whose text names the bad part, and no
+    /// As `parse`. \throws boost::system::system_error with a text that names the bad part and no
     /// password.
     static config from_url(std::string_view url);
 };

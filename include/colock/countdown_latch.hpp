@@ -33,34 +33,35 @@ void latch_count(core_ptr, asio::any_completion_handler<answered_count>, std::st
 
 }  // namespace detail
 
-/// Lets all pass who wait, when it has been counted down to zero: Redisson's RCountDownLatch, on
-/// the same key and channel.
+/// Lets all waiters pass when it has been counted down to zero: Redisson's RCountDownLatch, on the
+/// same key and channel.
 ///
-/// In Redis it is a number `name`, what is left to count; a latch that is not there is open. The
-/// last count publishes `0` on `redisson_countdownlatch__channel__{name}`. Beside it,
+/// In Redis it is a number `name`, the counts that are left; a latch that does not exist is open.
+/// The last count publishes `0` on `redisson_countdownlatch__channel__{name}`. The key
 /// `colock_once:{name}:<client>:…` keeps the number of a client's last change for an hour, so that
-/// one whose answer was lost counts once.
+/// a change whose answer was lost counts only once.
 ///
-/// A latch can be set again when it is open. Who waits then may have seen it open, or waits for the
-/// next time.
+/// A latch can be set again when it is open. A waiter at that moment either saw it open, or waits
+/// until it opens again.
 ///
 /// \par Guarantees
-///   A count takes effect once, also when a connection goes in the middle of it, until the client
-///   is stopped or its process dies.
+///   A count takes effect once, even if the connection is lost in the middle, until the client is
+///   stopped or its process dies.
 /// \par Executor
-///   Handlers run on their associated executor, else on the client's; never inline, never on the
-///   client's strand.
+///   A handler runs on its associated executor, or on the client's if it has none; never inline,
+///   and never on the client's strand.
 /// \par Thread-safety
 ///   An immutable handle: distinct and shared objects are safe, from any thread.
 /// \par Lifetimes
-///   Keeps the inside of the client alive. Operations keep what they need: the latch may be
-///   destroyed while one is pending. It must not outlive the execution context.
+///   The latch shares ownership of the client's state. An operation keeps alive what it needs, so
+///   the latch may be destroyed while an operation is pending. It must not outlive the execution
+///   context.
 class countdown_latch {
 public:
     using milliseconds = std::chrono::milliseconds;
 
-    /// The latch `name` at the client's server. Nothing is sent. A name has 1 to 10,000 bytes of
-    /// any kind.
+    /// The latch `name` at the client's server. Sends nothing. A name has 1 to 10,000 bytes of any
+    /// kind.
     countdown_latch(client const& where, std::string name)
         : core_{where.core_}
         , name_{std::move(name)}
@@ -69,8 +70,8 @@ public:
     /// As it was given, without `config::key_prefix`.
     std::string const& name() const noexcept { return name_; }
 
-    /// Closes the latch until it has been counted down that often, unless it is closed already. The
-    /// result says whether it was set.
+    /// Closes the latch until it has been counted down `count` times, unless it is closed already.
+    /// The result says whether it was set.
     ///
     /// \par Effects
     ///   `scripts/latch_set.lua`, one round trip.
@@ -81,9 +82,10 @@ public:
     ///     sent.
     ///   - `error::server_refused` — the server refuses us; its text is in the log.
     ///   - `error::closed` — the client was closed or stopped.
-    ///   - `error::unavailable`, or the link's last error — no answer within `config::timeout`.
+    ///   - `error::unavailable`, or the connection's last error — no answer within
+    ///     `config::timeout`.
     /// \par Cancellation
-    ///   terminal, partial, total. Ends the waiting for the answer; what was sent may take effect.
+    ///   terminal, partial, total. Ends the wait for the answer; the request may still take effect.
     template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
     auto try_set_count(std::int64_t count, Token&& token = {}) const
     {
@@ -92,19 +94,20 @@ public:
         );
     }
 
-    /// Counts down by one. At zero the latch goes away and all pass; one that is open stays so.
+    /// Counts down by one. At zero the latch is removed and all waiters pass. An open latch stays
+    /// open.
     ///
     /// \par Effects
-    ///   `scripts/latch_count_down.lua`, one round trip; what is counted together goes as one. Sent
-    ///   again after a lost connection.
+    ///   `scripts/latch_count_down.lua`, one round trip; counts at the same time share one. After a
+    ///   lost connection the client sends it again.
     /// \par Completion signature
     ///   `void(error_code)`
     /// \par Errors
-    ///   As `try_set_count`, and `error::wrong_type` if the key is no latch. After
-    ///   `error::unavailable` it goes on in the background until it is answered or the client
-    ///   stops.
+    ///   As `try_set_count`, and `error::wrong_type` if the key does not hold a latch. After
+    ///   `error::unavailable` the count goes on in the background until the server answers or the
+    ///   client stops.
     /// \par Cancellation
-    ///   terminal, partial, total. Ends the waiting for the answer; the count goes on.
+    ///   terminal, partial, total. Ends the wait for the answer; the count goes on.
     template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
     auto count_down(Token&& token = {}) const
     {
@@ -116,21 +119,22 @@ public:
     /// Waits until the latch is open.
     ///
     /// \par Effects
-    ///   `scripts/count.lua`, one round trip if it is open. If not, subscribes to the channel, asks
-    ///   once more when the subscription is confirmed, and then on each message and each
-    ///   `config::poll_cap`: a latch that is deleted tells nobody. Of the waiters of one client one
-    ///   asks for all.
+    ///   `scripts/count.lua`, one round trip if the latch is open. If not, the client subscribes to
+    ///   the channel and asks again when the subscription is confirmed. After that it asks on each
+    ///   message, and each `config::poll_cap` because no message tells of a latch that is deleted.
+    ///   One waiter of a client asks for all of them.
     /// \par Completion signature
     ///   `void(error_code)`
     /// \par Completes when
-    ///   The latch was seen open, or one of the errors. While no connection is up, it waits.
+    ///   The client saw the latch open, or one of the errors. While no connection is up, it waits.
     /// \par Errors
     ///   - `error::invalid_argument` — an empty or over-long name. Nothing was sent.
-    ///   - `error::wrong_type` — the key is no latch.
+    ///   - `error::wrong_type` — the key does not hold a latch.
     ///   - `error::server_refused` — the server refuses us; its text is in the log.
     ///   - `error::closed` — the client was closed or stopped.
     /// \par Cancellation
-    ///   terminal, partial, total. Completes at once with `operation_aborted`, and leaves nothing.
+    ///   terminal, partial, total. Completes at once with `operation_aborted`, and leaves nothing
+    ///   behind.
     template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
     auto wait(Token&& token = {}) const
     {
@@ -139,10 +143,10 @@ public:
         );
     }
 
-    /// Waits at most that long. Zero asks once. False: the wait ran out.
+    /// Waits at most `longest`. Zero asks once. False if the wait ran out.
     ///
     /// \par Effects
-    ///   As `wait`. The limit counts from the call and includes connecting; it holds also when the
+    ///   As `wait`. The limit counts from the call and includes connecting. It also holds while the
     ///   server is silent.
     /// \par Completion signature
     ///   `void(error_code, bool)`
@@ -165,17 +169,17 @@ public:
         );
     }
 
-    /// What is left to count; 0 if the latch is open.
+    /// How many counts are left; 0 if the latch is open.
     ///
     /// \par Effects
-    ///   `scripts/count.lua`, one round trip. The answer is old when it arrives.
+    ///   `scripts/count.lua`, one round trip. The answer may be out of date when it arrives.
     /// \par Completion signature
     ///   `void(error_code, std::int64_t)`
     /// \par Errors
     ///   `error::invalid_argument`, `error::wrong_type`, `error::server_refused`, `error::closed`;
-    ///   `error::unavailable` or the link's last error after `config::timeout`.
+    ///   `error::unavailable` or the connection's last error after `config::timeout`.
     /// \par Cancellation
-    ///   terminal, partial, total: ends the waiting.
+    ///   terminal, partial, total: ends the wait.
     template <detail::token_for<detail::answered_count> Token = boost::asio::deferred_t>
     auto count(Token&& token = {}) const
     {

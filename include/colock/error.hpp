@@ -10,56 +10,58 @@ namespace colock {
 
 using boost::system::error_code;
 
-/// What can go wrong, beside the transport's own errors, which pass through as they are.
+/// The errors of this library. Errors of the connection itself, from Asio, pass through unchanged.
 ///
-/// A wait that ran out is no error: `try_acquire_for` completes with an empty optional. A
+/// A wait that runs out is not an error: `try_acquire_for` completes with an empty optional. A
 /// cancelled operation completes with `boost::asio::error::operation_aborted`.
 enum class error {
-    /// The client was closed, stopped or destroyed. Remedy: none for this client; a stopped one
-    /// serves again after another `run()`.
+    /// The client was closed, stopped or destroyed. Remedy: after a stop, call `run()` again;
+    /// otherwise make a new client.
     closed = 1,
 
-    /// The hold is gone: its lease ran out unrenewed, its key was deleted, forced or flushed.
-    /// Remedy: stop the work that the lock protected; what it has written since counts as late.
+    /// The hold is gone: its lease ran out without a renewal, or its key was deleted, forced or
+    /// flushed. Remedy: stop the work that the lock protected; its writes since the loss may be too
+    /// late.
     lost,
 
-    /// There is nothing to release or extend: the hold is empty, moved from or released.
+    /// There is nothing to release or extend, because the hold is empty, moved from or released.
     not_held,
 
-    /// The key holds a value that is no lock. Remedy: choose another name; nothing was changed.
+    /// The key holds a value of another type. Nothing was changed. Remedy: choose another name.
     wrong_type,
 
     /// An argument breaks its rule: an empty or over-long name, a lease that is
     /// too short, a negative wait. Nothing was sent.
     invalid_argument,
 
-    /// Fewer replicas than asked for have acknowledged the lock. It was released again.
+    /// Fewer replicas than requested acknowledged the lock. It was released again.
     not_replicated,
 
     /// A majority of the servers could not be locked.
     no_quorum,
 
-    /// The server refused a subscription. Waiting goes on by lease and poll cap.
+    /// The server refused a subscription. Waiters go on without it: they ask again when the
+    /// holder's lease ends and each `config::poll_cap`.
     subscription_failed,
 
-    /// The server refused a command: wrong password, missing permission, out of memory. Its own
-    /// text is in the log. Remedy: the text says which; colock goes on trying to connect.
+    /// The server refused a command: wrong password, missing permission, out of memory. The log has
+    /// the server's own text. Remedy: as that text says; colock goes on trying to connect.
     server_refused,
 
-    /// There is no connection to Redis, and none came up in time. Remedy: check that the address is
-    /// right and the server is up; the log says why it can't be reached.
+    /// There is no connection to the server, and none came up in time. Remedy: check that the
+    /// address is right and the server is up; the log says why it can't be reached.
     unavailable,
 
-    /// The server answered something that the script can't answer. Remedy: check that the address
-    /// is that of a Redis or Valkey server, and report it.
+    /// The server gave an answer that the script can't give. Remedy: check that the address is a
+    /// Redis or Valkey server; if it is, report a bug.
     bad_reply,
 
-    /// The server lacks, or refuses the user, a command that is needed for what was asked: WAIT,
-    /// for
-    /// `acquire_options::sync_replicas`. Remedy: `+wait` for the user, or without the option.
+    /// The server lacks a command that the operation needs, or refuses it to the user: WAIT, for
+    /// `acquire_options::sync_replicas`. Remedy: grant `+wait` to the user, or do without the
+    /// option.
     unsupported,
 
-    /// The URL's scheme is none of those in `config::from_url`.
+    /// The URL's scheme is not one of those that `config::parse` lists.
     invalid_url_scheme,
 
     /// The URL's user or password has a `%` that no two hexadecimal digits follow.
@@ -83,29 +85,30 @@ enum class error {
     /// A Sentinel URL names no primary.
     invalid_url_master,
 
-    /// A file of `config::tls` can't be read or used; the log says which, and why. Remedy: check
-    /// the path, that it is in PEM format, that the key is not encrypted and belongs to the
-    /// certificate.
+    /// A file of `config::tls` can't be read or used; the log says which one, and why. Remedy:
+    /// check the path, that the file is in PEM format, that the key is not encrypted, and that it
+    /// belongs to the certificate.
     invalid_tls,
 
-    /// TLS came to nothing: one side refuses the other's certificate, or the port speaks no TLS.
-    /// The log says which, and colock goes on trying to connect. Remedy: as the log says; what is
-    /// mended at the server needs no restart here.
+    /// The TLS handshake failed: one side refuses the other's certificate, or the port does not
+    /// speak TLS. The log says which, and colock goes on trying to connect. Remedy: as the log
+    /// says; after a repair at the server this process needs no restart.
     tls_refused,
 
-    /// The address is of another kind than `config::topology`: a node of a cluster taken for a
-    /// single server, a server taken for a Sentinel. Remedy: the scheme in the URL.
+    /// The address does not fit `config::topology`: a node of a cluster is used as a single server,
+    /// or a server as a Sentinel. Remedy: correct the scheme of the URL.
     wrong_topology,
 
-    /// The client's config breaks a rule, so that it connects to nothing; the log says which. Said
-    /// to every operation; `run()` says `invalid_argument`. Remedy: the config, as the log says.
+    /// The client's config breaks a rule, so the client does not connect; the log says which rule.
+    /// Every operation fails with this error; `run()` fails with `invalid_argument`. Remedy:
+    /// correct the config, as the log says.
     invalid_config,
 };
 
 /// The category of `error`; its name is "colock".
 boost::system::error_category const& error_category() noexcept;
 
-/// So that an `error` is an `error_code` by itself.
+/// Lets an `error` convert to an `error_code`.
 error_code make_error_code(error e) noexcept;
 
 }  // namespace colock

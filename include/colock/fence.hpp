@@ -5,19 +5,19 @@
 
 namespace colock {
 
-/// The other half of a fencing token: what the protected resource does with it.
+/// The check of fencing tokens that the protected resource makes.
 ///
 /// A lease is not a mutex. A holder that was paused past its lease can't be told in time, and its
 /// next write comes after those of its successor. A resource that remembers the highest token it
-/// has seen, and refuses lower ones, accepts no such write. Equal tokens pass: a holder writes
-/// often.
+/// has seen, and refuses lower ones, accepts no such write. Equal tokens pass, because one holder
+/// may write often.
 ///
-/// In a database the same check is one condition: `UPDATE account SET balance = ?, token = ?
-/// WHERE id = ? AND token <= ?`, refused when no row was updated. In Redis it is a script that
-/// compares before it writes.
+/// In a database the same check is one condition: `UPDATE account SET balance = ?, token = ? WHERE
+/// id = ? AND token <= ?`. If no row was updated, the write was refused. In Redis it is a script
+/// that compares before it writes.
 ///
 /// \par Thread-safety
-///   Distinct objects are safe, shared ones are not: it belongs to the resource and its mutex.
+///   Distinct objects are safe, shared ones are not: protect it with the resource's mutex.
 class fence {
 public:
     constexpr fence() noexcept = default;
@@ -25,7 +25,7 @@ public:
     /// Begins with the highest token that the resource has stored.
     explicit constexpr fence(std::uint64_t highest) noexcept : highest_{highest} {}
 
-    /// True if `token` is at least as high as each one before it; false if a newer holder was
+    /// True if `token` is at least as high as every token before it. False if a newer holder was
     /// here, or `token` is 0, which no fenced hold has.
     [[nodiscard]] constexpr bool admit(std::uint64_t token) noexcept
     {
@@ -35,7 +35,7 @@ public:
         return true;
     }
 
-    /// The highest token so far; 0 before the first.
+    /// The highest token so far; 0 before the first one.
     constexpr std::uint64_t highest() const noexcept { return highest_; }
 
 private:

@@ -33,30 +33,32 @@ void wait_lost(core_ptr, asio::any_completion_handler<finished>, hold_ptr);
 
 }  // namespace detail
 
-/// A lock that is held: the only way to release it, and the witness of its validity.
+/// A lock that is held. It is the only way to release the lock, and it knows how long the lock is
+/// valid.
 ///
-/// Move-only. Empty when default-made or moved from. A hold that comes from an `acquire` is valid
-/// until `valid_until()`; one without a lease of its own is renewed, so that this moment moves on
-/// for as long as the hold lives and the server can be reached.
+/// Move-only. A hold is empty when it is default-constructed or moved from. A hold from an
+/// `acquire` is valid until `valid_until()`. If the caller gave no lease, the client renews the
+/// hold: `valid_until()` moves on as long as the hold lives and the server can be reached.
 ///
 /// \par Loss
-///   When nothing can prove any more that the lock is held (its lease is nearly over and no
-///   renewal was answered, or the server says that it is gone), the hold is *lost*: `lost()`
-///   completes, `stop_token()` is stopped, and the hold turns false, all before anybody else can
-///   have the lock. A process that does not run can't be told; it learns first thing when it runs
-///   again. The bool and `valid_for()` go by the clock, and so tell the truth at any time.
+///   When the client can no longer prove that it holds the lock (the lease is nearly over and no
+///   renewal was answered, or the server says that the lock is gone), the hold is *lost*: `lost()`
+///   completes, `stop_token()` is stopped, and the hold turns false. All of this happens before
+///   anybody else can get the lock. A process that does not run can't be told; it is told as soon
+///   as it runs again. The bool and `valid_for()` look at the clock, so they are right at any time.
 /// \par Executor
-///   Handlers run on their associated executor, else on the client's (an empty hold has no client:
-///   on the system executor); never inline and never on the client's strand.
+///   A handler runs on its associated executor, or on the client's if it has none (for an empty
+///   hold, which has no client, on the system executor); never inline, and never on the client's
+///   strand.
 /// \par Thread-safety
-///   Distinct holds are safe. One hold is not safe for calls at once from several threads, but
-///   `valid_until()`, `valid_for()`, `fencing_token()` and `explicit operator bool` may be called
-///   while another thread does the same.
+///   Distinct holds are safe. A shared hold is not, with one exception: several threads may call
+///   `valid_until()`, `valid_for()`, `fencing_token()` and `explicit operator bool` at the same
+///   time.
 /// \par Lifetimes
-///   A hold keeps the inside of its client alive. It must not outlive the execution context.
+///   A hold shares ownership of its client's state. It must not outlive the execution context.
 class hold {
 public:
-    /// That of all its times.
+    /// The clock of all time points here.
     using clock = std::chrono::steady_clock;
     using milliseconds = std::chrono::milliseconds;
 
@@ -66,7 +68,8 @@ public:
     /// Leaves `other` empty.
     hold(hold&& other) noexcept = default;
 
-    /// As the destructor, then takes over; leaves `other` empty.
+    /// Releases what it holds, as the destructor does, and takes over from `other`, which is empty
+    /// then.
     hold& operator=(hold&& other) noexcept
     {
         if (this != &other) {
@@ -76,33 +79,34 @@ public:
         return *this;
     }
 
-    /// Releases in the background what is still held: never throws, never blocks. A failure goes
-    /// to the log; the lock is then free at the latest when its lease ends.
+    /// Releases the lock in the background if it is still held. Never throws, never blocks. A
+    /// failure goes to the log; the lock is then free when its lease ends, at the latest.
     ~hold() { abandon(); }
 
     /// Releases the lock.
     ///
     /// \par Effects
-    ///   `scripts/release.lua`, one round trip: the field is removed, waiters are told. If other
-    ///   holds of the same owner live, `scripts/extend.lua` lowers the depth instead. Sent again
-    ///   after a lost connection, for as long as the lease could still run.
+    ///   `scripts/release.lua`, one round trip: it removes the field and tells the waiters. If
+    ///   other holds of the same owner live, `scripts/extend.lua` lowers the depth instead. After a
+    ///   lost connection the client sends it again as long as the lease may still run.
     /// \par Completion signature
     ///   `void(error_code)`
     /// \par Completes when
     ///   The server has answered. The hold counts as released from the call on.
     /// \par Errors
-    ///   - success — released; also the second time, then without a command.
+    ///   - success — the hold is released. A second call succeeds too, without a command.
     ///   - `error::not_held` — the hold is empty or moved from.
-    ///   - `error::lost` — there was nothing to release at the server, or the hold had been lost:
-    ///     somebody else may have had the lock meanwhile.
-    ///   - `error::closed` — the client was stopped first; the lease runs out by itself.
-    ///   - `error::unavailable`, or the link's last error — no answer within `config::timeout`.
-    ///     The release goes on in the background until the lease is over.
-    ///   - `error::server_refused` — the server refuses the release: for good, then at once; or for
-    ///     the moment (it wants memory, replicas or a disk), then after `config::timeout`, and the
-    ///     release goes on in the background.
+    ///   - `error::lost` — the server had nothing to release, or the hold had been lost: somebody
+    ///     else may have had the lock in the meantime.
+    ///   - `error::closed` — the client was stopped first; the lock is free when its lease ends.
+    ///   - `error::unavailable`, or the connection's last error — no answer within
+    ///     `config::timeout`. The release goes on in the background until the lease is over.
+    ///   - `error::server_refused` — the server refuses the release. If the refusal is final, the
+    ///     call completes at once. If it is temporary (the server lacks memory, replicas or a
+    ///     disk), the call completes after `config::timeout`, and the release goes on in the
+    ///     background.
     /// \par Cancellation
-    ///   terminal, partial, total. Ends the waiting for the answer; the release goes on.
+    ///   terminal, partial, total. Ends the wait for the answer; the release goes on.
     template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
     auto release(Token&& token = {})
     {
@@ -111,23 +115,24 @@ public:
         );
     }
 
-    /// Sets a new lease from now on. A renewed hold stays renewed, with this lease; another has
-    /// this much longer.
+    /// Sets a new lease that starts now. A renewed hold stays renewed, with this lease; any other
+    /// hold ends when this lease does.
     ///
     /// \par Effects
-    ///   `scripts/extend.lua`, one round trip. A lease that is shorter than what is left moves
-    ///   `valid_until()` back before it is sent. The key keeps the longest lease among the holds
-    ///   of the same owner.
+    ///   `scripts/extend.lua`, one round trip. If the new lease is shorter than what is left,
+    ///   `valid_until()` moves back before the client sends it. The key keeps the longest lease
+    ///   among the holds of the same owner.
     /// \par Completion signature
     ///   `void(error_code)`
     /// \par Errors
     ///   - `error::invalid_argument` — the lease is under 10 ms, over ten years, or under 100 ms
     ///     while the hold is renewed. Nothing was sent.
-    ///   - `error::not_held` — empty, moved from or released.
-    ///   - `error::lost` — it is lost, or the server says that it is gone.
+    ///   - `error::not_held` — the hold is empty, moved from or released.
+    ///   - `error::lost` — the hold is lost, or the server says that it is gone.
     ///   - `error::closed`, `error::unavailable` — as for `release`.
     /// \par Cancellation
-    ///   terminal, partial, total. Ends the waiting; the new lease may take effect.
+    ///   terminal, partial, total. Ends the wait for the answer; the new lease may still take
+    ///   effect.
     template <
         class Rep,
         class Period,
@@ -143,16 +148,16 @@ public:
         );
     }
 
-    /// Waits until the hold is lost. Any number may wait.
+    /// Waits until the hold is lost. Any number of calls may wait.
     ///
     /// \par Completion signature
     ///   `void(error_code)`
     /// \par Errors
     ///   - success — the hold is lost.
-    ///   - `boost::asio::error::operation_aborted` — it was released or destroyed, or the waiting
-    ///     was cancelled.
-    ///   - `error::closed` — `client::close()` has released it under its owner.
-    ///   - `error::not_held` — empty or moved from.
+    ///   - `boost::asio::error::operation_aborted` — the hold was released or destroyed, or the
+    ///     wait was cancelled.
+    ///   - `error::closed` — `client::close()` released the hold while its owner still had it.
+    ///   - `error::not_held` — the hold is empty or moved from.
     /// \par Cancellation
     ///   terminal, partial, total: nothing else happens.
     template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
@@ -163,36 +168,37 @@ public:
         );
     }
 
-    /// Stopped when the hold is lost, and when `client::close()` has released it under its owner.
-    /// Its callbacks run on the client's executor. A token of an
-    /// empty hold can't be stopped.
+    /// Stopped when the hold is lost, and when `client::close()` releases the hold while its owner
+    /// still has it. Its callbacks run on the client's executor. The token of an empty hold is
+    /// never stopped.
     std::stop_token stop_token() const;
 
-    /// Grows with each ownership of the name and stays through re-entry; pass it to the resource,
-    /// which refuses what is lower than the highest it has seen (`colock::fence`). 0: empty, or
-    /// `config::fencing` is off.
+    /// Grows with each ownership of the name, and stays the same through re-entry. Pass it to the
+    /// resource, which refuses a token that is lower than the highest it has seen
+    /// (`colock::fence`). 0 if the hold is empty or `config::fencing` is off.
     std::uint64_t fencing_token() const noexcept;
 
-    /// Of a hold on several locks: the token of the i-th, from 0; 0 if there is none.
+    /// For a hold on several locks: the token of lock `i`, counted from 0; 0 if there is none.
     std::uint64_t fencing_token(std::size_t i) const noexcept;
 
-    /// Until when nobody else can have the lock, by this process's steady clock: the moment before
-    /// the last answered script was sent, plus the lease, less 1 % of it and 2 ms for the drift of
-    /// clocks. The epoch's beginning if the hold is empty, released or lost.
+    /// The moment until which nobody else can have the lock, by this process's steady clock: just
+    /// before the last answered script was sent, plus the lease, minus 1 % of the lease and 2 ms
+    /// for clock drift. The clock's epoch if the hold is empty, released or lost.
     clock::time_point valid_until() const noexcept;
 
-    /// Whether the lock is valid for that much longer; checked by the clock, not by a timer. Ask it
-    /// before a write that can't be taken back.
+    /// Whether the lock is valid for at least `time` from now. It reads the clock and relies on no
+    /// timer. Call it before a write that can't be undone.
     template <class Rep, class Period>
     bool valid_for(std::chrono::duration<Rep, Period> time) const noexcept
     {
         return valid_past(detail::round_up<clock::duration>(time));
     }
 
-    /// The owner that holds it. \pre not empty.
+    /// The owner of the hold. \pre The hold is not empty.
     owner const& as() const noexcept;
 
-    /// Held: neither empty, nor released, nor lost; and valid yet, by the clock.
+    /// Whether the lock is held: the hold is not empty, released or lost, and it is still valid by
+    /// the clock.
     explicit operator bool() const noexcept;
 
 private:

@@ -28,7 +28,7 @@ using answered_lease = void(error_code, std::optional<std::chrono::milliseconds>
 template <class Signature>
 using handler = asio::any_completion_handler<Signature>;
 
-/// What can be done with one lock, or with several as one.
+/// The operations on one lock, or on several as one.
 template <class Subject>
 struct lock_operations;
 
@@ -49,8 +49,8 @@ struct lock_operations<lock_id> {
 
 }  // namespace detail
 
-/// What all locks with one owner at a time can do. Each has its own class, whose page says what is
-/// particular; without more, an operation is that of `lock`.
+/// The operations that all locks share. Each kind of lock has its own class, and its page says what
+/// differs; everything else is as described here.
 template <class Subject>
 class basic_lock {
     using operations = detail::lock_operations<Subject>;
@@ -61,20 +61,21 @@ public:
     /// As it was given, without `config::key_prefix`.
     std::string const& name() const noexcept { return id_.name; }
 
-    /// Acquires the lock, waiting for its turn if another owner has it.
+    /// Acquires the lock. Waits for its turn if another owner holds it.
     ///
     /// \par Effects
-    ///   `scripts/acquire.lua`, one round trip if the lock is free. If it is held, subscribes to
-    ///   its channel, tries once more when the subscription is confirmed, and then on a message, in
-    ///   turns with other clients, when the holder's lease ends, and each `config::poll_cap`.
-    ///   Waiters of one client stand in one queue, first come first served; only its head asks the
-    ///   server. A hold of this client that is released goes to the head, mostly without a
-    ///   command, for `config::max_tenure`. With the owner of a hold of the same name:
-    ///   `scripts/extend.lua`, no waiting.
+    ///   `scripts/acquire.lua`, one round trip if the lock is free. If the lock is held, the client
+    ///   subscribes to its channel and tries again when the subscription is confirmed. After that
+    ///   it tries on a message (clients take turns), when the holder's lease ends, and each
+    ///   `config::poll_cap`. The waiters of one client form one queue, first come first served, and
+    ///   only the head of the queue asks the server. When this client releases a hold, it hands the
+    ///   lock over to the head of its queue, mostly without a command, for at most
+    ///   `config::max_tenure`. If the options name the owner of a hold of the same lock, the call
+    ///   re-enters it with `scripts/extend.lua` and does not wait.
     /// \par Guarantees
-    ///   The hold's validity is counted from before the script was sent that took or last renewed
-    ///   the lock, and at least half of it is left. Its fencing token is higher than that of every
-    ///   earlier holder.
+    ///   The hold's validity is counted from before the client sent the script that took or last
+    ///   renewed the lock, and at least half of it is left. Its fencing token is higher than that
+    ///   of every earlier holder.
     /// \par Completion signature
     ///   `void(error_code, hold)`; the hold is empty if and only if there is an error.
     /// \par Completes when
@@ -82,13 +83,15 @@ public:
     /// \par Errors
     ///   - `error::invalid_argument` — an empty or over-long name, a lease under 10 ms or
     ///     over ten years. Nothing was sent.
-    ///   - `error::lost` — re-entry on a hold that is gone at the server; nothing was taken.
-    ///   - `error::wrong_type` — the key is no lock.
+    ///   - `error::lost` — the call re-entered a hold that is gone at the server; nothing was
+    ///     taken.
+    ///   - `error::wrong_type` — the key does not hold a lock.
     ///   - `error::server_refused` — the server refuses us; its text is in the log.
     ///   - `error::closed` — the client was closed or stopped.
     /// \par Cancellation
-    ///   terminal, partial, total. Completes at once with `operation_aborted`, and leaves nothing:
-    ///   a grant that still arrives goes to the next waiter, or is released in the background.
+    ///   terminal, partial, total. Completes at once with `operation_aborted` and leaves nothing
+    ///   behind: if the server still grants the lock, it goes to the next waiter or is released in
+    ///   the background.
     template <detail::token_for<detail::acquired> Token = boost::asio::deferred_t>
     auto acquire(acquire_options options, Token&& token = {}) const
     {
@@ -107,17 +110,17 @@ public:
     /// With the default options.
     auto acquire() const { return acquire(acquire_options{}, boost::asio::deferred); }
 
-    /// Tries once to acquire the lock.
+    /// Tries to acquire the lock once.
     ///
     /// \par Effects
-    ///   `scripts/acquire.lua`, one round trip. None at all if this client holds the lock or has
-    ///   others waiting for it. Joins an attempt of this client that is under way and, if that one
-    ///   is cancelled, takes its place.
+    ///   `scripts/acquire.lua`, one round trip. Sends nothing if this client holds the lock or
+    ///   already has waiters for it. If this client has an attempt in flight, the call shares its
+    ///   result, and takes the attempt over if the first caller cancels.
     /// \par Completion signature
-    ///   `void(error_code, std::optional<hold>)`; empty: somebody else has it.
+    ///   `void(error_code, std::optional<hold>)`; empty if somebody else has the lock.
     /// \par Errors
-    ///   As `acquire`, and `error::unavailable` or the link's last error when there was no answer
-    ///   within `config::timeout`.
+    ///   As `acquire`, and `error::unavailable` or the connection's last error if the server did
+    ///   not answer within `config::timeout`.
     /// \par Cancellation
     ///   As `acquire`.
     template <detail::token_for<detail::tried> Token = boost::asio::deferred_t>
@@ -138,13 +141,13 @@ public:
     /// With the default options.
     auto try_acquire() const { return try_acquire(acquire_options{}, boost::asio::deferred); }
 
-    /// Acquires the lock, waiting at most `wait` for it. Zero tries once.
+    /// Acquires the lock, and waits at most `wait` for it. Zero tries once.
     ///
     /// \par Effects
-    ///   As `acquire`. The limit counts from the call and includes connecting; it holds also when
+    ///   As `acquire`. The limit counts from the call and includes connecting. It also holds while
     ///   the server is silent.
     /// \par Completion signature
-    ///   `void(error_code, std::optional<hold>)`; empty: the wait ran out.
+    ///   `void(error_code, std::optional<hold>)`; empty if the wait ran out.
     /// \par Errors
     ///   As `acquire`, and `error::invalid_argument` for a negative wait.
     /// \par Cancellation
@@ -184,12 +187,12 @@ public:
     /// Whether anybody holds the lock.
     ///
     /// \par Effects
-    ///   `scripts/inspect.lua`, one round trip. The answer is old when it arrives.
+    ///   `scripts/inspect.lua`, one round trip. The answer may be out of date when it arrives.
     /// \par Completion signature
     ///   `void(error_code, bool)`
     /// \par Errors
     ///   `error::invalid_argument`, `error::wrong_type`, `error::server_refused`, `error::closed`;
-    ///   `error::unavailable` or the link's last error after `config::timeout`.
+    ///   `error::unavailable` or the connection's last error after `config::timeout`.
     /// \par Cancellation
     ///   terminal, partial, total: ends the waiting.
     template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
@@ -200,7 +203,7 @@ public:
         );
     }
 
-    /// How many living holds `who` has on this lock, through this client. Nothing is sent.
+    /// How many living holds the owner `who` has on this lock through this client. Sends nothing.
     ///
     /// \par Completion signature
     ///   `void(error_code, std::int64_t)`
@@ -212,9 +215,9 @@ public:
         );
     }
 
-    /// The time until the lock becomes free unless its holder renews or releases it; none if
-    /// nobody holds it, the greatest duration if it has no TTL. Effects, errors and cancellation
-    /// as `is_locked`.
+    /// The time until the lock becomes free, unless its holder renews or releases it first. Empty
+    /// if nobody holds it; the greatest duration if it has no TTL. Effects, errors and cancellation
+    /// are as for `is_locked`.
     ///
     /// \par Completion signature
     ///   `void(error_code, std::optional<std::chrono::milliseconds>)`
@@ -226,18 +229,18 @@ public:
         );
     }
 
-    /// Takes the lock away from whoever holds it, and wakes the waiters.
+    /// Takes the lock away from its holder, and wakes the waiters.
     ///
     /// \par Effects
-    ///   `scripts/force.lua`, one round trip. Holds of this client are lost at once, and those of a
-    ///   client in which others wait for the lock; the rest learn of it at their next renewal. The
-    ///   result says whether there was a lock.
+    ///   `scripts/force.lua`, one round trip. A hold of this client is lost at once, and so is a
+    ///   hold of another client that has waiters for the lock. Any other holder learns of it at its
+    ///   next renewal. The result says whether there was a lock.
     /// \par Completion signature
     ///   `void(error_code, bool)`
     /// \par Errors and cancellation
-    ///   As `is_locked`; cancelled, it may still take effect. `error::unavailable` as well when the
-    ///   connection went before the answer: it may have taken effect, and is not sent again, for
-    ///   by then somebody else may hold the lock.
+    ///   As `is_locked`. A cancelled call may still take effect. `error::unavailable` also if the
+    ///   connection was lost before the answer: the call may have taken effect. The client does not
+    ///   send it again, because by then another owner may hold the lock.
     template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
     auto force_release(Token&& token = {}) const
     {
@@ -268,19 +271,21 @@ private:
 ///
 /// \par Guarantees
 ///   With one healthy server, clocks of about the same rate, and holders that run: at most one
-///   owner holds the name at a time. A holder is told before its lease can pass on. See
-///   docs/guarantees.md for what no lease can promise, and `fence` for what helps.
+///   owner holds the name at a time. The client tells a holder of a loss before anybody else can
+///   get the lock. See docs/guarantees.md for what no lease can promise, and `fence` for the
+///   remedy.
 /// \par Executor
-///   Handlers run on their associated executor, else on the client's; never inline, never on the
-///   client's strand.
+///   A handler runs on its associated executor, or on the client's if it has none; never inline,
+///   and never on the client's strand.
 /// \par Thread-safety
 ///   An immutable handle: distinct and shared objects are safe, from any thread.
 /// \par Lifetimes
-///   Keeps the inside of the client alive. Operations keep what they need: the lock may be
-///   destroyed while one is pending. It must not outlive the execution context.
+///   The lock shares ownership of the client's state. An operation keeps alive what it needs, so
+///   the lock may be destroyed while an operation is pending. It must not outlive the execution
+///   context.
 class lock : public basic_lock<detail::lock_id> {
 public:
-    /// The lock `name` at the client's server. Nothing is sent. A name has 1 to 10,000 bytes of any
+    /// The lock `name` at the client's server. Sends nothing. A name has 1 to 10,000 bytes of any
     /// kind; a part in braces decides its slot, as in Redis.
     lock(client const& where, std::string name) : basic_lock{where, {std::move(name)}} {}
 };

@@ -6,28 +6,28 @@
 
 namespace colock {
 
-/// How much a log line matters; `off` is the level of none.
+/// How much a log line matters. No line has the level `off`.
 enum class log_level { debug, info, warning, error, off };
 
-/// Where log lines go.
+/// The destination of log lines.
 ///
-/// Each line names the lock or link, the operation, the cause and what to do, and never a
+/// Each line names the lock or connection, the operation, the cause and the remedy, and never a
 /// password. `colock/log/spdlog.hpp` has a sink for spdlog.
 struct logger {
     /// Called with each line at or above `level`, from the client's strand, so it must not block
-    /// and must not call the client. What it throws is dropped. Empty: no line is made.
+    /// and must not call the client. Exceptions from it are dropped. If empty, no line is made.
     std::function<void(log_level, std::string_view)> sink{};
 
-    /// The least level that is made into a line at all.
+    /// The lowest level of which lines are made.
     log_level level = log_level::info;
 };
 
 /// A logger that writes warnings and errors to standard error, one line each. The default.
 ///
-/// It never blocks: lines of all clients of the process wait in a queue of 256 KiB, from which a
-/// thread of its own writes them. What finds the queue full is dropped, and how many lines that
-/// were is written as soon as standard error takes lines again. At the end of the process the last
-/// lines get 200 ms.
+/// It never blocks: the lines of all clients of the process wait in a queue of 256 KiB, from which
+/// a separate thread writes them. While the queue is full, lines are dropped; a later line says how
+/// many, as soon as standard error takes lines again. At the end of the process the last lines get
+/// 200 ms.
 logger stderr_logger(log_level level = log_level::warning);
 
 }  // namespace colock

@@ -20,11 +20,11 @@
 
 namespace colock {
 
-/// How many times were how long, in classes that never change.
+/// A histogram of durations, in buckets that never change.
 struct duration_histogram {
     using microseconds = std::chrono::microseconds;
 
-    /// The longest time of each class; one more class has the longer ones.
+    /// The upper bound of each bucket; one more bucket has the longer durations.
     static constexpr std::array<microseconds, 19> bounds{
         microseconds{100},
         microseconds{250},
@@ -46,7 +46,7 @@ struct duration_histogram {
         microseconds{60'000'000},
         microseconds{300'000'000}};
 
-    std::array<std::uint64_t, bounds.size() + 1> counts{};  ///< of each class alone
+    std::array<std::uint64_t, bounds.size() + 1> counts{};  ///< of each bucket; not cumulative
     microseconds sum{};
 
     std::uint64_t total() const noexcept
@@ -71,20 +71,20 @@ private:
 
 }  // namespace detail
 
-/// What `metrics` has counted. All but `clients` only grows.
+/// The numbers of a `metrics`. All except `clients` only grow.
 struct metrics_snapshot {
-    client_stats clients{};       ///< of the clients that are watched, added up
-    duration_histogram waited{};  ///< from the call of an acquire to its hold or permits
-    duration_histogram held{};    ///< from a hold to its release; lost holds are not in it
-    std::uint64_t attempts = 0;   ///< scripts sent for what was acquired
-    std::uint64_t waits = 0;      ///< acquires that the server refused, and that began to wait
-    std::uint64_t renewals = 0;   ///< answered, each for one name
-    std::uint64_t renewals_failed = 0;    ///< not answered, and tried again
-    std::uint64_t lost = 0;               ///< holds that may not be relied on any more
-    std::uint64_t handed_over_here = 0;   ///< from one task of the client to the next, no command
+    client_stats clients{};             ///< the sum over the watched clients
+    duration_histogram waited{};        ///< from the call of an acquire to its hold or permits
+    duration_histogram held{};          ///< from a hold to its release; without lost holds
+    std::uint64_t attempts = 0;         ///< scripts sent for successful acquires
+    std::uint64_t waits = 0;            ///< acquires that the server refused and that began to wait
+    std::uint64_t renewals = 0;         ///< answered, each for one name
+    std::uint64_t renewals_failed = 0;  ///< not answered, and tried again
+    std::uint64_t lost = 0;             ///< holds that were lost
+    std::uint64_t handed_over_here = 0;   ///< inside a client, without a command
     std::uint64_t handed_over_there = 0;  ///< acquired from the server after a refusal
     std::uint64_t links_opened = 0;       ///< connections that came up, the first time or again
-    std::uint64_t links_lost = 0;         ///< command connections that went
+    std::uint64_t links_lost = 0;         ///< command connections that were lost
     std::uint64_t reconnects = 0;         ///< command connections that came up again
     std::uint64_t subscriptions_refused = 0;
 
@@ -92,8 +92,8 @@ struct metrics_snapshot {
     std::uint64_t released() const noexcept { return held.total(); }
 };
 
-/// An observer that counts. `colock/metrics/prometheus.hpp` shows it to Prometheus, docs/metrics.md
-/// says what its numbers are good for.
+/// An observer that counts. `colock/metrics/prometheus.hpp` exports it to Prometheus, and
+/// docs/metrics.md explains its numbers.
 ///
 ///     auto const counted = std::make_shared<colock::metrics>();
 ///     settings.observer = counted;
@@ -112,8 +112,8 @@ public:
     explicit metrics(std::shared_ptr<observer> next = {});
     ~metrics() override;
 
-    /// From now on `metrics_snapshot::clients` includes what this client is doing. Lets the client
-    /// end when it likes.
+    /// From now on `metrics_snapshot::clients` includes this client. The client may end before this
+    /// object.
     void watch(client const&);
 
     metrics_snapshot snapshot() const;

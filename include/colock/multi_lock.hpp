@@ -23,10 +23,10 @@ struct lock_group {
         lock_id id;
     };
 
-    std::string name;  ///< theirs, joined by commas
+    std::string name;  ///< the names of the parts, joined by commas
     std::vector<part> parts;
     bool by_majority = false;
-    std::optional<std::chrono::milliseconds> server_limit{};  ///< by majority: for each answer
+    std::optional<std::chrono::milliseconds> server_limit{};  ///< by majority: of each answer
 
     std::size_t needed() const noexcept
     {
@@ -81,42 +81,42 @@ struct lock_operations<lock_group> {
 /// Several locks that are taken together, all or none: Redisson's RedissonMultiLock, on the same
 /// keys as its parts.
 ///
-/// The parts may be of any kind and of any clients. A part may be named twice.
+/// The parts may be of any kind, and of different clients. A part may be named twice.
 ///
 /// \par Effects
-///   `acquire` asks for all parts at once; parts on one server and link go in one script call, one
-///   round trip. If some are refused, the parts are acquired one after the other, in an order that
-///   is the same for all multi-locks of this library: by name, of a read-write lock the write side
-///   first, then by server. So two that want the same parts never wait for each other, whichever
-///   way round they name them. While it waits for a part it holds those before it, and renews them;
-///   all else is given back. With a lease of its own, the leases of all parts are set when the last
-///   is in.
+///   `acquire` asks for all parts at once. Parts on one server and connection go in one script
+///   call, one round trip. If some parts are refused, it acquires the parts one after the other, in
+///   an order that is the same for all multi-locks of this library: by name, for a read-write lock
+///   the write side first, then by server. So two multi-locks with the same parts never wait for
+///   each other, whatever order they name the parts in. While it waits for a part, it holds and
+///   renews the parts before it, and gives all others back. If the options name a lease, it sets
+///   the leases of all parts when it has the last one.
 ///
-///   For others who want the same parts in another order, it waits so for 1.5 to 3 s a part; then
-///   it gives everything back, pauses for 50 to 150 ms, and begins again, each time with twice the
-///   patience. `try_acquire` asks once, all at the same time, and so never gets both sides of a
-///   read-write lock.
+///   Others may want the same parts in another order. Therefore it waits for 1.5 to 3 s per part;
+///   then it gives everything back, pauses for 50 to 150 ms, and begins again with a limit that
+///   doubles each time. `try_acquire` asks once, for all parts at the same time, and so never gets
+///   both sides of a read-write lock.
 /// \par Guarantees
-///   Of each part at least half of its validity is left. The hold is lost as soon as one of its
-///   parts is, and released as soon as the client of one closes; `valid_until()` is the earliest of
-///   theirs. When an acquire fails, what it took has been given back, unless a server is silent for
-///   `config::timeout`, the wait is over, or it was cancelled. `hold::fencing_token(i)` is the
-///   token of the i-th part, `fencing_token()` that of the first. Locks that a task takes one by
-///   one beside a multi-lock have to be taken in a fixed order, as with any mutex.
+///   At least half of each part's validity is left. The hold is lost as soon as one of its parts is
+///   lost, and released as soon as the client of one part closes. `valid_until()` is the earliest
+///   of the parts. When an acquire fails, it has given back everything it took, unless a server is
+///   silent for `config::timeout`, the wait is over, or it was cancelled. `hold::fencing_token(i)`
+///   is the token of part `i`, `fencing_token()` the token of the first part. If a task also takes
+///   single locks, it has to keep to a fixed order, as with any mutex.
 /// \par Queries
-///   `is_locked`: all parts are. `remaining_lease`: the least. `hold_count`: the least.
-///   `force_release`: all parts; the result says whether any was held.
+///   `is_locked`: whether all parts are locked. `remaining_lease` and `hold_count`: the least of
+///   the parts. `force_release`: forces all parts; the result says whether any was held.
 /// \par Errors
-///   As those of the parts, the first of them; and `error::invalid_argument` without any part.
+///   The first error of a part; and `error::invalid_argument` if there are no parts.
 /// \par Cancellation
-///   As `lock`: nothing is left of any part.
+///   As `lock`: it leaves nothing of any part behind.
 ///
-/// Executor, thread-safety and lifetimes are those of `lock`; the client is that of the first part.
-/// Where the clients of the parts run in several contexts, none of these may be destroyed before
-/// the operations on the group have completed and its holds are released.
+/// Executor, thread-safety and lifetimes are as for `lock`, with the client of the first part. If
+/// the clients of the parts run in several contexts, destroy none of these before the operations on
+/// the group have completed and its holds are released.
 class multi_lock : public basic_lock<detail::lock_group> {
 public:
-    /// These locks, each of any kind and any client.
+    /// These locks, of any kind and any client.
     template <std::derived_from<basic_lock<detail::lock_id>>... Locks>
         requires(sizeof...(Locks) > 0)
     explicit multi_lock(Locks const&... locks) : multi_lock{detail::lock_group::of(locks...)}

@@ -10,7 +10,7 @@
 
 namespace colock {
 
-/// Is told what a client does: the place to count, to measure and to trace.
+/// A client reports its events to its observer: the place to count, to measure and to trace.
 ///
 /// Override what you need. Each function is called on the client's strand, so it must be quick,
 /// must not block, and must not call the client back. The views are valid during the call.
@@ -21,25 +21,26 @@ public:
 
     virtual ~observer() = default;
 
-    /// A hold was given out, `waited` after the call, with `attempts` scripts sent for it.
+    /// An acquire succeeded, `waited` after the call; the client sent `attempts` scripts for it.
     virtual void acquired(
         std::string_view /*name*/, microseconds /*waited*/, std::uint32_t /*attempts*/
     ) noexcept
     {}
 
-    /// Somebody else has the lock for another `lease`; a caller begins to wait.
+    /// Somebody else has the lock, for another `lease` unless it is renewed; a caller begins to
+    /// wait.
     virtual void waiting(std::string_view /*name*/, milliseconds /*lease*/) noexcept {}
 
-    /// The lease of `name` was renewed and runs until `valid_for` from now.
+    /// The lease of `name` was renewed; it is valid for `valid_for` from now.
     virtual void renewed(std::string_view /*name*/, milliseconds /*valid_for*/) noexcept {}
 
-    /// A renewal was not answered; it is tried again until the hold is lost.
+    /// A renewal was not answered; the client tries again until the hold is lost.
     virtual void renew_failed(
         std::string_view /*name*/, boost::system::error_code const& /*why*/
     ) noexcept
     {}
 
-    /// A hold was lost: it may not be relied on any more.
+    /// A hold was lost: its owner can no longer rely on it.
     virtual void lost(std::string_view /*name*/, boost::system::error_code const& /*why*/) noexcept
     {}
 
@@ -50,16 +51,17 @@ public:
     /// `acquired` follows.
     virtual void handed_over(std::string_view /*name*/) noexcept {}
 
-    /// A connection to the server is up; `link` is its number. A server has `config::links` of
-    /// them, then one for pub/sub and one for `sync_replicas`; in a cluster those of the next
-    /// server follow.
+    /// A connection to the server is up; `link` is its number. The numbers of a server are
+    /// `config::links` for commands, then one for pub/sub and one for `sync_replicas`; in a cluster
+    /// the next server's numbers follow.
     virtual void link_up(std::size_t /*link*/, std::uint64_t /*epoch*/) noexcept {}
 
-    /// It is down; it is being connected again.
+    /// The connection is down; the client reconnects.
     virtual void link_down(std::size_t /*link*/, boost::system::error_code const& /*why*/) noexcept
     {}
 
-    /// The server refused to subscribe to `channel`; its waiters go on by lease and poll cap.
+    /// The server refused the subscription to `channel`. Its waiters ask again when the holder's
+    /// lease ends and each `config::poll_cap`.
     virtual void subscription_failed(
         std::string_view /*channel*/, boost::system::error_code const& /*why*/
     ) noexcept

@@ -5,12 +5,12 @@
 
 namespace colock {
 
-/// A logical task: who holds a lock, as a Java thread does with Redisson.
+/// A logical task that holds locks, as a Java thread does with Redisson.
 ///
-/// Copies are the same owner; each default-made one is new. Passing the owner of a hold to
-/// another `acquire` of the same name, in the same client, re-enters the lock instead of waiting
-/// for it. An owner is known to this process alone: what Redis stores is a number for each
-/// ownership, so no late message can touch a later one.
+/// Copies are the same owner; each default-constructed one is new. If you pass the owner of a hold
+/// to another `acquire` of the same name in the same client, the call re-enters the lock instead of
+/// waiting for it. Only this process knows its owners: Redis stores a number for each ownership, so
+/// no late message can touch a later one.
 ///
 /// \par Thread-safety
 ///   A value; distinct and shared objects are safe.

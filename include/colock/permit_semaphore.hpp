@@ -14,18 +14,19 @@
 
 namespace colock {
 
-/// One permit of a `permit_semaphore`, while it is held: a hold with an id. Everything that a hold
-/// can, it can; its fencing token is 0, for several hold the name at once. `extend` is Redisson's
-/// updateLeaseTime.
+/// One permit of a `permit_semaphore`, while it is held: a hold with an id. It has all operations
+/// of a hold; its fencing token is 0, because several owners hold the name at once. `extend` is
+/// Redisson's updateLeaseTime.
 class permit : public hold {
 public:
     permit() noexcept = default;
 
-    /// The permit's name in Redis, 32 hexadecimal digits as Redisson writes them: who knows it can
-    /// release the permit there. Empty if the permit is default-made or moved from.
+    /// The permit's name in Redis, 32 hexadecimal digits as Redisson writes them. Any program that
+    /// knows it can release the permit there. Empty if the permit is default-constructed or moved
+    /// from.
     std::string const& id() const noexcept { return id_; }
 
-    /// What an acquire makes; not for users.
+    /// For the library only: makes the result of an acquire.
     permit(hold held, std::string id) noexcept : hold{std::move(held)}, id_{std::move(id)} {}
 
 private:
@@ -60,32 +61,34 @@ void permit_available(core_ptr, asio::any_completion_handler<answered_count>, st
 
 }  // namespace detail
 
-/// So many permits that all processes share, each with an id and a lease of its own: Redisson's
-/// RPermitExpirableSemaphore, on the same keys and channel.
+/// A fixed number of permits that all processes share. Each permit has an id and its own lease:
+/// Redisson's RPermitExpirableSemaphore, on the same keys and channel.
 ///
-/// In Redis it is a number `name`, the permits that are left, and a sorted set `{name}:timeout` of
-/// the ids that are out, by the end of their leases. A release publishes the new number on
-/// `redisson_sc:{name}`.
+/// In Redis it is a number `name`, the permits that are left, and a sorted set `{name}:timeout`
+/// with the ids that are out, sorted by the end of their leases. A release publishes the new number
+/// on `redisson_sc:{name}`.
 ///
 /// \par Guarantees
-///   Never more permits are out than were set, while their holders run: a permit is renewed while
-///   it is held, unless it has a lease of its own, and its holder is told before it can go to
-///   somebody else. What a process had that died comes back within a lease, as soon as somebody
-///   asks. The leases are by the server's clock; a Redisson beside us judges them by its own.
+///   While the holders run, there are never more permits out than were set. The client renews a
+///   permit while it is held, unless the caller gave a lease, and tells its holder of a loss before
+///   anybody else can get the permit. The permits of a dead process come back within one lease, as
+///   soon as somebody asks. Leases go by the server's clock; Redisson's clients judge them by their
+///   own clocks.
 /// \par Executor
-///   Handlers run on their associated executor, else on the client's; never inline, never on the
-///   client's strand.
+///   A handler runs on its associated executor, or on the client's if it has none; never inline,
+///   and never on the client's strand.
 /// \par Thread-safety
 ///   An immutable handle: distinct and shared objects are safe, from any thread.
 /// \par Lifetimes
-///   Keeps the inside of the client alive. Operations keep what they need: the semaphore may be
-///   destroyed while one is pending. It must not outlive the execution context.
+///   The semaphore shares ownership of the client's state. An operation keeps alive what it needs,
+///   so the semaphore may be destroyed while an operation is pending. It must not outlive the
+///   execution context.
 class permit_semaphore {
 public:
     using milliseconds = std::chrono::milliseconds;
 
-    /// The semaphore `name` at the client's server. Nothing is sent. A name has 1 to 10,000 bytes
-    /// of any kind; a part in braces decides its slot, as in Redis.
+    /// The semaphore `name` at the client's server. Sends nothing. A name has 1 to 10,000 bytes of
+    /// any kind; a part in braces decides its slot, as in Redis.
     permit_semaphore(client const& where, std::string name)
         : core_{where.core_}
         , name_{std::move(name)}
@@ -94,11 +97,11 @@ public:
     /// As it was given, without `config::key_prefix`.
     std::string const& name() const noexcept { return name_; }
 
-    /// Makes the semaphore with so many permits, unless it is there. The result says whether it was
-    /// made.
+    /// Makes the semaphore with this number of permits, unless it exists. The result says whether
+    /// it was made.
     ///
     /// \par Effects
-    ///   `scripts/semaphore_set.lua`, one round trip; who waits is told.
+    ///   `scripts/semaphore_set.lua`, one round trip. A message tells the waiters.
     /// \par Completion signature
     ///   `void(error_code, bool)`
     /// \par Errors
@@ -106,9 +109,10 @@ public:
     ///     Nothing was sent.
     ///   - `error::server_refused` — the server refuses us; its text is in the log.
     ///   - `error::closed` — the client was closed or stopped.
-    ///   - `error::unavailable`, or the link's last error — no answer within `config::timeout`.
+    ///   - `error::unavailable`, or the connection's last error — no answer within
+    ///     `config::timeout`.
     /// \par Cancellation
-    ///   terminal, partial, total. Ends the waiting for the answer; what was sent may take effect.
+    ///   terminal, partial, total. Ends the wait for the answer; the request may still take effect.
     template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
     auto try_set_permits(std::int64_t permits, Token&& token = {}) const
     {
@@ -117,17 +121,18 @@ public:
         );
     }
 
-    /// Takes one permit, waiting until there is one.
+    /// Takes one permit. Waits until there is one.
     ///
     /// \par Effects
-    ///   `scripts/permit_acquire.lua`, one round trip if there is one. If not, subscribes to the
-    ///   channel, tries once more when the subscription is confirmed, and then on each message,
-    ///   when the next lease ends, and each `config::poll_cap`. Waiters of one client stand in one
-    ///   queue, first come first served; only its head asks the server. `acquire_options::as` is
-    ///   what `hold::as` says: there is no re-entry, each call takes a permit.
+    ///   `scripts/permit_acquire.lua`, one round trip if there is one. If not, the client
+    ///   subscribes to the channel and tries again when the subscription is confirmed. After that
+    ///   it tries on each message, when the next lease ends, and each `config::poll_cap`. The
+    ///   waiters of one client form one queue, first come first served, and only the head of the
+    ///   queue asks the server. There is no re-entry: each call takes a permit, and
+    ///   `acquire_options::as` is only what `hold::as` returns.
     /// \par Guarantees
-    ///   The permit's validity is counted from before the script was sent, and at least half of it
-    ///   is left.
+    ///   The permit's validity is counted from before the client sent the script, and at least half
+    ///   of it is left.
     /// \par Completion signature
     ///   `void(error_code, permit)`; the permit is empty if and only if there is an error.
     /// \par Completes when
@@ -135,12 +140,13 @@ public:
     /// \par Errors
     ///   - `error::invalid_argument` — an empty or over-long name, a lease under 10 ms or over ten
     ///     years. Nothing was sent.
-    ///   - `error::wrong_type` — the keys are no such semaphore.
+    ///   - `error::wrong_type` — the keys do not hold such a semaphore.
     ///   - `error::server_refused` — the server refuses us; its text is in the log.
     ///   - `error::closed` — the client was closed or stopped.
     /// \par Cancellation
-    ///   terminal, partial, total. Completes at once with `operation_aborted`, and leaves nothing:
-    ///   a grant that still arrives goes to the next waiter, or is released in the background.
+    ///   terminal, partial, total. Completes at once with `operation_aborted` and leaves nothing
+    ///   behind: if the server still grants a permit, it goes to the next waiter or is released in
+    ///   the background.
     template <detail::token_for<detail::permitted> Token = boost::asio::deferred_t>
     auto acquire(acquire_options options, Token&& token = {}) const
     {
@@ -159,14 +165,15 @@ public:
     /// With the default options.
     auto acquire() const { return acquire(acquire_options{}, boost::asio::deferred); }
 
-    /// Tries once. Empty: there is none, or others of this client wait already.
+    /// Tries once. Empty if there is no permit, or if this client already has waiters.
     ///
     /// \par Effects
     ///   `scripts/permit_acquire.lua`, one round trip.
     /// \par Completion signature
     ///   `void(error_code, std::optional<permit>)`
     /// \par Errors
-    ///   As `acquire`, and `error::unavailable` or the link's last error after `config::timeout`.
+    ///   As `acquire`, and `error::unavailable` or the connection's last error after
+    ///   `config::timeout`.
     /// \par Cancellation
     ///   As `acquire`.
     template <detail::token_for<detail::tried_permit> Token = boost::asio::deferred_t>
@@ -187,10 +194,11 @@ public:
     /// With the default options.
     auto try_acquire() const { return try_acquire(acquire_options{}, boost::asio::deferred); }
 
-    /// Takes one permit, waiting at most `wait` for it. Zero tries once. Empty: the wait ran out.
+    /// Takes one permit, and waits at most `wait` for it. Zero tries once. Empty if the wait ran
+    /// out.
     ///
     /// \par Effects
-    ///   As `acquire`. The limit counts from the call and includes connecting; it holds also when
+    ///   As `acquire`. The limit counts from the call and includes connecting. It also holds while
     ///   the server is silent.
     /// \par Completion signature
     ///   `void(error_code, std::optional<permit>)`
@@ -230,17 +238,17 @@ public:
         return try_acquire_for(wait, acquire_options{}, boost::asio::deferred);
     }
 
-    /// How many permits are to be had: those that are left, and those whose lease has ended.
+    /// How many permits are available: those that are left, and those whose lease has ended.
     ///
     /// \par Effects
-    ///   `scripts/permit_count.lua`, one round trip. The answer is old when it arrives.
+    ///   `scripts/permit_count.lua`, one round trip. The answer may be out of date when it arrives.
     /// \par Completion signature
     ///   `void(error_code, std::int64_t)`
     /// \par Errors
     ///   `error::invalid_argument`, `error::wrong_type`, `error::server_refused`, `error::closed`;
-    ///   `error::unavailable` or the link's last error after `config::timeout`.
+    ///   `error::unavailable` or the connection's last error after `config::timeout`.
     /// \par Cancellation
-    ///   terminal, partial, total: ends the waiting.
+    ///   terminal, partial, total: ends the wait.
     template <detail::token_for<detail::answered_count> Token = boost::asio::deferred_t>
     auto available(Token&& token = {}) const
     {

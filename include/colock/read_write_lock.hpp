@@ -8,43 +8,47 @@
 
 namespace colock {
 
-/// The side of a `read_write_lock` that many may hold together. Each operation is that of `lock`,
-/// about this side.
+/// The side of a `read_write_lock` that many owners may hold together. The operations are as for
+/// `lock`, on this side.
 ///
 /// \par Effects
-///   `scripts/read_acquire.lua`, one round trip while nobody writes. If somebody does, subscribes,
-///   and asks again on a message, when the writer's lease ends, and each `config::poll_cap`: the
-///   first who waits here alone, until he gets in; then all. Readers of one client share nothing:
-///   each owner has its own field and its own lease. Who comes after a writer that waits in the
-///   same client waits for him, as long as that helps him.
+///   `scripts/read_acquire.lua`, one round trip while nobody writes. While there is a writer, the
+///   client subscribes, and asks again on a message, when the writer's lease ends, and each
+///   `config::poll_cap`. Only the first waiting reader of a client asks; when it has got in, the
+///   others ask too. Readers of one client share nothing: each owner has its own field and its own
+///   lease. A reader that comes after a waiting writer of the same client waits for that writer, as
+///   long as that helps the writer.
 /// \par Re-entry
-///   With the owner of a hold of this side: no waiting, also where writers wait. With the owner of
-///   the write side as well: whoever writes may read. Released in whichever order; who releases the
-///   write side first stays as a reader, and other readers come in.
+///   An owner of a hold of this side enters again without waiting, even while writers wait. So does
+///   the owner of the write side: a writer may read. It may release the two in any order. If it
+///   releases the write side first, it stays as a reader, and other readers come in.
 /// \par Tokens
-///   None: `hold::fencing_token()` is 0. Who reads writes nothing that a resource could refuse.
+///   None: `hold::fencing_token()` is 0. A reader writes nothing that a resource could refuse.
 /// \par is_locked, remaining_lease, force_release
-///   Whether anybody reads, a writer who does among them. The lease is the longest of all who hold
-///   the lock, on either side. Forced, all readers lose it; while somebody writes nothing is done.
+///   `is_locked`: whether anybody reads; that may be the writer. `remaining_lease`: the longest
+///   lease of all holders, on either side. `force_release`: all readers lose the lock; while
+///   somebody writes it does nothing.
 class read_lock : public basic_lock<detail::lock_id> {
     friend class read_write_lock;
     using basic_lock::basic_lock;
 };
 
-/// The side of a `read_write_lock` that one holds alone. Each operation is that of `lock`, about
+/// The side of a `read_write_lock` that one owner holds alone. The operations are as for `lock`, on
 /// this side.
 ///
 /// \par Effects
-///   `scripts/write_acquire.lua`; otherwise as `lock`, with its queue, its turns between clients,
-///   its tokens and its hand-over to the next writer of the client, as long as no reader of the
-///   client waits before him and the one who releases doesn't read.
+///   `scripts/write_acquire.lua`. Otherwise as `lock`: with its queue, its turns between clients
+///   and its tokens. Hand-over to the client's next writer happens if no reader of the client waits
+///   before that writer, and if the releasing owner does not read.
 /// \par Re-entry
-///   With the owner of a hold of this side: no waiting. With the owner of a hold of the read side
-///   alone it waits for itself, as in Redisson, and everybody behind it: release that first.
-///   One that is lost keeps everybody out while its owner reads, until it is dropped or released.
+///   An owner of a hold of this side enters again without waiting. An owner that only has a hold of
+///   the read side would wait for itself, as in Redisson, and everybody behind it would wait as
+///   well: release the read side first. If a write hold is lost while its owner also reads,
+///   everybody else stays locked out until that write hold is destroyed or released.
 /// \par is_locked, remaining_lease, force_release
-///   Whether anybody writes. The lease is the longest of all who hold the lock, on either side.
-///   Forced, the writer loses both sides; while nobody writes nothing is done.
+///   `is_locked`: whether anybody writes. `remaining_lease`: the longest lease of all holders, on
+///   either side. `force_release`: the writer loses both sides; while nobody writes it does
+///   nothing.
 class write_lock : public basic_lock<detail::lock_id> {
     friend class read_write_lock;
     using basic_lock::basic_lock;
@@ -53,24 +57,24 @@ class write_lock : public basic_lock<detail::lock_id> {
 /// Many readers or one writer: Redisson's RReadWriteLock, on the same keys and channel, so that
 /// Java and C++ share it.
 ///
-/// In Redis it is a hash `name` with the `mode`, a field `<client uuid>:<number>` for each reader
-/// and `<client uuid>:<number>:write` for the writer, beside keys
-/// `{name}:<field>:rwlock_timeout:<n>`, which are the leases of the readers. Releases publish on
+/// In Redis it is a hash `name` with the field `mode`, a field `<client uuid>:<number>` for each
+/// reader and `<client uuid>:<number>:write` for the writer. The keys
+/// `{name}:<field>:rwlock_timeout:<n>` are the leases of the readers. Releases publish on
 /// `redisson_rwlock:{name}`.
 ///
 /// \par Guarantees
-///   Those of `lock`, for the writer against everybody else. A reader may rely on there being no
-///   writer, as long as its own hold is valid.
+///   As for `lock`, for the writer against everybody else. While a reader's own hold is valid,
+///   there is no writer.
 /// \par Who comes first
-///   Those who wait in one client, on either side, are served in the order in which they came: a
-///   stream of readers of the same client doesn't keep its writers out. Between clients there is no
-///   such order: readers of others go on coming in while a writer waits. If for 10 ms it is only
-///   they who keep a writer out, those who wait to read here pass it, too, once.
+///   A client serves its waiters, on either side, in the order of their arrival, so a stream of
+///   readers does not keep the writers of the same client out. Between clients there is no such
+///   order: readers of other clients may come in while a writer waits. If only such readers have
+///   kept a writer out for 10 ms, the readers that wait in the writer's client pass it too, once.
 ///
-/// Executor, thread-safety, lifetimes, errors and cancellation are those of `lock`.
+/// Executor, thread-safety, lifetimes, errors and cancellation are as for `lock`.
 class read_write_lock {
 public:
-    /// The lock `name` at the client's server. Nothing is sent.
+    /// The lock `name` at the client's server. Sends nothing.
     read_write_lock(client const& where, std::string name)
         : read_{where, {name, detail::lock_kind::read}}
         , write_{where, {std::move(name), detail::lock_kind::write}}
@@ -79,10 +83,10 @@ public:
     /// As it was given, without `config::key_prefix`.
     std::string const& name() const noexcept { return read_.name(); }
 
-    /// The side of the readers, who hold it together.
+    /// The readers' side, which many may hold together.
     read_lock const& read() const noexcept { return read_; }
 
-    /// The side of the one writer.
+    /// The writer's side, which one may hold.
     write_lock const& write() const noexcept { return write_; }
 
 private:

@@ -14,42 +14,44 @@ namespace colock {
 /// A lock on the majority of several independent servers: Redisson's RedissonRedLock, the "Redlock"
 /// of the Redis documentation. It survives the loss of a minority.
 ///
-/// Each part is a lock of a client of its own, whose server is no replica of another's. With an odd
-/// number of them; 3 survive the loss of one, 5 of two.
+/// Give each part its own client, and its own server that is not a replica of another one. Use an
+/// odd number of parts: 3 survive the loss of one server, 5 the loss of two.
 ///
 /// \par Effects
-///   `acquire` asks all servers at once, and waits for each answer for at most a limit: `limit`, or
-///   a twentieth of the lease (the shortest, if their clients have several), from 20 ms to 1 s. If
-///   a majority has granted it and at least half of the validity there is left, that is the hold.
-///   Else everything is given back, and after a random pause of 50 to 150 ms it is tried again.
+///   `acquire` asks all servers at once. It waits for each answer for at most `limit`, or, if there
+///   is none, a twentieth of the lease (of the shortest lease, if the clients differ), but at least
+///   20 ms and at most 1 s. If a majority has granted the lock and at least half of its validity
+///   there is left, it returns the hold. Otherwise it gives everything back, and tries again after
+///   a random pause of 50 to 150 ms.
 /// \par Guarantees
-///   `valid_until()` is the moment to which a majority is valid: that of sending, plus the lease,
-///   less the drift. Each part is renewed by itself; the hold is lost when it has no majority any
-///   more. What no such lock can promise: if a server loses its writes by a restart, or its clock
-///   jumps, two may hold it; servers should write to disk at each command, or stay down for a lease
-///   after a restart. And its tokens are those of the parts, each with an order of its own: there
-///   is none of the whole. Where a wrong owner costs more than a wait, use one server with replicas
-///   and `fence`, or a consensus system.
+///   `valid_until()` is the moment until which a majority is valid: the time of sending, plus the
+///   lease, minus the clock drift. Each part is renewed separately, and the hold is lost when it no
+///   longer has a majority. No such lock can promise more than this: if a server loses writes in a
+///   restart, or its clock jumps, two owners may hold the lock. So servers should write to disk at
+///   each command, or stay down for one lease after a restart. The lock as a whole has no fencing
+///   token: each part has its own, and tokens of different parts can't be compared. If a wrong
+///   owner costs more than a wait, use one server with replicas and `fence`, or a consensus system.
 /// \par Queries
-///   Of the servers that answer, if they are a majority; each with what a majority has or more.
-///   `is_locked`: a majority is. `remaining_lease`: until there is no majority any more.
-///   `hold_count`: how many holds there are on a majority. They complete as soon as the servers
-///   that have not answered can't change it. `force_release`: on all; the result says whether any
-///   was held.
+///   They need answers from a majority of the servers, and give what is true of a majority.
+///   `is_locked`: whether a majority is locked. `remaining_lease`: the time until no majority is
+///   left. `hold_count`: the number of holds on a majority. They complete as soon as the missing
+///   answers can't change the result. `force_release`: forces the lock on all servers; the result
+///   says whether any was held.
 /// \par Errors
-///   `error::no_quorum` of `try_acquire`: too few servers have answered. `acquire` goes on trying.
-///   The other errors as `lock`, when as many servers give them that no majority is left.
+///   `error::no_quorum` from `try_acquire`: too few servers answered. `acquire` goes on trying. The
+///   other errors are as for `lock`, when so many servers give them that no majority is left.
 ///
-/// Executor, thread-safety and lifetimes are those of `multi_lock`.
+/// Executor, thread-safety and lifetimes are as for `multi_lock`.
 class red_lock : public basic_lock<detail::lock_group> {
 public:
-    /// These locks, each of any kind and any client.
+    /// These locks, of any kind and any client.
     template <std::derived_from<basic_lock<detail::lock_id>>... Locks>
         requires(sizeof...(Locks) > 0)
     explicit red_lock(Locks const&... locks) : red_lock{detail::lock_group::of(locks...), {}}
     {}
 
-    /// The locks in a range; `limit` is for the answer of each server: positive, at most ten years.
+    /// The locks in a range. `limit` is the longest wait for each server's answer: positive, at
+    /// most ten years.
     template <std::ranges::input_range Range>
         requires std::derived_from<std::ranges::range_value_t<Range>, basic_lock<detail::lock_id>>
     explicit red_lock(Range const& locks, std::optional<std::chrono::milliseconds> limit = {})

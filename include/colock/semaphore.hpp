@@ -42,43 +42,47 @@ void semaphore_available(core_ptr, asio::any_completion_handler<answered_count>,
 
 }  // namespace detail
 
-/// So many permits that all processes share: Redisson's RSemaphore, on the same key and channel.
+/// A fixed number of permits that all processes share: Redisson's RSemaphore, on the same key and
+/// channel.
 ///
 /// In Redis it is a number `name`, the permits that are left. A release publishes the new number on
-/// `redisson_sc:{name}`. Beside it, `colock_once:{name}:<client>:…` keeps the number of a client's
-/// last request for an hour, so that one whose answer was lost takes or gives once.
+/// `redisson_sc:{name}`. The key `colock_once:{name}:<client>:…` keeps the number of a client's
+/// last request for an hour, so that a request whose answer was lost takes effect only once.
 ///
 /// \par Guarantees
-///   Never more permits are out than were set and given. Acquire and release take effect once, also
-///   when a connection goes in the middle of them, until the client is stopped or its process dies.
+///   There are never more permits out than were set and released. Acquire and release take effect
+///   once, even if the connection is lost in the middle, until the client is stopped or its process
+///   dies.
 /// \par The limit
-///   A permit has no owner: one that a process had when it died, or was stopped, is gone. Give it
-///   back by hand with `release`, or use `permit_semaphore`, whose permits come back by themselves.
-///   Nothing keeps anybody from releasing what he has not acquired.
+///   A permit has no owner. If a process dies or its client is stopped while it has a permit, the
+///   permit is gone. Give it back by hand with `release`, or use `permit_semaphore`, whose permits
+///   come back automatically. Nothing prevents a task from releasing a permit that it has not
+///   acquired.
 /// \par Executor
-///   Handlers run on their associated executor, else on the client's; never inline, never on the
-///   client's strand.
+///   A handler runs on its associated executor, or on the client's if it has none; never inline,
+///   and never on the client's strand.
 /// \par Thread-safety
 ///   An immutable handle: distinct and shared objects are safe, from any thread.
 /// \par Lifetimes
-///   Keeps the inside of the client alive. Operations keep what they need: the semaphore may be
-///   destroyed while one is pending. It must not outlive the execution context.
+///   The semaphore shares ownership of the client's state. An operation keeps alive what it needs,
+///   so the semaphore may be destroyed while an operation is pending. It must not outlive the
+///   execution context.
 class semaphore {
 public:
     using milliseconds = std::chrono::milliseconds;
 
-    /// The semaphore `name` at the client's server. Nothing is sent. A name has 1 to 10,000 bytes
-    /// of any kind; a part in braces decides its slot, as in Redis.
+    /// The semaphore `name` at the client's server. Sends nothing. A name has 1 to 10,000 bytes of
+    /// any kind; a part in braces decides its slot, as in Redis.
     semaphore(client const& where, std::string name) : core_{where.core_}, name_{std::move(name)} {}
 
     /// As it was given, without `config::key_prefix`.
     std::string const& name() const noexcept { return name_; }
 
-    /// Makes the semaphore with so many permits, unless it is there. The result says whether it was
-    /// made.
+    /// Makes the semaphore with this number of permits, unless it exists. The result says whether
+    /// it was made.
     ///
     /// \par Effects
-    ///   `scripts/semaphore_set.lua`, one round trip; who waits is told.
+    ///   `scripts/semaphore_set.lua`, one round trip. A message tells the waiters.
     /// \par Completion signature
     ///   `void(error_code, bool)`
     /// \par Errors
@@ -86,9 +90,10 @@ public:
     ///     Nothing was sent.
     ///   - `error::server_refused` — the server refuses us; its text is in the log.
     ///   - `error::closed` — the client was closed or stopped.
-    ///   - `error::unavailable`, or the link's last error — no answer within `config::timeout`.
+    ///   - `error::unavailable`, or the connection's last error — no answer within
+    ///     `config::timeout`.
     /// \par Cancellation
-    ///   terminal, partial, total. Ends the waiting for the answer; what was sent may take effect.
+    ///   terminal, partial, total. Ends the wait for the answer; the request may still take effect.
     template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
     auto try_set_permits(std::int64_t permits, Token&& token = {}) const
     {
@@ -97,13 +102,14 @@ public:
         );
     }
 
-    /// Takes permits, waiting until there are as many.
+    /// Takes permits. Waits until there are enough.
     ///
     /// \par Effects
-    ///   `scripts/semaphore_acquire.lua`, one round trip if there are enough. If not, subscribes to
-    ///   the channel, tries once more when the subscription is confirmed, and then on each message
-    ///   and each `config::poll_cap`. Waiters of one client stand in one queue, first come first
-    ///   served, whatever number they want; only its head asks the server.
+    ///   `scripts/semaphore_acquire.lua`, one round trip if there are enough. If not, the client
+    ///   subscribes to the channel and tries again when the subscription is confirmed. After that
+    ///   it tries on each message and each `config::poll_cap`. The waiters of one client form one
+    ///   queue, first come first served, however many permits they want, and only the head of the
+    ///   queue asks the server.
     /// \par Completion signature
     ///   `void(error_code)`
     /// \par Completes when
@@ -111,13 +117,14 @@ public:
     /// \par Errors
     ///   - `error::invalid_argument` — an empty or over-long name, a number below 1 or over 2^31-1.
     ///     Nothing was sent.
-    ///   - `error::wrong_type` — the key is no semaphore.
+    ///   - `error::wrong_type` — the key does not hold a semaphore.
     ///   - `error::server_refused` — the server refuses us; its text is in the log.
     ///   - `error::closed` — the client was closed or stopped.
     /// \par Cancellation
     ///   terminal, partial, total. Completes at once with `operation_aborted`, and takes nothing:
-    ///   permits that are granted all the same go to the next waiter who wants as many, or are
-    ///   given back in the background (`scripts/semaphore_undo.lua`) until the server has answered.
+    ///   if the server still grants the permits, they go to the next waiter that wants as many, or
+    ///   the client gives them back in the background (`scripts/semaphore_undo.lua`), and repeats
+    ///   that until the server has answered.
     template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
     auto acquire(std::int64_t permits, Token&& token = {}) const
     {
@@ -136,14 +143,15 @@ public:
     /// One permit.
     auto acquire() const { return acquire(1, boost::asio::deferred); }
 
-    /// Tries once. False: there are too few, or others of this client wait already.
+    /// Tries once. False if there are too few permits, or if this client already has waiters.
     ///
     /// \par Effects
     ///   `scripts/semaphore_acquire.lua`, one round trip.
     /// \par Completion signature
     ///   `void(error_code, bool)`
     /// \par Errors
-    ///   As `acquire`, and `error::unavailable` or the link's last error after `config::timeout`.
+    ///   As `acquire`, and `error::unavailable` or the connection's last error after
+    ///   `config::timeout`.
     /// \par Cancellation
     ///   As `acquire`.
     template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
@@ -164,10 +172,11 @@ public:
     /// One permit.
     auto try_acquire() const { return try_acquire(1, boost::asio::deferred); }
 
-    /// Takes permits, waiting at most `wait` for them. Zero tries once. False: the wait ran out.
+    /// Takes permits, and waits at most `wait` for them. Zero tries once. False if the wait ran
+    /// out.
     ///
     /// \par Effects
-    ///   As `acquire`. The limit counts from the call and includes connecting; it holds also when
+    ///   As `acquire`. The limit counts from the call and includes connecting. It also holds while
     ///   the server is silent.
     /// \par Completion signature
     ///   `void(error_code, bool)`
@@ -207,20 +216,22 @@ public:
         return try_acquire_for(wait, 1, boost::asio::deferred);
     }
 
-    /// Gives permits, whether or not they were acquired. A semaphore that is not there is made.
+    /// Gives permits back, whether or not they were acquired. Makes the semaphore if it does not
+    /// exist.
     ///
     /// \par Effects
-    ///   `scripts/semaphore_release.lua`, one round trip; what is released together goes as one.
-    ///   Sent again after a lost connection.
+    ///   `scripts/semaphore_release.lua`, one round trip; releases at the same time share one.
+    ///   After a lost connection the client sends it again.
     /// \par Completion signature
     ///   `void(error_code)`
     /// \par Completes when
     ///   The server has answered.
     /// \par Errors
-    ///   As `acquire`, and `error::unavailable` or the link's last error after `config::timeout`:
-    ///   the release goes on in the background until it is answered or the client stops.
+    ///   As `acquire`, and `error::unavailable` or the connection's last error after
+    ///   `config::timeout`. The release then goes on in the background until the server answers or
+    ///   the client stops.
     /// \par Cancellation
-    ///   terminal, partial, total. Ends the waiting for the answer; the release goes on.
+    ///   terminal, partial, total. Ends the wait for the answer; the release goes on.
     template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
     auto release(std::int64_t permits, Token&& token = {}) const
     {
@@ -239,7 +250,7 @@ public:
     /// One permit.
     auto release() const { return release(1, boost::asio::deferred); }
 
-    /// Takes all permits that are left. The result says how many they were.
+    /// Takes all permits that are left. The result says how many there were.
     ///
     /// \par Effects
     ///   `scripts/semaphore_drain.lua`, one round trip.
@@ -255,17 +266,17 @@ public:
         );
     }
 
-    /// How many permits are left; 0 if the semaphore is not there.
+    /// How many permits are left; 0 if the semaphore does not exist.
     ///
     /// \par Effects
-    ///   `scripts/count.lua`, one round trip. The answer is old when it arrives.
+    ///   `scripts/count.lua`, one round trip. The answer may be out of date when it arrives.
     /// \par Completion signature
     ///   `void(error_code, std::int64_t)`
     /// \par Errors
     ///   `error::invalid_argument`, `error::wrong_type`, `error::server_refused`, `error::closed`;
-    ///   `error::unavailable` or the link's last error after `config::timeout`.
+    ///   `error::unavailable` or the connection's last error after `config::timeout`.
     /// \par Cancellation
-    ///   terminal, partial, total: ends the waiting.
+    ///   terminal, partial, total: ends the wait.
     template <detail::token_for<detail::answered_count> Token = boost::asio::deferred_t>
     auto available(Token&& token = {}) const
     {

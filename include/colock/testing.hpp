@@ -1,6 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
-// What tests of your own code need. Link colock::testing.
+// For tests of your own code. Link colock::testing.
 #include <colock/testing/private_server.hpp>
 #include <colock/testing/scripted_client.hpp>

@@ -23,7 +23,7 @@ namespace detail {
 /// the client was closed under the work.
 asio::awaitable<void> run_while_held(hold& held, asio::awaitable<void> work, std::string name);
 
-/// Releases, and leaves a failure to the log and the lease.
+/// Releases the hold. A failure goes to the log; the lock is then free when its lease ends.
 asio::awaitable<void> release_after_work(hold& held);
 
 template <class Work>
@@ -31,22 +31,21 @@ using work_result = typename std::invoke_result_t<Work&, hold&>::value_type;
 
 }  // namespace detail
 
-/// Runs `work(hold&)`, a coroutine, under the lock: acquires it, cancels the work (terminal) when
-/// the hold is lost, and releases it on every way out.
+/// Runs the coroutine `work(hold&)` under the lock: acquires the lock, cancels the work (terminal)
+/// if the hold is lost, and releases the lock on every way out.
 ///
 /// \par Effects
-///   Those of `lock::acquire` and `hold::release`. The work runs on the calling coroutine's
-///   executor.
+///   As `lock::acquire` and `hold::release`. The work runs on the calling coroutine's executor.
 /// \par Returns
-///   What `work` returns.
+///   The result of `work`.
 /// \par Throws
-///   - `boost::system::system_error` with `error::lost` — the hold was lost while the work ran;
-///     the work has ended, cancelled or not, and what it returned or threw is dropped.
+///   - `boost::system::system_error` with `error::lost` — the hold was lost while the work ran. The
+///     work has ended, cancelled or not; its result or exception is dropped.
 ///   - the same with `error::closed` — the client was closed while the work ran.
-///   - what `work` throws; the errors of `acquire`.
-///   A failing release is not thrown: what the work did, it did under the lock.
+///   - the exceptions of `work`, and the errors of `acquire`.
+///   A failed release is not thrown, because the work was done under the lock.
 /// \par Cancellation
-///   Passed on to the acquire, or to the work; the release then goes on in the background.
+///   Passed on to the acquire or to the work; the release then goes on in the background.
 /// \par Lifetimes
 ///   The lock and the work are copied into the coroutine.
 template <class Lock, class Work>

@@ -1,7 +1,8 @@
 -- Needs `call`, `pcall`, `now` and `text`.
--- The first in the queue, and when it counts as dead; those that do already go. A ticket of ours
--- lives as long as it is kept alive, and who asks is alive; Redisson's until its time is over. When
--- one of ours goes, those behind come sooner by the wait, as when it leaves.
+-- Returns the first in the queue, and when it counts as dead. Removes the dead tickets before it. A
+-- ticket of colock lives while heartbeats keep it alive, and a ticket that asks is alive; a ticket
+-- of Redisson lives until its timeout. When a ticket of colock is removed, the tickets behind get
+-- earlier timeouts, by the wait, as when it leaves.
 local function first(queue, timeouts, tickets, wait, asker)
     local head, ends, someone_went, sooner = pcall('lindex', queue, 0), nil, false, 0
     while type(head) == 'string' do

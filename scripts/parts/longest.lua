@@ -1,6 +1,6 @@
 -- Needs `call`, `pcall` and `lease_key`.
--- The longest lease that any reader has; what the lock lives if not all can be seen, or as soon as
--- one has as much.
+-- The longest lease of any reader; the lock's TTL if not all leases can be read, or as soon as one
+-- of them is as long.
 local function longest(lock, prefix, ttl)
     local most, page = 0, {'0'}
     repeat

@@ -1,5 +1,5 @@
--- The number of receivers, or -1 if the server refuses: of the way that has more of them, for who
--- listens to both is there twice.
+-- The number of receivers, or -1 if the server refuses. It counts only the way with more receivers,
+-- because a client that listens both ways is counted twice.
 local function publish(channel, payload)
     local most = 0
     for _, by in ipairs({'publish', 'spublish'}) do

@@ -1,6 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "chaos/arena.hpp"
-#include "support/wait_until.hpp"
+#include "support/child_process.hpp"
+#include "support/patience.hpp"
 
 #include <algorithm>
 #include <csignal>

@@ -7,8 +7,8 @@
 #include "support/places.hpp"
 #include "support/proxy.hpp"
 #include "support/redis_server.hpp"
+#include "support/seed.hpp"
 #include "support/shared_memory.hpp"
-#include "unit/random_seed.hpp"
 #include "workers/chaos_board.hpp"
 
 #include <array>

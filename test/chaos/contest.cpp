@@ -1,8 +1,8 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "chaos/contest.hpp"
-#include "support/from_environment.hpp"
+#include "support/patience.hpp"
 #include "support/places.hpp"
-#include "support/wait_until.hpp"
+#include "support/seed.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -3,6 +3,7 @@
 
 #include "integration/suites.hpp"
 #include "support/child_process.hpp"
+#include "support/places.hpp"
 #include "support/shared_memory.hpp"
 #include "workers/contest_board.hpp"
 

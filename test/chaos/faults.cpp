@@ -1,6 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
-#include "chaos/faults.hpp"
-#include "support/redis_cli.hpp"
+#include "chaos/trials.hpp"
+#include "support/redis_server.hpp"
 
 #include <filesystem>
 #include <memory>

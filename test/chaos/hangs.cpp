@@ -2,8 +2,7 @@
 //
 // Servers that hang, machines that are gone, names that do not resolve, and a server that is full,
 // while processes work.
-#include "chaos/cluster_ordeal.hpp"
-#include "chaos/sentinel_ordeal.hpp"
+#include "chaos/ordeals.hpp"
 #include "chaos/trials.hpp"
 #include "support/places.hpp"
 

@@ -2,7 +2,7 @@
 //
 // Who holds a lock and runs is told of its loss before the server lets anybody else have it.
 #include "chaos/trials.hpp"
-#include "support/redis_cli.hpp"
+#include "support/redis_server.hpp"
 
 #include <algorithm>
 #include <iostream>

@@ -1,7 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "checker/checker.hpp"
 #include "checker/judging.hpp"
-#include "checker/protection.hpp"
 
 #include <algorithm>
 #include <map>

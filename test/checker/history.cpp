@@ -1,5 +1,5 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
-#include "checker/history.hpp"
+#include "checker/checker.hpp"
 
 #include <algorithm>
 #include <array>

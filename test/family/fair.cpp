@@ -5,7 +5,7 @@
 #include "integration/suites.hpp"
 #include "support/child_process.hpp"
 #include "support/places.hpp"
-#include "unit/random_seed.hpp"
+#include "support/seed.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -54,7 +54,7 @@ struct fair_lab : lab {
     void let_tickets_die()
     {
         for (auto const& field : queue())
-            server().ask("ZADD", keys.tickets, "XX", "1", field);
+            server().ask("ZADD", keys.tickets, "", "1", field);
     }
     fair_lock of(running_client& c) const { return {c.client, name}; }
 

@@ -3,8 +3,8 @@
 // Processes take and give permits by the ten thousand, and some of them are killed in the middle.
 #include "integration/suites.hpp"
 #include "support/child_process.hpp"
-#include "support/from_environment.hpp"
 #include "support/places.hpp"
+#include "support/seed.hpp"
 #include "workers/permit_board.hpp"
 
 #include <vector>

@@ -2,7 +2,7 @@
 //
 // Readers and writers of several clients, at real servers.
 #include "integration/suites.hpp"
-#include "unit/random_seed.hpp"
+#include "support/seed.hpp"
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
 

@@ -1,8 +1,8 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
 // The scripts of fair locks, beside what Redisson's do to the same keys.
-#include "integration/fair_calls.hpp"
-#include "unit/random_seed.hpp"
+#include "integration/script_calls.hpp"
+#include "support/seed.hpp"
 
 #include <deque>
 #include <set>

@@ -1,7 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
 // What the scripts of fair locks make of waiters that are dead, and of keys that are lost.
-#include "integration/fair_calls.hpp"
+#include "integration/script_calls.hpp"
 #include "support/patience.hpp"
 
 namespace colock::test {

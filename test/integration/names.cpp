@@ -2,9 +2,9 @@
 //
 // Names of servers: one that has a dead address beside a good one, and lookups that take long.
 #include "integration/suites.hpp"
-#include "support/black_hole.hpp"
 #include "support/host_names.hpp"
 #include "support/patience.hpp"
+#include "support/ports.hpp"
 
 namespace colock::test {
 

@@ -1,7 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
 // The scripts of read-write locks and of fenced ones, beside what Redisson's do to the same keys.
-#include "integration/read_write_calls.hpp"
+#include "integration/script_calls.hpp"
 
 namespace colock::test {
 

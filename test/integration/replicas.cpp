@@ -4,7 +4,6 @@
 // replica that stands where the only server should.
 #include "integration/suites.hpp"
 #include "support/patience.hpp"
-#include "support/wait_until.hpp"
 
 #include <algorithm>
 #include <functional>

@@ -3,8 +3,8 @@
 // What the articles about Redisson's locks measure and show with Java threads, here with
 // coroutines: what a reader of them expects of a lock.
 #include "integration/suites.hpp"
-#include "support/from_environment.hpp"
 #include "support/patience.hpp"
+#include "support/seed.hpp"
 
 #include <array>
 

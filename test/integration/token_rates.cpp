@@ -1,13 +1,21 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
 // How fast the counters of fencing tokens rise: never past the server's clock, or the tokens after
 // a lost counter would be below those before.
+#include "decide/names.hpp"
 #include "integration/suites.hpp"
-#include "support/from_environment.hpp"
+#include "support/scripted_server.hpp"
+#include "support/seed.hpp"
+#include "support/virtual_time.hpp"
 #include <colock/spin_lock.hpp>
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace colock::test {
@@ -108,6 +116,160 @@ BOOST_DATA_TEST_CASE(after_a_lost_counter_the_next_token_is_higher, burdens(), l
         BOOST_TEST(next > last);
     };
     at.run(test, lasts + 20s);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+// How often a server is asked that says no for a long time. The time of these tests is virtual: it
+// moves on when neither the client nor a server has anything left to do.
+
+/// A client in virtual time, and servers that have answered before time goes on.
+struct paced_client {
+    paced_client(config const& where, std::vector<scripted_server const*> with)
+        : settings{where}
+        , servers{std::move(with)}
+    {
+        settings.log = lines.sink();
+        settings.links = 1;
+        redis.emplace(context.get_executor(), settings);
+        redis->run(asio::detached);
+    }
+    ~paced_client()
+    {
+        redis.reset();
+        time.settle();
+    }
+
+    void pass(milliseconds how_long)
+    {
+        for (milliseconds passed{0}; passed < how_long; passed += 10ms) {
+            auto const before = time.handlers();
+            time.advance(10ms);
+            if (time.handlers() != before)  // or nothing was sent
+                settle();
+        }
+    }
+
+    /// Until neither side has anything to do.
+    void settle()
+    {
+        do {
+            time.settle();
+            for (auto const* each : servers)
+                each->catch_up();
+        } while (time.step());
+    }
+
+    /// False if it doesn't come true within this time.
+    bool pass_until(milliseconds limit, std::function<bool()> const& is_so)
+    {
+        for (milliseconds passed{0}; passed < limit && !is_so(); passed += 10ms)
+            pass(10ms);
+        return is_so();
+    }
+
+    /// How many more there are after this time.
+    std::size_t growth(milliseconds time_to_pass, std::function<std::size_t()> const& count)
+    {
+        auto const before = count();
+        pass(time_to_pass);
+        return count() - before;
+    }
+
+    config settings;
+    std::vector<scripted_server const*> servers;
+    log_lines lines;
+    asio::io_context context{1};
+    virtual_time time{context};
+    std::optional<client> redis;
+};
+
+inline void start_acquire(paced_client& of, std::string name, bool& got)
+{
+    asio::co_spawn(
+        of.context,
+        [&of, name = std::move(name), &got]() -> asio::awaitable<void> {
+            co_await lock{*of.redis, name}.acquire(tuple);
+            got = true;
+        },
+        asio::detached
+    );
+}
+
+inline config with_password(config where)
+{
+    where.password = "wrong";
+    return where;
+}
+
+/// A client that waits for a lock, and a server that refuses its password.
+struct refused_client {
+    refused_client() { start_acquire(at, unique_name("pace"), refused); }
+
+    static std::optional<scripted_server::answer> refuse(scripted_server::command const& c)
+    {
+        if (!c.is("HELLO"))
+            return std::nullopt;
+        return scripted_server::answer{wire::failure("WRONGPASS invalid username-password pair")};
+    }
+
+    /// How many commands have carried a password.
+    std::size_t passwords() const
+    {
+        auto const heard = server.heard();
+        return static_cast<std::size_t>(std::ranges::count_if(heard, [](auto const& c) {
+            return std::ranges::find(c.said, "AUTH") != c.said.end();
+        }));
+    }
+
+    scripted_server server{refuse};
+    bool refused = false;
+    paced_client at{with_password(server.by_port()), {&server}};
+};
+
+BOOST_AUTO_TEST_SUITE(paces)
+
+BOOST_FIXTURE_TEST_CASE(a_refused_password_is_tried_ever_more_rarely, refused_client)
+{
+    auto const count = [&] { return passwords(); };
+    auto const first = at.growth(10s, count);
+    BOOST_TEST(first >= 2U);
+    BOOST_TEST(first <= 10U);
+    at.pass(50s);
+    auto const late = at.growth(60s, count);
+    BOOST_TEST(late >= 2U);
+    BOOST_TEST(late <= 12U);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_mended_password_is_found_without_a_restart, refused_client)
+{
+    at.pass(60s);
+    BOOST_TEST(refused);
+    server.say({});
+    bool const is_up = at.pass_until(60s, [&] { return at.redis->stats().links_up == 1; });
+    BOOST_TEST(is_up);
+}
+
+BOOST_AUTO_TEST_CASE(the_map_is_asked_for_once_a_second_while_a_node_is_down)
+{
+    scripted_server up, down;
+    for (auto* each : {&up, &down})
+        each->serve({{0, 8'191, up.port()}, {8'192, 16'383, down.port()}});
+    auto where = up.by_port();
+    where.topology = topology::cluster;
+    paced_client at{where, {&up, &down}};
+    auto name = unique_name("pace");
+    while (decide::slot_of(name) < 8'192)
+        name = unique_name("pace");
+    down.listen(false);
+    bool got = false;
+    start_acquire(at, name, got);
+    at.pass(10s);
+    auto const asked = at.growth(20s, [&] { return up.count("CLUSTER"); });
+    BOOST_TEST(asked <= 25U);
+    BOOST_TEST(!got);
+    down.listen(true);
+    BOOST_TEST(at.pass_until(5s, [&] { return got; }));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

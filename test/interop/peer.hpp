@@ -3,6 +3,7 @@
 
 #include "support/child_process.hpp"
 #include "support/fixture.hpp"
+#include "support/places.hpp"
 #include "support/redis_server.hpp"
 
 #include <boost/asio/awaitable.hpp>

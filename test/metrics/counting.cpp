@@ -1,9 +1,12 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
 // What `metrics` counts of a client on a scripted server, in virtual time.
+#include "integration/suites.hpp"
 #include "unit/harness.hpp"
 #include <colock/metrics.hpp>
 
+#include <cstdio>
+#include <memory>
 #include <thread>
 
 namespace colock::test {
@@ -259,6 +262,45 @@ BOOST_AUTO_TEST_CASE(threads_count_together)
     BOOST_TEST(all.attempts == 8U * each);
     BOOST_TEST(all.handed_over_there == 4U * each);
     BOOST_TEST((all.held.sum == each * 12ms));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+namespace {
+
+// What docs/metrics.md begins with.
+
+asio::awaitable<metrics_snapshot> first_use(colock::config settings)
+{
+    auto const executor = co_await asio::this_coro::executor;
+    // [switch_on
+    auto const counted = std::make_shared<colock::metrics>();
+    settings.observer = counted;  // before the client is made
+    colock::client redis{executor, settings};
+    counted->watch(redis);  // for what it is doing now: holds, waiters, connections
+    redis.run(asio::detached);
+
+    colock::hold held = co_await colock::lock{redis, "order:1"}.acquire();
+    auto const now = counted->snapshot();
+    std::printf("%zu held, %llu acquired\n", now.clients.holds, 0ULL + now.acquired());
+    // switch_on]
+    co_await held.release();
+    co_await redis.close();
+    co_return now;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(page)
+
+BOOST_DATA_TEST_CASE(first_lines, each_server(), kind)
+{
+    redis_server server{kind};
+    lab at{server};
+    metrics_snapshot seen;
+    at.run([&]() -> asio::awaitable<void> { seen = co_await first_use(at.settings()); });
+    BOOST_TEST(seen.clients.holds == 1U);
+    BOOST_TEST(seen.acquired() == 1U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

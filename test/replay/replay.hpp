@@ -3,7 +3,7 @@
 
 #include "integration/suites.hpp"
 #include "redis/transport.hpp"
-#include "support/wait_until.hpp"
+#include "support/patience.hpp"
 #include <colock/observer.hpp>
 
 #include <memory>

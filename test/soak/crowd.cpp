@@ -1,5 +1,5 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
-#include "soak/crowd.hpp"
+#include "soak/soak.hpp"
 #include "support/cancel_after.hpp"
 
 #include <boost/asio/as_tuple.hpp>

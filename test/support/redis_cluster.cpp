@@ -1,13 +1,78 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "support/patience.hpp"
 #include "support/redis_cluster.hpp"
-#include "support/wait_until.hpp"
 
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 
 namespace colock::test {
+
+namespace {
+
+std::pair<unsigned, unsigned> range_of(std::string const& text)
+{
+    auto const first = static_cast<unsigned>(std::stoul(text));
+    auto const dash = text.find('-');
+    if (dash == text.npos)
+        return {first, first};
+    return {first, static_cast<unsigned>(std::stoul(text.substr(dash + 1)))};
+}
+
+/// id address flags primary ping-sent pong-received epoch link slot...
+cluster_member member_of(std::string const& line)
+{
+    std::istringstream words{line};
+    std::string where, flags, primary, sent, received, link, slots;
+    cluster_member found;
+    words >> found.id >> where >> flags >> primary >> sent >> received >> found.epoch >> link;
+    auto const is = [&](char const* flag) { return flags.find(flag) != flags.npos; };
+    found.is_myself = is("myself");
+    found.is_replica = is("slave");
+    found.is_met = !is("handshake") && !is("noaddr");
+    found.is_suspected = is("fail");
+    found.is_connected = link == "connected";
+    if (found.is_replica)
+        found.primary_id = primary;
+    while (words >> slots)
+        if (slots.front() != '[')  // [slot->-id] and [slot-<-id] are migrations
+            found.slots.push_back(range_of(slots));
+    return found;
+}
+
+}  // namespace
+
+bool cluster_member::owns(unsigned slot) const noexcept
+{
+    return std::any_of(slots.begin(), slots.end(), [slot](auto const& range) {
+        return range.first <= slot && slot <= range.second;
+    });
+}
+
+cluster_view::cluster_view(std::string_view cluster_nodes)
+{
+    std::istringstream text{std::string{cluster_nodes}};
+    for (std::string line; std::getline(text, line);)
+        if (!line.empty())
+            members_.push_back(member_of(line));
+}
+
+cluster_member const* cluster_view::find(std::string_view id) const noexcept
+{
+    auto const same = [id](auto const& member) { return member.id == id; };
+    auto const found = std::find_if(members_.begin(), members_.end(), same);
+    return found == members_.end() ? nullptr : &*found;
+}
+
+cluster_member const& cluster_view::myself() const
+{
+    for (auto const& member : members_)
+        if (member.is_myself)
+            return member;
+    throw std::runtime_error{"cluster_view: the node doesn't name itself"};
+}
 
 namespace {
 
@@ -259,6 +324,81 @@ redis_cluster& shared_cluster(server_kind kind)
     if (!found)
         found = std::make_unique<redis_cluster>(kind);
     return *found;
+}
+
+// Moving a slot.
+
+void redis_cluster::migrate(
+    unsigned slot, std::size_t to, std::function<void(migration_step)> const& done
+)
+{
+    auto const tell = [&done](migration_step step) {
+        if (done)
+            done(step);
+    };
+    begin_migration(slot, to);
+    tell(migration_step::begun);
+    move_keys(slot, to);
+    tell(migration_step::moved);
+    end_migration(slot, to);
+    tell(migration_step::ended);
+}
+
+void redis_cluster::begin_migration(unsigned slot, std::size_t to)
+{
+    auto const from = primary_of(slot);
+    auto const which = std::to_string(slot);
+    // The target first: the source begins to send clients there.
+    demand(to, {"CLUSTER", "SETSLOT", which, "IMPORTING", id(from)});
+    demand(from, {"CLUSTER", "SETSLOT", which, "MIGRATING", id(to)});
+}
+
+void redis_cluster::move_keys(unsigned slot, std::size_t to)
+{
+    auto const from = primary_of(slot);
+    while (true) {
+        auto const found = node(from).ask("CLUSTER", "GETKEYSINSLOT", std::to_string(slot), "10");
+        std::vector<std::string> keys;
+        for (auto const& item : found.items)
+            keys.push_back(item.text);
+        if (keys.empty())
+            return;
+        move(from, to, keys);
+    }
+}
+
+bool redis_cluster::move_key(std::string const& key, std::size_t to)
+{
+    return move(primary_of(slot_of(key)), to, {key});
+}
+
+bool redis_cluster::move(std::size_t from, std::size_t to, std::vector<std::string> const& keys)
+{
+    std::vector<std::string> words{"MIGRATE", "127.0.0.1", std::to_string(node(to).port())};
+    for (auto const* word : {"", "0", "4000", "REPLACE"})
+        words.emplace_back(word);
+    if (auto const& password = node(to).password(); !password.empty())
+        words.insert(words.end(), {"AUTH", password});
+    words.emplace_back("KEYS");
+    words.insert(words.end(), keys.begin(), keys.end());
+    auto const answer = node(from).command(words);
+    if (answer.what == reply::kind::error)
+        throw std::runtime_error{"redis_cluster: MIGRATE: " + answer.text};
+    return answer.text != "NOKEY";
+}
+
+void redis_cluster::end_migration(unsigned slot, std::size_t to)
+{
+    auto const from = primary_of(slot);
+    std::vector<std::string> const words{
+        "CLUSTER", "SETSLOT", std::to_string(slot), "NODE", id(to)};
+    // The target first: between the two, a source that has given up the slot would send clients
+    // to a target that sends them back.
+    demand(to, words);
+    demand(from, words);
+    for (auto const each : running())
+        if (each != to && each != from && !view_of(each).myself().is_replica)
+            demand(each, words);
 }
 
 }  // namespace colock::test

@@ -1,6 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "support/own_thread.hpp"
-#include "support/reserved_port.hpp"
+#include "support/ports.hpp"
 #include "support/scripted_server.hpp"
 
 #include <boost/asio/awaitable.hpp>

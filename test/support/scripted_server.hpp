@@ -1,7 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
-#include "support/usual_answers.hpp"
+#include "support/fake_transport.hpp"
 #include <colock/config.hpp>
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
-#include "support/usual_answers.hpp"
+#include "support/fake_transport.hpp"
 #include <colock_scripts.hpp>
 
 #include <openssl/sha.h>

@@ -1,7 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
 // A private server: there when it says so, and gone afterwards, whatever happens.
-#include "support/child_process.hpp"
+#include "support/places.hpp"
 #include <colock/colock.hpp>
 #include <colock/testing.hpp>
 

@@ -6,10 +6,9 @@
 //     chaos_worker URL BOARD HISTORY PROCESS SEED [NAME=VALUE...]
 //
 // It uses nothing of the library but what earlier versions of it have as well.
-#include "checker/history.hpp"
+#include "checker/checker.hpp"
 #include "support/cancel_after.hpp"
 #include "workers/chaos_board.hpp"
-#include "workers/standstills.hpp"
 #include <colock/colock.hpp>
 
 #include <boost/asio/as_tuple.hpp>

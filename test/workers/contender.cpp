@@ -5,8 +5,8 @@
 //     contender URL FILE INDEX
 //
 // FILE is workers/contest_board.hpp's; INDEX is the process's own.
+#include "workers/chaos_board.hpp"
 #include "workers/contest_board.hpp"
-#include "workers/standstills.hpp"
 #include <colock/colock.hpp>
 
 #include <boost/asio/as_tuple.hpp>

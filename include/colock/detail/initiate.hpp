@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-// Where a completion token becomes a type-erased handler. What is behind it is compiled once.
+// Turns a completion token into a type-erased handler, so that the code behind it is compiled once.
 namespace colock::detail {
 
 namespace asio = boost::asio;
@@ -19,7 +19,8 @@ namespace asio = boost::asio;
 class core;
 using core_ptr = std::shared_ptr<core>;
 
-/// The executor that the client was made with, never its strand; the system executor for none.
+/// The executor that the client was made with, never its strand; without a client, the system
+/// executor.
 asio::any_io_executor executor_of(core_ptr const&) noexcept;
 
 /// `d` in another unit, rounded up; the greatest or the least value if it does not fit.

@@ -6,9 +6,9 @@
 
 namespace colock {
 
-/// How long who is refused pauses before the next try: `initial` at first, `factor` times as long
-/// after each refusal, never longer than `max`. Each pause is shortened at random by up to half, so
-/// that many do not come back at once. The defaults are Redisson's.
+/// The pauses of a waiter between its tries: `initial` at first, `factor` times as long after each
+/// refusal, never longer than `max`. Each pause is shortened at random by up to half (jitter), so
+/// that many waiters do not come back at once. The defaults are Redisson's.
 struct backoff {
     std::chrono::milliseconds initial{1};  ///< at least 1 ms
     std::chrono::milliseconds max{128};    ///< at least `initial`
@@ -19,7 +19,7 @@ namespace detail {
 
 enum class lock_kind : unsigned char { plain, spin, fenced, fair, read, write };
 
-/// Which lock an operation is about, and how.
+/// The lock that an operation works on.
 struct lock_id {
     std::string name;
     lock_kind kind = lock_kind::plain;

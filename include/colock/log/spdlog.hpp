@@ -13,8 +13,8 @@ namespace colock {
 
 /// A logger that writes to an spdlog logger, whose own level also applies. Link `colock::spdlog`.
 ///
-/// The client's strand waits for that logger, and renewals wait with it. Where a sink may block, as
-/// a terminal, a pipe or a file may, pass an `spdlog::async_logger` with
+/// The client's strand waits for that logger, and renewals wait with it. If a sink may block, as a
+/// terminal, a pipe or a file may, pass an `spdlog::async_logger` with
 /// `async_overflow_policy::overrun_oldest`. The `overrun_counter()` of its thread pool says how
 /// many lines were dropped.
 inline logger spdlog_logger(std::shared_ptr<spdlog::logger> to, log_level level = log_level::info)

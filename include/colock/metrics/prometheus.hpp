@@ -17,19 +17,19 @@
 
 namespace colock {
 
-/// Shows what `metrics` has counted to Prometheus. Link `colock::prometheus`.
+/// Exports the numbers of a `metrics` to Prometheus. Link `colock::prometheus`.
 ///
 /// Give it to a `prometheus::Exposer`, or write what `Collect()` returns with a
-/// `prometheus::TextSerializer`. Each series has one label, `client`. The names of locks are no
-/// label: there are as many as orders or users, and each would be a series for ever. Who has few
-/// locks gives those that matter a client, and a `metrics`, of their own, or counts them in the
-/// observer that `metrics` passes its events on to.
+/// `prometheus::TextSerializer`. Each series has one label, `client`. Lock names are not a label,
+/// because there may be as many as orders or users, and each would be a series for ever. To watch a
+/// few important locks apart, give them their own client and `metrics`, or count them in the
+/// observer to which `metrics` passes its events on.
 ///
 /// \par Thread-safety
-///   Safe: it is immutable, and reads atomics.
+///   Safe: it is immutable and reads atomics.
 class prometheus_collector final : public prometheus::Collectable {
 public:
-    /// `client` tells this client from the others of the process; any text.
+    /// `client` distinguishes this client from others of the process; any text.
     prometheus_collector(std::string client, std::shared_ptr<metrics const> from)
         : client_{std::move(client)}
         , from_{std::move(from)}

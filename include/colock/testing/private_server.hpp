@@ -9,18 +9,17 @@
 
 namespace colock::testing {
 
-/// How a private server is run.
+/// How to run a private server.
 struct private_server_options {
-    /// The program. Empty: `redis-server`, else `valkey-server`, of PATH.
+    /// The program. If empty, `redis-server` in PATH, or `valkey-server` if there is none.
     std::string program{};
 
-    /// Lines of its configuration beside those that make it private, quoted as in its file:
-    /// `requirepass "two words"`.
+    /// Further lines of its configuration, quoted as in its file: `requirepass "two words"`.
     std::vector<std::string> settings{};
 };
 
-/// A redis-server or valkey-server of the test's own, on a unix socket in a temporary folder, for
-/// tests that want the real thing:
+/// A redis-server or valkey-server that belongs to the test, on a unix socket in a temporary
+/// folder, for tests that want a real server:
 ///
 ///     colock::testing::private_server server;             // answers when this returns
 ///     colock::client redis{executor, server.settings()};  // or config::from_url(server.url())
@@ -28,16 +27,17 @@ struct private_server_options {
 ///     …
 ///     server.kill();                                      // what does the code do now?
 ///
-/// It listens on no port and keeps nothing on disk. It and its folder go with the object. Should
-/// the test's process be killed, the kernel ends the server, and the next private server of the
-/// same user removes the folder. Signals that the test blocks or ignores are not the server's. (The
-/// kernel goes by the thread that made the object: that thread has to live as long.)
+/// It listens on no port and keeps nothing on disk. The destructor ends it and removes its folder.
+/// If the test's process is killed, the kernel ends the server, and the next private server of the
+/// same user removes the folder. The kernel does that when the thread that made the object ends, so
+/// that thread has to live as long as the object. The server does not inherit the signals that the
+/// test blocks or ignores.
 ///
-/// Linux. Starting takes some 10 ms: share one among tests, and `flush()` it between them.
+/// Linux only. Starting takes some 10 ms: share one among tests, and `flush()` it between them.
 ///
 /// \par Errors
-///   `std::runtime_error`: there is no such program, or it does not start; the text has what it
-///   said and what to do.
+///   `std::runtime_error`: there is no such program, or it does not start. The text has the
+///   program's output and the remedy.
 /// \par Thread-safety
 ///   None.
 class private_server {
@@ -47,13 +47,13 @@ public:
     private_server(private_server const&) = delete;
     private_server& operator=(private_server const&) = delete;
 
-    /// Whether there is a server in PATH, for tests that are skipped without one.
+    /// Whether there is a server in PATH. Tests that need one can then be skipped.
     static bool is_available();
 
     /// `unix:///tmp/…`; without the password of a `requirepass`.
     std::string url() const;
 
-    /// A config with its address, and the password of a `requirepass`.
+    /// A config with the server's address, and the password of a `requirepass`.
     config settings() const;
 
     std::string const& socket() const noexcept;
@@ -61,21 +61,22 @@ public:
     /// Removes all keys.
     void flush();
 
-    /// In order: it closes its connections. Nothing of its data stays.
+    /// Ends the server in order: it closes its connections. Its data is gone.
     void stop();
 
-    /// At once, as after a crash.
+    /// Ends the server at once, like a crash.
     void kill();
 
-    /// Runs it again, empty, on the same socket.
+    /// Starts it again, empty, on the same socket.
     void start();
     void restart();
 
-    /// Stops the process as a debugger does: connections stay, nobody answers. And lets it go on.
+    /// `pause()` stops the process as a debugger does: its connections stay open, but it does not
+    /// answer. `resume()` lets it go on.
     void pause();
     void resume();
 
-    /// False of one that was stopped or killed, is paused, or has died.
+    /// False if the server was stopped or killed, is paused, or has died.
     bool is_running();
 
 private:

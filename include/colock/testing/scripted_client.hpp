@@ -22,11 +22,12 @@
 
 namespace colock::testing {
 
-/// A real `colock::client` whose server is in the test's hand: no Redis, no socket, no waiting.
+/// A real `colock::client` with a simulated server that the test controls: no Redis, no socket, no
+/// waiting.
 ///
-/// The code under test is what runs in production: it takes a `colock::client&`, makes real locks
-/// on it and gets real holds, real notices of loss, real errors. Only what answers is a double,
-/// which the test tells what happens:
+/// The code under test is the same as in production: it takes a `colock::client&`, makes real locks
+/// on it and gets real holds, real loss notices and real errors. Only the server is a double, and
+/// the test tells it what happens:
 ///
 ///     using colock::testing::scripted_client;
 ///
@@ -41,8 +42,8 @@ namespace colock::testing {
 ///     redis.occupy("order:7", 500ms);               // ... and gives it back in half a second
 ///     redis.run(pay(redis, "7"));                   // waits, and gets it
 ///
-/// What happens in the middle of a critical section is said from there, by whatever stands for the
-/// resource in the test:
+/// To let something happen in the middle of a critical section, call the double from there, in the
+/// place of the resource:
 ///
 ///     auto charge = [&](std::string) -> asio::awaitable<void> {
 ///         redis.lose("order:7");                    // forced, deleted, flushed
@@ -50,23 +51,23 @@ namespace colock::testing {
 ///     };
 ///
 /// \par Time
-///   While the code waits for what somebody else has, for a server that is down, or for leases to
-///   run out, `run()` lets colock's clock fly: a wait of a minute ends within a millisecond, with
-///   the renewals that a minute has. Otherwise that clock goes as the real one. Your own timers,
-///   `asio::cancel_after` among them, keep the real time. The clock is one for the process and
-///   never goes back: while it flies, clients on real servers in the same process lose their holds.
-///   Ask `hold::valid_for`, rather than compare `valid_until()` with a clock of your own.
+///   While the code waits for a lock of somebody else, for a server that is down, or for leases to
+///   run out, `run()` makes colock's clock jump: a wait of a minute ends within a millisecond, with
+///   all renewals of that minute. Otherwise that clock goes like the real one. Your own timers,
+///   including `asio::cancel_after`, keep real time. The whole process has one such clock, and it
+///   never goes back: when it jumps, clients on real servers in the same process lose their holds.
+///   Use `hold::valid_for`; do not compare `valid_until()` with another clock.
 /// \par What is covered
 ///   lock, fair_lock, spin_lock, fenced_lock, both sides of read_write_lock, multi_lock, red_lock
-///   (of the double's locks; several doubles on one context stand for several servers), with_lock,
-///   semaphore, permit_semaphore and countdown_latch. The double keeps to colock's protocol on one
-///   healthy server. It does not have: other readers, replicas (`sync_replicas` succeeds), Sentinel
-///   and clusters, full memory, permissions other than `refuse`. Fencing tokens begin at 1.
+///   (several doubles on one context act as several servers), with_lock, semaphore,
+///   permit_semaphore and countdown_latch. The double follows colock's protocol on one healthy
+///   server. It does not have: other readers, replicas (`sync_replicas` succeeds), Sentinel and
+///   clusters, full memory, permissions other than `refuse`. Fencing tokens begin at 1.
 /// \par Thread-safety
-///   None: all of it, and the code under test, on the thread that runs the context.
+///   None: use it, and the code under test, on the thread that runs the context.
 /// \par Lifetimes
-///   Locks and holds must not outlive the context. The double may go before them: its client is
-///   destroyed as any client.
+///   Locks and holds must not outlive the context. They may outlive the double, whose client is
+///   destroyed like any client.
 class scripted_client {
 public:
     using milliseconds = std::chrono::milliseconds;
@@ -74,7 +75,7 @@ public:
     /// The settings of a client that logs nothing.
     static config quiet();
 
-    /// A double with a context of its own.
+    /// A double with its own context.
     explicit scripted_client(config settings = quiet());
 
     /// A double on the context of the test.
@@ -84,7 +85,8 @@ public:
     scripted_client(scripted_client const&) = delete;
     scripted_client& operator=(scripted_client const&) = delete;
 
-    /// What the code under test is given. It runs already: `client::run` says `already_started`.
+    /// The client for the code under test. It already runs: `client::run` fails with
+    /// `already_started`.
     colock::client& client() noexcept;
     operator colock::client&() noexcept { return client(); }
 
@@ -92,47 +94,46 @@ public:
     boost::asio::io_context::executor_type get_executor() noexcept;
 
     // ---- Who has what --------------------------------------------------------------------------
-    // A name is that of a lock, a semaphore or a latch; one that is not mentioned is free.
+    // A name is the name of a lock, a semaphore or a latch. All names are free at first.
 
-    /// Somebody else has it until `vacate`. Of a semaphore or latch: there is no permit, and it
-    /// does not open. A hold of the code under test on it is lost, as by `lose`.
+    /// Somebody else has it until `vacate`: a semaphore has no permit, and a latch does not open.
+    /// If the code under test has a hold on it, that hold is lost, as by `lose`.
     void occupy(std::string const& name);
 
-    /// Somebody else has it for so long, by colock's clock, and then gives it back.
+    /// Somebody else has it for `how_long`, by colock's clock, and then gives it back.
     void occupy(std::string const& name, milliseconds how_long);
 
-    /// Somebody else gives it back: who waits for it is told.
+    /// Somebody else gives it back; its waiters are told.
     void vacate(std::string const& name);
 
-    /// What the code under test holds there is gone: forced, deleted or flushed. A renewed hold
-    /// learns of it at once: `lost()` completes, the stop token fires, `with_lock` cancels its
-    /// work. (One with a lease of its own, which nobody renews, learns of it at the lease's end, as
-    /// in production.)
+    /// The hold of the code under test is gone: forced, deleted or flushed. A renewed hold learns
+    /// of it at once: `lost()` completes, the stop token is stopped, and `with_lock` cancels its
+    /// work. A hold that is not renewed, because the caller gave a lease, learns of it at the end
+    /// of the lease, as in production.
     void lose(std::string const& name);
 
-    /// The server answers nothing until each lease has run out: all holds are lost by the clock.
-    /// Then it answers again, and has forgotten them.
+    /// The server does not answer until all leases have run out, so all holds are lost by the
+    /// clock. Then it answers again, and has forgotten them.
     void let_leases_run_out();
 
     // ---- The server ----------------------------------------------------------------------------
 
-    /// No connection, until `connect()`: waits go on, single attempts end with `why` after
-    /// `config::timeout`, and so does all else.
+    /// There is no connection until `connect()`. Waits go on; single attempts and all other
+    /// operations end with `why` after `config::timeout`.
     void disconnect(error_code why = error::unavailable);
     void connect();
 
-    /// The server refuses what is asked about this name, with `error::server_refused`; until
-    /// `accept`.
+    /// The server refuses all requests for this name, with `error::server_refused`, until `accept`.
     void refuse(std::string const& name);
     void accept(std::string const& name);
 
     // ---- Running -------------------------------------------------------------------------------
 
-    /// Runs a coroutine to its end, and what it has left in the background; returns its result or
-    /// throws what it throws.
+    /// Runs a coroutine to its end, and the work that it left in the background. Returns its result
+    /// or throws its exception.
     ///
-    /// \throws std::runtime_error when it has not ended after the run timeout, or after an hour of
-    ///   colock's clock; the text says what it waits for.
+    /// \throws std::runtime_error if it has not ended after the run timeout, or after an hour of
+    /// colock's clock. The text says what it waits for.
     template <class T>
     T run(boost::asio::awaitable<T> work)
     {
@@ -156,35 +157,37 @@ public:
 
     void run(boost::asio::awaitable<void> work);
 
-    /// Runs the context until `is_so`, looked at between handlers; and then all that is ready.
-    /// Throws as `run`, and what a handler throws; runs on when one stops the context.
+    /// Runs the context until `is_so` returns true, which it checks between handlers, and then all
+    /// handlers that are ready. Throws as `run`, and the exception of a handler. If a handler stops
+    /// the context, it runs on.
     void run_until(std::function<bool()> const& is_so);
 
-    /// Runs the context while so much of colock's time passes; it flies.
+    /// Runs the context while this much of colock's time passes; its clock jumps.
     void run_for(milliseconds);
 
-    /// Moves colock's clock at once, and runs nothing: the process was stopped for so long. A hold
-    /// whose validity has passed says so at once; `lost()` follows when the context runs.
+    /// Moves colock's clock at once and runs nothing, as if the process had been stopped for that
+    /// long. A hold whose validity has passed is false at once; `lost()` completes when the context
+    /// runs.
     void freeze(milliseconds);
 
-    /// How much real time each `run`, `run_until` and `run_for` may take, of all doubles in the
-    /// process: 10 s unless set. Under a debugger, where a breakpoint takes of it as well, or
-    /// valgrind, set more at the beginning of the program; `milliseconds::max()` is no limit.
-    /// May be called on any thread.
+    /// How much real time each `run`, `run_until` and `run_for` of all doubles in the process may
+    /// take: 10 s unless set. Under a debugger, where breakpoints count too, or under valgrind, set
+    /// more at the beginning of the program; `milliseconds::max()` is no limit. May be called on
+    /// any thread.
     static void set_run_timeout(milliseconds) noexcept;
 
     // ---- Checks --------------------------------------------------------------------------------
 
-    /// Whether the code under test holds it, at the server.
+    /// Whether the code under test holds it at the server.
     bool is_held(std::string const& name) const;
 
-    /// All that it holds there. Empty when all has been given back.
+    /// The names that it holds there. Empty when it has given everything back.
     std::vector<std::string> held() const;
 
-    /// How many calls wait, for whatever.
+    /// How many calls are waiting, for any name.
     std::size_t waiters() const;
 
-    // How often, since the beginning; of a lock, a semaphore or a latch that was waited for.
+    // How often, since the beginning; for a latch, how often a wait for it succeeded.
     std::size_t times_acquired(std::string_view name) const;
     std::size_t times_released(std::string_view name) const;
     std::size_t times_lost(std::string_view name) const;

@@ -5,7 +5,6 @@
 // judge it. A verdict is one of a few errors or none, what is accepted is in range, and no log line
 // shows the password.
 #include "fuzz/fuzz.hpp"
-#include "fuzz/link_lab.hpp"
 #include "redis/cluster_scout.hpp"
 #include "redis/command_link.hpp"
 #include "redis/link_settings.hpp"

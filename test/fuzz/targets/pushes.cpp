@@ -4,7 +4,7 @@
 // the server is the other end of a unix socket in this process and sends the input. The link must
 // pass on each published message, in order, and tell the outcome of each channel that it was asked
 // for.
-#include "fuzz/link_lab.hpp"
+#include "fuzz/fuzz.hpp"
 #include "redis/push_link.hpp"
 #include "resp/parser.hpp"
 

@@ -1,6 +1,5 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "simulation/commands/command.hpp"
-#include "simulation/commands/numbers.hpp"
 
 #include <array>
 #include <limits>

@@ -2,10 +2,8 @@
 //
 // The commands of the server in process beside those of real ones, by themselves and called by a
 // script, with arguments that scripts of colock never give: replies, errors and keys are the same.
-#include "simulation/conformance/comparison.hpp"
 #include "simulation/conformance/subject.hpp"
-#include "support/from_environment.hpp"
-#include "unit/random_seed.hpp"
+#include "support/seed.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,6 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "decide/names.hpp"
-#include "simulation/conformance/steps.hpp"
+#include "simulation/conformance/subject.hpp"
 
 #include <algorithm>
 #include <sstream>

@@ -1,6 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
-#include "simulation/commands/numbers.hpp"
-#include "simulation/lua/values.hpp"
+#include "simulation/commands/command.hpp"
+#include "simulation/lua/engine.hpp"
 
 #include <algorithm>
 #include <lua.hpp>

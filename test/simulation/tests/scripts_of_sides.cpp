@@ -182,6 +182,192 @@ BOOST_AUTO_TEST_CASE(a_force_is_of_its_side)
 
 BOOST_AUTO_TEST_SUITE_END()
 
+// What each script of semaphores, permits and latches promises.
+
+struct counting : bench_of_scripts {
+    reply change(scripts::script const& by, std::string_view amount, std::string_view number)
+    {
+        return run(by, {"k", "changes"}, {amount, number, "3600000", "c"});
+    }
+    reply take(std::string_view permits, std::string_view number)
+    {
+        return run(scripts::semaphore_acquire, {"k", "taken"}, {permits, number, "3600000"});
+    }
+    reply undo(std::string_view request, std::string_view number, std::string_view permits)
+    {
+        return run(
+            scripts::semaphore_undo, {"k", "taken"}, {request, number, permits, "3600000", "c"}
+        );
+    }
+    std::string left() { return text({"GET", "k"}); }
+};
+
+BOOST_FIXTURE_TEST_SUITE(scripts_of_counters, counting)
+
+BOOST_AUTO_TEST_CASE(no_more_permits_are_out_than_there_are)
+{
+    BOOST_TEST(is_refused(take("1", "1"), 0));
+    BOOST_TEST(is(change(scripts::semaphore_set, "3", "2"), 1));
+    BOOST_TEST(heard() == "c=3 ");
+    BOOST_TEST(is(take("2", "3"), 1));
+    BOOST_TEST(is_refused(take("2", "4"), 1));
+    BOOST_TEST(is(take("1", "5"), 1));
+    BOOST_TEST(is_refused(take("1", "6"), 0));
+    BOOST_TEST(left() == "0");
+    BOOST_TEST(is(change(scripts::semaphore_set, "9", "7"), 0));
+    BOOST_TEST(left() == "0");
+}
+
+BOOST_AUTO_TEST_CASE(each_request_takes_once)
+{
+    change(scripts::semaphore_set, "5", "1");
+    BOOST_TEST(is(take("2", "2"), 1));
+    BOOST_TEST(is(take("2", "2"), 1));
+    BOOST_TEST(left() == "3");
+    BOOST_TEST(is(take("1", "4"), 1));
+    BOOST_TEST(is_refused(take("2", "3"), 2));  // it was given up
+    BOOST_TEST(left() == "2");
+}
+
+BOOST_AUTO_TEST_CASE(each_change_is_made_once_and_tells)
+{
+    for (auto const* const number : {"1", "1", "2", "2"})
+        change(scripts::semaphore_release, "2", number);
+    BOOST_TEST(left() == "4");
+    BOOST_TEST(heard() == "c=2 c=4 ");
+    BOOST_TEST(is(change(scripts::semaphore_release, "2", "2"), 4));
+    BOOST_TEST(is(change(scripts::semaphore_drain, "0", "3"), 4));
+    BOOST_TEST(left() == "0");
+    BOOST_TEST(is(change(scripts::semaphore_drain, "0", "3"), 4));
+    BOOST_TEST(is(change(scripts::semaphore_drain, "0", "4"), 0));
+}
+
+BOOST_AUTO_TEST_CASE(an_undo_gives_back_what_was_taken_and_bars_it)
+{
+    change(scripts::semaphore_set, "5", "1");
+    heard();
+    take("2", "2");
+    BOOST_TEST(is(undo("2", "3", "2"), 1));
+    BOOST_TEST(heard() == "c=5 ");
+    BOOST_TEST(is(undo("2", "3", "2"), 0));
+    BOOST_TEST(left() == "5");
+    BOOST_TEST(is_refused(take("2", "2"), 5));  // it comes late, and takes nothing
+    BOOST_TEST(is(undo("4", "5", "2"), 0));     // it has not come yet
+    BOOST_TEST(left() == "5");
+    BOOST_TEST(is_refused(take("2", "4"), 5));
+    BOOST_TEST(left() == "5");
+    BOOST_TEST(is(take("2", "6"), 1));
+}
+
+BOOST_AUTO_TEST_CASE(a_latch_opens_at_zero_and_tells)
+{
+    auto const count_down = [this](std::string_view by, std::string_view number) {
+        return change(scripts::latch_count_down, by, number);
+    };
+    BOOST_TEST(is(change(scripts::latch_set, "3", "1"), 1));
+    BOOST_TEST(heard() == "c=1 ");
+    BOOST_TEST(is(change(scripts::latch_set, "3", "1"), 1));
+    BOOST_TEST(is(change(scripts::latch_set, "9", "2"), 0));
+    BOOST_TEST(is(count_down("1", "3"), 2));
+    BOOST_TEST(is(count_down("1", "3"), 2));
+    BOOST_TEST(left() == "2");
+    BOOST_TEST(is(count_down("1", "4"), 1));
+    BOOST_TEST(left() == "1");
+    BOOST_TEST(heard().empty());
+    BOOST_TEST(is(count_down("5", "5"), 0));
+    BOOST_TEST(heard() == "c=0 ");
+    BOOST_TEST(!exists("k"));
+    BOOST_TEST(is(count_down("1", "6"), 0));
+    BOOST_TEST(heard().empty());
+    BOOST_TEST(!exists("k"));
+}
+
+BOOST_AUTO_TEST_CASE(counters_are_read)
+{
+    BOOST_TEST(is(run(scripts::count, {"k"}, {}), 0));
+    ask({"SET", "k", "7"});
+    BOOST_TEST(is(run(scripts::count, {"k"}, {}), 7));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+struct leasing : bench_of_scripts {
+    leasing() { ask({"SET", "k", "2"}); }
+
+    reply take(std::string_view id, std::string_view lease = "1000")
+    {
+        return run(scripts::permit_acquire, {"k", "leases"}, {id, lease, "c"});
+    }
+    reply give(std::string_view id)
+    {
+        return run(scripts::permit_release, {"k", "leases"}, {id, "c"});
+    }
+    reply extend(std::string_view id, std::string_view lease)
+    {
+        return run(scripts::permit_extend, {"leases"}, {id, lease});
+    }
+    std::int64_t count() { return run(scripts::permit_count, {"k", "leases"}, {}).number; }
+    std::string left() { return text({"GET", "k"}); }
+};
+
+BOOST_FIXTURE_TEST_SUITE(scripts_of_permits, leasing)
+
+BOOST_AUTO_TEST_CASE(no_more_are_out_than_there_are)
+{
+    BOOST_TEST(is(take("a"), 1));
+    BOOST_TEST(is(take("b", "1500"), 1));
+    BOOST_TEST(is(take("b", "2000"), 1));  // once
+    BOOST_TEST(left() == "0");
+    BOOST_TEST(is_refused(take("c"), 1'000));
+    BOOST_TEST(count() == 0);
+    pass(999);
+    BOOST_TEST(is_refused(take("c"), 1));
+    pass(1);
+    BOOST_TEST(count() == 1);
+    BOOST_TEST(is(take("c"), 1));
+    BOOST_TEST(heard() == "c=1 ");
+    BOOST_TEST(is_refused(take("d"), 1'000));
+    BOOST_TEST(left() == "0");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_given_back_comes_back_once_and_tells)
+{
+    take("a");
+    BOOST_TEST(is(give("a"), 1));
+    BOOST_TEST(heard() == "c=2 ");
+    BOOST_TEST(is_gone(give("a")));
+    BOOST_TEST(left() == "2");
+    BOOST_TEST(heard().empty());
+    take("a");
+    pass(1'000);
+    BOOST_TEST(is_gone(give("a")));  // its lease has ended; nobody has taken it since
+    BOOST_TEST(left() == "2");
+}
+
+BOOST_AUTO_TEST_CASE(a_lease_is_extended_while_it_runs)
+{
+    take("a");
+    pass(999);
+    BOOST_TEST(is(extend("a", "1000"), 1));
+    pass(999);
+    BOOST_TEST(count() == 1);
+    pass(1);
+    BOOST_TEST(is(extend("a", "1000"), 0));
+    BOOST_TEST(count() == 2);
+    BOOST_TEST(is(extend("b", "1000"), 0));
+}
+
+BOOST_AUTO_TEST_CASE(without_memory_extensions_and_releases_go_on)
+{
+    take("a");
+    redis.is_full = true;
+    BOOST_TEST(is(extend("a", "3000"), 1));
+    BOOST_TEST(is(give("a"), 1));
+    BOOST_TEST(left() == "2");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
 }  // namespace
 
 }  // namespace colock::simulation

@@ -4,7 +4,7 @@
 // tests to say.
 #include "colock_scripts.hpp"
 #include "simulation/server.hpp"
-#include "support/from_environment.hpp"
+#include "support/seed.hpp"
 
 #include <boost/test/unit_test.hpp>
 

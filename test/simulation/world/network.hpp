@@ -1,10 +1,17 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
+#include "redis/call_batch.hpp"
+#include "service/core.hpp"
+#include "simulation/world/node.hpp"
 #include "simulation/world/timeline.hpp"
+
+#include <boost/asio/post.hpp>
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -106,6 +113,217 @@ private:
     dice dice_;
     std::map<std::pair<int, int>, moment> parted_;
     std::vector<line*> lines_;
+};
+
+/// What connects one client to one node, again and again: the part that command_line and push_line
+/// have in common. All of it belongs to the client's strand but what `later` brings there.
+class connecting_line : public line, public std::enable_shared_from_this<connecting_line> {
+public:
+    struct place {
+        timeline& time;
+        network& net;
+        node& at;
+        int machine;
+        std::size_t index;
+        std::weak_ptr<detail::core> client;
+    };
+
+    virtual ~connecting_line() { where_.net.remove(*this); }
+
+    void start();
+    void stop();
+    bool is_started() const noexcept { return started_; }
+    bool is_up() const noexcept { return wire_ != nullptr; }
+    std::size_t index() const noexcept { return where_.index; }
+    std::uint64_t epoch() const noexcept { return epoch_; }
+    error_code down_reason() const noexcept { return wire_ ? error_code{} : why_down_; }
+
+    void cut(moment notice) override;
+
+protected:
+    explicit connecting_line(place where) : line{where.machine, where.at.number()}, where_{where}
+    {
+        where_.net.add(*this);
+    }
+
+    virtual void on_up() = 0;
+    virtual void on_down(error_code why) = 0;
+
+    /// The node learns that the connection has ended.
+    virtual void on_ended_there() {}
+
+    /// Runs it on the strand, if client and line are still there.
+    template <class F>
+    void later(F f)
+    {
+        auto life = where_.client.lock();
+        if (!life || !alive_)
+            return;
+        auto const& strand = life->strand();
+        asio::post(
+            strand,
+            [self = shared_from_this(), life = std::move(life), f = std::move(f)]() mutable {
+                if (self->alive_ && !life->is_shut_down())
+                    f();
+            }
+        );
+    }
+
+    /// Sends bytes, and does `f` when they are at the node, unless the connection keeps them from
+    /// running there.
+    template <class F>
+    void carry_in(F f)
+    {
+        auto& w = *wire_;
+        if (w.is_cut)
+            return;
+        where_.time.at(
+            where_.net.arrival(w.last_in),
+            [self = shared_from_this(), carried = wire_, f = std::move(f)]() mutable {
+                // Of a connection that broke some bytes had come before, which may run late.
+                if (carried->is_cut && !carried->has_gap)
+                    carried->has_gap = self->where_.net.luck().percent(50);
+                if (!carried->has_gap && !carried->is_ended && !self->where_.at.is_down)
+                    f(carried);
+            }
+        );
+    }
+
+    /// The way back.
+    template <class F>
+    void carry_out(std::shared_ptr<wire> const& w, moment held_back, F f)
+    {
+        if (w->is_cut || w->is_ended)
+            return;
+        w->last_out = std::max(w->last_out, where_.time.now() + held_back);
+        where_.time.at(
+            where_.net.arrival(w->last_out),
+            [self = shared_from_this(), carried = w, f = std::move(f)]() mutable {
+                if (!carried->is_cut)
+                    self->later([self = self.get(), carried, f = std::move(f)]() mutable {
+                        if (self->wire_ == carried)
+                            f();
+                    });
+            }
+        );
+    }
+
+    void break_off(error_code why);
+
+    place where_;
+    bool alive_ = true;
+    std::shared_ptr<wire> wire_;
+    std::string floor_;  ///< the server's time when this connection came up
+
+private:
+    void connect();
+    void try_again();
+    void open(std::shared_ptr<wire>, std::string floor);
+
+    std::weak_ptr<wire> last_wire_;  ///< which the next connection ends
+    std::weak_ptr<wire> coming_;     ///< made at the server, which the client hears of next
+    bool started_ = false;
+    unsigned attempt_ = 0;  ///< of what is under way the latest
+    unsigned failures_ = 0;
+    std::uint64_t epoch_ = 0;
+    error_code why_down_ = error::unavailable;
+};
+
+/// A connection that carries steps, as colock's command_link does: steps of one turn go out in one
+/// write, joined by the library's own call_batch.
+class command_line final : public connecting_line, private call_batch::listener {
+public:
+    class listener {
+    public:
+        virtual void on_line_up(command_line&) = 0;
+        virtual void on_line_down(command_line&, error_code) = 0;
+
+        /// The node has not run the step: its slot is elsewhere, or on its way.
+        virtual void on_redirect(step&, decide::redirection const&, time_point sent) = 0;
+
+    protected:
+        ~listener() = default;
+    };
+
+    struct habits {
+        bool in_rounds = false;  ///< one write at a time, for what waits for replicas
+        bool by_slot = false;
+        publishing publish = publishing::plain;
+        bool without_floor = false;  ///< broken on purpose: tokens may fall
+    };
+
+    command_line(place where, listener& who, habits how)
+        : connecting_line{std::move(where)}
+        , listener_{who}
+        , how_{how}
+    {}
+    ~command_line() override { abandon(); }
+
+    bool is_push() const noexcept override { return false; }
+    void submit(step&);
+    void fail_waiting(error_code);
+    void abandon() noexcept;
+
+    /// Hands over what waits and is wanted elsewhere.
+    template <class IsWanted>
+    void take_waiting(step_list& into, IsWanted const& is_wanted)
+    {
+        for (auto at = waiting_.begin(); at != waiting_.end();)
+            if (step& s = *at++; is_wanted(s)) {
+                s.unlink();
+                into.push_back(s);
+            }
+    }
+
+private:
+    struct request;
+
+    void on_up() override;
+    void on_down(error_code why) override;
+    void schedule_flush();
+    void flush();
+    void run_there(request const&, std::shared_ptr<wire> const&);
+    void take(call_batch&, std::vector<decide::reply> const&);
+
+    void on_step(step&, decide::reply&&, bool in_company, time_point, error_code unsynced) override;
+    void on_step_lost(step&, time_point sent) override;
+    void on_batch_over(call_batch&) override;
+    void settle_error(step&, decide::reply const&, bool in_company, time_point sent);
+
+    listener& listener_;
+    habits how_;
+    step_list waiting_;
+    std::vector<std::shared_ptr<call_batch>> in_flight_;
+    known_scripts known_;
+    bool flushing_ = false;
+    bool is_replica_ = false;  ///< a step was refused as if this were one
+    std::shared_ptr<bool> whole_ = std::make_shared<bool>(true);
+};
+
+/// A connection that carries messages.
+class push_line final : public connecting_line, private subscriber {
+public:
+    push_line(place where, transport_listener& who, unsigned number)
+        : connecting_line{std::move(where)}
+        , listener_{who}
+        , number_{number}
+    {}
+    ~push_line() override { where_.at.forget(*this); }
+
+    bool is_push() const noexcept override { return true; }
+    void change(subscription_change const&);
+    void abandon() noexcept { alive_ = false; }
+
+private:
+    void on_up() override { listener_.on_push_up(number_); }
+    void on_down(error_code) override { listener_.on_push_down(number_); }
+    void on_ended_there() override { where_.at.forget(*this); }
+    void send(std::string_view channel, std::string_view payload) override;
+    void end(std::string const& channel) override;
+
+    transport_listener& listener_;
+    unsigned number_;
+    std::weak_ptr<wire> there_;  ///< the connection over which it has subscribed
 };
 
 }  // namespace colock::simulation

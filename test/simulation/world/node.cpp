@@ -1,7 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "decide/names.hpp"
+#include "simulation/world/dice.hpp"
 #include "simulation/world/node.hpp"
-#include "simulation/world/words.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,7 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
-#include "simulation/world/lines.hpp"
+#include "simulation/world/network.hpp"
 
 #include <map>
 #include <memory>

@@ -2,7 +2,7 @@
 // Agenda and renewal schedule against naive models, with random operations.
 #include "decide/agenda.hpp"
 #include "decide/renewal_schedule.hpp"
-#include "unit/random_seed.hpp"
+#include "support/seed.hpp"
 
 #include <boost/test/unit_test.hpp>
 

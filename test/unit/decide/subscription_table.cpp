@@ -1,6 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "decide/subscription_table.hpp"
-#include "unit/random_seed.hpp"
+#include "support/seed.hpp"
 
 #include <boost/test/unit_test.hpp>
 

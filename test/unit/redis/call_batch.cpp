@@ -1,5 +1,5 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
-#include "unit/redis/sent_batch.hpp"
+#include "unit/redis/link_rig.hpp"
 
 #include <algorithm>
 #include <cstddef>

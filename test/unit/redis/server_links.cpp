@@ -2,7 +2,6 @@
 #include "redis/server_links.hpp"
 #include "support/scripted_server.hpp"
 #include "unit/redis/link_rig.hpp"
-#include "unit/redis/sent_batch.hpp"
 
 #include <chrono>
 #include <functional>

@@ -14,7 +14,7 @@
 //   >                   a value like all others there, here only between replies
 #if __has_include(<boost/redis/resp3/impl/parser.ipp>)
 
-#    include "unit/random_seed.hpp"
+#    include "support/seed.hpp"
 #    include "unit/resp/parsing.hpp"
 #    include "unit/resp/reference.hpp"
 

@@ -1,7 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
 // What the parser makes of each type, however the bytes are cut.
-#include "unit/random_seed.hpp"
+#include "support/seed.hpp"
 #include "unit/resp/parsing.hpp"
 
 #include <boost/test/unit_test.hpp>

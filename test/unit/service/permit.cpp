@@ -147,6 +147,19 @@ BOOST_AUTO_TEST_CASE(renewed_each_third_and_given_back)
     BOOST_TEST(server->written().size() == 3U);
 }
 
+BOOST_AUTO_TEST_CASE(a_late_answer_leaves_a_permits_validity_as_it_is)
+{
+    server->expect(scripts::permit_acquire).reply(reply::of(1));
+    auto const held = std::move(take_leased().value());
+    auto& late = server->expect(scripts::permit_extend);
+    BOOST_TEST(time.advance_until([&] { return late.has_come(); }, 1'001ms));
+    auto const sent = last().sent;
+    time.advance(500ms);
+    late.reply(done());
+    time.settle();
+    BOOST_TEST((held.valid_until() == sent + validity));
+}
+
 BOOST_AUTO_TEST_CASE(lost_when_no_renewal_is_answered)
 {
     server->expect(scripts::permit_acquire).reply(taken());

@@ -224,6 +224,19 @@ BOOST_AUTO_TEST_CASE(a_silent_server_does_not_keep_the_loss_back)
     BOOST_TEST(events->count("renewed") == 0);
 }
 
+BOOST_AUTO_TEST_CASE(a_late_answer_leaves_the_validity_that_counts_from_the_sending)
+{
+    auto const mine = std::move(acquire().value());
+    auto& late = server->expect(scripts::renew);
+    time.advance(1'001ms);
+    BOOST_TEST_REQUIRE(late.has_come());
+    auto const sent = last().sent;
+    time.advance(500ms);
+    late.reply(done());
+    time.settle();
+    BOOST_TEST((mine.valid_until() == sent + validity));
+}
+
 BOOST_AUTO_TEST_CASE(gone_at_the_server_is_lost_at_once)
 {
     auto const mine = std::move(acquire().value());

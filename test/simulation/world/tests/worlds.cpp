@@ -1,0 +1,185 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "simulation/world/run.hpp"
+#include "support/seed.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <random>
+#include <sstream>
+#include <string>
+
+namespace colock::simulation {
+
+/// A new one each time, unless COLOCK_SEED says which.
+inline std::uint64_t chosen_seed()
+{
+    auto const* given = std::getenv("COLOCK_SEED");
+    auto const seed = given ? std::stoull(given) : std::uint64_t{std::random_device{}()};
+    std::cout << "seed " << seed << std::endl;
+    return seed;
+}
+
+/// A test that fails says how the same is seen again.
+inline void check(scenario const& plan, recipe const& how, verdict const& v)
+{
+    if (!v.broken_rule.empty())
+        BOOST_ERROR(
+            v.broken_rule << "\n"
+                          << v.story << "again: colock-simulate " << plan.name << " "
+                          << how.describe()
+        );
+}
+
+namespace {
+
+// Worlds of each scenario, with a new seed each time. COLOCK_SIMULATION_SECONDS is how much of this
+// machine's time all of them get; with COLOCK_SIMULATION_SECTIONS the contended ones go on until
+// they have had so many.
+
+using real_clock = std::chrono::steady_clock;
+
+/// Runs worlds of a scenario for its part, in percent, of the time. At least one, and until there
+/// have been so many sections.
+void run_worlds(std::string_view name, int percent, std::uint64_t least = 1)
+{
+    auto const plan = scenario_named(name);
+    auto const seconds = test::from_environment("COLOCK_SIMULATION_SECONDS", 60);
+    auto const end = real_clock::now() + std::chrono::milliseconds{10 * percent * seconds};
+    recipe how;
+    how.seed = chosen_seed();
+    std::uint64_t sections = 0, worlds = 0;
+    moment simulated{};
+    do {
+        auto const v = run(plan, how);
+        check(plan, how, v);
+        sections += v.sections;
+        simulated += v.length;
+        ++how.seed;
+        ++worlds;
+        if (!v.broken_rule.empty())
+            return;
+    } while (real_clock::now() < end || sections < least);
+    std::cout << name << ": " << worlds << " worlds, " << simulated / std::chrono::minutes{1}
+              << " simulated minutes, " << sections << " sections" << std::endl;
+    BOOST_TEST(sections != 0U);
+}
+
+BOOST_AUTO_TEST_SUITE(world_scenarios)
+
+BOOST_AUTO_TEST_CASE(contended)
+{
+    auto const least = test::from_environment("COLOCK_SIMULATION_SECTIONS", 1);
+    run_worlds("contended", 35, static_cast<std::uint64_t>(least));
+}
+BOOST_AUTO_TEST_CASE(kinds) { run_worlds("kinds", 10); }
+BOOST_AUTO_TEST_CASE(arena) { run_worlds("arena", 15); }
+BOOST_AUTO_TEST_CASE(storm) { run_worlds("storm", 10); }
+BOOST_AUTO_TEST_CASE(idle) { run_worlds("idle", 5); }
+BOOST_AUTO_TEST_CASE(failover) { run_worlds("failover", 5); }
+BOOST_AUTO_TEST_CASE(synced) { run_worlds("synced", 5); }
+BOOST_AUTO_TEST_CASE(shards) { run_worlds("shards", 5); }
+
+BOOST_AUTO_TEST_SUITE_END()
+
+// The simulator itself: a seed says all that happens, and the judge finds what is broken.
+
+using namespace std::chrono_literals;
+
+BOOST_AUTO_TEST_SUITE(world_machinery)
+
+BOOST_AUTO_TEST_CASE(the_same_seed_is_the_same_world)
+{
+    recipe how;
+    how.seed = chosen_seed();
+    how.length = 10s;
+    for (auto const& name : scenario_names())
+        BOOST_TEST_CONTEXT(name)
+        {
+            auto const plan = scenario_named(name);
+            auto const first = run(plan, how), second = run(plan, how);
+            BOOST_TEST(first.events == second.events);
+            BOOST_TEST(first.sum == second.sum);
+            auto other = how;
+            ++other.seed;
+            BOOST_TEST(run(plan, other).sum != first.sum);
+        }
+}
+
+/// In so many worlds at most the judge sees it.
+void check_found(mutant broken, std::string_view where, int worlds = 40)
+{
+    auto plan = scenario_named(where);
+    plan.broken = broken;
+    recipe how;
+    how.seed = chosen_seed();
+    std::string found;
+    int tried = 0;
+    for (; found.empty() && tried != worlds; ++tried, ++how.seed)
+        found = run(plan, how, 0).broken_rule;
+    BOOST_TEST(!found.empty(), name_of(broken) << " was not found in " << worlds << " worlds");
+    std::cout << name_of(broken) << ", world " << tried << ": " << found << std::endl;
+}
+
+BOOST_AUTO_TEST_CASE(a_release_that_ignores_the_owner_is_found)
+{
+    check_found(mutant::release_ignores_owner, "storm");
+}
+BOOST_AUTO_TEST_CASE(a_renewal_that_revives_is_found)
+{
+    check_found(mutant::renewal_revives, "failover", 100);
+}
+BOOST_AUTO_TEST_CASE(an_acquire_that_ignores_the_owner_is_found)
+{
+    check_found(mutant::acquire_ignores_owner, "contended");
+}
+BOOST_AUTO_TEST_CASE(tokens_that_fall_are_found) { check_found(mutant::tokens_fall, "arena"); }
+BOOST_AUTO_TEST_CASE(a_lost_wake_up_is_found) { check_found(mutant::messages_vanish, "contended"); }
+BOOST_AUTO_TEST_CASE(a_grant_that_is_not_given_back_is_found)
+{
+    check_found(mutant::grant_is_kept, "contended");
+}
+BOOST_AUTO_TEST_CASE(a_clock_beyond_its_drift_is_found)
+{
+    check_found(mutant::slow_clock, "storm");
+}
+BOOST_AUTO_TEST_CASE(a_permit_too_many_is_found)
+{
+    check_found(mutant::permits_never_end, "kinds");
+}
+BOOST_AUTO_TEST_CASE(a_latch_that_opens_early_is_found)
+{
+    check_found(mutant::latch_opens_early, "kinds");
+}
+
+BOOST_AUTO_TEST_CASE(a_failure_is_made_small)
+{
+    auto plan = scenario_named("contended");
+    plan.broken = mutant::acquire_ignores_owner;
+    plan.length = 2s;
+    recipe how;
+    how.seed = chosen_seed();
+    while (run(plan, how, 0).broken_rule.empty())
+        ++how.seed;
+    std::ostringstream log;
+    auto const small = shrink(plan, how, 1'000, log);
+    auto const v = run(plan, small);
+    BOOST_TEST(!v.broken_rule.empty());
+    BOOST_TEST(!v.story.empty());
+    // Two users are enough for an overlap.
+    int users = 0;
+    for (int t = 0; t != plan.machines * plan.tasks; ++t)
+        users +=
+            !small.without_tasks.contains(t) && !small.without_machines.contains(t / plan.tasks);
+    BOOST_TEST(users == 2);
+    std::cout << small.describe() << "\n" << v.story;
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+
+}  // namespace colock::simulation
