@@ -17,6 +17,10 @@ class crowd {
 public:
     using time_point = std::chrono::steady_clock::time_point;
     using duration = std::chrono::steady_clock::duration;
+    using milliseconds = std::chrono::milliseconds;
+
+    /// `longest`: in which all places come up.
+    explicit crowd(milliseconds longest) noexcept : longest_{longest} {}
 
     /// A refusal says how many subscribe, this client among them.
     void counted(std::int64_t subscribers) noexcept
@@ -56,12 +60,14 @@ public:
         return std::chrono::duration_cast<duration>(place * fine{pace(others_, round_trip)});
     }
 
-    /// From one place to the next: half of what an attempt takes, and half of what the server takes
-    /// to tell all others of the release that follows. In that whole time nobody knows that
-    /// somebody has got in.
-    static constexpr duration pace(std::uint32_t others, duration round_trip) noexcept
+    /// From one place to the next, among so many: half of what an attempt takes, and half of what
+    /// the server takes to tell all others of the release that follows. In that whole time nobody
+    /// knows that somebody has got in.
+    constexpr duration pace(std::uint32_t others, duration round_trip) const noexcept
     {
-        return (round_trip + others * telling) / 2;
+        return std::min<duration>(
+            (round_trip + others * telling) / 2, longest_ / std::max(others, 1U)
+        );
     }
 
     /// A place that comes up only when the wait is over is worth nothing: another one in the time
@@ -83,6 +89,7 @@ private:
     /// The time that one message takes the server.
     static constexpr std::chrono::microseconds telling{5};
 
+    duration longest_;
     std::uint32_t others_ = 0;
     std::uint32_t lost_ = 0;  ///< releases since the wait began
 };

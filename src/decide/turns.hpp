@@ -21,12 +21,13 @@ public:
     using duration = std::chrono::steady_clock::duration;
     using milliseconds = std::chrono::milliseconds;
 
-    /// `longest`: of all delays here, unless so many wait that they would all ask at that moment.
-    /// `poller_gap`: how long the lock is left free once a second, for those who poll; zero for
-    /// never.
-    turns(milliseconds longest, milliseconds poller_gap) noexcept
+    /// `longest`: the longest delay, unless so many clients wait that all would ask at that moment.
+    /// `poller_gap`: how long the lock stays free once a second for clients that poll; 0 for never.
+    /// `crowd_within`: the time within which each client of a large crowd asks.
+    turns(milliseconds longest, milliseconds poller_gap, milliseconds crowd_within) noexcept
         : longest_{longest}
         , poller_gap_{poller_gap}
+        , crowd_{crowd_within}
     {}
 
     /// This client has released, and the message has reached `others` clients.
@@ -75,19 +76,22 @@ public:
             is_last_ = false;
     }
 
+    /// How long a script is on its way: usually, and where the server has nothing else to do.
+    struct round_trips {
+        duration usual, least;
+    };
+
     /// Somebody else has released it: when to ask, in a wait that ends at `deadline`. `dice` in
     /// [0, 1).
-    time_point heard(
-        time_point now, time_point deadline, duration round_trip, double jitter
-    ) noexcept
+    time_point heard(time_point now, time_point deadline, round_trips took, double jitter) noexcept
     {
         refused();
-        auto const drawn = crowd_.heard(1, round_trip, jitter);
+        auto const drawn = crowd_.heard(1, took.least, jitter);
         auto const ahead = others_ > 1 + lost_ ? others_ - 1 - lost_ : 0;
         ++lost_;
         auto const in_order = std::max(
-            std::min<duration>(ahead * step(round_trip), longest_),
-            ahead * crowd::pace(others_, round_trip)
+            std::min<duration>(ahead * step(took.usual), longest_),
+            ahead * crowd_.pace(others_, took.least)
         );
         auto const delay = is_last_ ? in_order : drawn;
         return delay <= longest_ ? now + delay : crowd::in_time(now, now + delay, deadline, jitter);

@@ -5,6 +5,7 @@
 #include "decide/turns.hpp"
 #include "service/exclusive_lock.hpp"
 #include "service/poller.hpp"
+#include <colock/config.hpp>
 
 #include <string>
 

@@ -184,6 +184,11 @@ public:
 
     /// The smoothed round trip of a script.
     clock::duration round_trip() const noexcept { return round_trip_; }
+    /// The shortest round trip so far: that of a server which is not busy.
+    clock::duration least_round_trip() const noexcept
+    {
+        return std::min(least_round_trip_, round_trip_);
+    }
     /// A sample counts up to twice the last value: a longer one has another cause, such as a pause
     /// of the process or a server that stood still.
     void note_round_trip(clock::duration d) noexcept
@@ -191,6 +196,7 @@ public:
         round_trip_ = round_trip_ == clock::duration{}
             ? d
             : round_trip_ + (std::min(d, 2 * round_trip_) - round_trip_) / 8;
+        least_round_trip_ = std::min(least_round_trip_, d);
     }
 
     /// Logs the line that `make_line` makes, if the level is wanted.
@@ -278,6 +284,8 @@ private:
     std::uint64_t last_number_ = 0;
     std::uint64_t last_arrival_ = 0;
     clock::duration round_trip_{};
+    clock::duration least_round_trip_ = clock::duration::max();
+    clock::duration least_round_trip_ = clock::duration::max();
     phase phase_ = phase::idle;
     int process_;
 

@@ -25,7 +25,7 @@ milliseconds longest_turn(config const& c)
 
 exclusive_lock::contention_state::contention_state(exclusive_lock& of, config const& c)
     : entry{of.ref(), of.slot_}
-    , turns{longest_turn(c), c.poller_gap.value_or(milliseconds{0})}
+    , turns{longest_turn(c), c.poller_gap.value_or(milliseconds{0}), 2 * c.poll_cap}
     , alarm{[&of] { of.on_alarm(); }}
 {}
 
@@ -262,7 +262,10 @@ void exclusive_lock::on_message(std::string_view)
     auto& r = ensure_contention();
     r.disturbed = true;
     r.heard = r.turns.heard(
-        clock::now(), head() ? head()->deadline : never, core_.round_trip(), core_.jitter()
+        clock::now(),
+        head() ? head()->deadline : never,
+        {core_.round_trip(), core_.least_round_trip()},
+        core_.jitter()
     );
     if (!r.sleeping)
         return;

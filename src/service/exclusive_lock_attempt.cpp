@@ -315,7 +315,7 @@ void exclusive_lock::sleep_out(std::int64_t pttl)
         return sleep_to_cap();
     // All others know that moment, too.
     auto const place =
-        ensure_contention().turns.others().spread(1, core_.round_trip(), core_.jitter());
+        ensure_contention().turns.others().spread(1, core_.least_round_trip(), core_.jitter());
     sleep_until(std::min(*ends + place, now + cap));
 }
 

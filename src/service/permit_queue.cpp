@@ -22,6 +22,7 @@ permit_queue::permit_queue(
     : keyed_state{inside, std::move(state_key), decide::slot_of(name)}
     , name_{std::move(name)}
     , protocol_{std::move(protocol)}
+    , others_{2 * inside.settings().poll_cap}
     , sleep_{[this] { wake(); }}
     , expiry_{[this] { withdraw_unsent(); }}
 {
@@ -221,6 +222,7 @@ bool permit_queue::conclude_request(answer const& got)
     case answer::kind::failed: end_waiters(got.ec); return false;
     case answer::kind::replied: break;
     }
+    core_.note_round_trip(clock::now() - got.sent);
     auto const read = protocol_->read(got.value);
     switch (read.what) {
     case permit_reply::kind::granted:
@@ -288,8 +290,8 @@ bool permit_queue::on_refused(permit_reply const& refused)
     // All others know when the next lease ends, too.
     until_ = never;
     if (refused.until && *refused.until < core_.settings().poll_cap)
-        until_ =
-            clock::now() + *refused.until + others_.spread(1, core_.round_trip(), core_.jitter());
+        until_ = clock::now() + *refused.until +
+            others_.spread(1, core_.least_round_trip(), core_.jitter());
     return sleep_out();
 }
 
@@ -319,7 +321,7 @@ void permit_queue::on_message(std::string_view payload)
     std::int64_t room = 0;
     std::from_chars(payload.data(), payload.data() + payload.size(), room);
     auto const now = clock::now();
-    auto const delay = others_.heard(room, core_.round_trip(), core_.jitter());
+    auto const delay = others_.heard(room, core_.least_round_trip(), core_.jitter());
     auto const deadline = queue_.empty() ? never : queue_.front().deadline();
     heard_ = decide::crowd::in_time(now, now + delay, deadline, core_.jitter());
     if (sleeping_)

@@ -24,7 +24,7 @@ BOOST_AUTO_TEST_SUITE(decide_crowd)
 BOOST_AUTO_TEST_CASE(a_lone_waiter_asks_at_once)
 {
     for (std::int64_t const subscribers : {-1, 0, 1, 2}) {  // itself, and who holds it
-        crowd c;
+        crowd c{9s};
         BOOST_TEST((c.heard(1, round_trip, 0.999) == 0ns));
         c.counted(subscribers);
         BOOST_TEST((c.heard(1, round_trip, 0.999) == 0ns));
@@ -33,9 +33,9 @@ BOOST_AUTO_TEST_CASE(a_lone_waiter_asks_at_once)
 
 BOOST_AUTO_TEST_CASE(places_are_spread_evenly)
 {
-    crowd c;
+    crowd c{9s};
     c.counted(101);
-    BOOST_TEST((crowd::pace(100, round_trip) == 350us));
+    BOOST_TEST((crowd{9s}.pace(100, round_trip) == 350us));
     for (auto const dice : {0.0, 0.25, 0.5, 0.75}) {
         auto const wait = c.spread(1, round_trip, dice);
         BOOST_TEST((wait / 1us == static_cast<std::int64_t>(99 * dice * 350)));
@@ -44,9 +44,9 @@ BOOST_AUTO_TEST_CASE(places_are_spread_evenly)
 
 BOOST_AUTO_TEST_CASE(with_every_second_loss_there_is_one_less_before)
 {
-    crowd c;
+    crowd c{9s};
     c.counted(12);
-    auto const half = [](unsigned before) { return before * crowd::pace(11, round_trip) / 2; };
+    auto const half = [](unsigned before) { return before * crowd{9s}.pace(11, round_trip) / 2; };
     for (unsigned before = 10; before != 0; --before)
         for (int i = 0; i != 2; ++i)
             BOOST_TEST((c.heard(1, round_trip, 0.5) == half(before)));
@@ -57,9 +57,9 @@ BOOST_AUTO_TEST_CASE(with_every_second_loss_there_is_one_less_before)
 
 BOOST_AUTO_TEST_CASE(as_many_ask_at_once_as_get_in)
 {
-    crowd c;
+    crowd c{9s};
     c.counted(101);
-    auto const pace = crowd::pace(100, round_trip);
+    auto const pace = crowd{9s}.pace(100, round_trip);
     BOOST_TEST((c.spread(20, round_trip, 0.5) == 61 * pace / 2));  // 49.5 - 19
     BOOST_TEST((c.spread(51, round_trip, 0.5) == 0ns));
     BOOST_TEST((c.spread(0, round_trip, 0.5) == c.spread(1, round_trip, 0.5)));
@@ -71,11 +71,20 @@ BOOST_AUTO_TEST_CASE(as_many_ask_at_once_as_get_in)
     );
 }
 
+BOOST_AUTO_TEST_CASE(all_places_come_up_in_time)
+{
+    crowd c{2s};
+    c.counted(1'001);
+    BOOST_TEST((c.pace(1'000, round_trip) == 2ms));
+    BOOST_TEST((c.spread(1, round_trip, 0.999) > 1'990ms));
+    BOOST_TEST((c.spread(1, 1s, 0.999) < 2s));
+}
+
 BOOST_AUTO_TEST_CASE(no_count_is_too_large)
 {
     for (auto const count :
          {std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()}) {
-        crowd c;
+        crowd c{9s};
         c.counted(count);
         BOOST_TEST((c.heard(1, 1s, 0.999) >= 0ns));
     }
@@ -93,7 +102,7 @@ BOOST_AUTO_TEST_CASE(a_place_past_the_end_of_the_wait_is_drawn_again_before_it)
 
 BOOST_AUTO_TEST_CASE(a_large_crowd_does_not_linger)
 {
-    crowd c;
+    crowd c{9s};
     c.counted(16);
     BOOST_TEST(!c.is_large());
     c.counted(17);
@@ -104,7 +113,7 @@ BOOST_AUTO_TEST_CASE(a_large_crowd_does_not_linger)
 /// that is over nobody knows who got in.
 struct simulation {
     struct client {
-        crowd others;
+        crowd others{2s};
         std::int64_t since = 0;  ///< the release before its wait
         bool waits = true;
     };
