@@ -285,7 +285,6 @@ private:
     std::uint64_t last_arrival_ = 0;
     clock::duration round_trip_{};
     clock::duration least_round_trip_ = clock::duration::max();
-    clock::duration least_round_trip_ = clock::duration::max();
     phase phase_ = phase::idle;
     int process_;
 
