@@ -244,13 +244,13 @@ BOOST_AUTO_TEST_CASE(only_what_changes_is_told)
     slot_map map;
     BOOST_TEST(map.owner_of(5) == slot_map::nobody);
     BOOST_TEST(!map.is_whole());
-    BOOST_TEST(map.take({{0, 99, {"a", 1}}, {100, 16'383, {"b", 1}}}).count() == 16'384U);
+    BOOST_TEST(map.assign({{0, 99, {"a", 1}}, {100, 16'383, {"b", 1}}}).count() == 16'384U);
     BOOST_TEST(map.is_whole());
-    BOOST_TEST(map.take({{0, 99, {"a", 1}}, {100, 16'383, {"b", 1}}}).none());
-    auto const changed = map.take({{0, 89, {"a", 1}}, {90, 16'383, {"b", 1}}});
+    BOOST_TEST(map.assign({{0, 99, {"a", 1}}, {100, 16'383, {"b", 1}}}).none());
+    auto const changed = map.assign({{0, 89, {"a", 1}}, {90, 16'383, {"b", 1}}});
     BOOST_TEST(changed.count() == 10U);
     BOOST_TEST(changed[90]);
-    BOOST_TEST(map.take({{0, 89, {"a", 1}}}).count() == 16'294U);
+    BOOST_TEST(map.assign({{0, 89, {"a", 1}}}).count() == 16'294U);
     BOOST_TEST(!map.is_whole());
     BOOST_TEST(!map.serves(1));
 }
@@ -258,13 +258,13 @@ BOOST_AUTO_TEST_CASE(only_what_changes_is_told)
 BOOST_AUTO_TEST_CASE(a_node_keeps_its_number)
 {
     slot_map map;
-    map.take({{0, 99, {"a", 1}}, {100, 16'383, {"b", 1}}});
+    map.assign({{0, 99, {"a", 1}}, {100, 16'383, {"b", 1}}});
     BOOST_TEST(!map.move(100, {"b", 1}));
     BOOST_TEST(map.move(100, {"c", 1}));
     BOOST_TEST(map.owner_of(100) == 2U);
-    map.take({{0, 16'383, {"c", 1}}});
+    map.assign({{0, 16'383, {"c", 1}}});
     BOOST_TEST(!map.serves(0));
-    map.take({{0, 16'383, {"a", 1}}});
+    map.assign({{0, 16'383, {"a", 1}}});
     BOOST_TEST(map.owner_of(7) == 0U);
     BOOST_TEST(map.nodes().size() == 3U);
 }
