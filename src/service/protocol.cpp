@@ -6,20 +6,20 @@ namespace colock {
 
 namespace {
 
-constexpr protocol plain{};
+constexpr protocol of_plain{};
 
-constexpr protocol spin{.subscribes = false};
+constexpr protocol of_spin{.subscribes = false};
 
-constexpr protocol fenced{.has_floor = false};
+constexpr protocol of_fenced{.has_floor = false};
 
-constexpr protocol fair{
+constexpr protocol of_fair{
     .acquire = &scripts::fair_acquire,
     .release = &scripts::fair_release,
     .force = &scripts::fair_force,
     .has_queue = true,
 };
 
-constexpr protocol read{
+constexpr protocol of_read{
     .acquire = &scripts::read_acquire,
     .extend = &scripts::read_extend,
     .renew = &scripts::read_renew,
@@ -30,7 +30,7 @@ constexpr protocol read{
     .channel = &decide::read_write_channel,
 };
 
-constexpr protocol write{
+constexpr protocol of_write{
     .acquire = &scripts::write_acquire,
     .release = &scripts::write_release,
     .force = &scripts::read_write_force,
@@ -45,13 +45,13 @@ protocol const& protocol::of(lock_kind kind) noexcept
 {
     switch (kind) {
     case lock_kind::plain: break;
-    case lock_kind::spin: return spin;
-    case lock_kind::fenced: return fenced;
-    case lock_kind::fair: return fair;
-    case lock_kind::read: return read;
-    case lock_kind::write: return write;
+    case lock_kind::spin: return of_spin;
+    case lock_kind::fenced: return of_fenced;
+    case lock_kind::fair: return of_fair;
+    case lock_kind::read: return of_read;
+    case lock_kind::write: return of_write;
     }
-    return plain;
+    return of_plain;
 }
 
 std::string protocol::leases(std::string_view name, std::string_view prefix) const
