@@ -54,7 +54,7 @@ struct fair_lab : lab {
     void let_tickets_die()
     {
         for (auto const& field : queue())
-            server().ask("ZADD", keys.tickets, "", "1", field);
+            server().ask("ZADD", keys.tickets, "XX", "1", field);
     }
     fair_lock of(running_client& c) const { return {c.client, name}; }
 
