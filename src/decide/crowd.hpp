@@ -19,13 +19,13 @@ public:
     using duration = std::chrono::steady_clock::duration;
     using milliseconds = std::chrono::milliseconds;
 
-    /// `longest`: in which all places come up.
+    /// All places come up within `longest`.
     explicit crowd(milliseconds longest) noexcept : longest_{longest} {}
 
     /// A refusal says how many subscribe, this client among them.
     void counted(std::int64_t subscribers) noexcept
     {
-        others_ = static_cast<std::uint32_t>(std::clamp<std::int64_t>(subscribers - 1, 0, most));
+        others_ = static_cast<std::uint32_t>(std::clamp<std::int64_t>(subscribers, 1, most) - 1);
     }
 
     /// How many others wait, as far as is known.

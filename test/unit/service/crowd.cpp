@@ -156,17 +156,20 @@ BOOST_AUTO_TEST_CASE(where_there_are_permits_for_all_each_asks)
 
 BOOST_AUTO_TEST_CASE(after_a_message_the_cap_of_a_guest_counts_anew)
 {
-    subscribers = 1'000'000;
-    auto a = take();
-    auto const sent = takes();
-    for (int i = 0; i != 10; ++i) {
+    int early = 0;  // one in ten draws a place that comes up by then
+    for (int i = 0; i != 20; ++i) {
+        auto a = take();
         time.advance(800ms);
         tell_semaphore("1");
+        auto const before = takes();
+        time.advance(201ms);
+        early += takes() != before;
+        time.advance(800ms);
+        BOOST_TEST(takes() > before);
+        a.cancel();
+        time.settle();
     }
-    BOOST_TEST(takes() < sent + 5);
-    auto const before = takes();
-    time.advance(1'001ms);
-    BOOST_TEST(takes() > before);
+    BOOST_TEST(early < 10);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
