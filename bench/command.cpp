@@ -31,6 +31,7 @@ std::map<std::string, workload> const workloads{
     {"W7", {run_processes, "8 processes of 1 worker on one key, nothing held"}},
     {"W8", {run_cancelled, "10,000 waiters on one key, half of them cancelled"}},
     {"W9", {run_beside_renewals, "W1 without, then with 100,000 holds that are renewed"}},
+    {"W10", {run_crowd, "1000 clients with a waiter each: each gets the one key once"}},
     {"keys", {run_keys, "1000 keys that another process holds, a waiter on each"}},
 };
 
@@ -82,9 +83,9 @@ void add_options(CLI::App& app, request& r)
     add("workload", r.asked.workload, "which")->required()->check(CLI::IsMember(workloads));
     add("--seconds", r.asked.seconds, "measured time")->check(CLI::PositiveNumber);
     add("--warmup", r.asked.warmup, "time before that")->capture_default_str();
-    add("--workers", r.asked.workers, "by process; in keys by key");
+    add("--workers", r.asked.workers, "by process; in keys by key; in W10 the clients");
     add("--locks", r.asked.locks, "W6, W9, keys: how many");
-    add("--processes", r.asked.processes, "W4, W7: how many");
+    add("--processes", r.asked.processes, "W4, W7, W10: how many");
     add("--hungry", r.asked.hungry, "W4, W7: workers of the first process");
     app.add_flag("--poller", r.asked.poller, "W4, W7: one more process, which tries each 5 ms");
     add("--hold-us", r.hold_us, "W4, W7: how long the key is held");
@@ -92,7 +93,9 @@ void add_options(CLI::App& app, request& r)
     );
     add("--xfile", r.asked.exclusive_file, "W4: the file that proves exclusion")
         ->capture_default_str();
-    add("--variant", r.asked.variant, "copied into the result");
+    add("--variant",
+        r.asked.variant,
+        "copied into the result; of W10 what is waited for: lock, fair, semaphore");
     add("--key", r.asked.key, "the key, or what the names of the keys begin with")
         ->capture_default_str();
     add("--links", r.links, "command connections")->capture_default_str();

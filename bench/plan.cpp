@@ -24,6 +24,7 @@ std::map<std::string, defaults> const of_workload{
     {"W7", {.processes = 8}},
     {"W8", {.workers = 10'000}},
     {"W9", {.seconds = 12, .locks = 100'000}},
+    {"W10", {.workers = 1000, .processes = 4}},
     {"keys", {.locks = 1000}},
     {"PING", {}},
     {"connections", {.locks = 200}},

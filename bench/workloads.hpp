@@ -33,6 +33,9 @@ boost::json::object run_cancelled(plan const&);
 /// W9: W1 without and with many holds that are renewed.
 boost::json::object run_beside_renewals(plan const&);
 
+/// W10: many clients, each with one waiter for the same key, which each gets once.
+boost::json::object run_crowd(plan const&);
+
 /// keys: another process holds many keys, and this one waits for each.
 boost::json::object run_keys(plan const&);
 

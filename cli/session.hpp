@@ -4,7 +4,7 @@
 #include "options.hpp"
 #include "status.hpp"
 #include <colock/client.hpp>
-#include <locks/inquiry.hpp>
+#include <locks/raw_commands.hpp>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
@@ -44,7 +44,7 @@ public:
 
     asio::io_context& context() noexcept { return context_; }
     colock::client& redis() noexcept { return redis_; }
-    colock::inquiry const& server() const noexcept { return server_; }
+    colock::raw_commands const& server() const noexcept { return server_; }
     std::string const& place() const noexcept { return place_; }
 
     /// Whether there has ever been a connection for commands.
@@ -89,7 +89,7 @@ private:
     std::shared_ptr<std::vector<std::string>> said_ = std::make_shared<std::vector<std::string>>();
     std::optional<error_code> ended_;  ///< why the client doesn't run any more
     colock::client redis_;
-    colock::inquiry server_;
+    colock::raw_commands server_;
 };
 
 }  // namespace cli

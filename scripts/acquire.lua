@@ -1,34 +1,36 @@
 -- Takes each lock that is free, or that this same ownership has taken already.
 -- KEYS for each lock: lock, fencing counter; without fencing the lock alone
 -- ARGV 1 floor of the counters in microseconds, '' without fencing;
---      then for each lock: field, lease in ms, number of tokens
+--      then for each lock: field, lease in ms, number of tokens, channel whose
+--      subscribers are counted ('' for none)
 -- Reply: a list, for each lock an integer if granted, the last token taken (0 without fencing); a
---        list with the lock's PTTL if somebody else holds it; an error if the key does not hold a
---        lock.
+--        list if somebody else holds it: the lock's PTTL and, if the server counts them, the number
+--        of subscribers; an error if the key does not hold a lock.
 -- Idempotent: a repeat finds its field, renews the lease and takes new tokens.
 local call, pcall = redis.call, redis.pcall
 local floor = tonumber(ARGV[1])
 local width = floor and 2 or 1
 
+-- include crowd.lua
 -- include draw.lua
 
 local reply = {}
 for i = 1, #KEYS / width do
     local lock = KEYS[width * i - width + 1]
-    local field, lease = ARGV[3 * i - 1], ARGV[3 * i]
-    local mine = 1
-    if call('exists', lock) == 1 then
+    local field, lease = ARGV[4 * i - 2], ARGV[4 * i - 1]
+    local mine, left = 1, call('pttl', lock)
+    if left ~= -2 then
         mine = pcall('hexists', lock, field)
     end
     if mine == 0 then
-        reply[i] = {call('pttl', lock)}
+        reply[i] = {left, crowd(ARGV[4 * i + 1])}
     elseif mine ~= 1 then
         reply[i] = mine
     else
         -- Calls that can fail come before calls that take: the counter first.
         local token = 0
         if floor then
-            token = draw(KEYS[2 * i], ARGV[3 * i + 1], floor)
+            token = draw(KEYS[2 * i], ARGV[4 * i], floor)
         end
         if type(token) == 'number' then
             call('hset', lock, field, 1)

@@ -2,10 +2,12 @@
 -- KEYS for each semaphore: semaphore, its leases
 -- ARGV for each semaphore: id, lease in ms, channel
 -- Reply: a list, for each semaphore 1 if it is taken; if there is none, a list with the time in ms
---        until the next lease ends, -1 if none does; an error if the keys do not hold a semaphore.
+--        until the next lease ends, -1 if none does, and the number of the channel's subscribers if
+--        the server counts them; an error if the keys do not hold a semaphore.
 -- Idempotent: a repeat finds its id and sets the lease again.
 local call = redis.call
 
+-- include crowd.lua
 -- include publish.lua
 
 local time = call('time')
@@ -45,7 +47,7 @@ for i = 1, #KEYS / 2 do
         else
             local first = call('zrange', leases, 0, 0, 'withscores')
             local never = not first[2] or tonumber(first[2]) >= 922337203685477
-            reply[i] = {never and -1 or math.max(first[2] - now, 0)}
+            reply[i] = {never and -1 or math.max(first[2] - now, 0), crowd(channel)}
         end
     end
 end

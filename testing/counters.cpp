@@ -53,7 +53,7 @@ reply counters::semaphore_acquire(script_call const& c)
     auto const available = outside_.blocks(c.key()) ? 0 : value(c.key());
     bool const is_there = values_.contains(c.key());
     if (!is_there || available < c.number(0) || last > c.number(1))
-        return reply::of(std::vector{reply::of(available)});
+        return outside_.refuse(available, c.argument(3));
     values_[c.key()] -= c.number(0);
     last = c.number(1);
     return reply::of(std::int64_t{1});
@@ -147,7 +147,7 @@ reply counters::permit_acquire(script_call const& c)
         return reply::of(std::int64_t{1});
     }
     if (outside_.blocks(c.key()))
-        return reply::of(std::vector{reply::of(outside::lease)});
+        return outside_.refuse(outside::lease, c.argument(2));
     end_leases(c);
     if (value(c.key()) >= 1) {
         --values_[c.key()];
@@ -156,7 +156,7 @@ reply counters::permit_acquire(script_call const& c)
     }
     auto const first = std::ranges::min_element(leases, {}, [](auto const& p) { return p.second; });
     auto const left = first == leases.end() ? -1 : until(first->second).count();
-    return reply::of(std::vector{reply::of(static_cast<std::int64_t>(left))});
+    return outside_.refuse(left, c.argument(2));
 }
 
 reply counters::permit_extend(script_call const& c)

@@ -39,12 +39,16 @@ double_transport::double_transport(
     server_->others.publish = [this](std::string const& channel, std::string payload) {
         return publish(channel, std::move(payload));
     };
+    server_->others.subscribers = [this](std::string const& channel) {
+        return std::int64_t{subscribed().contains(channel)};
+    };
 }
 
 double_transport::~double_transport()
 {
     server_->others.publish = [](std::string const&, std::string const&) { return 0; };
-    abandon();
+    server_->others.subscribers = {};
+    destroy_pending();
 }
 
 // ---- Steps -------------------------------------------------------------------------------------
@@ -79,13 +83,13 @@ bool double_transport::owes_answers() const noexcept
         std::ranges::any_of(sent_, [](sent_step const& s) { return !is_background(*s.what); });
 }
 
-void double_transport::abandon() noexcept
+void double_transport::destroy_pending() noexcept
 {
     drop_waiting();
     while (!sent_.empty()) {
         auto* const s = sent_.back().what;
         sent_.pop_back();
-        s->answered.drop();
+        s->answered.destroy_waiting();
     }
 }
 
@@ -134,7 +138,7 @@ void double_transport::open()
     listener_.on_link_up(0, ++epoch_);
     if (epoch_ > 1)
         listener_.on_reached([](unsigned) { return true; });
-    open_wanted_push();
+    open_wanted_pubsub();
     flush();
 }
 
@@ -150,7 +154,7 @@ void double_transport::close(error_code why)
     if (!*lives)
         return;
     listener_.on_link_down(0, why);
-    close_push();
+    close_pubsub();
 }
 
 void double_transport::make_confirm(unsigned slot)
@@ -165,24 +169,24 @@ error_code double_transport::down_reason(unsigned) const noexcept
 
 std::size_t double_transport::links_up() const noexcept
 {
-    return (is_up_ ? 1U : 0U) + (is_push_up() ? 1U : 0U);
+    return (is_up_ ? 1U : 0U) + (is_pubsub_up() ? 1U : 0U);
 }
 
 // ---- Subscriptions -----------------------------------------------------------------------------
 
-void double_transport::want_push(unsigned)
+void double_transport::want_pubsub(unsigned)
 {
-    push_wanted_ = true;
-    later([this] { open_wanted_push(); });
+    pubsub_wanted_ = true;
+    later([this] { open_wanted_pubsub(); });
 }
 
-void double_transport::open_wanted_push()
+void double_transport::open_wanted_pubsub()
 {
-    if (is_up_ && push_wanted_)
-        open_push();
+    if (is_up_ && pubsub_wanted_)
+        open_pubsub();
 }
 
-void double_transport::change(unsigned, subscription_change const& what)
+void double_transport::change_subscriptions(unsigned, subscription_change const& what)
 {
     begin_change(what);
     later([this] { answer_change(); });

@@ -42,10 +42,10 @@ public:
     unsigned lane_of(unsigned) const noexcept override { return 0; }
     bool is_up(unsigned) const noexcept override { return is_up_; }
     error_code down_reason(unsigned) const noexcept override;
-    void change(unsigned push, subscription_change const&) override;
-    void want_push(unsigned push) override;
+    void change_subscriptions(unsigned pubsub, subscription_change const&) override;
+    void want_pubsub(unsigned pubsub) override;
     std::size_t links_up() const noexcept override;
-    void abandon() noexcept override;
+    void destroy_pending() noexcept override;
 
 private:
     struct sent_step {
@@ -55,7 +55,7 @@ private:
 
     void open();
     void close(error_code why);
-    void open_wanted_push();
+    void open_wanted_pubsub();
     void write_waiting() override;
     void answer_sent();
     std::int64_t publish(std::string const& channel, std::string payload);
@@ -70,7 +70,7 @@ private:
     bool reachable_ = true;
     bool silent_ = false;
 
-    bool push_wanted_ = false;
+    bool pubsub_wanted_ = false;
 };
 
 }  // namespace colock::testing

@@ -63,9 +63,9 @@ std::int64_t held_locks::pttl(std::string const& key)
     return until(longest->second.until).count();
 }
 
-reply held_locks::refusal(std::string const& key)
+reply held_locks::refusal(std::string const& key, std::string const& channel)
 {
-    return reply::of(std::vector{reply::of(pttl(key))});
+    return outside_.refuse(pttl(key), channel);
 }
 
 bool held_locks::is_written(std::string const& key)
@@ -87,7 +87,8 @@ reply held_locks::grant(script_call const& c, bool draws)
 reply held_locks::acquire(script_call const& c)
 {
     bool const is_free = !find(c.key()) && !outside_.blocks(c.key());
-    return is_free || has(c.key(), c.argument(0)) ? grant(c, c.keys.size() == 2) : refusal(c.key());
+    return is_free || has(c.key(), c.argument(0)) ? grant(c, c.keys.size() == 2)
+                                                  : refusal(c.key(), c.argument(3));
 }
 
 reply held_locks::extend(script_call const& c)

@@ -57,7 +57,7 @@ private:
     /// Without what has run out; none if nothing is left.
     fields* find(std::string const& key);
     bool is_written(std::string const& key);
-    reply refusal(std::string const& key);
+    reply refusal(std::string const& key, std::string const& channel = {});
 
     outside& outside_;
     std::map<std::string, fields> locks_;

@@ -28,7 +28,7 @@ public:
     }
     bool withdraw(step& s) noexcept final { return std::erase(waiting_, &s) != 0; }
     void want_link(unsigned) final {}
-    unsigned push_of(std::string_view) const noexcept final { return 0; }
+    unsigned pubsub_of(std::string_view) const noexcept final { return 0; }
 
     std::set<std::string> const& subscribed() const noexcept { return subscribed_; }
 
@@ -78,28 +78,28 @@ protected:
         while (!waiting_.empty()) {
             auto* const s = waiting_.back();
             waiting_.pop_back();
-            s->answered.drop();
+            s->answered.destroy_waiting();
         }
     }
 
     // ---- Subscriptions -------------------------------------------------------------------------
 
-    bool is_push_up() const noexcept { return push_up_; }
+    bool is_pubsub_up() const noexcept { return pubsub_up_; }
     bool is_changing() const noexcept { return changing_.has_value(); }
 
-    void open_push()
+    void open_pubsub()
     {
-        if (!std::exchange(push_up_, true))
-            listener_.on_push_up(0);
+        if (!std::exchange(pubsub_up_, true))
+            listener_.on_pubsub_up(0);
     }
 
-    void close_push()
+    void close_pubsub()
     {
-        if (!std::exchange(push_up_, false))
+        if (!std::exchange(pubsub_up_, false))
             return;
         changing_.reset();
         subscribed_.clear();
-        listener_.on_push_down(0);
+        listener_.on_pubsub_down(0);
     }
 
     void begin_change(subscription_change const& what) { changing_ = what; }
@@ -140,7 +140,7 @@ private:
     detail::core& core_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
     bool flushing_ = false;
-    bool push_up_ = false;
+    bool pubsub_up_ = false;
     std::optional<subscription_change> changing_;
     std::set<std::string> subscribed_;
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "decide/reply.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -9,8 +10,11 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace colock::testing {
+
+using decide::reply;
 
 /// All that is not of the code under test: who else has what, and who hears what is published.
 struct outside {
@@ -24,6 +28,18 @@ struct outside {
 
     /// Sends a message to those who have subscribed: how many they are.
     std::function<std::int64_t(std::string const& channel, std::string payload)> publish;
+
+    /// How many have subscribed; nobody unless it is set.
+    std::function<std::int64_t(std::string const& channel)> subscribers;
+
+    /// A refusal: a number, and how many subscribe to this channel unless it is empty.
+    reply refuse(std::int64_t number, std::string const& channel) const
+    {
+        std::vector items{reply::of(number)};
+        if (!channel.empty())
+            items.push_back(reply::of(subscribers ? subscribers(channel) : 0));
+        return reply::of(std::move(items));
+    }
 
     /// Somebody else has it, and the code under test wants it.
     bool blocks(std::string const& key)

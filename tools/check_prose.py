@@ -19,7 +19,9 @@ import tempfile
 from collections.abc import Iterator
 
 DOCUMENTS = ("*.md", "docs/**/*.md", "scripts/*.md", "bench/**/*.md", "test/**/*.md")
-SOURCES = ("include/**/*.hpp", "cli/*.?pp", "examples/**/*.?pp", "scripts/**/*.lua")
+SOURCES = (
+    "include/**/*.hpp", "src/**/*.?pp", "cli/*.?pp", "examples/**/*.?pp", "scripts/**/*.lua",
+)
 # Covered by the patterns, but not rewritten yet: files, and folders with a slash at the end.
 NOT_YET = ("docs/architecture.md",)
 ALLOWED = "tools/prose_allowed.txt"

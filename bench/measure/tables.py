@@ -196,6 +196,18 @@ TABLES = (
         ),
     ),
     Table(
+        "W10",
+        "{} clients with one waiter each, each gets it once",
+        (
+            Column("seconds for all", field("total_s")),
+            Column("bytes sent and received", field("wire_bytes_per_acq"), middle=True),
+            *COSTS,
+        ),
+        best="total_s",
+        least_first=True,
+        workers=1000,
+    ),
+    Table(
         "connections",
         "idle connections of one process",
         (

@@ -120,7 +120,7 @@ struct config {
     milliseconds poll_cap{1'000};
 
     /// How long a subscription outlives its last waiter; up to twice as long if that waiter was
-    /// handed the lock.
+    /// handed the lock. If many clients wait, the subscription ends with its last waiter.
     milliseconds linger{1'000};
 
     /// How long the client hands a lock over from one of its waiters to the next, inside the

@@ -20,7 +20,7 @@ struct clock {
 
     static time_point now() noexcept;
 
-    /// Sets the time for the whole process; the default time point gives the real time back.
+    /// Sets the time for the whole process; the default time point restores the real time.
     static void fake(time_point now) noexcept;
     static bool is_fake() noexcept;
 };

@@ -18,7 +18,7 @@
 
 namespace colock {
 
-/// Where a handler is to run, which has work for as long as this lives.
+/// The executor on which a handler runs. It has work as long as this lives.
 class caller_executor {
 public:
     caller_executor() = default;
@@ -37,7 +37,7 @@ public:
             other_ = asio::prefer(std::move(own), with_work);
     }
 
-    /// Runs `act` now where the executor allows it on this thread, and otherwise soon.
+    /// Runs `act` now if the executor allows that on this thread, otherwise soon.
     template <class Act>
     void execute(Act act) const
     {
@@ -70,7 +70,7 @@ public:
 
     explicit operator bool() const noexcept { return static_cast<bool>(handler_); }
 
-    /// Once; afterwards it is empty.
+    /// Call it once; afterwards this is empty.
     void operator()(error_code ec, Values... values)
     {
         completion_turn::complete(
@@ -91,16 +91,17 @@ private:
     caller_executor caller_;
 };
 
-/// What a caller waits for and may cancel. It lives until it is completed.
+/// An operation that a caller waits for and may cancel. It lives until it is completed.
 class operation : public std::enable_shared_from_this<operation> {
 public:
     virtual ~operation() = default;
 
-    /// On the strand: the caller wants no more. May come late, when there is nothing to cancel.
+    /// Called on the strand when the caller cancels. It may come late, when there is nothing to
+    /// cancel.
     virtual void cancel() = 0;
 
-    /// Makes the handler's cancellation arrive at `cancel`. Called in the initiating function,
-    /// where alone the slot may be touched.
+    /// Makes the handler's cancellation arrive at `cancel`. Call it in the initiating function,
+    /// because only there the slot may be touched.
     template <class Handler>
     void listen(strand_type const& strand, Handler const& handler)
     {

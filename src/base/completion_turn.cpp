@@ -4,9 +4,9 @@ namespace colock {
 
 thread_local completion_turn* completion_turn::current_ = nullptr;
 
-completion_turn::~completion_turn() { end(); }
+completion_turn::~completion_turn() { finish(); }
 
-void completion_turn::end() noexcept
+void completion_turn::finish() noexcept
 {
     if (!std::exchange(is_over_, true))
         current_ = outer_;
@@ -14,7 +14,7 @@ void completion_turn::end() noexcept
 
 void completion_turn::resume()
 {
-    end();
+    finish();
     if (auto act = std::exchange(only_, nullptr))
         std::move(act)();
 }

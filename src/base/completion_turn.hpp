@@ -10,13 +10,13 @@
 
 namespace colock {
 
-/// Lets the caller whom an answer of the server has completed go on at once, without one more turn
-/// of the event loop.
+/// Lets a caller go on at once when an answer of the server has completed its operation, without
+/// another turn of the event loop.
 ///
-/// Made in the handler of an event of the reactor, off the strand, around what runs on the strand.
-/// If one operation is completed on this thread meanwhile, `resume` goes on with it: off the strand
-/// and in no function that initiates, so that nothing but the turn is saved. Several are posted, so
-/// that other threads can share them.
+/// Made in the handler of a reactor event, off the strand, around the work on the strand. If one
+/// operation is completed on this thread in that time, `resume` goes on with it: off the strand and
+/// in no initiating function, so that only the turn is saved. Several completed operations are
+/// posted, so that other threads can share them.
 class completion_turn {
 public:
     using action = asio::any_completion_handler<void()>;
@@ -26,10 +26,10 @@ public:
     completion_turn(completion_turn const&) = delete;
     completion_turn& operator=(completion_turn const&) = delete;
 
-    /// The last call to it. What the action throws is thrown here.
+    /// Call it last. An exception of the action is thrown here.
     void resume();
 
-    /// Runs an action: by the turn of this thread, or else posted.
+    /// Runs an action by the turn of this thread, or posts it if there is none.
     template <class Act>
     static void complete(asio::any_io_executor on, Act act)
     {
@@ -47,7 +47,7 @@ private:
     }
 
     void keep(asio::any_io_executor on, action act);
-    void end() noexcept;
+    void finish() noexcept;
 
     static thread_local completion_turn* current_;
 

@@ -7,10 +7,10 @@ namespace colock {
 
 namespace {
 
-// Of bytes that are no UTF-8, those of Latin-1's control characters.
+// Among bytes that are not UTF-8: Latin-1's control characters.
 bool is_control(char byte) noexcept { return (static_cast<unsigned char>(byte) & 0x60U) == 0; }
 
-/// Calls for each character: whether it may go to a terminal as it is.
+/// Calls the function for each character, with whether it may go to a terminal unchanged.
 template <class Act>
 void for_each_character(std::string_view line, Act const& act)
 {
@@ -29,8 +29,8 @@ bool is_printable(std::string_view line) noexcept
     return all;
 }
 
-// Names of locks and texts of servers come from strangers: a line break of theirs would forge a
-// line, and an escape sequence would reach a terminal.
+// Names of locks and texts of servers come from outside: a line break in them could forge a log
+// line, and an escape sequence could reach a terminal.
 std::string printable(std::string_view line)
 {
     constexpr char digits[] = "0123456789abcdef";

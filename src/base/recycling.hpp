@@ -8,9 +8,9 @@
 
 namespace colock {
 
-/// Memory for what each acquire makes and drops: a block that is freed waits on its thread for the
-/// next that asks there, so that locks in steady use cost no allocation. A thread keeps at most
-/// `most_kept` bytes of each size. Under a sanitizer nothing is kept: it must see each block freed.
+/// Memory for the objects of each acquire: a freed block is kept for the next request on its
+/// thread, so that locks in steady use cost no allocation. A thread keeps at most `most_kept` bytes
+/// of each size. Under a sanitizer nothing is kept: it must see each block freed.
 class recycled_memory {
 public:
     static constexpr std::size_t step = 64;

@@ -8,7 +8,7 @@
 namespace colock::decide {
 
 /// Pauses between tries: none, then doubling from `first` to `longest`, each shortened by up to
-/// half by `dice` in [0, 1), so that many do not come back at once.
+/// half by `jitter` in [0, 1), so that many do not come back at once.
 class backoff {
 public:
     using milliseconds = std::chrono::milliseconds;
@@ -18,13 +18,13 @@ public:
         , longest_{longest}
     {}
 
-    milliseconds next(double dice) noexcept
+    milliseconds next(double jitter) noexcept
     {
         if (tries_++ == 0)
             return milliseconds{0};
         auto const whole =
             std::min(longest_, milliseconds{first_.count() << std::min(tries_ - 2, 20U)});
-        auto const cut = std::chrono::duration<double, std::milli>{whole} * (dice / 2);
+        auto const cut = std::chrono::duration<double, std::milli>{whole} * (jitter / 2);
         return whole - std::chrono::duration_cast<milliseconds>(cut);
     }
 
@@ -37,13 +37,13 @@ private:
 };
 
 /// The pause after so many refusals, from 1: `first`, times `factor` for each, never longer than
-/// `longest`; shortened by up to half by `dice` in [0, 1).
+/// `longest`; shortened by up to half by `jitter` in [0, 1).
 inline std::chrono::milliseconds backoff_pause(
     std::chrono::milliseconds first,
     std::chrono::milliseconds longest,
     int factor,
     std::uint32_t refusals,
-    double dice
+    double jitter
 ) noexcept
 {
     auto whole = static_cast<double>(first.count());
@@ -52,19 +52,19 @@ inline std::chrono::milliseconds backoff_pause(
          ++i)
         whole *= factor;
     whole = std::min(whole, static_cast<double>(longest.count()));
-    return std::chrono::milliseconds{std::llround(std::ceil(whole * (1 - dice / 2)))};
+    return std::chrono::milliseconds{std::llround(std::ceil(whole * (1 - jitter / 2)))};
 }
 
 /// The pause before what the server refuses for the moment is sent again, after so many refusals,
 /// from 1: 20 ms, then doubling up to a fortieth of the lease, which is never under 100 ms nor over
-/// 1 s; shortened by up to half by `dice` in [0, 1).
+/// 1 s; shortened by up to half by `jitter` in [0, 1).
 inline std::chrono::milliseconds repeat_pause(
-    std::uint32_t refusals, std::chrono::milliseconds lease, double dice
+    std::uint32_t refusals, std::chrono::milliseconds lease, double jitter
 ) noexcept
 {
     using std::chrono::milliseconds;
     auto const longest = std::clamp(lease / 40, milliseconds{100}, milliseconds{1'000});
-    return backoff_pause(milliseconds{20}, longest, 2, refusals, dice);
+    return backoff_pause(milliseconds{20}, longest, 2, refusals, jitter);
 }
 
 }  // namespace colock::decide

@@ -8,29 +8,29 @@
 // The times of those who wait for a fair lock.
 namespace colock::decide {
 
-/// Redisson's fairLockWaitTimeout in ms: by it all reckon when a waiter of Redisson's counts as
-/// dead. Each grant and each waiter that leaves takes it off those behind, so it has to be the same
-/// for all.
+/// Redisson's fairLockWaitTimeout in ms: all clients use it to calculate when a waiter of Redisson
+/// counts as dead. Each grant and each waiter that leaves subtracts it from the timeouts behind, so
+/// it has to be the same for all.
 inline constexpr std::string_view redisson_fair_wait = "300000";
 
-/// How long a ticket keeps its place when nobody keeps it alive.
+/// How long a ticket keeps its place without a heartbeat.
 inline constexpr std::chrono::milliseconds ticket_life{5'000};
 
-/// How often it is kept alive.
+/// The period of its heartbeat.
 inline constexpr std::chrono::milliseconds ticket_beat = ticket_life / 3;
 
 /// When the first waiter of a client asks again unasked: just after the time that the server has
-/// named has passed, if it has named one, and at most after the poll cap. `dice` in [0, 1) spreads
-/// what many clients would do at the same moment.
+/// named has passed, if it has named one, and at most after the poll cap. `jitter` in [0, 1)
+/// spreads what many clients would do at the same moment.
 inline std::chrono::steady_clock::time_point look_again(
     std::chrono::steady_clock::time_point now,
     std::int64_t ask_in,
     std::chrono::milliseconds poll_cap,
-    double dice
+    double jitter
 ) noexcept
 {
     using std::chrono::milliseconds;
-    auto const spread = milliseconds{static_cast<std::int64_t>(10 * dice)};
+    auto const spread = milliseconds{static_cast<std::int64_t>(10 * jitter)};
     if (ask_in < 0 || ask_in >= poll_cap.count())
         return now + poll_cap;
     return now + std::min(milliseconds{ask_in + 1} + spread, poll_cap);

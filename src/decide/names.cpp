@@ -25,8 +25,8 @@ struct counter_name {
     unsigned char size = 0;
 };
 
-// Some 150,000 checksums, each of its number's head and one digit more: under a millisecond, once a
-// process. A short-lived one, as the command is, feels more.
+// Some 150,000 checksums, each from the checksum of the number's head and one more digit: under a
+// millisecond, once per process. More would be felt in a short process such as the command.
 std::vector<counter_name> make_fence_counters()
 {
     std::vector<counter_name> counters(slot_count);
@@ -51,7 +51,7 @@ std::vector<counter_name> make_fence_counters()
     return counters;
 }
 
-/// The name decides the slot of a derived key: as it is, if it has a `{`, and otherwise in braces.
+/// The name decides the slot of a derived key: unchanged if it has a `{`, otherwise in braces.
 std::string derived(std::string_view prefix, std::string_view kind, std::string_view name)
 {
     bool const is_braced = name.find('{') != name.npos;
@@ -96,7 +96,7 @@ std::string permit_leases(std::string_view name, std::string_view prefix)
     return derived(prefix, "", name) + ":timeout";
 }
 
-std::string once_record(std::string_view name, std::string_view id, std::string_view prefix)
+std::string request_record(std::string_view name, std::string_view id, std::string_view prefix)
 {
     auto record = derived(prefix, "colock_once:", name).append(":").append(id);
     if (slot_of(record) == slot_of(name))

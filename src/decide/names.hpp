@@ -26,8 +26,8 @@ void write_number(String& to, Number n)
     to.append(digits.data(), end);
 }
 
-// A `prefix`, that of the client, stands before all that a client calls its own. `name` begins with
-// it, too: then all that is derived from a name is in the name's slot.
+// `prefix` is the client's key prefix. All keys of a client begin with it. `name` begins with it
+// too, so that all keys that are derived from a name are in the name's slot.
 
 /// Redisson's unlock channel: `redisson_lock__channel:{name}`, or without the braces when the name
 /// has a `{` of its own.
@@ -39,17 +39,19 @@ std::string semaphore_channel(std::string_view name, std::string_view prefix = {
 /// Redisson's channel of a latch, `redisson_countdownlatch__channel__{name}`: always with braces.
 std::string latch_channel(std::string_view name, std::string_view prefix = {});
 
-/// Where the leases of a permit semaphore are: `{name}:timeout`, braces as above.
+/// The key of a permit semaphore's leases: `{name}:timeout`, braces as above.
 std::string permit_leases(std::string_view name, std::string_view prefix = {});
 
-/// Where the last request of a client is recorded that must run once: `colock_once:{name}:<id>`,
-/// braces as above. A name whose own braces name no slot, as `a{b` or `x{}`, has the tag of its
-/// slot's fencing counter instead: `colock_once{tag}:name:<id>`.
-std::string once_record(std::string_view name, std::string_view id, std::string_view prefix = {});
+/// The key of the record of a client's last request that must run once: `colock_once:{name}:<id>`,
+/// braces as above. If the name has braces that name no slot, as `a{b` or `x{}`, the tag of its
+/// slot's fencing counter replaces them: `colock_once{tag}:name:<id>`.
+std::string request_record(
+    std::string_view name, std::string_view id, std::string_view prefix = {}
+);
 
-/// The keys of a fair lock beside the lock itself, in its slot, with braces as above. The first two
-/// are Redisson's: who waits, in order, and when each counts as dead; in `tickets` are those of
-/// colock's that are kept alive.
+/// The further keys of a fair lock, in its slot, with braces as above. The first two are
+/// Redisson's: the waiters in their order, and when each counts as dead. `tickets` has the tickets
+/// of colock that heartbeats keep alive.
 struct fair_keys {
     explicit fair_keys(std::string_view name, std::string_view prefix = {});
 
@@ -58,7 +60,7 @@ struct fair_keys {
     std::string tickets;   ///< `colock_lock_tickets:{name}`
 };
 
-/// Where the fair waiter with this field is told that its turn has come.
+/// The channel that tells the fair waiter with this field that its turn has come.
 std::string fair_channel(
     std::string_view name, std::string_view field, std::string_view prefix = {}
 );
@@ -66,15 +68,15 @@ std::string fair_channel(
 /// Redisson's channel of both sides of a read-write lock: `redisson_rwlock:{name}`.
 std::string read_write_channel(std::string_view name, std::string_view prefix = {});
 
-/// What the lease keys of a read-write lock begin with: `{name}`. That of a reader's n-th hold is
+/// The prefix of the lease keys of a read-write lock: `{name}`. The key of a reader's n-th hold is
 /// `{name}:<field>:rwlock_timeout:<n>`.
 std::string lease_prefix(std::string_view name, std::string_view prefix = {});
 
 /// The counter of Redisson's fenced lock: `redisson_lock_token:{name}`.
 std::string token_counter(std::string_view name, std::string_view prefix = {});
 
-/// The fencing counter that locks of this slot share, `colock_fence:{tag}`, in the same slot. The
-/// tag is the least decimal number whose slot is this one: part of the data format.
+/// The fencing counter that the locks of this slot share, `colock_fence:{tag}`, in the same slot.
+/// The tag is the least decimal number whose slot is this one: part of the data format.
 std::string_view fence_counter(unsigned slot);
 
 }  // namespace colock::decide

@@ -11,7 +11,7 @@
 
 namespace colock::decide {
 
-/// When each ownership is to be renewed, and when it counts as lost if it isn't.
+/// Says when to renew each ownership, and when it counts as lost without a renewal.
 ///
 /// An entry has two times: `renew_at`, which is taken away while a renewal is under way, and
 /// `lose_at`, which stands until it is moved. Entries are members of the ownerships; they lie in
@@ -49,7 +49,7 @@ public:
         std::vector<entry*> renew;
     };
 
-    /// Sets both times. True if it is due before whatever was.
+    /// Sets both times. True if it is now the earliest.
     bool set(entry& e, time_point renew_at, time_point lose_at)
     {
         if (e.hook::is_linked() && e.renew_at_ == renew_at && e.lose_at_ == lose_at)
@@ -73,13 +73,15 @@ public:
             e.hook::unlink();
     }
 
-    /// Nothing is due before this; what was removed since the last `take` may have been.
+    /// Nothing is due before this time. It may be too early, because of entries removed since the
+    /// last `take`.
     time_point next() const noexcept { return next_; }
 
-    /// Takes what is due at `now`, and with it what is to be renewed by `now` + `window`, so that
-    /// renewals that are due together go together; but none sooner than by a small part of the
-    /// time that it has left then, or a short lease would be renewed all the time. What is to be
-    /// renewed stays, with its loss alone; what is lost is out.
+    /// Takes the entries that are due at `now`, and the renewals that are due by `now` + `window`,
+    /// so that renewals that are due together go together. No renewal comes early by more than a
+    /// small part of the time that it has left then, because otherwise a short lease would be
+    /// renewed all the time. An entry to renew stays, with only its time of loss; a lost entry is
+    /// removed.
     due take(time_point now, milliseconds window)
     {
         due found;
@@ -101,30 +103,31 @@ public:
         return lists_.empty();
     }
 
-    /// When a lease that was sent at `sent` is renewed: after a third of it, at most a tenth of
-    /// that sooner by `dice` in [0, 1), so that what was acquired together spreads.
-    static time_point renewal_time(time_point sent, milliseconds lease, double dice) noexcept
+    /// The time to renew a lease that was sent at `sent`: after a third of it, up to a tenth of
+    /// that earlier by `jitter` in [0, 1), so that what was acquired together spreads.
+    static time_point renewal_time(time_point sent, milliseconds lease, double jitter) noexcept
     {
         auto const third = std::chrono::duration<double, std::milli>(lease) / 3;
-        return sent + std::chrono::ceil<milliseconds>(third * (1 - dice / 10));
+        return sent + std::chrono::ceil<milliseconds>(third * (1 - jitter / 10));
     }
 
-    /// The same for the first time, anywhere within the period but its first tenth.
-    static time_point spread_time(time_point sent, milliseconds lease, double dice) noexcept
+    /// The same for the first renewal: anywhere within the period except its first tenth.
+    static time_point spread_time(time_point sent, milliseconds lease, double jitter) noexcept
     {
         auto const third = std::chrono::duration<double, std::milli>(lease) / 3;
-        return sent + std::chrono::ceil<milliseconds>(third * (1 - dice * 0.9));
+        return sent + std::chrono::ceil<milliseconds>(third * (1 - jitter * 0.9));
     }
 
-    /// When a renewal is tried again that has failed so often before: soon, then in doubling
-    /// pauses up to a tenth of the lease. A server that is busy may have little time between two
-    /// long scripts: then up to a fortieth. Each is shortened by up to half by `dice` in [0, 1).
+    /// The time to try a renewal again after this many failures: soon, then with pauses that double
+    /// up to a tenth of the lease. A busy server may have little time between two long scripts, so
+    /// there the pauses grow only up to a fortieth. Each is shortened by up to half by `jitter` in
+    /// [0, 1).
     static time_point retry_time(
-        time_point now, milliseconds lease, unsigned failures, bool is_busy, double dice
+        time_point now, milliseconds lease, unsigned failures, bool is_busy, double jitter
     ) noexcept
     {
         auto const longest = std::max(lease / (is_busy ? 40 : 10), milliseconds{10});
-        return now + backoff_pause(milliseconds{10}, longest, 2, failures + 1, dice);
+        return now + backoff_pause(milliseconds{10}, longest, 2, failures + 1, jitter);
     }
 
 private:
@@ -134,7 +137,7 @@ private:
         boost::intrusive::constant_time_size<false>>;
     using tick = std::chrono::steady_clock::rep;
 
-    /// The time that entries of one list have in common.
+    /// The time span of one list.
     static constexpr milliseconds width{8};
     static constexpr std::size_t least_prune = 8'192;
 

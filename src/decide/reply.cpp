@@ -28,7 +28,8 @@ fault classify(std::string_view text) noexcept
     return fault::refused;
 }
 
-// "MOVED 3999 127.0.0.1:6381", and so is ASK. The last colon ends the host, be it an IPv6 address.
+// "MOVED 3999 127.0.0.1:6381", and ASK likewise. The last colon ends the host, even of an IPv6
+// address.
 redirection read_redirection(std::string_view text)
 {
     using kind = redirection::kind;
@@ -53,7 +54,7 @@ redirection read_redirection(std::string_view text)
         return ec == std::errc{} && at == end;
     };
     to.host = words.substr(space + 1, colon - space - 1);
-    if (to.host == "?")  // it does not know
+    if (to.host == "?")  // the node does not know its host
         to.host.clear();
     bool const is_whole =
         read(words.substr(0, space), to.slot) && read(words.substr(colon + 1), to.port);
@@ -65,10 +66,18 @@ acquire_answer read_acquire(reply const& r) noexcept
     using kind = acquire_answer::kind;
     if (r.what == reply::kind::integer && r.number >= 0)
         return {kind::granted, static_cast<std::uint64_t>(r.number), 0};
-    if (r.what == reply::kind::list && r.items.size() == 1 &&
-        r.items.front().what == reply::kind::integer)
-        return {kind::refused, 0, r.items.front().number};
+    if (auto const no = read_refusal(r); no.well_formed)
+        return {kind::refused, 0, no.number, no.subscribers};
     return {};
+}
+
+refusal_answer read_refusal(reply const& r) noexcept
+{
+    auto const is_number = [](reply const& item) { return item.what == reply::kind::integer; };
+    if (r.what != reply::kind::list || r.items.empty() || r.items.size() > 2 ||
+        !std::ranges::all_of(r.items, is_number))
+        return {};
+    return {true, r.items.front().number, r.items.size() == 2 ? r.items.back().number : 0};
 }
 
 release_answer read_release(reply const& r) noexcept
@@ -109,7 +118,7 @@ inspect_answer read_inspect(reply const& r) noexcept
     auto const& mode = r.items[1].text;
     inspect_answer found{true, pttl != -2, pttl};
     found.is_written = mode == "write";
-    // The mode and the writer; more are what the writer reads.
+    // The fields are the mode and the writer; further fields are the writer's own read side.
     found.is_read = mode == "read" || (found.is_written && r.items[2].number > 2);
     return found;
 }

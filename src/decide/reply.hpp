@@ -7,7 +7,7 @@
 
 namespace colock::decide {
 
-/// One answer of the server, apart from the wire.
+/// One answer of the server, independent of the wire format.
 struct reply {
     enum class kind { nil, integer, text, list, error };
 
@@ -22,11 +22,11 @@ struct reply {
     static reply error(std::string_view s) { return {kind::error, 0, std::string{s}, {}}; }
 };
 
-/// What an error reply asks of the sender.
+/// The sender's reaction to an error reply.
 enum class fault {
     script_missing,  ///< NOSCRIPT: send the text
     not_now,         ///< LOADING, BUSY and the like: nothing was done, ask again later
-    read_only,       ///< READONLY: this server is no primary any more
+    read_only,       ///< READONLY: this server is no longer a primary
     wrong_type,      ///< WRONGTYPE: the key holds something else
     passing,         ///< OOM, NOREPLICAS, MISCONF: nothing was done, and it may pass
     redirected,      ///< MOVED, ASK, TRYAGAIN and the like: see `read_redirection`
@@ -35,56 +35,67 @@ enum class fault {
 
 fault classify(std::string_view error_text) noexcept;
 
-/// What a node of a cluster says of a slot that is not, or not wholly, its own.
+/// A cluster node's answer about a slot that is not, or not wholly, its own.
 struct redirection {
     enum class kind {
         none,
         moved,      ///< the slot belongs to that node now
-        ask,        ///< it is on its way there, and the keys are there already: this one step only
-        try_again,  ///< it is on its way, and the keys are partly here and partly there
-        cut_off,    ///< a script met a key that is not here; what it did before stays
+        ask,        ///< it is moving there, and the keys are there already: for this step only
+        try_again,  ///< it is moving, with some keys here and some there
+        cut_off,    ///< a script met a key that is not here; its earlier effects stay
         down        ///< the cluster does not serve the slot
     };
 
     kind what = kind::none;
     unsigned slot = 0;   ///< of `moved` and `ask`
-    std::string host{};  ///< empty: the host of the node that says so
+    std::string host{};  ///< empty: the host of the answering node
     std::uint16_t port = 0;
 };
 
 redirection read_redirection(std::string_view error_text);
 
-/// Of the acquire scripts: an integer is the last fencing token of the block, a list is a refusal.
+/// Reply of the acquire scripts: an integer is the last fencing token of the block, a list is a
+/// refusal.
 struct acquire_answer {
     enum class kind { granted, refused, malformed };
 
     kind what = kind::malformed;
     std::uint64_t last_token = 0;  ///< granted; 0 without fencing
-    std::int64_t pttl = 0;         ///< refused: what is left of the holder's lease, -1 without TTL;
-                                   ///< of a fair lock, until it is worth asking again
+    std::int64_t pttl = 0;         ///< refused: the rest of the holder's lease, -1 without TTL;
+                                   ///< for a fair lock, the time until it is worth asking again
+    std::int64_t subscribers = 0;  ///< refused: how many wait, as far as they were counted
 };
 
 acquire_answer read_acquire(reply const&) noexcept;
 
-/// Of the release scripts: an integer is the number of receivers, nil says that it was gone.
+/// Reply of the release scripts: an integer is the number of receivers, nil says that it was gone.
 struct release_answer {
     enum class kind { released, gone, malformed };
 
     kind what = kind::malformed;
-    std::int64_t receivers = 0;  ///< or one of these, and it was released all the same
+    std::int64_t receivers = 0;  ///< or one of these; it was released then, too
 
     static constexpr std::int64_t refused = -1;  ///< the server refused to publish
-    static constexpr std::int64_t unheard = -2;  ///< the ticket whose turn it is does not listen
+    static constexpr std::int64_t unheard = -2;  ///< the next waiter has no subscriber
 };
 
 release_answer read_release(reply const&) noexcept;
 
-/// Of the extend scripts and of each place in a renewal.
+/// A refusal: a number, and how many subscribe if they were counted; else zero.
+struct refusal_answer {
+    bool well_formed = false;
+    std::int64_t number = 0;
+    std::int64_t subscribers = 0;
+};
+
+refusal_answer read_refusal(reply const&) noexcept;
+
+/// Reply of the extend scripts, and of each place in a renewal.
 enum class extend_answer { extended, gone, malformed };
 
 extend_answer read_extend(reply const&) noexcept;
 
-/// Of a fair ticket that is kept alive: zero says that it has no place, a list that it waits.
+/// Reply for the heartbeat of a fair ticket: zero says that it has no place, a list that it waits.
 struct keep_answer {
     enum class kind { waits, gone, malformed };
 
@@ -94,13 +105,13 @@ struct keep_answer {
 
 keep_answer read_keep(reply const&) noexcept;
 
-/// Of the inspect script: PTTL, mode, number of fields.
+/// Reply of the inspect script: PTTL, mode, number of fields.
 struct inspect_answer {
     bool well_formed = false;
     bool locked = false;
     std::int64_t pttl = -2;
     bool is_written = false;  ///< of a read-write lock
-    bool is_read = false;     ///< of a read-write lock; by its writer, perhaps
+    bool is_read = false;     ///< of a read-write lock, perhaps by its writer
 };
 
 inspect_answer read_inspect(reply const&) noexcept;

@@ -41,7 +41,7 @@ std::optional<std::vector<slot_range>> read_cluster_slots(
     return ranges;
 }
 
-slot_set slot_map::take(std::vector<slot_range> const& ranges)
+slot_set slot_map::assign(std::vector<slot_range> const& ranges)
 {
     auto const before = owners_;
     owners_.fill(nobody);

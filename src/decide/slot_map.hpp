@@ -14,7 +14,7 @@ namespace colock::decide {
 
 using slot_set = std::bitset<slot_count>;
 
-/// Slots that one node serves, as it says.
+/// A range of slots and the node that serves it, as a node reports it.
 struct slot_range {
     unsigned first = 0;
     unsigned last = 0;
@@ -23,24 +23,24 @@ struct slot_range {
     friend bool operator==(slot_range const&, slot_range const&) = default;
 };
 
-/// The reply to CLUSTER SLOTS; nothing if it is none. A node that does not say its host has that
-/// of the one that was asked; one that does not know it is left out.
+/// Reads the reply to CLUSTER SLOTS; empty if it is not one. A node without a host has the host of
+/// the asked node; a node that does not know its host is left out.
 std::optional<std::vector<slot_range>> read_cluster_slots(
     reply const&, std::string const& asked_host
 );
 
-/// Which node serves each slot. Nodes have numbers, for good: by the order in which they were
-/// first heard of.
+/// Which node serves each slot. Each node has a permanent number, in the order in which the client
+/// learned of them.
 class slot_map {
 public:
     static constexpr unsigned nobody = static_cast<unsigned>(-1);
 
     slot_map() { owners_.fill(nobody); }
 
-    /// Takes over what a node says of the whole cluster. Gives the slots that are another's now.
-    slot_set take(std::vector<slot_range> const&);
+    /// Takes over a node's map of the whole cluster. Returns the slots that have a new owner.
+    slot_set assign(std::vector<slot_range> const&);
 
-    /// Takes over what a node says of one slot. True if that is news.
+    /// Takes over a node's answer about one slot. True if it changes the map.
     bool move(unsigned slot, address const& to);
 
     unsigned owner_of(unsigned slot) const noexcept { return owners_[slot]; }

@@ -19,18 +19,18 @@ subscription_table::state subscription_table::add(std::string_view name, time_po
     return c.is;
 }
 
-void subscription_table::drop(std::string_view name, time_point now)
+void subscription_table::remove(std::string_view name, time_point now, bool lingers)
 {
     auto const at = channels_.find(name);
     if (at == channels_.end() || at->second.waiters == 0 || --at->second.waiters != 0)
         return;
-    // A refused channel is remembered as such, or each new waiter would restart the link.
+    // A refused channel is remembered, because otherwise each new waiter would restart the link.
     if (at->second.is != state::refused)
-        at->second.until = now + linger_;
+        at->second.until = lingers ? now + linger_ : now;
     list(at);
 }
 
-// Once each: a channel that comes and goes is looked at when its first time has passed.
+// One entry per channel: a channel that comes and goes is looked at when its first time has passed.
 void subscription_table::list(map_type::iterator at)
 {
     if (!std::exchange(at->second.is_listed, true))
@@ -133,7 +133,7 @@ void subscription_table::take_expired(change& next, time_point now)
         }
         if (is_wanted)
             continue;
-        if (c.until > now) {  // somebody has come and gone since
+        if (c.until > now) {  // another waiter has come and gone since
             list(at);
             continue;
         }
@@ -150,7 +150,7 @@ subscription_table::change subscription_table::next_change(time_point now)
         return next;
     take_expired(next, now);
     if (!up_) {
-        wanted_.clear();  // which begins anew with the link
+        wanted_.clear();  // it begins again with the link
         return next;
     }
     take_wanted(next);
@@ -171,7 +171,7 @@ void subscription_table::refuse(std::string_view name, time_point until)
     expiries_.emplace(until, at->first);  // perhaps beside a later one
 }
 
-bool subscription_table::end(std::string_view name)
+bool subscription_table::end_by_server(std::string_view name)
 {
     auto const at = channels_.find(name);
     if (at == channels_.end() || at->second.is != state::live)

@@ -10,14 +10,14 @@
 
 namespace colock::decide {
 
-/// Which channels are to be subscribed over one connection, and which are: what to ask for next,
-/// one change at a time. A refused one is asked for again only after a while.
+/// The wanted and the live subscriptions of one connection. It says which change to ask for next,
+/// one at a time. A refused channel is asked for again only after a while.
 class subscription_table {
 public:
     using time_point = std::chrono::steady_clock::time_point;
     using milliseconds = std::chrono::milliseconds;
 
-    /// How long a refusal is remembered: one that may pass, and any other.
+    /// How long a refusal is remembered: a temporary one, and any other.
     static constexpr milliseconds short_memory{100};
     static constexpr milliseconds refusal_memory{30'000};
 
@@ -31,46 +31,47 @@ public:
 
     explicit subscription_table(milliseconds linger) : linger_{linger} {}
 
-    /// One more waits for the channel.
+    /// The channel has one more waiter.
     state add(std::string_view channel, time_point now);
 
-    /// One less waits for it. The last one leaves it to linger.
-    void drop(std::string_view channel, time_point now);
+    /// One less waits for it. The last one leaves it to linger, or to end.
+    void remove(std::string_view channel, time_point now, bool lingers = true);
 
-    /// A new connection is up: nothing is subscribed there. `epoch` tells it from all others.
+    /// A new connection is up, without subscriptions. `epoch` distinguishes it from all others.
     void link_up(std::uint32_t epoch);
     void link_down();
 
-    /// The server has confirmed it. True if somebody waits for it.
+    /// The server has confirmed the subscription. True if the channel has a waiter.
     bool confirm(std::string_view channel);
 
-    /// Our own message is about to be published. Not zero if the subscription is live, so that it
-    /// will come back to us: on which connection.
+    /// Call it before this client publishes a message. Returns the epoch of the connection on which
+    /// the message will come back, or zero if the subscription is not live.
     std::uint32_t expect_echo(std::string_view channel, unsigned copies = 1);
 
-    /// What was expected on that connection will not come.
+    /// The message that was expected on that connection will not come.
     void expect_no_echo(std::string_view channel, std::uint32_t epoch);
 
-    /// None will come any more, over whichever connection.
+    /// No expected message will come any more, on any connection.
     void forget_echoes(std::string_view channel);
 
-    /// True if one was expected, which now has come.
+    /// True if this message was expected.
     bool take_echo(std::string_view channel);
 
-    /// What to ask for now; empty if nothing, or if a change is under way or the link down.
+    /// The change to ask for now; empty if there is none, a change is under way, or the link is
+    /// down.
     change next_change(time_point now);
 
-    /// The server has refused it, which does not end the change under way.
+    /// The server has refused the channel. That does not end the change under way.
     void refuse(std::string_view channel, time_point until);
 
-    /// The server has ended it, unasked. True if it was live; if it is waited for, it is asked for
-    /// again.
-    bool end(std::string_view channel);
+    /// The server has ended the subscription, unasked. True if it was live. If it has a waiter, it
+    /// is asked for again.
+    bool end_by_server(std::string_view channel);
 
-    /// All of the change under way was answered.
+    /// The change under way was answered completely.
     void change_done();
 
-    /// When to ask for the next change at the latest: a lingering channel is to go then.
+    /// The latest time to ask for the next change: the linger time of a channel ends then.
     time_point next_expiry() const noexcept;
 
     std::size_t size() const noexcept { return channels_.size(); }
@@ -80,7 +81,7 @@ public:
 private:
     struct channel {
         std::size_t waiters = 0;
-        std::size_t echoes = 0;  ///< of our own messages, still to come
+        std::size_t echoes = 0;  ///< own messages that are still to come
         state is = state::wanted;
         bool is_listed = false;  ///< among the expiries
         time_point until{};      ///< lingering, or refused: when it may go or be asked for again

@@ -11,9 +11,9 @@ namespace colock::decide {
 /// new block needs the server.
 ///
 /// Tokens that nobody takes are gaps, and gaps bring the counter closer to the microseconds since
-/// 1970, where it begins again after its server has lost it. So the size of a block follows what
-/// the last one was used for, what is left of one is kept while nobody else has drawn, and no block
-/// is drawn from a counter that has risen too fast, whoever drew.
+/// 1970, where it begins again after its server has lost it. So the size of a block follows the use
+/// of the last one, the rest of a block is kept while nobody else has drawn, and no block is drawn
+/// from a counter that has grown too fast, whichever client drew.
 class token_block {
 public:
     using time_point = std::chrono::steady_clock::time_point;
@@ -22,8 +22,8 @@ public:
     static constexpr std::uint64_t largest_first = 64;
     static constexpr std::uint64_t largest = 4'096;
 
-    /// How many to ask for. `followers`: those who may take one without a script after the head;
-    /// counting them up to `largest_first` will do.
+    /// How many tokens to ask for. `followers`: the waiters after the head that may take one
+    /// without a script; counting them up to `largest_first` is enough.
     std::uint64_t to_ask(time_point now, std::uint64_t followers) const noexcept
     {
         if (followers == 0)
@@ -44,13 +44,13 @@ public:
         if (!empty())
             end_run();
         auto const before = last - std::min(count, last);
-        if (before != last_)  // others have drawn since: what is left would be below theirs
+        if (before != last_)  // others have drawn since: the rest would be below their tokens
             next_ = before + 1;
         last_ = last;
         is_block_ = left() > 1;
     }
 
-    /// The lock is released, or somebody else's: the next owner has a token above those left.
+    /// The lock is released, or somebody else has it: the next owner has a token above the rest.
     void drop_rest() noexcept
     {
         end_run();
@@ -66,13 +66,13 @@ public:
     }
 
 private:
-    /// A counter that rises more between two looks was set by the server, which had lost it.
+    /// A counter that grows more between two looks was set by the server after a loss of its data.
     static constexpr std::uint64_t largest_rise = 10'000'000;
 
     std::uint64_t left() const noexcept { return last_ + 1 - next_; }
 
-    // The next block is as long as what this run of blocks was used for, and those that follow it
-    // are half as long as all before.
+    // The next block is as long as the number of tokens that this run of blocks used. The blocks
+    // after it are half as long as all before.
     void end_run() noexcept
     {
         if (used_ != 0)
@@ -80,9 +80,9 @@ private:
         used_ = 0;
     }
 
-    // So many that the counter has risen by three in four microseconds since it was seen first, the
-    // draws of others included. Beyond that tokens are drawn one by one, and no server runs so many
-    // scripts that the counter would go on like this.
+    // The limit is three tokens in four microseconds since the client first saw the counter,
+    // including the draws of others. Beyond it the client draws tokens one by one, and no server
+    // runs enough scripts for the counter to go on like this.
     std::uint64_t affordable(time_point now) const noexcept
     {
         using std::chrono::microseconds;

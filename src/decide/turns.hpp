@@ -1,5 +1,7 @@
 #pragma once
 
+#include "decide/crowd.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -8,24 +10,27 @@ namespace colock::decide {
 
 /// Turns between the clients that want one lock.
 ///
-/// The server tells all of them of a release in a fixed order, so whoever asks at once wins or
-/// loses always. Instead a client ages: with each release that others have won it waits a shorter
-/// time before it asks, and who has just released stands back. Who has waited longest then asks
-/// first, and mostly alone.
+/// The server tells all clients of a release in a fixed order. So if all asked at once, the same
+/// client would always win. Instead a client ages: it waits a shorter time before it asks for each
+/// release that another client has won since, and a client that has just released stands back. Then
+/// the client that has waited longest asks first, and mostly alone. A client that has not released
+/// lately knows of no order: it spreads its attempts among those of the others, see `crowd`.
 class turns {
 public:
     using time_point = std::chrono::steady_clock::time_point;
     using duration = std::chrono::steady_clock::duration;
     using milliseconds = std::chrono::milliseconds;
 
-    /// `longest`: of all delays here. `poller_gap`: how long the lock is left free once a second,
-    /// for those who poll; zero for never.
-    turns(milliseconds longest, milliseconds poller_gap) noexcept
+    /// `longest`: the longest delay, unless so many clients wait that all would ask at that moment.
+    /// `poller_gap`: how long the lock stays free once a second for clients that poll; 0 for never.
+    /// `crowd_within`: the time within which each client of a large crowd asks.
+    turns(milliseconds longest, milliseconds poller_gap, milliseconds crowd_within) noexcept
         : longest_{longest}
         , poller_gap_{poller_gap}
+        , crowd_{crowd_within}
     {}
 
-    /// We have released, and the message has reached so many others.
+    /// This client has released, and the message has reached `others` clients.
     void released(time_point now, unsigned others, duration round_trip) noexcept
     {
         bool const is_news = others == 0 || came_ || others > others_;
@@ -33,6 +38,7 @@ public:
         others_ = others;
         lost_ = 0;
         came_ = false;
+        is_last_ = true;
         back_until_ = now;
         auto const delay = std::min<duration>(
             std::max(2 * round_trip, others * step(round_trip)) * (1 << in_vain_), longest_
@@ -47,10 +53,11 @@ public:
         }
     }
 
-    /// When a release leaves the next gap for those who poll, at the earliest; long ago if never.
+    /// The earliest time at which a release leaves the next gap for clients that poll; long ago if
+    /// never.
     time_point next_gap() const noexcept { return next_gap_; }
 
-    /// Not before this is the lock to be asked for again.
+    /// Do not ask for the lock before this time.
     time_point back_until() const noexcept { return back_until_; }
 
     /// Somebody else has the lock.
@@ -60,31 +67,61 @@ public:
         back_until_ = {};
     }
 
-    /// Somebody else has released it: when to ask.
-    time_point heard(time_point now, duration round_trip) noexcept
+    /// The refusal says how many subscribe, this client among them.
+    void counted(std::int64_t subscribers) noexcept
     {
-        refused();
-        auto const ahead = others_ > 1 + lost_ ? others_ - 1 - lost_ : 0;
-        ++lost_;
-        return now + std::min<duration>(ahead * step(round_trip), longest_);
+        crowd_.counted(subscribers);
+        // Most of them have come since our release, and nobody knows in which order.
+        if (crowd_.others() > 2 * others_ + 1)
+            is_last_ = false;
     }
 
-    void begin_wait() noexcept { lost_ = 0; }
+    /// How long a script is on its way: usually, and where the server has nothing else to do.
+    struct round_trips {
+        duration usual, least;
+    };
+
+    /// Somebody else has released it: when to ask, in a wait that ends at `deadline`. `dice` in
+    /// [0, 1).
+    time_point heard(time_point now, time_point deadline, round_trips took, double jitter) noexcept
+    {
+        refused();
+        auto const drawn = crowd_.heard(1, took.least, jitter);
+        auto const ahead = others_ > 1 + lost_ ? others_ - 1 - lost_ : 0;
+        ++lost_;
+        auto const in_order = std::max(
+            std::min<duration>(ahead * step(took.usual), longest_),
+            ahead * crowd_.pace(others_, took.least)
+        );
+        auto const delay = is_last_ ? in_order : drawn;
+        return delay <= longest_ ? now + delay : crowd::in_time(now, now + delay, deadline, jitter);
+    }
+
+    /// The clients that wait for it here and elsewhere.
+    crowd const& others() const noexcept { return crowd_; }
+
+    void begin_wait() noexcept
+    {
+        lost_ = 0;
+        crowd_.begin_wait();
+    }
 
 private:
-    // Two to three round trips: the time in which the one who is first asks, is let in, and, if it
-    // has little to do, releases again.
+    // Two to three round trips: the time in which the first client asks, gets the lock, and, if it
+    // has little to do, releases it again.
     static constexpr duration step(duration round_trip) noexcept { return round_trip * 5 / 2; }
 
     milliseconds longest_;
     milliseconds poller_gap_;
-    unsigned others_ = 0;   ///< who heard our last release
+    crowd crowd_;
+    bool is_last_ = false;  ///< we come after those who heard our last release, and in this order
+    unsigned others_ = 0;   ///< clients that received our last release
     unsigned lost_ = 0;     ///< releases of others since our wait began
-    unsigned in_vain_ = 0;  ///< how often in a row we stood back and nobody came
+    unsigned in_vain_ = 0;  ///< how often in a row this client stood back in vain
     bool came_ = true;
     time_point back_until_{};
-    /// Who waits asks within the longest delay. Nobody did: only now and then is it tried again,
-    /// for those counted may be gone, or merely remember the channel.
+    /// A waiting client asks within the longest delay. If nobody did, stand back only once per five
+    /// such delays, because the counted subscribers may be gone or only linger.
     time_point next_vain_{};
     time_point next_gap_{};
 };

@@ -4,30 +4,30 @@
 #include <chrono>
 #include <optional>
 
-// How long a lock may be relied on. All is reckoned from before the script was sent, by the steady
-// clock of this process.
+// How long a holder can rely on a lock. All times count from before the script was sent, by the
+// steady clock of this process.
 namespace colock::decide {
 
 using std::chrono::milliseconds;
 using time_point = std::chrono::steady_clock::time_point;
 
 inline constexpr milliseconds shortest_renewed_lease{100};
-/// Below this the drift is most of a lease, and a round trip the rest.
+/// Below this, the drift is most of a lease, and a round trip is the rest.
 inline constexpr milliseconds shortest_lease{10};
 inline constexpr milliseconds longest_lease = std::chrono::hours{24 * 3'653};
 
-/// What two clocks may drift apart during a lease: 1 % of it, and 2 ms for the server's expiry
-/// resolution.
+/// The allowed clock drift during a lease: 1 % of it, and 2 ms for the server's expiry resolution.
 constexpr milliseconds drift(milliseconds lease) noexcept { return lease / 100 + milliseconds{2}; }
 
-/// Until when a lease that was sent at `sent` surely runs; not before `sent`.
+/// The time until which a lease that was sent at `sent` surely runs; not before `sent`.
 constexpr time_point valid_until(time_point sent, milliseconds lease) noexcept
 {
     return sent + std::max(milliseconds{0}, lease - drift(lease));
 }
 
-/// How long before the end of validity the loss is told: a tenth of the lease from 10 ms to 1 s,
-/// or as configured, and never more than a quarter of the lease, so that a short one has a life.
+/// How long before the end of its validity a hold is lost: a tenth of the lease, from 10 ms to 1 s,
+/// or as configured, and never more than a quarter of the lease, so that a short lease remains
+/// useful.
 constexpr milliseconds loss_margin(
     milliseconds lease, std::optional<milliseconds> configured
 ) noexcept

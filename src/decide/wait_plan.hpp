@@ -6,8 +6,8 @@
 
 namespace colock::decide {
 
-/// When a refused waiter asks again unasked: just after the holder's lease has ended, if that is
-/// before the poll cap; `pttl` is what the server has said is left of it. None: at the cap.
+/// When a refused waiter asks again without a message: just after the holder's lease ends, if that
+/// is before the poll cap; `pttl` is the rest of the lease, as the server said. None: at the cap.
 constexpr std::optional<std::chrono::steady_clock::time_point> wake_time(
     std::chrono::steady_clock::time_point now, std::int64_t pttl, std::chrono::milliseconds poll_cap
 ) noexcept

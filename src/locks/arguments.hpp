@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <string>
 
-// What is refused before anything is sent.
+// The checks of arguments, before anything is sent.
 namespace colock::detail {
 
 inline error_code valid_if(bool good) noexcept

@@ -1,6 +1,6 @@
 #include "decide/reply.hpp"
-#include "locks/gated.hpp"
 #include "locks/query.hpp"
+#include "locks/queued_operations.hpp"
 #include <colock/countdown_latch.hpp>
 
 #include <limits>
@@ -10,9 +10,9 @@ namespace colock::detail {
 
 namespace {
 
-/// A question that takes nothing: the one who is first asks it for all who are there. Who comes
-/// later may have heard of what the answer does not know yet.
-class zero_reached final : public entry_protocol {
+/// A request that takes nothing: the first caller asks it for all that are waiting. A caller that
+/// comes later may know of a message that the answer does not include yet.
+class zero_reached final : public permit_protocol {
 public:
     zero_reached(core& inside, std::string const& name) : core_{inside}, name_{name} {}
 
@@ -20,37 +20,37 @@ public:
     {
         return decide::latch_channel(name_, core_.settings().key_prefix);
     }
-    void begin(guest const&) override {}
-    question ask() const override { return {&scripts::count, {name_}, {}}; }
+    void begin(permit_request const&) override {}
+    script_request ask() const override { return {&scripts::count, {name_}, {}}; }
 
-    admission read(decide::reply const& got) const override
+    permit_reply read(decide::reply const& got) const override
     {
         if (got.what != decide::reply::kind::integer)
             return {};
-        return {got.number > 0 ? admission::kind::refused : admission::kind::granted};
+        return {got.number > 0 ? permit_reply::kind::refused : permit_reply::kind::granted};
     }
 
-    time_point open_until(decide::taking const&) const override { return never; }
+    time_point open_until(decide::request_state const&) const override { return never; }
     bool asks_for_all() const noexcept override { return true; }
-    bool fits(guest const& first, decide::taking const&) const override
+    bool fits(permit_request const& first, decide::request_state const&) const override
     {
         return first.attempts != 0;
     }
 
-    void give(gate& at, decide::taking const&) override
+    void give(permit_queue& from, decide::request_state const&) override
     {
-        while (!at.is_empty() && at.first().attempts != 0)
-            static_cast<counting_guest&>(*at.pop()).let_in();
+        while (!from.is_empty() && from.first().attempts != 0)
+            static_cast<permit_count_request&>(*from.pop()).grant();
     }
 
-    std::optional<question> undo(decide::taking const&) override { return {}; }
+    std::optional<script_request> undo(decide::request_state const&) override { return {}; }
 
 private:
     core& core_;
     std::string name_;
 };
 
-constexpr char const* latch_gate = "latch";
+constexpr char const* latch_kind = "latch";
 
 }  // namespace
 
@@ -61,9 +61,9 @@ void latch_set(
     std::int64_t count
 )
 {
-    constexpr std::int64_t most = std::int64_t{1} << 53U;  // what Lua counts exactly
+    constexpr std::int64_t most = std::int64_t{1} << 53U;  // the limit of Lua's exact integers
     auto const wrong = check_amount(name, count, 1, most);
-    start_change(
+    start_update(
         std::move(inside),
         std::move(handler),
         {std::move(name), scripts::latch_set, count, &decide::latch_channel, false},
@@ -76,7 +76,7 @@ void latch_count_down(
 )
 {
     auto const wrong = check_name(name);
-    start_change(
+    start_update(
         std::move(inside),
         std::move(handler),
         {std::move(name), scripts::latch_count_down, 1, &decide::latch_channel, true},
@@ -88,7 +88,9 @@ void latch_wait(core_ptr inside, asio::any_completion_handler<finished> handler,
 {
     auto const wrong = check_name(name);
     enter<zero_reached>(
-        make_guest(std::move(inside), std::move(handler), std::move(name), 0), latch_gate, wrong
+        make_permit_count_request(std::move(inside), std::move(handler), std::move(name), 0),
+        latch_kind,
+        wrong
     );
 }
 
@@ -100,9 +102,10 @@ void latch_wait_for(
 )
 {
     auto const wrong = check_name(name);
-    auto const who = make_guest(std::move(inside), std::move(handler), std::move(name), 0);
+    auto const who =
+        make_permit_count_request(std::move(inside), std::move(handler), std::move(name), 0);
     auto const negative = limit_wait(*who, wait);
-    enter<zero_reached>(who, latch_gate, wrong ? wrong : negative);
+    enter<zero_reached>(who, latch_kind, wrong ? wrong : negative);
 }
 
 void latch_count(

@@ -1,9 +1,9 @@
 #include "base/recycling.hpp"
 #include "decide/validity.hpp"
-#include "service/change.hpp"
 #include "service/core.hpp"
+#include "service/hold_operation.hpp"
 #include "service/hold_state.hpp"
-#include "service/ownership.hpp"
+#include "service/hold_target.hpp"
 #include <colock/hold.hpp>
 
 #include <boost/asio/system_executor.hpp>
@@ -23,14 +23,14 @@ void answer_empty(done_handler to)
     completion<>{std::move(to), asio::system_executor{}}(error::not_held);
 }
 
-/// Makes a change of the call and carries it out on the strand.
+/// Makes an operation of the call and runs it on the strand.
 template <class Act>
-void start_change(core_ptr const& inside, done_handler to, hold_ptr state, Act act)
+void start_operation(core_ptr const& inside, done_handler to, hold_ptr state, Act act)
 {
-    auto const who = make_recycled<change>(inside, std::move(state));
+    auto const who = make_recycled<hold_operation>(inside, std::move(state));
     who->listen(inside->strand(), to);
     who->done = {std::move(to), inside->executor()};
-    asio::dispatch(inside->strand(), [who, act] { act(*who->hold->lives_on, who); });
+    asio::dispatch(inside->strand(), [who, act] { act(*who->hold->target, who); });
 }
 
 }  // namespace
@@ -45,11 +45,11 @@ void release_hold(core_ptr inside, done_handler to, hold_ptr state)
 {
     if (!state)
         return answer_empty(std::move(to));
-    start_change(
+    start_operation(
         inside,
         std::move(to),
         std::move(state),
-        [](ownership& owned, std::shared_ptr<change> const& who) { owned.release(who); }
+        [](hold_target& owned, std::shared_ptr<hold_operation> const& who) { owned.release(who); }
     );
 }
 
@@ -57,15 +57,15 @@ void extend_hold(core_ptr inside, done_handler to, hold_ptr state, milliseconds 
 {
     if (!state)
         return answer_empty(std::move(to));
-    start_change(
+    start_operation(
         inside,
         std::move(to),
         std::move(state),
-        [lease](ownership& owned, std::shared_ptr<change> const& who) {
+        [lease](hold_target& owned, std::shared_ptr<hold_operation> const& who) {
             auto const least =
                 who->hold->renewed ? decide::shortest_renewed_lease : decide::shortest_lease;
             if (lease < least || lease > decide::longest_lease)
-                who->finish(error::invalid_argument);
+                who->complete(error::invalid_argument);
             else
                 owned.extend(who, lease);
         }
@@ -102,7 +102,7 @@ std::uint64_t hold::fencing_token() const noexcept { return state_ ? state_->tok
 
 std::uint64_t hold::fencing_token(std::size_t i) const noexcept
 {
-    return i == 0 || !state_ ? fencing_token() : state_->lives_on->fencing_token(i);
+    return i == 0 || !state_ ? fencing_token() : state_->target->fencing_token(i);
 }
 
 hold::clock::time_point hold::valid_until() const noexcept
@@ -117,7 +117,7 @@ bool hold::valid_past(clock::duration time) const noexcept
 
 owner const& hold::as() const noexcept { return state_->who; }
 
-// By the clock as well: a process that was stopped asks this before its timer tells of the loss.
+// Looks at the clock as well: a stopped process may call this before its timer reports the loss.
 hold::operator bool() const noexcept
 {
     return state_ && state_->now() == hold_state::status::held && valid_past(clock::duration{0});

@@ -3,9 +3,9 @@
 #include "decide/validity.hpp"
 #include "locks/arguments.hpp"
 #include "locks/query.hpp"
-#include "service/contention.hpp"
 #include "service/core.hpp"
-#include "service/fair_queue.hpp"
+#include "service/exclusive_lock.hpp"
+#include "service/fair_lock_state.hpp"
 #include "service/readers.hpp"
 #include <colock/lock.hpp>
 
@@ -15,17 +15,17 @@ namespace colock::detail {
 
 namespace {
 
-/// Lets in who waits: where those of this lock wait.
+/// Admits the waiter to the queue of this lock.
 void admit(core& inside, std::shared_ptr<waiter> const& who)
 {
     switch (who->id.kind) {
-    case lock_kind::fair: return fair_queue::of(inside, who->id.name).admit(who);
+    case lock_kind::fair: return fair_lock_state::of(inside, who->id.name).admit(who);
     case lock_kind::read: return readers::at(inside, who->id.name).admit(who);
     default: return inside.key(ref_of(who->id)).admit(who);
     }
 }
 
-/// Makes a waiter of the call.
+/// Makes a waiter for the call.
 template <class Handler, class Limit>
 void start_acquire(
     core_ptr inside,
@@ -59,7 +59,7 @@ error_code read_flag(answer const& got, bool& flag) noexcept
     return r.what == decide::reply::kind::integer ? error_code{} : error_code{error::bad_reply};
 }
 
-/// What says whether a lock of this kind is held.
+/// Reads whether a lock of this kind is held.
 query<bool>::reader locked_as(lock_kind kind)
 {
     return [kind](answer const& from, bool& locked) {
@@ -79,15 +79,15 @@ error_code read_lease(answer const& from, std::optional<milliseconds>& lease) no
     return got.well_formed ? error_code{} : error_code{error::bad_reply};
 }
 
-/// The ownership of this client's; of readers: the one of this owner.
-tenure* find_held(core& inside, lock_ref which, owner const& who)
+/// The ownership of this client; for readers, the one of this owner.
+ownership* find_held(core& inside, lock_ref which, owner const& who)
 {
     if (which.kind == lock_kind::read) {
         auto const r = readers::find(inside, which.name);
         return r ? r->reading(who).get() : nullptr;
     }
     if (which.kind == lock_kind::fair) {
-        auto const* const queue = fair_queue::find(inside, std::string{which.name});
+        auto const* const queue = fair_lock_state::find(inside, std::string{which.name});
         return queue ? queue->held() : nullptr;
     }
     auto const* const key = inside.find_key(which);
@@ -100,13 +100,13 @@ void tell_taken_away(core& inside, lock_ref which, time_point sent)
         held->taken_away(sent);
 }
 
-/// It was forced: tells those of this client who had it. All kinds but one have the same key.
+/// The lock was forced: tells the holders of this client. All kinds except one have the same key.
 void tell_taken_away(core& inside, lock_id const& id, time_point sent)
 {
     bool const reads = id.kind == lock_kind::read;
     if (reads || id.kind == lock_kind::write) {
         if (auto const r = readers::find(inside, id.name))
-            r->taken_away(sent);  // of a writer: what he reads himself
+            r->taken_away(sent);  // for a writer: its own read side
         if (!reads)
             tell_taken_away(inside, ref_of(id), sent);
         return;
@@ -115,11 +115,12 @@ void tell_taken_away(core& inside, lock_id const& id, time_point sent)
         tell_taken_away(inside, lock_ref{kind, id.name}, sent);
 }
 
-/// Takes the lock away, whoever has it.
-question force_question(lock_id const& id, std::string const& prefix)
+/// The script that takes the lock away from its holder.
+script_request force_request(lock_id const& id, std::string const& prefix)
 {
     auto const& how = protocol::of(id.kind);
-    question about{how.force, how.queue_keys(id.name, prefix), {how.channel(id.name, prefix)}};
+    script_request about{
+        how.force, how.queue_keys(id.name, prefix), {how.channel(id.name, prefix)}};
     about.keys.insert(about.keys.begin(), id.name);
     if (auto const more = how.release_argument(id.name, prefix); !more.empty())
         about.arguments.push_back(more);
@@ -155,7 +156,7 @@ void single::try_acquire(
         wrong,
         [](waiter& who) {
             who.once = true;
-            // Two rounds: one that is under way, and its own.
+            // Two rounds: the one under way, and its own.
             auto const& settings = who.inside->settings();
             who.wait = settings.timeout + (who.replicas ? 2 : 0) * settings.sync_timeout;
         }
@@ -214,7 +215,7 @@ void single::force_release(core_ptr inside, handler<answered_bool> handler, lock
 {
     auto const wrong = check_name(id.name);
     id.name = inside->key_of(std::move(id.name));
-    auto about = force_question(id, inside->settings().key_prefix);
+    auto about = force_request(id, inside->settings().key_prefix);
     auto forced = [weak = std::weak_ptr{inside},
                    id = std::move(id)](answer const& r, bool& was_locked) {
         auto const ec = read_flag(r, was_locked);

@@ -1,7 +1,7 @@
 #include "decide/validity.hpp"
 #include "locks/arguments.hpp"
-#include "locks/gathering.hpp"
-#include "locks/survey.hpp"
+#include "locks/group_acquire.hpp"
+#include "locks/group_query.hpp"
 #include <colock/multi_lock.hpp>
 #include <colock/red_lock.hpp>
 
@@ -19,7 +19,7 @@ namespace {
 using single = lock_operations<lock_id>;
 
 template <class Handler, class Prepare>
-void start_gathering(
+void start_group_acquire(
     core_ptr inside,
     Handler handler,
     lock_group of,
@@ -29,12 +29,12 @@ void start_gathering(
 )
 {
     if (!inside) {  // no part, so no client either
-        gathering::result nobody{completion{std::move(handler), asio::system_executor{}}};
+        group_acquire::result nobody{completion{std::move(handler), asio::system_executor{}}};
         std::visit([](auto& c) { c(error::invalid_argument, {}); }, nobody);
         return;
     }
     auto const& strand = inside->strand();
-    auto const who = std::make_shared<gathering>(inside, std::move(of), options);
+    auto const who = std::make_shared<group_acquire>(inside, std::move(of), options);
     who->listen(strand, handler);
     who->done = completion{std::move(handler), inside->executor()};
     prepare(*who);
@@ -47,16 +47,16 @@ void start_gathering(
 }
 
 template <class Value, class Ask>
-void start_survey(
+void start_group_query(
     core_ptr inside,
     asio::any_completion_handler<void(error_code, Value)> handler,
     lock_group of,
-    typename survey<Value>::combine together,
+    typename group_query<Value>::combine together,
     Ask ask
 )
 {
     if (inside)
-        survey<Value>::start(inside, std::move(handler), std::move(of), together, ask);
+        group_query<Value>::start(inside, std::move(handler), std::move(of), together, ask);
     else
         completion<Value>{std::move(handler), asio::system_executor{}}(error::invalid_argument, {});
 }
@@ -72,8 +72,8 @@ void group_operations::acquire(
 )
 {
     auto const wrong = check(of, options);
-    start_gathering(
-        std::move(inside), std::move(handler), std::move(of), options, wrong, [](gathering&) {}
+    start_group_acquire(
+        std::move(inside), std::move(handler), std::move(of), options, wrong, [](group_acquire&) {}
     );
 }
 
@@ -82,13 +82,13 @@ void group_operations::try_acquire(
 )
 {
     auto const wrong = check(of, options);
-    start_gathering(
+    start_group_acquire(
         std::move(inside),
         std::move(handler),
         std::move(of),
         options,
         wrong,
-        [](gathering& who) { who.once = true; }
+        [](group_acquire& who) { who.once = true; }
     );
 }
 
@@ -104,19 +104,19 @@ void group_operations::try_acquire_for(
         return try_acquire(std::move(inside), std::move(handler), std::move(of), options);
     auto const wrong =
         wait < milliseconds{0} ? error_code{error::invalid_argument} : check(of, options);
-    start_gathering(
+    start_group_acquire(
         std::move(inside),
         std::move(handler),
         std::move(of),
         options,
         wrong,
-        [wait](gathering& who) { who.wait = std::min(wait, decide::longest_lease); }
+        [wait](group_acquire& who) { who.wait = std::min(wait, decide::longest_lease); }
     );
 }
 
 void group_operations::is_locked(core_ptr inside, handler<answered_bool> handler, lock_group of)
 {
-    start_survey<bool>(
+    start_group_query<bool>(
         std::move(inside),
         std::move(handler),
         std::move(of),
@@ -131,7 +131,7 @@ void group_operations::hold_count(
     core_ptr inside, handler<answered_count> handler, lock_group of, owner who
 )
 {
-    start_survey<std::int64_t>(
+    start_group_query<std::int64_t>(
         std::move(inside),
         std::move(handler),
         std::move(of),
@@ -146,7 +146,7 @@ void group_operations::remaining_lease(
     core_ptr inside, handler<answered_lease> handler, lock_group of
 )
 {
-    start_survey<optional_lease>(
+    start_group_query<optional_lease>(
         std::move(inside),
         std::move(handler),
         std::move(of),
@@ -159,7 +159,7 @@ void group_operations::remaining_lease(
 
 void group_operations::force_release(core_ptr inside, handler<answered_bool> handler, lock_group of)
 {
-    start_survey<bool>(
+    start_group_query<bool>(
         std::move(inside),
         std::move(handler),
         std::move(of),

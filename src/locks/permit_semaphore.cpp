@@ -2,9 +2,9 @@
 #include "decide/permit_id.hpp"
 #include "decide/reply.hpp"
 #include "decide/validity.hpp"
-#include "locks/gated.hpp"
 #include "locks/query.hpp"
-#include "service/permit_tenure.hpp"
+#include "locks/queued_operations.hpp"
+#include "service/permit_ownership.hpp"
 #include <colock/permit_semaphore.hpp>
 #include <colock/semaphore.hpp>
 
@@ -15,13 +15,13 @@ namespace colock::detail {
 
 namespace {
 
-/// An acquire of a permit that has not ended.
-class permit_guest final : public guest {
+/// A pending acquire of a permit.
+class permit_hold_request final : public permit_request {
 public:
     using result = std::variant<completion<permit>, completion<std::optional<permit>>>;
 
-    permit_guest(core_ptr c, std::string n, acquire_options const& options)
-        : guest{std::move(c), std::move(n)}
+    permit_hold_request(core_ptr c, std::string n, acquire_options const& options)
+        : permit_request{std::move(c), std::move(n)}
         , who{options.as.value_or(owner{})}
         , lease{options.lease.value_or(inside->settings().lease)}
         , renewed{!options.lease}
@@ -31,7 +31,7 @@ public:
     {
         std::visit([&](auto& to) { to(error_code{}, std::move(p)); }, done);
     }
-    void drop() noexcept override { done = {}; }
+    void destroy_handler() noexcept override { done = {}; }
 
     owner who;
     milliseconds lease;
@@ -49,9 +49,9 @@ private:
     }
 };
 
-/// A request takes one permit under an id of its own: sent again, it finds its id. A permit that
-/// nobody wants any more is released by that.
-class id_taken final : public entry_protocol {
+/// A request takes one permit with its own id, so a repeat finds that id. A permit that nobody
+/// wants any more is released by its id.
+class id_taken final : public permit_protocol {
 public:
     id_taken(core& inside, std::string const& name)
         : core_{inside}
@@ -64,13 +64,13 @@ public:
         return decide::semaphore_channel(name_, core_.settings().key_prefix);
     }
 
-    void begin(guest const& first) override
+    void begin(permit_request const& first) override
     {
         id_ = decide::permit_id(core_.uuid(), core_.next_number());
-        lease_ = static_cast<permit_guest const&>(first).lease;
+        lease_ = static_cast<permit_hold_request const&>(first).lease;
     }
 
-    question ask() const override
+    script_request ask() const override
     {
         return {
             &scripts::permit_acquire,
@@ -78,51 +78,49 @@ public:
             {id_, std::to_string(lease_.count()), channel()}};
     }
 
-    admission read(decide::reply const& got) const override
+    permit_reply read(decide::reply const& got) const override
     {
         using reply = decide::reply;
         if (got.what == reply::kind::integer && got.number == 1)
-            return {admission::kind::granted};
-        if (got.what != reply::kind::list || got.items.size() != 1 ||
-            got.items.front().what != reply::kind::integer)
+            return {permit_reply::kind::granted};
+        auto const no = decide::read_refusal(got);
+        if (!no.well_formed)
             return {};
-        auto const until = got.items.front().number;
-        return {
-            admission::kind::refused,
-            until < 0 ? std::nullopt : std::optional{milliseconds{until}}};
+        auto const until = no.number < 0 ? std::nullopt : std::optional{milliseconds{no.number}};
+        return {permit_reply::kind::refused, until, no.subscribers};
     }
 
-    // After its lease it comes back by itself.
-    time_point open_until(decide::taking const& open) const override
+    // After its lease the permit comes back anyway.
+    time_point open_until(decide::request_state const& open) const override
     {
         return open.last_sent() + lease_;
     }
 
-    // A grant is given while at least half of its validity is left.
-    bool fits(guest const& first, decide::taking const& open) const override
+    // A grant is given out only while at least half of its validity is left.
+    bool fits(permit_request const& first, decide::request_state const& open) const override
     {
-        return static_cast<permit_guest const&>(first).lease == lease_ &&
+        return static_cast<permit_hold_request const&>(first).lease == lease_ &&
             (!open.is_taken() || decide::is_fresh(clock::now(), open.last_sent(), lease_));
     }
 
-    void give(gate& at, decide::taking const& taken) override
+    void give(permit_queue& from, decide::request_state const& taken) override
     {
-        auto const first = std::static_pointer_cast<permit_guest>(at.pop());
-        at.tell_acquired(*first);
+        auto const first = std::static_pointer_cast<permit_hold_request>(from.pop());
+        from.tell_acquired(*first);
         auto const held = make_recycled<hold_state>(
             core_.shared_from_this(), first->who, first->lease, first->renewed
         );
         held->given = true;
         ++core_.count.holds;
-        auto const tenure = make_recycled<permit_tenure>(core_, name_, id_);
-        core_.residents().add(tenure);
-        tenure->begin(held, taken.last_sent());
+        auto const ownership = make_recycled<permit_ownership>(core_, name_, id_);
+        core_.keyed_states().add(ownership);
+        ownership->begin(held, taken.last_sent());
         first->grant({make_hold(held), decide::hex_of(id_)});
     }
 
-    std::optional<question> undo(decide::taking const&) override
+    std::optional<script_request> undo(decide::request_state const&) override
     {
-        return question{&scripts::permit_release, {name_, leases_}, {id_, channel()}};
+        return script_request{&scripts::permit_release, {name_, leases_}, {id_, channel()}};
     }
 
 private:
@@ -133,7 +131,7 @@ private:
     milliseconds lease_{};
 };
 
-constexpr char const* permit_gate = "permit_semaphore";
+constexpr char const* permit_kind = "permit_semaphore";
 
 error_code check(std::string const& name, acquire_options const& options) noexcept
 {
@@ -144,7 +142,7 @@ error_code check(std::string const& name, acquire_options const& options) noexce
 }
 
 template <class Value>
-std::shared_ptr<permit_guest> make_permit_guest(
+std::shared_ptr<permit_hold_request> make_permit_hold_request(
     core_ptr inside,
     asio::any_completion_handler<void(error_code, Value)> handler,
     std::string name,
@@ -152,7 +150,7 @@ std::shared_ptr<permit_guest> make_permit_guest(
 )
 {
     auto key = inside->key_of(std::move(name));
-    auto who = make_recycled<permit_guest>(std::move(inside), std::move(key), options);
+    auto who = make_recycled<permit_hold_request>(std::move(inside), std::move(key), options);
     who->listen(who->inside->strand(), handler);
     who->done = completion<Value>{std::move(handler), who->inside->executor()};
     return who;
@@ -169,8 +167,8 @@ void permit_acquire(
 {
     auto const wrong = check(name, options);
     enter<id_taken>(
-        make_permit_guest(std::move(inside), std::move(handler), std::move(name), options),
-        permit_gate,
+        make_permit_hold_request(std::move(inside), std::move(handler), std::move(name), options),
+        permit_kind,
         wrong
     );
 }
@@ -197,9 +195,9 @@ void permit_try_acquire_for(
 {
     auto const wrong = check(name, options);
     auto const who =
-        make_permit_guest(std::move(inside), std::move(handler), std::move(name), options);
+        make_permit_hold_request(std::move(inside), std::move(handler), std::move(name), options);
     auto const negative = limit_wait(*who, wait);
-    enter<id_taken>(who, permit_gate, wrong ? wrong : negative);
+    enter<id_taken>(who, permit_kind, wrong ? wrong : negative);
 }
 
 void permit_set(

@@ -2,11 +2,11 @@
 
 #include "base/completion.hpp"
 #include "base/recycling.hpp"
-#include "decide/agenda.hpp"
+#include "decide/alarm_queue.hpp"
 #include "decide/names.hpp"
 #include "redis/transport.hpp"
 #include "service/core.hpp"
-#include "service/question.hpp"
+#include "service/script_call.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -16,9 +16,8 @@
 
 namespace colock {
 
-/// A question to the server: one script, one answer, within `config::timeout`. What only
-/// reads is asked again after a lost answer; what takes a lock away is not, for the next time it
-/// would be another's.
+/// A query to the server: one script, one answer, within `config::timeout`. Read-only scripts are
+/// retried after a lost answer. Force-release is not: by then another owner may hold the lock.
 template <class Value>
 class query final : public operation {
 public:
@@ -26,7 +25,7 @@ public:
     using reader = std::function<error_code(answer const&, Value&)>;
     using handler_type = typename completion<Value>::handler_type;
 
-    /// Called where the operation is initiated. `argument` and the second key: none if empty.
+    /// Called in the initiating function. `argument` and the second key: none if empty.
     static void start(
         core_ptr inside,
         handler_type handler,
@@ -38,7 +37,7 @@ public:
         std::string const& second_key = {}
     )
     {
-        question about{&what, {std::move(name)}, {}};
+        script_request about{&what, {std::move(name)}, {}};
         if (!second_key.empty())
             about.keys.push_back(second_key);
         if (!argument.empty())
@@ -47,7 +46,7 @@ public:
     }
 
     static void start(
-        core_ptr inside, handler_type handler, error_code wrong, question about, reader read
+        core_ptr inside, handler_type handler, error_code wrong, script_request about, reader read
     )
     {
         auto const self =
@@ -57,59 +56,59 @@ public:
         self->done_ = {std::move(handler), self->inside_->executor()};
         asio::dispatch(strand, [self, wrong] {
             if (auto const ec = wrong ? wrong : self->inside_->enter())
-                self->finish(ec, {});
+                self->complete(ec, {});
             else
                 ask(self);
         });
     }
 
-    query(core_ptr inside, question about, reader read)
+    query(core_ptr inside, script_request about, reader read)
         : inside_{std::move(inside)}
         , about_{std::move(about)}
         , slot_{decide::slot_of(about_.keys.front())}
         , read_{std::move(read)}
         , limit_{[this] {
             auto const why = inside_->transport().down_reason(slot_);
-            finish(why ? why : error_code{error::unavailable}, {});
+            complete(why ? why : error_code{error::unavailable}, {});
         }}
     {}
 
-    void cancel() override { finish(asio::error::operation_aborted, {}); }
+    void cancel() override { complete(asio::error::operation_aborted, {}); }
 
 private:
-    static sequence ask(std::shared_ptr<query> self)
+    static strand_task ask(std::shared_ptr<query> self)
     {
         core& owner = *self->inside_;
         core::activity const asking{owner};
         owner.set_alarm(self->limit_, clock::now() + owner.settings().timeout);
         while (self->done_) {
-            asked_question now{self->about_, self->slot_};
+            script_call now{self->about_, self->slot_};
             self->sending_ = &now.call;
             owner.transport().submit(now.call);
             answer const got = co_await now.call.answered;
             self->sending_ = nullptr;
-            if (self->take(got)) {
+            if (self->judge(got)) {
                 owner.rest(self->pause_, owner.repeat_pause(++self->refusals_));
                 co_await self->pause_.over;
                 if (owner.is_stopped())
-                    self->finish(error::closed, {});
+                    self->complete(error::closed, {});
             }
         }
     }
 
-    /// True if it is to be asked again after a pause.
-    bool take(answer const& got)
+    /// True if it has to ask again after a pause.
+    bool judge(answer const& got)
     {
         if (inside_->is_stopped())
-            finish(error::closed, {});
+            complete(error::closed, {});
         else if (got.what == answer::kind::lost && is_sent_once())
-            finish(error::unavailable, {});
+            complete(error::unavailable, {});
         else if (got.what == answer::kind::failed)
-            finish(got.ec, {});
+            complete(got.ec, {});
         else if (got.what == answer::kind::replied) {
             Value value{};
             auto const ec = read_(got, value);
-            finish(ec, std::move(value));
+            complete(ec, std::move(value));
         }
         return done_ && got.what == answer::kind::not_now;
     }
@@ -120,7 +119,7 @@ private:
             about_.what == &scripts::read_write_force;
     }
 
-    void finish(error_code ec, Value value)
+    void complete(error_code ec, Value value)
     {
         auto const life = shared_from_this();
         limit_.clear();
@@ -132,11 +131,11 @@ private:
 
     core_ptr inside_;
     completion<Value> done_;
-    question about_;
+    script_request about_;
     unsigned slot_;
     reader read_;
     step* sending_ = nullptr;
-    decide::agenda::entry limit_;
+    decide::alarm_queue::alarm limit_;
     pause pause_;
     std::uint32_t refusals_ = 0;  ///< for the moment
 };

@@ -1,7 +1,7 @@
-#include "decide/once.hpp"
+#include "decide/idempotency.hpp"
 #include "decide/reply.hpp"
-#include "locks/gated.hpp"
 #include "locks/query.hpp"
+#include "locks/queued_operations.hpp"
 #include <colock/semaphore.hpp>
 
 #include <utility>
@@ -10,14 +10,15 @@ namespace colock::detail {
 
 namespace {
 
-/// A request takes so many permits, and the server keeps its number: sent again, it takes them
-/// once. What nobody wants any more is undone by that number.
-class permits_taken final : public entry_protocol {
+/// A request takes some permits, and the server keeps its number, so a repeat takes them only once.
+/// A request that nobody wants any more is undone by its number.
+class permits_taken final : public permit_protocol {
 public:
     permits_taken(core& inside, std::string const& name)
         : core_{inside}
         , name_{name}
-        , record_{decide::once_record(name, inside.uuid() + ":take", inside.settings().key_prefix)}
+        , record_{
+              decide::request_record(name, inside.uuid() + ":take", inside.settings().key_prefix)}
     {}
 
     std::string channel() const override
@@ -25,57 +26,61 @@ public:
         return decide::semaphore_channel(name_, core_.settings().key_prefix);
     }
 
-    void begin(guest const& first) override
+    void begin(permit_request const& first) override
     {
         number_ = core_.next_number();
-        permits_ = static_cast<counting_guest const&>(first).wanted;
+        permits_ = static_cast<permit_count_request const&>(first).wanted;
     }
 
-    question ask() const override
+    script_request ask() const override
     {
         return {
             &scripts::semaphore_acquire,
             {name_, record_},
-            {std::to_string(permits_), std::to_string(number_), decide::once_life_text()}};
+            {std::to_string(permits_),
+             std::to_string(number_),
+             decide::record_life_text(),
+             channel()}};
     }
 
-    admission read(decide::reply const& got) const override
+    permit_reply read(decide::reply const& got) const override
     {
         using reply = decide::reply;
         if (got.what == reply::kind::integer && got.number == 1)
-            return {admission::kind::granted};
-        if (got.what == reply::kind::list && got.items.size() == 1)
-            return {admission::kind::refused};
-        return {};
+            return {permit_reply::kind::granted};
+        auto const no = decide::read_refusal(got);
+        if (!no.well_formed)
+            return {};
+        return {permit_reply::kind::refused, std::nullopt, no.subscribers};
     }
 
-    // While the server still knows whether the request has run.
-    time_point open_until(decide::taking const& open) const override
+    // As long as the server still knows whether the request has run.
+    time_point open_until(decide::request_state const& open) const override
     {
         return open.is_taken() ? never : decide::repeat_until(open.first_sent());
     }
 
-    bool fits(guest const& first, decide::taking const&) const override
+    bool fits(permit_request const& first, decide::request_state const&) const override
     {
-        return static_cast<counting_guest const&>(first).wanted == permits_;
+        return static_cast<permit_count_request const&>(first).wanted == permits_;
     }
 
-    void give(gate& at, decide::taking const&) override
+    void give(permit_queue& from, decide::request_state const&) override
     {
-        auto const first = at.pop();
-        at.tell_acquired(*first);
-        static_cast<counting_guest&>(*first).let_in();
+        auto const first = from.pop();
+        from.tell_acquired(*first);
+        static_cast<permit_count_request&>(*first).grant();
     }
 
-    std::optional<question> undo(decide::taking const&) override
+    std::optional<script_request> undo(decide::request_state const&) override
     {
-        return question{
+        return script_request{
             &scripts::semaphore_undo,
             {name_, record_},
             {std::to_string(number_),
              std::to_string(core_.next_number()),
              std::to_string(permits_),
-             decide::once_life_text(),
+             decide::record_life_text(),
              channel()}};
     }
 
@@ -87,7 +92,7 @@ private:
     std::int64_t permits_ = 0;
 };
 
-constexpr char const* semaphore_gate = "semaphore";
+constexpr char const* semaphore_kind = "semaphore";
 
 }  // namespace
 
@@ -100,8 +105,8 @@ void semaphore_acquire(
 {
     auto const wrong = check_amount(name, permits, 1, most_permits);
     enter<permits_taken>(
-        make_guest(std::move(inside), std::move(handler), std::move(name), permits),
-        semaphore_gate,
+        make_permit_count_request(std::move(inside), std::move(handler), std::move(name), permits),
+        semaphore_kind,
         wrong
     );
 }
@@ -127,9 +132,10 @@ void semaphore_try_acquire_for(
 )
 {
     auto const wrong = check_amount(name, permits, 1, most_permits);
-    auto const who = make_guest(std::move(inside), std::move(handler), std::move(name), permits);
+    auto const who =
+        make_permit_count_request(std::move(inside), std::move(handler), std::move(name), permits);
     auto const negative = limit_wait(*who, wait);
-    enter<permits_taken>(who, semaphore_gate, wrong ? wrong : negative);
+    enter<permits_taken>(who, semaphore_kind, wrong ? wrong : negative);
 }
 
 void semaphore_release(
@@ -140,7 +146,7 @@ void semaphore_release(
 )
 {
     auto const wrong = check_amount(name, permits, 1, most_permits);
-    start_change(
+    start_update(
         std::move(inside),
         std::move(handler),
         {std::move(name), scripts::semaphore_release, permits, &decide::semaphore_channel, true},
@@ -156,7 +162,7 @@ void semaphore_set(
 )
 {
     auto const wrong = check_amount(name, permits, 0, most_permits);
-    start_change(
+    start_update(
         std::move(inside),
         std::move(handler),
         {std::move(name), scripts::semaphore_set, permits, &decide::semaphore_channel, false},
@@ -169,7 +175,7 @@ void semaphore_drain(
 )
 {
     auto const wrong = check_name(name);
-    start_change(
+    start_update(
         std::move(inside),
         std::move(handler),
         {std::move(name), scripts::semaphore_drain, 0, nullptr, false},

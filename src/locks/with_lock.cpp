@@ -16,8 +16,8 @@ namespace colock::detail {
 
 namespace {
 
-/// Ends when the hold was lost, or its client closed. That the work itself has released it is no
-/// reason to end the work: then there is nothing more to guard.
+/// Ends when the hold is lost, or its client closed. It does not end when the work itself releases
+/// the hold, because then there is nothing left to guard.
 asio::awaitable<error_code> loss_of(hold const& held)
 {
     auto [ec] = co_await held.lost(asio::as_tuple(asio::deferred));
@@ -36,7 +36,7 @@ error_code ended_by_others(hold const& held)
         return {};
     using status = hold_state::status;
     auto const now = state->now();
-    // By the clock a hold is lost before anybody has had the time to say so.
+    // The clock may show a loss before any handler could report it.
     if (now == status::lost || (now == status::held && !held))
         return error::lost;
     if (now == status::released && state->closed)
@@ -48,7 +48,7 @@ error_code ended_by_others(hold const& held)
 
 asio::awaitable<void> run_while_held(hold& held, asio::awaitable<void> work, std::string name)
 {
-    // Whichever ends first cancels the other, and both have ended before this returns.
+    // The one that ends first cancels the other, and both have ended before this returns.
     auto const executor = co_await asio::this_coro::executor;
     auto const [order, thrown, unguarded, loss] =
         co_await asio::experimental::make_parallel_group(
@@ -58,7 +58,7 @@ asio::awaitable<void> run_while_held(hold& held, asio::awaitable<void> work, std
             .async_wait(asio::experimental::wait_for_one(), asio::deferred);
     if (order[0] == 1 && !unguarded)
         throw boost::system::system_error{loss, "with_lock " + name};
-    // Work that has seen it for itself may end first.
+    // Work that has noticed the loss itself may end first.
     if (auto const ec = ended_by_others(held))
         throw boost::system::system_error{ec, "with_lock " + name};
     if (thrown)

@@ -11,9 +11,10 @@ using decide::reply;
 
 namespace {
 
-// Steps of the same script go together. Where steps of one key meet, this order is right whichever
-// was handed over first: an older renewal must not shorten what an extension sets, and a release
-// makes way for an acquire. The plain lock's come first, for mostly there are no others.
+// Steps of the same script go together. If steps of one key meet, this order is right whichever was
+// handed over first: an older renewal must not shorten the lease that an extension sets, and a
+// release makes way for an acquire. The plain lock's scripts come first, because mostly there are
+// no others.
 constexpr std::array joined{
     &scripts::renew,
     &scripts::extend,
@@ -29,8 +30,8 @@ constexpr std::array joined{
     &scripts::fair_acquire,
     &scripts::permit_extend};
 
-/// A call for many that confirms what there is. It comes before all else: what the others ask may
-/// take away what was not confirmed in time.
+/// A call for many locks that confirms holds. It comes before all others, because they may take
+/// locks away that were not confirmed in time.
 bool confirms(scripts::script const& s) noexcept
 {
     return &s == &scripts::renew || &s == &scripts::read_renew || &s == &scripts::fair_keep;
@@ -42,7 +43,7 @@ bool is_fenced(scripts::script const& s) noexcept
     return &s == &scripts::acquire || &s == &scripts::write_acquire || &s == &scripts::fair_acquire;
 }
 
-/// No script: its reply is that of its one step.
+/// Not a script: its reply is the reply of its one step.
 bool is_bare(scripts::script const& what) noexcept
 {
     return &what == &ping_command || &what == &any_command;
@@ -83,7 +84,7 @@ void call_batch::write_wait(resp::writer& out)
     for (auto const* s : steps_)
         if (s->replicas != 0) {
             most = std::max(most, s->replicas);
-            longest = std::max(longest, s->patience);
+            longest = std::max(longest, s->replica_limit);
         }
     waits_ = most != 0;
     if (waits_)
@@ -131,7 +132,7 @@ void call_batch::arrange(step_list& from, bool by_slot)
     put_alone(take([](step const&) { return true; }));
 }
 
-// How many steps from here on may share a call: their floor is the call's.
+// How many steps from here on may share a call: those with the call's floor.
 std::size_t call_batch::alike(std::size_t at, bool by_slot) const
 {
     auto const most = std::min(largest_call, steps_.size() - at);
@@ -171,8 +172,7 @@ void call_batch::write(std::span<step* const> some, manner const& how, resp::wri
             out.add(argument);
 }
 
-// The server knows a script by its sum as soon as it has run as text, also for calls right behind
-// it.
+// Once a script has run as text, the server knows its sum, also for calls right behind it.
 bool call_batch::is_as_text(step const& s, scripts::script const& form, manner const& how) const
 {
     if (how.as_text)
@@ -201,13 +201,13 @@ void call_batch::on_reply(resp::message const& got)
         if (waits_)
             kept_.push_back(resp::to_reply(got));
         else
-            take(now, got);
+            on_reply(now, got);
     }
     if (!is_dropped_ && next_call_ == calls_.size() && (!waits_ || steps_.empty()))
         listener_.on_batch_over(*this);
 }
 
-void call_batch::take(call const& c, resp::message const& got)
+void call_batch::on_reply(call const& c, resp::message const& got)
 {
     auto const first = c.first, count = c.count;
     bool const is_whole = c.whole;
@@ -262,7 +262,7 @@ error_code call_batch::unsynced(step const& s, reply const& waited) const noexce
 {
     if (s.replicas == 0)
         return {};
-    // It has become a replica meanwhile, and lets nobody wait any more.
+    // The server has become a replica in the meantime, and accepts no WAIT any more.
     if (waited.what == reply::kind::error && waited.text.starts_with("UNBLOCKED"))
         return error::not_replicated;
     if (waited.what != reply::kind::integer)
@@ -285,7 +285,7 @@ void call_batch::drop_steps() noexcept
     is_dropped_ = true;
     for (step* s : std::exchange(steps_, {}))
         if (s)
-            s->answered.drop();
+            s->answered.destroy_waiting();
 }
 
 }  // namespace colock

@@ -14,22 +14,22 @@
 
 namespace colock {
 
-/// The form of a script that publishes in this way.
+/// The form of a script for this way of publishing.
 scripts::script const& form_of(scripts::script const&, publishing) noexcept;
 
-/// Scripts that a server has been sent as text, so that it knows them by their sums.
+/// Scripts that were sent to a server as text, so that it knows their sums.
 using known_scripts = std::vector<scripts::script const*>;
 
-/// One write: calls, each of one script for several steps. It hands each step its answer as the
-/// call's reply comes in; where steps wait for replicas, when all have come.
+/// The calls of one write. Each call is one script for several steps. It gives each step its answer
+/// when the call's reply comes; if steps wait for replicas, when all replies have come.
 ///
 /// A link uses it again once it is answered.
 class call_batch final :
     public resp::reply_handler,
     public std::enable_shared_from_this<call_batch> {
 public:
-    /// Locks a script call. A long one keeps the server's other clients waiting, and keeps this
-    /// client idle while the server works.
+    /// How many locks a script call may have. A long call makes other clients of the server wait,
+    /// and leaves this client idle while the server works.
     static constexpr std::size_t largest_call = 128;
 
     class listener {
@@ -49,8 +49,8 @@ public:
     /// How calls are written.
     struct manner {
         std::string_view floor;  ///< the link's
-        bool as_text = false;    ///< for a server that does not let us call scripts by sum
-        bool by_slot = false;    ///< for one that refuses calls for keys of several slots
+        bool as_text = false;    ///< for a server that refuses EVALSHA
+        bool by_slot = false;    ///< for a server that refuses calls with keys of several slots
         publishing publish = publishing::plain;
         known_scripts* known = nullptr;  ///< none: the server knows all
     };
@@ -63,10 +63,10 @@ public:
     /// In the order in which they are written.
     std::span<step* const> steps() const noexcept { return steps_; }
 
-    /// So many it has had, with those that have their answers.
+    /// How many steps it has had, including those with answers.
     std::size_t size() const noexcept { return size_; }
 
-    /// Destroys the sequences that wait for its steps.
+    /// Destroys the tasks that wait for its steps.
     void drop_steps() noexcept;
 
 private:
@@ -80,7 +80,7 @@ private:
     void on_reply(resp::message const&) override;
     void on_lost(error_code) override;
 
-    void take(call const&, resp::message const&);
+    void on_reply(call const&, resp::message const&);
     void give(std::size_t at, decide::reply&&, bool in_company, error_code unsynced);
     void settle_kept(decide::reply const& waited);
     error_code unsynced(step const&, decide::reply const& waited) const noexcept;

@@ -10,11 +10,11 @@ using kind = decide::redirection::kind;
 
 namespace {
 
-/// How long what one node says is not undone by another's answer.
-constexpr milliseconds belief_stands{1'000};
+/// How long another node's answer does not override the one of this node.
+constexpr milliseconds hint_life{1'000};
 
-/// The script looks at keys of readers that it can't name beforehand. Where the lock has arrived
-/// already and they have not, it would take them for gone.
+/// The script looks at keys of readers that it can't name beforehand. If the lock has arrived at
+/// the new node and they have not, it would take them for gone.
 bool looks_around(scripts::script const& what) noexcept
 {
     return &what == &scripts::read_release || &what == &scripts::read_extend ||
@@ -26,19 +26,19 @@ bool looks_around(scripts::script const& what) noexcept
 cluster::cluster(link_context context, transport_listener& who)
     : context_{std::move(context)}
     , listener_{who}
-    , scout_{context_, static_cast<cluster_scout::listener&>(*this)}
+    , refresher_{context_, static_cast<topology_refresher::listener&>(*this)}
 {}
 
 cluster::~cluster()
 {
     *alive_ = false;
-    abandon();
+    destroy_pending();
 }
 
 void cluster::start()
 {
     started_ = true;
-    scout_.start();
+    refresher_.start();
     for (std::size_t number = 0; number != nodes_.size(); ++number)
         nodes_[number]->start();
 }
@@ -46,21 +46,21 @@ void cluster::start()
 void cluster::stop()
 {
     started_ = false;
-    scout_.stop();
+    refresher_.stop();
     for (std::size_t number = 0; number != nodes_.size(); ++number)
         nodes_[number]->stop();
-    for (auto const& [slot, resting] : moving_)
+    for (auto const& [slot, resting] : migrations_)
         fail_all(resting->take(), alive_, error::closed);
     fail_all(std::move(unrouted_), alive_, error::closed);
 }
 
-void cluster::abandon() noexcept
+void cluster::destroy_pending() noexcept
 {
     for (auto const& each : nodes_)
-        each->abandon();
-    for (auto const& [slot, resting] : moving_)
-        resting->abandon();
-    drop_all(unrouted_);
+        each->destroy_pending();
+    for (auto const& [slot, resting] : migrations_)
+        resting->destroy_pending();
+    destroy_tasks(unrouted_);
 }
 
 server_links& cluster::at(unsigned number)
@@ -70,7 +70,7 @@ server_links& cluster::at(unsigned number)
         nodes_.push_back(std::make_unique<server_links>(
             context_,
             static_cast<command_link::listener&>(*this),
-            static_cast<push_link::listener&>(*this),
+            static_cast<pubsub_link::listener&>(*this),
             next,
             map_.nodes()[next],
             how_
@@ -94,11 +94,11 @@ void cluster::submit(step& s)
     s.asking = false;
     if (auto* const server = server_of(s.slot))
         server->submit(s);
-    else if (auto const why = scout_.refusal(); !has_map_ && why)
+    else if (auto const why = refresher_.refusal(); !has_map_ && why)
         s.answered.set({answer::kind::failed, {}, why, {}});
     else {
         unrouted_.push_back(s);
-        scout_.refresh();
+        refresher_.refresh();
     }
 }
 
@@ -126,7 +126,7 @@ error_code cluster::down_reason(unsigned slot) const noexcept
 {
     if (auto const* const server = server_of(slot))
         return server->link(slot).down_reason();
-    auto const why = has_map_ ? error_code{} : scout_.refusal();
+    auto const why = has_map_ ? error_code{} : refresher_.refusal();
     return why ? why : error_code{error::unavailable};
 }
 
@@ -148,8 +148,8 @@ void cluster::on_redirect(
     switch (to.what) {
     case kind::moved: on_moved(from, s, to.slot, where); break;
     case kind::down:
-        troubled_until_ = clock::now() + belief_stands;
-        scout_.refresh();
+        troubled_until_ = clock::now() + hint_life;
+        refresher_.refresh();
         s.answered.set({answer::kind::not_now, {}, error::unavailable, sent});
         break;
     case kind::ask:
@@ -166,7 +166,7 @@ void cluster::on_redirect(
             rest(s);
         break;
     case kind::cut_off:
-        // It may have begun, and is sent again by whoever wants it.
+        // It may have begun. Its sender sends it again if it still wants it.
         s.cut_off_at = sent;
         rest(s);
         break;
@@ -176,7 +176,7 @@ void cluster::on_redirect(
 
 void cluster::on_moved(command_link& from, step& s, unsigned slot, address const& where)
 {
-    scout_.refresh();
+    refresher_.refresh();
     // Nodes that announce one address for several of them send everybody back to where they came
     // from.
     if (where == from.where()) {
@@ -188,16 +188,16 @@ void cluster::on_moved(command_link& from, step& s, unsigned slot, address const
         return s.whole ? s.answered.set({answer::kind::not_now, {}, error::unavailable, {}})
                        : rest(s);
     }
-    // A renewal of many is made anew by who sent it: over another link, this one could come after
-    // an extension that is younger.
+    // The sender makes a new renewal of many: over another link, this one could come after a newer
+    // extension.
     if (s.whole) {
         s.answered.set({answer::kind::not_now, {}, error::unavailable, {}});
-        believe(slot, where);
+        note_hint(slot, where);
         return;
     }
-    // Two nodes may name each other for a moment, and one may not let us ask.
+    // Two nodes may redirect to each other for a moment, and a node may refuse ASKING.
     bool const is_sent_back = s.asking;
-    believe(slot, where);
+    note_hint(slot, where);
     if (is_sent_back || is_disputed(slot))
         rest(s);
     else
@@ -206,10 +206,11 @@ void cluster::on_moved(command_link& from, step& s, unsigned slot, address const
 
 void cluster::rest(step& s)
 {
-    auto& resting = moving_[s.slot];
+    auto& resting = migrations_[s.slot];
     if (!resting)
-        resting =
-            std::make_unique<moving_slot>(context_, static_cast<moving_slot::listener&>(*this));
+        resting = std::make_unique<slot_migration>(
+            context_, static_cast<slot_migration::listener&>(*this)
+        );
     resting->rest(s);
 }
 
@@ -223,15 +224,15 @@ void cluster::on_rested(step_list rested)
     });
 }
 
-void cluster::believe(unsigned slot, address const& where)
+void cluster::note_hint(unsigned slot, address const& where)
 {
     auto const now = clock::now();
-    auto& known = beliefs_[slot];
-    bool const is_recent = now - known.since < belief_stands;
+    auto& known = hints_[slot];
+    bool const is_recent = now - known.since < hint_life;
     known.changes = is_recent && known.owner != where ? known.changes + 1 : 0;
     known.owner = where;
     known.since = now;
-    scout_.note(where);
+    refresher_.note(where);
     if (!map_.move(slot, where))
         return;
     decide::slot_set changed;
@@ -241,24 +242,23 @@ void cluster::believe(unsigned slot, address const& where)
 
 bool cluster::is_disputed(unsigned slot) const noexcept
 {
-    auto const at = beliefs_.find(slot);
-    return at != beliefs_.end() && at->second.changes > 1;
+    auto const at = hints_.find(slot);
+    return at != hints_.end() && at->second.changes > 1;
 }
 
 // A node that is cut off from the others answers from memory.
-void cluster::keep_beliefs(decide::slot_set& changed)
+void cluster::keep_hints(decide::slot_set& changed)
 {
     auto const now = clock::now();
-    std::erase_if(beliefs_, [&](auto const& b) { return now - b.second.since >= belief_stands; });
-    for (auto const& [slot, known] : beliefs_)
+    std::erase_if(hints_, [&](auto const& b) { return now - b.second.since >= hint_life; });
+    for (auto const& [slot, known] : hints_)
         if (map_.move(slot, known.owner)) {
             changed.flip(slot);
-            troubled_until_ = now + belief_stands;
+            troubled_until_ = now + hint_life;
         }
 }
 
-// What waits goes where its slot is now, and whoever holds or waits for something there hears of
-// it.
+// Waiting steps go to the node that now has their slot, and holders and waiters there are told.
 void cluster::reroute(decide::slot_set const& changed)
 {
     for (unsigned number = 0; number != map_.nodes().size(); ++number)
@@ -280,8 +280,8 @@ void cluster::send_again(step_list taken)
     for_each_taken(std::move(taken), alive_, [this](step& s) { submit(s); });
 }
 
-// What was sent there after a key, or by what was known then, asks its way anew.
-void cluster::take_back(command_link& from)
+// Steps that were sent there because of a key or an old map are routed again.
+void cluster::reclaim(command_link& from)
 {
     step_list again;
     from.take_waiting(again, [&](step const& s) {
@@ -291,8 +291,8 @@ void cluster::take_back(command_link& from)
     send_again(std::move(again));
 }
 
-// They come back if they serve slots again. A node may be on its way to its first slot, and asked
-// for keys that it has already.
+// They come back if they serve slots again. A node may be about to get its first slot, and may be
+// asked for keys that have arrived already.
 void cluster::retire_idle()
 {
     for (unsigned number = 0; number != nodes_.size(); ++number)
@@ -300,7 +300,7 @@ void cluster::retire_idle()
             nodes_[number]->retire();
 }
 
-// ---- The scout ---------------------------------------------------------------------------------
+// ---- The refresher of the map -------------------------------------------------------------------
 
 void cluster::on_map(std::vector<decide::slot_range> const& ranges, bool has_sharded)
 {
@@ -309,21 +309,21 @@ void cluster::on_map(std::vector<decide::slot_range> const& ranges, bool has_sha
             : has_sharded                                         ? publishing::sharded
                                                                   : publishing::plain;
     auto const alive = alive_;
-    auto changed = map_.take(ranges);
-    keep_beliefs(changed);
+    auto changed = map_.assign(ranges);
+    keep_hints(changed);
     if (changed.any())
         reroute(changed);
     if (*alive)
         retire_idle();
 }
 
-void cluster::on_scout_refused(error_code why)
+void cluster::on_refresh_refused(error_code why)
 {
     if (!has_map_)
         fail_all(std::move(unrouted_), alive_, why);
 }
 
-// A link that is down may be that of a primary that is no more.
+// A link that is down may lead to a primary that no longer exists.
 bool cluster::is_content() const
 {
     return map_.is_whole() && clock::now() >= troubled_until_ &&
@@ -357,62 +357,62 @@ void cluster::on_command_link_down(command_link& link, error_code why)
     listener_.on_link_down(link.index(), why);
     if (!*alive || !started_)
         return;
-    scout_.refresh();
-    take_back(link);
+    refresher_.refresh();
+    reclaim(link);
 }
 
-// The slots that it is for may be another's by now, also of a node that was never reached.
+// Another node may have its slots by now, even if this node was never reached.
 void cluster::on_command_link_failed(command_link& link)
 {
     if (!started_)
         return;
-    scout_.refresh();
-    take_back(link);
+    refresher_.refresh();
+    reclaim(link);
 }
 
-unsigned cluster::push_of(std::string_view channel) const noexcept
+unsigned cluster::pubsub_of(std::string_view channel) const noexcept
 {
     auto const owner = map_.owner_of(decide::slot_of(channel));
-    return owner == decide::slot_map::nobody ? no_push : owner;
+    return owner == decide::slot_map::nobody ? no_pubsub : owner;
 }
 
-void cluster::want_push(unsigned push)
+void cluster::want_pubsub(unsigned pubsub)
 {
-    if (push != no_push)  // else `on_rerouted` follows when it is known
-        at(push).want_push();
+    if (pubsub != no_pubsub)  // else `on_rerouted` follows when it is known
+        at(pubsub).want_pubsub();
 }
 
-void cluster::change(unsigned push, subscription_change const& what)
+void cluster::change_subscriptions(unsigned pubsub, subscription_change const& what)
 {
-    nodes_[push]->push().change(what, how_);
+    nodes_[pubsub]->pubsub().change_subscriptions(what, how_);
 }
 
-void cluster::on_push_link_up(push_link& link) { listener_.on_push_up(link.index()); }
-void cluster::on_push_link_down(push_link& link)
+void cluster::on_pubsub_link_up(pubsub_link& link) { listener_.on_pubsub_up(link.index()); }
+void cluster::on_pubsub_link_down(pubsub_link& link)
 {
-    listener_.on_push_down(link.index());
-    scout_.refresh();
+    listener_.on_pubsub_down(link.index());
+    refresher_.refresh();
 }
-void cluster::on_changed(push_link& link) { listener_.on_changed(link.index()); }
+void cluster::on_changed(pubsub_link& link) { listener_.on_changed(link.index()); }
 
-void cluster::on_confirmed(push_link& link, std::string_view channel)
+void cluster::on_confirmed(pubsub_link& link, std::string_view channel)
 {
     listener_.on_subscribed(link.index(), channel);
 }
 
-void cluster::on_refused(push_link& link, std::string_view channel, std::string_view why)
+void cluster::on_refused(pubsub_link& link, std::string_view channel, std::string_view why)
 {
     auto const to = decide::read_redirection(why);
     if (to.what == kind::moved)
-        believe(to.slot, {to.host.empty() ? link.where().host : to.host, to.port});
+        note_hint(to.slot, {to.host.empty() ? link.where().host : to.host, to.port});
     if (to.what != kind::none)
-        scout_.refresh();
+        refresher_.refresh();
     listener_.on_refused(link.index(), channel, why);
 }
 
-void cluster::on_ended(push_link& link, std::string_view channel)
+void cluster::on_ended(pubsub_link& link, std::string_view channel)
 {
-    scout_.refresh();
+    refresher_.refresh();
     listener_.on_ended(link.index(), channel);
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "decide/slot_map.hpp"
-#include "redis/cluster_scout.hpp"
-#include "redis/moving_slot.hpp"
 #include "redis/server_links.hpp"
+#include "redis/slot_migration.hpp"
+#include "redis/topology_refresher.hpp"
 #include "redis/transport.hpp"
 
 #include <memory>
@@ -14,15 +14,16 @@ namespace colock {
 
 /// A cluster: the links of one server to each node that serves slots.
 ///
-/// A step goes to the node that serves its slot, as far as is known. A node that says otherwise is
-/// believed at once, and the scout asks for the whole map; what waits for a link that no longer
-/// serves its slot goes to the one that does. Each lane is one slot: a call never has keys of two.
+/// A step goes to the node that serves its slot, as far as the client knows. It believes a
+/// redirection at once, and asks for the whole map. Steps that wait for a link that no longer
+/// serves their slot go to the link that does. Each lane is one slot: a call never has keys of two
+/// slots.
 class cluster final :
     public transport,
     private command_link::listener,
-    private push_link::listener,
-    private cluster_scout::listener,
-    private moving_slot::listener {
+    private pubsub_link::listener,
+    private topology_refresher::listener,
+    private slot_migration::listener {
 public:
     cluster(link_context context, transport_listener& who);
     ~cluster() override;
@@ -36,44 +37,44 @@ public:
     bool is_up(unsigned slot) const noexcept override;
     void want_link(unsigned slot) override;
     error_code down_reason(unsigned slot) const noexcept override;
-    unsigned push_of(std::string_view channel) const noexcept override;
-    void change(unsigned push, subscription_change const&) override;
-    void want_push(unsigned push) override;
+    unsigned pubsub_of(std::string_view channel) const noexcept override;
+    void change_subscriptions(unsigned pubsub, subscription_change const&) override;
+    void want_pubsub(unsigned pubsub) override;
     std::size_t links_up() const noexcept override;
-    void abandon() noexcept override;
+    void destroy_pending() noexcept override;
 
 private:
     void on_command_link_up(command_link&) override;
     void on_command_link_down(command_link&, error_code) override;
     void on_command_link_failed(command_link&) override;
     void on_redirect(command_link&, step&, decide::redirection const&, time_point) override;
-    void on_push_link_up(push_link&) override;
-    void on_push_link_down(push_link&) override;
-    void on_confirmed(push_link&, std::string_view channel) override;
-    void on_refused(push_link&, std::string_view channel, std::string_view why) override;
-    void on_changed(push_link&) override;
-    void on_ended(push_link&, std::string_view channel) override;
+    void on_pubsub_link_up(pubsub_link&) override;
+    void on_pubsub_link_down(pubsub_link&) override;
+    void on_confirmed(pubsub_link&, std::string_view channel) override;
+    void on_refused(pubsub_link&, std::string_view channel, std::string_view why) override;
+    void on_changed(pubsub_link&) override;
+    void on_ended(pubsub_link&, std::string_view channel) override;
     void on_published(std::string_view channel, std::string_view payload) override;
     void on_map(std::vector<decide::slot_range> const&, bool has_sharded) override;
-    void on_scout_refused(error_code) override;
+    void on_refresh_refused(error_code) override;
     bool is_content() const override;
     void on_rested(step_list) override;
 
     server_links& at(unsigned number);
     server_links* server_of(unsigned slot) const noexcept;
-    /// What a node has said of a slot, which no older answer of another one undoes.
-    struct belief {
+    /// A node's redirection for a slot, which no older answer of another node overrides.
+    struct slot_hint {
         address owner{};
         time_point since{};
         unsigned changes = 0;
     };
 
-    void believe(unsigned slot, address const&);
+    void note_hint(unsigned slot, address const&);
     bool is_disputed(unsigned slot) const noexcept;
-    void keep_beliefs(decide::slot_set& changed);
+    void keep_hints(decide::slot_set& changed);
     void on_moved(command_link& from, step&, unsigned slot, address const&);
     void send_again(step_list);
-    void take_back(command_link&);
+    void reclaim(command_link&);
     void reroute(decide::slot_set const& changed);
     void retire_idle();
     void rest(step&);
@@ -82,11 +83,11 @@ private:
     transport_listener& listener_;
     decide::slot_map map_;
     std::vector<std::unique_ptr<server_links>> nodes_;  ///< by their numbers in the map
-    cluster_scout scout_;
-    step_list unrouted_;  ///< nobody is known to serve their slots
-    std::unordered_map<unsigned, std::unique_ptr<moving_slot>> moving_;
-    std::unordered_map<unsigned, belief> beliefs_;  ///< by slot
-    time_point troubled_until_{};                   ///< something contradicts the map
+    topology_refresher refresher_;
+    step_list unrouted_;  ///< no node is known to serve their slots
+    std::unordered_map<unsigned, std::unique_ptr<slot_migration>> migrations_;
+    std::unordered_map<unsigned, slot_hint> hints_;  ///< by slot
+    time_point troubled_until_{};                    ///< something contradicts the map
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
     publishing how_ = publishing::plain;
     bool has_map_ = false;

@@ -19,16 +19,16 @@ constexpr std::size_t most_spare = 4;
 
 }  // namespace
 
-command_link::command_link(link_context const& context, listener& who, place here)
+command_link::command_link(link_context const& context, listener& who, description here)
     : context_{context}
     , listener_{who}
-    , place_{std::move(here)}
+    , description_{std::move(here)}
     , loop_{std::make_shared<connection_loop>(
           context,
           static_cast<connection_loop::owner&>(*this),
-          connection_loop::place{
-              place_.name,
-              place_.where,
+          connection_loop::description{
+              description_.name,
+              description_.where,
               context.settings.topology == topology::sentinel ? set_up::role::primary
                                                               : set_up::role::any}
       )}
@@ -36,7 +36,7 @@ command_link::command_link(link_context const& context, listener& who, place her
 
 command_link::~command_link()
 {
-    abandon();
+    destroy_pending();
     loop_->detach();
 }
 
@@ -60,14 +60,14 @@ void command_link::submit(step& s)
         return;
     }
     waiting_.push_back(s);
-    if (gate_)
+    if (is_ready_)
         schedule_flush();
 }
 
-void command_link::abandon() noexcept
+void command_link::destroy_pending() noexcept
 {
     *alive_ = false;
-    drop_all(waiting_);
+    destroy_tasks(waiting_);
     for (auto const& sent : std::exchange(in_flight_, {}))
         sent->drop_steps();
 }
@@ -90,17 +90,17 @@ void command_link::flush()
     flushing_ = takes_turns_ = false;
     if (waiting_.empty()) {
         if (tell_answered_)
-            tell_answered_();  // what waited was withdrawn
+            tell_answered_();  // the waiting steps were withdrawn
         return;
     }
-    if (!gate_ || (place_.in_rounds && !in_flight_.empty()))
+    if (!is_ready_ || (description_.in_rounds && !in_flight_.empty()))
         return;
     auto const now = clock::now();
     bool const by_slot = context_.settings.topology == topology::cluster;
     auto const& sending = in_flight_.emplace_back(take_batch());
     auto& pipeline = loop_->pipeline();
     sending->fill(
-        waiting_, {floor_, eval_only_, by_slot, place_.publish, &known_}, pipeline.out(), now
+        waiting_, {floor_, eval_only_, by_slot, description_.publish, &known_}, pipeline.out(), now
     );
     under_way_ += sending->steps().size();
     pipeline.expect(sending.get(), now);
@@ -126,7 +126,7 @@ void command_link::on_batch_over(call_batch& over)
     if (spare_.size() < most_spare)
         spare_.push_back(std::move(*at));
     in_flight_.erase(at);
-    if (place_.in_rounds && gate_ && !waiting_.empty())
+    if (description_.in_rounds && is_ready_ && !waiting_.empty())
         schedule_flush();
     if (tell_answered_)
         tell_answered_();
@@ -159,7 +159,7 @@ void command_link::settle_error(step& s, reply&& value, bool in_company, time_po
     if (what == fault::redirected) {
         auto const to = decide::read_redirection(value.text);
         using kind = decide::redirection::kind;
-        // Of several keys some may be here, and can be served one by one.
+        // Some of several keys may be here; one by one they can be served.
         if (!in_company || (to.what != kind::ask && to.what != kind::try_again))
             return listener_.on_redirect(*this, s, to, sent);
         s.alone = true;
@@ -209,11 +209,11 @@ void command_link::on_up()
     if (predecessor_ != 0)
         kill_predecessor(predecessor_);
     else
-        open_gate();
+        become_ready();
 }
 
-// Bytes of the old connection may still lie in the server's buffer. A step of theirs that ran
-// after its undo would leave a lock that nobody owns for a lease.
+// Bytes of the old connection may still be in the server's buffer. If a step in them ran after its
+// undo, it would leave a lock without an owner for a lease.
 void command_link::kill_predecessor(std::int64_t id)
 {
     loop_->ask(
@@ -222,21 +222,21 @@ void command_link::kill_predecessor(std::int64_t id)
             if (ec)
                 return;
             auto const& answer = got.front();
-            // A server that is busy has not looked. Any other error says that the connection is
-            // gone, or that we may not end it: go on.
+            // A busy server has not looked. Any other error says that the connection is gone, or
+            // that this user may not end it: go on.
             if (answer.what == reply::kind::error &&
                 decide::classify(answer.text) == decide::fault::not_now)
                 loop_->restart(error::unavailable);
             else
-                open_gate();
+                become_ready();
         }
     );
 }
 
-void command_link::open_gate()
+void command_link::become_ready()
 {
     predecessor_ = 0;
-    carried_ = gate_ = true;
+    carried_ = is_ready_ = true;
     has_lost_ = false;
     listener_.on_command_link_up(*this);
     if (!waiting_.empty())
@@ -245,7 +245,7 @@ void command_link::open_gate()
 
 void command_link::on_down(error_code why)
 {
-    bool const was_up = std::exchange(gate_, false);
+    bool const was_up = std::exchange(is_ready_, false);
     auto const alive = alive_;
     if (was_up)
         listener_.on_command_link_down(*this, why);

@@ -14,11 +14,11 @@ namespace colock {
 
 /// A connection that carries steps.
 ///
-/// Steps that are handed over in one turn of the event loop go out in one write, those of the same
-/// script as one call: what a write costs here, and a call in the server, is then shared. Only
-/// where steps come one at a time, each after the answer to the last, is a step sent at once. They
-/// wait while the link is down, unsent, and are never sent twice: what was written when the
-/// connection went is `lost`, and its sender decides what to do.
+/// Steps of one turn of the event loop go out in one write, and steps of the same script in one
+/// call, so that they share the cost of a write here and of a call in the server. A step is sent at
+/// once only if steps come one at a time, each after the answer to the last. Steps wait while the
+/// link is down, and are never sent twice: a step that was written before the connection was lost
+/// is `lost`, and its sender decides what to do.
 class command_link final : private connection_loop::owner, private call_batch::listener {
 public:
     class listener {
@@ -26,11 +26,11 @@ public:
         virtual void on_command_link_up(command_link&) = 0;
         virtual void on_command_link_down(command_link&, error_code) = 0;
 
-        /// It didn't come up, and goes on trying.
+        /// The link didn't come up, and goes on trying.
         virtual void on_command_link_failed(command_link&) = 0;
 
-        /// The server has not run the step, or not wholly: `redirection` says why. It is in no
-        /// list.
+        /// The server has not run the step, or not completely: `redirection` says why. The step is
+        /// in no list.
         virtual void on_redirect(
             command_link&, step&, decide::redirection const&, time_point sent
         ) = 0;
@@ -39,7 +39,7 @@ public:
         ~listener() = default;
     };
 
-    struct place {
+    struct description {
         std::string name;
         std::size_t index;
         address where;
@@ -50,15 +50,15 @@ public:
         bool in_rounds = false;
     };
 
-    command_link(link_context const& context, listener& who, place);
+    command_link(link_context const& context, listener& who, description);
     ~command_link();
 
     void start();
     void stop();
     void submit(step&);
-    void abandon() noexcept;
+    void destroy_pending() noexcept;
 
-    /// Hands over what waits and is wanted elsewhere.
+    /// Hands over waiting steps that belong to another link.
     template <class IsWanted>
     void take_waiting(step_list& into, IsWanted const& is_wanted)
     {
@@ -69,7 +69,7 @@ public:
             }
     }
 
-    bool is_up() const noexcept { return gate_; }
+    bool is_up() const noexcept { return is_ready_; }
     bool is_started() const noexcept { return started_; }
     bool has_waiting() const noexcept { return !waiting_.empty(); }
     bool is_idle() const noexcept { return waiting_.empty() && in_flight_.empty(); }
@@ -77,19 +77,19 @@ public:
     /// Steps that were sent and have no answer yet.
     std::size_t under_way() const noexcept { return under_way_; }
 
-    /// Some of what the last connection carried is lost: until the next one is up, and the server
-    /// has ended the last, it may still run.
+    /// Some steps of the last connection are lost. They may still run until the next connection is
+    /// up and the server has ended the last one.
     bool has_lost() const noexcept { return has_lost_; }
 
-    /// Is called each time that something sent has been answered, or is lost.
+    /// Called each time a step has been answered or is lost.
     void when_answered(std::function<void()> tell) { tell_answered_ = std::move(tell); }
 
-    std::size_t index() const noexcept { return place_.index; }
+    std::size_t index() const noexcept { return description_.index; }
     address const& where() const noexcept { return loop_->where(); }
     std::uint64_t epoch() const noexcept { return loop_->epoch(); }
     error_code down_reason() const noexcept
     {
-        return loop_->is_up() && !gate_ ? error_code{error::unavailable} : loop_->down_reason();
+        return loop_->is_up() && !is_ready_ ? error_code{error::unavailable} : loop_->down_reason();
     }
 
 private:
@@ -103,7 +103,7 @@ private:
     error_code judge_time(decide::reply const&);
     error_code judge_rights(decide::reply const&);
     error_code refuse(std::string const& why) const;
-    void open_gate();
+    void become_ready();
     void schedule_flush();
     void flush();
     std::shared_ptr<call_batch> take_batch();
@@ -119,7 +119,7 @@ private:
 
     link_context const& context_;
     listener& listener_;
-    place place_;
+    description description_;
     std::shared_ptr<connection_loop> loop_;
     step_list waiting_;
     std::vector<std::shared_ptr<call_batch>> in_flight_;  ///< in the order of their answers
@@ -132,7 +132,7 @@ private:
     std::int64_t predecessor_ = 0;  ///< the old connection, until its server has ended it
     bool carried_ = false;          ///< the last connection has carried steps
     bool started_ = false;
-    bool gate_ = false;  ///< up, and nothing of the old connection can execute any more
+    bool is_ready_ = false;  ///< up, and no step of the old connection can run any more
     bool flushing_ = false;
     bool takes_turns_ = false;  ///< the last call was for one step, and nothing else was under way
     bool has_lost_ = false;

@@ -1,4 +1,4 @@
-// What a command link asks first on each connection, and what it makes of the answers.
+// The first questions of a command link on each connection, and its use of the answers.
 #include "redis/command_link.hpp"
 #include "redis/link_settings.hpp"
 #include "redis/permissions.hpp"
@@ -26,7 +26,7 @@ std::string info_field(std::string_view text, std::string_view key)
     return std::string{value.substr(0, value.find_first_of("\r\n"))};
 }
 
-/// Below 0 if it is none; what is asked for here never is.
+/// Below 0 if it is not a number; the values here are never negative.
 std::int64_t integer_of(reply const& r)
 {
     if (r.what == reply::kind::integer)
@@ -44,7 +44,7 @@ void command_link::write_probe(resp::writer& to)
     to.push("CLIENT", "ID");
     to.push("TIME");
     to.push("INFO", "server");
-    push_permission_probe(to, context_.settings, place_.publish);
+    pubsub_permission_probe(to, context_.settings, description_.publish);
 }
 
 error_code command_link::judge_probe(replies const& got)
@@ -63,20 +63,20 @@ error_code command_link::judge_probe(replies const& got)
     if (auto const ec = judge_rights(got[place_rights]))
         return ec;
 
-    // Connection numbers begin again with the server: only while it is the same one does the old
-    // number mean the old connection.
+    // Connection numbers begin again when the server restarts, so the old number means the old
+    // connection only if the server is the same.
     auto const run_id = info_field(info, "run_id:");
     if (run_id.empty() || run_id != run_id_) {
         predecessor_ = 0;
         known_.clear();
     } else if (std::exchange(carried_, false))
-        predecessor_ = connection_id_;  // else the one before it, which may not be killed yet
+        predecessor_ = connection_id_;  // otherwise the one before, perhaps not killed yet
     run_id_ = run_id;
     connection_id_ = std::max(std::int64_t{0}, integer_of(got[place_id]));
     return {};
 }
 
-// The floor of fencing tokens, and only theirs.
+// The floor, which only fencing tokens use.
 error_code command_link::judge_time(reply const& time)
 {
     bool const is_told = time.what == reply::kind::list && time.items.size() == 2;
@@ -97,7 +97,7 @@ error_code command_link::judge_time(reply const& time)
 
 error_code command_link::judge_rights(reply const& rights)
 {
-    auto const missing = judge_permissions(rights, context_.settings, place_.publish);
+    auto const missing = judge_permissions(rights, context_.settings, description_.publish);
     if (!missing.refusal.empty())
         return refuse(missing.refusal);
     eval_only_ = missing.by_text;
@@ -114,7 +114,7 @@ error_code command_link::refuse(std::string const& why) const
     return error::server_refused;
 }
 
-// A node of a cluster would refuse most names, and not the first that is tried.
+// A node of a cluster would refuse most names, but perhaps not the first one.
 error_code command_link::judge_mode(std::string const& mode) const
 {
     bool const by_cluster = context_.settings.topology == topology::cluster;

@@ -19,7 +19,7 @@ using asio::ip::tcp;
 
 namespace {
 
-/// How long a connection on which a write has failed still takes in what the server has said.
+/// How long a connection still reads after a failed write.
 constexpr milliseconds last_words{100};
 
 std::vector<connection::endpoint> in_order(
@@ -40,7 +40,7 @@ connection::connection(
     : context_{&context}
     , owner_{&who}
     , socket_{context.strand}
-    , pipeline_{patience_of(context.settings), most, pushes}
+    , pipeline_{time_limits_of(context.settings), most, pushes}
     , lookup_{context.strand}
     , limit_{[this] { step_.set(asio::error::timed_out); }}
     , look_{[this] { look(); }}
@@ -60,7 +60,10 @@ auto connection::guarded(Act act)
     };
 }
 
-void connection::set_alarm(decide::agenda::entry& e, time_point at) { context_->set_alarm(e, at); }
+void connection::set_alarm(decide::alarm_queue::alarm& e, time_point at)
+{
+    context_->set_alarm(e, at);
+}
 
 // ---- The way to a connection
 // -----------------------------------------------------------------------
@@ -70,7 +73,7 @@ void connection::open(address where, std::string tls_host, std::optional<endpoin
     connect(std::move(where), std::move(tls_host), std::move(first));
 }
 
-sequence connection::connect(address where, std::string tls_host, std::optional<endpoint> first)
+strand_task connection::connect(address where, std::string tls_host, std::optional<endpoint> first)
 {
     auto const limit = connect_limit(context_->settings);
     std::vector<endpoint> addresses;
@@ -79,7 +82,7 @@ sequence connection::connect(address where, std::string tls_host, std::optional<
         if (auto const ec = co_await step_) {
             if (!first)
                 co_return close(ec);
-            addresses.push_back(*first);  // the name does not resolve; this served before
+            addresses.push_back(*first);  // the name does not resolve; this address served before
         } else
             addresses = in_order(found_, first);
     } else
@@ -114,7 +117,7 @@ sequence connection::connect(address where, std::string tls_host, std::optional<
     begin_exchange();
 }
 
-/// A step ends by its handler or by its limit. A handler that comes later is that of no step.
+/// A step ends by its handler or by its limit. A later handler belongs to no step.
 void connection::begin_step(clock::duration limit)
 {
     ++step_number_;
@@ -224,7 +227,7 @@ void connection::on_read(error_code ec, std::size_t bytes)
         read();
 }
 
-// Writes at once as much as the socket takes, without waiting for a turn of the event loop.
+// Writes at once as much as the socket accepts, without waiting for a turn of the event loop.
 void connection::flush(bool secret)
 {
     if (!is_open() || writing_ || write_failed_ || !pipeline_.has_output())
@@ -265,9 +268,9 @@ void connection::on_written(error_code ec)
     flush();
 }
 
-// What was to be sent is gone, or part of it, so the reply to anything sent behind it would count
-// as its reply: nothing more is sent. A server that accepts nobody says why and closes, and the
-// read that is under way brings its words and then the end. Where no end comes, `look` makes it.
+// Some outgoing bytes are lost. The reply to anything sent after them would count as their reply,
+// so nothing more is sent. A server that refuses all clients says why and closes; the read under
+// way brings its words and then the end. If no end comes, `look` ends the connection.
 void connection::on_write_failed(error_code why)
 {
     wipe();
@@ -278,7 +281,7 @@ void connection::on_write_failed(error_code why)
     set_alarm(look_, look_at_);
 }
 
-/// Makes room for what is sent next; does not leave a password in memory.
+/// Makes room for the next bytes; does not leave a password in memory.
 void connection::wipe() noexcept
 {
     constexpr std::size_t largest_kept = 64U << 10U;
@@ -293,8 +296,7 @@ void connection::wipe() noexcept
 // ---- Time
 // --------------------------------------------------------------------------------------------
 
-// The alarm is moved for what is earlier and otherwise left: a look that comes too early finds
-// nothing to do.
+// The alarm is moved only to an earlier time: a look that comes too early finds nothing to do.
 void connection::watch_pipeline()
 {
     auto const next = pipeline_.next_look();
@@ -327,7 +329,7 @@ void connection::close(error_code why)
         return;
     why_ = why;
     ++step_number_;
-    step_.drop();  // it goes no further on its way
+    step_.destroy_waiting();  // it stops connecting
     limit_.clear();
     look_.clear();
     lookup_.cancel();
@@ -353,8 +355,8 @@ void connection::detach() noexcept
     context_ = nullptr;
     limit_.clear();
     look_.clear();
-    pipeline_.abandon();
-    step_.drop();
+    pipeline_.forget_owed();
+    step_.destroy_waiting();
     if (is_context_gone)
         return;
     lookup_.cancel();

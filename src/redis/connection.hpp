@@ -1,8 +1,8 @@
 #pragma once
 
-#include "base/sequence.hpp"
+#include "base/strand_task.hpp"
 #include "base/timer.hpp"
-#include "decide/agenda.hpp"
+#include "decide/alarm_queue.hpp"
 #include "redis/link_context.hpp"
 #include "redis/name_lookup.hpp"
 #include "resp/pipeline.hpp"
@@ -22,9 +22,9 @@ namespace colock {
 /// One connection to one server: TCP, a unix socket, or TLS over TCP, with a `resp::pipeline` on
 /// it. Used once: opened, up, closed.
 ///
-/// `open` goes from the name to TLS, each step with its own limit. From then on `flush` sends what
-/// the pipeline holds, and what comes in goes to the pipeline's handlers. The connection watches
-/// the pipeline's time: it sends the PINGs, and it ends itself when the server is silent.
+/// `open` goes from the name to TLS, each step with its own limit. After that `flush` sends the
+/// pipeline's commands, and incoming bytes go to the pipeline's handlers. The connection watches
+/// the pipeline's time: it sends the PINGs, and ends itself when the server is silent.
 class connection : public std::enable_shared_from_this<connection> {
 public:
     using endpoint = asio::generic::stream_protocol::endpoint;
@@ -37,27 +37,28 @@ public:
         /// Commands can be sent.
         virtual void on_open() = 0;
 
-        /// It has ended, for this reason. Once, and never from within a call to the connection. The
-        /// pipeline's handlers have heard of it.
+        /// The connection has ended, for this reason. Called once, and never from within a call to
+        /// the connection. The pipeline's handlers have been told before.
         virtual void on_closed(error_code why) = 0;
 
     protected:
         ~owner() = default;
     };
 
-    /// `most` is what the server may send until `pipeline().set_limits` says otherwise.
+    /// `most` limits the server's messages until `pipeline().set_limits`.
     connection(
         link_context const& context, owner& who, resp::push_handler* pushes, resp::limits most
     );
     ~connection();
 
-    /// Begins to connect. `tls_host` is what the certificate of the server must name. Of the
-    /// addresses of a name, `first` is tried first, if it is among them.
+    /// Begins to connect. The server's certificate must name `tls_host`. If `first` is among the
+    /// addresses of a name, it is tried first.
     void open(address where, std::string tls_host, std::optional<endpoint> first = {});
 
     resp::pipeline& pipeline() noexcept { return pipeline_; }
 
-    /// Sends what was written to the pipeline. `secret`: wipes the bytes from memory afterwards.
+    /// Sends the commands that were written to the pipeline. `secret`: wipes the bytes from memory
+    /// afterwards.
     void flush(bool secret = false);
 
     /// Ends it; `on_closed` follows.
@@ -79,7 +80,7 @@ private:
     using socket_type = asio::basic_stream_socket<asio::generic::stream_protocol, strand_type>;
     using tls_stream = asio::ssl::stream<socket_type&>;
 
-    sequence connect(address where, std::string tls_host, std::optional<endpoint> first);
+    strand_task connect(address where, std::string tls_host, std::optional<endpoint> first);
     void start_lookup(address const& where);
     void start_connect(endpoint const& to, clock::duration limit);
     void start_handshake(std::string const& tls_host);
@@ -98,7 +99,7 @@ private:
     void look();
     void finish();
     void wipe() noexcept;
-    void set_alarm(decide::agenda::entry&, time_point at);
+    void set_alarm(decide::alarm_queue::alarm&, time_point at);
 
     link_context const* context_;
     owner* owner_;
@@ -110,16 +111,16 @@ private:
 
     event<error_code> step_;  ///< of the way to a connection
     std::size_t step_number_ = 0;
-    decide::agenda::entry limit_;
+    decide::alarm_queue::alarm limit_;
     name_lookup::endpoints found_;
     std::optional<endpoint> peer_;
     stage stage_ = stage::name;
 
-    decide::agenda::entry look_;
+    decide::alarm_queue::alarm look_;
     time_point look_at_ = never;
     std::string sending_;  ///< under way to the server
     bool writing_ = false;
-    bool secret_ = false;  ///< what is being sent is to be wiped
+    bool secret_ = false;  ///< wipe the bytes after they are sent
     bool closing_ = false;
     error_code write_failed_{};  ///< nothing more can be sent
     error_code why_{};

@@ -19,7 +19,7 @@ constexpr milliseconds first_pause{50};
 constexpr milliseconds shortest_longest_pause{250};
 constexpr milliseconds longest_pause{1'000};
 
-/// A server that refuses us counts such attempts, and may lock the user out.
+/// A server that refuses the user may count the attempts, and lock the user out.
 constexpr milliseconds first_pause_refused{250};
 constexpr milliseconds longest_pause_refused{10'000};
 
@@ -39,7 +39,7 @@ boost::system::error_category const& refused_writes() noexcept
 }  // namespace
 
 connection_loop::connection_loop(
-    link_context const& context, owner& who, place here, resp::push_handler* pushes
+    link_context const& context, owner& who, description here, resp::push_handler* pushes
 )
     : context_{context}
     , owner_{&who}
@@ -62,7 +62,7 @@ void connection_loop::start()
 void connection_loop::stop()
 {
     wanted_ = false;
-    alarm_.clear();  // it would keep the context busy
+    alarm_.clear();  // an alarm would keep the context busy
     if (sentinels_)
         sentinels_->cancel();
     if (connected_)
@@ -106,13 +106,13 @@ void connection_loop::detach() noexcept
     if (connection_)
         connection_->detach();
     asked_.clear();
-    news_.drop();
+    news_.destroy_waiting();
 }
 
 // ---- The loop
 // --------------------------------------------------------------------------------------
 
-sequence connection_loop::keep_up([[maybe_unused]] std::shared_ptr<connection_loop> self)
+strand_task connection_loop::keep_up([[maybe_unused]] std::shared_ptr<connection_loop> self)
 {
     looping_ = true;
     down_since_ = clock::now();
@@ -135,7 +135,7 @@ sequence connection_loop::keep_up([[maybe_unused]] std::shared_ptr<connection_lo
                 begin();
         }
         alarm_.clear();
-        end();
+        finish();
         if (!wanted_)
             break;
         context_.set_alarm(alarm_, clock::now() + next_pause());
@@ -200,7 +200,7 @@ void connection_loop::on_closed(error_code why)
     news_.set(news::ended);
 }
 
-// HELLO, SELECT and the owner's questions leave in one write, and cost one round trip.
+// HELLO, SELECT and the owner's questions go out in one write, and cost one round trip.
 void connection_loop::send_set_up()
 {
     resp::writer probe;
@@ -215,7 +215,7 @@ void connection_loop::send_set_up()
             answered_ = got;
             news_.set(news::answered);
         } else if (!got.empty() && got.front().what == decide::reply::kind::error)
-            // A server that accepts nobody says so in one error, and closes.
+            // A server that refuses all clients says so in one error, and closes.
             end_reason_ = judge_set_up(got);
     });
     context_.set_alarm(alarm_, clock::now() + connect_limit(context_.settings));
@@ -261,12 +261,12 @@ void connection_loop::begin()
 }
 
 /// The connection has ended, or none came up.
-void connection_loop::end()
+void connection_loop::finish()
 {
     if (!owner_)
         return;
     auto const now = clock::now();
-    // One that drops as soon as it is up is not made again without a pause.
+    // If a connection drops as soon as it is up, the client reconnects only after a pause.
     if (up_ && now - up_since_ >= steady_after)
         tries_ = 0;
     bool const is_stopped = !wanted_ || end_reason_ == error::closed;
@@ -287,12 +287,12 @@ milliseconds connection_loop::next_pause()
     if (tries_++ == 0)
         return milliseconds{0};
     auto const tries = tries_ - 1;
-    auto const dice = context_.dice();
+    auto const jitter = context_.jitter();
     if (is_refusal(down_reason_))
-        return decide::backoff_pause(first_pause_refused, longest_pause_refused, 2, tries, dice);
+        return decide::backoff_pause(first_pause_refused, longest_pause_refused, 2, tries, jitter);
     auto const outage = std::chrono::duration_cast<milliseconds>(clock::now() - down_since_);
     auto const longest = std::clamp(outage / 20, shortest_longest_pause, longest_pause);
-    return decide::backoff_pause(first_pause, longest, 2, tries, dice);
+    return decide::backoff_pause(first_pause, longest, 2, tries, jitter);
 }
 
 void connection_loop::expect(std::size_t commands, exchange::on_replies done)
@@ -330,7 +330,7 @@ void connection_loop::explain_failure()
     }
 }
 
-// The same again is no news until a while has passed.
+// The same failure is logged again only after a while.
 void connection_loop::report_failure()
 {
     auto line = name_ + ": no connection to " +
@@ -342,7 +342,7 @@ void connection_loop::report_failure()
         write_log(context_.settings.log, log_level::warning, line);
 }
 
-// Sentinels name servers by address, so all of them have to go by the one name of the config.
+// Sentinels name servers by address, so the config's one name has to serve for all of them.
 std::string const& connection_loop::tls_host() const noexcept
 {
     static std::string const unknown;

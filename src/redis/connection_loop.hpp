@@ -1,7 +1,7 @@
 #pragma once
 
-#include "base/sequence.hpp"
-#include "decide/agenda.hpp"
+#include "base/strand_task.hpp"
+#include "decide/alarm_queue.hpp"
 #include "redis/connection.hpp"
 #include "redis/exchange.hpp"
 #include "redis/link_context.hpp"
@@ -19,34 +19,34 @@
 namespace colock {
 
 /// Keeps one connection to a server up: finds the server, connects, sets the connection up, lets
-/// its owner ask what it wants to know, and begins again after a loss.
+/// its owner ask its first questions, and begins again after a loss.
 ///
-/// Nothing but the set-up and the owner's questions is sent before both have been answered: a
-/// server runs what stands behind a refused set-up all the same.
+/// It sends only the set-up and the owner's questions until both have been answered, because a
+/// server also runs commands behind a refused set-up.
 class connection_loop final :
     public std::enable_shared_from_this<connection_loop>,
     private connection::owner {
 public:
     class owner {
     public:
-        /// Fills in what is asked right behind the set-up, again for each connection. Harmless
-        /// questions only.
+        /// Writes the questions that follow the set-up, for each connection. Only questions without
+        /// effects.
         virtual void write_probe(resp::writer&) = 0;
 
-        /// Judges the probe's replies. An error: the connection is dropped and made again.
+        /// Judges the probe's replies. On an error the loop drops the connection and reconnects.
         virtual error_code judge_probe(replies const&) = 0;
 
         virtual void on_up() = 0;
         virtual void on_down(error_code) = 0;
 
-        /// No connection came up. If `is_refusal(why)` there is no use in waiting.
+        /// No connection came up. If `is_refusal(why)`, waiting does not help.
         virtual void on_failed(error_code why) = 0;
 
     protected:
         ~owner() = default;
     };
 
-    struct place {
+    struct description {
         std::string name;  ///< of the link, for logs
         address where;     ///< with Sentinels it is not used
         set_up::role wanted = set_up::role::any;
@@ -54,7 +54,10 @@ public:
     };
 
     connection_loop(
-        link_context const& context, owner& who, place here, resp::push_handler* pushes = nullptr
+        link_context const& context,
+        owner& who,
+        description here,
+        resp::push_handler* pushes = nullptr
     );
     ~connection_loop() { detach(); }
 
@@ -66,7 +69,7 @@ public:
     /// From the next connection on.
     void connect_to(address where);
 
-    /// Drops the connection for one to another server. It has served, so there is no pause.
+    /// Drops the connection to connect to another server. It has served, so there is no pause.
     void move_to(address where)
     {
         connect_to(std::move(where));
@@ -78,17 +81,17 @@ public:
     /// Drops the connection, for this reason; the loop makes a new one.
     void restart(error_code why);
 
-    /// The server has refused to write. It may be a primary no longer, or its name may lead to
-    /// another server by now: as `restart`, but where it was a replica from the start, not before
-    /// a second has passed.
+    /// The server has refused to write. It may no longer be a primary, or its name may lead to
+    /// another server by now. As `restart`, but if it was a replica from the start, not before a
+    /// second has passed.
     void leave_replica();
 
-    /// While up: where commands are written, each followed by `expect`. `flush` sends them.
+    /// While up: the pipeline for commands, each followed by `expect`. `flush` sends them.
     resp::pipeline& pipeline() noexcept { return connection_->pipeline(); }
     void flush() { connection_->flush(); }
 
-    /// Sends what `write` writes, while up, and gives its replies, one a command, or an error when
-    /// the connection goes first. Errors of the server are replies.
+    /// While up: sends the commands that `write` writes, and returns their replies, one per
+    /// command, or an error if the connection is lost first. Errors of the server are replies.
     template <class Write>
     void ask(Write const& write, exchange::on_replies done)
     {
@@ -110,13 +113,13 @@ public:
 private:
     enum class news { nothing, found, opened, answered, ended };
 
-    sequence keep_up(std::shared_ptr<connection_loop> self);
+    strand_task keep_up(std::shared_ptr<connection_loop> self);
     void find_primary();
     void open();
     void send_set_up();
     void begin();
     error_code judge_set_up(replies const& got);
-    void end();
+    void finish();
     void on_alarm();
     milliseconds next_pause();
     void on_open() override;
@@ -140,11 +143,11 @@ private:
     std::unique_ptr<sentinel_query> sentinels_;
     std::list<exchange> asked_;
     event<news> news_;
-    decide::agenda::entry alarm_;
+    decide::alarm_queue::alarm alarm_;
     std::uint32_t tries_ = 0;  ///< in a row, since a connection that lasted
     replies answered_;
     std::uint64_t epoch_ = 0;
-    error_code end_reason_{};  ///< why the connection ended, or none could be made
+    error_code end_reason_{};  ///< why the connection ended or could not be made
     error_code down_reason_;
     std::string words_;  ///< about the end, for people
     time_point up_since_{};
@@ -153,7 +156,7 @@ private:
     bool is_replica_ = false;
     bool wanted_ = false;
     bool looping_ = false;
-    bool connected_ = false;  ///< there is a connection, or one is on its way
+    bool connected_ = false;  ///< there is a connection, or it is being made
     bool up_ = false;
 };
 

@@ -12,7 +12,7 @@ namespace colock {
 
 using replies = std::vector<decide::reply>;
 
-/// Some commands whose replies are wanted together.
+/// Some commands whose replies are needed together.
 class exchange final : public resp::reply_handler {
 public:
     using on_replies = std::function<void(error_code, replies const&)>;
@@ -27,12 +27,12 @@ private:
     {
         got_.push_back(resp::to_reply(got));
         if (got_.size() == count_)
-            end({});
+            complete({});
     }
 
-    void on_lost(error_code why) override { end(why); }
+    void on_lost(error_code why) override { complete(why); }
 
-    void end(error_code ec)
+    void complete(error_code ec)
     {
         auto const done = std::exchange(done_, nullptr);
         auto const got = std::move(got_);

@@ -4,7 +4,7 @@ namespace colock {
 
 std::string redacted(std::string_view server_text, config const& c)
 {
-    // Servers quote the words of a command that they don't know; those of HELLO hold a password.
+    // Servers quote the words of an unknown command, and those of HELLO contain a password.
     constexpr std::string_view quoted = "with args beginning with";
     constexpr std::size_t longest = 400;
     std::string text{server_text.substr(0, server_text.find(quoted))};

@@ -11,8 +11,8 @@
 
 namespace colock {
 
-/// How long a server may be silent before it is asked whether it is there; as long again, and it
-/// counts as gone: soon enough to connect and renew again within a lease.
+/// How long a server may be silent before the client sends a PING. After as long again it counts as
+/// gone: soon enough to reconnect and renew within a lease.
 inline std::chrono::milliseconds silence_limit(config const& c) noexcept
 {
     using std::chrono::milliseconds;
@@ -21,7 +21,7 @@ inline std::chrono::milliseconds silence_limit(config const& c) noexcept
     return std::clamp(c.lease / 6, milliseconds{100}, milliseconds{2'000});
 }
 
-/// How long each step of the way to a connection may take: the name, the address, TLS, the set-up.
+/// How long each step of connecting may take: the name, the address, TLS, the set-up.
 inline std::chrono::milliseconds connect_limit(config const& c) noexcept
 {
     using std::chrono::milliseconds;
@@ -30,9 +30,9 @@ inline std::chrono::milliseconds connect_limit(config const& c) noexcept
     return 2 * std::clamp(c.lease / 6, milliseconds{100}, milliseconds{2'000});
 }
 
-inline resp::patience patience_of(config const& c) noexcept
+inline resp::time_limits time_limits_of(config const& c) noexcept
 {
-    resp::patience p;
+    resp::time_limits p;
     p.silence = silence_limit(c);
     return p;
 }
@@ -63,8 +63,8 @@ inline resp::limits map_limits() noexcept
     return most;
 }
 
-/// A server's text as it may be logged: without the arguments of the command that it quotes,
-/// without the secrets of the config, and not longer than a line should be.
+/// A server's text for the log: without the arguments of the command that it quotes, without the
+/// secrets of the config, and short enough for a line.
 std::string redacted(std::string_view server_text, config const&);
 
 inline std::string describe(address const& a)
@@ -75,7 +75,7 @@ inline std::string describe(address const& a)
     return (is_v6 ? "[" + a.host + "]" : a.host) + ":" + std::to_string(a.port);
 }
 
-/// Errors that no waiting mends: what waits to be sent is answered with them at once.
+/// Errors that waiting does not cure: waiting steps are answered with them at once.
 inline bool is_refusal(error_code ec) noexcept
 {
     return ec == error::server_refused || ec == error::wrong_topology || ec == error::unsupported ||

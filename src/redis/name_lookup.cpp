@@ -18,7 +18,7 @@ namespace colock {
 
 struct name_lookup::shared_lookup {
     std::mutex lock;
-    std::vector<int> waiting;  ///< descriptors to write to; each belongs to the one who waits
+    std::vector<int> waiting;  ///< descriptors to write to; each belongs to its waiter
     error_code failed{};
     std::vector<asio::ip::address> found;
 };
@@ -38,7 +38,8 @@ struct lookups {
     std::map<std::string, std::shared_ptr<shared_lookup>> by_name;
     pid_t process = ::getpid();
 
-    /// Those of this process: a child has none of its parent's threads, and perhaps their locks.
+    /// The lookups of this process: a forked child has none of its parent's threads, but perhaps
+    /// their held locks.
     static lookups& all()
     {
         static std::atomic<lookups*> current{nullptr};
@@ -104,7 +105,7 @@ void run_lookup(std::string const& host, shared_lookup& result)
         static_cast<void>(::write(waiting, &one, sizeof one));
 }
 
-/// Joins the lookup of this name, or begins one. An error: no thread could be started.
+/// Joins the lookup of this name, or begins one. Fails if no thread could be started.
 error_code join(std::string const& host, int signal, std::shared_ptr<shared_lookup>& joined)
 {
     auto& all = lookups::all();

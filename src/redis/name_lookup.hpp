@@ -16,10 +16,10 @@ namespace colock {
 
 /// Looks up the addresses of a host name.
 ///
-/// The system's lookup can't be cancelled and may take many seconds. Each name is therefore looked
-/// up on a thread of its own, once at a time in a process: a name that hangs delays no other name,
-/// and an attempt that comes while the lookup is under way joins it. The thread outlives whoever
-/// asked; it touches nothing of theirs.
+/// The system's lookup can't be cancelled and may take many seconds. Therefore each name has its
+/// own thread, once at a time in a process: a name that hangs delays no other name, and an attempt
+/// that comes while the lookup is under way joins it. The thread may outlive its callers, so it
+/// touches nothing that is theirs.
 class name_lookup {
 public:
     using endpoints = std::vector<asio::ip::tcp::endpoint>;
@@ -34,7 +34,7 @@ public:
     void start(std::string const& host, std::uint16_t port, on_found done);
     void cancel() noexcept;
 
-    /// One that is under way for a name; public for the threads.
+    /// A lookup under way; public for the threads.
     struct shared_lookup;
 
 private:

@@ -30,8 +30,8 @@ end
 return refused
 )";
 
-// What scripts call, as they might, about one key. Each is whole: of some a server reads words
-// that aren't there, and crashes (`set`, in Redis 7.0 and Valkey 8.0).
+// The commands that scripts call, for one key. Each is complete, because some servers read words of
+// `set` that aren't there, and crash (Redis 7.0 and Valkey 8.0).
 constexpr std::array<std::string_view, 32> script_commands{
     "decr K",       "decrby K 1",    "del K",        "exists K",
     "get K",        "hdel K f",      "hexists K f",  "hget K f",
@@ -42,19 +42,19 @@ constexpr std::array<std::string_view, 32> script_commands{
     "zcount K 0 0", "zincrby K 0 f", "zrange K 0 0", "zrangebyscore K 0 0",
     "zrank K f",    "zrem K f",      "zscore K f",   "time"};
 
-struct question {
+struct command_check {
     std::vector<std::string> words;
     bool has_key = false;
 };
 
-/// Stands for all channels: it begins as those of locks do, and is none of them, for they close
+/// Stands for all channels: it begins like those of locks, but is none of them, because they close
 /// the brace.
 std::string sample_channel(config const& c)
 {
     return c.key_prefix + "redisson_lock__channel:{" + c.key_prefix + "colock_probe";
 }
 
-/// Of a message's way, the commands that are used.
+/// The commands of the way of publishing that is used.
 struct message_commands {
     explicit message_commands(publishing how)
     {
@@ -66,17 +66,30 @@ struct message_commands {
     std::vector<std::string> all;
 };
 
-std::vector<question> all_questions(config const& c, publishing how)
+/// How scripts count those who wait.
+std::vector<std::string> counting_commands(publishing how)
+{
+    std::vector<std::string> all;
+    if (how != publishing::sharded)
+        all.emplace_back("numsub");
+    if (how == publishing::sharded || how == publishing::both)
+        all.emplace_back("shardnumsub");
+    return all;
+}
+
+std::vector<command_check> all_checks(config const& c, publishing how)
 {
     auto const channel = sample_channel(c);
-    std::vector<question> all{{{"ping"}}, {{"evalsha", std::string(40, '0'), "0"}}};
+    std::vector<command_check> all{{{"ping"}}, {{"evalsha", std::string(40, '0'), "0"}}};
     for (auto const& command : message_commands{how}.all) {
         all.push_back({{command, channel}});
         if (command.ends_with("publish"))
             all.back().words.emplace_back("0");
     }
+    for (auto const& command : counting_commands(how))
+        all.push_back({{"pubsub", command, channel}});
     for (auto rest : script_commands) {
-        question& next = all.emplace_back();
+        command_check& next = all.emplace_back();
         for (auto end = rest.find(' ');; end = rest.find(' ')) {
             auto const word = rest.substr(0, end);
             next.has_key |= word == "K";
@@ -99,12 +112,12 @@ std::string remedy(config const& c, std::string const& rules)
     return ". Remedy: ACL SETUSER " + user_of(c) + rules;
 }
 
-/// The questions that were answered with no.
+/// The commands that the server refuses.
 class refusals {
 public:
-    refusals(std::vector<question> const& all, reply const& places)
+    refusals(std::vector<command_check> const& all, reply const& places)
     {
-        keyed_ = std::ranges::count_if(all, &question::has_key);
+        keyed_ = std::ranges::count_if(all, &command_check::has_key);
         for (auto const& place : places.items) {
             auto const at = static_cast<std::size_t>(place.number) - 1;
             if (at < all.size())
@@ -114,18 +127,18 @@ public:
 
     bool has(std::string_view command) const
     {
-        return std::ranges::any_of(refused_, [command](question const& q) {
+        return std::ranges::any_of(refused_, [command](command_check const& q) {
             return q.words.front() == command;
         });
     }
 
-    /// Then it is the key that they were asked about.
+    /// Then it is the key of the questions that is refused.
     bool has_all_keyed() const
     {
-        return std::ranges::count_if(refused_, &question::has_key) == keyed_;
+        return std::ranges::count_if(refused_, &command_check::has_key) == keyed_;
     }
 
-    /// What scripts lack, as rules.
+    /// The missing permissions of scripts, as ACL rules.
     std::string script_rules() const
     {
         std::string rules;
@@ -136,11 +149,11 @@ public:
     }
 
 private:
-    std::vector<question> refused_;
+    std::vector<command_check> refused_;
     std::ptrdiff_t keyed_ = 0;
 };
 
-/// About messages between clients. Where all commands are refused it may be the channel.
+/// About messages between clients. If all commands are refused, the channel may be the reason.
 void judge_messages(
     refusals const& refused, config const& c, publishing how, std::vector<std::string>& warnings
 )
@@ -168,6 +181,22 @@ void judge_messages(
         );
 }
 
+void judge_counting(
+    refusals const& refused, config const& c, publishing how, std::vector<std::string>& warnings
+)
+{
+    if (!refused.has("pubsub"))
+        return;
+    std::string rules;
+    for (auto const& command : counting_commands(how))
+        rules += " +pubsub|" + command;
+    warnings.push_back(
+        "user " + user_of(c) +
+        " may not count who waits for a lock: where many clients wait, all ask after each release" +
+        remedy(c, rules)
+    );
+}
+
 missing_permissions judge(refusals const& refused, config const& c, publishing how)
 {
     auto const user = "user " + user_of(c);
@@ -189,15 +218,16 @@ missing_permissions judge(refusals const& refused, config const& c, publishing h
             user + " may not run what some scripts call, and those will fail" + remedy(c, rules)
         );
     judge_messages(refused, c, how, found.warnings);
+    judge_counting(refused, c, how, found.warnings);
     return found;
 }
 
 }  // namespace
 
-void push_permission_probe(resp::writer& to, config const& c, publishing how)
+void pubsub_permission_probe(resp::writer& to, config const& c, publishing how)
 {
     std::vector<std::string> words{"EVAL", std::string{probe_script}, "0"};
-    for (auto& each : all_questions(c, how)) {
+    for (auto& each : all_checks(c, how)) {
         words.push_back(std::to_string(each.words.size()));
         std::ranges::move(each.words, std::back_inserter(words));
     }
@@ -207,11 +237,11 @@ void push_permission_probe(resp::writer& to, config const& c, publishing how)
 missing_permissions judge_permissions(reply const& answer, config const& c, publishing how)
 {
     if (answer.what != reply::kind::error)
-        return judge({all_questions(c, how), answer}, c, how);
+        return judge({all_checks(c, how), answer}, c, how);
     bool const is_unknown = answer.text.find("unknown command") != std::string::npos;
     auto const rule = permission_remedy(answer.text, c);
     if (!is_unknown && rule.empty())
-        return {};  // what it is, the first script will show
+        return {};  // the first script will show the reason
     auto const mend = is_unknown ? ". Remedy: no rename-command for EVAL" : rule;
     return {"the server refuses EVAL: " + redacted(answer.text, c) + mend, {}, false};
 }

@@ -11,22 +11,23 @@
 
 namespace colock {
 
-/// What the user of a connection lacks, in lines that name it and the rule that gives it.
+/// The missing permissions of a connection's user, as lines that name each one and the rule that
+/// grants it.
 struct missing_permissions {
-    std::string refusal;                ///< nothing works without it; empty if there is no such
-    std::vector<std::string> warnings;  ///< what works less well, or not at all
+    std::string refusal;                ///< nothing works without it; empty if none
+    std::vector<std::string> warnings;  ///< things that work less well, or not at all
     bool by_text = false;               ///< no EVALSHA: scripts go as text
 };
 
-/// Asks the server which commands, keys and channels of colock's it would refuse to this user. It
-/// carries out none of them, so nobody is disturbed; servers before 7.0 answer that they don't
-/// know, and then it shows at first use.
-void push_permission_probe(resp::writer& to, config const&, publishing how);
+/// Asks the server which of colock's commands, keys and channels it would refuse to this user. It
+/// executes none of them, so nobody is disturbed. Servers before 7.0 can't answer; then a missing
+/// permission shows at first use.
+void pubsub_permission_probe(resp::writer& to, config const&, publishing how);
 
 missing_permissions judge_permissions(decide::reply const& answer, config const&, publishing how);
 
-/// The rule that would let a refused command pass, to be put behind the server's text; empty if it
-/// was not refused for want of permission. `keys` are those of the command.
+/// The ACL rule that would allow a refused command, to append to the server's text; empty if the
+/// reason was not a missing permission. `keys` are the command's keys.
 std::string permission_remedy(
     std::string_view text, config const&, std::span<std::string_view const> keys = {}
 );

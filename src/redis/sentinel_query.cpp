@@ -62,7 +62,7 @@ private:
         question_ = std::make_unique<exchange>(
             first.replies() + 1,
             [this](error_code ec, replies const& got) {
-                // A server that accepts nobody says so in one error, and closes.
+                // A server that refuses all clients says so in one error, and closes.
                 if (!ec || (!got.empty() && got.front().what == reply::kind::error))
                     judge(got);
             }
@@ -92,7 +92,7 @@ private:
         }
         words_ = redacted(words_, settings);
         ec_ = error::server_refused;
-        end();
+        finish();
     }
 
     void on_closed(error_code why) override
@@ -110,10 +110,10 @@ private:
             words_ = why.message().append(tls_hint(why, tls != nullptr, in_handshake));
             ec_ = why;
         }
-        end();
+        finish();
     }
 
-    void end()
+    void finish()
     {
         if (!std::exchange(done_, true))
             all_.on_answer();
@@ -133,7 +133,7 @@ private:
 sentinel_query::sentinel_query(link_context const& context, on_result done)
     : context_{context}
     , done_{std::move(done)}
-    , limit_{[this] { end(); }}
+    , limit_{[this] { finish(); }}
 {}
 
 sentinel_query::~sentinel_query() { cancel(); }
@@ -153,7 +153,7 @@ void sentinel_query::cancel() noexcept
     asked_.clear();
 }
 
-// Ends by the alarm even where it could at once: what answers is still on the stack.
+// Ends by the alarm even if it could end at once, because the answering code is still on the stack.
 void sentinel_query::on_answer()
 {
     bool const are_all_done =
@@ -203,7 +203,7 @@ sentinel_query::result sentinel_query::best() const
     return found;
 }
 
-void sentinel_query::end()
+void sentinel_query::finish()
 {
     auto const found = best();
     auto const done = done_;

@@ -14,8 +14,9 @@ namespace colock {
 
 /// Asks all Sentinels of the config at once where the primary is.
 ///
-/// A Sentinel that is cut off from the others may name an old primary. So the address wins that
-/// more than half of them name; or, a moment after the first answer, the one that most name.
+/// A Sentinel that is cut off from the others may name an old primary. So the result is the address
+/// that more than half of them name, or, a moment after the first answer, the one that most of them
+/// name.
 class sentinel_query {
 public:
     struct result {
@@ -30,7 +31,7 @@ public:
     sentinel_query(sentinel_query const&) = delete;
     sentinel_query& operator=(sentinel_query const&) = delete;
 
-    /// Begins anew. `done` is called on the strand, never from within this call; it may destroy
+    /// Begins again. `done` is called on the strand, never from within this call; it may destroy
     /// this.
     void start();
     void cancel() noexcept;
@@ -39,14 +40,14 @@ private:
     class sentinel;
 
     void on_answer();
-    void end();
+    void finish();
     result best() const;
     std::size_t most_named() const;
 
     link_context const& context_;
     on_result done_;
     std::vector<std::unique_ptr<sentinel>> asked_;
-    decide::agenda::entry limit_;
+    decide::alarm_queue::alarm limit_;
     bool has_answer_ = false;
 };
 

@@ -10,7 +10,7 @@ namespace colock {
 
 namespace {
 
-/// With so much under way on one link, more are used; with so little on each, fewer.
+/// With this many steps under way on one link, more links are used; with this few on each, fewer.
 constexpr std::size_t much = 48;
 constexpr std::size_t little = 12;
 constexpr milliseconds between_looks{1'000};
@@ -27,7 +27,7 @@ std::size_t links_to_share(config const& c) noexcept
 server_links::server_links(
     link_context const& context,
     command_link::listener& commands,
-    push_link::listener& pushes,
+    pubsub_link::listener& pushes,
     unsigned number,
     address const& where,
     publishing publish
@@ -44,17 +44,17 @@ server_links::server_links(
         links_.push_back(std::make_unique<command_link>(
             context,
             commands,
-            command_link::place{name("link " + std::to_string(i)), first + i, where, publish}
+            command_link::description{name("link " + std::to_string(i)), first + i, where, publish}
         ));
         links_.back()->when_answered([this] { on_answered(); });
     }
     links_.push_back(std::make_unique<command_link>(
         context,
         commands,
-        command_link::place{
+        command_link::description{
             name("sync link"), first + context.settings.links + 1, where, publish, true}
     ));
-    push_ = std::make_unique<push_link>(context, pushes, name("push link"), number, where);
+    pubsub_ = std::make_unique<pubsub_link>(context, pushes, name("push link"), number, where);
 }
 
 void server_links::start()
@@ -65,8 +65,8 @@ void server_links::start()
     for (auto const& each : links_)
         if (each->has_waiting())
             open(*each);
-    if (push_wanted_)
-        push_->start();
+    if (pubsub_wanted_)
+        pubsub_->start();
 }
 
 void server_links::stop()
@@ -81,7 +81,7 @@ void server_links::stop()
         if (*alive)
             each->stop();
     if (*alive)
-        push_->stop();
+        pubsub_->stop();
 }
 
 void server_links::retire()
@@ -89,8 +89,8 @@ void server_links::retire()
     for (auto const& each : links_)
         if (each->is_started() && each->is_idle())
             each->stop();
-    if (std::exchange(push_wanted_, false))
-        push_->stop();
+    if (std::exchange(pubsub_wanted_, false))
+        pubsub_->stop();
 }
 
 void server_links::open(command_link& which)
@@ -154,8 +154,8 @@ void server_links::look_at_load()
     on_answered();
 }
 
-// A link that has lost something keeps its slots: what was lost may still run, and what undoes it
-// must come behind it.
+// A link that has lost a step keeps its slots: the step may still run, and its undo must come after
+// it.
 bool server_links::can_share_anew() const noexcept
 {
     for (std::size_t i = 0; i != std::max(active_, wanted_); ++i)
@@ -187,18 +187,18 @@ void server_links::submit_held()
     for_each_taken(std::move(held_), alive_, [this](step& s) { submit(s); });
 }
 
-void server_links::want_push()
+void server_links::want_pubsub()
 {
-    push_wanted_ = true;
-    if (started_ && !push_->is_started())
-        push_->start();
+    pubsub_wanted_ = true;
+    if (started_ && !pubsub_->is_started())
+        pubsub_->start();
 }
 
-void server_links::abandon() noexcept
+void server_links::destroy_pending() noexcept
 {
-    drop_all(held_);
+    destroy_tasks(held_);
     for (auto const& each : links_)
-        each->abandon();
+        each->destroy_pending();
 }
 
 bool server_links::has(command_link const& which) const noexcept
@@ -209,7 +209,7 @@ bool server_links::has(command_link const& which) const noexcept
 std::size_t server_links::links_up() const noexcept
 {
     auto const up = std::ranges::count_if(links_, [](auto const& each) { return each->is_up(); });
-    return static_cast<std::size_t>(up) + (push_->is_up() ? 1 : 0);
+    return static_cast<std::size_t>(up) + (pubsub_->is_up() ? 1 : 0);
 }
 
 bool server_links::is_content() const noexcept

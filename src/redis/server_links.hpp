@@ -1,7 +1,7 @@
 #pragma once
 
 #include "redis/command_link.hpp"
-#include "redis/push_link.hpp"
+#include "redis/pubsub_link.hpp"
 #include "redis/transport.hpp"
 
 #include <cstddef>
@@ -13,39 +13,39 @@ namespace colock {
 /// The connections to one server, opened as they are needed: command links, among which the hash
 /// slots are shared, one for what waits for replicas, and one for pub/sub.
 ///
-/// With little under way one command link is best: what goes out together shares a write and a
-/// call. With much under way client and server would wait for each other in turns, so more links
+/// With few steps under way one command link is best, because steps that go out together share a
+/// write and a call. With many, client and server would wait for each other in turns, so more links
 /// are used, up to `config::links`. Steps of one key must not overtake each other, so the slots are
-/// shared anew only at a moment when nothing is under way: steps are held back until then, about a
-/// round trip.
+/// redistributed only when nothing is under way: steps are held back until then, about a round
+/// trip.
 class server_links {
 public:
     server_links(
         link_context const& context,
         command_link::listener& commands,
-        push_link::listener& pushes,
+        pubsub_link::listener& pushes,
         unsigned number,
         address const& where,
         publishing publish
     );
     ~server_links() { *alive_ = false; }
 
-    /// Opens what is wanted already.
+    /// Opens the links that are wanted already.
     void start();
     void stop();
 
-    /// Stops what has nothing to do, until it is wanted again.
+    /// Stops idle links until they are wanted again.
     void retire();
 
     void submit(step&);
     void want(unsigned slot) { open(link(slot)); }
-    void want_push();
+    void want_pubsub();
 
     /// Keys whose slots have the same lane always share a link.
     unsigned lane_of(unsigned slot) const noexcept { return slot % static_cast<unsigned>(lanes_); }
-    void abandon() noexcept;
+    void destroy_pending() noexcept;
 
-    /// Hands over steps that wait and are wanted elsewhere.
+    /// Hands over waiting steps that belong to other links.
     template <class IsWanted>
     void take_waiting(step_list& into, IsWanted const& is_wanted)
     {
@@ -60,10 +60,10 @@ public:
 
     command_link& link(unsigned slot) const noexcept { return *links_[slot % lanes_ % active_]; }
     bool has(command_link const&) const noexcept;
-    push_link& push() noexcept { return *push_; }
+    pubsub_link& pubsub() noexcept { return *pubsub_; }
     std::size_t links_up() const noexcept;
 
-    /// All that were wanted are up.
+    /// All wanted links are up.
     bool is_content() const noexcept;
 
 private:
@@ -78,20 +78,20 @@ private:
 
     link_context const& context_;
     std::size_t lanes_;               ///< the most links among which the slots are shared
-    std::size_t active_ = 1;          ///< the first so many of them are used now
-    std::size_t wanted_ = 1;          ///< and so many are to be
-    std::size_t most_under_way_ = 0;  ///< on one link, since the load was looked at
+    std::size_t active_ = 1;          ///< how many of them are used now, from the first on
+    std::size_t wanted_ = 1;          ///< how many are to be used
+    std::size_t most_under_way_ = 0;  ///< on one link, since the load was last checked
     bool holding_ = false;            ///< steps are held back until nothing is under way
     step_list held_;
-    decide::agenda::entry look_;
+    decide::alarm_queue::alarm look_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
     std::vector<std::unique_ptr<command_link>> links_;  ///< the lanes', and the one for rounds
-    std::unique_ptr<push_link> push_;
+    std::unique_ptr<pubsub_link> pubsub_;
     bool started_ = false;
-    bool push_wanted_ = false;
+    bool pubsub_wanted_ = false;
 };
 
-/// Of each server: so many numbers do its links have.
+/// Link numbers reserved per server.
 inline std::size_t links_a_server(config const& settings) noexcept { return settings.links + 2; }
 
 }  // namespace colock

@@ -17,8 +17,8 @@ bool is_unknown_command(std::string_view text) noexcept
     return text.find("unknown command") != text.npos || text.find("Unknown command") != text.npos;
 }
 
-/// Errors of HELLO that waiting does not mend. All others may pass: a server that has no room for
-/// another client, that loads its data, or that a proxy stands in front of.
+/// Errors of HELLO that waiting does not cure. All others may pass: the server has no room for
+/// another client, or loads its data, or a proxy is in front of it.
 bool is_final(std::string_view text) noexcept
 {
     using namespace std::string_view_literals;
@@ -39,7 +39,7 @@ set_up::verdict refused(reply const& error, char const* command)
     return {error::server_refused, std::move(text)};
 }
 
-/// Of the map that HELLO answers with.
+/// A value of the map that HELLO returns.
 std::string_view field_of(reply const& hello, std::string_view name)
 {
     for (std::size_t i = 0; i + 1 < hello.items.size(); i += 2)

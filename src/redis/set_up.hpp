@@ -13,10 +13,10 @@ namespace colock {
 
 /// The first commands of each connection: HELLO with AUTH and SETNAME, and SELECT.
 ///
-/// Nothing in it may be refused to a valid user, because what is written behind it runs even where
-/// it was refused. Only harmless questions may follow before it has been answered.
+/// A valid user must be allowed all of it, because commands behind it run even if it was refused.
+/// Only questions without effects may follow before it has been answered.
 struct set_up {
-    /// What is asked of the server.
+    /// The required role of the server.
     enum class role {
         primary,  ///< a replica will not do: it refuses writes
         any
@@ -30,7 +30,7 @@ struct set_up {
 
     void write(resp::writer& to) const;
 
-    /// So many replies it has.
+    /// How many replies it has.
     std::size_t replies() const noexcept { return database == 0 ? 1 : 2; }
 
     struct verdict {
@@ -41,7 +41,7 @@ struct set_up {
     verdict judge(std::span<decide::reply const> got) const;
 };
 
-/// For the servers that hold the locks, and for the Sentinels that know them.
+/// For the servers that have the locks, and for the Sentinels that know them.
 set_up set_up_of_servers(config const&, set_up::role wanted);
 set_up set_up_of_sentinels(config const&);
 

@@ -7,7 +7,7 @@ namespace colock {
 
 namespace {
 
-/// What is wrong with the addresses, `run()` says.
+/// `run()` reports errors of the addresses.
 address first_of(config const& settings)
 {
     return settings.addresses.empty() ? address{} : settings.addresses.front();
@@ -21,13 +21,13 @@ single_server::single_server(link_context context, transport_listener& who)
     , links_{
           context_,
           static_cast<command_link::listener&>(*this),
-          static_cast<push_link::listener&>(*this),
+          static_cast<pubsub_link::listener&>(*this),
           0,
           first_of(context_.settings),
           publishing::plain}
 {}
 
-// One is opened at once, so that what is wrong is seen before the first lock.
+// One link is opened at once, so that errors show before the first lock.
 void single_server::start()
 {
     links_.start();
@@ -48,9 +48,9 @@ error_code single_server::down_reason(unsigned slot) const noexcept
     return links_.link(slot).down_reason();
 }
 
-void single_server::change(unsigned, subscription_change const& what)
+void single_server::change_subscriptions(unsigned, subscription_change const& what)
 {
-    links_.push().change(what, publishing::plain);
+    links_.pubsub().change_subscriptions(what, publishing::plain);
 }
 
 void single_server::on_command_link_up(command_link& link)
@@ -65,23 +65,23 @@ void single_server::on_command_link_down(command_link& link, error_code why)
     listener_.on_link_down(link.index(), why);
 }
 
-// A server that is no part of a cluster sends nobody elsewhere.
+// A server outside a cluster redirects nobody.
 void single_server::on_redirect(command_link&, step& s, decide::redirection const&, time_point sent)
 {
     s.answered.set({answer::kind::failed, {}, error::wrong_topology, sent});
 }
 
-void single_server::on_confirmed(push_link&, std::string_view channel)
+void single_server::on_confirmed(pubsub_link&, std::string_view channel)
 {
     listener_.on_subscribed(0, channel);
 }
 
-void single_server::on_refused(push_link&, std::string_view channel, std::string_view why)
+void single_server::on_refused(pubsub_link&, std::string_view channel, std::string_view why)
 {
     listener_.on_refused(0, channel, why);
 }
 
-void single_server::on_ended(push_link&, std::string_view channel)
+void single_server::on_ended(pubsub_link&, std::string_view channel)
 {
     listener_.on_ended(0, channel);
 }

@@ -5,12 +5,12 @@
 
 namespace colock {
 
-/// One server, or the one that Sentinels name. A key's link is its hash slot modulo their number,
-/// and so is its lane.
+/// One server, or the one that Sentinels name. The link of a key is its hash slot modulo the number
+/// of links, and so is its lane.
 class single_server final :
     public transport,
     private command_link::listener,
-    private push_link::listener {
+    private pubsub_link::listener {
 public:
     single_server(link_context context, transport_listener& who);
 
@@ -23,23 +23,23 @@ public:
     bool is_up(unsigned slot) const noexcept override { return links_.link(slot).is_up(); }
     void want_link(unsigned slot) override { links_.want(slot); }
     error_code down_reason(unsigned slot) const noexcept override;
-    unsigned push_of(std::string_view) const noexcept override { return 0; }
-    void change(unsigned push, subscription_change const&) override;
-    void want_push(unsigned) override { links_.want_push(); }
+    unsigned pubsub_of(std::string_view) const noexcept override { return 0; }
+    void change_subscriptions(unsigned pubsub, subscription_change const&) override;
+    void want_pubsub(unsigned) override { links_.want_pubsub(); }
     std::size_t links_up() const noexcept override { return links_.links_up(); }
-    void abandon() noexcept override { links_.abandon(); }
+    void destroy_pending() noexcept override { links_.destroy_pending(); }
 
 private:
     void on_command_link_up(command_link&) override;
     void on_command_link_down(command_link&, error_code) override;
     void on_command_link_failed(command_link&) override {}
     void on_redirect(command_link&, step&, decide::redirection const&, time_point) override;
-    void on_push_link_up(push_link&) override { listener_.on_push_up(0); }
-    void on_push_link_down(push_link&) override { listener_.on_push_down(0); }
-    void on_confirmed(push_link&, std::string_view channel) override;
-    void on_refused(push_link&, std::string_view channel, std::string_view why) override;
-    void on_changed(push_link&) override { listener_.on_changed(0); }
-    void on_ended(push_link&, std::string_view channel) override;
+    void on_pubsub_link_up(pubsub_link&) override { listener_.on_pubsub_up(0); }
+    void on_pubsub_link_down(pubsub_link&) override { listener_.on_pubsub_down(0); }
+    void on_confirmed(pubsub_link&, std::string_view channel) override;
+    void on_refused(pubsub_link&, std::string_view channel, std::string_view why) override;
+    void on_changed(pubsub_link&) override { listener_.on_changed(0); }
+    void on_ended(pubsub_link&, std::string_view channel) override;
     void on_published(std::string_view channel, std::string_view payload) override;
 
     link_context context_;

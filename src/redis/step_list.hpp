@@ -11,8 +11,9 @@ namespace colock {
 
 using step_list = boost::intrusive::list<step, boost::intrusive::constant_time_size<false>>;
 
-/// Takes out one after the other. Setting an answer runs what waits for it, and that may end
-/// whoever had the steps, with its `alive`: from then on that is false, and the rest is dropped.
+/// Takes out one after the other. Setting an answer runs the coroutine that waits for it, which may
+/// destroy the owner of the steps with its `alive`: from then on that is false, and the rest is
+/// dropped.
 template <class Act>
 void for_each_taken(step_list taken, std::shared_ptr<bool> alive, Act const& act)
 {
@@ -22,7 +23,7 @@ void for_each_taken(step_list taken, std::shared_ptr<bool> alive, Act const& act
         if (*alive)
             act(s);
         else
-            s.answered.drop();
+            s.answered.destroy_waiting();
     }
 }
 
@@ -33,13 +34,13 @@ inline void fail_all(step_list failing, std::shared_ptr<bool> alive, boost::syst
     });
 }
 
-/// Destroys the sequences that wait for them.
-inline void drop_all(step_list& dropped) noexcept
+/// Destroys the tasks that wait for them.
+inline void destroy_tasks(step_list& dropped) noexcept
 {
     while (!dropped.empty()) {
         step& s = dropped.front();
         dropped.pop_front();
-        s.answered.drop();
+        s.answered.destroy_waiting();
     }
 }
 

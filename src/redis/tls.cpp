@@ -17,14 +17,14 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// Where a connection keeps the text of its refused certificate: "app data" is Asio's.
+/// The place where a connection keeps the text about its refused certificate; Asio uses "app data".
 int complaint_index()
 {
     static int const index = ::SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
     return index;
 }
 
-// Only notes why: the verdict is OpenSSL's.
+// Only notes the reason; OpenSSL decides.
 int on_verdict(int is_good, X509_STORE_CTX* store)
 {
     if (is_good)
@@ -50,7 +50,7 @@ int on_verdict(int is_good, X509_STORE_CTX* store)
     return is_good;
 }
 
-/// There is nobody to ask: without this, OpenSSL asks on the terminal.
+/// There is nobody to ask for a passphrase; without this, OpenSSL asks on the terminal.
 int refuse_password(char*, int, int, void* asked)
 {
     *static_cast<bool*>(asked) = true;
@@ -80,7 +80,7 @@ bool is_any_of(error_code ec, Reasons... reasons) noexcept
     return (has_failed(ec, reasons) || ...);
 }
 
-/// The host that the connection's certificate is checked for, and that is sent; "": none.
+/// The host that the certificate is checked for and that is sent as SNI; "": none.
 bool set_host(SSL* connection, std::string const& name)
 {
     error_code not_an_address;
@@ -115,7 +115,7 @@ error_code tls::load(logger const& log)
     auto const complaint = read_files(fresh.get());
     // Asio's context takes a pointer that is left here for its own.
     ::SSL_CTX_set_default_passwd_cb_userdata(fresh.get(), nullptr);
-    ::ERR_clear_error();  // a system without authorities leaves some, and they are not ours
+    ::ERR_clear_error();  // a system without authorities leaves errors that are not ours
     if (!complaint.empty()) {
         write_log(log, log_level::error, "config: tls." + complaint);
         return error::invalid_tls;
@@ -158,7 +158,7 @@ std::string const& tls::name_of(std::string const& host) const noexcept
 error_code tls::prepare(SSL* connection, std::string const& host, std::string& complaint) const
 {
     auto const& name = name_of(host);
-    // A host that OpenSSL does not take is one that it does not check.
+    // OpenSSL does not check a host that it does not accept.
     bool const is_set = ::SSL_set_ex_data(connection, complaint_index(), &complaint) == 1 &&
         set_host(connection, name);
     complaint = is_set ? ""

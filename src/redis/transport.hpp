@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
-#include "base/sequence.hpp"
+#include "base/strand_task.hpp"
 #include "colock_scripts.hpp"
 #include "decide/reply.hpp"
 #include <colock/error.hpp>
@@ -18,11 +18,11 @@
 
 namespace colock {
 
-/// What became of a step that was handed to the transport.
+/// The outcome of a step that was handed to the transport.
 struct answer {
     enum class kind {
         replied,   ///< `value` is the server's reply
-        lost,      ///< it was written, and the connection went before the reply: it may have run
+        lost,      ///< it was written, then the connection was lost: it may have run
         not_now,   ///< the server refused for the moment; nothing was done
         failed,    ///< the server refused, or nothing can be sent: `ec` says why
         withdrawn  ///< it was taken back before it was written
@@ -32,21 +32,21 @@ struct answer {
     decide::reply value{};
     error_code ec{};
     time_point sent{};      ///< just before it was written: where validity begins
-    bool passing = false;   ///< failed for a want of memory, replicas or disk, which may pass
+    bool passing = false;   ///< failed because memory, replicas or disk are missing, which may pass
     error_code unsynced{};  ///< replied, and too few replicas have it: why
 };
 
 /// Stands for the fencing floor of the link: the server's time when its connection came up.
 inline constexpr std::string_view link_floor = "link";
 
-/// The counter has none: it may be as low as it is.
+/// No floor: Redisson's counter may start anywhere.
 inline constexpr std::string_view no_floor = "0";
 
-/// Not a script but a bare command, as a step sends it.
+/// Not a script but a plain command.
 inline constexpr scripts::script ping_command{"PING", "", ""};
 
 /// One lock's part of a script call: each script takes any number of locks, and a link joins the
-/// steps of one turn of the event loop into few calls. It lives in the frame of the sequence that
+/// steps of one turn of the event loop into few calls. It lives in the frame of the task that
 /// awaits `answered`, and so do the texts that it refers to.
 struct step :
     boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
@@ -66,55 +66,56 @@ struct step :
     unsigned slot;
     std::span<std::string_view const> keys;
     std::span<std::string_view const> arguments;
-    std::string_view floor{};  ///< what draws tokens: `link_floor`, or "0" where the counter has
-                               ///< none; empty without fencing
+    std::string_view floor{};  ///< if it draws tokens: `link_floor`, or "0" if the counter has
+                               ///< no floor; empty without fencing
     bool whole = false;        ///< a call by itself, for many locks: its answer is the whole reply
-    bool synced = false;       ///< over the link for what waits for replicas, as all of its kind
-    unsigned replicas = 0;     ///< so many have to acknowledge it …
-    milliseconds patience{0};  ///< … within this
+    bool synced = false;       ///< over the link for steps that wait for replicas
+    unsigned replicas = 0;     ///< how many have to acknowledge it …
+    milliseconds replica_limit{0};  ///< … within this
     bool alone = false;       ///< in a call of its own: the server has refused to run it in another
     bool as_text = false;     ///< with EVAL: the server does not know the script
-    bool asking = false;      ///< its slot is moving, and its key is where it is sent to already
+    bool asking = false;      ///< its slot is moving, and its key is already at the target node
     time_point cut_off_at{};  ///< it was sent then, and the server has run a part of it
     event<answer> answered{};
 };
 
-/// What is to be subscribed and unsubscribed in one go.
+/// The channels to subscribe and unsubscribe in one step.
 struct subscription_change {
     std::vector<std::string> subscribe;
     std::vector<std::string> unsubscribe;
     bool empty() const noexcept { return subscribe.empty() && unsubscribe.empty(); }
 };
 
-inline constexpr unsigned no_push = static_cast<unsigned>(-1);
+inline constexpr unsigned no_pubsub = static_cast<unsigned>(-1);
 
 /// Which slots are meant.
 using slot_filter = std::function<bool(unsigned slot)>;
 
-/// What the transport tells; always on the strand, and not while it is being called.
+/// The events of the transport. Called always on the strand, and never from within a call to the
+/// transport.
 class transport_listener {
 public:
     virtual void on_link_up(std::size_t link, std::uint64_t epoch) = 0;
     virtual void on_link_down(std::size_t link, error_code why) = 0;
 
-    /// The servers of these slots are reached anew, perhaps others than before: what is held may
-    /// have to be confirmed, and what was published may have been missed.
+    /// The servers of these slots are reached again, perhaps other ones than before: holds may have
+    /// to be confirmed, and messages may have been missed.
     virtual void on_reached(slot_filter const&) = 0;
 
-    /// Channels may belong to other push links than before.
+    /// Channels may belong to other pub/sub links than before.
     virtual void on_rerouted() = 0;
 
-    virtual void on_push_up(unsigned push) = 0;
-    virtual void on_push_down(unsigned push) = 0;
+    virtual void on_pubsub_up(unsigned pubsub) = 0;
+    virtual void on_pubsub_down(unsigned pubsub) = 0;
 
-    // What became of the change asked for last: of each of its channels, and of all of it. `why` is
-    // the server's text, not redacted.
-    virtual void on_subscribed(unsigned push, std::string_view channel) = 0;
-    virtual void on_refused(unsigned push, std::string_view channel, std::string_view why) = 0;
-    virtual void on_changed(unsigned push) = 0;
+    // The outcome of the last requested change: for each of its channels, and for all of it. `why`
+    // is the server's text, not redacted.
+    virtual void on_subscribed(unsigned pubsub, std::string_view channel) = 0;
+    virtual void on_refused(unsigned pubsub, std::string_view channel, std::string_view why) = 0;
+    virtual void on_changed(unsigned pubsub) = 0;
 
-    /// The server has ended the subscription by itself.
-    virtual void on_ended(unsigned push, std::string_view channel) = 0;
+    /// The server has ended the subscription without a request.
+    virtual void on_ended(unsigned pubsub, std::string_view channel) = 0;
 
     virtual void on_message(std::string_view channel, std::string_view payload) = 0;
 
@@ -122,13 +123,14 @@ protected:
     ~transport_listener() = default;
 };
 
-/// The connections to one deployment: the seam between what colock decides and what moves bytes.
-/// All is called on the strand.
+/// The connections to one deployment: the seam between decisions and input/output. All functions
+/// are called on the strand.
 class transport {
 public:
     virtual ~transport() = default;
 
-    /// Loads what connections need, before the first `start`. Its errors are those of `run()`.
+    /// Loads the files that connections need, before the first `start`. `run()` fails with its
+    /// errors.
     virtual error_code prepare() { return {}; }
 
     virtual void start() = 0;
@@ -138,14 +140,14 @@ public:
     virtual void stop() = 0;
 
     /// Sends the step once, when its link is up, and sets `answered`, perhaps before it returns.
-    /// Never sends it again by itself but for a script that the server does not know.
+    /// Never repeats it, except for a script that the server does not know.
     virtual void submit(step&) = 0;
 
     /// True if the step was not written and never will be; `answered` is then not set.
     virtual bool withdraw(step&) noexcept = 0;
 
-    /// Names the slots that share calls with this one, by one of them. What is for many keys, as
-    /// renewals are, is sent by lanes.
+    /// The lane of a slot: one of the slots that share calls with it. Calls for many keys, such as
+    /// renewals, are sent by lanes.
     virtual unsigned lane_of(unsigned slot) const noexcept = 0;
 
     /// Whether steps of this slot can be sent.
@@ -157,19 +159,19 @@ public:
     /// Why the link of this slot is down; no error when it is up.
     virtual error_code down_reason(unsigned slot) const noexcept = 0;
 
-    /// Which push link carries this channel; `no_push` while that is not known.
-    virtual unsigned push_of(std::string_view channel) const noexcept = 0;
+    /// Which pub/sub link carries this channel; `no_pubsub` while that is not known.
+    virtual unsigned pubsub_of(std::string_view channel) const noexcept = 0;
 
-    /// Asks for a change of the subscriptions, one at a time, only while the push link is up.
-    virtual void change(unsigned push, subscription_change const&) = 0;
+    /// Asks for a change of the subscriptions, one at a time, only while the pub/sub link is up.
+    virtual void change_subscriptions(unsigned pubsub, subscription_change const&) = 0;
 
-    /// Opens the push link if it is not open yet.
-    virtual void want_push(unsigned push) = 0;
+    /// Opens the pub/sub link if it is not open yet.
+    virtual void want_pubsub(unsigned pubsub) = 0;
 
     virtual std::size_t links_up() const noexcept = 0;
 
-    /// Destroys every sequence that waits for a step: the client goes away.
-    virtual void abandon() noexcept = 0;
+    /// Destroys every task that waits for a step, because the client is destroyed.
+    virtual void destroy_pending() noexcept = 0;
 };
 
 }  // namespace colock

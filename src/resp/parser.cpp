@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t smallest_buffer = 4'096;
 
-/// A read brings at most as much as this; more waits in the kernel.
+/// One read brings at most this much; more waits in the kernel.
 constexpr std::size_t largest_read = 64U << 10U;
 
 /// No header, integer or one-line reply of a server is longer.
@@ -20,7 +20,7 @@ constexpr std::size_t longest_line = 64U << 10U;
 /// More nodes than this are not kept from one message to the next.
 constexpr std::size_t most_kept_nodes = 4'096;
 
-/// As servers write it, without a plus sign and leading zeros.
+/// An integer as servers write it, without a plus sign and leading zeros.
 std::optional<std::int64_t> integer_of(std::string_view digits) noexcept
 {
     auto const magnitude = digits.substr(digits.starts_with('-') ? 1 : 0);
@@ -84,7 +84,7 @@ void parser::make_room(std::size_t least)
 void parser::begin_message() noexcept
 {
     begin_ = at_;
-    scanned_ = std::max(scanned_, begin_);  // places before the message are gone once it moves
+    scanned_ = std::max(scanned_, begin_);  // places before the message are invalid once it moves
     nodes_.clear();
     texts_.clear();
     if (nodes_.capacity() > most_kept_nodes) {
@@ -172,7 +172,7 @@ parser::outcome parser::parse_line(char type, std::string_view line)
     case ':':
         if (auto const n = integer_of(line))
             return add_whole({node::kind::integer, *n});
-        return add_whole({node::kind::text}, where);  // which nobody takes for a number
+        return add_whole({node::kind::text}, where);  // so that nobody takes it for a number
     default: return fail("a value has an unknown type");
     }
 }
@@ -252,8 +252,8 @@ parser::outcome parser::add_whole(node value, span_of_text where)
     return outcome::message;
 }
 
-/// A value is complete; the aggregates that end with it are too. What an attribute brought is
-/// forgotten, and the value that it belongs to follows.
+/// A value is complete, and so are the aggregates that end with it. The contents of an attribute
+/// are dropped; the value that it belongs to follows.
 void parser::finish_value() noexcept
 {
     while (depth_ != 0) {

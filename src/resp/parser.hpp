@@ -12,7 +12,7 @@
 
 namespace colock::resp {
 
-/// What a server may send at most. A message beyond a limit breaks the connection.
+/// The limits of a server's messages. A message beyond a limit breaks the connection.
 struct limits {
     static constexpr unsigned deepest = 16;
 
@@ -24,9 +24,9 @@ struct limits {
 
 /// An incremental parser of RESP2 and RESP3.
 ///
-/// It owns the buffer that is read into: `prepare` gives the room, `commit` says how much came,
-/// and `next` gives each whole message. Memory grows with what has arrived, never with what a
-/// length promises, and the memory of a large message is given back after it. Throws nothing but
+/// It owns the buffer that is read into: `prepare` gives the room, `commit` says how much came, and
+/// `next` gives each whole message. Memory grows with the bytes that have arrived, never with an
+/// announced length, and the memory of a large message is freed after it. Throws nothing but
 /// `std::bad_alloc`; a message for which there is no memory breaks the connection.
 ///
 /// Maps and sets come as lists, doubles, big numbers and verbatim strings as texts, booleans as
@@ -41,13 +41,13 @@ public:
 
     explicit parser(limits most = {}) noexcept : limits_{most} {}
 
-    /// Applies to what is parsed from now on.
+    /// Applies to messages that are parsed from now on.
     void set_limits(limits most) noexcept { limits_ = most; }
 
     /// Room for the next read. Invalidates the last message.
     std::span<char> prepare();
 
-    /// So many bytes of that room are filled.
+    /// This many bytes of that room are filled.
     void commit(std::size_t bytes) noexcept { end_ += bytes; }
 
     /// Parses on. Invalidates the last message.
@@ -71,11 +71,10 @@ public:
 private:
     struct aggregate {
         std::uint64_t left;      ///< elements that have not come
-        std::size_t first_node;  ///< of an attribute: where what it brought begins
+        std::size_t first_node;  ///< of an attribute: where its contents begin
         bool is_attribute;
     };
-    /// A node whose text is known by its place, for the buffer may move before the message is
-    /// whole.
+    /// A text stored by its place, because the buffer may move before the message is whole.
     struct span_of_text {
         std::size_t begin = 0;
         std::size_t size = 0;

@@ -18,7 +18,7 @@ void pipeline::expect(reply_handler* who, time_point now, answered_by how)
             who->on_lost(failed_);
         return;
     }
-    // Room of what was answered is used again, so that a busy connection allocates nothing.
+    // The memory of answered commands is used again, so that a busy connection allocates nothing.
     if (first_owed_ == owed_.size()) {
         owed_.clear();
         first_owed_ = 0;
@@ -40,7 +40,7 @@ void pipeline::take_output(std::string& into) noexcept
 void pipeline::hear(time_point now) noexcept
 {
     heard_ = now;
-    silence_ends_ = now + patience_.silence;
+    silence_ends_ = now + time_limits_.silence;
     asked_ = looked_ = probed_ = false;
 }
 
@@ -54,20 +54,20 @@ error_code pipeline::received(std::size_t bytes, time_point now)
         case parser::outcome::broken: return error::bad_reply;
         case parser::outcome::message: break;
         }
-        if (auto const ec = take(parser_.last(), now))
+        if (auto const ec = dispatch(parser_.last(), now))
             return ec;
     }
     return failed_;
 }
 
-error_code pipeline::take(message const& got, time_point now)
+error_code pipeline::dispatch(message const& got, time_point now)
 {
     if (got.is_push() && !is_answer(got)) {
         if (pushes_)
             pushes_->on_push(got);
         return {};
     }
-    // A reply that nobody is owed: whose reply is whose can't be known any more.
+    // A reply without a command: the client can no longer match replies to commands.
     if (is_idle())
         return error::bad_reply;
     owed& first = owed_[first_owed_];
@@ -115,7 +115,7 @@ void pipeline::fail(error_code why)
             lost[i].who->on_lost(why);
 }
 
-void pipeline::abandon() noexcept
+void pipeline::forget_owed() noexcept
 {
     if (!failed_)
         failed_ = error::closed;
@@ -126,7 +126,7 @@ void pipeline::abandon() noexcept
 
 // ---- Time --------------------------------------------------------------------------------------
 
-/// Since when an answer is owed and nothing comes.
+/// The time since when an answer is due and nothing comes.
 time_point pipeline::quiet_since() const noexcept
 {
     return std::max(owed_[first_owed_].sent, heard_);
@@ -134,7 +134,7 @@ time_point pipeline::quiet_since() const noexcept
 
 clock::duration pipeline::loss_limit() const noexcept
 {
-    return std::max(patience_.loss, 3 * round_trip_);
+    return std::max(time_limits_.loss, 3 * round_trip_);
 }
 
 time_point pipeline::next_look() const noexcept
@@ -146,11 +146,12 @@ time_point pipeline::next_look() const noexcept
 pipeline::verdict pipeline::look(time_point now)
 {
     if (now >= silence_ends_) {
-        // The PING is looked for twice. After a pause of the process or of its event loop the first
-        // look may come before the answer is read that has arrived already.
+        // The answer to the PING is looked for twice. After a pause of the process or of its event
+        // loop, the first look may come before the client has read an answer that has already
+        // arrived.
         if (asked_ && std::exchange(looked_, true))
             return verdict::silent;
-        silence_ends_ = now + patience_.silence / 2;
+        silence_ends_ = now + time_limits_.silence / 2;
         if (std::exchange(asked_, true))
             return verdict::fine;
         ping(now);

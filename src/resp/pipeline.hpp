@@ -19,21 +19,22 @@ public:
     /// The message is valid during the call.
     virtual void on_reply(message const&) = 0;
 
-    /// The connection went before the next of its replies: no more of them come. Called once for
-    /// each `expect` whose replies have not all come.
+    /// The connection was lost before the next of its replies, so no more of them come. Called once
+    /// for each `expect` with missing replies.
     virtual void on_lost(error_code why) = 0;
 
-    /// Of commands that a push answers: whether this is the one. An error still comes as a reply.
+    /// For commands that a push answers: whether this is that push. An error still comes as a
+    /// reply.
     virtual bool is_answered_by(message const&) { return false; }
 
 protected:
     ~reply_handler() = default;
 };
 
-/// What answers a command where nothing goes wrong.
+/// The kind of answer of a command that succeeds.
 enum class answered_by { reply, push };
 
-/// Gets what the server sends of its own accord.
+/// Gets the pushes of the server.
 class push_handler {
 public:
     virtual void on_push(message const&) = 0;
@@ -43,72 +44,73 @@ protected:
 };
 
 /// How long a server may take.
-struct patience {
-    /// Silent for so long, and the server is asked by a PING whether it is there; as long again,
-    /// and it counts as gone.
+struct time_limits {
+    /// After this much silence the client sends a PING; after as much again, the server counts as
+    /// gone.
     clock::duration silence = std::chrono::seconds{2};
 
-    /// An answer that is owed for longer than this, and than three round trips, may be a packet
-    /// that was lost. TCP repairs a loss within a round trip if more follows, and else after 200
-    /// ms: so one PING follows.
+    /// If an answer is due for longer than this, and than three round trips, a packet may be lost.
+    /// TCP repairs a loss within a round trip if more data follows, otherwise after 200 ms. So one
+    /// PING follows.
     clock::duration loss = std::chrono::milliseconds{2};
 };
 
 /// One connection's conversation, without its I/O: bytes and time in, bytes and events out.
 ///
-/// It knows what was written and which replies are owed, tells pushes from replies, measures the
-/// round trip, and says when the server has been silent for too long. Handlers may write more
-/// commands and may `fail` the pipeline while they are being called; whoever owns it must keep it
-/// alive until the call into it returns.
+/// It knows which commands were written and which replies are due, tells pushes from replies,
+/// measures the round trip, and reports a server that is silent for too long. Handlers may write
+/// more commands, and may `fail` the pipeline during their call; the owner must keep it alive until
+/// the call into it returns.
 class pipeline {
 public:
     enum class verdict { fine, write, silent };
 
-    pipeline(patience how_long, limits most, push_handler* pushes) noexcept
-        : patience_{how_long}
+    pipeline(time_limits how_long, limits most, push_handler* pushes) noexcept
+        : time_limits_{how_long}
         , parser_{most}
         , pushes_{pushes}
     {}
 
     // ---- Out -----------------------------------------------------------------------------------
 
-    /// Where commands are written. Each must be followed by `expect` before bytes come in.
+    /// The writer for commands. Each must be followed by `expect` before bytes come in.
     writer& out() noexcept { return out_; }
 
-    /// The commands that were written since the last call get this handler; without one their
+    /// Sets the handler of the commands that were written since the last call; without one their
     /// replies are dropped. The handler must live until its last reply or its `on_lost`, which a
     /// failed pipeline calls at once. Commands that a push answers need a handler.
     void expect(reply_handler* who, time_point now, answered_by how = answered_by::reply);
 
     bool has_output() const noexcept { return !out_.empty(); }
 
-    /// Moves what is to be written into an empty buffer, whose memory is used next.
+    /// Moves the outgoing bytes into an empty buffer, whose memory is used next.
     void take_output(std::string& into) noexcept;
 
     // ---- In ------------------------------------------------------------------------------------
 
     std::span<char> prepare() { return parser_.prepare(); }
 
-    /// So many bytes came. Calls the handlers. An error: the connection can't be used any more.
+    /// This many bytes came. Calls the handlers. After an error the connection can't be used any
+    /// more.
     error_code received(std::size_t bytes, time_point now);
 
-    /// The connection is gone: whoever is owed a reply hears of it. Once.
+    /// The connection is gone. Tells all handlers with missing replies. Call it once.
     void fail(error_code why);
 
-    /// As `fail`, but nobody hears of it.
-    void abandon() noexcept;
+    /// As `fail`, but calls no handler.
+    void forget_owed() noexcept;
 
     void set_limits(limits most) noexcept { parser_.set_limits(most); }
 
     // ---- Time ----------------------------------------------------------------------------------
 
-    /// When to call `look`.
+    /// The time to call `look`.
     time_point next_look() const noexcept;
 
-    /// What is to be done: nothing, to write (it has added a PING), or to give the connection up.
+    /// Says what to do: nothing, to write (it has added a PING), or to give the connection up.
     verdict look(time_point now);
 
-    /// The silence begins anew: when the connection comes up.
+    /// Restarts the silence; call it when the connection comes up.
     void begin(time_point now) noexcept { hear(now); }
 
     // ---- What is known -------------------------------------------------------------------------
@@ -129,14 +131,14 @@ private:
     };
 
     void hear(time_point now) noexcept;
-    error_code take(message const&, time_point now);
+    error_code dispatch(message const&, time_point now);
     bool is_answer(message const&);
     void note_answer(owed&, time_point now) noexcept;
     void ping(time_point now);
     time_point quiet_since() const noexcept;
     clock::duration loss_limit() const noexcept;
 
-    patience patience_;
+    time_limits time_limits_;
     parser parser_;
     push_handler* pushes_;
     writer out_;
@@ -145,10 +147,10 @@ private:
     std::size_t first_owed_ = 0;
     clock::duration round_trip_{};
     time_point heard_{};
-    time_point silence_ends_{};  ///< when the silence is looked at again
+    time_point silence_ends_{};  ///< when to check the silence again
     bool asked_ = false;         ///< by a PING, because of the silence
     bool looked_ = false;        ///< once, in vain, for the answer to that PING
-    bool probed_ = false;        ///< a PING has followed what is owed now
+    bool probed_ = false;        ///< a PING was sent after the commands that wait for replies
     error_code failed_{};
 };
 

@@ -12,8 +12,8 @@ namespace colock::resp {
 /// Commands as bytes, appended to a buffer that is used again.
 class writer {
 public:
-    /// A command whose words follow, so many of them: one at least, for a server does not answer an
-    /// empty command.
+    /// Begins a command of this many words, which follow. At least one, because a server does not
+    /// answer an empty command.
     void begin(std::size_t words)
     {
         add_header('*', words);
@@ -56,10 +56,10 @@ public:
         commands_ += other.commands_;
     }
 
-    /// So that what is appended is not copied from place to place in memory.
+    /// Reserves memory, so that appended bytes are not copied as the buffer grows.
     void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
 
-    /// Since it was made or cleared.
+    /// The number since it was made or cleared.
     std::size_t commands() const noexcept { return commands_; }
     std::string const& bytes() const noexcept { return bytes_; }
     bool empty() const noexcept { return bytes_.empty(); }

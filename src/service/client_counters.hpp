@@ -6,7 +6,7 @@
 
 namespace colock::detail {
 
-/// What a client is doing, to be read from any thread.
+/// The state of a client in numbers, for any thread to read.
 struct client_counters {
     std::atomic<std::size_t> holds = 0, waiters = 0, keys = 0, owed_releases = 0;
     std::atomic<std::size_t> subscriptions = 0, links_up = 0;

@@ -12,8 +12,8 @@ namespace asio = boost::asio;
 
 class core;
 
-/// Knows the clients of an execution context: when the context goes, their pending handlers have
-/// to be destroyed with it, as those of Asio's own objects are.
+/// Knows the clients of an execution context, because their pending handlers have to be destroyed
+/// with the context, like those of Asio's own objects.
 class client_registry final : public asio::execution_context::service {
 public:
     using key_type = client_registry;

@@ -1,9 +1,9 @@
 #include "redis/server_links.hpp"
 #include "service/client_registry.hpp"
-#include "service/contention.hpp"
 #include "service/core.hpp"
-#include "service/permit_tenure.hpp"
-#include "service/tenure.hpp"
+#include "service/exclusive_lock.hpp"
+#include "service/ownership.hpp"
+#include "service/permit_ownership.hpp"
 #include "service/writers.hpp"
 
 #include <boost/asio/query.hpp>
@@ -32,9 +32,9 @@ core::core(asio::any_io_executor executor, config settings, identity drawn)
     , close_limit_{[this] { finish_closing(error::unavailable); }}
     , idle_look_{[this] { look_if_idle(); }}
     , flush_limit_{[this] { give_up_flush(); }}
-    , next_release_{tenures_.end()}
+    , next_release_{ownerships_.end()}
     , watchdog_{*this}
-    , rechecks_{*this}
+    , poller_{*this}
     , heartbeats_{*this}
     , subscriptions_{*this}
 {}
@@ -53,11 +53,12 @@ core_ptr core::make(
 
 core::~core() { destroy_pending(); }
 
-/// Destroys a core on its strand, or where the context destroys what it will not run any more.
-struct core::farewell {
-    explicit farewell(core* c) noexcept : whole{c} {}
-    farewell(farewell&&) noexcept = default;
-    ~farewell()
+/// Destroys a core on its strand, or where the context destroys handlers that it will not run any
+/// more.
+struct core::deferred_delete {
+    explicit deferred_delete(core* c) noexcept : whole{c} {}
+    deferred_delete(deferred_delete&&) noexcept = default;
+    ~deferred_delete()
     {
         if (whole)
             whole->is_context_gone_ = true;
@@ -67,10 +68,10 @@ struct core::farewell {
     std::unique_ptr<core> whole;
 };
 
-// The last reference may go on any thread, while handlers of the connections run on the strand.
+// Any thread may drop the last reference, while handlers of the connections run on the strand.
 void core::destroy(core* c) noexcept
 {
-    farewell last{c};
+    deferred_delete last{c};
     if (c->is_shut_down())
         return;  // no handler runs any more
     auto const strand = c->strand_;
@@ -79,22 +80,22 @@ void core::destroy(core* c) noexcept
 
 // ---- State -------------------------------------------------------------------------------------
 
-contention& core::key(lock_ref which)
+exclusive_lock& core::key(lock_ref which)
 {
     if (auto* const known = find_key(which))
         return *known;
     auto made = which.kind == lock_kind::write ? std::make_unique<writers>(*this, which)
-                                               : std::make_unique<contention>(*this, which);
+                                               : std::make_unique<exclusive_lock>(*this, which);
     return *keys_.emplace(made->ref(), std::move(made)).first->second;
 }
 
-contention* core::find_key(lock_ref which) noexcept
+exclusive_lock* core::find_key(lock_ref which) noexcept
 {
     auto const at = keys_.find(which);
     return at == keys_.end() ? nullptr : at->second.get();
 }
 
-void core::forget_if_idle(contention& key) noexcept
+void core::forget_if_idle(exclusive_lock& key) noexcept
 {
     if (!key.is_idle())
         return;
@@ -102,34 +103,34 @@ void core::forget_if_idle(contention& key) noexcept
     finish_closing_if_done();
 }
 
-void core::move_out(resident& r) noexcept
+void core::remove(keyed_state& r) noexcept
 {
-    auto const last = residents_.take_out(r);
+    auto const last = keyed_states_.remove(r);
     if (phase_ == phase::closing)
         release_some();
     finish_closing_if_done();
 }
 
-void core::add(tenure& t) { tenures_.push_back(t); }
+void core::add(ownership& t) { ownerships_.push_back(t); }
 
-void core::remove(tenure& t) noexcept
+void core::remove(ownership& t) noexcept
 {
     if (!t.is_listed())
         return;
-    auto const at = tenures_.iterator_to(t);
+    auto const at = ownerships_.iterator_to(t);
     if (next_release_ == at)
         ++next_release_;
-    tenures_.erase(at);
+    ownerships_.erase(at);
     if (phase_ == phase::closing)
         release_some();
     finish_closing_if_done();
 }
 
-void core::set_alarm(decide::agenda::entry& e, time_point at)
+void core::set_alarm(decide::alarm_queue::alarm& e, time_point at)
 {
     if (at == never)
         e.clear();
-    else if (agenda_.set(e, at))
+    else if (alarms_.set(e, at))
         arm_timer();
 }
 
@@ -139,20 +140,19 @@ void core::rest(pause& p, milliseconds how_long)
     set_alarm(p.alarm, clock::now() + how_long);
 }
 
-// The timer is moved for what is earlier than what it waits for, and otherwise left: an entry that
-// was cleared costs at most one idle wake-up.
+// The timer is moved only to an earlier time; a cleared entry costs at most one idle wake-up.
 void core::arm_timer()
 {
-    if (agenda_.next() >= armed_)
+    if (alarms_.next() >= armed_)
         return;
-    armed_ = agenda_.next();
+    armed_ = alarms_.next();
     timer_.expires_at(armed_);
     timer_.async_wait([weak = weak_from_this()](error_code ec) {
         auto const self = weak.lock();
         if (ec || !self || self->shut_down_)
             return;
         self->armed_ = never;
-        self->agenda_.run(clock::now());
+        self->alarms_.run(clock::now());
         self->arm_timer();
     });
 }
@@ -177,7 +177,7 @@ void core::abandon(hold_ptr dropped) noexcept
     try {
         asio::post(strand_, [self = shared_from_this()] { self->drain_abandoned(); });
     } catch (...) {
-        // It stays on the list, and goes with the next one that is dropped.
+        // It stays on the list, and is released with the next one that is dropped.
     }
 }
 
@@ -187,8 +187,8 @@ void core::drain_abandoned() noexcept
     while (next) {
         hold_ptr const dropped = std::move(next->self);
         next = next->next_abandoned;
-        if (dropped->lives_on && !shut_down_)
-            dropped->lives_on->drop(dropped);
+        if (dropped->target && !shut_down_)
+            dropped->target->abandon_hold(dropped);
     }
 }
 
@@ -203,29 +203,29 @@ void core::on_link_up(std::size_t link, std::uint64_t epoch)
         return "link " + std::to_string(link) + ": up, connection " + std::to_string(epoch);
     });
     events_->link_up(link, epoch);
-    watchdog_.send_all();  // what waits for the link, if it is the first
+    watchdog_.send_all();  // renewals that wait for the link, if it is the first
 }
 
-// What is held is confirmed at once, and who sleeps may have missed a message.
+// Confirms all holds at once, and wakes the sleeping waiters, which may have missed a message.
 void core::on_reached(slot_filter const& mine)
 {
-    for (auto& t : tenures_)
+    for (auto& t : ownerships_)
         if (mine(t.slot()))
             t.renew_now();
     watchdog_.send_all();
     heartbeats_.revive(mine);
     for_each_key(
-        [&](contention const& key) { return key.is_sleeping() && mine(key.slot()); },
-        [](contention& key) { key.wake_sleeper(); }
+        [&](exclusive_lock const& key) { return key.is_sleeping() && mine(key.slot()); },
+        [](exclusive_lock& key) { key.wake_if_asleep(); }
     );
-    for (auto const& r : residents_.all())
+    for (auto const& r : keyed_states_.all())
         if (mine(r->slot()))
             r->on_link_up();
-    // The server may be another one, which refuses nothing.
+    // The server may be another one, without the refusals.
     decltype(pauses_) resting;
     resting.swap(pauses_);
     while (!resting.empty())
-        resting.front().end();
+        resting.front().finish();
 }
 
 void core::on_link_down(std::size_t link, error_code why)
@@ -238,27 +238,27 @@ void core::on_link_down(std::size_t link, error_code why)
     events_->link_down(link, why);
     if (has_links())
         return;
-    // The steps that were under way have their answers by then: nothing may wait for a limit that
-    // was theirs, or the context would not come to its end.
+    // The steps under way have their answers by then. Nothing may still wait for their time limits,
+    // because the context would not come to its end.
     asio::post(strand_, [self = shared_from_this()] {
         if (!self->has_links())
             self->rearm_timer();
     });
 }
 
-void core::on_subscribed(unsigned push, std::string_view channel)
+void core::on_subscribed(unsigned pubsub, std::string_view channel)
 {
-    subscriptions_.on_subscribed(push, channel);
+    subscriptions_.on_subscribed(pubsub, channel);
 }
 
-void core::on_refused(unsigned push, std::string_view channel, std::string_view why)
+void core::on_refused(unsigned pubsub, std::string_view channel, std::string_view why)
 {
-    subscriptions_.on_refused(push, channel, why);
+    subscriptions_.on_refused(pubsub, channel, why);
 }
 
-void core::on_ended(unsigned push, std::string_view channel)
+void core::on_ended(unsigned pubsub, std::string_view channel)
 {
-    subscriptions_.on_ended(push, channel);
+    subscriptions_.on_ended(pubsub, channel);
 }
 
 void core::on_message(std::string_view channel, std::string_view payload)
@@ -266,17 +266,17 @@ void core::on_message(std::string_view channel, std::string_view payload)
     subscriptions_.on_message(channel, payload);
 }
 
-void core::on_push_up(unsigned push)
+void core::on_pubsub_up(unsigned pubsub)
 {
     count.links_up = transport_->links_up();
-    events_->link_up(push * links_a_server(settings_) + settings_.links, 0);
-    subscriptions_.on_push_up(push);
+    events_->link_up(pubsub * links_a_server(settings_) + settings_.links, 0);
+    subscriptions_.on_pubsub_up(pubsub);
 }
 
-void core::on_push_down(unsigned push)
+void core::on_pubsub_down(unsigned pubsub)
 {
     count.links_up = transport_->links_up();
-    subscriptions_.on_push_down(push);
+    subscriptions_.on_pubsub_down(pubsub);
 }
 
 }  // namespace colock::detail

@@ -3,7 +3,7 @@
 #include "base/completion.hpp"
 #include "base/recycling.hpp"
 #include "base/timer.hpp"
-#include "decide/agenda.hpp"
+#include "decide/alarm_queue.hpp"
 #include "decide/backoff.hpp"
 #include "decide/names.hpp"
 #include "redis/link_settings.hpp"
@@ -11,11 +11,11 @@
 #include "service/client_counters.hpp"
 #include "service/heartbeat.hpp"
 #include "service/hold_state.hpp"
+#include "service/keyed_state.hpp"
+#include "service/ownership.hpp"
+#include "service/poller.hpp"
 #include "service/protocol.hpp"
-#include "service/recheck.hpp"
-#include "service/resident.hpp"
 #include "service/subscription_manager.hpp"
-#include "service/tenure.hpp"
 #include "service/watchdog.hpp"
 #include <colock/client.hpp>
 #include <colock/config.hpp>
@@ -33,30 +33,30 @@
 
 namespace colock {
 
-class contention;
+class exclusive_lock;
 
 namespace detail {
 
-/// The inside of a client: owns the services and the state of each key, and runs them on one
-/// strand. Lives as long as the client, a lock, a hold or an operation.
+/// The state of a client: owns the services and the state of each key, and runs them on one strand.
+/// It lives as long as the client, a lock, a hold or an operation.
 class core final : public std::enable_shared_from_this<core>, private transport_listener {
 public:
     using make_transport =
         std::function<std::unique_ptr<colock::transport>(core&, transport_listener&)>;
 
-    /// What no two clients may have in common.
+    /// The values that must differ between clients.
     struct identity {
         std::string uuid;
-        std::uint64_t seed;  ///< of the delays that are drawn
+        std::uint64_t seed;  ///< of the random delays
 
-        /// By the system's random numbers.
+        /// From the system's random numbers.
         static identity draw();
     };
 
     /// A core on the servers of its config.
     static core_ptr make(asio::any_io_executor, config);
 
-    /// A core on another transport: tests.
+    /// A core on another transport, for tests.
     static core_ptr make(
         asio::any_io_executor, config, make_transport const&, identity = identity::draw()
     );
@@ -68,7 +68,7 @@ public:
     config const& settings() const noexcept { return settings_; }
     colock::transport& transport() noexcept { return *transport_; }
     colock::watchdog& watchdog() noexcept { return watchdog_; }
-    recheck& rechecks() noexcept { return rechecks_; }
+    colock::poller& poller() noexcept { return poller_; }
     heartbeat& heartbeats() noexcept { return heartbeats_; }
     subscription_manager& subscriptions() noexcept { return subscriptions_; }
     observer& events() noexcept { return *events_; }
@@ -81,23 +81,23 @@ public:
     void cancel_close(std::shared_ptr<operation> const&);
     void stop();
 
-    /// Somebody wants something of the server: brings the connections up if nobody has yet. The
-    /// error to answer him with, or none.
+    /// Call it before an operation uses the server: it opens the connections if nothing has yet.
+    /// Returns the error for the caller, or none.
     error_code enter();
 
-    /// New work is refused: the error to answer it with, or none.
+    /// The error if the client refuses new work, or none.
     error_code refusal() const noexcept;
 
-    /// What has to talk to the server until it is done, and what its caller waits for: while there
-    /// is any the client is not idle.
+    /// Work that needs the server, or that a caller waits for. While there is any, the client is
+    /// not idle.
     class activity {
     public:
         explicit activity(core& of) noexcept : of_{&of} { ++of.activities_; }
         activity(activity const&) = delete;
         activity& operator=(activity const&) = delete;
-        ~activity() { end(); }
+        ~activity() { finish(); }
 
-        void end() noexcept
+        void finish() noexcept
         {
             if (auto* const of = std::exchange(of_, nullptr); of && --of->activities_ == 0)
                 of->on_quiet();
@@ -107,48 +107,49 @@ public:
         core* of_;
     };
 
-    /// Nothing will be sent until somebody calls `run()` again, if ever.
+    /// The client sends nothing until `run()` is called again, if ever.
     bool is_stopped() const noexcept { return phase_ == phase::stopped || phase_ == phase::closed; }
 
-    /// The state of a key, made if there is none.
-    contention& key(lock_ref);
-    contention* find_key(lock_ref) noexcept;
+    /// The state of a key; makes it if there is none.
+    exclusive_lock& key(lock_ref);
+    exclusive_lock* find_key(lock_ref) noexcept;
 
-    /// Drops the state of a key that nothing refers to any more.
-    void forget_if_idle(contention&) noexcept;
+    /// Drops the state of a key if nothing refers to it any more.
+    void forget_if_idle(exclusive_lock&) noexcept;
 
-    void add(tenure&);
-    void remove(tenure&) noexcept;
+    void add(ownership&);
+    void remove(ownership&) noexcept;
 
-    resident_list& residents() noexcept { return residents_; }
-    void move_out(resident&) noexcept;
+    keyed_state_registry& keyed_states() noexcept { return keyed_states_; }
+    void remove(keyed_state&) noexcept;
 
-    void set_alarm(decide::agenda::entry&, time_point at);
+    void set_alarm(decide::alarm_queue::alarm&, time_point at);
 
     /// Sets `pause::over` after a while.
     void rest(pause&, milliseconds);
 
-    /// How long what the server has refused for the moment so often, from 1, is not sent again.
+    /// The pause before a step is sent again that the server has refused for the moment this often,
+    /// from 1.
     milliseconds repeat_pause(std::uint32_t refusals) noexcept
     {
-        return decide::repeat_pause(refusals, settings_.lease, dice());
+        return decide::repeat_pause(refusals, settings_.lease, jitter());
     }
 
-    /// Giving back `what` was given up: closing can't say that everything is released, and nobody
-    /// else may be there to be told.
+    /// The client has given up releasing `what`. Closing then reports that, and the log may be the
+    /// only other report.
     void note_unreleased(std::string_view what, error_code why) noexcept;
 
-    /// The client is destroyed: what it owes already has some time to go out, then it is as after
-    /// `stop()`, and nobody will run it again.
+    /// The client object is destroyed. Releases that are due have some time to be sent; then it is
+    /// as after `stop()`, and it never runs again.
     void retire();
     std::string const& uuid() const noexcept { return uuid_; }
     std::uint64_t next_number() noexcept { return ++last_number_; }
 
-    /// The place of a new acquire among all: who came first.
-    std::uint64_t next_place() noexcept { return ++last_place_; }
-    std::uint64_t last_place() const noexcept { return last_place_; }
+    /// The number of a new acquire in the order of arrival.
+    std::uint64_t next_arrival() noexcept { return ++last_arrival_; }
+    std::uint64_t last_arrival() const noexcept { return last_arrival_; }
 
-    /// What an ownership is called in Redis.
+    /// The field of an ownership in Redis.
     template <class String>
     void write_field(String& to, std::uint64_t number) const
     {
@@ -165,13 +166,13 @@ public:
         text += end;
         return text;
     }
-    /// What an object of this name is called at the server.
+    /// The key of an object of this name at the server.
     std::string key_of(std::string name) const
     {
         return std::move(name.insert(0, settings_.key_prefix));
     }
 
-    /// The counter from which locks of this slot draw their tokens.
+    /// The counter from which the locks of this slot draw their tokens.
     std::string fence_counter(unsigned slot) const
     {
         auto const counter = decide::fence_counter(slot);
@@ -179,20 +180,26 @@ public:
         key.reserve(settings_.key_prefix.size() + counter.size());
         return key.append(settings_.key_prefix).append(counter);
     }
-    double dice() noexcept { return std::uniform_real_distribution<>{}(random_); }
+    double jitter() noexcept { return std::uniform_real_distribution<>{}(random_); }
 
-    /// A script's way to the server and back, smoothed.
+    /// The smoothed round trip of a script.
     clock::duration round_trip() const noexcept { return round_trip_; }
-    /// It may have doubled, but what took longer has met something else: a pause of the process,
-    /// a server that stood still.
+    /// The shortest round trip so far: that of a server which is not busy.
+    clock::duration least_round_trip() const noexcept
+    {
+        return std::min(least_round_trip_, round_trip_);
+    }
+    /// A sample counts up to twice the last value: a longer one has another cause, such as a pause
+    /// of the process or a server that stood still.
     void note_round_trip(clock::duration d) noexcept
     {
         round_trip_ = round_trip_ == clock::duration{}
             ? d
             : round_trip_ + (std::min(d, 2 * round_trip_) - round_trip_) / 8;
+        least_round_trip_ = std::min(least_round_trip_, d);
     }
 
-    /// Logs what `make_line` makes, if the level is wanted.
+    /// Logs the line that `make_line` makes, if the level is wanted.
     template <class MakeLine>
     void log(log_level level, MakeLine const& make_line) noexcept
     {
@@ -202,24 +209,23 @@ public:
 
     // ---- From any thread -----------------------------------------------------------------------
 
-    /// Apart, for who looks on: with these in his hands no other thread can be the last owner of
-    /// us.
+    /// Shared, so that metrics may read them from any thread without keeping the core alive.
     std::shared_ptr<client_counters> const counters = std::make_shared<client_counters>();
     client_counters& count = *counters;
 
-    /// Takes in a hold that its owner has dropped, to be released. Never throws.
+    /// Takes a hold that its owner has dropped, to release it. Never throws.
     void abandon(hold_ptr) noexcept;
 
     bool is_shut_down() const noexcept { return shut_down_; }
 
-    /// The context goes away: destroys handlers and sequences, for nobody will run them.
+    /// The context is destroyed: destroys handlers and tasks, because nothing will run them.
     void shut_down() noexcept;
 
 private:
     enum class phase { idle, running, stopped, closing, closed };
 
     core(asio::any_io_executor, config, identity);
-    struct farewell;
+    struct deferred_delete;
     static void destroy(core*) noexcept;
     void destroy_pending() noexcept;
 
@@ -227,12 +233,12 @@ private:
     void on_link_down(std::size_t link, error_code why) override;
     void on_reached(slot_filter const&) override;
     void on_rerouted() override { subscriptions_.on_rerouted(); }
-    void on_push_up(unsigned push) override;
-    void on_push_down(unsigned push) override;
-    void on_subscribed(unsigned push, std::string_view channel) override;
-    void on_refused(unsigned push, std::string_view channel, std::string_view why) override;
-    void on_changed(unsigned push) override { subscriptions_.on_changed(push); }
-    void on_ended(unsigned push, std::string_view channel) override;
+    void on_pubsub_up(unsigned pubsub) override;
+    void on_pubsub_down(unsigned pubsub) override;
+    void on_subscribed(unsigned pubsub, std::string_view channel) override;
+    void on_refused(unsigned pubsub, std::string_view channel, std::string_view why) override;
+    void on_changed(unsigned pubsub) override { subscriptions_.on_changed(pubsub); }
+    void on_ended(unsigned pubsub, std::string_view channel) override;
     void on_message(std::string_view channel, std::string_view payload) override;
 
     bool has_links() const noexcept { return phase_ == phase::running || phase_ == phase::closing; }
@@ -249,7 +255,7 @@ private:
     void arm_timer();
     void rearm_timer();
 
-    /// Acts on those wanted. Acting may add and drop keys, so it goes by their names.
+    /// Acts on the chosen keys. Acting may add and drop keys, so it goes by their names.
     template <class IsWanted, class Act>
     void for_each_key(IsWanted const& is_wanted, Act const& act)
     {
@@ -276,17 +282,18 @@ private:
     std::string uuid_;
     std::mt19937_64 random_;
     std::uint64_t last_number_ = 0;
-    std::uint64_t last_place_ = 0;
+    std::uint64_t last_arrival_ = 0;
     clock::duration round_trip_{};
+    clock::duration least_round_trip_ = clock::duration::max();
     phase phase_ = phase::idle;
     int process_;
 
     error_code failure_{};        ///< why the last operation could not start the client
     time_point start_again_{};    ///< not before
     std::size_t activities_ = 0;  ///< under way
-    bool was_wanted_ = false;     ///< since it was last looked whether the client is idle
+    bool was_wanted_ = false;     ///< since the last check whether the client is idle
 
-    decide::agenda agenda_;
+    decide::alarm_queue alarms_;
     timer_type timer_;
     time_point armed_ = never;
 
@@ -294,10 +301,10 @@ private:
     completion<> closing_;
     std::shared_ptr<operation> runner_;
     std::shared_ptr<operation> closer_;
-    decide::agenda::entry close_limit_;
-    decide::agenda::entry idle_look_;
-    decide::agenda::entry flush_limit_;
-    core_ptr flushing_;        ///< itself: the client is gone, and releases are on their way
+    decide::alarm_queue::alarm close_limit_;
+    decide::alarm_queue::alarm idle_look_;
+    decide::alarm_queue::alarm flush_limit_;
+    core_ptr flushing_;        ///< itself: the client is gone, and releases are being sent
     bool unreleased_ = false;  ///< since closing began
     bool releasing_ = false;
 
@@ -305,24 +312,25 @@ private:
     std::atomic<bool> shut_down_ = false;
     std::atomic<bool> is_context_gone_ = false;
 
-    // Destroyed from the bottom up: the sequences that wait for the transport go first, while the
-    // state that they refer to is still there.
+    // Destroyed from the bottom up: the tasks that wait for the transport go first, while the state
+    // that they refer to still exists.
     using key_allocator =
-        recycling_allocator<std::pair<lock_ref const, std::unique_ptr<contention>>>;
+        recycling_allocator<std::pair<lock_ref const, std::unique_ptr<exclusive_lock>>>;
     std::unordered_map<
         lock_ref,
-        std::unique_ptr<contention>,
+        std::unique_ptr<exclusive_lock>,
         hash_lock_ref,
         std::equal_to<lock_ref>,
         key_allocator>
         keys_;  // own names
-    resident_list residents_;
-    using tenure_list = boost::intrusive::list<tenure, boost::intrusive::constant_time_size<false>>;
-    tenure_list tenures_;
-    tenure_list::iterator next_release_;  ///< while closing: the first not yet asked to go
+    keyed_state_registry keyed_states_;
+    using ownership_list =
+        boost::intrusive::list<ownership, boost::intrusive::constant_time_size<false>>;
+    ownership_list ownerships_;
+    ownership_list::iterator next_release_;  ///< while closing: the first one to release
     boost::intrusive::list<pause, boost::intrusive::constant_time_size<false>> pauses_;
     colock::watchdog watchdog_;
-    recheck rechecks_;
+    colock::poller poller_;
     heartbeat heartbeats_;
     subscription_manager subscriptions_;
     std::unique_ptr<colock::transport> transport_;

@@ -1,5 +1,5 @@
-// The connections that a client makes unless a test gives it others. Apart, so that a simulator can
-// link the service layer without sockets.
+// The connections that a client makes unless a test gives it others. In a separate file, so that a
+// simulator can link the service layer without sockets.
 #include "redis/cluster.hpp"
 #include "redis/single_server.hpp"
 #include "service/core.hpp"
@@ -18,9 +18,9 @@ core_ptr core::make(asio::any_io_executor executor, config settings)
             link_context context{
                 c.strand_,
                 c.settings_,
-                c.agenda_,
+                c.alarms_,
                 [&c] { c.arm_timer(); },
-                [&c] { return c.dice(); },
+                [&c] { return c.jitter(); },
                 c.weak_from_this(),
                 [&c] { return c.is_context_gone_.load(); },
                 c.settings_.tls.enabled ? std::make_shared<tls>(c.settings_.tls) : nullptr};

@@ -1,7 +1,7 @@
 // How a client ends: closed in order, destroyed, or with its context.
-#include "service/contention.hpp"
 #include "service/core.hpp"
-#include "service/tenure.hpp"
+#include "service/exclusive_lock.hpp"
+#include "service/ownership.hpp"
 
 #include <boost/asio/post.hpp>
 
@@ -14,14 +14,14 @@ namespace colock::detail {
 
 namespace {
 
-/// Under way at a time while a client closes.
+/// How many releases are under way at a time while a client closes.
 constexpr std::size_t most_owed_releases = 4'096;
 
 }  // namespace
 
 // ---- close() -----------------------------------------------------------------------------------
 
-// That a client which stops can't confirm them all is what close() says.
+// close() reports that a stopping client can't confirm all releases.
 void core::note_unreleased(std::string_view what, error_code why) noexcept
 {
     unreleased_ = true;
@@ -32,7 +32,7 @@ void core::note_unreleased(std::string_view what, error_code why) noexcept
         });
 }
 
-// The closing goes on; nobody waits for its end.
+// Closing goes on without a caller.
 void core::cancel_close(std::shared_ptr<operation> const& who)
 {
     if (closer_ == who && closing_)
@@ -44,8 +44,8 @@ void core::close(std::shared_ptr<operation> who, completion<> done)
     if (phase_ == phase::closed || phase_ == phase::closing)
         return done(error::closed);
     if (phase_ != phase::running) {
-        // No link will come up: leases run out by themselves.
-        bool const held = !tenures_.empty() || count.holds != 0 || count.owed_releases != 0;
+        // No link will come up, so the leases run out.
+        bool const held = !ownerships_.empty() || count.holds != 0 || count.owed_releases != 0;
         phase_ = phase::closing;
         stop();
         return done(held ? error_code{error::unavailable} : error_code{});
@@ -56,28 +56,29 @@ void core::close(std::shared_ptr<operation> who, completion<> done)
     closing_ = std::move(done);
     set_alarm(close_limit_, clock::now() + settings_.close_timeout.value_or(settings_.lease));
     refuse_who_waits();
-    next_release_ = tenures_.begin();
+    next_release_ = ownerships_.begin();
     release_some();
-    for (auto const& r : residents_.all())
+    for (auto const& r : keyed_states_.all())
         r->release_all();
     finish_closing_if_done();
 }
 
-// A million at once would be a million scripts in memory, and nothing else done meanwhile: each
-// that is released makes room for the next.
+// A million at once would be a million scripts in memory, and would block everything else. So each
+// completed release makes room for the next.
 void core::release_some()
 {
     if (std::exchange(releasing_, true))
         return;
-    while (next_release_ != tenures_.end() && count.owed_releases < most_owed_releases)
+    while (next_release_ != ownerships_.end() && count.owed_releases < most_owed_releases)
         (next_release_++)->shared_from_this()->release_all();
     releasing_ = false;
 }
 
 void core::finish_closing_if_done()
 {
-    // A key without an ownership has an acquire under way, which may still be granted.
-    if (closer_ && !is_stopped() && tenures_.empty() && keys_.empty() && residents_.is_empty())
+    // A key without an ownership may have an acquire under way, which may still be granted.
+    if (closer_ && !is_stopped() && ownerships_.empty() && keys_.empty() &&
+        keyed_states_.is_empty())
         finish_closing(unreleased_ ? error_code{error::unavailable} : error_code{});
 }
 
@@ -94,7 +95,7 @@ void core::finish_closing(error_code ec)
 
 // ---- ~client -----------------------------------------------------------------------------------
 
-// A closing that is under way goes on: it has a limit of its own.
+// A closing that is under way goes on, because it has its own limit.
 void core::retire()
 {
     drain_abandoned();
@@ -113,13 +114,13 @@ void core::retire()
     end_flush_if_done();
 }
 
-/// Nobody is let in any more, and nobody will come who cares whose turn it is.
+/// Ends the waiters and drops the remembered turn state; the client is closing.
 void core::refuse_who_waits()
 {
     end_waiters(error::closed);
     for_each_key(
-        [](contention const& key) { return key.remembers(); },
-        [](contention& key) { key.forget_turns(); }
+        [](exclusive_lock const& key) { return key.remembers(); },
+        [](exclusive_lock& key) { key.forget_turns(); }
     );
 }
 
@@ -127,7 +128,7 @@ void core::on_quiet() noexcept
 {
     if (!flushing_ || shut_down_)
         return;
-    // Not now: whoever was the last is still on his way out.
+    // Not at once: the last user is still inside a call.
     asio::post(strand_, [self = flushing_] { self->end_flush_if_done(); });
 }
 
@@ -159,8 +160,8 @@ void core::destroy_pending() noexcept
 {
     if (shut_down_.exchange(true))
         return;
-    // Handlers hold coroutines of the user, which hold locks, holds and clients: all of them are
-    // destroyed here, while this is still whole.
+    // Handlers own the user's coroutines, which own locks, holds and clients. All of them are
+    // destroyed here, while this object is still complete.
     auto const life = weak_from_this().lock();
     auto const running = std::exchange(running_, {});
     auto const closing = std::exchange(closing_, {});
@@ -168,22 +169,22 @@ void core::destroy_pending() noexcept
     auto const closer = std::exchange(closer_, nullptr);
     auto const flushing = std::exchange(flushing_, nullptr);
     if (transport_)
-        transport_->abandon();
-    std::vector<std::shared_ptr<tenure>> tenures;
-    for (auto& t : tenures_)
-        tenures.push_back(t.shared_from_this());
-    for (auto const& t : tenures)
-        t->abandon();
+        transport_->destroy_pending();
+    std::vector<std::shared_ptr<ownership>> ownerships;
+    for (auto& t : ownerships_)
+        ownerships.push_back(t.shared_from_this());
+    for (auto const& t : ownerships)
+        t->destroy_pending();
     for (auto const& [name, key] : keys_)
-        key->abandon();
-    for (auto const& r : residents_.all())
-        r->abandon();
+        key->destroy_pending();
+    for (auto const& r : keyed_states_.all())
+        r->destroy_pending();
     while (!pauses_.empty()) {
         pause& under_way = pauses_.front();
         pauses_.pop_front();
-        under_way.over.drop();
+        under_way.over.destroy_waiting();
     }
-    agenda_.clear();
+    alarms_.clear();
     drain_abandoned();
 }
 

@@ -1,8 +1,8 @@
-// The life of a client: how it starts, rests and stops.
-#include "decide/complaint.hpp"
-#include "service/contention.hpp"
+// The life of a client: how it starts, becomes idle and stops.
+#include "decide/validate.hpp"
 #include "service/core.hpp"
-#include "service/tenure.hpp"
+#include "service/exclusive_lock.hpp"
+#include "service/ownership.hpp"
 
 #include <cassert>
 #include <string>
@@ -13,17 +13,18 @@ namespace colock::detail {
 
 namespace {
 
-/// Without a `run()`, connections go that nobody has needed for so long, up to twice that.
+/// Without a `run()`, connections are closed that nothing has needed for this long, up to twice
+/// that.
 constexpr milliseconds idle_after{1'000};
 
-/// A file for TLS may be put in order meanwhile, and each attempt writes to the log.
+/// A TLS file may be repaired in the meantime, and each attempt writes to the log.
 constexpr milliseconds between_starts{1'000};
 
 }  // namespace
 
 error_code core::check_settings() const
 {
-    auto const* const complaint = decide::complaint_about(settings_);
+    auto const* const complaint = decide::validate(settings_);
     if (!complaint)
         return {};
     write_log(settings_.log, log_level::error, std::string{"config: "} + complaint);
@@ -39,10 +40,10 @@ error_code core::start()
         return ec;
     phase_ = phase::running;
     transport_->start();
-    for (auto& t : tenures_)  // held since before a stop; sending brings their links up
+    for (auto& t : ownerships_)  // held since before a stop; sending brings their links up
         t.renew_now();
     watchdog_.send_all();
-    for (auto const& r : residents_.all())
+    for (auto const& r : keyed_states_.all())
         r->on_link_up();
     return {};
 }
@@ -58,7 +59,7 @@ error_code core::enter()
         return failure_;
     failure_ = start();
     if (failure_ == error::invalid_argument)
-        failure_ = error::invalid_config;  // an argument of an operation is something else
+        failure_ = error::invalid_config;  // not the argument of an operation
     if (failure_)
         start_again_ = clock::now() + between_starts;
     else
@@ -83,8 +84,8 @@ void core::run(std::shared_ptr<operation> who, completion<> done)
 
 // ---- Idle --------------------------------------------------------------------------------------
 
-// Whoever waits for something, or holds something, keeps the connections and so the context. Nobody
-// else does but `run()`: a program that has no more to do must come to its end.
+// Waiters and holds keep the connections open, and so the context busy. Otherwise only `run()`
+// does, because a program that has nothing more to do must come to its end.
 void core::look_if_idle()
 {
     if (phase_ != phase::running || running_)
@@ -92,8 +93,8 @@ void core::look_if_idle()
     if (std::exchange(was_wanted_, false) || !is_idle())
         return set_alarm(idle_look_, clock::now() + idle_after);
     for_each_key(
-        [](contention const& key) { return key.remembers(); },
-        [](contention& key) { key.forget_turns(); }
+        [](exclusive_lock const& key) { return key.remembers(); },
+        [](exclusive_lock& key) { key.forget_turns(); }
     );
     phase_ = phase::idle;
     part();
@@ -101,22 +102,22 @@ void core::look_if_idle()
 
 bool core::is_idle() const noexcept
 {
-    return activities_ == 0 && tenures_.empty() && residents_.is_empty() &&
+    return activities_ == 0 && ownerships_.empty() && keyed_states_.is_empty() &&
         count.subscriptions == 0 && !abandoned_;
 }
 
-/// Lets the connections go, with all that serves them.
+/// Closes the connections, with all that serves them.
 void core::part()
 {
     idle_look_.clear();
     flush_limit_.clear();
     transport_->stop();
     end_waiters(error::closed);
-    rechecks_.stop();
+    poller_.stop();
     heartbeats_.stop();
     subscriptions_.stop();
     watchdog_.stop();
-    rearm_timer();  // for what still has to end by itself
+    rearm_timer();  // for entries that still have to expire
 }
 
 // ---- The end -----------------------------------------------------------------------------------
@@ -156,10 +157,10 @@ error_code core::refusal() const noexcept
 void core::end_waiters(error_code why)
 {
     for_each_key(
-        [](contention const& key) { return key.is_wanted(); },
-        [why](contention& key) { key.end_waiters(why); }
+        [](exclusive_lock const& key) { return key.is_wanted(); },
+        [why](exclusive_lock& key) { key.end_waiters(why); }
     );
-    for (auto const& r : residents_.all())
+    for (auto const& r : keyed_states_.all())
         r->end_waiters(why);
 }
 

@@ -1,6 +1,6 @@
 #include "decide/fair_wait.hpp"
 #include "service/core.hpp"
-#include "service/fair_queue.hpp"
+#include "service/fair_lock_state.hpp"
 #include "service/heartbeat.hpp"
 
 #include <algorithm>
@@ -12,35 +12,35 @@ namespace colock {
 
 namespace {
 
-/// Tickets that are due within this are kept with those that are due now.
+/// The heartbeat of tickets that are due within this time goes with those that are due now.
 constexpr milliseconds coalescing_window{50};
 
-/// Tickets a call: a long one would keep the server's other clients waiting.
+/// Tickets per call: a long call would make the server's other clients wait.
 constexpr std::size_t largest_call = 128;
 
-/// Calls under way a lane.
+/// Calls under way per lane.
 constexpr unsigned most_under_way = 4;
 
 }  // namespace
 
-/// The tickets of one lane, in the order in which they are due.
+/// The waiters of one lane, in the order in which their tickets are due.
 struct heartbeat::ring {
     ring(heartbeat& whose, unsigned which) : of{whose}, lane{which} {}
 
     heartbeat& of;
     unsigned lane;
     boost::intrusive::list<heartbeat_hook, boost::intrusive::constant_time_size<false>> due;
-    decide::agenda::entry alarm{[this] { of.run(*this); }};
+    decide::alarm_queue::alarm alarm{[this] { of.run(*this); }};
     unsigned under_way = 0;
 };
 
 /// One call, with the texts that it refers to.
 struct heartbeat::batch {
-    explicit batch(tickets const& some)
+    explicit batch(fair_waiters const& some)
     {
-        fields.reserve(some.size());  // so that what is written stays where it is
+        fields.reserve(some.size());  // so that the texts do not move
         for (auto const& t : some) {
-            auto const& of = t->queue();
+            auto const& of = t->lock();
             names.push_back(of.shared_from_this());
             auto const& more = of.keys();
             keys.insert(keys.end(), {of.name(), more.queue, more.timeouts, more.tickets});
@@ -53,7 +53,7 @@ struct heartbeat::batch {
 
     std::string life_text = std::to_string(decide::ticket_life.count());
     std::vector<std::string> fields;
-    std::vector<std::shared_ptr<resident const>> names;  ///< whose names the call has
+    std::vector<std::shared_ptr<keyed_state const>> names;  ///< owners of the names in the call
     std::vector<std::string_view> keys, arguments;
 };
 
@@ -61,9 +61,9 @@ heartbeat::heartbeat(core& owner) : core_{owner} {}
 
 heartbeat::~heartbeat() = default;
 
-void heartbeat::add(ticket& t, time_point since)
+void heartbeat::add(fair_waiter& t, time_point since)
 {
-    auto const lane = core_.transport().lane_of(t.queue().slot());
+    auto const lane = core_.transport().lane_of(t.lock().slot());
     auto& here = rings_[lane];
     if (!here)
         here = std::make_unique<ring>(*this, lane);
@@ -81,7 +81,7 @@ void heartbeat::stop()
 
 void heartbeat::revive(slot_filter const& which)
 {
-    std::vector<ring*> all;  // for an answer may come at once and add another
+    std::vector<ring*> all;  // a copy, because an answer may come at once and add another
     all.reserve(rings_.size());
     for (auto const& [lane, here] : rings_)
         all.push_back(here.get());
@@ -89,24 +89,25 @@ void heartbeat::revive(slot_filter const& which)
         revive(*here, which);
 }
 
-// However many calls that takes: what is asked over the link meanwhile would take away those that
-// were not kept in time.
+// However many calls that takes: other scripts on the link would remove tickets that were not kept
+// alive in time.
 void heartbeat::revive(ring& here, slot_filter const& which)
 {
     auto const now = clock::now();
     auto const is_meant = [&](heartbeat_hook const& each) {
-        return which(static_cast<ticket const&>(each).queue().slot());
+        return which(static_cast<fair_waiter const&>(each).lock().slot());
     };
     if (std::ranges::none_of(here.due, is_meant))
         return;
     here.due.sort([](auto const& a, auto const& b) {
-        return static_cast<ticket const&>(a).number() < static_cast<ticket const&>(b).number();
+        return static_cast<fair_waiter const&>(a).number() <
+            static_cast<fair_waiter const&>(b).number();
     });
-    tickets revived;
+    fair_waiters revived;
     for (auto& each : here.due)
-        if (auto& t = static_cast<ticket&>(each); which(t.queue().slot())) {
+        if (auto& t = static_cast<fair_waiter&>(each); which(t.lock().slot())) {
             t.due = now;
-            revived.push_back(*t.place);
+            revived.push_back(*t.position);
         }
     for (auto const& t : revived)
         t->begin_revival();
@@ -114,7 +115,7 @@ void heartbeat::revive(ring& here, slot_filter const& which)
         beat(here, take_due(here, now));
 }
 
-// None over a link that is down: when it comes up all are kept at once.
+// Nothing is sent over a link that is down: when it comes up, all tickets are kept at once.
 void heartbeat::run(ring& here)
 {
     auto const now = clock::now();
@@ -129,26 +130,26 @@ void heartbeat::run(ring& here)
     }
 }
 
-// They stay in the ring, and are due again whatever the answer is.
-heartbeat::tickets heartbeat::take_due(ring& from, time_point now)
+// They stay in the ring, and are due again, whatever the answer is.
+heartbeat::fair_waiters heartbeat::take_due(ring& from, time_point now)
 {
-    tickets taken;
+    fair_waiters taken;
     auto const again = now + decide::ticket_beat;
     while (taken.size() != largest_call && from.due.front().due <= now + coalescing_window) {
-        auto& next = static_cast<ticket&>(from.due.front());
+        auto& next = static_cast<fair_waiter&>(from.due.front());
         from.due.pop_front();
         next.due = again;
         from.due.push_back(next);
-        taken.push_back(*next.place);
+        taken.push_back(*next.position);
     }
     return taken;
 }
 
 // NOLINTNEXTLINE(*-avoid-reference-coroutine-parameters): a ring is there for good
-sequence heartbeat::beat(ring& here, tickets some)
+strand_task heartbeat::beat(ring& here, fair_waiters some)
 {
     batch asking{some};
-    step s{scripts::fair_keep, some.front()->queue().slot(), asking.keys, asking.arguments};
+    step s{scripts::fair_keep, some.front()->lock().slot(), asking.keys, asking.arguments};
     s.whole = true;
     ++here.under_way;
     core_.transport().submit(s);
@@ -161,7 +162,7 @@ sequence heartbeat::beat(ring& here, tickets some)
     for (std::size_t i = 0; i != some.size(); ++i)
         if (is_whole)
             some[i]->kept(decide::read_keep(items[i]), got.sent);
-        else if (was_refused)  // each asks for itself, and hears its own error
+        else if (was_refused)  // each asks for itself, and gets its own error
             some[i]->look();
     run(here);
 }

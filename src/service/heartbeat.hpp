@@ -1,9 +1,9 @@
 #pragma once
 
-#include "base/sequence.hpp"
-#include "decide/agenda.hpp"
+#include "base/strand_task.hpp"
+#include "decide/alarm_queue.hpp"
 #include "redis/transport.hpp"
-#include "service/ticket.hpp"
+#include "service/fair_waiter.hpp"
 
 #include <boost/intrusive/list.hpp>
 
@@ -13,39 +13,39 @@
 
 namespace colock {
 
-/// Keeps the tickets of all fair locks alive: those of one lane many a call, each three times in
-/// its life. So the place of a client that dies stands in nobody's way for longer than that.
+/// Keeps the tickets of all fair locks alive, many tickets of a lane per call, each three times in
+/// its life. So the place of a dead client blocks nobody for longer than one life.
 ///
-/// The answer says as well what a ticket may have missed: that its turn has come, when it is worth
+/// The answer also tells what a waiter may have missed: that its turn has come, when it is worth
 /// asking, or that its place is gone.
 class heartbeat {
 public:
     explicit heartbeat(core& owner);
     ~heartbeat();
 
-    /// A ticket that was alive then. It is kept until it leaves.
-    void add(ticket&, time_point since);
+    /// Adds a waiter whose ticket was alive then. The ticket is kept alive until the waiter leaves.
+    void add(fair_waiter&, time_point since);
 
-    /// Their servers are reached anew: keeps all tickets of these slots at once. Those of one lock
-    /// go in the order of their arrival, for in that order they ask again if they have lost their
-    /// places.
+    /// The servers of these slots are reached again: keeps all their tickets at once. The tickets
+    /// of one lock go in the order of their arrival, because they ask again in that order if they
+    /// have lost their places.
     void revive(slot_filter const& which);
 
-    /// The client stops: nothing is kept alive any more.
+    /// The client stops: keeps nothing alive any more.
     void stop();
 
 private:
     struct ring;
     struct batch;
-    using tickets = std::vector<std::shared_ptr<ticket>>;
+    using fair_waiters = std::vector<std::shared_ptr<fair_waiter>>;
 
     void revive(ring&, slot_filter const& which);
     void run(ring&);
-    tickets take_due(ring&, time_point now);
-    sequence beat(ring&, tickets some);
+    fair_waiters take_due(ring&, time_point now);
+    strand_task beat(ring&, fair_waiters some);
 
     core& core_;
-    std::unordered_map<unsigned, std::unique_ptr<ring>> rings_;  ///< by lane, for good
+    std::unordered_map<unsigned, std::unique_ptr<ring>> rings_;  ///< by lane, permanent
 };
 
 }  // namespace colock

@@ -1,6 +1,6 @@
 #include "service/core.hpp"
 #include "service/hold_state.hpp"
-#include "service/ownership.hpp"
+#include "service/hold_target.hpp"
 
 #include <mutex>
 #include <utility>
@@ -9,7 +9,8 @@ namespace colock::detail {
 
 namespace {
 
-/// Of all stop sources: they are made and fired seldom, and a mutex in each hold is a fifth of it.
+/// One mutex for all stop sources: they are made and fired seldom, and a mutex in each hold would
+/// be a fifth of the hold.
 std::mutex stop_mutex;
 
 }  // namespace
@@ -28,7 +29,7 @@ time_point hold_state::valid_until() const noexcept
     if (now() != status::held)
         return {};
     auto const own = time_point{time_point::duration{until_.load(std::memory_order_acquire)}};
-    return lives_on ? lives_on->valid_until(own) : own;
+    return target ? target->valid_until(own) : own;
 }
 
 std::stop_token hold_state::stop_token()
@@ -75,7 +76,7 @@ error_code hold_state::why_ended() const noexcept
     return closed ? error_code{error::closed} : error_code{asio::error::operation_aborted};
 }
 
-void hold_state::end(error_code why)
+void hold_state::mark_released(error_code why)
 {
     auto const waits = std::exchange(loss_waits, nullptr);
     if (now() == status::held) {
@@ -84,7 +85,7 @@ void hold_state::end(error_code why)
         closed = why == error::closed;
         if (closed)
             request_stop();
-        // From here on the handle's side may let go of this at any moment.
+        // From here on the handle may drop this at any moment.
         status_.store(status::released, std::memory_order_release);
     }
     if (waits)

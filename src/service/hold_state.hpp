@@ -16,7 +16,7 @@
 
 namespace colock {
 
-class ownership;
+class hold_target;
 
 namespace detail {
 
@@ -29,8 +29,8 @@ struct loss_wait final : operation {
     completion<> done;
 };
 
-/// What a hold is, behind its handle. The handle's side reads the atomics; all else belongs to the
-/// strand.
+/// The state behind the handle of a hold. The handle reads the atomics; everything else belongs to
+/// the strand.
 class hold_state :
     public boost::intrusive::list_base_hook<
         boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
@@ -67,31 +67,31 @@ public:
         return time_point{time_point::duration{until_.load(std::memory_order_relaxed)}};
     }
 
-    /// The server has said that it is held, and nothing speaks against it.
+    /// The server has confirmed the hold, and nothing contradicts it.
     bool is_confirmed() const noexcept
     {
         return now() == status::held && promised_until() != time_point{};
     }
 
-    /// The hold may not be relied on any more: tells everybody who waits for that.
+    /// The hold is lost: tells all callers that wait for that.
     void lose();
 
-    /// It was given back, by its owner or because its client closes: who waits for the loss waits
-    /// in vain, and is told why.
-    void end(error_code why);
+    /// The hold was released, by its owner or because its client closes: tells callers that wait
+    /// for a loss that none will come, and why.
+    void mark_released(error_code why);
     error_code why_ended() const noexcept;
-    /// For the log: why its lease ends, where the server may still have it.
+    /// For the log: why its lease ends, if the server may still have the lock.
     char const* why_unproven(std::optional<milliseconds> max_hold) const noexcept;
     void add(std::shared_ptr<loss_wait>);
 
-    std::shared_ptr<ownership> lives_on;
+    std::shared_ptr<hold_target> target;
     milliseconds lease;
-    milliseconds proven{};  ///< the lease that the last answered script has set
-    bool renewed;           ///< by the watchdog; else it ends by itself
+    milliseconds proven{};  ///< the lease that the last answered script set
+    bool renewed;           ///< by the watchdog; otherwise it ends with its lease
     bool given = false;     ///< the caller has it
     time_point born{};      ///< when it was granted
-    time_point ends{};      ///< not renewed: when the server's lease of it ends
-    bool closed = false;    ///< by its client, which closes; set before it is `released`
+    time_point ends{};      ///< not renewed: when its lease ends at the server
+    bool closed = false;    ///< by its closing client; set before it is `released`
     std::unique_ptr<std::vector<std::shared_ptr<loss_wait>>> loss_waits;  ///< few have any
 
     // ---- The way of an abandoned hold to the strand --------------------------------------------
@@ -105,7 +105,7 @@ private:
 
     std::atomic<status> status_ = status::held;
     std::atomic<time_point::rep> until_ = 0;
-    std::stop_source stop_{std::nostopstate};  ///< made when it is asked for
+    std::stop_source stop_{std::nostopstate};  ///< made on demand
 };
 
 }  // namespace detail

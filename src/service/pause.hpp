@@ -1,19 +1,19 @@
 #pragma once
 
-#include "base/sequence.hpp"
-#include "decide/agenda.hpp"
+#include "base/strand_task.hpp"
+#include "decide/alarm_queue.hpp"
 
 #include <boost/intrusive/list.hpp>
 
 namespace colock {
 
-/// A short wait of a sequence, which `core::rest` begins and `over` ends. The core knows those
-/// under way, since a sequence may own the object that its pause is in; then only the core can end
+/// A short wait of a task, which `core::rest` begins and `over` ends. The core knows the pauses
+/// under way, because a task may own the object that its pause is in; then only the core can end
 /// both.
 struct pause :
     boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
-    /// Before its time, if it is under way.
-    void end()
+    /// Ends it early, if it is under way.
+    void finish()
     {
         if (!is_linked())
             return;
@@ -23,7 +23,7 @@ struct pause :
     }
 
     event<bool> over;
-    decide::agenda::entry alarm{[this] { end(); }};
+    decide::alarm_queue::alarm alarm{[this] { finish(); }};
 };
 
 }  // namespace colock

@@ -15,7 +15,7 @@ namespace colock {
 using detail::lock_id;
 using detail::lock_kind;
 
-/// Where the kinds of locks differ that one hash in Redis is the whole of.
+/// The differences between the kinds of locks that are one hash in Redis.
 struct protocol {
     static protocol const& of(lock_kind) noexcept;
 
@@ -25,28 +25,28 @@ struct protocol {
     scripts::script const* release = &scripts::release;
     scripts::script const* force = &scripts::force;
 
-    bool subscribes = true;   ///< hears of releases; else it pauses between tries
-    bool has_floor = true;    ///< its tokens are colock's, in blocks; else Redisson's, one by one
-    bool has_queue = false;   ///< who waits stands in Redis
-    bool has_leases = false;  ///< each hold has a key of its own; their prefix is an argument
-    bool is_side = false;     ///< of a read-write lock: a reader may be beside
+    bool subscribes = true;   ///< gets messages of releases; otherwise it pauses between tries
+    bool has_floor = true;    ///< tokens in blocks; otherwise Redisson's, one by one
+    bool has_queue = false;   ///< its queue is in Redis
+    bool has_leases = false;  ///< each hold has its own key; their prefix is an argument
+    bool is_side = false;     ///< a side of a read-write lock: there may be a reader too
 
-    std::string_view field_end{};  ///< what its fields end with
+    std::string_view field_end{};  ///< the end of its fields
     std::string (*channel)(std::string_view name, std::string_view prefix) = &decide::lock_channel;
 
-    // `prefix` is that of the client, with which the name begins.
+    // `prefix` is the client's key prefix; the name begins with it.
 
-    /// What the leases of its holds begin with; empty without.
+    /// The prefix of the lease keys of its holds; empty if there are none.
     std::string leases(std::string_view name, std::string_view prefix) const;
 
-    /// The keys of its queue; none without.
+    /// The keys of its queue; none if it has no queue.
     std::vector<std::string> queue_keys(std::string_view name, std::string_view prefix) const;
 
-    /// What a release takes beside lock, field and channel; empty if nothing.
+    /// The further argument of a release, after lock, field and channel; empty if none.
     std::string release_argument(std::string_view name, std::string_view prefix) const;
 };
 
-/// A lock among those of a client.
+/// Identifies a lock of a client.
 struct lock_ref {
     lock_kind kind;
     std::string_view name;

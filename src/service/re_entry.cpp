@@ -9,27 +9,27 @@ namespace colock {
 
 void enter_again(
     std::shared_ptr<waiter> const& who,
-    std::shared_ptr<tenure> const& held,
+    std::shared_ptr<ownership> const& held,
     std::function<void(waiter const&)> then
 )
 {
     auto const& inside = who->inside;
     auto const taken = make_recycled<hold_state>(inside, who->who, who->lease, who->renewed);
     taken->token = held->token();
-    auto entering = make_recycled<change>(inside, taken);
+    auto entering = make_recycled<hold_operation>(inside, taken);
     if (who->replicas != 0)
         entering->on_replicas = who;
     entering->entered = [who, taken, held, then = std::move(then)](error_code ec) {
-        // The replicas have been waited for, so that it is asked again at once.
-        if (ec == error::not_replicated && !who->once && !who->is_done() && held->is_kept()) {
+        // The wait for the replicas was its pause, so it asks again at once.
+        if (ec == error::not_replicated && !who->once && !who->is_done() && held->is_current()) {
             enter_again(who, held, then);
-            return held->drop(taken);
+            return held->abandon_hold(taken);
         }
         auto const margin = decide::loss_margin(taken->lease, who->inside->settings().loss_margin);
         if (!ec && clock::now() >= taken->promised_until() - margin)
-            ec = error::lost;  // the answer comes after its own validity
-        if (!ec && !held->is_kept())
-            ec = error::lost;  // the ownership was, meanwhile
+            ec = error::lost;  // the answer came after its own validity
+        if (!ec && !held->is_current())
+            ec = error::lost;  // the ownership was lost in the meantime
         if (ec && taken->now() == hold_state::status::released)
             ec = error::closed;
         if (!ec && !who->is_done()) {
@@ -44,7 +44,7 @@ void enter_again(
             return;
         }
         who->fail(ec);
-        held->drop(taken);
+        held->abandon_hold(taken);
     };
     if (who->wait)
         inside->set_alarm(who->limit, who->asked + *who->wait);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "service/tenure.hpp"
+#include "service/ownership.hpp"
 #include "service/waiter.hpp"
 
 #include <functional>
@@ -9,11 +9,11 @@
 namespace colock {
 
 /// Lets a waiter into an ownership that its owner has already. When that is answered the lock may
-/// be on another one: the hold is then lost. If it has got in, and its keeper is there, `then`
+/// be on another one: the hold is then lost. If it has got in, and its listener is there, `then`
 /// follows.
 void enter_again(
     std::shared_ptr<waiter> const& who,
-    std::shared_ptr<tenure> const& held,
+    std::shared_ptr<ownership> const& held,
     std::function<void(waiter const&)> then
 );
 

@@ -12,12 +12,12 @@ namespace colock {
 
 namespace {
 
-std::string known_as(std::string_view name) { return "rw:" + std::string{name}; }
+std::string state_key(std::string_view name) { return "rw:" + std::string{name}; }
 
 }  // namespace
 
-readers::readers(core& inside, std::string known_as, std::string name)
-    : resident{inside, std::move(known_as), decide::slot_of(name)}
+readers::readers(core& inside, std::string state_key, std::string name)
+    : keyed_state{inside, std::move(state_key), decide::slot_of(name)}
     , name_{std::move(name)}
     , sleep_{[this] { ask_again(); }}
     , look_{[this] { look(); }}
@@ -29,7 +29,7 @@ readers::~readers() { --core_.count.keys; }
 
 std::shared_ptr<readers> readers::find(core& inside, std::string_view name)
 {
-    auto* const found = inside.residents().find(colock::known_as(name));
+    auto* const found = inside.keyed_states().find(colock::state_key(name));
     return found ? std::static_pointer_cast<readers>(found->shared_from_this()) : nullptr;
 }
 
@@ -37,28 +37,28 @@ readers& readers::at(core& inside, std::string const& name)
 {
     if (auto const found = find(inside, name))
         return *found;
-    auto const made = std::make_shared<readers>(inside, colock::known_as(name), name);
-    inside.residents().add(made);
+    auto const made = std::make_shared<readers>(inside, colock::state_key(name), name);
+    inside.keyed_states().add(made);
     return *made;
 }
 
 writers* readers::beside() const noexcept { return writers::find(core_, name_); }
 
-tenure* readers::written() const noexcept
+ownership* readers::written() const noexcept
 {
     auto const* const w = beside();
     return w ? w->held() : nullptr;
 }
 
-tenure* readers::reading(std::uint64_t number) const noexcept
+ownership* readers::reading(std::uint64_t number) const noexcept
 {
-    auto const at = tenures_.find(number);
-    return at == tenures_.end() ? nullptr : at->second.get();
+    auto const at = ownerships_.find(number);
+    return at == ownerships_.end() ? nullptr : at->second.get();
 }
 
-std::shared_ptr<tenure> readers::reading(owner const& who) const noexcept
+std::shared_ptr<ownership> readers::reading(owner const& who) const noexcept
 {
-    for (auto const& [number, held] : tenures_)
+    for (auto const& [number, held] : ownerships_)
         if (held->who() == who && held->is_held())
             return held;
     return {};
@@ -69,15 +69,15 @@ std::shared_ptr<tenure> readers::reading(owner const& who) const noexcept
 void readers::admit(std::shared_ptr<waiter> const& who)
 {
     who->asked = clock::now();
-    who->place = core_.next_place();
+    who->arrival = core_.next_arrival();
     auto const life = shared_from_this();
     if (may_enter(*who)) {
         enter(who);
-        return settle_down();
+        return unregister_if_idle();
     }
     if (who->once && !may_ask(*who) && !may_wait_once(*who)) {
         who->give_up();
-        return settle_down();
+        return unregister_if_idle();
     }
     who->queue = this;
     who->queued = who;
@@ -109,7 +109,7 @@ void readers::leave(waiter& who, error_code why)
     auto const self = who.queued;
     take_out(who);
     who.fail(why);
-    take_back_unsent(who);  // what was sent is given back if it is granted
+    withdraw_unsent(who);  // a sent request is given back if it is granted
 }
 
 void readers::end_waiters(error_code why)
@@ -118,7 +118,7 @@ void readers::end_waiters(error_code why)
         leave(queue_.front(), why);
 }
 
-void readers::abandon() noexcept
+void readers::destroy_pending() noexcept
 {
     while (!queue_.empty()) {
         waiter& who = queue_.front();
@@ -128,21 +128,21 @@ void readers::abandon() noexcept
         who.queue = nullptr;
         who.done = {};
     }
-    tenures_.clear();
+    ownerships_.clear();
 }
 
 bool readers::has_one_before(waiter const& writer) const noexcept
 {
-    return !queue_.empty() && queue_.front().place < writer.place;
+    return !queue_.empty() && queue_.front().arrival < writer.arrival;
 }
 
 bool readers::has_readers() const noexcept
 {
     return !attempts_.empty() ||
-        std::ranges::any_of(tenures_, [](auto const& each) { return each.second->is_held(); });
+        std::ranges::any_of(ownerships_, [](auto const& each) { return each.second->is_held(); });
 }
 
-// Nobody may wait for itself: an owner that reads, or writes, has the lock.
+// No owner may wait for itself: an owner that reads or writes has the lock.
 bool readers::may_enter(waiter const& who) const noexcept
 {
     if (!who.shared_owner)
@@ -161,7 +161,7 @@ bool readers::is_written_by(waiter const& who) const noexcept
     return who.shared_owner && writing && writing->who() == who.who && writing->is_held();
 }
 
-// Who tries once may wait for what his owner has on its way.
+// A single try may wait for a request of the same owner that is under way.
 bool readers::may_wait_once(waiter const& who) const noexcept
 {
     return is_asking_for_owner_of(who) || is_written_by(who);
@@ -175,18 +175,18 @@ void readers::enter(std::shared_ptr<waiter> const& who)
     if (!(held ? *held : *writing).is_held())
         return who->fail(error::lost);
     if (!held) {
-        // It takes over the field of one that is lost.
-        if (auto const lost = tenures_.extract(writing->number()))
+        // It takes over the field of a lost ownership.
+        if (auto const lost = ownerships_.extract(writing->number()))
             lost.mapped()->gone(error::lost);
-        held = make_recycled<tenure>(core_, *this, ref(), writing->number(), who->who);
+        held = make_recycled<ownership>(core_, *this, ref(), writing->number(), who->who);
         held->begin_beside(*writing);
-        tenures_.emplace(held->number(), held);
+        ownerships_.emplace(held->number(), held);
     }
     enter_again(who, held, [this](waiter const&) { look_again(); });
 }
 
-// While somebody of this client writes, or came first to write, nobody asks; while somebody else
-// does, one at a time.
+// While this client has a writer, or a waiting writer that came first, no reader asks. While
+// another client writes, one reader asks at a time.
 bool readers::may_ask(waiter const& who) const
 {
     auto const* const w = beside();
@@ -196,7 +196,8 @@ bool readers::may_ask(waiter const& who) const
     return !closed_ || (!sleep_.is_set() && is_first && attempts_.empty());
 }
 
-// Those who wait for a writer of this client: if somebody takes the lock from him, that is news.
+// For readers that wait for a writer of this client: listens, to learn if somebody takes the lock
+// away from that writer.
 void readers::stay_behind()
 {
     auto* const w = beside();
@@ -212,7 +213,7 @@ void readers::look_again()
         core_.set_alarm(look_, clock::now());
 }
 
-// All who may have their turn by now have it: in the order in which they came.
+// Gives all readers their turn that may have it now, in the order of their arrival.
 void readers::look()
 {
     auto const life = shared_from_this();
@@ -237,35 +238,35 @@ void readers::look()
     }
     if (auto* const w = beside())
         w->look_again();
-    settle_down();
+    unregister_if_idle();
 }
 
-void readers::settle_down()
+void readers::unregister_if_idle()
 {
     if (!queue_.empty())
         return;
     sleep_.clear();
     closed_ = false;
     if (!channel_.empty())
-        core_.subscriptions().drop(std::exchange(channel_, {}), *this);
-    if (attempts_.empty() && tenures_.empty())
-        resident::leave();
+        core_.subscriptions().remove(std::exchange(channel_, {}), *this);
+    if (attempts_.empty() && ownerships_.empty())
+        keyed_state::unregister();
 }
 
 // ---- Ownerships --------------------------------------------------------------------------------
 
-void readers::ended(tenure& which)
+void readers::ended(ownership& which)
 {
     auto const number = which.number();
-    auto const at = tenures_.find(number);
-    if (at == tenures_.end() || at->second.get() != &which)
+    auto const at = ownerships_.find(number);
+    if (at == ownerships_.end() || at->second.get() != &which)
         return;
     auto const life = std::move(at->second);
-    tenures_.erase(at);
+    ownerships_.erase(at);
     auto* const writing = written();
     if (writing && writing->number() == number) {
         if (which.is_gone())
-            writing->doubt();
+            writing->suspect();
         else
             writing->set_lease_again();
     }
@@ -278,24 +279,24 @@ bool readers::keep_lost()
     return true;
 }
 
-void readers::doubt()
+void readers::suspect()
 {
-    std::vector<std::shared_ptr<tenure>> all;
-    all.reserve(tenures_.size());
-    for (auto const& [number, held] : tenures_)
+    std::vector<std::shared_ptr<ownership>> all;
+    all.reserve(ownerships_.size());
+    for (auto const& [number, held] : ownerships_)
         all.push_back(held);
     for (auto const& held : all)
         if (held->is_held())
-            held->doubt();
+            held->suspect();
 }
 
 void readers::taken_away(time_point sent)
 {
     auto const life = shared_from_this();
-    for (auto const& [number, held] : std::unordered_map{tenures_}) {
+    for (auto const& [number, held] : std::unordered_map{ownerships_}) {
         held->taken_away(sent);
         if (held->is_gone())
-            tenures_.erase(number);
+            ownerships_.erase(number);
     }
 }
 
@@ -310,7 +311,7 @@ void readers::subscribe()
         ask_again();  // what was published before is missed
 }
 
-// The first finds out whether somebody still writes; what is under way doesn't say.
+// Invalidates refusals that are under way; the first waiting reader asks again.
 void readers::ask_again()
 {
     ++news_;
@@ -320,15 +321,16 @@ void readers::ask_again()
 
 void readers::on_message(std::string_view payload)
 {
-    // Free, or free of a writer: who has it since before has it no more.
+    // The lock is free, or free of a writer: earlier holders do not have it any more.
     if (payload == "0")
-        doubt();
+        suspect();
     if (auto* const writing = written())
-        writing->doubt();
+        writing->suspect();
     open();
 }
 
-// Nobody writes any more, as far as is known; what is under way may say otherwise, and be older.
+// As far as the client knows, nobody writes any more. An answer under way may say otherwise, but
+// may be older.
 void readers::open()
 {
     ++news_;

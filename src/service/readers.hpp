@@ -1,14 +1,14 @@
 #pragma once
 
 #include "base/recycling.hpp"
-#include "base/sequence.hpp"
-#include "decide/agenda.hpp"
+#include "base/strand_task.hpp"
+#include "decide/alarm_queue.hpp"
 #include "redis/transport.hpp"
-#include "service/keeper.hpp"
+#include "service/keyed_state.hpp"
+#include "service/ownership.hpp"
+#include "service/ownership_listener.hpp"
 #include "service/pause.hpp"
-#include "service/resident.hpp"
 #include "service/subscription_manager.hpp"
-#include "service/tenure.hpp"
 #include "service/waiter.hpp"
 
 #include <boost/intrusive/list.hpp>
@@ -23,60 +23,61 @@ namespace colock {
 
 class writers;
 
-/// Who reads a read-write lock here, or waits to. Each reader has a field of its own and asks for
-/// itself; only who came after a writer that waits here waits for him, and while somebody writes
-/// the first alone asks.
+/// The readers of a read-write lock in this client, and the waiting ones. Each reader has its own
+/// field and asks for itself. But a reader that came after a waiting writer of this client waits
+/// for that writer, and while somebody writes, only the first reader asks.
 ///
-/// An owner that writes reads beside it, with the same number: see `writers`.
+/// An owner that writes may also read, with the same number; see `writers`.
 class readers final :
-    public resident,
-    public keeper,
-    public waiting_place,
+    public keyed_state,
+    public ownership_listener,
+    public wait_queue,
     private subscription_manager::listener {
 public:
-    readers(core& inside, std::string known_as, std::string name);
+    readers(core& inside, std::string state_key, std::string name);
     ~readers() override;
 
     static std::shared_ptr<readers> find(core&, std::string_view name);
     static readers& at(core&, std::string const& name);
 
-    /// Takes in an acquire: enters, asks, queues it, or answers at once.
+    /// Admits an acquire: it enters, asks, joins the queue, or gets its answer at once.
     void admit(std::shared_ptr<waiter> const&);
 
     void leave(waiter&, error_code why) override;
 
-    /// Somebody waits here who came before him.
+    /// A reader waits here that came before this waiter.
     bool has_one_before(waiter const& writer) const noexcept;
 
-    /// Somebody waits here.
+    /// Whether a reader waits here.
     bool has_waiters() const noexcept { return !queue_.empty(); }
 
-    /// Somebody has it, or is asking for it.
+    /// Whether a reader has it, or is asking for it.
     bool has_readers() const noexcept;
 
-    /// Somebody else writes, as far as is known.
+    /// Whether another client writes, as far as this client knows.
     bool is_closed() const noexcept { return closed_ && sleep_.is_set(); }
 
     /// The ownership with this number, or of this owner; nothing if there is none.
-    tenure* reading(std::uint64_t number) const noexcept;
-    std::shared_ptr<tenure> reading(owner const&) const noexcept;
+    ownership* reading(std::uint64_t number) const noexcept;
+    std::shared_ptr<ownership> reading(owner const&) const noexcept;
 
-    /// Who may have his turn is looked for a little later, when all is as it will be.
+    /// Looks a little later which readers may have their turn, when the current changes are done.
     void look_again();
 
-    /// Somebody may have taken the lock away.
-    void doubt();
+    /// The lock may have been taken away.
+    void suspect();
 
-    /// It was forced, by a script that was sent then.
+    /// The lock was forced, by a script that was sent then.
     void taken_away(time_point sent);
 
     // ---- For an ownership ----------------------------------------------------------------------
 
-    // What was released is for all who wait, here as elsewhere: its message is heard like others.
+    // A released read side is for all waiters of all clients, so its own message is handled like
+    // any other.
     bool hand_over(hold_state&) override { return false; }
     std::uint32_t expect_echo(std::string const&) override { return 0; }
     void published(unsigned) override {}
-    void ended(tenure&) override;
+    void ended(ownership&) override;
     bool keep_lost() override;
     void settled() override { look_again(); }
 
@@ -85,7 +86,7 @@ public:
     void on_link_up() override { ask_again(); }
     void end_waiters(error_code) override;
     void release_all() override {}
-    void abandon() noexcept override;
+    void destroy_pending() noexcept override;
 
 private:
     /// A reader that asks, with the texts of its script.
@@ -94,7 +95,8 @@ private:
             boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
         attempt(readers&, std::shared_ptr<waiter>);
 
-        /// A slow server has run it just now; and an earlier one may have set a longer lease.
+        /// A slow server may have run it just now; and an earlier attempt may have set a longer
+        /// lease.
         void may_stand() noexcept;
 
         std::shared_ptr<waiter> who;
@@ -105,15 +107,15 @@ private:
         std::string_view keys[1];
         std::string_view arguments[3];
         step* sending = nullptr;
-        std::uint64_t news = 0;      ///< what was known when it was sent
-        time_point unclaimed{};      ///< until then it may stand in Redis, with nobody to hold it
-        bool is_late = false;        ///< a grant came too late to be given
+        std::uint64_t news = 0;      ///< the value of `news_` when it was sent
+        time_point unclaimed{};      ///< until then it may exist in Redis without a holder
+        bool is_late = false;        ///< a grant came too late to be given out
         std::uint32_t refusals = 0;  ///< for the moment
         pause resting;
     };
     enum class verdict { again, rest, over };
 
-    sequence ask(std::shared_ptr<waiter> who);
+    strand_task ask(std::shared_ptr<waiter> who);
     verdict judge(attempt&, answer const&);
     verdict on_granted(attempt&, time_point sent);
     verdict on_unsynced(attempt&, error_code why);
@@ -122,7 +124,7 @@ private:
     void give(attempt const&, time_point sent);
     void give_back(attempt const&);
     bool is_wanted(attempt const&) const noexcept;
-    void take_back_unsent(waiter const&);
+    void withdraw_unsent(waiter const&);
     void sleep_out(std::int64_t pttl);
 
     void look();
@@ -135,7 +137,7 @@ private:
     bool is_asking_for_owner_of(waiter const&) const noexcept;
     attempt* attempt_of(waiter const&) noexcept;
     void take_out(waiter&);
-    void settle_down();
+    void unregister_if_idle();
 
     void subscribe();
     void ask_again();
@@ -148,19 +150,20 @@ private:
 
     writers* beside() const noexcept;
 
-    /// The ownership that writes, if it is this client's.
-    tenure* written() const noexcept;
+    /// The ownership of the writer, if it is this client's.
+    ownership* written() const noexcept;
     lock_ref ref() const noexcept { return {lock_kind::read, name_}; }
 
     std::string name_;
     boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>> queue_;
     boost::intrusive::list<attempt, boost::intrusive::constant_time_size<false>> attempts_;
-    std::unordered_map<std::uint64_t, std::shared_ptr<tenure>> tenures_;  ///< by their numbers
-    std::string channel_;          ///< subscribed, if not empty
-    std::uint64_t news_ = 0;       ///< what has come that refutes a refusal of before
-    bool closed_ = false;          ///< somebody else wrote when it was last asked
-    decide::agenda::entry sleep_;  ///< while it is set that is believed, and nobody asks
-    decide::agenda::entry look_;
+    std::unordered_map<std::uint64_t, std::shared_ptr<ownership>>
+        ownerships_;                    ///< by their numbers
+    std::string channel_;               ///< subscribed, if not empty
+    std::uint64_t news_ = 0;            ///< counts events that make earlier refusals out of date
+    bool closed_ = false;               ///< another client wrote, by the last answer
+    decide::alarm_queue::alarm sleep_;  ///< while it is set, that is believed, and no reader asks
+    decide::alarm_queue::alarm look_;
 };
 
 }  // namespace colock

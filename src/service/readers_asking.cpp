@@ -29,7 +29,7 @@ void readers::attempt::may_stand() noexcept
     unclaimed = std::max(unclaimed, clock::now() + who->lease);
 }
 
-sequence readers::ask(std::shared_ptr<waiter> who)
+strand_task readers::ask(std::shared_ptr<waiter> who)
 {
     core::activity const asking{core_};
     attempt now{*this, std::move(who)};
@@ -70,7 +70,7 @@ readers::verdict readers::judge(attempt& asked, answer const& got)
     case answer::kind::not_now: return verdict::rest;
     case answer::kind::replied: break;
     }
-    if (asked.who->replicas == 0)  // or it would be the replicas' time
+    if (asked.who->replicas == 0)  // otherwise it would measure the replicas' time
         core_.note_round_trip(clock::now() - got.sent);
     auto const read = decide::read_acquire(got.value);
     switch (read.what) {
@@ -100,8 +100,9 @@ readers::verdict readers::on_granted(attempt& asked, time_point sent)
     closed_ = false;
     if (!is_wanted(asked))
         return verdict::over;
-    // Half of its validity is over: the same field again, which renews it. Where the server or the
-    // network is always that late, it is given back in between, so that writers have a chance.
+    // Half of its validity is over, so the same field is acquired again, which renews it. If the
+    // server or the network is always that late, the grant is given back in between, so that
+    // writers have a chance.
     if (!decide::is_fresh(clock::now(), sent, asked.who->lease)) {
         if (!std::exchange(asked.is_late, true))
             return verdict::again;
@@ -114,14 +115,14 @@ readers::verdict readers::on_granted(attempt& asked, time_point sent)
     return verdict::over;
 }
 
-// It is given back; who waits is asked for again with the others.
+// The grant is given back; a waiter asks again with the others.
 readers::verdict readers::on_unsynced(attempt& asked, error_code why)
 {
     asked.may_stand();
     return asked.who->once || why != error::not_replicated ? fail(asked, why) : verdict::over;
 }
 
-// Somebody writes. What was heard since it was asked may say that he does no more.
+// Somebody writes. But a message since the question may say that the writer has left.
 readers::verdict readers::on_refused(attempt& asked, std::int64_t pttl)
 {
     asked.unclaimed = {};
@@ -158,8 +159,8 @@ void readers::give(attempt const& asked, time_point sent)
         make_recycled<hold_state>(core_.shared_from_this(), who->who, who->lease, who->renewed);
     taken->given = true;
     ++core_.count.holds;
-    auto const made = make_recycled<tenure>(core_, *this, ref(), asked.number, who->who);
-    tenures_.emplace(asked.number, made);
+    auto const made = make_recycled<ownership>(core_, *this, ref(), asked.number, who->who);
+    ownerships_.emplace(asked.number, made);
     made->begin(taken, sent, who->lease);
     core_.events().acquired(
         name_, std::chrono::duration_cast<microseconds>(clock::now() - who->asked), who->attempts
@@ -167,11 +168,11 @@ void readers::give(attempt const& asked, time_point sent)
     who->grant(detail::make_hold(taken));
 }
 
-// Nobody wants what was taken, or may have been.
+// Gives back a grant, or a possible grant, that nobody wants any more.
 void readers::give_back(attempt const& asked)
 {
-    auto const made = make_recycled<tenure>(core_, *this, ref(), asked.number, owner{});
-    tenures_.emplace(asked.number, made);
+    auto const made = make_recycled<ownership>(core_, *this, ref(), asked.number, owner{});
+    ownerships_.emplace(asked.number, made);
     made->give_back(asked.unclaimed, asked.who->replicas != 0);
 }
 
@@ -189,7 +190,7 @@ bool readers::is_asking_for_owner_of(waiter const& who) const noexcept
            });
 }
 
-void readers::take_back_unsent(waiter const& who)
+void readers::withdraw_unsent(waiter const& who)
 {
     auto* const asking = attempt_of(who);
     if (asking && asking->sending && core_.transport().withdraw(*asking->sending))

@@ -57,16 +57,16 @@ void waiter::fail(error_code ec)
 
 void waiter::give_up() { fail({}); }
 
-// Not for so long that the answer would come too late, nor that the link would seem dead.
+// Not so long that the answer would come too late, or that the link would seem dead.
 void waiter::ask_replicas(step& s) const
 {
     if (replicas == 0)
         return;
     auto const& settings = inside->settings();
-    inside->transport().want_link(s.slot);  // by which it is kept, and asked after, while it waits
+    inside->transport().want_link(s.slot);  // which also keeps the link open while it waits
     s.synced = true;
     s.replicas = replicas;
-    s.patience = std::max(
+    s.replica_limit = std::max(
         std::min({settings.sync_timeout, silence_limit(settings), lease / 4}), milliseconds{1}
     );
 }

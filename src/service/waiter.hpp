@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/completion.hpp"
-#include "decide/agenda.hpp"
+#include "decide/alarm_queue.hpp"
 #include <colock/detail/initiate.hpp>
 #include <colock/detail/lock_id.hpp>
 #include <colock/hold.hpp>
@@ -21,19 +21,19 @@ using detail::core_ptr;
 struct step;
 struct waiter;
 
-/// Where acquires wait.
-class waiting_place {
+/// A queue of waiters.
+class wait_queue {
 public:
-    /// One leaves, for this reason; none: its wait ran out.
+    /// The waiter leaves, for this reason; none: its wait ran out.
     virtual void leave(waiter&, error_code why) = 0;
 
 protected:
-    ~waiting_place() = default;
+    ~wait_queue() = default;
 };
 
 /// An acquire that has not ended yet.
 struct waiter final : operation, boost::intrusive::list_base_hook<> {
-    /// How it was asked: to wait without end, to try once, to wait so long.
+    /// The kind of the call: wait without end, try once, or wait for a limited time.
     using result = std::variant<completion<hold>, completion<std::optional<hold>>>;
 
     waiter(
@@ -43,13 +43,13 @@ struct waiter final : operation, boost::intrusive::list_base_hook<> {
     void cancel() override;
     void grant(hold);
     void fail(error_code);
-    void give_up();  ///< not now: an empty optional
+    void give_up();  ///< completes with an empty optional
 
-    /// Wants as much of the replicas as this asks of them, in a step that takes the lock.
+    /// Sets the wanted replicas in a step that takes the lock.
     void ask_replicas(step&) const;
     bool is_done() const noexcept;
 
-    /// May have after that one what is passed on as it is: the same promise, over the same link.
+    /// Whether it may get the lock after that one unchanged: the same lease, over the same link.
     bool may_follow(waiter const& other) const noexcept
     {
         return renewed && other.renewed && lease == other.lease && replicas == 0;
@@ -61,17 +61,17 @@ struct waiter final : operation, boost::intrusive::list_base_hook<> {
     milliseconds lease;
     bool renewed;
     bool shared_owner;                   ///< the caller named the owner: it may re-enter
-    unsigned replicas;                   ///< so many have to acknowledge it
+    unsigned replicas;                   ///< how many have to acknowledge it
     bool once = false;                   ///< one attempt
     std::optional<milliseconds> wait{};  ///< the longest
     time_point asked{};
     time_point deadline = never;
     std::uint32_t attempts = 0;
-    std::uint64_t place = 0;         ///< in the order of all acquires of the lock
-    waiting_place* queue = nullptr;  ///< the one it stands in
+    std::uint64_t arrival = 0;    ///< its number in the order of all acquires
+    wait_queue* queue = nullptr;  ///< the queue that it is in
     result done;
-    decide::agenda::entry limit;
-    std::shared_ptr<operation> queued;  ///< itself, while it stands in a queue
+    decide::alarm_queue::alarm limit;
+    std::shared_ptr<operation> queued;  ///< itself, while it is in a queue
 };
 
 }  // namespace colock

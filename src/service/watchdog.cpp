@@ -1,6 +1,6 @@
 #include "decide/names.hpp"
 #include "service/core.hpp"
-#include "service/tenure.hpp"
+#include "service/ownership.hpp"
 #include "service/watchdog.hpp"
 
 #include <boost/asio/bind_executor.hpp>
@@ -18,20 +18,20 @@ namespace colock {
 
 namespace {
 
-// Renewals that are due within this go with those that are due now.
+// Renewals that are due within this time go with those that are due now.
 constexpr milliseconds coalescing_window{64};
 
-/// Locks a renewal call: a long one would keep the server's other clients waiting.
+/// Locks per renewal call: a long call would make the server's other clients wait.
 constexpr std::size_t largest_batch = 128;
 
-/// Calls under way a lane.
+/// Calls under way per lane.
 constexpr unsigned most_under_way = 2;
 
-/// From so many on, first renewals spread.
+/// From this many holds on, first renewals spread.
 constexpr std::size_t many_holds = 1'000;
 
-/// A patrol that fails would leave holds that nobody renews and nobody tells; as in a `sequence`,
-/// it can fail by allocation alone.
+/// A loop that fails would leave holds that nobody renews and nobody tells. As in a `strand_task`,
+/// only an allocation can fail.
 void end_with_failure(std::exception_ptr const& failure)
 {
     if (failure)
@@ -40,14 +40,14 @@ void end_with_failure(std::exception_ptr const& failure)
 
 }  // namespace
 
-/// What is to be renewed in one lane: by the script of most locks, and by that of readers.
+/// The renewals of one lane: by the script of most locks, and by the script of readers.
 struct watchdog::line {
     using list = boost::intrusive::list<
-        tenure,
+        ownership,
         boost::intrusive::base_hook<renewal_hook>,
         boost::intrusive::constant_time_size<false>>;
 
-    list& due_with(tenure const& t) { return t.how().has_leases ? readers : due; }
+    list& due_with(ownership const& t) { return t.how().has_leases ? readers : due; }
     list* next() { return !due.empty() ? &due : !readers.empty() ? &readers : nullptr; }
     bool is_idle() { return under_way == 0 && !next(); }
 
@@ -57,7 +57,7 @@ struct watchdog::line {
 
 /// One call, with the texts that it refers to.
 struct watchdog::batch {
-    batch(core const& owner, std::span<std::shared_ptr<tenure> const> some)
+    batch(core const& owner, std::span<std::shared_ptr<ownership> const> some)
         : how{some.front()->how()}
     {
         keys.reserve(some.size());
@@ -67,7 +67,7 @@ struct watchdog::batch {
         if (how.has_leases)
             for (auto const& t : some)
                 size += longest_more + owner.settings().key_prefix.size() + t->name().size();
-        texts.reserve(size);  // so that what is written stays where it is
+        texts.reserve(size);  // so that the texts do not move
         for (auto const& t : some) {
             asked.push_back(t->begin_renewal());
             keys.push_back(t->name());
@@ -82,7 +82,7 @@ struct watchdog::batch {
     }
 
     protocol const& how;
-    std::vector<tenure::renewal> asked;
+    std::vector<ownership::renewal> asked;
     std::vector<std::string_view> keys, arguments;
 
 private:
@@ -104,21 +104,21 @@ watchdog::watchdog(core& owner) : core_{owner}, timer_{owner.strand()} {}
 
 watchdog::~watchdog() = default;
 
-void watchdog::watch(tenure& t, time_point renew_at, time_point lose_at)
+void watchdog::watch(ownership& t, time_point renew_at, time_point lose_at)
 {
     bool const earliest = schedule_.set(t, renew_at, lose_at);
-    if (!patrolling_) {
-        patrolling_ = true;
+    if (!running_) {
+        running_ = true;
         asio::co_spawn(
             core_.strand(),
-            patrol(core_.shared_from_this(), round_),
+            run(core_.shared_from_this(), round_),
             asio::bind_executor(core_.strand(), &end_with_failure)
         );
     } else if (earliest && schedule_.next() < armed_)
         wake();
 }
 
-void watchdog::forget(tenure& t) noexcept
+void watchdog::forget(ownership& t) noexcept
 {
     schedule_.remove(t);
     if (core_.is_stopped())
@@ -128,19 +128,19 @@ void watchdog::forget(tenure& t) noexcept
 void watchdog::wake()
 {
     armed_ = schedule_.next();
-    timer_.expires_at(armed_);  // the patrol's wait ends with an error, and it looks again
+    timer_.expires_at(armed_);  // the wait of `run` ends with an error, and it looks again
 }
 
 void watchdog::stop()
 {
     if (!schedule_.empty())
-        return;  // holds live on until their leases end, and must be told
+        return;  // holds live until their leases end, and must be told then
     ++round_;
-    patrolling_ = false;
+    running_ = false;
     timer_.cancel();
 }
 
-asio::awaitable<void, strand_type> watchdog::patrol(core_ptr owner, std::uint64_t round)
+asio::awaitable<void, strand_type> watchdog::run(core_ptr owner, std::uint64_t round)
 {
     watchdog& self = owner->watchdog();
     while (round == self.round_) {
@@ -153,23 +153,24 @@ asio::awaitable<void, strand_type> watchdog::patrol(core_ptr owner, std::uint64_
         error_code woken;
         co_await self.timer_.async_wait(asio::redirect_error(asio::deferred, woken));
         if (round == self.round_)
-            self.round_up();
+            self.process_due();
     }
 }
 
-void watchdog::round_up()
+void watchdog::process_due()
 {
     auto const due = schedule_.take(clock::now(), coalescing_window);
     auto const owned = [](decide::renewal_schedule::entry* e) {
-        return static_cast<tenure*>(e)->shared_from_this();
+        return static_cast<ownership*>(e)->shared_from_this();
     };
-    std::vector<std::shared_ptr<tenure>> lost;
+    std::vector<std::shared_ptr<ownership>> lost;
     std::ranges::transform(due.lost, std::back_inserter(lost), owned);
-    // Losses first, by the clock: after a pause of the whole process no renewal comes before them.
+    // Losses come first, by the clock: after a pause of the whole process no renewal comes before
+    // them.
     for (auto const& t : lost)
         t->expire(clock::now());
     for (auto* e : due.renew)
-        static_cast<tenure*>(e)->renew();
+        static_cast<ownership*>(e)->renew();
     send_all();
 }
 
@@ -187,11 +188,11 @@ time_point watchdog::first_renewal(time_point sent, milliseconds lease)
 {
     using schedule = decide::renewal_schedule;
     return core_.count.holds.load(std::memory_order_relaxed) < many_holds
-        ? schedule::renewal_time(sent, lease, core_.dice())
-        : schedule::spread_time(sent, lease, core_.dice());
+        ? schedule::renewal_time(sent, lease, core_.jitter())
+        : schedule::spread_time(sent, lease, core_.jitter());
 }
 
-void watchdog::enqueue(tenure& t)
+void watchdog::enqueue(ownership& t)
 {
     in(core_.transport().lane_of(t.slot())).due_with(t).push_back(t);
 }
@@ -204,11 +205,11 @@ watchdog::line& watchdog::in(unsigned lane)
     return *there;
 }
 
-// While the link is down nothing is sent, so that nothing is renewed that is lost by then.
+// While the link is down nothing is sent, so that no lost ownership is renewed.
 void watchdog::send(unsigned lane)
 {
     line& here = in(lane);
-    ++here.under_way;  // an answer that comes at once must not end it
+    ++here.under_way;  // an answer that comes at once must not end the lane
     while (here.next() && here.under_way <= most_under_way && !core_.is_stopped()) {
         if (!core_.transport().is_up(lane)) {
             core_.transport().want_link(lane);
@@ -228,7 +229,7 @@ void watchdog::send(unsigned lane)
         lines_.erase(lane);
 }
 
-sequence watchdog::renew(unsigned lane, ownerships some)
+strand_task watchdog::renew(unsigned lane, ownerships some)
 {
     batch asking{core_, some};
     step s{*asking.how.renew, some.front()->slot(), asking.keys, asking.arguments};
@@ -239,17 +240,17 @@ sequence watchdog::renew(unsigned lane, ownerships some)
     auto const& items = got.value.items;
     bool const is_whole = got.what == answer::kind::replied && items.size() == some.size();
     if (got.what == answer::kind::failed && got.sent != time_point{} && some.size() > 1) {
-        halve(lane, some, asking);
+        split(lane, some, asking);
         co_return;
     }
-    double const dice = core_.dice();
+    double const jitter = core_.jitter();
     for (std::size_t i = 0; i != some.size(); ++i)
-        some[i]->renewal_answered(asking.asked[i], got, is_whole ? &items[i] : nullptr, dice);
+        some[i]->renewal_answered(asking.asked[i], got, is_whole ? &items[i] : nullptr, jitter);
     send(lane);
 }
 
-// Perhaps it is another lock's key that may not be touched: half of them, and the rest.
-void watchdog::halve(unsigned lane, ownerships const& refused, batch const& as)
+// Another lock of the call may be the forbidden one: repeat with each half.
+void watchdog::split(unsigned lane, ownerships const& refused, batch const& as)
 {
     ownerships again;
     for (std::size_t i = 0; i != refused.size(); ++i)

@@ -8,8 +8,8 @@ namespace colock {
 
 namespace {
 
-/// In which the head alone tries to get in between the readers of others.
-constexpr milliseconds patience{10};
+/// How long the head alone tries to get in between the readers of others.
+constexpr milliseconds head_start{10};
 
 }  // namespace
 
@@ -22,17 +22,17 @@ std::shared_ptr<readers> writers::beside() const { return readers::find(core_, n
 
 bool writers::has_one_before(waiter const& reader) const noexcept
 {
-    return head() && head()->place < reader.place && reader.place > passed_;
+    return head() && head()->arrival < reader.arrival && reader.arrival > passed_;
 }
 
 void writers::let_pass_in_time()
 {
     if (!let_pass_.is_set())
-        core_.set_alarm(let_pass_, clock::now() + patience);
+        core_.set_alarm(let_pass_, clock::now() + head_start);
 }
 
-// Its own readers are not kept out for the sake of a head that others keep out. One that hears
-// nothing asks before they do.
+// If other clients keep our writer out, it does not hold back local readers. A writer without a
+// live subscription asks once more first.
 void writers::let_pass()
 {
     auto const r = beside();
@@ -41,7 +41,7 @@ void writers::let_pass()
     if (!std::exchange(has_asked_, true) && ask_unless_told())
         return let_pass_in_time();
     has_asked_ = false;
-    passed_ = core_.last_place();
+    passed_ = core_.last_arrival();
     r->look_again();
 }
 
@@ -53,7 +53,7 @@ void writers::admit(std::shared_ptr<waiter> const& who)
             return "acquire " + name() +
                 " to write: its owner reads it and waits for itself; release what it reads first";
         });
-    contention::admit(who);
+    exclusive_lock::admit(who);
 }
 
 bool writers::stands_behind(waiter const& who) const
@@ -62,35 +62,36 @@ bool writers::stands_behind(waiter const& who) const
     return r && r->has_one_before(who);
 }
 
-// The owner that wrote may read on. Then the field goes, with its number: the next one has another.
-bool writers::may_go_on(tenure const& held) const
+// The owner that wrote may go on reading. Then its field and number stay with it, so the next
+// writer needs another number.
+bool writers::may_go_on(ownership const& held) const
 {
     auto const r = beside();
     return !r || !((head() && r->has_one_before(*head())) || r->reading(held.number()));
 }
 
-void writers::changed()
+void writers::on_queue_changed()
 {
     if (auto const r = beside())
         r->look_again();
 }
 
-// The field of a writer goes with the whole hash, and with it what he reads.
-void writers::ended(tenure& which)
+// A writer's field is gone only if the whole hash is gone, and with it the writer's read side.
+void writers::ended(ownership& which)
 {
     auto const r = beside();
     if (auto* const reads = r && which.is_gone() ? r->reading(which.number()) : nullptr)
-        reads->doubt();
-    contention::ended(which);
+        reads->suspect();
+    exclusive_lock::ended(which);
 }
 
-// It was free: those who read here read no more, or have begun since.
+// The lock was free: readers of this client do not read any more, or have begun since.
 void writers::on_message(std::string_view payload)
 {
     auto const r = beside();
-    contention::on_message(payload);
+    exclusive_lock::on_message(payload);
     if (r && payload == "0")
-        r->doubt();
+        r->suspect();
 }
 
 }  // namespace colock

@@ -81,7 +81,8 @@ error_code read_database(std::string_view text, config& into)
     return {};
 }
 
-/// No control characters: at one of 0 a resolver would stop, and log lines have one line.
+/// No control characters: a resolver would stop at a zero byte, and a line break would break log
+/// lines.
 bool is_of_host(char c) noexcept
 {
     auto const byte = static_cast<unsigned char>(c);

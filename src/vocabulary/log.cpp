@@ -18,14 +18,14 @@ namespace colock {
 
 namespace {
 
-/// What may wait for standard error, in bytes.
+/// How many bytes may wait for standard error.
 constexpr std::size_t longest_wait = 262'144;
 
-/// What the end of the process may wait for the last lines.
+/// How long the end of the process may wait for the last lines.
 constexpr std::chrono::milliseconds patience_at_exit{200};
 
-/// Writes one line to standard error. A second call would let other processes' lines in between.
-/// Nobody can be told where it fails.
+/// Writes one line to standard error in one call; with a second call, lines of other processes
+/// could come in between. There is nobody to report a failure to.
 void write_line(std::string_view line)
 {
     while (!line.empty()) {
@@ -48,9 +48,9 @@ std::string about_dropped(std::size_t count)
         ": standard error did not take them in time. Read it faster, or set config::log\n";
 }
 
-/// Lines of all clients on their way to standard error. A thread writes them, for as long as there
-/// are any: a terminal that is stopped, a pipe that nobody reads or a file server that hangs stops
-/// that thread alone. Never destroyed: the thread may outlive `main`.
+/// Lines of all clients on their way to standard error. A thread writes them while there are any. A
+/// stopped terminal, a pipe that nobody reads, or a hanging file server blocks only that thread.
+/// Never destroyed: the thread may outlive `main`.
 class line_queue {
 public:
     static line_queue& of_process()
@@ -86,7 +86,7 @@ private:
             std::thread{[this] { write(); }}.detach();
             is_writing_ = true;
         } catch (std::system_error const&) {
-            // No thread is to be had: the lines wait, and the next one tries again.
+            // No thread could be started: the lines wait, and the next line tries again.
         }
         pthread_sigmask(SIG_SETMASK, &before, nullptr);
     }

@@ -1,6 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "chaos/ordeals.hpp"
-#include "support/diary.hpp"
+#include "support/fixture.hpp"
 #include "support/patience.hpp"
 #include "support/sentinel_group.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/timer.hpp"
-#include "decide/agenda.hpp"
+#include "decide/alarm_queue.hpp"
 #include "decide/reply.hpp"
 #include "redis/connection_loop.hpp"
 #include "resp/parser.hpp"
@@ -50,7 +50,7 @@ bool is_same(decide::reply const&, decide::reply const&) noexcept;
 bool is_same(read_bytes const&, read_bytes const&) noexcept;
 
 /// What a link needs around it. It checks each log line. Time does nothing here: what a link puts
-/// on the agenda stays there.
+/// in the alarm queue stays there.
 class link_lab {
 public:
     static constexpr std::string_view secret = "colock-secret";
@@ -60,7 +60,7 @@ public:
         , context{
               asio::make_strand(asio::any_io_executor{io.get_executor()}),
               settings,
-              agenda,
+              alarms,
               [] {},
               [] { return 0.5; },
               life_,
@@ -71,7 +71,7 @@ public:
     }
 
     asio::io_context io{1};
-    decide::agenda agenda;
+    decide::alarm_queue alarms;
     config settings;
 
 private:

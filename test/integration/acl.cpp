@@ -409,6 +409,21 @@ BOOST_DATA_TEST_CASE(a_command_of_scripts_refused, each_server(), kind)
     });
 }
 
+BOOST_DATA_TEST_CASE(counting_refused, each_server(), kind)
+{
+    acl_lab in{kind};
+    in.allow({"-pubsub"});
+    auto& a = in.connect(in.settings());
+    auto& b = in.connect(in.settings());
+    in.at.run([&]() -> asio::awaitable<void> {
+        co_await hand_over(in, lock{a.client, "orders:1"}, lock{b.client, "orders:1"}, b);
+        for (auto const* log : {a.log.get(), b.log.get()}) {
+            BOOST_TEST(log->count("may not count who waits") == 1U, log->all());
+            BOOST_TEST(log->count("app +pubsub|numsub") == 1U, log->all());
+        }
+    });
+}
+
 BOOST_DATA_TEST_CASE(channels_refused, each_server(), kind)
 {
     struct {

@@ -99,7 +99,7 @@ BOOST_DATA_TEST_CASE(a_request_that_never_arrives, each_server(), kind)
     });
 }
 
-BOOST_DATA_TEST_CASE(a_push_link_whose_peer_is_silent, each_server(), kind)
+BOOST_DATA_TEST_CASE(a_pubsub_link_whose_peer_is_silent, each_server(), kind)
 {
     far_server far{kind};
     lab at{far.server};

@@ -264,7 +264,19 @@ BOOST_DATA_TEST_CASE(many_read_write_locks_in_a_call, each_server(), kind)
     got = lock.run(
         scripts::write_acquire,
         keys,
-        {"", b + ":write", "10000", "1", b + ":write", "10000", "1", b + ":write", "20000", "1"}
+        {"",
+         b + ":write",
+         "10000",
+         "1",
+         "",
+         b + ":write",
+         "10000",
+         "1",
+         "",
+         b + ":write",
+         "20000",
+         "1",
+         ""}
     );
     BOOST_TEST_REQUIRE(got.size() == 3U);
     BOOST_TEST(refusal(got[0]) > 0);
@@ -340,7 +352,7 @@ BOOST_DATA_TEST_CASE(a_writers_tokens, each_server(), kind)
             .run(
                 scripts::write_acquire,
                 {lock.name, "counter"},
-                {text(floor), who + ":write", "30000", "1"}
+                {text(floor), who + ":write", "30000", "1", ""}
             )
             .at(0);
     };

@@ -293,7 +293,7 @@ struct read_write_calls : script_calls {
     }
     reply write(std::string const& who, std::string const& lease = "30000")
     {
-        return run(scripts::write_acquire, {name}, {"", who + ":write", lease, "1"}).at(0);
+        return run(scripts::write_acquire, {name}, {"", who + ":write", lease, "1", ""}).at(0);
     }
     reply unwrite(std::string const& who)
     {

@@ -2,7 +2,7 @@
 //
 // What a server can do to its clients.
 #include "integration/suites.hpp"
-#include "support/diary.hpp"
+#include "support/fixture.hpp"
 #include "support/patience.hpp"
 
 #include <algorithm>

@@ -64,7 +64,7 @@ inline on_left(c) {
     fi
 }
 
-/* The end of a hold: decide::succession, by the clock. */
+/* The end of a hold: decide::handover, by the clock. */
 #ifdef MUTANT_LATE_HAND_OVER
 #define still_valid(c) true
 #define may_pass_at_once(c) true

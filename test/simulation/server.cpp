@@ -68,7 +68,7 @@ public:
     explicit state(std::function<std::int64_t()> now) : now_{std::move(now)} {}
 
     keyspace& keys() noexcept { return keys_; }
-    workspace open(publisher const& tells) { return {keys_, tells, now_()}; }
+    workspace open(server const& of) { return {keys_, of.publish, of.subscribers, now_()}; }
 
     engine scripts;
 
@@ -84,14 +84,14 @@ server::~server() = default;
 
 reply server::run(std::string_view text, words keys, words arguments)
 {
-    auto on = state_->open(publish);
+    auto on = state_->open(*this);
     on.is_full = is_full;
     return state_->scripts.run(text, keys, arguments, on);
 }
 
 reply server::command(words given)
 {
-    auto on = state_->open(publish);
+    auto on = state_->open(*this);
     auto const* const what = given.empty() ? nullptr : find_command(given.front());
     if (!what) {
         std::string text = "ERR unknown command '" + std::string{given.empty() ? "" : given[0]} +
@@ -109,7 +109,7 @@ reply server::command(words given)
 
 keyspace const& server::data()
 {
-    auto const on = state_->open(publish);
+    auto const on = state_->open(*this);
     on.keys.expire(on.now_ms());
     return on.keys;
 }

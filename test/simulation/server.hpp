@@ -92,6 +92,9 @@ enum class audience { channel, shard_channel };
 using publisher =
     std::function<std::int64_t(audience, std::string_view channel, std::string_view payload)>;
 
+/// Says how many subscribers a channel has.
+using subscriber_count = std::function<std::int64_t(audience, std::string_view channel)>;
+
 /// A Redis server without a network: it runs scripts with Lua 5.1, as Redis does, on keys in
 /// memory. The clock stands still inside a script. A script that fails half-way takes nothing back.
 ///
@@ -114,8 +117,9 @@ public:
     /// A command by itself: PING, GET, PTTL, FLUSHALL and the like.
     decide::reply command(std::span<std::string_view const> words);
 
-    /// Without it there are no subscribers. It must not throw.
+    /// Without them there are no subscribers. They must not throw.
     publisher publish;
+    subscriber_count subscribers;
 
     /// As with maxmemory reached and noeviction: scripts are refused what needs memory.
     bool is_full = false;

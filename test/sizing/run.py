@@ -176,12 +176,12 @@ class Joining(unittest.TestCase):
         def found(file: str, pattern: str) -> float:
             return float(re.search(pattern, (ROOT / file).read_text())[1].replace("'", ""))
 
-        watchdog, recheck = "src/service/watchdog.cpp", "src/service/recheck.cpp"
+        watchdog, poller = "src/service/watchdog.cpp", "src/service/poller.cpp"
         window = r"coalescing_window\{(\d+)\}"
         self.assertEqual(found(watchdog, r"largest_batch = (\d+)"), sizing.LARGEST_CALL)
-        self.assertEqual(found(recheck, r"largest_call = (\d+)"), sizing.LARGEST_CALL)
+        self.assertEqual(found(poller, r"largest_call = (\d+)"), sizing.LARGEST_CALL)
         self.assertEqual(found(watchdog, window) / 1000, sizing.RENEWAL_WINDOW)
-        self.assertEqual(found(recheck, window) / 1000, sizing.POLL_WINDOW)
+        self.assertEqual(found(poller, window) / 1000, sizing.POLL_WINDOW)
         slots = found("src/decide/names.hpp", r"slot_count = ([\d']+)")
         self.assertEqual(slots, sizing.MOST_COUNTERS)
 

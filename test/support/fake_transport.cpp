@@ -177,13 +177,13 @@ void fake_transport::deliver(step& s, answer a)
     s.answered.set(std::move(a));
 }
 
-void fake_transport::abandon() noexcept
+void fake_transport::destroy_pending() noexcept
 {
     drop_waiting();
     while (!in_flight_.empty()) {
         auto* const s = in_flight_.back().what;
         in_flight_.pop_back();
-        s->answered.drop();
+        s->answered.destroy_waiting();
     }
     for (auto& e : expectations_)
         e.waiting_ = nullptr;
@@ -197,7 +197,7 @@ void fake_transport::start()
     if (up_at_start_)
         for (unsigned link = 0; link != up_.size(); ++link)
             later([this, link] { open(link); });
-    want_push_if_wanted();
+    open_pubsub_if_wanted();
 }
 
 void fake_transport::stop()
@@ -205,7 +205,7 @@ void fake_transport::stop()
     started_ = false;
     for (unsigned link = 0; link != up_.size(); ++link)
         later([this, link] { close(link, asio::error::operation_aborted); });
-    later([this] { close_push(); });
+    later([this] { close_pubsub(); });
     refuse_waiting();
 }
 
@@ -269,42 +269,42 @@ error_code fake_transport::down_reason(unsigned slot) const noexcept
 
 std::size_t fake_transport::links_up() const noexcept
 {
-    return static_cast<std::size_t>(std::ranges::count(up_, true)) + (is_push_up() ? 1 : 0);
+    return static_cast<std::size_t>(std::ranges::count(up_, true)) + (is_pubsub_up() ? 1 : 0);
 }
 
 // ---- Subscriptions -----------------------------------------------------------------------------
 
-void fake_transport::want_push(unsigned)
+void fake_transport::want_pubsub(unsigned)
 {
-    push_wanted_ = true;
-    want_push_if_wanted();
+    pubsub_wanted_ = true;
+    open_pubsub_if_wanted();
 }
 
-void fake_transport::want_push_if_wanted()
+void fake_transport::open_pubsub_if_wanted()
 {
-    if (started_ && push_wanted_ && up_at_start_)
-        later([this] { open_push_if_started(); });
+    if (started_ && pubsub_wanted_ && up_at_start_)
+        later([this] { open_pubsub_if_started(); });
 }
 
-void fake_transport::open_push_if_started()
+void fake_transport::open_pubsub_if_started()
 {
     if (started_)
-        open_push();
+        open_pubsub();
 }
 
-void fake_transport::push_down()
+void fake_transport::pubsub_down()
 {
-    later([this] { close_push(); });
+    later([this] { close_pubsub(); });
 }
 
-void fake_transport::push_up()
+void fake_transport::pubsub_up()
 {
-    later([this] { open_push_if_started(); });
+    later([this] { open_pubsub_if_started(); });
 }
 
-void fake_transport::change(unsigned, subscription_change const& what)
+void fake_transport::change_subscriptions(unsigned, subscription_change const& what)
 {
-    BOOST_TEST(is_push_up());
+    BOOST_TEST(is_pubsub_up());
     BOOST_TEST(!is_changing());
     changes_.push_back(what);
     begin_change(what);

@@ -96,7 +96,7 @@ private:
 class fake_transport final : public testing::in_process_transport {
 public:
     fake_transport(core&, transport_listener&);
-    ~fake_transport() override { abandon(); }
+    ~fake_transport() override { destroy_pending(); }
 
     expectation& expect(scripts::script const&);
 
@@ -145,9 +145,9 @@ public:
 
     // ---- Subscriptions -------------------------------------------------------------------------
 
-    void push_down();
-    void push_up();
-    bool push_wanted() const noexcept { return push_wanted_; }
+    void pubsub_down();
+    void pubsub_up();
+    bool pubsub_wanted() const noexcept { return pubsub_wanted_; }
 
     /// Changes are answered by themselves, unless this is set; then by `confirm_change`.
     bool hold_changes = false;
@@ -172,10 +172,10 @@ public:
     unsigned lane_of(unsigned slot) const noexcept override { return link_of(slot); }
     bool is_up(unsigned slot) const noexcept override { return up_[link_of(slot)]; }
     error_code down_reason(unsigned slot) const noexcept override;
-    void change(unsigned push, subscription_change const&) override;
-    void want_push(unsigned push) override;
+    void change_subscriptions(unsigned pubsub, subscription_change const&) override;
+    void want_pubsub(unsigned pubsub) override;
     std::size_t links_up() const noexcept override;
-    void abandon() noexcept override;
+    void destroy_pending() noexcept override;
 
 private:
     friend class expectation;
@@ -195,8 +195,8 @@ private:
     void deliver(step&, answer);
     void open(unsigned link);
     void close(unsigned link, error_code why);
-    void want_push_if_wanted();
-    void open_push_if_started();
+    void open_pubsub_if_wanted();
+    void open_pubsub_if_started();
     bool is_forbidden(std::string const& c) const override { return forbidden.contains(c); }
 
     std::list<expectation> expectations_;  // all, so that the test's references stay good
@@ -211,7 +211,7 @@ private:
     bool started_ = false;
     int preparations_ = 0;
 
-    bool push_wanted_ = false;
+    bool pubsub_wanted_ = false;
     std::vector<subscription_change> changes_;
 };
 
@@ -237,6 +237,9 @@ std::string slot_map(std::vector<slots> const&);
 
 /// The number of a script, in hexadecimal digits.
 std::string sha1_of(std::string const& script);
+
+/// Whether this is the sum of the plain lock's acquire script, in any of its forms.
+bool is_sum_of_acquire(std::string_view sha1) noexcept;
 
 /// What a healthy server answers. Each lock is free and each hold is there, so the server needs no
 /// memory of them.

@@ -5,12 +5,14 @@
 #include <colock/client.hpp>
 #include <colock/config.hpp>
 #include <colock/error.hpp>
+#include <colock/observer.hpp>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -145,6 +147,33 @@ private:
     std::function<std::vector<redis_server*>()> servers_;  ///< those that have keys now
     std::unique_ptr<asio::io_context> context_;
     std::list<running_client> clients_;
+};
+
+/// When the first link was up last, and when a hold was lost.
+class diary final : public observer {
+public:
+    using clock = std::chrono::steady_clock;
+
+    void link_up(std::size_t link, std::uint64_t /*epoch*/) noexcept override
+    {
+        if (link == 0)
+            up_ = clock::now();
+    }
+    void lost(std::string_view /*name*/, error_code const& /*why*/) noexcept override
+    {
+        ++losses_;
+        lost_ = clock::now();
+    }
+
+    int losses() const noexcept { return losses_; }
+    std::chrono::microseconds told_after() const
+    {
+        return std::chrono::duration_cast<std::chrono::microseconds>(lost_ - up_);
+    }
+
+private:
+    clock::time_point up_{}, lost_{};
+    int losses_ = 0;
 };
 
 }  // namespace colock::test

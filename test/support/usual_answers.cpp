@@ -143,9 +143,15 @@ std::string usual_answers::to_sentinel(words const& command) const
     return is_address ? list({text("127.0.0.1"), text(std::to_string(primary))}) : list({});
 }
 
+bool is_sum_of_acquire(std::string_view sha1) noexcept
+{
+    auto const& plain = scripts::acquire;
+    return sha1 == plain.sha1 || sha1 == plain.sharded->sha1 || sha1 == plain.both->sha1;
+}
+
 std::string usual_answers::to_script(words const& command)
 {
-    bool const is_acquire = command.at(1) == scripts::acquire.sha1;
+    bool const is_acquire = is_sum_of_acquire(command.at(1));
     auto const keys = std::strtoul(command.at(2).c_str(), nullptr, 10);
     bool const is_fenced = is_acquire && !command.at(3 + keys).empty();
     std::vector<std::string> values;

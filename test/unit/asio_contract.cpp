@@ -65,7 +65,7 @@ struct registry final : asio::execution_context::service {
 
 BOOST_AUTO_TEST_SUITE(asio_contract)
 
-// F2: watchdog::watch relies on that the patrol looks at the schedule within the call.
+// F2: watchdog::watch relies on that watchdog::run looks at the schedule within the call.
 BOOST_AUTO_TEST_CASE(a_coroutine_begins_inline_where_its_executor_runs)
 {
     asio::io_context context;
@@ -255,7 +255,7 @@ BOOST_AUTO_TEST_CASE(a_loser_that_succeeds_has_its_value_dropped)
     BOOST_TEST(winner == 0U);
 }
 
-// F17: hence core's timer handler looks at the clock, and watchdog::patrol looks again.
+// F17: hence core's timer handler looks at the clock, and watchdog::run looks again.
 BOOST_AUTO_TEST_CASE(a_wait_that_is_due_succeeds_although_its_timer_is_moved)
 {
     asio::io_context context;

@@ -27,6 +27,11 @@ script_server::script_server()
     redis_.publish = [this](
                          simulation::audience, std::string_view channel, std::string_view payload
                      ) { return publish(channel, payload); };
+    redis_.subscribers = [this](simulation::audience, std::string_view channel) {
+        return others + std::ranges::count_if(clients_, [&](fake_transport const* each) {
+                   return each->subscribed().contains(std::string{channel});
+               });
+    };
 }
 
 void script_server::attach(fake_transport& to)

@@ -86,11 +86,11 @@ scenario const& all_of(char const* name)
           [](world& w) {
               w.release(0);
               w.server->all_down();
-              w.server->push_down();
+              w.server->pubsub_down();
           },
           [](world& w) {
               w.server->all_up();
-              w.server->push_up();
+              w.server->pubsub_up();
           },
           10ms}},
         {"not_now",
@@ -241,7 +241,7 @@ BOOST_AUTO_TEST_CASE(each_operation_cancelled_after_each_handler_with_each_type)
                     if (w.redis.fields("k").contains("somebody:1"))
                         w.redis.free("k");
                     w.server->all_up();
-                    w.server->push_up();
+                    w.server->pubsub_up();
                     // Whatever was begun ends, or holds.
                     w.time.advance(150ms);
                     check_calls(w);

@@ -23,7 +23,7 @@ TAGS = ROOT / "build/docs/reference.tag"
 # A section takes the pages that its patterns match, in their order, and no page twice.
 NAVIGATION = [
     ("Start", ["index.md", "zh-CN.md", "install.md", "comparison.md", "migration.md",
-               "without-coroutines.md", "how-it-works.md", "glossary.md"]),
+                "without-coroutines.md", "how-it-works.md", "glossary.md"]),
     ("Tutorial", ["tutorial/README.md", "tutorial/*.md"]),
     ("Locks", ["locks/lock.md", "locks/fair_lock.md", "locks/read_write_lock.md", "locks/*_lock.md",
                "locks/*.md"]),

@@ -50,7 +50,7 @@ void names(std::string_view name)
     require(slot == expected_slot(name), "the slot is that of a cluster");
     require(decide::slot_of(decide::fence_counter(slot)) == slot, "a counter is in its slot");
     auto const in_slot = [slot](std::string const& key) { return decide::slot_of(key) == slot; };
-    require(in_slot(decide::once_record(name, "1")), "a record is beside its name");
+    require(in_slot(decide::request_record(name, "1")), "a record is beside its name");
     // Braces that name no tag are Redisson's trap, too: such a name has keys in several slots.
     if (tag_of(name).empty() && name.find_first_of("{}") != name.npos)
         return;

@@ -5,12 +5,12 @@
 // judge it. A verdict is one of a few errors or none, what is accepted is in range, and no log line
 // shows the password.
 #include "fuzz/fuzz.hpp"
-#include "redis/cluster_scout.hpp"
 #include "redis/command_link.hpp"
 #include "redis/link_settings.hpp"
 #include "redis/permissions.hpp"
-#include "redis/push_link.hpp"
+#include "redis/pubsub_link.hpp"
 #include "redis/set_up.hpp"
+#include "redis/topology_refresher.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -27,21 +27,21 @@ using decide::reply;
 
 namespace {
 
-struct nobody final : command_link::listener, push_link::listener {
+struct nobody final : command_link::listener, pubsub_link::listener {
     void on_command_link_up(command_link&) override {}
     void on_command_link_down(command_link&, error_code) override {}
     void on_command_link_failed(command_link&) override {}
     void on_redirect(command_link&, step&, decide::redirection const&, time_point) override {}
-    void on_push_link_up(push_link&) override {}
-    void on_push_link_down(push_link&) override {}
-    void on_confirmed(push_link&, std::string_view) override {}
-    void on_refused(push_link&, std::string_view, std::string_view) override {}
-    void on_changed(push_link&) override {}
-    void on_ended(push_link&, std::string_view) override {}
+    void on_pubsub_link_up(pubsub_link&) override {}
+    void on_pubsub_link_down(pubsub_link&) override {}
+    void on_confirmed(pubsub_link&, std::string_view) override {}
+    void on_refused(pubsub_link&, std::string_view, std::string_view) override {}
+    void on_changed(pubsub_link&) override {}
+    void on_ended(pubsub_link&, std::string_view) override {}
     void on_published(std::string_view, std::string_view) override {}
 };
 
-struct map_reader final : cluster_scout::listener {
+struct map_reader final : topology_refresher::listener {
     void on_map(std::vector<decide::slot_range> const& ranges, bool) override
     {
         for (auto const& range : ranges)
@@ -51,7 +51,7 @@ struct map_reader final : cluster_scout::listener {
                 "a map is in range"
             );
     }
-    void on_scout_refused(error_code) override {}
+    void on_refresh_refused(error_code) override {}
     bool is_content() const override { return content; }
     bool content = true;
 };
@@ -141,8 +141,8 @@ void judge_map(link_lab& lab, std::vector<reply> const& got, bool is_content)
 {
     map_reader reader;
     reader.content = is_content;
-    cluster_scout scout{lab.context, reader};
-    auto& owner = owner_of(scout);
+    topology_refresher refresher{lab.context, reader};
+    auto& owner = owner_of(refresher);
     for (std::size_t at = 0; at + 1 < got.size(); at += 2) {
         // Log lines name hosts as the cluster does.
         if (!is_error(got[at]) && has_text(got[at], link_lab::secret))
@@ -161,7 +161,7 @@ void judge_map(link_lab& lab, std::vector<reply> const& got, bool is_content)
 void judge_ping(link_lab& lab, std::vector<reply> const& got)
 {
     nobody none;
-    push_link link{lab.context, none, "pushes", 0, address{}};
+    pubsub_link link{lab.context, none, "pushes", 0, address{}};
     for (auto const& r : got) {
         auto const ec = owner_of(link).judge_probe({r});
         bool const is_there = !is_error(r) || decide::classify(r.text) == decide::fault::passing;

@@ -5,7 +5,7 @@
 // pass on each published message, in order, and tell the outcome of each channel that it was asked
 // for.
 #include "fuzz/fuzz.hpp"
-#include "redis/push_link.hpp"
+#include "redis/pubsub_link.hpp"
 #include "resp/parser.hpp"
 
 #include <boost/asio/local/stream_protocol.hpp>
@@ -93,7 +93,7 @@ bool is_begin_of(std::vector<T> const& whole, std::vector<T> const& begin)
 }
 
 /// Asks for subscriptions, and checks what the link tells it.
-class subscriber final : public push_link::listener {
+class subscriber final : public pubsub_link::listener {
 public:
     /// Asks for so many changes, one after the other.
     subscriber(publishing how, unsigned changes) : how_{how}, changes_{changes} {}
@@ -103,30 +103,30 @@ public:
 
     bool is_up() const noexcept { return is_up_; }
 
-    void on_push_link_up(push_link& link) override
+    void on_pubsub_link_up(pubsub_link& link) override
     {
         require(!std::exchange(is_up_, true), "a link comes up once");
         ask(link);
     }
 
-    void on_push_link_down(push_link&) override
+    void on_pubsub_link_down(pubsub_link&) override
     {
         require(std::exchange(is_up_, false), "what goes down was up");
     }
 
-    void on_confirmed(push_link&, std::string_view channel) override
+    void on_confirmed(pubsub_link&, std::string_view channel) override
     {
         auto& what = outcome_of(channel);
         require(!std::exchange(what.is_confirmed, true), "a channel is confirmed once");
     }
 
-    void on_refused(push_link&, std::string_view channel, std::string_view why) override
+    void on_refused(pubsub_link&, std::string_view channel, std::string_view why) override
     {
         outcome_of(channel);
         require(why.find(link_lab::secret) == why.npos, "no reason shows the password");
     }
 
-    void on_changed(push_link& link) override
+    void on_changed(pubsub_link& link) override
     {
         require(std::exchange(is_changing_, false), "a change ends once");
         for (auto const& [channel, what] : asked_)
@@ -135,7 +135,7 @@ public:
             ask(link);
     }
 
-    void on_ended(push_link&, std::string_view channel) override { ended.emplace_back(channel); }
+    void on_ended(pubsub_link&, std::string_view channel) override { ended.emplace_back(channel); }
 
     void on_published(std::string_view channel, std::string_view payload) override
     {
@@ -148,7 +148,7 @@ private:
         bool is_confirmed = false;
     };
 
-    void ask(push_link& link)
+    void ask(pubsub_link& link)
     {
         is_changing_ = true;
         asked_ = {{"a", {}}, {"b", {}}};
@@ -214,7 +214,7 @@ private:
     link_lab& lab_;
     socket_protocol::acceptor acceptor_;
     socket_protocol::socket peer_;
-    push_link link_;
+    pubsub_link link_;
 };
 
 }  // namespace

@@ -4,7 +4,7 @@
 // answer says no more than its reply, and no answer lets anybody wait longer than the poll cap or
 // ask at a time in the past.
 #include "decide/fair_wait.hpp"
-#include "decide/taking.hpp"
+#include "decide/request_state.hpp"
 #include "decide/wait_plan.hpp"
 #include "fuzz/fuzz.hpp"
 #include "redis/call_batch.hpp"
@@ -65,10 +65,10 @@ void check_times(std::int64_t ms)
     for (auto const now : {time_point{}, time_point{std::chrono::hours{24 * 365 * 100}}}) {
         auto const wake = decide::wake_time(now, ms, cap);
         require(!wake || (*wake >= now && *wake <= now + cap), "asks before the poll cap");
-        for (double const dice : {0.0, 0.999}) {
-            auto const again = decide::look_again(now, ms, cap, dice);
+        for (double const jitter : {0.0, 0.999}) {
+            auto const again = decide::look_again(now, ms, cap, jitter);
             require(again >= now && again <= now + cap, "looks again before the poll cap");
-            auto const sleep = decide::sleep_at_gate(milliseconds{ms}, cap, dice);
+            auto const sleep = decide::poll_pause(milliseconds{ms}, cap, jitter);
             require(ms < 0 || (sleep.count() > 0 && sleep <= cap), "sleeps no longer than the cap");
         }
     }

@@ -74,7 +74,7 @@ void take(
     check_ranges(ranges);
     auto const before = wanted;
     fill(wanted, ranges, named);
-    auto const changed = map.take(ranges);
+    auto const changed = map.assign(ranges);
     for (unsigned slot = 0; slot != slot_count; ++slot)
         require(changed[slot] == !is_same(before[slot], wanted[slot]), "what has changed is told");
 }

@@ -2,7 +2,7 @@
 //
 // A URL: what is read is in range, survives the check of `run()` and can be written again; what is
 // refused is told in words of ours alone, with nothing of the URL and so no password.
-#include "decide/complaint.hpp"
+#include "decide/validate.hpp"
 #include "fuzz/fuzz.hpp"
 #include <colock/config.hpp>
 
@@ -73,7 +73,7 @@ void check_read(config const& c)
     auto checked = c;
     if (c.topology == topology::sentinel && c.tls.enabled)
         checked.tls.server_name = "redis.example";  // which no URL can say
-    auto const* const complaint = decide::complaint_about(checked);
+    auto const* const complaint = decide::validate(checked);
     require(!complaint, complaint);
     for (auto const& each : c.addresses) {
         require(each.port != 0, "a port is none of 0");

@@ -73,6 +73,7 @@ public:
 struct workspace {
     keyspace& keys;
     publisher const& publish;
+    subscriber_count const& subscribers;
     std::int64_t now;          ///< in microseconds since the epoch
     bool is_full = false;      ///< there is no memory left
     bool has_written = false;  ///< then the rest of a script is let through

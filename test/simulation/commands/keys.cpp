@@ -111,6 +111,20 @@ outcome spublish(workspace& on, words given)
     return hand_out(on, audience::shard_channel, given);
 }
 
+outcome pubsub(workspace& on, words given)
+{
+    bool const is_sharded = is_option(given[1], "SHARDNUMSUB");
+    if (!is_sharded && !is_option(given[1], "NUMSUB"))
+        throw refusal{"ERR the simulated server has no PUBSUB but NUMSUB and SHARDNUMSUB"};
+    std::vector<reply> all;
+    for (auto const channel : given.subspan(2)) {
+        all.push_back(reply::of(channel));
+        auto const to = is_sharded ? audience::shard_channel : audience::channel;
+        all.push_back(reply::of(on.subscribers ? on.subscribers(to, channel) : 0));
+    }
+    return reply::of(std::move(all));
+}
+
 outcome ping(workspace&, words given)
 {
     if (given.size() > 2)
@@ -147,6 +161,7 @@ constexpr std::array all{
     command{"time", 1, &time},
     command{"publish", 3, &publish},
     command{"spublish", 3, &spublish},
+    command{"pubsub", -2, &pubsub},
     command{"ping", -1, &ping},
     command{"flushall", -1, &flushall},
     command{"keys", 2, &keys}};

@@ -97,6 +97,9 @@ public:
             heard_.push_back("message " + channel + ' ' + payload);
             return 1;
         };
+        server_.others.subscribers = [this](std::string const& channel) {
+            return std::int64_t{channels_.contains(channel)};
+        };
     }
     doubled(doubled const&) = delete;
     doubled& operator=(doubled const&) = delete;

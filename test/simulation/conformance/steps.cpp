@@ -28,7 +28,7 @@ std::vector<script_form> const& script_forms()
     using namespace scripts;
     constexpr auto fair = "lock queue timeouts tickets";
     static std::vector<script_form> const all{
-        {acquire, "plain", "lock counter", "field lease tokens", "floor"},
+        {acquire, "plain", "lock counter", "field lease tokens counted_channel", "floor"},
         {extend, "plain fair read_write", "lock", "holder depth lease"},
         {renew, "plain fair read_write", "lock", "holder lease"},
         {release, "plain", "lock", "field channel"},
@@ -47,10 +47,14 @@ std::vector<script_form> const& script_forms()
         {read_extend, "read_write", "lock", "field depth lease prefix"},
         {read_renew, "read_write", "lock", "field lease prefix"},
         {read_release, "read_write", "lock", "field read_write_channel prefix"},
-        {write_acquire, "read_write", "lock counter", "writer lease tokens", "floor"},
+        {write_acquire,
+         "read_write",
+         "lock counter",
+         "writer lease tokens read_write_channel",
+         "floor"},
         {write_release, "read_write", "lock", "writer read_write_channel prefix"},
         {read_write_force, "read_write", "lock", "side read_write_channel prefix"},
-        {semaphore_acquire, "semaphore", "lock takings", "amount request life"},
+        {semaphore_acquire, "semaphore", "lock takings", "amount request life semaphore_channel"},
         {semaphore_undo,
          "semaphore",
          "lock takings",
@@ -158,9 +162,9 @@ std::string step_maker::key(std::string_view role, std::string const& of)
     if (role == "leases")
         return decide::permit_leases(of);
     if (role == "takings")
-        return decide::once_record(of, "client:take");
+        return decide::request_record(of, "client:take");
     if (role == "changes")
-        return decide::once_record(of, "client:change");
+        return decide::request_record(of, "client:change");
     return of;
 }
 
@@ -209,6 +213,8 @@ std::string step_maker::argument(std::string_view role, std::string const& of)
         return decide::lease_prefix(of);
     if (role == "id")
         return id();
+    if (role == "counted_channel" && dice_.one_in(2))
+        return "";
     return channel_of(role, of);
 }
 

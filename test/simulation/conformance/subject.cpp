@@ -64,6 +64,9 @@ simulated::simulated()
         );
         return 1;
     };
+    server_.subscribers = [this](audience to, std::string_view channel) {
+        return std::int64_t{channels_.contains({to, std::string{channel}})};
+    };
 }
 
 reply simulated::command(strings const& words) { return server_.command(views(words)); }

@@ -12,7 +12,7 @@ struct plain : bench_of_scripts {
         std::string_view field, std::string_view lease = "3000", std::string_view floor = "1"
     )
     {
-        return run(scripts::acquire, {"k", "counter"}, {floor, field, lease, "1"});
+        return run(scripts::acquire, {"k", "counter"}, {floor, field, lease, "1", ""});
     }
     reply release(std::string_view field) { return run(scripts::release, {"k"}, {field, "c"}); }
     reply renew(std::string_view field, std::string_view lease)
@@ -38,6 +38,23 @@ BOOST_AUTO_TEST_CASE(one_owner_at_a_time_until_its_lease_ends)
     BOOST_TEST(is_refused(acquire("b"), 0));
     pass(1);
     BOOST_TEST(is(acquire("b"), begin + 2));
+}
+
+BOOST_AUTO_TEST_CASE(a_refusal_tells_how_many_wait)
+{
+    redis.subscribers = [](audience to, std::string_view channel) {
+        return channel != "c" ? 0 : to == audience::channel ? 7 : 5;
+    };
+    acquire("a");
+    auto const refused_by = [this](scripts::script const& form) {
+        auto const got = run(form, {"k", "counter"}, {"1", "b", "3000", "1", "c"});
+        BOOST_TEST_REQUIRE(got.items.size() == 2U);
+        BOOST_TEST(is(got.items[0], 3'000));
+        return got.items[1].number;
+    };
+    BOOST_TEST(refused_by(scripts::acquire) == 7);
+    BOOST_TEST(refused_by(*scripts::acquire.sharded) == 5);
+    BOOST_TEST(refused_by(*scripts::acquire.both) == 7);
 }
 
 BOOST_AUTO_TEST_CASE(a_repeat_renews_the_lease)

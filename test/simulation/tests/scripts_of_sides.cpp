@@ -26,7 +26,9 @@ struct sides : bench_of_scripts {
     }
     reply write(std::string field)
     {
-        return run(scripts::write_acquire, {"k", "counter"}, {"1", field + ":write", "3000", "1"});
+        return run(
+            scripts::write_acquire, {"k", "counter"}, {"1", field + ":write", "3000", "1", ""}
+        );
     }
     reply end_write(std::string field)
     {
@@ -191,7 +193,7 @@ struct counting : bench_of_scripts {
     }
     reply take(std::string_view permits, std::string_view number)
     {
-        return run(scripts::semaphore_acquire, {"k", "taken"}, {permits, number, "3600000"});
+        return run(scripts::semaphore_acquire, {"k", "taken"}, {permits, number, "3600000", "c"});
     }
     reply undo(std::string_view request, std::string_view number, std::string_view permits)
     {
@@ -216,6 +218,13 @@ BOOST_AUTO_TEST_CASE(no_more_permits_are_out_than_there_are)
     BOOST_TEST(left() == "0");
     BOOST_TEST(is(change(scripts::semaphore_set, "9", "7"), 0));
     BOOST_TEST(left() == "0");
+}
+
+BOOST_AUTO_TEST_CASE(a_refusal_of_permits_tells_how_many_wait)
+{
+    redis.subscribers = [](audience, std::string_view channel) { return channel == "c" ? 4 : 0; };
+    change(scripts::semaphore_set, "1", "1");
+    BOOST_TEST(is_refused(take("2", "2"), 1, 4));
 }
 
 BOOST_AUTO_TEST_CASE(each_request_takes_once)
@@ -311,6 +320,14 @@ struct leasing : bench_of_scripts {
 };
 
 BOOST_FIXTURE_TEST_SUITE(scripts_of_permits, leasing)
+
+BOOST_AUTO_TEST_CASE(a_refusal_of_a_permit_tells_how_many_wait)
+{
+    redis.subscribers = [](audience, std::string_view channel) { return channel == "c" ? 4 : 0; };
+    take("a");
+    take("b");
+    BOOST_TEST(is_refused(take("c"), 1'000, 4));
+}
 
 BOOST_AUTO_TEST_CASE(no_more_are_out_than_there_are)
 {

@@ -120,6 +120,20 @@ BOOST_AUTO_TEST_CASE(messages_are_handed_out)
     BOOST_TEST(heard == "c0shard d1");
 }
 
+BOOST_AUTO_TEST_CASE(subscribers_are_counted)
+{
+    auto const second = [&](std::string_view by) {
+        return run("return redis.call('pubsub', '" + std::string{by} + "', 'c')[2]").number;
+    };
+    BOOST_TEST(second("numsub") == 0);
+    redis.subscribers = [&](audience to, std::string_view channel) {
+        return channel != "c" ? 0 : to == audience::channel ? 3 : 2;
+    };
+    BOOST_TEST(second("numsub") == 3);
+    BOOST_TEST(second("SHARDNUMSUB") == 2);
+    BOOST_TEST((ask({"PUBSUB", "CHANNELS"}).what == reply::kind::error));
+}
+
 // With COLOCK_SIMULATION_RUNS=1000000, for example, it says something of the speed.
 BOOST_AUTO_TEST_CASE(speed)
 {
@@ -130,12 +144,14 @@ BOOST_AUTO_TEST_CASE(speed)
         now += 1'000;
         auto const field = "0b7e4b0c-1111-4907-87fd-6c719a6b4586:" + std::to_string(i);
         auto const floor = std::to_string(now);
-        auto const got = run(
-            scripts::acquire.text, {"order:42", "colock_fence:{17}"}, {floor, field, "30000", "1"}
-        );
+        auto const got =
+            run(scripts::acquire.text,
+                {"order:42", "colock_fence:{17}"},
+                {floor, field, "30000", "1", ""});
         taken += got.items.at(0).what == reply::kind::integer;
-        run(scripts::acquire.text, {"order:42", "colock_fence:{17}"}, {floor, "other", "30000", "1"}
-        );
+        run(scripts::acquire.text,
+            {"order:42", "colock_fence:{17}"},
+            {floor, "other", "30000", "1", ""});
         run(scripts::release.text, {"order:42"}, {field, "redisson_lock__channel:{order:42}"});
     }
     auto const passed = static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC;

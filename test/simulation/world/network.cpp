@@ -156,11 +156,11 @@ void command_line::submit(step& s)
         schedule_flush();
 }
 
-void command_line::abandon() noexcept
+void command_line::destroy_pending() noexcept
 {
     alive_ = false;
     *whole_ = false;
-    drop_all(waiting_);
+    destroy_tasks(waiting_);
     for (auto const& sent : std::exchange(in_flight_, {}))
         sent->drop_steps();
 }
@@ -308,7 +308,7 @@ void command_line::on_down(error_code why)
 
 // ---- Messages ----------------------------------------------------------------------------------
 
-void push_line::change(subscription_change const& what)
+void pubsub_line::change_subscriptions(subscription_change const& what)
 {
     carry_in([this, what](std::shared_ptr<wire> const& w) {
         there_ = w;
@@ -334,7 +334,7 @@ void push_line::change(subscription_change const& what)
     });
 }
 
-void push_line::send(std::string_view channel, std::string_view payload)
+void pubsub_line::send(std::string_view channel, std::string_view payload)
 {
     auto const w = there_.lock();
     if (!w || where_.net.loses_message())
@@ -344,7 +344,7 @@ void push_line::send(std::string_view channel, std::string_view payload)
     });
 }
 
-void push_line::end(std::string const& channel)
+void pubsub_line::end(std::string const& channel)
 {
     where_.at.unsubscribe(*this, channel);
     if (auto const w = there_.lock())

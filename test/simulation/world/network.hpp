@@ -257,12 +257,12 @@ public:
         , listener_{who}
         , how_{how}
     {}
-    ~command_line() override { abandon(); }
+    ~command_line() override { destroy_pending(); }
 
     bool is_push() const noexcept override { return false; }
     void submit(step&);
     void fail_waiting(error_code);
-    void abandon() noexcept;
+    void destroy_pending() noexcept;
 
     /// Hands over what waits and is wanted elsewhere.
     template <class IsWanted>
@@ -301,22 +301,22 @@ private:
 };
 
 /// A connection that carries messages.
-class push_line final : public connecting_line, private subscriber {
+class pubsub_line final : public connecting_line, private subscriber {
 public:
-    push_line(place where, transport_listener& who, unsigned number)
+    pubsub_line(place where, transport_listener& who, unsigned number)
         : connecting_line{std::move(where)}
         , listener_{who}
         , number_{number}
     {}
-    ~push_line() override { where_.at.forget(*this); }
+    ~pubsub_line() override { where_.at.forget(*this); }
 
     bool is_push() const noexcept override { return true; }
-    void change(subscription_change const&);
-    void abandon() noexcept { alive_ = false; }
+    void change_subscriptions(subscription_change const&);
+    void destroy_pending() noexcept { alive_ = false; }
 
 private:
-    void on_up() override { listener_.on_push_up(number_); }
-    void on_down(error_code) override { listener_.on_push_down(number_); }
+    void on_up() override { listener_.on_pubsub_up(number_); }
+    void on_down(error_code) override { listener_.on_pubsub_down(number_); }
     void on_ended_there() override { where_.at.forget(*this); }
     void send(std::string_view channel, std::string_view payload) override;
     void end(std::string const& channel) override;

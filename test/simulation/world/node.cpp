@@ -61,7 +61,12 @@ node::node(int number, timeline& time, history& past)
             return std::int64_t{0};
         for (auto* const each : at->second)
             each->send(channel, payload);
+        messages_ += at->second.size();
         return static_cast<std::int64_t>(at->second.size());
+    };
+    redis_.subscribers = [this](audience, std::string_view channel) {
+        auto const at = heard_.find(channel);
+        return at == heard_.end() ? 0 : static_cast<std::int64_t>(at->second.size());
     };
 }
 
@@ -105,6 +110,7 @@ reply node::run_one(std::span<std::string_view const> words, moment& held_back)
         script = at->second;
     if (!script)
         return reply::error("ERR a script that nobody has written");
+    ++scripts_;
     if (verb == "EVAL")
         known_.insert(script->sha1);
     else if (!known_.contains(script->sha1))

@@ -54,6 +54,10 @@ public:
     server& redis() noexcept { return redis_; }
     keyspace const& data() { return redis_.data(); }
 
+    /// How many scripts and messages it has run and handed out.
+    std::uint64_t scripts() const noexcept { return scripts_; }
+    std::uint64_t messages() const noexcept { return messages_; }
+
     /// Microseconds since the epoch, as its clock shows them.
     std::int64_t wall_clock() const noexcept;
 
@@ -121,6 +125,8 @@ private:
     std::set<std::string_view> known_;
     std::map<std::string, std::vector<subscriber*>, std::less<>> heard_;
     std::optional<keyspace> behind_;
+    std::uint64_t scripts_ = 0;
+    std::uint64_t messages_ = 0;
 
     /// By name of the lock and by the last token of each draw, the latest ones.
     std::map<std::string, std::map<std::uint64_t, mishaps>, std::less<>> grants_;

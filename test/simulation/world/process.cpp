@@ -87,8 +87,8 @@ std::string process::what_is_kept(std::size_t deployment)
               detail::lock_kind::write})
             if (inside.find_key({which, o->name}))
                 names += ", the lock " + o->name;
-    for (auto const& each : inside.residents().all())
-        names += ", " + each->known_as();
+    for (auto const& each : inside.keyed_states().all())
+        names += ", " + each->state_key();
     return names;
 }
 

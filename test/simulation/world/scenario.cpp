@@ -125,7 +125,7 @@ scenario arena()
     s.longest_wait = 30s;
     s.faults = {
         {fault_kind::cut_commands, 10},
-        {fault_kind::cut_push, 10},
+        {fault_kind::cut_pubsub, 10},
         {fault_kind::part, 8},
         {fault_kind::slow, 6},
         {fault_kind::lossy, 6},
@@ -191,7 +191,7 @@ scenario failover()
     s.objects = {{kind::plain, 3}, {kind::fair, 1}, {kind::read_write, 1}};
     s.longest_pause = 300ms;
     s.faults = {
-        {fault_kind::fail_over, 5}, {fault_kind::cut_commands, 5}, {fault_kind::cut_push, 5}};
+        {fault_kind::fail_over, 5}, {fault_kind::cut_commands, 5}, {fault_kind::cut_pubsub, 5}};
     s.between_faults = 2s;
     return s;
 }

@@ -22,7 +22,7 @@ std::string_view name_of(kind) noexcept;
 /// What can go wrong.
 enum class fault_kind {
     cut_commands,
-    cut_push,
+    cut_pubsub,
     part,
     slow,
     lossy,
@@ -72,6 +72,7 @@ struct scenario {
     moment shortest_pause{}, longest_pause = std::chrono::milliseconds{20};
 
     // Of a hundred sections, or of a hundred waits.
+    unsigned writes = 40;  ///< the others read
     unsigned own_leases = 0;
     unsigned re_entries = 0;
     unsigned extensions = 0;

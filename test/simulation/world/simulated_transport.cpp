@@ -54,7 +54,7 @@ simulated_transport::simulated_transport(
         made.commands.push_back(std::make_shared<command_line>(
             place(links + 1), static_cast<command_line::listener&>(*this), how
         ));
-        made.push = std::make_shared<push_line>(
+        made.pubsub = std::make_shared<pubsub_line>(
             place(links), listener_, static_cast<unsigned>(servers_.size() - 1)
         );
         first += links + 2;
@@ -66,8 +66,8 @@ void simulated_transport::start()
     started_ = true;
     open(line_of(0));
     for (auto const& each : servers_)
-        if (each.push_wanted)
-            each.push->start();
+        if (each.pubsub_wanted)
+            each.pubsub->start();
 }
 
 void simulated_transport::stop()
@@ -82,18 +82,18 @@ void simulated_transport::stop()
                 each->fail_waiting(error::closed);
             }
         if (*alive)
-            servers_[i].push->stop();
+            servers_[i].pubsub->stop();
     }
 }
 
-void simulated_transport::abandon() noexcept
+void simulated_transport::destroy_pending() noexcept
 {
     *alive_ = false;
-    drop_all(resting_);
+    destroy_tasks(resting_);
     for (auto const& server : servers_) {
         for (auto const& each : server.commands)
-            each->abandon();
-        server.push->abandon();
+            each->destroy_pending();
+        server.pubsub->destroy_pending();
     }
 }
 
@@ -214,26 +214,26 @@ std::size_t simulated_transport::links_up() const noexcept
         up += static_cast<std::size_t>(std::ranges::count_if(server.commands, [](auto const& each) {
             return each->is_up();
         }));
-        up += server.push->is_up() ? 1 : 0;
+        up += server.pubsub->is_up() ? 1 : 0;
     }
     return up;
 }
 
-unsigned simulated_transport::push_of(std::string_view channel) const noexcept
+unsigned simulated_transport::pubsub_of(std::string_view channel) const noexcept
 {
     return owner_of(decide::slot_of(channel));
 }
 
-void simulated_transport::want_push(unsigned push)
+void simulated_transport::want_pubsub(unsigned pubsub)
 {
-    servers_[push].push_wanted = true;
+    servers_[pubsub].pubsub_wanted = true;
     if (started_)
-        servers_[push].push->start();
+        servers_[pubsub].pubsub->start();
 }
 
-void simulated_transport::change(unsigned push, subscription_change const& what)
+void simulated_transport::change_subscriptions(unsigned pubsub, subscription_change const& what)
 {
-    servers_[push].push->change(what);
+    servers_[pubsub].pubsub->change_subscriptions(what);
 }
 
 }  // namespace colock::simulation

@@ -32,7 +32,7 @@ inline int first_owner(unsigned slot, std::size_t nodes) noexcept
 class simulated_transport final : public transport, private command_line::listener {
 public:
     simulated_transport(detail::core&, transport_listener&, surroundings);
-    ~simulated_transport() override { abandon(); }
+    ~simulated_transport() override { destroy_pending(); }
 
     void start() override;
     void stop() override;
@@ -45,17 +45,17 @@ public:
     {
         return line_of(slot).down_reason();
     }
-    unsigned push_of(std::string_view channel) const noexcept override;
-    void change(unsigned push, subscription_change const&) override;
-    void want_push(unsigned push) override;
+    unsigned pubsub_of(std::string_view channel) const noexcept override;
+    void change_subscriptions(unsigned pubsub, subscription_change const&) override;
+    void want_pubsub(unsigned pubsub) override;
     std::size_t links_up() const noexcept override;
-    void abandon() noexcept override;
+    void destroy_pending() noexcept override;
 
 private:
     struct server_lines {
         std::vector<std::shared_ptr<command_line>> commands;  ///< the last for what waits
-        std::shared_ptr<push_line> push;
-        bool push_wanted = false;
+        std::shared_ptr<pubsub_line> pubsub;
+        bool pubsub_wanted = false;
     };
 
     void on_line_up(command_line&) override;
@@ -77,7 +77,7 @@ private:
     std::vector<server_lines> servers_;
     std::map<unsigned, unsigned> moved_;  ///< slots that this client knows to be elsewhere
     step_list resting_;
-    decide::agenda::entry alarm_;
+    decide::alarm_queue::alarm alarm_;
     bool started_ = false;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

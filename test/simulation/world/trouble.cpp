@@ -82,7 +82,7 @@ void world::begin(fault const& f)
     switch (f.what) {
     case fault_kind::cut_commands:
         return net_.cut([&](line const& l) { return mine(l) && !l.is_push(); });
-    case fault_kind::cut_push:
+    case fault_kind::cut_pubsub:
         return net_.cut([&](line const& l) { return mine(l) && l.is_push(); });
     case fault_kind::part: return net_.part(f.machine, f.node, time_.now() + f.lasts);
     case fault_kind::slow:

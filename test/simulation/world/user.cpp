@@ -26,7 +26,7 @@ section draw_section(scenario const& plan, dice d, std::size_t objects)
     section s;
     s.pause = d.between(plan.shortest_pause, plan.longest_pause);
     s.object = static_cast<unsigned>(d.below(objects));
-    s.writes = d.percent(40);
+    s.writes = d.percent(plan.writes);
     auto const lease = plan.settings.lease;
     s.stay = d.between(plan.shortest_stay, plan.longest_stay);
     if (d.percent(plan.long_stays))

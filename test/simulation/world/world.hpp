@@ -63,8 +63,15 @@ public:
     /// How long it was lived in, before all came to rest.
     moment lived() const noexcept { return std::min(time_.now(), plan_.length); }
 
-    void count_section() noexcept { ++sections_; }
+    void count_section() noexcept
+    {
+        ++sections_;
+        last_section_ = time_.now();
+    }
     std::uint64_t sections() const noexcept { return sections_; }
+
+    /// When somebody got in last.
+    moment last_section() const noexcept { return last_section_; }
 
 private:
     node& owner_of(unsigned slot);  ///< at the first deployment
@@ -106,6 +113,7 @@ private:
     int faults_now_ = 0;
     moment calm_since_{};
     std::uint64_t sections_ = 0;
+    moment last_section_{};
     std::uint64_t lives_ = 0;
     std::uint64_t releases_ = 0;  ///< for a mutant
 };

@@ -1,5 +1,5 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
-#include "decide/complaint.hpp"
+#include "decide/validate.hpp"
 #include <colock/config.hpp>
 #include <colock/error.hpp>
 
@@ -302,14 +302,14 @@ BOOST_AUTO_TEST_SUITE_END()
 
 using namespace std::chrono_literals;
 
-BOOST_AUTO_TEST_SUITE(complaint)
+BOOST_AUTO_TEST_SUITE(config_validation)
 
 template <class Change>
 std::string about(std::string_view url, Change const& change)
 {
     auto c = *config::parse(url);
     change(c);
-    auto const* const found = decide::complaint_about(c);
+    auto const* const found = decide::validate(c);
     return found ? found : "";
 }
 

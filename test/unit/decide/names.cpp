@@ -63,16 +63,16 @@ BOOST_AUTO_TEST_CASE(keys_and_channels_of_counters)
     BOOST_TEST(latch_channel("x{a}") == "redisson_countdownlatch__channel__{x{a}}");
     BOOST_TEST(permit_leases("a") == "{a}:timeout");
     BOOST_TEST(permit_leases("x{a}") == "x{a}:timeout");
-    BOOST_TEST(once_record("a", "u:take") == "colock_once:{a}:u:take");
-    BOOST_TEST(once_record("{a}", "u:take") == "colock_once:{a}:u:take");
+    BOOST_TEST(request_record("a", "u:take") == "colock_once:{a}:u:take");
+    BOOST_TEST(request_record("{a}", "u:take") == "colock_once:{a}:u:take");
     std::string const counter{fence_counter(slot_of("a{b"))};
     auto const tag = counter.substr(counter.find('{'));
-    BOOST_TEST(once_record("a{b", "u:take") == "colock_once" + tag + ":a{b:u:take");
+    BOOST_TEST(request_record("a{b", "u:take") == "colock_once" + tag + ":a{b:u:take");
     for (auto const* name : {"a{b", "x{}", "a}b", "{}", "}", "{", "{}{a}", "a}b{c"})
-        BOOST_TEST(slot_of(once_record(name, "u:take")) == slot_of(name), name);
+        BOOST_TEST(slot_of(request_record(name, "u:take")) == slot_of(name), name);
     for (auto const* name : {"order", "x{a}y"}) {
         BOOST_TEST(slot_of(permit_leases(name)) == slot_of(name));
-        BOOST_TEST(slot_of(once_record(name, "u")) == slot_of(name));
+        BOOST_TEST(slot_of(request_record(name, "u")) == slot_of(name));
         BOOST_TEST(slot_of(semaphore_channel(name)) == slot_of(name));
     }
 }
@@ -244,13 +244,13 @@ BOOST_AUTO_TEST_CASE(only_what_changes_is_told)
     slot_map map;
     BOOST_TEST(map.owner_of(5) == slot_map::nobody);
     BOOST_TEST(!map.is_whole());
-    BOOST_TEST(map.take({{0, 99, {"a", 1}}, {100, 16'383, {"b", 1}}}).count() == 16'384U);
+    BOOST_TEST(map.assign({{0, 99, {"a", 1}}, {100, 16'383, {"b", 1}}}).count() == 16'384U);
     BOOST_TEST(map.is_whole());
-    BOOST_TEST(map.take({{0, 99, {"a", 1}}, {100, 16'383, {"b", 1}}}).none());
-    auto const changed = map.take({{0, 89, {"a", 1}}, {90, 16'383, {"b", 1}}});
+    BOOST_TEST(map.assign({{0, 99, {"a", 1}}, {100, 16'383, {"b", 1}}}).none());
+    auto const changed = map.assign({{0, 89, {"a", 1}}, {90, 16'383, {"b", 1}}});
     BOOST_TEST(changed.count() == 10U);
     BOOST_TEST(changed[90]);
-    BOOST_TEST(map.take({{0, 89, {"a", 1}}}).count() == 16'294U);
+    BOOST_TEST(map.assign({{0, 89, {"a", 1}}}).count() == 16'294U);
     BOOST_TEST(!map.is_whole());
     BOOST_TEST(!map.serves(1));
 }
@@ -258,13 +258,13 @@ BOOST_AUTO_TEST_CASE(only_what_changes_is_told)
 BOOST_AUTO_TEST_CASE(a_node_keeps_its_number)
 {
     slot_map map;
-    map.take({{0, 99, {"a", 1}}, {100, 16'383, {"b", 1}}});
+    map.assign({{0, 99, {"a", 1}}, {100, 16'383, {"b", 1}}});
     BOOST_TEST(!map.move(100, {"b", 1}));
     BOOST_TEST(map.move(100, {"c", 1}));
     BOOST_TEST(map.owner_of(100) == 2U);
-    map.take({{0, 16'383, {"c", 1}}});
+    map.assign({{0, 16'383, {"c", 1}}});
     BOOST_TEST(!map.serves(0));
-    map.take({{0, 16'383, {"a", 1}}});
+    map.assign({{0, 16'383, {"a", 1}}});
     BOOST_TEST(map.owner_of(7) == 0U);
     BOOST_TEST(map.nodes().size() == 3U);
 }

@@ -1,6 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
-// Agenda and renewal schedule against naive models, with random operations.
-#include "decide/agenda.hpp"
+// Alarm queue and renewal schedule against naive models, with random operations.
+#include "decide/alarm_queue.hpp"
 #include "decide/renewal_schedule.hpp"
 #include "support/seed.hpp"
 
@@ -21,20 +21,20 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 using time_point = std::chrono::steady_clock::time_point;
-using decide::agenda;
+using decide::alarm_queue;
 using decide::renewal_schedule;
 
 time_point at(int ms) { return time_point{1'000s} + milliseconds{ms}; }
 
-// ---- Agenda ----------------------------------------------------------------------------------
+// ---- Alarm queue -----------------------------------------------------------------------------
 
-BOOST_AUTO_TEST_SUITE(decide_agenda)
+BOOST_AUTO_TEST_SUITE(decide_alarm_queue)
 
 BOOST_AUTO_TEST_CASE(acts_in_order_of_time_then_of_setting)
 {
-    agenda what;
+    alarm_queue what;
     std::string acted;
-    agenda::entry a{[&] { acted += 'a'; }}, b{[&] { acted += 'b'; }}, c{[&] { acted += 'c'; }};
+    alarm_queue::alarm a{[&] { acted += 'a'; }}, b{[&] { acted += 'b'; }}, c{[&] { acted += 'c'; }};
     BOOST_TEST(what.set(b, at(5)));
     BOOST_TEST(what.set(a, at(2)));
     BOOST_TEST(!what.set(c, at(5)));
@@ -50,9 +50,9 @@ BOOST_AUTO_TEST_CASE(acts_in_order_of_time_then_of_setting)
 
 BOOST_AUTO_TEST_CASE(setting_again_moves)
 {
-    agenda what;
+    alarm_queue what;
     int acted = 0;
-    agenda::entry a{[&] { ++acted; }};
+    alarm_queue::alarm a{[&] { ++acted; }};
     what.set(a, at(5));
     what.set(a, at(9));
     what.run(at(8));
@@ -64,12 +64,12 @@ BOOST_AUTO_TEST_CASE(setting_again_moves)
 
 BOOST_AUTO_TEST_CASE(acting_may_set_clear_and_destroy)
 {
-    agenda what;
+    alarm_queue what;
     std::string acted;
-    auto gone = std::make_unique<agenda::entry>([&] { acted += "never"; });
-    agenda::entry cleared{[&] { acted += "never"; }};
-    agenda::entry again{[&] { acted += '2'; }};
-    std::unique_ptr<agenda::entry> self;
+    auto gone = std::make_unique<alarm_queue::alarm>([&] { acted += "never"; });
+    alarm_queue::alarm cleared{[&] { acted += "never"; }};
+    alarm_queue::alarm again{[&] { acted += '2'; }};
+    std::unique_ptr<alarm_queue::alarm> self;
     auto const act = [&] {
         acted += '1';
         gone.reset();
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(acting_may_set_clear_and_destroy)
         what.set(again, at(0));  // in the past: acts in this very run
         self.reset();
     };
-    self = std::make_unique<agenda::entry>([&act] { act(); });
+    self = std::make_unique<alarm_queue::alarm>([&act] { act(); });
     what.set(*self, at(1));
     what.set(*gone, at(1));
     what.set(cleared, at(2));
@@ -88,9 +88,9 @@ BOOST_AUTO_TEST_CASE(acting_may_set_clear_and_destroy)
 
 BOOST_AUTO_TEST_CASE(an_entry_may_set_itself_later)
 {
-    agenda what;
+    alarm_queue what;
     int acted = 0;
-    std::optional<agenda::entry> beat;
+    std::optional<alarm_queue::alarm> beat;
     auto const act = [&] { what.set(*beat, at(10 * ++acted)); };
     beat.emplace([&act] { act(); });
     what.set(*beat, at(0));
@@ -108,8 +108,8 @@ BOOST_AUTO_TEST_CASE(does_what_a_naive_model_does)
     {
         // Each entry, when it acts, does to others what its number says.
         constexpr int count = 12;
-        agenda what;
-        std::vector<std::unique_ptr<agenda::entry>> entries(count);
+        alarm_queue what;
+        std::vector<std::unique_ptr<alarm_queue::alarm>> entries(count);
         std::map<int, int> model;  // entry -> due
         std::vector<int> acted;
         int now = 0;
@@ -134,7 +134,8 @@ BOOST_AUTO_TEST_CASE(does_what_a_naive_model_does)
             });
         auto const make = [&](int i) {
             auto const place = static_cast<std::size_t>(i);
-            entries[place] = std::make_unique<agenda::entry>([act = &acts[place]] { (*act)(); });
+            entries[place] =
+                std::make_unique<alarm_queue::alarm>([act = &acts[place]] { (*act)(); });
         };
         for (int i = 0; i != count; ++i)
             make(i);
@@ -176,10 +177,10 @@ BOOST_AUTO_TEST_SUITE(decide_renewal_schedule)
 
 BOOST_AUTO_TEST_CASE(renewal_is_due_after_a_third_and_spread)
 {
-    for (double dice = 0; dice < 1; dice += 0.125) {
-        auto const due = renewal_schedule::renewal_time(at(0), 30s, dice);
+    for (double jitter = 0; jitter < 1; jitter += 0.125) {
+        auto const due = renewal_schedule::renewal_time(at(0), 30s, jitter);
         BOOST_TEST((due > at(9'000) && due <= at(10'000)));
-        auto const soon = renewal_schedule::renewal_time(at(0), 100ms, dice);
+        auto const soon = renewal_schedule::renewal_time(at(0), 100ms, jitter);
         BOOST_TEST((soon > at(30) && soon <= at(34)));
     }
     BOOST_TEST((renewal_schedule::renewal_time(at(0), 30s, 0) == at(10'000)));
@@ -187,8 +188,8 @@ BOOST_AUTO_TEST_CASE(renewal_is_due_after_a_third_and_spread)
 
 BOOST_AUTO_TEST_CASE(a_failed_renewal_is_tried_soon_then_in_doubling_pauses)
 {
-    auto const retry = [](unsigned failures, bool is_busy = false, double dice = 0) {
-        return renewal_schedule::retry_time(at(0), 3s, failures, is_busy, dice) - at(0);
+    auto const retry = [](unsigned failures, bool is_busy = false, double jitter = 0) {
+        return renewal_schedule::retry_time(at(0), 3s, failures, is_busy, jitter) - at(0);
     };
     BOOST_TEST((retry(0) == 10ms));
     BOOST_TEST((retry(1) == 20ms));

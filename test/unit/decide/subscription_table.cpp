@@ -25,7 +25,7 @@ constexpr auto linger = 1s;
 time_point const start{1'000s};
 
 /// The server's side, and what the manager would do: one change at a time, confirmed or refused.
-struct push_link {
+struct pubsub_link {
     subscription_table table{linger};
     time_point now = start;
     std::set<std::string> bad;
@@ -42,10 +42,10 @@ struct push_link {
         waiting.insert(channel);
         return table.add(channel, now);
     }
-    void drop(std::string const& channel)
+    void remove(std::string const& channel)
     {
         waiting.erase(waiting.find(channel));
-        table.drop(channel, now);
+        table.remove(channel, now);
     }
     void connect()
     {
@@ -99,7 +99,7 @@ struct push_link {
     void end(std::string channel)
     {
         bool const was_live = subscribed.erase(channel) == 1;
-        BOOST_TEST_REQUIRE(table.end(channel) == was_live);
+        BOOST_TEST_REQUIRE(table.end_by_server(channel) == was_live);
     }
 
     void settle()
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_SUITE(decide_subscription_table)
 
 BOOST_AUTO_TEST_CASE(nothing_is_asked_while_the_link_is_down)
 {
-    push_link link;
+    pubsub_link link;
     BOOST_TEST((link.add("a") == state::wanted));
     BOOST_TEST(!link.ask());
     link.connect();
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_asked_while_the_link_is_down)
 
 BOOST_AUTO_TEST_CASE(what_comes_while_a_change_is_under_way_goes_with_the_next)
 {
-    push_link link;
+    pubsub_link link;
     link.connect();
     link.add("a");
     link.ask();
@@ -143,14 +143,14 @@ BOOST_AUTO_TEST_CASE(what_comes_while_a_change_is_under_way_goes_with_the_next)
 
 BOOST_AUTO_TEST_CASE(the_last_waiter_leaves_the_channel_to_linger)
 {
-    push_link link;
+    pubsub_link link;
     link.connect();
     link.add("a");
     link.add("a");
     link.settle();
-    link.drop("a");
+    link.remove("a");
     BOOST_TEST((link.table.next_expiry() == time_point::max()));
-    link.drop("a");
+    link.remove("a");
     BOOST_TEST((link.table.next_expiry() == start + linger));
     link.now += linger - 1ms;
     BOOST_TEST(!link.ask());
@@ -163,17 +163,17 @@ BOOST_AUTO_TEST_CASE(the_last_waiter_leaves_the_channel_to_linger)
 
 BOOST_AUTO_TEST_CASE(who_comes_back_within_the_linger_finds_it_live)
 {
-    push_link link;
+    pubsub_link link;
     link.connect();
     link.add("a");
     link.settle();
-    link.drop("a");
+    link.remove("a");
     link.now += linger / 2;
     BOOST_TEST((link.add("a") == state::live));
     link.now += linger;
     link.settle();
     BOOST_TEST(link.subscribed.contains("a"));
-    link.drop("a");
+    link.remove("a");
     link.now += linger / 2;  // the first expiry is past, the second is not
     link.settle();
     BOOST_TEST(link.subscribed.contains("a"));
@@ -181,9 +181,9 @@ BOOST_AUTO_TEST_CASE(who_comes_back_within_the_linger_finds_it_live)
 
 BOOST_AUTO_TEST_CASE(a_channel_dropped_before_it_was_asked_for_is_not_asked_for)
 {
-    push_link link;
+    pubsub_link link;
     link.add("a");
-    link.drop("a");
+    link.remove("a");
     link.now += linger;
     link.connect();
     BOOST_TEST(!link.ask());
@@ -192,12 +192,12 @@ BOOST_AUTO_TEST_CASE(a_channel_dropped_before_it_was_asked_for_is_not_asked_for)
 
 BOOST_AUTO_TEST_CASE(a_new_link_restores_all_even_what_lingers)
 {
-    push_link link;
+    pubsub_link link;
     link.connect();
     for (auto const* channel : {"a", "b", "c"})
         link.add(channel);
     link.settle();
-    link.drop("c");
+    link.remove("c");
     link.disconnect();
     BOOST_TEST(!link.ask());
     link.connect();
@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(a_new_link_restores_all_even_what_lingers)
 
 BOOST_AUTO_TEST_CASE(a_bad_channel_stops_no_other)
 {
-    push_link link;
+    pubsub_link link;
     link.connect();
     link.bad = {"ch13"};
     for (int i = 0; i != 64; ++i)
@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_CASE(a_bad_channel_stops_no_other)
 
 BOOST_AUTO_TEST_CASE(what_the_server_ends_is_asked_for_again)
 {
-    push_link link;
+    pubsub_link link;
     link.connect();
     link.add("a");
     link.settle();
@@ -233,10 +233,10 @@ BOOST_AUTO_TEST_CASE(what_the_server_ends_is_asked_for_again)
     link.settle();
     BOOST_TEST(link.subscribed.contains("a"));
     BOOST_TEST(link.changes == 2);
-    BOOST_TEST(!link.table.end("never heard of"));
+    BOOST_TEST(!link.table.end_by_server("never heard of"));
     // One that only lingers is not, until somebody comes.
-    link.drop("a");
-    link.drop("a");
+    link.remove("a");
+    link.remove("a");
     link.end("a");
     BOOST_TEST(!link.ask());
     BOOST_TEST((link.add("a") == state::wanted));
@@ -246,13 +246,13 @@ BOOST_AUTO_TEST_CASE(what_the_server_ends_is_asked_for_again)
 
 BOOST_AUTO_TEST_CASE(a_refusal_is_remembered_for_half_a_minute)
 {
-    push_link link;
+    pubsub_link link;
     link.connect();
     link.bad = {"a"};
     link.add("a");
     link.settle();
     BOOST_TEST(link.changes == 1);
-    link.drop("a");
+    link.remove("a");
     link.now += subscription_table::refusal_memory - 1ms;
     BOOST_TEST((link.add("a") == state::refused));
     link.settle();
@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(a_refusal_is_remembered_for_half_a_minute)
 
 BOOST_AUTO_TEST_CASE(a_refused_channel_that_is_waited_for_is_tried_again)
 {
-    push_link link;
+    pubsub_link link;
     link.connect();
     link.bad = {"a"};
     link.add("a");
@@ -280,12 +280,12 @@ BOOST_AUTO_TEST_CASE(a_refused_channel_that_is_waited_for_is_tried_again)
 
 BOOST_AUTO_TEST_CASE(a_channel_that_comes_and_goes_is_listed_once)
 {
-    push_link link;
+    pubsub_link link;
     link.connect();
     for (int i = 0; i != 100; ++i) {
         link.add("a");
         link.settle();
-        link.drop("a");
+        link.remove("a");
         link.now += 1ms;
     }
     link.now = start + linger;
@@ -299,7 +299,7 @@ BOOST_AUTO_TEST_CASE(a_channel_that_comes_and_goes_is_listed_once)
 
 BOOST_AUTO_TEST_CASE(an_echo_is_of_one_connection)
 {
-    push_link link;
+    pubsub_link link;
     BOOST_TEST(link.table.expect_echo("a") == 0U);
     link.connect();
     link.add("a");
@@ -320,12 +320,12 @@ BOOST_AUTO_TEST_CASE(an_echo_is_of_one_connection)
 
 BOOST_AUTO_TEST_CASE(a_refused_channel_that_nobody_wants_is_forgotten)
 {
-    push_link link;
+    pubsub_link link;
     link.connect();
     link.bad = {"a"};
     link.add("a");
     link.settle();
-    link.drop("a");
+    link.remove("a");
     link.now += subscription_table::refusal_memory;
     link.settle();
     BOOST_TEST(link.table.size() == 0U);
@@ -337,7 +337,7 @@ BOOST_AUTO_TEST_CASE(whatever_happens_what_is_wanted_is_subscribed_in_the_end)
     for (int round = 0; round != 150; ++round)
         BOOST_TEST_CONTEXT("seed " << random.seed() << " round " << round)
         {
-            push_link link;
+            pubsub_link link;
             auto const channel = [&] { return "ch" + std::to_string(random.below(20)); };
             for (int turn = 0; turn != 300; ++turn)
                 switch (random.below(10)) {
@@ -347,7 +347,7 @@ BOOST_AUTO_TEST_CASE(whatever_happens_what_is_wanted_is_subscribed_in_the_end)
                 case 3:
                 case 4:
                     if (auto const name = channel(); link.waiting.contains(name))
-                        link.drop(name);
+                        link.remove(name);
                     break;
                 case 5:
                 case 6:

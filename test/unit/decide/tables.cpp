@@ -2,7 +2,7 @@
 #include "decide/backoff.hpp"
 #include "decide/fair_wait.hpp"
 #include "decide/reply.hpp"
-#include "decide/taking.hpp"
+#include "decide/request_state.hpp"
 #include "decide/validity.hpp"
 #include "decide/wait_plan.hpp"
 #include <colock/fence.hpp>
@@ -141,8 +141,8 @@ BOOST_AUTO_TEST_CASE(no_time_that_is_named_is_too_long)
     BOOST_TEST((look_again(noon, most, 1s, 0.5) == noon + 1s));
     BOOST_TEST((look_again(noon, -1, 1s, 0.5) == noon + 1s));
     BOOST_TEST((look_again(noon, 41, 1s, 0.5) == noon + 47ms));
-    BOOST_TEST((sleep_at_gate(std::chrono::milliseconds{most}, 1s, 0) == 1s));
-    BOOST_TEST((sleep_at_gate(41ms, 1s, 0) == 42ms));
+    BOOST_TEST((poll_pause(std::chrono::milliseconds{most}, 1s, 0) == 1s));
+    BOOST_TEST((poll_pause(41ms, 1s, 0) == 42ms));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_free_is_asked_for_now)
@@ -207,6 +207,11 @@ BOOST_AUTO_TEST_CASE(granted_and_refused_differ_by_shape_not_by_sign)
     auto const refused = read_acquire(reply::of(std::vector{reply::of(29'999)}));
     BOOST_TEST((refused.what == kind::refused));
     BOOST_TEST(refused.pttl == 29'999);
+    BOOST_TEST(refused.subscribers == 0);
+    auto const counted = read_acquire(reply::of(std::vector{reply::of(29'999), reply::of(12)}));
+    BOOST_TEST((counted.what == kind::refused));
+    BOOST_TEST(counted.pttl == 29'999);
+    BOOST_TEST(counted.subscribers == 12);
 
     // A hash without TTL: Redisson's own script took its -1 for a grant.
     auto const eternal = read_acquire(reply::of(std::vector{reply::of(-1)}));
@@ -224,7 +229,8 @@ BOOST_AUTO_TEST_CASE(an_acquire_answer_of_another_shape_takes_nothing)
           reply::of(std::vector<reply>{}),
           reply::of(std::vector{reply::of("1")}),
           reply::of(std::vector{nil}),
-          reply::of(std::vector{reply::of(1), reply::of(2)})})
+          reply::of(std::vector{reply::of(1), nil}),
+          reply::of(std::vector{reply::of(1), reply::of(2), reply::of(3)})})
         BOOST_TEST((read_acquire(r).what == acquire_answer::kind::malformed));
 }
 

@@ -1,6 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 // Who is next: hand-over inside a client, and turns between clients.
-#include "decide/succession.hpp"
+#include "decide/handover.hpp"
 #include "decide/token_block.hpp"
 #include "decide/turns.hpp"
 
@@ -15,8 +15,8 @@ namespace colock::test {
 namespace {
 
 using namespace std::chrono_literals;
-using decide::passage;
-using decide::succession;
+using decide::handover;
+using decide::handover_kind;
 using decide::token_block;
 using decide::turns;
 using time_point = std::chrono::steady_clock::time_point;
@@ -25,7 +25,7 @@ constexpr time_point start{1'000s};
 
 // ---- Hand-over -------------------------------------------------------------------------------
 
-succession plain()
+handover plain()
 {
     return {
         .now = start,
@@ -35,37 +35,37 @@ succession plain()
         .lease = 30s};
 }
 
-BOOST_AUTO_TEST_SUITE(decide_succession)
+BOOST_AUTO_TEST_SUITE(decide_handover)
 
 BOOST_AUTO_TEST_CASE(within_a_tenure_at_once)
 {
-    BOOST_TEST((plain().decide() == passage::at_once));
+    BOOST_TEST((plain().decide() == handover_kind::at_once));
 }
 
 BOOST_AUTO_TEST_CASE(a_tenure_has_an_end)
 {
     auto s = plain();
     s.since = start - 10ms;
-    BOOST_TEST((s.decide() == passage::released));
+    BOOST_TEST((s.decide() == handover_kind::released));
     s.since = start - 10ms + 1ns;
-    BOOST_TEST((s.decide() == passage::at_once));
+    BOOST_TEST((s.decide() == handover_kind::at_once));
     s.max_tenure = 0ms;
-    BOOST_TEST((s.decide() == passage::released));
+    BOOST_TEST((s.decide() == handover_kind::released));
 }
 
 BOOST_AUTO_TEST_CASE(whatever_is_not_as_it_was_needs_a_script)
 {
-    for (auto const disturb : std::vector<void (*)(succession&)>{
-             [](succession& s) { s.is_alike = false; },
-             [](succession& s) { s.is_undisturbed = false; },
-             [](succession& s) { s.has_token = false; },
-             [](succession& s) { s.valid_until = start + 14s; },
-             [](succession& s) { s.valid_until = start - 1s; }}) {
+    for (auto const disturb : std::vector<void (*)(handover&)>{
+             [](handover& s) { s.is_alike = false; },
+             [](handover& s) { s.is_undisturbed = false; },
+             [](handover& s) { s.has_token = false; },
+             [](handover& s) { s.valid_until = start + 14s; },
+             [](handover& s) { s.valid_until = start - 1s; }}) {
         auto s = plain();
         disturb(s);
-        BOOST_TEST((s.decide() == passage::by_script));
+        BOOST_TEST((s.decide() == handover_kind::by_script));
         s.is_quiet = false;
-        BOOST_TEST((s.decide() == passage::released));
+        BOOST_TEST((s.decide() == handover_kind::released));
     }
 }
 
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(a_step_under_way_does_not_matter_where_none_is_sent)
 {
     auto s = plain();
     s.is_quiet = false;
-    BOOST_TEST((s.decide() == passage::at_once));
+    BOOST_TEST((s.decide() == handover_kind::at_once));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -211,19 +211,25 @@ BOOST_AUTO_TEST_SUITE_END()
 
 constexpr auto round_trip = 100us;
 constexpr auto step = 250us;
+constexpr auto never = time_point::max();
+
+time_point heard(turns& t, time_point now, double dice = 0.5)
+{
+    return t.heard(now, never, {round_trip, round_trip}, dice);
+}
 
 BOOST_AUTO_TEST_SUITE(decide_turns)
 
 BOOST_AUTO_TEST_CASE(alone_nobody_stands_back)
 {
-    turns t{10ms, 0ms};
+    turns t{10ms, 0ms, 9s};
     t.released(start, 0, round_trip);
     BOOST_TEST((t.back_until() <= start));
 }
 
 BOOST_AUTO_TEST_CASE(who_has_released_stands_back_for_the_others)
 {
-    turns t{10ms, 0ms};
+    turns t{10ms, 0ms, 9s};
     t.released(start, 1, round_trip);
     BOOST_TEST((t.back_until() == start + step));
     t.refused();
@@ -233,7 +239,7 @@ BOOST_AUTO_TEST_CASE(who_has_released_stands_back_for_the_others)
 
 BOOST_AUTO_TEST_CASE(longer_while_nobody_comes_and_never_longer_than_a_tenure)
 {
-    turns t{10ms, 0ms};
+    turns t{10ms, 0ms, 9s};
     for (auto const expected : {step, 2 * step, 4 * step, 8 * step, 16 * step, 32 * step}) {
         t.released(start, 1, round_trip);
         BOOST_TEST((t.back_until() == start + expected));
@@ -244,7 +250,7 @@ BOOST_AUTO_TEST_CASE(longer_while_nobody_comes_and_never_longer_than_a_tenure)
     t.released(start, 1, round_trip);
     BOOST_TEST((t.back_until() == start + step));
     t.released(start, 1, round_trip);
-    t.heard(start, round_trip);  // and here as well
+    heard(t, start);  // and here as well
     BOOST_TEST((t.back_until() < start));
     t.released(start, 1, round_trip);
     BOOST_TEST((t.back_until() == start + step));
@@ -252,7 +258,7 @@ BOOST_AUTO_TEST_CASE(longer_while_nobody_comes_and_never_longer_than_a_tenure)
 
 BOOST_AUTO_TEST_CASE(where_even_the_longest_was_in_vain_it_is_tried_now_and_then)
 {
-    turns t{10ms, 0ms};
+    turns t{10ms, 0ms, 9s};
     auto now = start;
     for (int in_vain = 0; in_vain != 7; ++in_vain)
         t.released(now, 1, round_trip);
@@ -272,36 +278,86 @@ BOOST_AUTO_TEST_CASE(where_even_the_longest_was_in_vain_it_is_tried_now_and_then
 
 BOOST_AUTO_TEST_CASE(who_has_waited_longest_asks_first)
 {
-    turns t{10ms, 0ms};
+    turns t{10ms, 0ms, 9s};
     t.released(start, 7, round_trip);
     for (int ahead = 6; ahead != 0; --ahead)
-        BOOST_TEST((t.heard(start, round_trip) == start + ahead * step));
-    BOOST_TEST((t.heard(start, round_trip) == start));
-    BOOST_TEST((t.heard(start, round_trip) == start));
+        BOOST_TEST((heard(t, start) == start + ahead * step));
+    BOOST_TEST((heard(t, start) == start));
+    BOOST_TEST((heard(t, start) == start));
     t.begin_wait();
-    BOOST_TEST((t.heard(start, round_trip) == start + 6 * step));
+    BOOST_TEST((heard(t, start) == start + 6 * step));
 }
 
 BOOST_AUTO_TEST_CASE(one_other_needs_no_order)
 {
     for (auto const others : {0U, 1U}) {
-        turns t{10ms, 0ms};
+        turns t{10ms, 0ms, 9s};
         t.released(start, others, round_trip);
-        BOOST_TEST((t.heard(start, round_trip) == start));
+        BOOST_TEST((heard(t, start) == start));
     }
 }
 
 BOOST_AUTO_TEST_CASE(no_delay_is_longer_than_a_tenure)
 {
-    turns t{10ms, 0ms};
-    t.released(start, 1'000, round_trip);
+    turns t{10ms, 0ms, 9s};
+    t.released(start, 90, round_trip);
     BOOST_TEST((t.back_until() == start + 10ms));
-    BOOST_TEST((t.heard(start, round_trip) == start + 10ms));
+    BOOST_TEST((heard(t, start) > start + 10ms));  // unless so many would ask at that moment
+    t.released(start, 45, round_trip);
+    BOOST_TEST((heard(t, start) == start + 10ms));
+}
+
+// The last of them asks after all that the server has to tell, however long that takes.
+BOOST_AUTO_TEST_CASE(in_a_crowd_the_order_is_kept)
+{
+    turns t{10ms, 0ms, 9s};
+    t.released(start, 1'001, round_trip);
+    BOOST_TEST((t.back_until() == start + 10ms));
+    auto before = heard(t, start);
+    BOOST_TEST((before == start + 1'000 * decide::crowd{9s}.pace(1'001, round_trip)));
+    for (int lost = 1; lost != 1'001; ++lost) {
+        auto const next = heard(t, start);
+        BOOST_TEST_REQUIRE((next < before || before <= start + 10ms));
+        before = next;
+    }
+    BOOST_TEST((before == start));
+}
+
+BOOST_AUTO_TEST_CASE(a_client_that_has_not_released_draws_its_place)
+{
+    turns t{10ms, 0ms, 9s};
+    BOOST_TEST((heard(t, start, 0.999) == start));
+    t.counted(101);
+    t.begin_wait();
+    BOOST_TEST((heard(t, start, 0) == start));
+    BOOST_TEST((heard(t, start, 0.999) > start + 98 * decide::crowd{9s}.pace(100, round_trip)));
+}
+
+// Most of those that wait came after the release, so its order says nothing.
+BOOST_AUTO_TEST_CASE(a_crowd_that_has_come_since_has_no_order)
+{
+    turns t{10ms, 0ms, 9s};
+    t.released(start, 7, round_trip);
+    t.counted(15);
+    BOOST_TEST((heard(t, start, 0) == start + 6 * step));
+    t.released(start, 7, round_trip);
+    t.counted(17);
+    BOOST_TEST((heard(t, start, 0) == start));
+}
+
+BOOST_AUTO_TEST_CASE(a_long_delay_ends_before_the_wait_does)
+{
+    turns t{10ms, 0ms, 9s};
+    t.counted(1'001);
+    auto const at = t.heard(start, start + 20ms, {round_trip, round_trip}, 0.5);
+    BOOST_TEST((at == start + 10ms));
+    t.released(start, 2, round_trip);  // a short one doesn't matter: see `sleep_until`
+    BOOST_TEST((t.heard(start, start + 100us, {round_trip, round_trip}, 0.5) == start + step));
 }
 
 BOOST_AUTO_TEST_CASE(a_gap_once_a_second_for_those_who_poll)
 {
-    turns t{10ms, 30ms};
+    turns t{10ms, 30ms, 9s};
     t.released(start, 0, round_trip);
     BOOST_TEST((t.back_until() == start + 30ms));
     t.released(start + 50ms, 0, round_trip);
@@ -314,7 +370,7 @@ BOOST_AUTO_TEST_CASE(a_gap_once_a_second_for_those_who_poll)
 // fixed order; whoever asks first has it, and who asks in vain has cost a command.
 struct simulation {
     struct client {
-        turns order{10ms, 0ms};
+        turns order{10ms, 0ms, 9s};
         std::optional<time_point> asks;
         int had = 0;
         time_point since = start;
@@ -349,7 +405,7 @@ struct simulation {
             first->asks = first->order.back_until();
             for (auto& c : clients)
                 if (&c != &*first)
-                    c.asks = c.order.heard(now + round_trip / 2, round_trip);
+                    c.asks = heard(c.order, now + round_trip / 2);
         }
     }
 

@@ -303,10 +303,10 @@ BOOST_AUTO_TEST_CASE(a_round_waits_for_the_replicas_once)
               error::not_replicated}}) {
         auto& two = add(scripts::acquire, "a", {"f1", "300", "1"});
         two.replicas = 2;
-        two.patience = milliseconds{75};
+        two.replica_limit = milliseconds{75};
         auto& one = add(scripts::acquire, "b", {"f2", "400", "1"});
         one.replicas = 1;
-        one.patience = milliseconds{100};
+        one.replica_limit = milliseconds{100};
         auto const& none = add(scripts::release, "c", {"f3", "channel"});
         sent_batch batch{waiting, {""}};
         BOOST_TEST_REQUIRE(batch.commands.size() == 3U);

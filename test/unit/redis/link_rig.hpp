@@ -140,7 +140,7 @@ struct link_rig {
     void advance(milliseconds limit)
     {
         for (auto passed = milliseconds{0}; passed != limit; passed += milliseconds{1}) {
-            agenda.run(clock::now());
+            alarms.run(clock::now());
             time.advance(milliseconds{1});
         }
     }
@@ -166,13 +166,13 @@ struct link_rig {
     asio::io_context context;
     virtual_time time{context};
     config settings;
-    decide::agenda agenda;
+    decide::alarm_queue alarms;
     std::shared_ptr<int> life = std::make_shared<int>();
     bool context_gone = false;
     link_context shared{
         strand_type{context.get_executor()},
         settings,
-        agenda,
+        alarms,
         [] {},
         [] { return 0.5; },
         life,

@@ -63,7 +63,7 @@ struct connected {
 
     static bool is_acquire(command const& c)
     {
-        return c.is("EVALSHA") && c.said[1] == scripts::acquire.sha1;
+        return c.is("EVALSHA") && is_sum_of_acquire(c.said[1]);
     }
     /// To an acquire: somebody else has each lock for a minute.
     static answer refuse(command const& c)

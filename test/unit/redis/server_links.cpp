@@ -11,12 +11,12 @@ namespace colock::test {
 namespace {
 
 /// The links to a server that answers no script.
-struct busy_links final : private command_link::listener, private push_link::listener {
+struct busy_links final : private command_link::listener, private pubsub_link::listener {
     bool comes(std::function<bool()> const& is_so)
     {
         auto const end = std::chrono::steady_clock::now() + std::chrono::seconds{5};
         while (!is_so() && std::chrono::steady_clock::now() < end) {
-            rig.agenda.run(clock::now());
+            rig.alarms.run(clock::now());
             rig.context.restart();
             rig.context.run_one_for(milliseconds{2});
         }
@@ -33,12 +33,12 @@ struct busy_links final : private command_link::listener, private push_link::lis
     void on_command_link_down(command_link&, error_code) override {}
     void on_command_link_failed(command_link&) override {}
     void on_redirect(command_link&, step&, decide::redirection const&, time_point) override {}
-    void on_push_link_up(push_link&) override {}
-    void on_push_link_down(push_link&) override {}
-    void on_confirmed(push_link&, std::string_view) override {}
-    void on_refused(push_link&, std::string_view, std::string_view) override {}
-    void on_changed(push_link&) override {}
-    void on_ended(push_link&, std::string_view) override {}
+    void on_pubsub_link_up(pubsub_link&) override {}
+    void on_pubsub_link_down(pubsub_link&) override {}
+    void on_confirmed(pubsub_link&, std::string_view) override {}
+    void on_refused(pubsub_link&, std::string_view, std::string_view) override {}
+    void on_changed(pubsub_link&) override {}
+    void on_ended(pubsub_link&, std::string_view) override {}
     void on_published(std::string_view, std::string_view) override {}
 
     scripted_server server{
@@ -52,7 +52,7 @@ struct busy_links final : private command_link::listener, private push_link::lis
     server_links links{
         rig.shared,
         static_cast<command_link::listener&>(*this),
-        static_cast<push_link::listener&>(*this),
+        static_cast<pubsub_link::listener&>(*this),
         0,
         server.where(),
         publishing::plain};
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(a_step_after_the_stop_keeps_nothing_busy)
     at.submit();  // while what was sent is not known to be lost
     BOOST_TEST(first.under_way() == 60U);
     BOOST_TEST(at.comes([&] { return first.under_way() == 0U; }));
-    BOOST_TEST(at.rig.agenda.empty());
+    BOOST_TEST(at.rig.alarms.empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_SUITE(permissions)
 BOOST_AUTO_TEST_CASE(each_command_of_the_scripts_is_asked_about)
 {
     resp::writer probe;
-    push_permission_probe(probe, {}, publishing::plain);
+    pubsub_permission_probe(probe, {}, publishing::plain);
     constexpr std::string_view opening = "call('";
     for (auto const* script : scripts::all)
         for (auto rest = script->text; rest.find(opening) != rest.npos;) {

@@ -58,7 +58,7 @@ struct noting_pushes final : resp::push_handler {
 
 /// A connection's two ends, in a time of their own.
 struct conversation {
-    explicit conversation(resp::patience how_long = {}, resp::limits most = {})
+    explicit conversation(resp::time_limits how_long = {}, resp::limits most = {})
         : line{how_long, most, &pushes}
     {
         line.begin(now);

@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(granted_is_a_hold_with_all_that_it_promises)
     BOOST_TEST((events->events.back() == std::pair<std::string, std::string>{"acquired", "k"}));
     BOOST_TEST((events->last_waited == 40ms));
     BOOST_TEST(events->last_attempts == 1U);
-    BOOST_TEST(!server->push_wanted());
+    BOOST_TEST(!server->pubsub_wanted());
 }
 
 BOOST_AUTO_TEST_CASE(each_ownership_has_a_field_of_its_own)

@@ -1,7 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 // What comes between the steps of a key: others that force it, answers that come late or never,
 // calls that are refused as a whole.
-#include "service/contention.hpp"
+#include "service/exclusive_lock.hpp"
 #include "unit/harness.hpp"
 
 namespace colock::test {
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(what_was_granted_after_it_was_forced_is_kept)
     redis.clear();
     serve_again();
     server->publish(channel());
-    inside().find_key({detail::lock_kind::plain, "k"})->held()->doubt();
+    inside().find_key({detail::lock_kind::plain, "k"})->held()->suspect();
     time.advance(1ms);
     BOOST_TEST(!before.value());
     auto const after = acquire();

@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(granted_at_once_is_one_step)
     BOOST_TEST(c.arguments == expected, boost::test_tools::per_element());
     BOOST_TEST(held.fencing_token() == 7U);
     BOOST_TEST((held.valid_until() == time.now() + validity));
-    BOOST_TEST(!server->push_wanted());
+    BOOST_TEST(!server->pubsub_wanted());
     BOOST_TEST(events->count("acquired") == 1);
 
     server->expect(scripts::fair_release).reply(released());

@@ -57,9 +57,9 @@ BOOST_AUTO_TEST_CASE(after_an_outage_all_are_kept_before_anybody_asks)
     auto const first = placed(500);
     auto const second = placed(500);
     server->link_down(link());
-    server->push_down();
+    server->pubsub_down();
     time.advance(6'000ms);
-    server->push_up();  // each would ask, and the first has wanted to since the lease was over
+    server->pubsub_up();  // each would ask, and the first has wanted to since the lease was over
     time.settle();
     BOOST_TEST(server->unsent() == 1U);
     server->expect(scripts::fair_keep).reply(each({waits(500), waits(500)}));
@@ -120,10 +120,10 @@ BOOST_AUTO_TEST_CASE(after_an_outage_all_are_kept_however_many_calls_that_takes)
 BOOST_AUTO_TEST_CASE(a_new_subscription_lets_it_ask)
 {
     auto const got = placed();
-    server->push_down();
+    server->pubsub_down();
     time.settle();
     server->expect(scripts::fair_acquire).reply(granted(3));
-    server->push_up();
+    server->pubsub_up();
     time.settle();
     BOOST_TEST(got.succeeded());
 }

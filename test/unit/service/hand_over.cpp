@@ -231,14 +231,14 @@ BOOST_AUTO_TEST_CASE(without_a_live_subscription_a_script_hands_over)
 {
     fill(3);
     release_of(0);
-    server->push_down();
+    server->pubsub_down();
     time.settle();
     sent = server->written().size();
     release_of(1);
     BOOST_TEST(got[2].succeeded());
     BOOST_TEST(sent_since() == 1U);
     BOOST_TEST((last().what == &scripts::acquire));
-    server->push_up();
+    server->pubsub_up();
     time.settle();
     BOOST_TEST((last().what == &scripts::renew));  // what was published meanwhile is missed
     sent = server->written().size();
@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(without_a_live_subscription_a_script_hands_over)
 BOOST_AUTO_TEST_CASE(a_field_that_is_gone_is_not_handed_over)
 {
     fill(2);
-    server->push_down();
+    server->pubsub_down();
     time.settle();
     redis.occupy("k", 1s);
     release_of(0);

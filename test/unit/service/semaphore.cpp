@@ -1,6 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What a semaphore sends, and when: its gate, and its changes.
+// What a semaphore sends, and when: its queue, and its updates.
 #include "unit/service/counters.hpp"
 
 namespace colock::test {
@@ -16,7 +16,7 @@ BOOST_AUTO_TEST_CASE(enough_permits_take_one_call)
     BOOST_TEST(argument(0) == "3");
     BOOST_TEST(argument(2) == "3600000");
     BOOST_TEST(idle());
-    BOOST_TEST(!server->push_wanted());
+    BOOST_TEST(!server->pubsub_wanted());
     BOOST_TEST(events->count("acquired") == 1);
 }
 
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(cancelled_and_refused_nothing_is_undone)
     slow.reply(too_few());
     time.settle();
     BOOST_TEST(idle());
-    BOOST_TEST(!server->push_wanted());
+    BOOST_TEST(!server->pubsub_wanted());
 }
 
 BOOST_AUTO_TEST_CASE(cancelled_and_lost_it_is_undone_until_that_is_answered)
@@ -233,7 +233,7 @@ BOOST_AUTO_TEST_CASE(who_tries_once_is_sent_away)
     auto once = try_take();
     BOOST_TEST(once.succeeded());
     BOOST_TEST(!once.value());
-    BOOST_TEST(!server->push_wanted());
+    BOOST_TEST(!server->pubsub_wanted());
     server->expect(scripts::semaphore_acquire).reply(too_few());
     server->expect(scripts::semaphore_acquire).reply(too_few());
     auto waits = take();

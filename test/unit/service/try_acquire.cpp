@@ -13,7 +13,7 @@ BOOST_AUTO_TEST_CASE(granted_or_empty)
     auto none = try_acquire();
     BOOST_TEST(none.succeeded());
     BOOST_TEST(!none.value().has_value());
-    BOOST_TEST(!server->push_wanted());
+    BOOST_TEST(!server->pubsub_wanted());
     BOOST_TEST(client.stats().keys == 0U);
     server->expect(scripts::acquire).reply(granted(1));
     auto some = try_acquire();

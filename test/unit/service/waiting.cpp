@@ -31,7 +31,7 @@ struct contended : harness {
         }
         return reply::of(std::move(places));
     }
-    std::size_t rechecks() const { return server->count(scripts::expiring); }
+    std::size_t polls() const { return server->count(scripts::expiring); }
     std::size_t tries() const { return server->count(scripts::acquire); }
     void message()
     {
@@ -229,11 +229,11 @@ BOOST_AUTO_TEST_CASE(without_a_message_the_server_is_asked_at_the_poll_cap)
     auto a = acquire();
     auto const sent = tries();
     time.advance(999ms);
-    BOOST_TEST(rechecks() == 0U);
+    BOOST_TEST(polls() == 0U);
     time.advance(1ms);
-    BOOST_TEST(rechecks() == 1U);
+    BOOST_TEST(polls() == 1U);
     time.advance(10s);
-    BOOST_TEST(rechecks() == 11U);
+    BOOST_TEST(polls() == 11U);
     BOOST_TEST(tries() == sent);
     is_free = true;
     time.advance(1s);
@@ -248,9 +248,9 @@ BOOST_AUTO_TEST_CASE(keys_that_sleep_are_asked_for_together)
     time.settle();
     auto const sent = tries();
     time.advance(1s);
-    BOOST_TEST((rechecks() >= 8U && rechecks() <= 12U));
+    BOOST_TEST((polls() >= 8U && polls() <= 12U));
     time.advance(10s);
-    BOOST_TEST(rechecks() <= 11 * 12U);
+    BOOST_TEST(polls() <= 11 * 12U);
     BOOST_TEST(tries() == sent);
     is_free = true;
     time.advance(1s);
@@ -393,14 +393,14 @@ BOOST_AUTO_TEST_CASE(a_refused_channel_does_not_hurt_its_neighbours)
     BOOST_TEST(events->count("subscription_failed") == 1);
 }
 
-BOOST_AUTO_TEST_CASE(a_new_push_link_restores_subscriptions_and_wakes)
+BOOST_AUTO_TEST_CASE(a_new_pubsub_link_restores_subscriptions_and_wakes)
 {
     auto got = acquire();
-    server->push_down();
+    server->pubsub_down();
     time.settle();
     BOOST_TEST(server->subscribed().empty());
     is_free = true;  // the message is missed
-    server->push_up();
+    server->pubsub_up();
     time.settle();
     BOOST_TEST(got.succeeded());
 }
@@ -416,9 +416,9 @@ BOOST_AUTO_TEST_CASE(a_new_command_link_wakes_who_sleeps)
     BOOST_TEST(got.succeeded());
 }
 
-BOOST_AUTO_TEST_CASE(without_a_push_link_the_poll_cap_is_enough)
+BOOST_AUTO_TEST_CASE(without_a_pubsub_link_the_poll_cap_is_enough)
 {
-    server->push_down();
+    server->pubsub_down();
     server->hold_changes = true;
     auto got = acquire();
     time.advance(500ms);

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <boost/intrusive/set.hpp>
+
+#include <chrono>
+#include <cstring>
+#include <type_traits>
+
+namespace colock::decide {
+
+/// The alarms of a client, by time: one timer serves any number of them.
+///
+/// An alarm is a member of the object that waits; setting and clearing it costs no allocation, and
+/// an alarm that is destroyed is no longer due.
+class alarm_queue {
+public:
+    using time_point = std::chrono::steady_clock::time_point;
+
+    class alarm :
+        public boost::intrusive::set_base_hook<
+            boost::intrusive::link_mode<boost::intrusive::auto_unlink>,
+            boost::intrusive::optimize_size<true>> {
+    public:
+        /// `act` may capture one pointer: there are many alarms, and each is as small as it can
+        /// be.
+        template <class Act>
+        explicit alarm(Act act) noexcept
+            : run_{[](void* captured) { (*static_cast<Act*>(captured))(); }}
+        {
+            static_assert(sizeof(Act) <= sizeof captured_ && std::is_trivially_copyable_v<Act>);
+            std::memcpy(&captured_, &act, sizeof act);
+        }
+        alarm(alarm const&) = delete;
+        alarm& operator=(alarm const&) = delete;
+        bool is_set() const noexcept { return is_linked(); }
+        void clear() noexcept
+        {
+            if (is_linked())
+                unlink();
+        }
+        friend bool operator<(alarm const& a, alarm const& b) noexcept { return a.at_ < b.at_; }
+
+    private:
+        friend class alarm_queue;
+        void (*run_)(void*);
+        void* captured_ = nullptr;
+        time_point at_{};
+    };
+
+    /// Sets or moves the alarm. True if it is now the earliest: the timer may have to be moved.
+    bool set(alarm& e, time_point at)
+    {
+        if (e.is_linked())
+            e.unlink();
+        e.at_ = at;
+        auto const inserted = alarms_.insert(e);  // before `begin` is asked
+        return inserted == alarms_.begin();
+    }
+
+    /// When the next alarm is due; the greatest time point if there is none.
+    time_point next() const noexcept
+    {
+        return alarms_.empty() ? time_point::max() : alarms_.begin()->at_;
+    }
+
+    /// Takes out what is due and acts on it, the earliest first. Acting may set, clear and destroy
+    /// alarms, also those that are due; what is set meanwhile for now or earlier acts too.
+    void run(time_point now)
+    {
+        while (!alarms_.empty() && alarms_.begin()->at_ <= now) {
+            alarm& due = *alarms_.begin();
+            alarms_.erase(alarms_.begin());
+            auto const run = due.run_;  // acting may destroy the alarm
+            auto captured = due.captured_;
+            run(&captured);
+        }
+    }
+
+    /// Nothing is due any more.
+    void clear() noexcept { alarms_.clear(); }
+
+    bool empty() const noexcept { return alarms_.empty(); }
+
+private:
+    boost::intrusive::multiset<alarm, boost::intrusive::constant_time_size<false>> alarms_;
+};
+
+}  // namespace colock::decide

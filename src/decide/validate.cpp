@@ -1,0 +1,124 @@
+#include "decide/names.hpp"
+#include "decide/validate.hpp"
+#include "decide/validity.hpp"
+
+#include <algorithm>
+#include <sys/un.h>
+
+namespace colock::decide {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+/// With this prefix all keys of one name are in one slot.
+bool keeps_slots_together(std::string const& prefix) noexcept
+{
+    return prefix.find_first_of("{}") == prefix.npos ||
+        slot_of(prefix + "a") == slot_of(prefix + "b");
+}
+
+char const* validate_place(config const& s) noexcept
+{
+    if (s.addresses.empty())
+        return "addresses is empty; name a server";
+    bool const is_unix =
+        std::ranges::any_of(s.addresses, [](address const& a) { return !a.unix_socket.empty(); });
+    // Asio would throw where nobody could catch it.
+    for (auto const& each : s.addresses)
+        if (each.unix_socket.size() >= sizeof(sockaddr_un::sun_path))
+            return "a unix socket's path is longer than the system allows";
+    for (auto const& each : s.addresses)
+        if (each.unix_socket.empty() && each.port == 0)
+            return "port must not be 0";
+    if (is_unix && (s.topology != topology::single || s.tls.enabled))
+        return "a unix socket is for one server, without TLS";
+    if (s.database < 0)
+        return "database must not be negative";
+    switch (s.topology) {
+    case topology::single:
+        return s.addresses.size() == 1
+            ? nullptr
+            : "addresses has several servers; say by topology what they are";
+    case topology::sentinel:
+        if (s.master_name.empty())
+            return "master_name is empty; say what the Sentinels call the primary";
+        return s.tls.enabled && s.tls.verify && s.tls.server_name.empty()
+            ? "tls.server_name is empty; Sentinels don't say a server's host name"
+            : nullptr;
+    case topology::cluster:
+        if (s.database != 0)
+            return "database must be 0 in a cluster";
+        return keeps_slots_together(s.key_prefix)
+            ? nullptr
+            : "key_prefix: in a cluster its braces must name a hash tag";
+    }
+    return "topology has no such value";
+}
+
+char const* validate_connections(config const& s) noexcept
+{
+    if (s.links < 1 || s.links > 64)
+        return "links must be from 1 to 64";
+    if (s.client_name.find_first_of(" \n\r\t") != std::string::npos)
+        return "client_name must have no spaces";
+    if (s.tls.certificate_file.empty() != s.tls.private_key_file.empty())
+        return "tls needs certificate_file and private_key_file, or neither";
+    constexpr milliseconds least{1};
+    if (s.connect_timeout.value_or(least) < least || s.silence_timeout.value_or(least) < least ||
+        s.sync_timeout < least || s.timeout < least)
+        return "connect_timeout, silence_timeout, sync_timeout and timeout must be at least 1 ms";
+    if (s.max_reply_size < std::size_t{64} << 10U)
+        return "max_reply_size must be at least 64 KiB";
+    bool const is_sharded = s.publish == publishing::sharded || s.publish == publishing::both;
+    if (is_sharded && s.topology != topology::cluster)
+        return "publish: only a cluster has sharded channels";
+    return s.key_prefix.size() <= longest_prefix ? nullptr
+                                                 : "key_prefix must have at most 1,000 bytes";
+}
+
+char const* validate_times(config const& s) noexcept
+{
+    if (s.lease < shortest_renewed_lease || s.lease > longest_lease)
+        return "lease must be from 100 ms to ten years";
+    if (s.max_hold && *s.max_hold <= milliseconds{0})
+        return "max_hold must be positive";
+    if (s.loss_margin && *s.loss_margin < milliseconds{0})
+        return "loss_margin must not be negative";
+    if (s.close_timeout && *s.close_timeout < milliseconds{0})
+        return "close_timeout must not be negative";
+    if (s.poll_cap < milliseconds{10})
+        return "poll_cap must be at least 10 ms";
+    if (s.linger < milliseconds{0})
+        return "linger must not be negative";
+    if (s.max_tenure < milliseconds{0})
+        return "max_tenure must not be negative; 0 turns hand-over off";
+    if (s.poller_gap && (*s.poller_gap <= milliseconds{0} || *s.poller_gap > milliseconds{1'000}))
+        return "poller_gap must be positive and at most 1 s";
+    for (auto const limit :
+         {s.poll_cap,
+          s.max_tenure,
+          s.linger,
+          s.timeout,
+          s.sync_timeout,
+          s.connect_timeout.value_or(s.lease),
+          s.silence_timeout.value_or(s.lease),
+          s.max_hold.value_or(s.lease),
+          s.loss_margin.value_or(s.lease),
+          s.close_timeout.value_or(s.lease)})
+        if (limit > longest_lease)
+            return "no duration may be over ten years";
+    return nullptr;
+}
+
+}  // namespace
+
+char const* validate(config const& s) noexcept
+{
+    for (auto* about : {&validate_place, &validate_connections, &validate_times})
+        if (auto const* const found = about(s))
+            return found;
+    return nullptr;
+}
+
+}  // namespace colock::decide

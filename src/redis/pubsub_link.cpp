@@ -1,0 +1,155 @@
+#include "redis/link_settings.hpp"
+#include "redis/pubsub_link.hpp"
+
+#include <utility>
+
+namespace colock {
+
+using decide::reply;
+
+namespace {
+
+/// A word of a push, "" if it has none at this place.
+std::string_view word(resp::message const& push, std::size_t at)
+{
+    auto const nodes = push.nodes();
+    return at + 1 < nodes.size() ? nodes[at + 1].text : std::string_view{};
+}
+
+}  // namespace
+
+pubsub_link::pubsub_link(
+    link_context const& context, listener& who, std::string name, unsigned index, address where
+)
+    : listener_{who}
+    , index_{index}
+    , loop_{std::make_shared<connection_loop>(
+          context,
+          static_cast<connection_loop::owner&>(*this),
+          connection_loop::description{
+              std::move(name),
+              std::move(where),
+              context.settings.topology == topology::sentinel ? set_up::role::primary
+                                                              : set_up::role::any},
+          static_cast<resp::push_handler*>(this)
+      )}
+{}
+
+pubsub_link::~pubsub_link()
+{
+    *alive_ = false;
+    loop_->detach();
+}
+
+void pubsub_link::start()
+{
+    started_ = true;
+    loop_->start();
+}
+
+void pubsub_link::stop()
+{
+    started_ = false;
+    loop_->stop();
+}
+
+// ---- Asking ------------------------------------------------------------------------------------
+
+void pubsub_link::change_subscriptions(subscription_change const& what, publishing how)
+{
+    bool const sharded = how == publishing::sharded || how == publishing::both;
+    bool const plain = how != publishing::sharded;
+    changing_ = true;
+    for (auto const& channel : what.unsubscribe) {
+        if (plain)
+            send("UNSUBSCRIBE", {"unsubscribe", channel});
+        if (sharded)
+            send("SUNSUBSCRIBE", {"sunsubscribe", channel});
+    }
+    for (auto const& channel : what.subscribe) {
+        if (plain)
+            send("SUBSCRIBE", {"subscribe", channel, !sharded});
+        if (sharded)
+            send("SSUBSCRIBE", {"ssubscribe", channel, true});
+    }
+    loop_->pipeline().expect(
+        static_cast<resp::reply_handler*>(this), clock::now(), resp::answered_by::push
+    );
+    loop_->flush();
+}
+
+void pubsub_link::send(std::string_view verb, asked what)
+{
+    loop_->pipeline().out().push(verb, std::string_view{what.channel});
+    asked_.push_back(std::move(what));
+}
+
+// ---- Hearing -----------------------------------------------------------------------------------
+
+bool pubsub_link::is_answered_by(resp::message const& push)
+{
+    return !asked_.empty() && asked_.front().event == word(push, 0) &&
+        asked_.front().channel == word(push, 1);
+}
+
+// The confirmation of the first command that waits for one, or an error instead.
+void pubsub_link::on_reply(resp::message const& got)
+{
+    if (asked_.empty())
+        return;
+    auto const answered = std::move(asked_.front());
+    asked_.pop_front();
+    auto const alive = alive_;
+    if (!got.is_error()) {
+        if (answered.confirms)
+            listener_.on_confirmed(*this, answered.channel);
+    } else if (!answered.event.ends_with("unsubscribe"))
+        listener_.on_refused(*this, answered.channel, got.first().text);
+    else if (decide::classify(got.first().text) == decide::fault::not_now)
+        loop_->restart(error::unavailable);  // otherwise it would stay subscribed for ever
+    if (*alive && asked_.empty())
+        end_change();
+}
+
+void pubsub_link::end_change()
+{
+    if (std::exchange(changing_, false))
+        listener_.on_changed(*this);
+}
+
+void pubsub_link::on_push(resp::message const& push)
+{
+    auto const kind = word(push, 0);
+    if (kind == "message" || kind == "smessage")
+        listener_.on_published(word(push, 1), word(push, 2));
+    else if (kind == "sunsubscribe")  // the slot has moved, and this tells the subscribers
+        listener_.on_ended(*this, word(push, 1));
+}
+
+// ---- The connection ----------------------------------------------------------------------------
+
+void pubsub_link::write_probe(resp::writer& to) { to.push("PING"); }
+
+error_code pubsub_link::judge_probe(replies const& got)
+{
+    if (got.size() != 1)
+        return error::bad_reply;
+    if (got.front().what != reply::kind::error)
+        return {};
+    switch (decide::classify(got.front().text)) {
+    case decide::fault::passing: return {};  // only writing is refused
+    case decide::fault::not_now: return error::unavailable;
+    default: return error::server_refused;
+    }
+}
+
+void pubsub_link::on_up()
+{
+    asked_.clear();
+    changing_ = false;
+    listener_.on_pubsub_link_up(*this);
+}
+
+void pubsub_link::on_down(error_code) { listener_.on_pubsub_link_down(*this); }
+
+}  // namespace colock

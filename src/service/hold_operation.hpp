@@ -1,0 +1,39 @@
+#pragma once
+
+#include "base/completion.hpp"
+#include "decide/alarm_queue.hpp"
+#include <colock/detail/initiate.hpp>
+#include <colock/hold.hpp>
+
+#include <boost/container/small_vector.hpp>
+
+#include <functional>
+#include <memory>
+
+namespace colock {
+
+using detail::core_ptr;
+using detail::hold_ptr;
+
+struct waiter;
+
+/// A call of `release` or `extend`, or an acquire that re-enters, while its caller waits.
+struct hold_operation final : operation {
+    hold_operation(core_ptr c, hold_ptr h);
+    void cancel() override;
+
+    /// Completes the caller, if it still waits.
+    void complete(error_code);
+
+    core_ptr inside;
+    hold_ptr hold;
+    completion<> done{};
+    std::function<void(error_code)> entered{};  ///< re-entry: gives out the hold, or the error
+    std::shared_ptr<waiter> on_replicas{};      ///< a re-entry that replicas have to acknowledge
+    error_code refused{};                       ///< why it has not been done yet
+    decide::alarm_queue::alarm limit;           ///< `config::timeout` for the caller
+};
+
+using hold_operations = boost::container::small_vector<std::shared_ptr<hold_operation>, 2>;
+
+}  // namespace colock

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include <colock/hold.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace colock {
+
+struct hold_operation;
+using detail::hold_ptr;
+
+/// The target of a hold's operations: the field of a lock, a permit, or several locks at once.
+/// Releases and extensions of the hold go there.
+class hold_target {
+public:
+    virtual void release(std::shared_ptr<hold_operation>) = 0;
+    virtual void extend(std::shared_ptr<hold_operation>, milliseconds lease) = 0;
+
+    /// The user has dropped the hold.
+    virtual void abandon_hold(hold_ptr const&) = 0;
+
+    /// Its slot: a caller that waits in vain is told why the link of that slot is down.
+    virtual unsigned slot() const noexcept = 0;
+
+    // ---- From any thread, while the hold lives -------------------------------------------------
+
+    /// Until when the hold is valid; `own` is what its own state says.
+    virtual time_point valid_until(time_point own) const noexcept { return own; }
+
+    /// The token of lock `i` of several, counted from 0.
+    virtual std::uint64_t fencing_token(std::size_t) const noexcept { return 0; }
+
+protected:
+    ~hold_target() = default;
+};
+
+}  // namespace colock

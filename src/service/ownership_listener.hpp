@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace colock {
+
+class ownership;
+
+namespace detail {
+class hold_state;
+}
+
+/// The events that an ownership reports to its lock, which keeps it and the waiters.
+class ownership_listener {
+public:
+    /// The last hold is released. True if the lock is handed over: a waiter has the ownership now,
+    /// or will ask with its field.
+    virtual bool hand_over(detail::hold_state& last) = 0;
+
+    /// The release message is about to be published. Not zero if that message will come back and is
+    /// passed on to nobody; see `subscription_manager`.
+    virtual std::uint32_t expect_echo(std::string const& channel) = 0;
+
+    /// It was released, and this many others received the message.
+    virtual void published(unsigned others) = 0;
+
+    /// It was released, but the next waiter in the Redis queue has no subscriber; it may have died.
+    virtual void unheard(ownership const&) {}
+
+    /// It has ended or is lost: the lock is open to the next attempt.
+    virtual void ended(ownership&) = 0;
+
+    /// It is lost, and not released yet. True if the listener keeps it until it is released; its
+    /// field may belong to another ownership by then.
+    virtual bool keep_lost() { return false; }
+
+    /// Its steps are answered, and it still exists.
+    virtual void settled() {}
+
+protected:
+    ~ownership_listener() = default;
+};
+
+}  // namespace colock

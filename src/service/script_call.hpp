@@ -1,0 +1,50 @@
+#pragma once
+
+#include "redis/transport.hpp"
+#include <colock/error.hpp>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace colock {
+
+/// A script to run, with keys and arguments as texts of its own.
+struct script_request {
+    scripts::script const* what;
+    std::vector<std::string> keys;
+    std::vector<std::string> arguments;
+};
+
+/// A request that was sent. It lives where its answer is awaited.
+struct script_call {
+    script_call(script_request about, unsigned slot)
+        : texts{std::move(about)}
+        , keys{texts.keys.begin(), texts.keys.end()}
+        , arguments{texts.arguments.begin(), texts.arguments.end()}
+        , call{*texts.what, slot, keys, arguments}
+    {}
+    script_call(script_call const&) = delete;
+    script_call& operator=(script_call const&) = delete;
+
+    script_request texts;
+    std::vector<std::string_view> keys, arguments;
+    step call;
+};
+
+/// True if it could not be sent: nothing has been done.
+inline bool is_unsent(answer const& got) noexcept
+{
+    return got.what == answer::kind::failed && got.sent == time_point{};
+}
+
+/// Why there is no reply.
+inline error_code why_unanswered(answer const& got, bool stopped) noexcept
+{
+    if (stopped)
+        return error::closed;
+    return got.ec ? got.ec : error_code{error::unavailable};
+}
+
+}  // namespace colock
