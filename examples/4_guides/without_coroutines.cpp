@@ -106,7 +106,7 @@ bool work_while_held(colock::hold const& held, int steps, std::function<void()> 
 
 // [callback
 /// Calls `done` once, on a thread of the client's executor.
-void charge_later(colock::lock const& lock, std::function<void(std::string)> done)
+void charge_later(colock::lock const& lock, std::function<void(std::string)> const& done)
 {
     auto on_acquired = [done](colock::error_code ec, std::optional<colock::hold> held) {
         if (ec)

@@ -152,7 +152,7 @@ private:
     {
         is_changing_ = true;
         asked_ = {{"a", {}}, {"b", {}}};
-        link.change({{"a", "b"}, {"c"}}, how_);
+        link.change_subscriptions({{"a", "b"}, {"c"}}, how_);
     }
 
     outcome& outcome_of(std::string_view channel)
