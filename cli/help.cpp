@@ -73,7 +73,7 @@ Examples:
   colock doctor
   colock doctor --url rediss://app@redis.example:6380 --json | jq 'select(.level == "bad")')"},
     {"bench",
-     "colock bench [OPTION...] W1..W9|keys",
+     "colock bench [OPTION...] W1..W10|keys",
      "Puts load on the server, and measures how locks do there.",
      R"(Uses keys that begin with --key, and deletes them. What the numbers mean is in
 docs/benchmarks.md.

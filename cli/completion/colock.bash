@@ -44,7 +44,7 @@ _colock() {
             words="$server --json --seconds --warmup --workers --locks --processes --hungry --poller"
             words+=' --hold-us --start-at --xfile --variant --key --links --lease --poll-cap'
             words+=' --max-tenure --poller-gap --no-fencing --metrics'
-            if [[ $word != -* ]]; then words='W1 W2 W3 W4 W5 W6 W7 W8 W9 keys'; fi
+            if [[ $word != -* ]]; then words='W1 W2 W3 W4 W5 W6 W7 W8 W9 W10 keys'; fi
             ;;
         esac
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")

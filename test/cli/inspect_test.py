@@ -15,7 +15,7 @@ from support import UUID, Case, Redis, wait_for
 
 CLI = pathlib.Path(__file__).resolve().parents[2] / "cli"
 COMMANDS = ("run", "info", "ls", "watch", "unlock", "doctor", "bench")
-WORKLOADS = [f"W{n}" for n in range(1, 10)] + ["keys"]
+WORKLOADS = [f"W{n}" for n in range(1, 11)] + ["keys"]
 OTHER = "11111111-2222-3333-4444-555555555555:7"
 
 
@@ -53,7 +53,7 @@ class Usage(Case):
             (("unlock",), "KEY"),
             (("doctor", "x"), "x"),
             (("bench",), "workload"),
-            (("bench", "W10"), "W10"),
+            (("bench", "W99"), "W99"),
         ):
             with self.subTest(words=[w[:20] for w in words]):
                 result = self.colock(*words)
@@ -349,11 +349,11 @@ class Bench(Case):
     def test_help_and_completions_name_the_same_workloads(self) -> None:
         whole = self.colock("bench", "--help").out
         listed = whole.split("\nWorkloads:\n")[1].split("\n\n")[0]
-        self.assertEqual([line.split()[0] for line in listed.splitlines()], WORKLOADS)
-        self.assertIn("W1..W9|keys\n", whole)
+        self.assertEqual([line.split()[0] for line in listed.splitlines()], sorted(WORKLOADS))
+        self.assertIn("W1..W10|keys\n", whole)
         zsh = (CLI / "completion/_colock").read_text()
         self.assertIn("1:workload:(" + " ".join(WORKLOADS) + ")", zsh)
-        self.assertIn("\\fIW1\\fR..\\fIW9\\fR|\\fIkeys\\fR\n", (CLI / "colock.1").read_text())
+        self.assertIn("\\fIW1\\fR..\\fIW10\\fR|\\fIkeys\\fR\n", (CLI / "colock.1").read_text())
 
     def test_its_keys_tell_whose_they_are(self) -> None:
         self.start("bench", "W6", "--locks", "10", "--seconds", "5")
