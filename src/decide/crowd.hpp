@@ -19,8 +19,8 @@ public:
     using duration = std::chrono::steady_clock::duration;
     using milliseconds = std::chrono::milliseconds;
 
-    /// All places come up within `longest`.
-    explicit crowd(milliseconds longest) noexcept : longest_{longest} {}
+    /// After `poll_cap` a client asks in any case whether there is something to get.
+    explicit crowd(milliseconds poll_cap) noexcept : longest_{8 * poll_cap} {}
 
     /// A refusal says how many subscribe, this client among them.
     void counted(std::int64_t subscribers) noexcept
@@ -89,7 +89,7 @@ private:
     /// The time that one message takes the server.
     static constexpr std::chrono::microseconds telling{5};
 
-    duration longest_;
+    duration longest_;  ///< in which all places come up
     std::uint32_t others_ = 0;
     std::uint32_t lost_ = 0;  ///< releases since the wait began
 };

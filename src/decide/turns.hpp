@@ -23,11 +23,11 @@ public:
 
     /// `longest`: the longest delay, unless so many clients wait that all would ask at that moment.
     /// `poller_gap`: how long the lock stays free once a second for clients that poll; 0 for never.
-    /// `crowd_within`: the time within which each client of a large crowd asks.
-    turns(milliseconds longest, milliseconds poller_gap, milliseconds crowd_within) noexcept
+    /// `poll_cap`: see `crowd`.
+    turns(milliseconds longest, milliseconds poller_gap, milliseconds poll_cap) noexcept
         : longest_{longest}
         , poller_gap_{poller_gap}
-        , crowd_{crowd_within}
+        , crowd_{poll_cap}
     {}
 
     /// This client has released, and the message has reached `others` clients.
@@ -81,8 +81,8 @@ public:
         duration usual, least;
     };
 
-    /// Somebody else has released it: when to ask, in a wait that ends at `deadline`. `dice` in
-    /// [0, 1).
+    /// Somebody else has released it: when to ask, in a wait that ends at `deadline`. `jitter`
+    /// in [0, 1).
     time_point heard(time_point now, time_point deadline, round_trips took, double jitter) noexcept
     {
         refused();

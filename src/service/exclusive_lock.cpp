@@ -25,7 +25,7 @@ milliseconds longest_turn(config const& c)
 
 exclusive_lock::contention_state::contention_state(exclusive_lock& of, config const& c)
     : entry{of.ref(), of.slot_}
-    , turns{longest_turn(c), c.poller_gap.value_or(milliseconds{0}), 2 * c.poll_cap}
+    , turns{longest_turn(c), c.poller_gap.value_or(milliseconds{0}), c.poll_cap}
     , alarm{[&of] { of.on_alarm(); }}
 {}
 

@@ -22,7 +22,7 @@ permit_queue::permit_queue(
     : keyed_state{inside, std::move(state_key), decide::slot_of(name)}
     , name_{std::move(name)}
     , protocol_{std::move(protocol)}
-    , others_{2 * inside.settings().poll_cap}
+    , others_{inside.settings().poll_cap}
     , sleep_{[this] { wake(); }}
     , expiry_{[this] { withdraw_unsent(); }}
 {
