@@ -36,11 +36,14 @@ public:
 };
 
 /// No library can be loaded before the runtime of a sanitizer.
+inline boost::test_tools::assertion_result names_can_be_given(boost::unit_test::test_unit_id)
+{
+    return COLOCK_SANITIZED == 0;
+}
+
 inline auto where_names_can_be_given()
 {
-    return boost::unit_test::precondition([](auto) {
-        return boost::test_tools::assertion_result{COLOCK_SANITIZED == 0};
-    });
+    return boost::unit_test::precondition(names_can_be_given);
 }
 
 inline void finish(sentinel_ordeal& all, std::string const& title)
