@@ -4,11 +4,11 @@
 #include "options.hpp"
 #include "status.hpp"
 #include <colock/client.hpp>
-#include <locks/raw_commands.hpp>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 
+#include <client/raw_commands.hpp>
 #include <memory>
 #include <optional>
 #include <string>

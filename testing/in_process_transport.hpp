@@ -1,7 +1,7 @@
 #pragma once
 
+#include "core/core.hpp"
 #include "redis/transport.hpp"
-#include "service/core.hpp"
 
 #include <boost/asio/post.hpp>
 

@@ -1,9 +1,10 @@
 #include "base/timer.hpp"
+#include "client/client_access.hpp"
+#include "client/client_state.hpp"
 #include "decide/names.hpp"
 #include "double_transport.hpp"
 #include "event_counter.hpp"
 #include "flight.hpp"
-#include "locks/client_access.hpp"
 #include <colock/testing/scripted_client.hpp>
 
 #include <algorithm>
@@ -66,7 +67,7 @@ struct scripted_client::inside {
 
     detail::core_ptr make_core(config settings)
     {
-        return detail::core::make(
+        return detail::client_state::make(
             context.get_executor(),
             std::move(settings),
             [this](detail::core& c, transport_listener& who) {

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 # What a file of each layer may include of our own. "src" is what lies in src/ itself, "bridge" a
 # public header that knows somebody else's library, "programs" what is built on top.
+BELOW_CORE = ("redis", "base", "decide", "public")
 ALLOWED = {
     "public": {"public"},
     "bridge": {"public"},
@@ -23,12 +24,15 @@ ALLOWED = {
     "base": {"base", "public"},
     "resp": {"resp", "base", "decide", "public"},
     "redis": {"redis", "resp", "base", "decide", "public"},
-    "service": {"service", "redis", "base", "decide", "public"},
-    "locks": {"locks", "service", "redis", "base", "decide", "public"},
-    "src": {"src", "locks", "service", "redis", "resp", "base", "decide", "public"},
+    "core": {"core", *BELOW_CORE},
+    "holds": {"holds", "core", *BELOW_CORE},
+    "locks": {"locks", "holds", "core", *BELOW_CORE},
+    "counters": {"counters", "holds", "core", *BELOW_CORE},
+    "client": {"client", "counters", "locks", "holds", "core", *BELOW_CORE},
+    "src": {"src", "resp", "client", "counters", "locks", "holds", "core", *BELOW_CORE},
     "programs": None,  # a matter of taste
 }
-INSIDE = {"src", "locks", "service", "redis", "resp", "base", "decide", "vocabulary"}
+INSIDE = set(ALLOWED) - {"public", "bridge", "programs"}
 
 # Each is the one place below the programs that includes that library.
 BRIDGES = {
@@ -133,6 +137,7 @@ class Tree:
                 self.check_foreign(path, layer, include)
             self.check_words(path, layer)
         self.check_cycles()
+        self.check_units()
         return self.findings
 
     def check_own(self, path: str, layer: str, include: Include) -> None:
@@ -201,6 +206,41 @@ class Tree:
         for path in sorted(self.files):
             visit(path, [])
 
+    def check_units(self) -> None:
+        """A unit is a header with the sources that carry its name; units of a folder form no circle."""
+        after: dict[str, dict[str, tuple[str, int]]] = {}
+        for path in self.files:
+            if not path.startswith("src/"):
+                continue
+            unit = self.unit_of(path)
+            for include in self.includes[path]:
+                if include.own is not None and include.own.rpartition("/")[0] == path.rpartition("/")[0]:
+                    if (other := self.unit_of(include.own)) != unit:
+                        after.setdefault(unit, {}).setdefault(other, (path, include.line))
+        done: set[str] = set()
+
+        def visit(unit: str, way: list[str]) -> None:
+            if unit in way:
+                cycle = way[way.index(unit) :] + [unit]
+                path, line = after[cycle[0]][cycle[1]]
+                names = [each.rpartition("/")[2] for each in cycle]
+                self.find(path, line, "units of one folder go in a circle: " + " -> ".join(names))
+                return
+            if unit in done:
+                return
+            for other in after.get(unit, {}):
+                visit(other, [*way, unit])
+            done.add(unit)
+
+        for unit in sorted(after):
+            visit(unit, [])
+
+    def unit_of(self, path: str) -> str:
+        stem = path.rpartition(".")[0]
+        while f"{stem}.hpp" not in self.files and "_" in stem.rpartition("/")[2]:
+            stem = stem.rpartition("_")[0]
+        return stem if f"{stem}.hpp" in self.files else path.rpartition(".")[0]
+
 
 def load(root: pathlib.Path) -> dict[str, str]:
     return {
@@ -221,9 +261,9 @@ CASES: list[tuple[dict[str, str], str, str]] = [
             "src/decide/queue.hpp": "#include <colock/error.hpp>\n#include <deque>\n// clock::now()\n",
             "src/base/clock.hpp": "auto now() { return std::chrono::steady_clock::now(); }\n",
             "src/redis/link.hpp": "#include <boost/asio/ssl/stream.hpp>\n#include <base/clock.hpp>\n",
-            "src/service/core.cpp": '#include "redis/link.hpp"\nauto t = "detached"; // use_awaitable\n'
+            "src/core/core.cpp": '#include "redis/link.hpp"\nauto t = "detached"; // use_awaitable\n'
             "int x = 10'000; char c = ','; auto d = R\"(detached)\";\n",
-            "src/locks/lock.cpp": '#include <service/core.hpp>\n#include "../decide/queue.hpp"\n',
+            "src/locks/lock.cpp": '#include <core/core.hpp>\n#include "../decide/queue.hpp"\n',
             "src/client.cpp": "#include <locks/lock.hpp>\n#include <colock_scripts.hpp>\n",
             "cli/main.cpp": "#include <colock/log/spdlog.hpp>\n#include <spdlog/spdlog.h>\nasio::detached;\n",
         },
@@ -231,9 +271,9 @@ CASES: list[tuple[dict[str, str], str, str]] = [
         "",
     ),
     (
-        {"src/redis/link.hpp": '#include "service/core.hpp"\n', "src/service/core.hpp": ""},
+        {"src/redis/link.hpp": '#include "core/core.hpp"\n', "src/core/core.hpp": ""},
         "src/redis/link.hpp:1:",
-        "redis must not include service",
+        "redis must not include core",
     ),
     (
         {"src/decide/x.cpp": "\n#include <base/clock.hpp>\n", "src/base/clock.hpp": ""},
@@ -257,8 +297,8 @@ CASES: list[tuple[dict[str, str], str, str]] = [
     ),
     ({"src/decide/x.cpp": "auto t = clock::now();\n"}, "src/decide/x.cpp:1:", "as an argument"),
     (
-        {"src/service/x.cpp": "/*\n*/ auto t = std::chrono::steady_clock::now();\n"},
-        "src/service/x.cpp:2:",
+        {"src/core/x.cpp": "/*\n*/ auto t = std::chrono::steady_clock::now();\n"},
+        "src/core/x.cpp:2:",
         "src/base/clock",
     ),
     ({"include/colock/a.hpp": "auto t = steady_clock::now();\n"}, "include/colock/a.hpp:1:", "clock"),
@@ -266,10 +306,10 @@ CASES: list[tuple[dict[str, str], str, str]] = [
     ({"src/locks/x.cpp": "asio::use_awaitable_t<> t;\n"}, "src/locks/x.cpp:1:", "no use_awaitable"),
     ({"src/redis/x.cpp": "#include <boost/redis/request.hpp>\n"}, "src/redis/x.cpp:1:", "Boost.Redis"),
     ({"examples/x.cpp": "#include <boost/redis.hpp>\n"}, "examples/x.cpp:1:", "Boost.Redis"),
-    ({"src/service/x.cpp": "#include <spdlog/spdlog.h>\n"}, "src/service/x.cpp:1:", "spdlog"),
+    ({"src/core/x.cpp": "#include <spdlog/spdlog.h>\n"}, "src/core/x.cpp:1:", "spdlog"),
     (
-        {"src/service/x.cpp": "#include <colock/log/spdlog.hpp>\n", BRIDGES["spdlog"]: ""},
-        "src/service/x.cpp:1:",
+        {"src/core/x.cpp": "#include <colock/log/spdlog.hpp>\n", BRIDGES["spdlog"]: ""},
+        "src/core/x.cpp:1:",
         "for programs only",
     ),
     (
@@ -278,20 +318,20 @@ CASES: list[tuple[dict[str, str], str, str]] = [
         "prometheus is included in",
     ),
     (
-        {"include/colock/a.hpp": "#include <service/x.hpp>\n", "src/service/x.hpp": ""},
+        {"include/colock/a.hpp": "#include <core/x.hpp>\n", "src/core/x.hpp": ""},
         "include/colock/a.hpp:1:",
-        "public must not include service",
+        "public must not include core",
     ),
     ({"include/colock/a.hpp": "#include <openssl/ssl.h>\n"}, "include/colock/a.hpp:1:", "OpenSSL"),
     ({"include/colock/a.hpp": "#include <boost/asio.hpp>\n"}, "include/colock/a.hpp:1:", "too much"),
     ({"src/extra/x.cpp": ""}, "src/extra/x.cpp:1:", "no layer"),
     (
         {
-            "src/service/a.hpp": "#include <service/b.hpp>\n",
-            "src/service/b.hpp": '\n#include "a.hpp"\n',
+            "src/core/a.hpp": "#include <core/b.hpp>\n",
+            "src/core/b.hpp": '\n#include "a.hpp"\n',
         },
-        "src/service/a.hpp:1:",
-        "in a circle: src/service/a.hpp -> src/service/b.hpp -> src/service/a.hpp",
+        "src/core/a.hpp:1:",
+        "in a circle: src/core/a.hpp -> src/core/b.hpp -> src/core/a.hpp",
     ),
 ]
 

@@ -1,7 +1,8 @@
+#include "core/core.hpp"
+#include "core/keyed_state.hpp"
 #include "decide/validity.hpp"
 #include "locks/group_acquire.hpp"
-#include "service/group_hold.hpp"
-#include "service/keyed_state.hpp"
+#include "locks/group_hold.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
@@ -89,7 +90,8 @@ void group_acquire::start()
         return fail(ended_);
     if (wait) {
         answer_by_ = clock::now() + *wait;
-        deadline_ = answer_by_ - std::min<clock::duration>(2 * inside_->round_trip(), *wait / 10);
+        deadline_ =
+            answer_by_ - std::min<clock::duration>(2 * inside_->round_trip().usual(), *wait / 10);
     }
     registration_ = std::make_shared<registration>(*inside_, weak_from_this());
     inside_->keyed_states().add(registration_);

@@ -2,9 +2,10 @@
 
 #include "base/completion.hpp"
 #include "base/strand_task.hpp"
+#include "core/core.hpp"
+#include "core/pause.hpp"
 #include "decide/alarm_queue.hpp"
-#include "service/core.hpp"
-#include "service/pause.hpp"
+#include "holds/protocol.hpp"
 #include <colock/multi_lock.hpp>
 
 #include <boost/asio/cancellation_signal.hpp>

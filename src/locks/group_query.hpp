@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/completion.hpp"
-#include "service/core.hpp"
+#include "core/core.hpp"
 #include <colock/multi_lock.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>

@@ -1,12 +1,13 @@
 #include "base/recycling.hpp"
+#include "core/arguments.hpp"
+#include "core/core.hpp"
+#include "core/query.hpp"
 #include "decide/names.hpp"
 #include "decide/validity.hpp"
-#include "locks/arguments.hpp"
-#include "locks/query.hpp"
-#include "service/core.hpp"
-#include "service/exclusive_lock.hpp"
-#include "service/fair_lock_state.hpp"
-#include "service/readers.hpp"
+#include "locks/exclusive_lock.hpp"
+#include "locks/exclusive_locks.hpp"
+#include "locks/fair_lock_state.hpp"
+#include "locks/readers.hpp"
 #include <colock/lock.hpp>
 
 #include <utility>
@@ -21,7 +22,7 @@ void admit(core& inside, std::shared_ptr<waiter> const& who)
     switch (who->id.kind) {
     case lock_kind::fair: return fair_lock_state::of(inside, who->id.name).admit(who);
     case lock_kind::read: return readers::at(inside, who->id.name).admit(who);
-    default: return inside.key(ref_of(who->id)).admit(who);
+    default: return inside.exclusive_locks().at(ref_of(who->id)).admit(who);
     }
 }
 
@@ -90,7 +91,7 @@ ownership* find_held(core& inside, lock_ref which, owner const& who)
         auto const* const queue = fair_lock_state::find(inside, std::string{which.name});
         return queue ? queue->held() : nullptr;
     }
-    auto const* const key = inside.find_key(which);
+    auto const* const key = inside.exclusive_locks().find(which);
     return key ? key->held() : nullptr;
 }
 

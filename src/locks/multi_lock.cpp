@@ -1,5 +1,6 @@
+#include "core/arguments.hpp"
+#include "core/core.hpp"
 #include "decide/validity.hpp"
-#include "locks/arguments.hpp"
 #include "locks/group_acquire.hpp"
 #include "locks/group_query.hpp"
 #include <colock/multi_lock.hpp>

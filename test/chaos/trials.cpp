@@ -103,13 +103,18 @@ void series::undergo(std::vector<fault> const& faults)
     }
     for (auto const& each : faults | std::views::reverse)
         each.end(arena_);
-    if (std::ranges::any_of(faults, &fault::refuses))
+    bool const refuses = std::ranges::any_of(faults, &fault::refuses);
+    if (refuses && faults.size() == 1)
         arena_.note_since(what::refused, since);
     if (std::ranges::any_of(faults, &fault::takes_all))
         arena_.note_since(what::taken, since);
     if (excused)
         arena_.fault_is_over();
     auto const again = arena_.until_all_enter(hung);
+    // The other fault may have cut a connection. If the server has refused the next one, the client
+    // tries again after a pause, and answers with that refusal until then.
+    if (refuses && faults.size() != 1)
+        arena_.note_since(what::refused, since);
     std::string names;
     for (auto const& each : faults)
         names += (names.empty() ? "" : ", then ") + each.name;

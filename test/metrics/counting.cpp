@@ -27,7 +27,7 @@ struct counted {
     {
         auto settings = short_leases();
         settings.observer = metrics;
-        return detail::core::make(
+        return detail::client_state::make(
             context.get_executor(),
             settings,
             [this](detail::core& inside, transport_listener& who) {

@@ -4,7 +4,7 @@
  * configurations, each a set of the switches below, and the mutants, each a switch MUTANT_x that
  * takes one rule out of the protocol.
  *
- * An ownership is what src/service/ownership.hpp makes of one passage from free to held; its number is
+ * An ownership is what src/holds/ownership.hpp makes of one passage from free to held; its number is
  * the field of the lock's hash. Numbers are only ever compared, so one that nothing mentions any
  * more is as good as one never used: `new_number` takes such a one, and runs have no end.
  */

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../../testing/in_process_transport.hpp"
-#include "locks/client_access.hpp"
+#include "client/client_access.hpp"
 #include <colock/client.hpp>
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
+#include "client/client_state.hpp"
 #include "decide/names.hpp"
 #include "support/virtual_time.hpp"
 #include "unit/script_server.hpp"
@@ -177,7 +178,7 @@ struct harness {
 
     detail::core_ptr make_core(config settings)
     {
-        return detail::core::make(
+        return detail::client_state::make(
             context.get_executor(),
             std::move(settings),
             [this](detail::core& inside, transport_listener& who) {

@@ -29,7 +29,7 @@ inline config quick_config(std::shared_ptr<observer> events)
 struct world {
     world() : context{std::make_unique<asio::io_context>()}, time{*context}
     {
-        auto inside = detail::core::make(
+        auto inside = detail::client_state::make(
             context->get_executor(),
             quick_config(events),
             [this](detail::core& c, transport_listener& who) {

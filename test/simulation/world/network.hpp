@@ -1,8 +1,8 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
+#include "core/core.hpp"
 #include "redis/call_batch.hpp"
-#include "service/core.hpp"
 #include "simulation/world/node.hpp"
 #include "simulation/world/timeline.hpp"
 

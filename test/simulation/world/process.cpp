@@ -1,5 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
-#include "locks/client_access.hpp"
+#include "client/client_access.hpp"
+#include "client/client_state.hpp"
 #include "simulation/world/process.hpp"
 #include "simulation/world/simulated_transport.hpp"
 #include "simulation/world/world.hpp"
@@ -50,7 +51,7 @@ process::~process()
 process::known_client process::make_client(std::size_t deployment)
 {
     auto uuid = draw_uuid(dice_, number_);
-    auto inside = detail::core::make(
+    auto inside = detail::client_state::make(
         computer_.get_executor(),
         around_.plan().settings,
         [&](detail::core& c, transport_listener& who) {
@@ -85,7 +86,7 @@ std::string process::what_is_kept(std::size_t deployment)
               detail::lock_kind::fair,
               detail::lock_kind::read,
               detail::lock_kind::write})
-            if (inside.find_key({which, o->name}))
+            if (inside.exclusive_locks().find({which, o->name}))
                 names += ", the lock " + o->name;
     for (auto const& each : inside.keyed_states().all())
         names += ", " + each->state_key();

@@ -1,4 +1,5 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "client/client_state.hpp"
 #include "simulation/world/simulated_transport.hpp"
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 namespace colock::detail {
 
 // The simulator links no sockets: its clients are made on a simulated_transport.
-core_ptr core::make(asio::any_io_executor, config)
+core_ptr client_state::make(asio::any_io_executor, config)
 {
     throw std::logic_error{"a client of the simulator needs its world"};
 }

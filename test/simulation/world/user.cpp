@@ -1,5 +1,5 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
-#include "locks/client_access.hpp"
+#include "client/client_access.hpp"
 #include "simulation/world/user.hpp"
 #include "simulation/world/world.hpp"
 #include <colock/countdown_latch.hpp>

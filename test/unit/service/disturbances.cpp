@@ -1,7 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 // What comes between the steps of a key: others that force it, answers that come late or never,
 // calls that are refused as a whole.
-#include "service/exclusive_lock.hpp"
+#include "locks/exclusive_lock.hpp"
 #include "unit/harness.hpp"
 
 namespace colock::test {
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(what_was_granted_after_it_was_forced_is_kept)
     redis.clear();
     serve_again();
     server->publish(channel());
-    inside().find_key({detail::lock_kind::plain, "k"})->held()->suspect();
+    inside().exclusive_locks().find({detail::lock_kind::plain, "k"})->held()->suspect();
     time.advance(1ms);
     BOOST_TEST(!before.value());
     auto const after = acquire();
@@ -137,7 +137,7 @@ struct disturbed : served {
         first = acquire();
         second = acquire();
         redis.clear();
-        inside().note_round_trip(8ms);
+        inside().round_trip().note(8ms);
         be_silent();
         auto& asked = server->expect(scripts::acquire);
         server->publish(channel());
@@ -184,7 +184,7 @@ BOOST_FIXTURE_TEST_CASE(with_a_lease_of_its_own_it_is_asked_about_too, served)
     auto const first = acquire({.lease = 3s});
     auto const second = acquire();
     redis.clear();
-    inside().note_round_trip(8ms);
+    inside().round_trip().note(8ms);
     be_silent();
     auto& asked = server->expect(scripts::acquire);
     server->publish(channel());

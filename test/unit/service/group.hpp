@@ -65,7 +65,7 @@ struct served : harness {
 /// Another client, of another server.
 struct elsewhere {
     explicit elsewhere(harness& beside, config settings = short_leases())
-        : client{detail::client_access::make(detail::core::make(
+        : client{detail::client_access::make(detail::client_state::make(
               beside.context.get_executor(),
               beside.with(std::move(settings)),
               [this](detail::core& inside, transport_listener& who) {

@@ -347,7 +347,7 @@ BOOST_FIXTURE_TEST_SUITE(service_turns, served_crowd)
 BOOST_AUTO_TEST_CASE(where_others_wait_the_releaser_stands_back)
 {
     redis.others = 3;
-    inside().note_round_trip(800us);
+    inside().round_trip().note(800us);
     fill(1);
     time.advance(10ms);
     release_of(0);
@@ -360,7 +360,7 @@ BOOST_AUTO_TEST_CASE(where_others_wait_the_releaser_stands_back)
 BOOST_AUTO_TEST_CASE(its_own_message_does_not_end_that)
 {
     redis.others = 3;
-    inside().note_round_trip(1ms);
+    inside().round_trip().note(1ms);
     fill(1);
     time.advance(10ms);
     release_of(0);  // the fake publishes to us as well
@@ -374,18 +374,18 @@ BOOST_AUTO_TEST_CASE(its_own_message_does_not_end_that)
 // What the process slept through, or waited for replicas, is no round trip.
 BOOST_AUTO_TEST_CASE(a_pause_does_not_make_all_delays_long)
 {
-    inside().note_round_trip(100us);
+    inside().round_trip().note(100us);
     for (int i = 0; i != 24; ++i)
-        inside().note_round_trip(3s);
-    BOOST_TEST((inside().round_trip() < 2ms));
+        inside().round_trip().note(3s);
+    BOOST_TEST((inside().round_trip().usual() < 2ms));
     for (int i = 0; i != 24; ++i)
-        inside().note_round_trip(100us);
-    BOOST_TEST((inside().round_trip() < 250us));
+        inside().round_trip().note(100us);
+    BOOST_TEST((inside().round_trip().usual() < 250us));
 }
 
 BOOST_AUTO_TEST_CASE(waiting_for_replicas_is_no_part_of_a_round_trip)
 {
-    inside().note_round_trip(100us);
+    inside().round_trip().note(100us);
     auto const serve = server->serve;
     server->serve = {};
     auto& slow = server->expect(scripts::acquire);
@@ -394,14 +394,14 @@ BOOST_AUTO_TEST_CASE(waiting_for_replicas_is_no_part_of_a_round_trip)
     slow.reply(granted(1));
     time.settle();
     BOOST_TEST(waits.succeeded());
-    BOOST_TEST((inside().round_trip() == 100us));
+    BOOST_TEST((inside().round_trip().usual() == 100us));
     server->serve = serve;
 }
 
 BOOST_AUTO_TEST_CASE(who_comes_back_at_once_stands_back_too)
 {
     redis.others = 3;
-    inside().note_round_trip(1ms);
+    inside().round_trip().note(1ms);
     fill(1);
     release_of(0);
     release_of(1);
@@ -414,7 +414,7 @@ BOOST_AUTO_TEST_CASE(who_comes_back_at_once_stands_back_too)
 BOOST_AUTO_TEST_CASE(who_tries_once_does_not_stand_back)
 {
     redis.others = 3;
-    inside().note_round_trip(1ms);
+    inside().round_trip().note(1ms);
     fill(0);
     release_of(0);
     auto once = try_acquire();
@@ -425,7 +425,7 @@ BOOST_AUTO_TEST_CASE(who_tries_once_does_not_stand_back)
 BOOST_AUTO_TEST_CASE(a_short_wait_is_not_spent_standing_back)
 {
     redis.others = 7;
-    inside().note_round_trip(1ms);
+    inside().round_trip().note(1ms);
     fill(0);
     release_of(0);
     auto soon = try_for(2ms);
@@ -435,7 +435,7 @@ BOOST_AUTO_TEST_CASE(a_short_wait_is_not_spent_standing_back)
 
 BOOST_AUTO_TEST_CASE(alone_the_next_tenure_begins_at_once)
 {
-    inside().note_round_trip(1ms);
+    inside().round_trip().note(1ms);
     fill(1);
     time.advance(10ms);
     release_of(0);
@@ -445,7 +445,7 @@ BOOST_AUTO_TEST_CASE(alone_the_next_tenure_begins_at_once)
 // A subscription that nobody needs any more is heard for a while: by us.
 BOOST_AUTO_TEST_CASE(what_lingers_is_nobody_else)
 {
-    inside().note_round_trip(1ms);
+    inside().round_trip().note(1ms);
     fill(1);
     release_of(0);
     time.advance(10ms);

@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(one_that_fails_waits_no_longer_than_a_release_does)
 // It ends in time, with its parts given back as long as the server answers within a round trip.
 BOOST_AUTO_TEST_CASE(a_wait_that_runs_out_has_given_back_what_it_took)
 {
-    inside().note_round_trip(2ms);
+    inside().round_trip().note(2ms);
     redis.occupy("b", 5s);
     auto const serve = server->serve;
     server->serve = [&](call const& c) {

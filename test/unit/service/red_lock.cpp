@@ -1,5 +1,5 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
-#include "service/group_hold.hpp"
+#include "locks/group_hold.hpp"
 #include "unit/service/group.hpp"
 
 #include <boost/asio/detached.hpp>

@@ -1,0 +1,15 @@
+#include "client/client_registry.hpp"
+#include "client/client_state.hpp"
+
+#include <utility>
+
+namespace colock::detail {
+
+void client_registry::shutdown()
+{
+    for (auto const& known : std::exchange(cores_, {}))
+        if (auto const alive = known.lock())
+            alive->shut_down();
+}
+
+}  // namespace colock::detail

@@ -1,0 +1,238 @@
+// How a client starts, becomes idle and stops, and what the transport tells it.
+#include "client/client_registry.hpp"
+#include "client/client_state.hpp"
+#include "decide/validate.hpp"
+#include "redis/server_links.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/query.hpp>
+
+#include <cassert>
+#include <string>
+#include <unistd.h>
+#include <utility>
+
+namespace colock::detail {
+
+namespace {
+
+/// Without a `run()`, connections are closed that nothing has needed for this long, up to twice
+/// that.
+constexpr milliseconds idle_after{1'000};
+
+/// A TLS file may be repaired in the meantime, and each attempt writes to the log.
+constexpr milliseconds between_starts{1'000};
+
+bool any_slot(unsigned) { return true; }
+
+}  // namespace
+
+client_state::client_state(asio::any_io_executor executor, config settings, identity drawn)
+    : core{std::move(executor), std::move(settings), std::move(drawn), {&locks_, &states_, &holds_, &dropped_, &watchdog_, &poller_, &heartbeats_, &subscriptions_}}
+    , process_{::getpid()}
+    , close_limit_{[this] { finish_closing(error::unavailable); }}
+    , idle_look_{[this] { look_if_idle(); }}
+    , flush_limit_{[this] { give_up_flush(); }}
+    , locks_{*this}
+    , holds_{*this}
+    , dropped_{*this}
+    , watchdog_{*this}
+    , poller_{*this}
+    , heartbeats_{*this}
+    , subscriptions_{*this}
+{}
+
+core_ptr client_state::make(
+    asio::any_io_executor executor, config settings, make_transport const& transport, identity drawn
+)
+{
+    std::shared_ptr<client_state> const made{
+        new client_state{std::move(executor), std::move(settings), std::move(drawn)},
+        &client_state::destroy};
+    made->alarms_.run_while(made->weak_from_this());
+    made->transport_owner_ = transport(*made, *made);
+    made->transport_ = made->transport_owner_.get();
+    auto& context = asio::query(made->executor(), asio::execution::context);
+    asio::use_service<client_registry>(context).add(made);
+    return made;
+}
+
+// ---- The start ---------------------------------------------------------------------------------
+
+error_code client_state::check_settings() const
+{
+    auto const* const complaint = decide::validate(settings());
+    if (!complaint)
+        return {};
+    write_log(settings().log, log_level::error, std::string{"config: "} + complaint);
+    return error::invalid_argument;
+}
+
+error_code client_state::start()
+{
+    assert(process_ == ::getpid() && "a colock::client must not be used in a forked child");
+    if (auto const ec = check_settings())
+        return ec;
+    if (auto const ec = transport().prepare())
+        return ec;
+    phase_ = phase::running;
+    transport().start();
+    holds_.confirm(any_slot);  // held since before a stop; sending brings their links up
+    watchdog_.send_all();
+    states_.on_link_up(any_slot);
+    return {};
+}
+
+error_code client_state::enter()
+{
+    was_wanted_ = true;
+    if (phase_ == phase::running)
+        return {};
+    if (phase_ != phase::idle)
+        return error::closed;
+    if (failure_ && clock::now() < start_again_)
+        return failure_;
+    failure_ = start();
+    if (failure_ == error::invalid_argument)
+        failure_ = error::invalid_config;  // not the argument of an operation
+    if (failure_)
+        start_again_ = clock::now() + between_starts;
+    else
+        set_alarm(idle_look_, clock::now() + idle_after);
+    return failure_;
+}
+
+void client_state::run(std::shared_ptr<operation> who, completion<> done)
+{
+    if (phase_ == phase::closing || phase_ == phase::closed)
+        return done(error::closed);
+    if (running_)
+        return done(asio::error::already_started);
+    if (phase_ != phase::running)
+        if (auto const ec = start())
+            return done(ec);
+    failure_ = {};
+    idle_look_.clear();
+    runner_ = std::move(who);
+    running_ = std::move(done);
+}
+
+// ---- What the transport tells ------------------------------------------------------------------
+
+void client_state::on_link_up(std::size_t link, std::uint64_t epoch)
+{
+    count.links_up = transport().links_up();
+    if (epoch > 1)
+        ++count.reconnects;
+    log(log_level::info, [&] {
+        return "link " + std::to_string(link) + ": up, connection " + std::to_string(epoch);
+    });
+    events().link_up(link, epoch);
+    watchdog_.send_all();  // renewals that wait for the link, if it is the first
+}
+
+// Confirms all holds at once, and wakes the sleeping waiters, which may have missed a message. The
+// server may be another one, without the refusals for which tasks pause.
+void client_state::on_reached(slot_filter const& mine)
+{
+    holds_.confirm(mine);
+    watchdog_.send_all();
+    heartbeats_.revive(mine);
+    locks_.wake(mine);
+    states_.on_link_up(mine);
+    end_pauses();
+}
+
+void client_state::on_link_down(std::size_t link, error_code why)
+{
+    count.links_up = transport().links_up();
+    log(has_links() ? log_level::warning : log_level::debug, [&] {
+        return "link " + std::to_string(link) + ": lost: " + why.message() +
+            (has_links() ? "; connecting again" : "; nothing needs it now");
+    });
+    events().link_down(link, why);
+    if (has_links())
+        return;
+    // The steps under way have their answers by then. Nothing may still wait for their time limits,
+    // because the context would not come to its end.
+    asio::post(strand(), [this, life = shared_from_this()] {
+        if (!has_links())
+            alarms_.rearm();
+    });
+}
+
+void client_state::on_subscribed(unsigned pubsub, std::string_view channel)
+{
+    subscriptions_.on_subscribed(pubsub, channel);
+}
+
+void client_state::on_refused(unsigned pubsub, std::string_view channel, std::string_view why)
+{
+    subscriptions_.on_refused(pubsub, channel, why);
+}
+
+void client_state::on_ended(unsigned pubsub, std::string_view channel)
+{
+    subscriptions_.on_ended(pubsub, channel);
+}
+
+void client_state::on_message(std::string_view channel, std::string_view payload)
+{
+    subscriptions_.on_message(channel, payload);
+}
+
+void client_state::on_pubsub_up(unsigned pubsub)
+{
+    count.links_up = transport().links_up();
+    events().link_up(pubsub * links_a_server(settings()) + settings().links, 0);
+    subscriptions_.on_pubsub_up(pubsub);
+}
+
+void client_state::on_pubsub_down(unsigned pubsub)
+{
+    count.links_up = transport().links_up();
+    subscriptions_.on_pubsub_down(pubsub);
+}
+
+// ---- Idle --------------------------------------------------------------------------------------
+
+// Waiters and holds keep the connections open, and so the context busy. Otherwise only `run()`
+// does, because a program that has nothing more to do must come to its end.
+void client_state::look_if_idle()
+{
+    if (phase_ != phase::running || running_)
+        return;
+    if (std::exchange(was_wanted_, false) || !is_idle())
+        return set_alarm(idle_look_, clock::now() + idle_after);
+    locks_.forget_turns();
+    phase_ = phase::idle;
+    part();
+}
+
+bool client_state::is_idle() const noexcept
+{
+    return activities_ == 0 && holds_.is_empty() && states_.is_empty() &&
+        count.subscriptions == 0 && dropped_.is_empty();
+}
+
+/// Closes the connections, with all that serves them.
+void client_state::part()
+{
+    idle_look_.clear();
+    flush_limit_.clear();
+    transport().stop();
+    end_waiters(error::closed);
+    poller_.stop();
+    heartbeats_.stop();
+    subscriptions_.stop();
+    watchdog_.stop();
+    alarms_.rearm();  // for alarms that still have to ring
+}
+
+void client_state::end_waiters(error_code why)
+{
+    locks_.end_waiters(why);
+    states_.end_waiters(why);
+}
+
+}  // namespace colock::detail

@@ -1,0 +1,123 @@
+#pragma once
+
+#include "base/completion.hpp"
+#include "core/core.hpp"
+#include "core/keyed_state.hpp"
+#include "core/subscription_manager.hpp"
+#include "holds/dropped_holds.hpp"
+#include "holds/hold_registry.hpp"
+#include "holds/watchdog.hpp"
+#include "locks/exclusive_locks.hpp"
+#include "locks/heartbeat.hpp"
+#include "locks/poller.hpp"
+#include <colock/client.hpp>
+
+#include <functional>
+#include <memory>
+
+namespace colock::detail {
+
+/// The state behind a `client`: owns the parts that serve all locks, passes on to them what the
+/// transport tells, and decides when the client starts, becomes idle, closes and ends.
+class client_state final : public core, private transport_listener {
+public:
+    using make_transport =
+        std::function<std::unique_ptr<colock::transport>(client_state&, transport_listener&)>;
+
+    /// On the servers of its config.
+    static core_ptr make(asio::any_io_executor, config);
+
+    /// On another transport, for tests.
+    static core_ptr make(
+        asio::any_io_executor, config, make_transport const&, identity = identity::draw()
+    );
+
+    /// That of a core: every core is one.
+    static client_state& of(core& c) noexcept { return static_cast<client_state&>(c); }
+
+    ~client_state();
+
+    // ---- On the strand -------------------------------------------------------------------------
+
+    void run(std::shared_ptr<operation>, completion<>);
+    void cancel_run(std::shared_ptr<operation> const&);
+    void close(std::shared_ptr<operation>, completion<>);
+    void cancel_close(std::shared_ptr<operation> const&);
+    void stop();
+
+    /// The client object is destroyed. Releases that are due have some time to be sent; then it is
+    /// as after `stop()`, and it never runs again.
+    void retire();
+
+    error_code enter() override;
+    void on_less() override;
+
+    // ---- From any thread -----------------------------------------------------------------------
+
+    /// The context is destroyed: destroys handlers and tasks, because nothing will run them.
+    void shut_down() noexcept;
+
+private:
+    client_state(asio::any_io_executor, config, identity);
+    struct deferred_delete;
+    static void destroy(client_state*) noexcept;
+    void destroy_pending() noexcept;
+
+    void on_link_up(std::size_t link, std::uint64_t epoch) override;
+    void on_link_down(std::size_t link, error_code why) override;
+    void on_reached(slot_filter const&) override;
+    void on_rerouted() override { subscriptions_.on_rerouted(); }
+    void on_pubsub_up(unsigned pubsub) override;
+    void on_pubsub_down(unsigned pubsub) override;
+    void on_subscribed(unsigned pubsub, std::string_view channel) override;
+    void on_refused(unsigned pubsub, std::string_view channel, std::string_view why) override;
+    void on_changed(unsigned pubsub) override { subscriptions_.on_changed(pubsub); }
+    void on_ended(unsigned pubsub, std::string_view channel) override;
+    void on_message(std::string_view channel, std::string_view payload) override;
+
+    bool has_links() const noexcept { return phase_ == phase::running || phase_ == phase::closing; }
+
+    error_code check_settings() const;
+    error_code start();
+    void look_if_idle();
+    bool is_idle() const noexcept;
+    void part();
+    void refuse_who_waits();
+    void on_quiet() noexcept override;
+    void end_flush_if_done();
+    void give_up_flush();
+    void end_waiters(error_code);
+    void end_run(error_code);
+    void finish_closing_if_done();
+    void finish_closing(error_code);
+
+    int process_;
+    std::atomic<bool> is_context_gone_ = false;
+
+    error_code failure_{};      ///< why the last operation could not start the client
+    time_point start_again_{};  ///< not before
+    bool was_wanted_ = false;   ///< since the last check whether the client is idle
+
+    completion<> running_;
+    completion<> closing_;
+    std::shared_ptr<operation> runner_;
+    std::shared_ptr<operation> closer_;
+    alarm_clock::alarm close_limit_;
+    alarm_clock::alarm idle_look_;
+    alarm_clock::alarm flush_limit_;
+    core_ptr flushing_;  ///< itself: the client is gone, and releases are being sent
+
+    // Destroyed from the bottom up: the tasks that wait for the transport go first, while the state
+    // that they refer to still exists.
+    colock::exclusive_locks locks_;
+    keyed_state_registry states_;
+    hold_registry holds_;
+    colock::dropped_holds dropped_;
+    colock::watchdog watchdog_;
+    colock::poller poller_;
+    heartbeat heartbeats_;
+    subscription_manager subscriptions_;
+    std::unique_ptr<colock::transport> transport_owner_;
+};
+
+}  // namespace colock::detail

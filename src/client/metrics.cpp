@@ -1,0 +1,175 @@
+#include "client/client_access.hpp"
+#include "client/stats.hpp"
+#include "core/core.hpp"
+#include <colock/metrics.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace colock {
+
+namespace {
+
+void add(std::atomic<std::uint64_t>& to, std::uint64_t n = 1) noexcept
+{
+    to.fetch_add(n, std::memory_order_relaxed);
+}
+
+std::uint64_t read(std::atomic<std::uint64_t> const& from) noexcept
+{
+    return from.load(std::memory_order_relaxed);
+}
+
+void add(client_stats& to, client_stats const& more) noexcept
+{
+    to.links_up += more.links_up;
+    to.holds += more.holds;
+    to.waiters += more.waiters;
+    to.keys += more.keys;
+    to.subscriptions += more.subscriptions;
+    to.owed_releases += more.owed_releases;
+    to.reconnects += more.reconnects;
+}
+
+}  // namespace
+
+namespace detail {
+
+void duration_counts::add(std::chrono::microseconds d) noexcept
+{
+    using std::chrono::microseconds;
+    auto const& bounds = duration_histogram::bounds;
+    auto const at = std::ranges::lower_bound(bounds, d) - bounds.begin();
+    colock::add(counts_[static_cast<std::size_t>(at)]);
+    colock::add(sum_, static_cast<std::uint64_t>(std::max(d, microseconds{0}).count()));
+}
+
+duration_histogram duration_counts::read() const noexcept
+{
+    duration_histogram out;
+    std::ranges::transform(counts_, out.counts.begin(), [](auto const& c) {
+        return colock::read(c);
+    });
+    out.sum = std::chrono::microseconds{static_cast<std::int64_t>(colock::read(sum_))};
+    return out;
+}
+
+}  // namespace detail
+
+metrics::metrics(std::shared_ptr<observer> next)
+    : next_{next ? std::move(next) : std::make_shared<observer>()}
+{}
+
+metrics::~metrics() = default;
+
+void metrics::watch(client const& what)
+{
+    std::shared_ptr<detail::client_counters const> const counters =
+        detail::client_access::inside(what)->counters;
+    std::lock_guard const guard{mutex_};
+    std::erase_if(clients_, [](auto const& each) { return each.expired(); });
+    bool const is_new =
+        std::ranges::none_of(clients_, [&](auto const& each) { return each.lock() == counters; });
+    if (is_new)
+        clients_.emplace_back(counters);
+}
+
+client_stats metrics::watched() const
+{
+    client_stats all;
+    std::lock_guard const guard{mutex_};
+    for (auto const& each : clients_)
+        if (auto const counters = each.lock())
+            add(all, stats_of(*counters));
+    return all;
+}
+
+metrics_snapshot metrics::snapshot() const
+{
+    return {
+        .clients = watched(),
+        .waited = waited_.read(),
+        .held = held_.read(),
+        .attempts = read(attempts_),
+        .waits = read(waits_),
+        .renewals = read(renewals_),
+        .renewals_failed = read(renewals_failed_),
+        .lost = read(lost_),
+        .handed_over_here = read(handed_over_here_),
+        .handed_over_there = read(handed_over_there_),
+        .links_opened = read(links_opened_),
+        .links_lost = read(links_lost_),
+        .reconnects = read(reconnects_),
+        .subscriptions_refused = read(subscriptions_refused_)};
+}
+
+// ---- Events ------------------------------------------------------------------------------------
+
+void metrics::acquired(std::string_view name, microseconds waited, std::uint32_t attempts) noexcept
+{
+    waited_.add(waited);
+    add(attempts_, attempts);
+    if (attempts > 1)  // the server refused it before: somebody else had the lock
+        add(handed_over_there_);
+    next_->acquired(name, waited, attempts);
+}
+
+void metrics::waiting(std::string_view name, milliseconds lease) noexcept
+{
+    add(waits_);
+    next_->waiting(name, lease);
+}
+
+void metrics::renewed(std::string_view name, milliseconds valid_for) noexcept
+{
+    add(renewals_);
+    next_->renewed(name, valid_for);
+}
+
+void metrics::renew_failed(std::string_view name, boost::system::error_code const& why) noexcept
+{
+    add(renewals_failed_);
+    next_->renew_failed(name, why);
+}
+
+void metrics::lost(std::string_view name, boost::system::error_code const& why) noexcept
+{
+    add(lost_);
+    next_->lost(name, why);
+}
+
+void metrics::released(std::string_view name, microseconds held) noexcept
+{
+    held_.add(held);
+    next_->released(name, held);
+}
+
+void metrics::handed_over(std::string_view name) noexcept
+{
+    add(handed_over_here_);
+    next_->handed_over(name);
+}
+
+void metrics::link_up(std::size_t link, std::uint64_t epoch) noexcept
+{
+    add(links_opened_);
+    if (epoch > 1)
+        add(reconnects_);
+    next_->link_up(link, epoch);
+}
+
+void metrics::link_down(std::size_t link, boost::system::error_code const& why) noexcept
+{
+    add(links_lost_);
+    next_->link_down(link, why);
+}
+
+void metrics::subscription_failed(
+    std::string_view channel, boost::system::error_code const& why
+) noexcept
+{
+    add(subscriptions_refused_);
+    next_->subscription_failed(channel, why);
+}
+
+}  // namespace colock

@@ -1,0 +1,143 @@
+#include "client/client_access.hpp"
+#include "client/raw_commands.hpp"
+#include "core/arguments.hpp"
+#include "core/core.hpp"
+#include "core/query.hpp"
+#include "core/subscription_manager.hpp"
+#include "holds/protocol.hpp"
+#include "redis/any_command.hpp"
+
+#include <list>
+#include <utility>
+
+namespace colock {
+
+namespace detail {
+
+void send_raw_command(
+    core_ptr inside,
+    completion<decide::reply>::handler_type handler,
+    std::string about,
+    std::vector<std::string> words
+)
+{
+    auto const wrong = words.empty() ? error_code{error::invalid_argument} : error_code{};
+    query<decide::reply>::start(
+        std::move(inside),
+        std::move(handler),
+        wrong,
+        script_request{&any_command, {std::move(about)}, std::move(words)},
+        [](answer const& got, decide::reply& into) {
+            into = got.value;
+            return error_code{};
+        }
+    );
+}
+
+void release_of(
+    core_ptr inside, completion<bool>::handler_type handler, lock_id id, std::string field
+)
+{
+    auto const wrong = check_name(id.name);
+    auto const& prefix = inside->settings().key_prefix;
+    id.name = inside->key_of(std::move(id.name));
+    auto const& how = protocol::of(id.kind);
+    script_request about{
+        how.release,
+        how.queue_keys(id.name, prefix),
+        {std::move(field), how.channel(id.name, prefix)}};
+    about.keys.insert(about.keys.begin(), id.name);
+    if (auto more = how.release_argument(id.name, prefix); !more.empty())
+        about.arguments.push_back(std::move(more));
+    query<bool>::start(
+        std::move(inside),
+        std::move(handler),
+        wrong,
+        std::move(about),
+        [](answer const& got, bool& was_held) {
+            using kind = decide::release_answer::kind;
+            auto const said = decide::read_release(got.value).what;
+            was_held = said == kind::released;
+            return said == kind::malformed ? error_code{error::bad_reply} : error_code{};
+        }
+    );
+}
+
+}  // namespace detail
+
+raw_commands::raw_commands(client const& c) : core_{detail::client_access::inside(c)} {}
+
+std::string const& raw_commands::uuid() const { return core_->uuid(); }
+
+// ---- Hearing -----------------------------------------------------------------------------------
+
+/// The part that lives on the strand.
+class channel_listener::inside : public std::enable_shared_from_this<inside> {
+public:
+    inside(core_ptr c, handler_type h) : core_{std::move(c)}, heard_{std::move(h)} {}
+
+    void begin(std::vector<std::string> const& channels)
+    {
+        for (auto const& name : channels) {
+            auto& listener = listeners_.emplace_back(*this, name);
+            core_->subscriptions().add(name, listener);
+        }
+    }
+
+    void end()
+    {
+        for (auto& each : listeners_)
+            core_->subscriptions().remove(each.channel, each);
+        listeners_.clear();
+    }
+
+    /// Ends all calls of the listener. Called on the executor.
+    void hush() { heard_ = nullptr; }
+
+    core_ptr const& core() const noexcept { return core_; }
+
+private:
+    struct one final : subscription_manager::listener {
+        one(inside& whose, std::string name) : of{whose}, channel{std::move(name)} {}
+        void on_subscribed() override { of.tell({}, {}); }
+        void on_message(std::string_view text) override { of.tell(channel, std::string{text}); }
+        void on_interrupted() override {}
+
+        inside& of;
+        std::string channel;
+    };
+
+    void tell(std::string channel, std::string text)
+    {
+        asio::post(
+            core_->executor(),
+            [self = shared_from_this(), channel = std::move(channel), text = std::move(text)] {
+                if (self->heard_)
+                    self->heard_(channel, text);
+            }
+        );
+    }
+
+    core_ptr core_;
+    handler_type heard_;
+    std::list<one> listeners_;
+};
+
+channel_listener::channel_listener(
+    client const& c, std::vector<std::string> channels, handler_type heard
+)
+    : inside_{std::make_shared<inside>(detail::client_access::inside(c), std::move(heard))}
+{
+    asio::dispatch(inside_->core()->strand(), [i = inside_, all = std::move(channels)] {
+        i->begin(all);
+    });
+}
+
+channel_listener::~channel_listener()
+{
+    inside_->hush();
+    if (!inside_->core()->is_shut_down())
+        asio::dispatch(inside_->core()->strand(), [i = inside_] { i->end(); });
+}
+
+}  // namespace colock

@@ -1,0 +1,66 @@
+#include "core/core.hpp"
+
+#include <boost/uuid/random_generator.hpp>
+#include <boost/uuid/uuid_io.hpp>
+
+namespace colock::detail {
+
+core::identity core::identity::draw()
+{
+    return {boost::uuids::to_string(boost::uuids::random_generator{}()), std::random_device{}()};
+}
+
+core::core(asio::any_io_executor executor, config settings, identity drawn, parts made)
+    : executor_{std::move(executor)}
+    , strand_{asio::make_strand(executor_)}
+    , alarms_{strand_}
+    , settings_{std::move(settings)}
+    , events_{settings_.observer ? settings_.observer : std::make_shared<observer>()}
+    , uuid_{std::move(drawn.uuid)}
+    , random_{drawn.seed}
+    , parts_{made}
+{}
+
+void core::rest(pause& p, milliseconds how_long)
+{
+    pauses_.push_back(p);
+    set_alarm(p.alarm, clock::now() + how_long);
+}
+
+void core::end_pauses()
+{
+    decltype(pauses_) resting;
+    resting.swap(pauses_);
+    while (!resting.empty())
+        resting.front().finish();
+}
+
+void core::destroy_pauses() noexcept
+{
+    while (!pauses_.empty()) {
+        pause& under_way = pauses_.front();
+        pauses_.pop_front();
+        under_way.over.destroy_waiting();
+    }
+}
+
+// close() reports that a stopping client can't confirm all releases.
+void core::note_unreleased(std::string_view what, error_code why) noexcept
+{
+    unreleased_ = true;
+    if (why != error::closed)
+        log(log_level::warning, [&] {
+            return "release " + std::string{what} +
+                ": not confirmed by the server: " + why.message();
+        });
+}
+
+std::string core::fence_counter(unsigned slot) const
+{
+    auto const counter = decide::fence_counter(slot);
+    std::string key;
+    key.reserve(settings_.key_prefix.size() + counter.size());
+    return key.append(settings_.key_prefix).append(counter);
+}
+
+}  // namespace colock::detail

@@ -1,0 +1,239 @@
+#pragma once
+
+#include "base/log.hpp"
+#include "base/timer.hpp"
+#include "core/alarm_clock.hpp"
+#include "core/client_counters.hpp"
+#include "core/pause.hpp"
+#include "decide/backoff.hpp"
+#include "decide/names.hpp"
+#include "decide/round_trip.hpp"
+#include "redis/transport.hpp"
+#include <colock/config.hpp>
+#include <colock/detail/initiate.hpp>
+
+#include <boost/intrusive/list.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace colock {
+
+class dropped_holds;
+class exclusive_locks;
+class heartbeat;
+class hold_registry;
+class keyed_state_registry;
+class poller;
+class subscription_manager;
+class watchdog;
+
+namespace detail {
+
+/// What every part of a client stands on: its strand, settings, log, alarms, numbers, counters and
+/// transport. It lives as long as the client, a lock, a hold or an operation. `client_state`, at
+/// the top, completes it with the life of the client, and owns the parts.
+class core : public std::enable_shared_from_this<core> {
+public:
+    /// The values that must differ between clients.
+    struct identity {
+        std::string uuid;
+        std::uint64_t seed;  ///< of the random delays
+
+        /// From the system's random numbers.
+        static identity draw();
+    };
+
+    core(core const&) = delete;
+    core& operator=(core const&) = delete;
+
+    strand_type const& strand() const noexcept { return strand_; }
+    asio::any_io_executor const& executor() const noexcept { return executor_; }
+    config const& settings() const noexcept { return settings_; }
+    observer& events() noexcept { return *events_; }
+
+    // ---- On the strand -------------------------------------------------------------------------
+
+    colock::transport& transport() const noexcept { return *transport_; }
+
+    // The parts that a client makes once. The layer of each has its header.
+    colock::dropped_holds& dropped_holds() const noexcept { return *parts_.dropped; }
+    colock::exclusive_locks& exclusive_locks() const noexcept { return *parts_.locks; }
+    heartbeat& heartbeats() const noexcept { return *parts_.heartbeats; }
+    hold_registry& holds() const noexcept { return *parts_.holds; }
+    keyed_state_registry& keyed_states() const noexcept { return *parts_.states; }
+    colock::poller& poller() const noexcept { return *parts_.polled; }
+    subscription_manager& subscriptions() const noexcept { return *parts_.subscriptions; }
+    colock::watchdog& watchdog() const noexcept { return *parts_.renewals; }
+
+    /// Call it before an operation uses the server: it opens the connections if nothing has yet.
+    /// Returns the error for the caller, or none.
+    virtual error_code enter() = 0;
+
+    /// The client sends nothing until `run()` is called again, if ever.
+    bool is_stopped() const noexcept { return phase_ == phase::stopped || phase_ == phase::closed; }
+
+    /// It gives back what it has, and then stops.
+    bool is_closing() const noexcept { return phase_ == phase::closing; }
+
+    /// The error if the client refuses new work, or none.
+    error_code refusal() const noexcept
+    {
+        bool const refuses = phase_ == phase::closing || phase_ == phase::closed;
+        return refuses ? error_code{error::closed} : error_code{};
+    }
+
+    /// Work that needs the server, or that a caller waits for. While there is any, the client is
+    /// not idle.
+    class activity {
+    public:
+        explicit activity(core& of) noexcept : of_{&of} { ++of.activities_; }
+        activity(activity const&) = delete;
+        activity& operator=(activity const&) = delete;
+        ~activity() { finish(); }
+
+        void finish() noexcept
+        {
+            if (auto* const of = std::exchange(of_, nullptr); of && --of->activities_ == 0)
+                of->on_quiet();
+        }
+
+    private:
+        core* of_;
+    };
+
+    /// A key, a hold or a queue is gone, for which closing may wait.
+    virtual void on_less() = 0;
+
+    void set_alarm(alarm_clock::alarm& a, time_point at) { alarms_.set(a, at); }
+
+    /// Sets `pause::over` after a while, or as soon as a server is reached again.
+    void rest(pause&, milliseconds);
+
+    /// The pause before a step is sent again that the server has refused for the moment this often,
+    /// from 1.
+    milliseconds repeat_pause(std::uint32_t refusals) noexcept
+    {
+        return decide::repeat_pause(refusals, settings_.lease, jitter());
+    }
+
+    /// The client has given up releasing `what`. Closing then reports that, and the log may be the
+    /// only other report.
+    void note_unreleased(std::string_view what, error_code why) noexcept;
+
+    std::string const& uuid() const noexcept { return uuid_; }
+    std::uint64_t next_number() noexcept { return ++last_number_; }
+
+    /// The number of a new acquire in the order of arrival.
+    std::uint64_t next_arrival() noexcept { return ++last_arrival_; }
+    std::uint64_t last_arrival() const noexcept { return last_arrival_; }
+
+    /// The field of an ownership in Redis.
+    template <class String>
+    void write_field(String& to, std::uint64_t number) const
+    {
+        to += uuid_;
+        to += ':';
+        decide::write_number(to, number);
+    }
+    template <class String = std::string>
+    String field(std::uint64_t number, std::string_view end = {}) const
+    {
+        String text;
+        text.reserve(uuid_.size() + 1 + 20 + end.size());
+        write_field(text, number);
+        text += end;
+        return text;
+    }
+
+    /// The key of an object of this name at the server.
+    std::string key_of(std::string name) const
+    {
+        return std::move(name.insert(0, settings_.key_prefix));
+    }
+
+    /// The counter from which the locks of this slot draw their tokens.
+    std::string fence_counter(unsigned slot) const;
+
+    /// In [0, 1).
+    double jitter() noexcept { return std::uniform_real_distribution<>{}(random_); }
+
+    decide::round_trip& round_trip() noexcept { return round_trip_; }
+
+    /// Logs the line that `make_line` makes, if the level is wanted.
+    template <class MakeLine>
+    void log(log_level level, MakeLine const& make_line) noexcept
+    {
+        if (settings_.log.sink && level >= settings_.log.level)
+            write_log(settings_.log, level, make_line());
+    }
+
+    // ---- From any thread -----------------------------------------------------------------------
+
+    /// Shared, so that metrics may read them from any thread without keeping the core alive.
+    std::shared_ptr<client_counters> const counters = std::make_shared<client_counters>();
+    client_counters& count = *counters;
+
+    /// The context is destroyed, and nothing of the client runs any more.
+    bool is_shut_down() const noexcept { return shut_down_; }
+
+protected:
+    enum class phase { idle, running, stopped, closing, closed };
+
+    /// What `client_state` owns, for `core`'s users.
+    struct parts {
+        colock::exclusive_locks* locks;
+        keyed_state_registry* states;
+        hold_registry* holds;
+        colock::dropped_holds* dropped;
+        colock::watchdog* renewals;
+        colock::poller* polled;
+        heartbeat* heartbeats;
+        subscription_manager* subscriptions;
+    };
+
+    core(asio::any_io_executor, config, identity, parts);
+    ~core() = default;
+
+    /// The last activity has ended.
+    virtual void on_quiet() noexcept = 0;
+
+    /// Ends all pauses early.
+    void end_pauses();
+    void destroy_pauses() noexcept;
+
+private:
+    asio::any_io_executor executor_;
+    strand_type strand_;
+
+protected:
+    alarm_clock alarms_;
+    colock::transport* transport_ = nullptr;
+    phase phase_ = phase::idle;
+    std::size_t activities_ = 0;  ///< under way
+    bool unreleased_ = false;     ///< since closing began
+    std::atomic<bool> shut_down_ = false;
+
+private:
+    config settings_;
+    std::shared_ptr<observer> events_;
+    std::string uuid_;
+    std::mt19937_64 random_;
+    std::uint64_t last_number_ = 0;
+    std::uint64_t last_arrival_ = 0;
+    decide::round_trip round_trip_;
+    parts parts_;
+    boost::intrusive::list<pause, boost::intrusive::constant_time_size<false>> pauses_;
+};
+
+}  // namespace detail
+
+using detail::core;
+using detail::core_ptr;
+
+}  // namespace colock

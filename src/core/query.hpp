@@ -1,0 +1,143 @@
+#pragma once
+
+#include "base/completion.hpp"
+#include "base/recycling.hpp"
+#include "core/core.hpp"
+#include "core/script_call.hpp"
+#include "decide/alarm_queue.hpp"
+#include "decide/names.hpp"
+#include "redis/transport.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace colock {
+
+/// A query to the server: one script, one answer, within `config::timeout`. Read-only scripts are
+/// retried after a lost answer. Force-release is not: by then another owner may hold the lock.
+template <class Value>
+class query final : public operation {
+public:
+    /// Reads the reply, or says what is wrong with it.
+    using reader = std::function<error_code(answer const&, Value&)>;
+    using handler_type = typename completion<Value>::handler_type;
+
+    /// Called in the initiating function. `argument` and the second key: none if empty.
+    static void start(
+        core_ptr inside,
+        handler_type handler,
+        error_code wrong,
+        std::string name,
+        scripts::script const& what,
+        std::string argument,
+        reader read,
+        std::string const& second_key = {}
+    )
+    {
+        script_request about{&what, {std::move(name)}, {}};
+        if (!second_key.empty())
+            about.keys.push_back(second_key);
+        if (!argument.empty())
+            about.arguments.push_back(std::move(argument));
+        start(std::move(inside), std::move(handler), wrong, std::move(about), std::move(read));
+    }
+
+    static void start(
+        core_ptr inside, handler_type handler, error_code wrong, script_request about, reader read
+    )
+    {
+        auto const self =
+            make_recycled<query>(std::move(inside), std::move(about), std::move(read));
+        auto const& strand = self->inside_->strand();
+        self->listen(strand, handler);
+        self->done_ = {std::move(handler), self->inside_->executor()};
+        asio::dispatch(strand, [self, wrong] {
+            if (auto const ec = wrong ? wrong : self->inside_->enter())
+                self->complete(ec, {});
+            else
+                ask(self);
+        });
+    }
+
+    query(core_ptr inside, script_request about, reader read)
+        : inside_{std::move(inside)}
+        , about_{std::move(about)}
+        , slot_{decide::slot_of(about_.keys.front())}
+        , read_{std::move(read)}
+        , limit_{[this] {
+            auto const why = inside_->transport().down_reason(slot_);
+            complete(why ? why : error_code{error::unavailable}, {});
+        }}
+    {}
+
+    void cancel() override { complete(asio::error::operation_aborted, {}); }
+
+private:
+    static strand_task ask(std::shared_ptr<query> self)
+    {
+        core& owner = *self->inside_;
+        core::activity const asking{owner};
+        owner.set_alarm(self->limit_, clock::now() + owner.settings().timeout);
+        while (self->done_) {
+            script_call now{self->about_, self->slot_};
+            self->sending_ = &now.call;
+            owner.transport().submit(now.call);
+            answer const got = co_await now.call.answered;
+            self->sending_ = nullptr;
+            if (self->judge(got)) {
+                owner.rest(self->pause_, owner.repeat_pause(++self->refusals_));
+                co_await self->pause_.over;
+                if (owner.is_stopped())
+                    self->complete(error::closed, {});
+            }
+        }
+    }
+
+    /// True if it has to ask again after a pause.
+    bool judge(answer const& got)
+    {
+        if (inside_->is_stopped())
+            complete(error::closed, {});
+        else if (got.what == answer::kind::lost && is_sent_once())
+            complete(error::unavailable, {});
+        else if (got.what == answer::kind::failed)
+            complete(got.ec, {});
+        else if (got.what == answer::kind::replied) {
+            Value value{};
+            auto const ec = read_(got, value);
+            complete(ec, std::move(value));
+        }
+        return done_ && got.what == answer::kind::not_now;
+    }
+
+    bool is_sent_once() const noexcept
+    {
+        return about_.what == &scripts::force || about_.what == &scripts::fair_force ||
+            about_.what == &scripts::read_write_force;
+    }
+
+    void complete(error_code ec, Value value)
+    {
+        auto const life = shared_from_this();
+        limit_.clear();
+        if (done_)
+            done_(ec, std::move(value));
+        if (sending_ && inside_->transport().withdraw(*sending_))
+            std::exchange(sending_, nullptr)->answered.set({});
+    }
+
+    core_ptr inside_;
+    completion<Value> done_;
+    script_request about_;
+    unsigned slot_;
+    reader read_;
+    step* sending_ = nullptr;
+    decide::alarm_queue::alarm limit_;
+    pause pause_;
+    std::uint32_t refusals_ = 0;  ///< for the moment
+};
+
+}  // namespace colock

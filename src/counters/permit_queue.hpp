@@ -1,0 +1,149 @@
+#pragma once
+
+#include "base/strand_task.hpp"
+#include "core/keyed_state.hpp"
+#include "core/script_call.hpp"
+#include "core/subscription_manager.hpp"
+#include "counters/permit_request.hpp"
+#include "decide/alarm_queue.hpp"
+#include "decide/crowd.hpp"
+#include "decide/reply.hpp"
+#include "decide/request_state.hpp"
+#include "redis/transport.hpp"
+
+#include <boost/intrusive/list.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace colock {
+
+/// The consequence of the server's answer for the request.
+struct permit_reply {
+    enum class kind { granted, refused, malformed };
+
+    kind what = kind::malformed;
+    std::optional<milliseconds> until{};  ///< refused: when it may change without a message
+    std::int64_t subscribers = 0;         ///< refused: how many wait, as far as they were counted
+};
+
+/// How to get a permit: the difference between semaphores and latches. A latch gives permits to all
+/// at once, when its count is zero.
+class permit_protocol {
+public:
+    virtual ~permit_protocol() = default;
+
+    /// The channel for messages about a change.
+    virtual std::string channel() const = 0;
+
+    /// Begins a new request, for the first in the queue. The functions below are about it, until
+    /// the next one.
+    virtual void begin(permit_request const& first) = 0;
+
+    /// The script of the request, for the first time and for repeats.
+    virtual script_request ask() const = 0;
+    virtual permit_reply read(decide::reply const&) const = 0;
+
+    /// The time until which the open request may be repeated or undone. Then nothing of it is left,
+    /// or nobody can tell.
+    virtual time_point open_until(decide::request_state const& open) const = 0;
+
+    /// Whether the script takes nothing, so that its answer serves all calls that waited when it
+    /// was sent.
+    virtual bool asks_for_all() const noexcept { return false; }
+
+    /// Whether the open request takes, or has taken, what the first in the queue wants.
+    virtual bool fits(permit_request const& first, decide::request_state const& open) const = 0;
+
+    /// Grants the permits: takes at least the first request from the queue.
+    virtual void give(permit_queue&, decide::request_state const& taken) = 0;
+
+    /// The script that undoes the open request; nothing if the request takes nothing.
+    virtual std::optional<script_request> undo(decide::request_state const& open) = 0;
+};
+
+/// The calls of this client that wait for one semaphore or latch. The client asks the server only
+/// for the first of them, with one request at a time.
+///
+/// A call may leave at any time. The request to the server goes on: its permits go to the next call
+/// that wants as many, or are given back.
+class permit_queue final : public keyed_state, private subscription_manager::listener {
+public:
+    permit_queue(core& inside, std::string state_key, std::string name, std::unique_ptr<permit_protocol>);
+    ~permit_queue() override;
+
+    std::string const& name() const noexcept { return name_; }
+    core& inside() const noexcept { return core_; }
+
+    /// Takes in a call.
+    void admit(std::shared_ptr<permit_request> const&);
+
+    /// A call leaves, for this reason; none: its wait ran out.
+    void leave(permit_request&, error_code why);
+
+    // ---- For the protocol ----------------------------------------------------------------------
+
+    bool is_empty() const noexcept { return queue_.empty(); }
+
+    permit_request const& first() const noexcept { return queue_.front(); }
+
+    /// The first one, which is no longer in the queue.
+    std::shared_ptr<permit_request> pop();
+
+    /// Tells the observer that the call succeeded.
+    void tell_acquired(permit_request const&) const;
+
+    // ---- For the core --------------------------------------------------------------------------
+
+    void on_link_up() override;
+    void end_waiters(error_code) override;
+    void release_all() override {}
+    void destroy_pending() noexcept override;
+
+private:
+    using action = decide::request_state::action;
+
+    strand_task contend();
+    /// Each returns true if the loop has to wait before the next turn.
+    bool conclude_request(answer const&);
+    bool conclude_undo(answer const&);
+    bool on_refused(permit_reply const&);
+    bool sleep_out();
+    bool sleep(time_point longest);
+
+    action decide_next();
+    bool is_expired() const;
+    void take_out(permit_request&);
+    void count_attempt();
+    void send_away_who_tried_once();
+    void ask_for_next();
+    void withdraw_unsent();
+    void wake() { wake_.set(true); }
+
+    void on_subscribed() override { wake(); }
+    void on_message(std::string_view) override;
+    void on_interrupted() override {}  // the poll cap serves until it is confirmed again
+
+    std::string name_;
+    std::string channel_;
+    std::unique_ptr<permit_protocol> protocol_;
+    boost::intrusive::list<permit_request, boost::intrusive::constant_time_size<false>> queue_;
+    decide::request_state request_;
+    event<bool> wake_;
+    decide::crowd others_;
+    time_point heard_ = never;  ///< when to ask because of a message
+    time_point until_ = never;  ///< when it may change though nobody tells
+    decide::alarm_queue::alarm sleep_;
+    decide::alarm_queue::alarm expiry_;  ///< of the open request
+    step* sending_ = nullptr;
+    std::uint32_t refusals_ = 0;  ///< for the moment, in a row
+    bool undoing_ = false;        ///< the step under way is for no waiting call
+    bool contending_ = false;
+    bool sleeping_ = false;
+    bool subscribed_ = false;
+};
+
+}  // namespace colock

@@ -1,0 +1,234 @@
+#include "base/recycling.hpp"
+#include "core/core.hpp"
+#include "core/keyed_state.hpp"
+#include "core/query.hpp"
+#include "counters/permit_ownership.hpp"
+#include "counters/queued_operations.hpp"
+#include "decide/permit_id.hpp"
+#include "decide/reply.hpp"
+#include "decide/validity.hpp"
+#include <colock/permit_semaphore.hpp>
+#include <colock/semaphore.hpp>
+
+#include <utility>
+#include <variant>
+
+namespace colock::detail {
+
+namespace {
+
+/// A pending acquire of a permit.
+class permit_hold_request final : public permit_request {
+public:
+    using result = std::variant<completion<permit>, completion<std::optional<permit>>>;
+
+    permit_hold_request(core_ptr c, std::string n, acquire_options const& options)
+        : permit_request{std::move(c), std::move(n)}
+        , who{options.as.value_or(owner{})}
+        , lease{options.lease.value_or(inside->settings().lease)}
+        , renewed{!options.lease}
+    {}
+
+    void grant(permit p)
+    {
+        std::visit([&](auto& to) { to(error_code{}, std::move(p)); }, done);
+    }
+    void destroy_handler() noexcept override { done = {}; }
+
+    owner who;
+    milliseconds lease;
+    bool renewed;
+    result done;
+
+private:
+    void answer(error_code ec) override
+    {
+        auto const tell = [ec](auto& to) {
+            if (to)
+                to(ec, {});
+        };
+        std::visit(tell, done);
+    }
+};
+
+/// A request takes one permit with its own id, so a repeat finds that id. A permit that nobody
+/// wants any more is released by its id.
+class id_taken final : public permit_protocol {
+public:
+    id_taken(core& inside, std::string const& name)
+        : core_{inside}
+        , name_{name}
+        , leases_{decide::permit_leases(name, inside.settings().key_prefix)}
+    {}
+
+    std::string channel() const override
+    {
+        return decide::semaphore_channel(name_, core_.settings().key_prefix);
+    }
+
+    void begin(permit_request const& first) override
+    {
+        id_ = decide::permit_id(core_.uuid(), core_.next_number());
+        lease_ = static_cast<permit_hold_request const&>(first).lease;
+    }
+
+    script_request ask() const override
+    {
+        return {
+            &scripts::permit_acquire,
+            {name_, leases_},
+            {id_, std::to_string(lease_.count()), channel()}};
+    }
+
+    permit_reply read(decide::reply const& got) const override
+    {
+        using reply = decide::reply;
+        if (got.what == reply::kind::integer && got.number == 1)
+            return {permit_reply::kind::granted};
+        auto const no = decide::read_refusal(got);
+        if (!no.well_formed)
+            return {};
+        auto const until = no.number < 0 ? std::nullopt : std::optional{milliseconds{no.number}};
+        return {permit_reply::kind::refused, until, no.subscribers};
+    }
+
+    // After its lease the permit comes back anyway.
+    time_point open_until(decide::request_state const& open) const override
+    {
+        return open.last_sent() + lease_;
+    }
+
+    // A grant is given out only while at least half of its validity is left.
+    bool fits(permit_request const& first, decide::request_state const& open) const override
+    {
+        return static_cast<permit_hold_request const&>(first).lease == lease_ &&
+            (!open.is_taken() || decide::is_fresh(clock::now(), open.last_sent(), lease_));
+    }
+
+    void give(permit_queue& from, decide::request_state const& taken) override
+    {
+        auto const first = std::static_pointer_cast<permit_hold_request>(from.pop());
+        from.tell_acquired(*first);
+        auto const held = make_recycled<hold_state>(
+            core_.shared_from_this(), first->who, first->lease, first->renewed
+        );
+        held->given = true;
+        ++core_.count.holds;
+        auto const ownership = make_recycled<permit_ownership>(core_, name_, id_);
+        core_.keyed_states().add(ownership);
+        ownership->begin(held, taken.last_sent());
+        first->grant({make_hold(held), decide::hex_of(id_)});
+    }
+
+    std::optional<script_request> undo(decide::request_state const&) override
+    {
+        return script_request{&scripts::permit_release, {name_, leases_}, {id_, channel()}};
+    }
+
+private:
+    core& core_;
+    std::string name_;
+    std::string leases_;
+    std::string id_;
+    milliseconds lease_{};
+};
+
+constexpr char const* permit_kind = "permit_semaphore";
+
+error_code check(std::string const& name, acquire_options const& options) noexcept
+{
+    bool const good = !options.lease ||
+        (*options.lease >= decide::shortest_lease && *options.lease <= decide::longest_lease);
+    return good && options.sync_replicas == 0 ? check_name(name)
+                                              : error_code{error::invalid_argument};
+}
+
+template <class Value>
+std::shared_ptr<permit_hold_request> make_permit_hold_request(
+    core_ptr inside,
+    asio::any_completion_handler<void(error_code, Value)> handler,
+    std::string name,
+    acquire_options const& options
+)
+{
+    auto key = inside->key_of(std::move(name));
+    auto who = make_recycled<permit_hold_request>(std::move(inside), std::move(key), options);
+    who->listen(who->inside->strand(), handler);
+    who->done = completion<Value>{std::move(handler), who->inside->executor()};
+    return who;
+}
+
+}  // namespace
+
+void permit_acquire(
+    core_ptr inside,
+    asio::any_completion_handler<permitted> handler,
+    std::string name,
+    acquire_options options
+)
+{
+    auto const wrong = check(name, options);
+    enter<id_taken>(
+        make_permit_hold_request(std::move(inside), std::move(handler), std::move(name), options),
+        permit_kind,
+        wrong
+    );
+}
+
+void permit_try_acquire(
+    core_ptr inside,
+    asio::any_completion_handler<tried_permit> handler,
+    std::string name,
+    acquire_options options
+)
+{
+    permit_try_acquire_for(
+        std::move(inside), std::move(handler), std::move(name), milliseconds{0}, options
+    );
+}
+
+void permit_try_acquire_for(
+    core_ptr inside,
+    asio::any_completion_handler<tried_permit> handler,
+    std::string name,
+    milliseconds wait,
+    acquire_options options
+)
+{
+    auto const wrong = check(name, options);
+    auto const who =
+        make_permit_hold_request(std::move(inside), std::move(handler), std::move(name), options);
+    auto const negative = limit_wait(*who, wait);
+    enter<id_taken>(who, permit_kind, wrong ? wrong : negative);
+}
+
+void permit_set(
+    core_ptr inside,
+    asio::any_completion_handler<answered_bool> handler,
+    std::string name,
+    std::int64_t permits
+)
+{
+    semaphore_set(std::move(inside), std::move(handler), std::move(name), permits);
+}
+
+void permit_available(
+    core_ptr inside, asio::any_completion_handler<answered_count> handler, std::string name
+)
+{
+    auto const wrong = check_name(name);
+    auto key = inside->key_of(std::move(name));
+    auto const leases = decide::permit_leases(key, inside->settings().key_prefix);
+    query<std::int64_t>::start(
+        std::move(inside),
+        std::move(handler),
+        wrong,
+        std::move(key),
+        scripts::permit_count,
+        {},
+        &read_count,
+        leases
+    );
+}
+
+}  // namespace colock::detail

@@ -1,0 +1,90 @@
+#pragma once
+
+#include "base/completion.hpp"
+#include "base/strand_task.hpp"
+#include "core/keyed_state.hpp"
+#include "core/pause.hpp"
+#include "core/script_call.hpp"
+#include "decide/alarm_queue.hpp"
+#include "redis/transport.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace colock {
+
+using detail::core_ptr;
+
+class update_queue;
+
+/// A change of a counter that a caller wants: some permits more, a count less.
+struct update final : operation {
+    update(core_ptr c, std::string n, scripts::script const& s, std::int64_t a, std::string ch);
+    void cancel() override;
+    void complete(error_code, std::int64_t result);
+
+    core_ptr inside;
+    std::string name;
+    scripts::script const& what;
+    std::int64_t amount;
+    std::string channel;
+    bool owed = false;  ///< it is carried out even without a caller
+    std::function<void(error_code, std::int64_t result)> done;
+    update_queue* queue = nullptr;     ///< the queue that it is in, while its caller waits
+    decide::alarm_queue::alarm limit;  ///< `config::timeout` for the caller
+};
+
+/// The updates of one counter, one after the other: each takes effect once, however often its
+/// answer is lost. Updates at the same time that can be added up go as one.
+///
+/// The server keeps the number of the last update, and its result. So each update has a higher
+/// number than the one before it, and is sent only when that one is answered.
+class update_queue final : public keyed_state {
+public:
+    update_queue(core& inside, std::string state_key, std::string name);
+    ~update_queue() override;
+
+    void add(std::shared_ptr<update>);
+
+    void on_link_up() override {}
+    void end_waiters(error_code) override;
+    void release_all() override {}
+    void destroy_pending() noexcept override;
+
+    /// Drops the next update if its last caller has gone and it is not owed.
+    void withdraw_unwanted();
+
+private:
+    /// One or several updates as one step.
+    struct batch {
+        std::uint64_t number = 0;
+        std::int64_t amount = 0;
+        time_point first_sent{};
+        bool unsure = false;         ///< an answer was lost
+        std::uint32_t refusals = 0;  ///< in a row
+        std::vector<std::shared_ptr<update>> of;
+    };
+
+    strand_task run();
+    bool take_next();
+    script_request next_step() const;
+    bool is_wanted() const noexcept;
+    bool is_to_be_repeated(answer const&) const noexcept;
+    void rest(answer const&);
+    void complete(update&, error_code, std::int64_t result);
+    void conclude(answer const&);
+
+    std::string name_;
+    std::string record_;
+    std::vector<std::shared_ptr<update>> waiting_;
+    batch now_;
+    step* sending_ = nullptr;
+    pause pause_;
+    decide::alarm_queue::alarm expiry_;  ///< of the batch under way, if its answer was lost
+    bool running_ = false;
+};
+
+}  // namespace colock

@@ -1,0 +1,137 @@
+#include "base/recycling.hpp"
+#include "core/core.hpp"
+#include "decide/validity.hpp"
+#include "holds/dropped_holds.hpp"
+#include "holds/hold_operation.hpp"
+#include "holds/hold_state.hpp"
+#include "holds/hold_target.hpp"
+#include <colock/hold.hpp>
+
+#include <boost/asio/system_executor.hpp>
+
+#include <utility>
+
+namespace colock {
+
+namespace detail {
+
+namespace {
+
+using done_handler = completion<>::handler_type;
+
+void answer_empty(done_handler to)
+{
+    completion<>{std::move(to), asio::system_executor{}}(error::not_held);
+}
+
+/// Makes an operation of the call and runs it on the strand.
+template <class Act>
+void start_operation(core_ptr const& inside, done_handler to, hold_ptr state, Act act)
+{
+    auto const who = make_recycled<hold_operation>(inside, std::move(state));
+    who->listen(inside->strand(), to);
+    who->done = {std::move(to), inside->executor()};
+    asio::dispatch(inside->strand(), [who, act] { act(*who->hold->target, who); });
+}
+
+}  // namespace
+
+core_ptr core_of(hold_ptr const& state) noexcept { return state ? state->inside : nullptr; }
+
+hold make_hold(hold_ptr state) noexcept { return hold{std::move(state)}; }
+
+hold_ptr const& state_of(hold const& of) noexcept { return of.state_; }
+
+void release_hold(core_ptr inside, done_handler to, hold_ptr state)
+{
+    if (!state)
+        return answer_empty(std::move(to));
+    start_operation(
+        inside,
+        std::move(to),
+        std::move(state),
+        [](hold_target& owned, std::shared_ptr<hold_operation> const& who) { owned.release(who); }
+    );
+}
+
+void extend_hold(core_ptr inside, done_handler to, hold_ptr state, milliseconds lease)
+{
+    if (!state)
+        return answer_empty(std::move(to));
+    start_operation(
+        inside,
+        std::move(to),
+        std::move(state),
+        [lease](hold_target& owned, std::shared_ptr<hold_operation> const& who) {
+            auto const least =
+                who->hold->renewed ? decide::shortest_renewed_lease : decide::shortest_lease;
+            if (lease < least || lease > decide::longest_lease)
+                who->complete(error::invalid_argument);
+            else
+                owned.extend(who, lease);
+        }
+    );
+}
+
+void wait_lost(core_ptr inside, done_handler to, hold_ptr state)
+{
+    if (!state)
+        return answer_empty(std::move(to));
+    auto const wait = make_recycled<loss_wait>(std::move(state));
+    wait->listen(inside->strand(), to);
+    wait->done = {std::move(to), inside->executor()};
+    asio::dispatch(inside->strand(), [wait] {
+        switch (wait->watched->now()) {
+        case hold_state::status::held:
+            if (wait->done)  // not cancelled before it began
+                wait->watched->add(wait);
+            break;
+        case hold_state::status::lost: wait->done({}); break;
+        case hold_state::status::released: wait->done(wait->watched->why_ended()); break;
+        }
+    });
+}
+
+}  // namespace detail
+
+std::stop_token hold::stop_token() const
+{
+    return state_ ? state_->stop_token() : std::stop_token{};
+}
+
+std::uint64_t hold::fencing_token() const noexcept { return state_ ? state_->token : 0; }
+
+std::uint64_t hold::fencing_token(std::size_t i) const noexcept
+{
+    return i == 0 || !state_ ? fencing_token() : state_->target->fencing_token(i);
+}
+
+hold::clock::time_point hold::valid_until() const noexcept
+{
+    return state_ ? state_->valid_until() : clock::time_point{};
+}
+
+bool hold::valid_past(clock::duration time) const noexcept
+{
+    return state_ && time < state_->valid_until() - colock::clock::now();
+}
+
+owner const& hold::as() const noexcept { return state_->who; }
+
+// Looks at the clock as well: a stopped process may call this before its timer reports the loss.
+hold::operator bool() const noexcept
+{
+    return state_ && state_->now() == hold_state::status::held && valid_past(clock::duration{0});
+}
+
+void hold::abandon() noexcept
+{
+    if (auto state = std::exchange(state_, nullptr);
+        state && state->now() != hold_state::status::released) {
+        auto& inside = *state->inside;
+        auto const life = state->inside;
+        inside.dropped_holds().add(std::move(state));
+    }
+}
+
+}  // namespace colock

@@ -1,0 +1,61 @@
+#include "core/core.hpp"
+#include "holds/hold_registry.hpp"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace colock {
+
+namespace {
+
+/// How many releases are under way at a time while a client closes.
+constexpr std::size_t most_owed_releases = 4'096;
+
+}  // namespace
+
+void hold_registry::remove(ownership& o) noexcept
+{
+    if (!o.is_listed())
+        return;
+    auto const at = all_.iterator_to(o);
+    if (next_release_ == at)
+        ++next_release_;
+    all_.erase(at);
+    core_.on_less();
+}
+
+void hold_registry::confirm(slot_filter const& mine)
+{
+    for (auto& o : all_)
+        if (mine(o.slot()))
+            o.renew_now();
+}
+
+void hold_registry::release_all()
+{
+    next_release_ = all_.begin();
+    release_more();
+}
+
+// A million at once would be a million scripts in memory, and would block everything else. So each
+// completed release makes room for the next.
+void hold_registry::release_more()
+{
+    if (std::exchange(releasing_, true))
+        return;
+    while (next_release_ != all_.end() && core_.count.owed_releases < most_owed_releases)
+        (next_release_++)->shared_from_this()->release_all();
+    releasing_ = false;
+}
+
+void hold_registry::destroy_pending() noexcept
+{
+    std::vector<std::shared_ptr<ownership>> copy;
+    for (auto& o : all_)
+        copy.push_back(o.shared_from_this());
+    for (auto const& o : copy)
+        o->destroy_pending();
+}
+
+}  // namespace colock

@@ -1,0 +1,110 @@
+#include "core/core.hpp"
+#include "holds/hold_state.hpp"
+#include "holds/hold_target.hpp"
+
+#include <mutex>
+#include <utility>
+
+namespace colock::detail {
+
+namespace {
+
+/// One mutex for all stop sources: they are made and fired seldom, and a mutex in each hold would
+/// be a fifth of the hold.
+std::mutex stop_mutex;
+
+}  // namespace
+
+void loss_wait::cancel()
+{
+    if (!done)
+        return;
+    if (watched->loss_waits)
+        std::erase_if(*watched->loss_waits, [this](auto const& w) { return w.get() == this; });
+    done(asio::error::operation_aborted);
+}
+
+time_point hold_state::valid_until() const noexcept
+{
+    if (now() != status::held)
+        return {};
+    auto const own = time_point{time_point::duration{until_.load(std::memory_order_acquire)}};
+    return target ? target->valid_until(own) : own;
+}
+
+std::stop_token hold_state::stop_token()
+{
+    std::scoped_lock const guard{stop_mutex};
+    if (!stop_.stop_possible()) {
+        stop_ = std::stop_source{};
+        if (now() == status::lost || (now() == status::released && closed))
+            stop_.request_stop();
+    }
+    return stop_.get_token();
+}
+
+void hold_state::lose()
+{
+    if (now() != status::held)
+        return;
+    status_.store(status::lost, std::memory_order_release);
+    if (given)
+        --inside->count.holds;
+    finish_waits({});
+    request_stop();
+}
+
+char const* hold_state::why_unproven(std::optional<milliseconds> max_hold) const noexcept
+{
+    if (!renewed)
+        return "its own lease is nearly over, and it asked for no renewal";
+    if (max_hold && clock::now() - born >= *max_hold)
+        return "it was held for max_hold and is renewed no more";
+    return "its lease is nearly over and no renewal was answered";
+}
+
+// Stop callbacks are user code.
+void hold_state::request_stop()
+{
+    std::scoped_lock const guard{stop_mutex};
+    if (stop_.stop_possible())
+        asio::post(inside->executor(), [source = stop_]() mutable { source.request_stop(); });
+}
+
+error_code hold_state::why_ended() const noexcept
+{
+    return closed ? error_code{error::closed} : error_code{asio::error::operation_aborted};
+}
+
+void hold_state::mark_released(error_code why)
+{
+    auto const waits = std::exchange(loss_waits, nullptr);
+    if (now() == status::held) {
+        if (given)
+            --inside->count.holds;
+        closed = why == error::closed;
+        if (closed)
+            request_stop();
+        // From here on the handle may drop this at any moment.
+        status_.store(status::released, std::memory_order_release);
+    }
+    if (waits)
+        for (auto const& wait : *waits)
+            wait->done(why);
+}
+
+void hold_state::add(std::shared_ptr<loss_wait> wait)
+{
+    if (!loss_waits)
+        loss_waits = std::make_unique<std::vector<std::shared_ptr<loss_wait>>>();
+    loss_waits->push_back(std::move(wait));
+}
+
+void hold_state::finish_waits(error_code ec)
+{
+    if (auto const waits = std::exchange(loss_waits, nullptr))
+        for (auto const& wait : *waits)
+            wait->done(ec);
+}
+
+}  // namespace colock::detail

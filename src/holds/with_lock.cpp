@@ -1,0 +1,75 @@
+#include "holds/hold_state.hpp"
+#include <colock/with_lock.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <utility>
+
+namespace colock::detail {
+
+// The coroutines here are awaited where the hold lives, so they may refer to it.
+// NOLINTBEGIN(cppcoreguidelines-avoid-reference-coroutine-parameters)
+
+namespace {
+
+/// Ends when the hold is lost, or its client closed. It does not end when the work itself releases
+/// the hold, because then there is nothing left to guard.
+asio::awaitable<error_code> loss_of(hold const& held)
+{
+    auto [ec] = co_await held.lost(asio::as_tuple(asio::deferred));
+    if (ec == asio::error::operation_aborted) {
+        asio::steady_timer until_cancelled{
+            co_await asio::this_coro::executor, asio::steady_timer::time_point::max()};
+        co_await until_cancelled.async_wait(asio::deferred);
+    }
+    co_return ec ? ec : error_code{error::lost};
+}
+
+error_code ended_by_others(hold const& held)
+{
+    auto const& state = state_of(held);
+    if (!state)
+        return {};
+    using status = hold_state::status;
+    auto const now = state->now();
+    // The clock may show a loss before any handler could report it.
+    if (now == status::lost || (now == status::held && !held))
+        return error::lost;
+    if (now == status::released && state->closed)
+        return error::closed;
+    return {};
+}
+
+}  // namespace
+
+asio::awaitable<void> run_while_held(hold& held, asio::awaitable<void> work, std::string name)
+{
+    // The one that ends first cancels the other, and both have ended before this returns.
+    auto const executor = co_await asio::this_coro::executor;
+    auto const [order, thrown, unguarded, loss] =
+        co_await asio::experimental::make_parallel_group(
+            asio::co_spawn(executor, std::move(work), asio::deferred),
+            asio::co_spawn(executor, loss_of(held), asio::deferred)
+        )
+            .async_wait(asio::experimental::wait_for_one(), asio::deferred);
+    if (order[0] == 1 && !unguarded)
+        throw boost::system::system_error{loss, "with_lock " + name};
+    // Work that has noticed the loss itself may end first.
+    if (auto const ec = ended_by_others(held))
+        throw boost::system::system_error{ec, "with_lock " + name};
+    if (thrown)
+        std::rethrow_exception(thrown);
+}
+
+asio::awaitable<void> release_after_work(hold& held)
+{
+    co_await held.release(asio::as_tuple(asio::deferred));
+}
+
+// NOLINTEND(cppcoreguidelines-avoid-reference-coroutine-parameters)
+
+}  // namespace colock::detail

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "decide/alarm_queue.hpp"
+#include "decide/token_block.hpp"
+#include "decide/turns.hpp"
+#include "locks/exclusive_lock.hpp"
+#include "locks/poller.hpp"
+#include <colock/config.hpp>
+
+#include <string>
+
+namespace colock {
+
+/// The state that a lock needs only under contention, in this client or between clients.
+struct exclusive_lock::contention_state final : poller::entry {
+    contention_state(exclusive_lock& of, config const&);
+
+    decide::token_block tokens;
+    decide::turns turns;
+    std::string channel;   ///< subscribed, if not empty
+    bool is_live = false;  ///< messages arrive
+    bool sleeping = false;
+    bool disturbed = false;    ///< the lock may have been forced since the attempt was sent
+    time_point cap{};          ///< the latest end of this sleep
+    time_point heard = never;  ///< when to ask because of a message
+    time_point remembered{};   ///< this is kept until then, though idle
+    decide::alarm_queue::alarm alarm;
+};
+
+}  // namespace colock

@@ -1,0 +1,278 @@
+#include "core/core.hpp"
+#include "core/subscription_manager.hpp"
+#include "decide/names.hpp"
+#include "locks/contention_state.hpp"
+#include "locks/exclusive_lock.hpp"
+#include "locks/exclusive_locks.hpp"
+
+#include <iterator>
+#include <utility>
+
+namespace colock {
+
+namespace {
+
+/// The longest delay for the sake of other clients if there are no tenures to measure it by.
+constexpr milliseconds longest_delay{10};
+
+/// How long the turns of a key are remembered while nobody here wants the key.
+constexpr milliseconds memory{100};
+
+milliseconds longest_turn(config const& c)
+{
+    return c.max_tenure > milliseconds{0} ? c.max_tenure : longest_delay;
+}
+
+}  // namespace
+
+exclusive_lock::contention_state::contention_state(exclusive_lock& of, config const& c)
+    : entry{of.ref(), of.slot_}
+    , turns{longest_turn(c), c.poller_gap.value_or(milliseconds{0}), c.poll_cap}
+    , alarm{[&of] { of.on_alarm(); }}
+{}
+
+exclusive_lock::exclusive_lock(core& inside, lock_ref which)
+    : core_{inside}
+    , name_{which.name}
+    , slot_{decide::slot_of(name_)}
+    , kind_{which.kind}
+{
+    ++core_.count.keys;
+}
+
+exclusive_lock::~exclusive_lock() { --core_.count.keys; }
+
+bool exclusive_lock::is_idle() const noexcept
+{
+    return queue_.empty() && !ownership_ && !contending_ &&
+        (!contention_ || clock::now() >= contention_->remembered);
+}
+
+exclusive_lock::contention_state& exclusive_lock::ensure_contention()
+{
+    if (!contention_)
+        contention_ = std::make_unique<contention_state>(*this, core_.settings());
+    return *contention_;
+}
+
+bool exclusive_lock::is_sleeping() const noexcept { return contention_ && contention_->sleeping; }
+
+void exclusive_lock::wake_if_asleep()
+{
+    if (is_sleeping())
+        wake();
+}
+
+// ---- The queue ---------------------------------------------------------------------------------
+
+void exclusive_lock::admit(std::shared_ptr<waiter> const& who)
+{
+    who->asked = clock::now();
+    who->arrival = core_.next_arrival();
+    if (ownership_ && who->shared_owner && ownership_->who() == who->who && ownership_->is_held()) {
+        re_enter(who);
+        return;
+    }
+    // A single try may join an attempt that is not under way yet. Otherwise the lock is taken, or
+    // others are first.
+    bool const is_taken =
+        (ownership_ && ownership_->is_held()) || (contending_ && !sending_) || stands_behind(*who);
+    if (who->once && is_taken) {
+        who->give_up();
+        core_.exclusive_locks().forget_if_idle(*this);  // made only for this acquire
+        return;
+    }
+    who->queue = this;
+    who->queued = who;
+    queue_.push_back(*who);
+    ++core_.count.waiters;
+    if (who->wait) {
+        who->deadline = who->asked + *who->wait;
+        core_.set_alarm(who->limit, who->deadline);
+    }
+    if (!contending_)
+        contend();
+}
+
+void exclusive_lock::take_out(waiter& who)
+{
+    queue_.erase(queue_.iterator_to(who));
+    --core_.count.waiters;
+    who.limit.clear();
+    who.queue = nullptr;
+    on_queue_changed();
+}
+
+void exclusive_lock::leave(waiter& who, error_code why)
+{
+    auto const self = std::move(who.queued);
+    bool const was_head = &queue_.front() == &who;
+    take_out(who);
+    who.fail(why);
+    if (!was_head)
+        return;
+    // The next waiter is head and tries at once. If nobody is left, an attempt that is not sent yet
+    // is taken back.
+    if (!sending_)
+        wake();
+    else if (queue_.empty() && core_.transport().withdraw(*sending_))
+        sending_->answered.set({});
+}
+
+// Wakes the head only if it waits for another queue: neither an attempt under way nor a sleep until
+// a known time needs this.
+void exclusive_lock::go_on()
+{
+    if (contending_ && !sending_ && !is_sleeping())
+        wake();
+}
+
+bool exclusive_lock::ask_unless_told()
+{
+    bool const asks = is_sleeping() && !contention_->is_live;
+    if (asks)
+        wake();
+    return asks;
+}
+
+void exclusive_lock::end_waiters(error_code why)
+{
+    while (!queue_.empty()) {
+        auto const self = std::move(queue_.front().queued);
+        waiter& who = queue_.front();
+        take_out(who);
+        who.fail(why);
+    }
+    if (sending_ && core_.transport().withdraw(*sending_))
+        sending_->answered.set({});
+    else
+        wake();
+}
+
+void exclusive_lock::forget_turns()
+{
+    if (contention_)
+        contention_->remembered = {};
+    if (!contending_)
+        core_.exclusive_locks().forget_if_idle(*this);
+}
+
+void exclusive_lock::destroy_pending() noexcept
+{
+    ownership_.reset();
+    while (!queue_.empty()) {
+        waiter& who = queue_.front();
+        queue_.pop_front();
+        who.limit.clear();
+        who.queue = nullptr;
+        auto const self = std::move(who.queued);
+        who.done = {};
+    }
+}
+
+void exclusive_lock::send_away_who_tries_once()
+{
+    for (auto at = queue_.begin(); at != queue_.end();) {
+        waiter& who = *at++;
+        if (!who.once)
+            continue;
+        auto const self = std::move(who.queued);
+        take_out(who);
+        who.give_up();
+    }
+}
+
+// How many waiters after the head may get the lock without a script; counts only as many as matter.
+// If there can be no such hand-over, a block of tokens would be drawn in vain.
+std::uint64_t exclusive_lock::followers() const noexcept
+{
+    if (core_.settings().max_tenure <= milliseconds{0} || !contention_ || !contention_->is_live)
+        return 0;
+    waiter const& first = queue_.front();
+    std::uint64_t found = 0;
+    for (auto at = std::next(queue_.begin()); at != queue_.end(); ++at, ++found)
+        if (found == decide::token_block::largest_first || !at->may_follow(first))
+            break;
+    return found;
+}
+
+std::uint32_t exclusive_lock::expect_echo(std::string const& channel)
+{
+    return core_.subscriptions().expect_echo(channel, *this);
+}
+
+void exclusive_lock::published(unsigned others)
+{
+    bool const nobody_cares = others == 0 && !contention_ && !core_.settings().poller_gap;
+    if (nobody_cares || core_.refusal())
+        return;
+    auto const now = clock::now();
+    auto& r = ensure_contention();
+    r.turns.released(now, others, core_.round_trip().usual());
+    r.heard = never;  // that message was about an older release
+    r.remembered = std::max(others != 0 ? now + memory : now, r.turns.next_gap());
+    if (!contending_ && r.remembered > now)
+        core_.set_alarm(r.alarm, r.remembered);
+}
+
+void exclusive_lock::ended(ownership& which)
+{
+    if (ownership_.get() != &which)
+        return;
+    ownership_.reset();
+    on_queue_changed();
+    if (number_ == 0)  // nobody takes over its field
+        forget_tenure();
+    if (contending_)
+        wake();
+    else
+        core_.exclusive_locks().forget_if_idle(*this);
+}
+
+// ---- The channel -------------------------------------------------------------------------------
+
+void exclusive_lock::subscribe()
+{
+    auto& r = ensure_contention();
+    if (!r.channel.empty() || !how().subscribes)
+        return;
+    r.channel = how().channel(name_, core_.settings().key_prefix);
+    r.is_live = core_.subscriptions().add(r.channel, *this);
+    if (r.is_live && ownership_)
+        ownership_->suspect();  // a message may have come while nobody here listened
+}
+
+// Messages from before the subscription were missed.
+void exclusive_lock::on_subscribed()
+{
+    ensure_contention().is_live = true;
+    ensure_contention().disturbed = true;
+    if (ownership_)
+        ownership_->suspect();
+    else
+        wake();
+}
+
+void exclusive_lock::on_interrupted() { ensure_contention().is_live = false; }
+
+void exclusive_lock::on_message(std::string_view)
+{
+    if (ownership_) {
+        ownership_->suspect();  // only a client that takes this lock away publishes now
+        return;
+    }
+    auto& r = ensure_contention();
+    r.disturbed = true;
+    r.heard = r.turns.heard(
+        clock::now(),
+        head() ? head()->deadline : never,
+        {core_.round_trip().usual(), core_.round_trip().least()},
+        core_.jitter()
+    );
+    if (!r.sleeping)
+        return;
+    get_up();
+    sleep_to_cap();  // from now: the message that has come was not lost
+}
+
+}  // namespace colock

@@ -1,0 +1,156 @@
+#pragma once
+
+#include "base/recycling.hpp"
+#include "core/subscription_manager.hpp"
+#include "holds/ownership.hpp"
+#include "holds/ownership_listener.hpp"
+#include "holds/protocol.hpp"
+#include "locks/waiter.hpp"
+#include "redis/transport.hpp"
+
+#include <boost/intrusive/list.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace colock {
+
+/// All that this client knows of a key that one owner holds at a time: its ownership, its waiters,
+/// and the one attempt that is under way for the first of them.
+class exclusive_lock :
+    public ownership_listener,
+    public wait_queue,
+    protected subscription_manager::listener {
+public:
+    exclusive_lock(core& inside, lock_ref);
+    virtual ~exclusive_lock();
+
+    static void* operator new(std::size_t size) { return recycled_memory::allocate(size); }
+    static void operator delete(void* key, std::size_t size) noexcept
+    {
+        recycled_memory::release(key, size);
+    }
+
+    std::string const& name() const noexcept { return name_; }
+    lock_ref ref() const noexcept { return {kind_, name_}; }
+    unsigned slot() const noexcept { return slot_; }
+    ownership* held() const noexcept { return ownership_.get(); }
+
+    /// Admits an acquire: it re-enters, joins the queue, or gets its answer at once.
+    virtual void admit(std::shared_ptr<waiter> const&);
+
+    void leave(waiter&, error_code why) override;
+
+    bool hand_over(hold_state& last) override;
+
+    std::uint32_t expect_echo(std::string const& channel) override;
+    void published(unsigned others) override;
+    void ended(ownership&) override;
+
+    /// The event that it sleeps for may have come.
+    void wake() { wake_.set(true); }
+    void wake_if_asleep();
+
+    /// The rest of the holder's lease, as PTTL reports it: -2 if nobody holds it.
+    void expiring(std::int64_t pttl);
+
+    void end_waiters(error_code);
+
+    /// Drops the remembered turn state; the client is closing.
+    void forget_turns();
+
+    /// Destroys handlers without calling them, because the context is destroyed.
+    void destroy_pending() noexcept;
+
+    bool is_idle() const noexcept;
+    bool is_wanted() const noexcept { return !queue_.empty() || contending_; }
+    bool is_sleeping() const noexcept;
+    bool remembers() const noexcept { return contention_ && !contending_; }
+
+    /// Admits waiters with the same owner, because no owner may wait for itself.
+    void admit_same_owner(waiter const& holder);
+
+protected:
+    // Hooks for a lock with another queue beside this one; see `writers`.
+
+    /// A waiter of another queue came before this one.
+    virtual bool stands_behind(waiter const&) const { return false; }
+
+    /// Whether the ownership may go to the next waiter unchanged.
+    virtual bool may_go_on(ownership const&) const { return true; }
+
+    /// The waiters or the holder have changed.
+    virtual void on_queue_changed() {}
+
+    waiter const* head() const noexcept { return queue_.empty() ? nullptr : &queue_.front(); }
+
+    /// Lets the head go on, which may have waited for another queue.
+    void go_on();
+
+    /// Without a live subscription a sleeping head asks at once.
+    bool ask_unless_told();
+
+    void on_message(std::string_view) override;
+
+    core& core_;
+
+private:
+    struct attempt;
+    struct contention_state;
+    /// The consequence of an answer for the attempt.
+    enum class verdict { again, sleep };
+
+    strand_task contend();
+    verdict judge(attempt const&, answer const&);
+    verdict on_granted(attempt const&, std::uint64_t token, time_point sent);
+    verdict on_unsynced(error_code why);
+    verdict on_refused(std::int64_t pttl, std::int64_t subscribers);
+    contention_state& ensure_contention();
+    bool stands_back() const noexcept;
+    protocol const& how() const noexcept { return protocol::of(kind_); }
+    bool draws_tokens() const noexcept;
+    std::string_view channel() const noexcept;
+    std::string counter() const;
+    std::uint64_t tokens_to_ask();
+    void end_contention();
+    void sleep_until(time_point);
+    void sleep_out(std::int64_t pttl);
+    void pause_between_tries(std::int64_t pttl);
+    void sleep_to_cap();
+    void get_up() noexcept;
+    void give_back();
+    void forget_tenure() noexcept;
+
+    void give(std::uint64_t last_token, std::uint64_t tokens, time_point sent);
+    hold_ptr take_head(std::shared_ptr<waiter>& who, std::uint64_t only_token);
+    void announce(waiter&, hold_ptr const&);
+    void re_enter(std::shared_ptr<waiter> const&);
+    void enter(std::shared_ptr<waiter> const&);
+    void take_out(waiter&);
+    void send_away_who_tries_once();
+    std::uint64_t followers() const noexcept;
+
+    void subscribe();
+    void on_subscribed() override;
+    void on_interrupted() override;
+    void on_alarm();
+
+    std::string name_;
+    unsigned slot_;
+    boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>> queue_;
+    std::shared_ptr<ownership> ownership_;
+    std::unique_ptr<contention_state> contention_;  ///< none without contention
+    time_point since_{};                            ///< the tenure's first grant
+    std::uint64_t number_ = 0;  ///< of the requested ownership, until it is given out
+    time_point unclaimed_{};    ///< until then it may exist in Redis without a holder
+    event<bool> wake_;
+    step* sending_ = nullptr;
+    unsigned late_ = 0;           ///< grants in a row that came too late
+    std::uint32_t refusals_ = 0;  ///< for the moment, in a row
+    bool synced_ = false;         ///< `number_` was requested over the link that waits for replicas
+    bool contending_ = false;
+    lock_kind kind_;
+};
+
+}  // namespace colock

@@ -1,0 +1,370 @@
+#include "base/recycling.hpp"
+#include "core/core.hpp"
+#include "core/subscription_manager.hpp"
+#include "decide/backoff.hpp"
+#include "decide/names.hpp"
+#include "decide/validity.hpp"
+#include "decide/wait_plan.hpp"
+#include "locks/contention_state.hpp"
+#include "locks/exclusive_lock.hpp"
+#include "locks/exclusive_locks.hpp"
+#include "locks/poller.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace colock {
+
+/// One acquire script, with the texts that it refers to.
+struct exclusive_lock::attempt {
+    attempt(core& owner, exclusive_lock& key, waiter const& head)
+        : lease{head.lease}
+        , tokens{key.tokens_to_ask()}
+        , field{owner.field<recycled_string>(key.number_, key.how().field_end)}
+        , lease_text{std::to_string(lease.count())}
+        , tokens_text{std::to_string(tokens)}
+        , counter{key.counter()}
+        , keys{key.name_, counter}
+        , arguments{field, lease_text, tokens_text, key.channel()}
+        , call{
+              *key.how().acquire,
+              key.slot_,
+              std::span{keys}.first(key.draws_tokens() ? 2 : 1),
+              arguments}
+    {
+        if (key.draws_tokens())
+            call.floor = key.how().has_floor ? link_floor : no_floor;
+        head.ask_replicas(call);
+        call.synced = key.synced_ = key.synced_ || call.synced;
+    }
+    attempt(attempt const&) = delete;
+    attempt& operator=(attempt const&) = delete;
+
+    milliseconds lease;
+    std::uint64_t tokens;
+    recycled_string field;
+    std::string lease_text, tokens_text, counter;
+    std::string_view keys[2];
+    std::string_view arguments[4];
+    step call;
+};
+
+// Where nothing is heard it does not matter how many others hear.
+std::string_view exclusive_lock::channel() const noexcept
+{
+    return contention_ ? std::string_view{contention_->channel} : std::string_view{};
+}
+
+std::string exclusive_lock::counter() const
+{
+    if (!draws_tokens())
+        return {};
+    return how().has_floor ? core_.fence_counter(slot_)
+                           : decide::token_counter(name_, core_.settings().key_prefix);
+}
+
+bool exclusive_lock::draws_tokens() const noexcept
+{
+    return core_.settings().fencing || !how().has_floor;
+}
+
+std::uint64_t exclusive_lock::tokens_to_ask()
+{
+    if (!draws_tokens())
+        return 0;
+    if (!contention_ || !how().has_floor)
+        return 1;
+    return contention_->tokens.to_ask(clock::now(), followers());
+}
+
+// Each turn of the loop asks the server once for the head of the queue. Before that it waits: for
+// this client's own hold, for the turn of others, for the holder's release, or for the end of its
+// lease.
+strand_task exclusive_lock::contend()
+{
+    core::activity const contending{core_};
+    contending_ = true;
+    if (contention_)
+        contention_->turns.begin_wait();
+    while (!queue_.empty()) {
+        if (ownership_) {
+            // Hand-over needs the channel, to notice a forced release. A lock that is being
+            // released is not handed over.
+            if (core_.settings().max_tenure > milliseconds{0} && ownership_->is_held())
+                subscribe();
+            co_await wake_;
+            continue;
+        }
+        if (stands_behind(queue_.front())) {
+            co_await wake_;
+            continue;
+        }
+        if (stands_back()) {
+            subscribe();
+            sleep_until(contention_->turns.back_until());
+            co_await wake_;
+            get_up();
+            continue;
+        }
+        // A link does not know when the steps of another link are over.
+        if (number_ != 0 && !synced_ && queue_.front().replicas != 0 && unclaimed_ > clock::now()) {
+            give_back();
+            continue;
+        }
+        if (number_ == 0) {
+            number_ = core_.next_number();
+            synced_ = false;
+        }
+        attempt now{core_, *this, queue_.front()};
+        ++queue_.front().attempts;
+        wake_.reset();
+        if (contention_) {
+            contention_->heard = never;
+            contention_->disturbed = false;
+        }
+        sending_ = &now.call;
+        core_.transport().submit(now.call);
+        answer const got = co_await now.call.answered;
+        sending_ = nullptr;
+        if (judge(now, got) == verdict::sleep) {
+            co_await wake_;
+            get_up();
+        }
+    }
+    if (unclaimed_ > clock::now())
+        give_back();
+    else if (!ownership_)
+        forget_tenure();
+    end_contention();
+    number_ = 0;
+    contending_ = false;
+    core_.exclusive_locks().forget_if_idle(*this);
+}
+
+// The remembered state is kept for a while, for the next waiter.
+void exclusive_lock::end_contention()
+{
+    if (!contention_)
+        return;
+    auto& r = *contention_;
+    r.alarm.clear();
+    if (!r.channel.empty())
+        core_.subscriptions().remove(
+            std::exchange(r.channel, {}), *this, !r.turns.others().is_large()
+        );
+    r.is_live = false;
+    if (r.remembered > clock::now())
+        core_.set_alarm(r.alarm, r.remembered);
+    else
+        contention_.reset();
+}
+
+exclusive_lock::verdict exclusive_lock::judge(attempt const& asked, answer const& got)
+{
+    auto const may_stand = [this, &asked] {
+        // A slow server may have run it just now; and an earlier attempt may have set a longer
+        // lease.
+        unclaimed_ = std::max(unclaimed_, clock::now() + asked.lease);
+        return verdict::again;
+    };
+    // The first call with this step may have taken the lock before it failed because of another
+    // lock.
+    if (asked.call.alone && got.what != answer::kind::replied)
+        may_stand();
+    if (got.what != answer::kind::not_now)
+        refusals_ = 0;
+    switch (got.what) {
+    case answer::kind::withdrawn: return verdict::again;
+    case answer::kind::failed: end_waiters(got.ec); return verdict::again;
+    case answer::kind::lost: return may_stand();
+    case answer::kind::not_now:
+        if (queue_.empty())
+            return verdict::again;
+        sleep_until(clock::now() + core_.repeat_pause(++refusals_));
+        return verdict::sleep;
+    case answer::kind::replied: break;
+    }
+    if (!asked.call.synced)  // otherwise it would measure the replicas' time
+        core_.round_trip().note(clock::now() - got.sent);
+    auto const read = decide::read_acquire(got.value);
+    switch (read.what) {
+    case decide::acquire_answer::kind::granted:
+        may_stand();
+        if (got.unsynced && !queue_.empty() && queue_.front().replicas != 0)
+            return on_unsynced(got.unsynced);
+        return on_granted(asked, read.last_token, got.sent);
+    case decide::acquire_answer::kind::refused: return on_refused(read.pttl, read.subscribers);
+    case decide::acquire_answer::kind::malformed: break;
+    }
+    end_waiters(error::bad_reply);
+    return may_stand();
+}
+
+exclusive_lock::verdict exclusive_lock::on_granted(
+    attempt const& asked, std::uint64_t token, time_point sent
+)
+{
+    // If nobody is left, the loop gives the grant back. If the head has left, and the next waiter
+    // wants another lease or more replicas, the same field is acquired again, which sets it.
+    if (queue_.empty() || queue_.front().lease != asked.lease ||
+        queue_.front().replicas > asked.call.replicas)
+        return verdict::again;
+    // Half of its validity is over, so the same field is acquired again, which renews it. If the
+    // server or the network is always that late, the grant is given back in between, so that others
+    // have a chance.
+    if (!decide::is_fresh(clock::now(), sent, asked.lease)) {
+        if (late_++ != 0)
+            give_back();
+        return verdict::again;
+    }
+    late_ = 0;
+    give(token, asked.tokens, sent);
+    return verdict::again;
+}
+
+// A waiter asks again when the grant has been given back; the wait for the replicas was its pause.
+exclusive_lock::verdict exclusive_lock::on_unsynced(error_code why)
+{
+    give_back();
+    waiter& head = queue_.front();
+    if (head.once || why != error::not_replicated) {
+        auto const who = std::static_pointer_cast<waiter>(std::move(head.queued));
+        take_out(*who);
+        who->fail(why);
+    }
+    return verdict::again;
+}
+
+exclusive_lock::verdict exclusive_lock::on_refused(std::int64_t pttl, std::int64_t subscribers)
+{
+    late_ = 0;
+    number_ = 0;
+    unclaimed_ = {};
+    forget_tenure();
+    ensure_contention().turns.refused();
+    if (subscribers > 0)
+        contention_->turns.counted(subscribers);
+    send_away_who_tries_once();
+    if (queue_.empty())
+        return verdict::again;
+    if (queue_.front().attempts == 1)
+        core_.events().waiting(name_, milliseconds{pttl});
+    // Messages from before the subscription was live were missed, so ask once more.
+    if (contention_->channel.empty()) {
+        subscribe();
+        if (contention_->is_live)
+            return verdict::again;
+    }
+    if (how().subscribes)
+        sleep_out(pttl);
+    else
+        pause_between_tries(pttl);
+    return verdict::sleep;
+}
+
+void exclusive_lock::pause_between_tries(std::int64_t pttl)
+{
+    auto const& head = queue_.front();
+    auto const pause = decide::backoff_pause(
+        head.id.waits.initial,
+        head.id.waits.max,
+        head.id.waits.factor,
+        head.attempts,
+        core_.jitter()
+    );
+    bool const is_sooner = pttl >= 0 && pttl < pause.count();
+    sleep_until(clock::now() + (is_sooner ? milliseconds{pttl + 1} : pause));
+}
+
+// A single try, or a waiter without time left, does not stand back for others.
+bool exclusive_lock::stands_back() const noexcept
+{
+    auto const& head = queue_.front();
+    auto const until = contention_ ? contention_->turns.back_until() : time_point{};
+    return !head.once && clock::now() < until && until < head.deadline;
+}
+
+// Sleeps until `cap` at the longest; earlier because of a message, but not past the head's own
+// deadline.
+void exclusive_lock::sleep_until(time_point cap)
+{
+    auto& r = ensure_contention();
+    r.sleeping = true;
+    r.cap = cap;
+    auto const until = std::min(r.cap, r.heard);
+    if (until <= clock::now() || (r.heard != never && queue_.front().deadline <= r.heard))
+        wake();
+    else
+        core_.set_alarm(r.alarm, until);
+}
+
+void exclusive_lock::expiring(std::int64_t pttl)
+{
+    if (!contention_ || !contention_->sleeping)
+        return;
+    if (pttl == -1)
+        wake();  // it can't expire, or is not a lock: the attempt finds out
+    else
+        sleep_out(pttl);
+}
+
+// Sleeps until the holder's lease ends, or to the cap.
+void exclusive_lock::sleep_out(std::int64_t pttl)
+{
+    auto const now = clock::now();
+    auto const cap = core_.settings().poll_cap;
+    auto const ends = decide::wake_time(now, pttl, cap);
+    if (!ends)
+        return sleep_to_cap();
+    // All others know that moment, too.
+    auto const place =
+        ensure_contention().turns.others().spread(1, core_.round_trip().least(), core_.jitter());
+    sleep_until(std::min(*ends + place, now + cap));
+}
+
+// Sleeps with the other keys: one call of the poller serves many.
+void exclusive_lock::sleep_to_cap()
+{
+    auto& r = ensure_contention();
+    auto const cap = clock::now() + core_.settings().poll_cap;
+    if (r.heard < cap)
+        return sleep_until(cap);
+    r.sleeping = true;
+    r.cap = cap;
+    r.alarm.clear();
+    if (!r.is_linked())
+        core_.poller().add(r);
+}
+
+void exclusive_lock::get_up() noexcept
+{
+    contention_->sleeping = false;
+    if (contention_->is_linked())
+        contention_->unlink();
+}
+
+void exclusive_lock::on_alarm()
+{
+    if (contending_)
+        wake();
+    else
+        core_.exclusive_locks().forget_if_idle(*this);
+}
+
+// Gives back a grant, or a possible grant, that nobody wants any more.
+void exclusive_lock::give_back()
+{
+    forget_tenure();
+    ownership_ = make_recycled<ownership>(core_, *this, ref(), std::exchange(number_, 0), owner{});
+    ownership_->give_back(std::exchange(unclaimed_, {}), synced_);
+}
+
+// The next tenure of the key begins from zero.
+void exclusive_lock::forget_tenure() noexcept
+{
+    since_ = {};
+    if (contention_)
+        contention_->tokens.drop_rest();
+}
+
+}  // namespace colock

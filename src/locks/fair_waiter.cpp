@@ -1,0 +1,337 @@
+#include "core/core.hpp"
+#include "core/pause.hpp"
+#include "core/subscription_manager.hpp"
+#include "decide/fair_wait.hpp"
+#include "decide/names.hpp"
+#include "decide/validity.hpp"
+#include "locks/fair_lock_state.hpp"
+#include "locks/fair_waiter.hpp"
+#include "locks/heartbeat.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace colock {
+
+/// One acquire script, with the texts that it refers to. A single try has no life, so it is not
+/// queued.
+struct fair_waiter::attempt {
+    explicit attempt(fair_waiter const& of)
+        : lease{of.who_->lease}
+        , once{of.who_->once}
+        , is_fenced{of.core_.settings().fencing}
+        , field{of.field()}
+        , lease_text{std::to_string(lease.count())}
+        , life_text{std::to_string(once ? 0 : decide::ticket_life.count())}
+        , counter{of.core_.fence_counter(of.lock_.slot())}
+        , keys{of.lock_.name(), of.lock_.keys().queue, of.lock_.keys().timeouts, of.lock_.keys().tickets, counter}
+        , arguments{field, lease_text, is_fenced ? "1" : "0", of.lock_.channel(), decide::redisson_fair_wait, life_text}
+        , call{
+              scripts::fair_acquire,
+              of.lock_.slot(),
+              std::span{keys}.first(is_fenced ? 5 : 4),
+              arguments}
+    {
+        if (is_fenced)
+            call.floor = link_floor;
+        of.who_->ask_replicas(call);
+    }
+    attempt(attempt const&) = delete;
+    attempt& operator=(attempt const&) = delete;
+
+    milliseconds lease;
+    bool once, is_fenced;
+    std::string field, lease_text, life_text, counter;
+    std::string_view keys[5];
+    std::string_view arguments[6];
+    step call;
+};
+
+fair_waiter::fair_waiter(fair_lock_state& of, std::shared_ptr<waiter> who)
+    : core_{*who->inside}
+    , lock_{of}
+    , who_{std::move(who)}
+    , synced_{who_->replicas != 0}
+    , number_{core_.next_number()}
+{
+    who_->queue = this;
+    ++core_.count.waiters;
+}
+
+std::string fair_waiter::field() const { return core_.field(number_); }
+
+bool fair_waiter::waits_for(owner const& who) const noexcept
+{
+    return who_ && who_->shared_owner && who_->who == who;
+}
+
+// Each turn of the loop asks the server once. A refusal is a place in the queue. When the lock is
+// free, a message on its own channel tells the first waiter. A missed message is found out: when
+// the subscription is confirmed, by the heartbeat, and by the first waiter here when the lease
+// ends.
+strand_task fair_waiter::ask()
+{
+    core::activity const asking{core_};
+    pause before_repeat;
+    std::uint32_t refusals = 0;
+    while (who_) {
+        attempt now{*this};
+        ++who_->attempts;
+        wake_.reset();
+        sending_ = &now.call;
+        core_.transport().submit(now.call);
+        answer const got = co_await now.call.answered;
+        sending_ = nullptr;
+        auto const next = judge(now, got);
+        refusals = next == verdict::pause ? refusals + 1 : 0;
+        if (next == verdict::pause) {
+            core_.rest(before_repeat, core_.repeat_pause(refusals));
+            co_await before_repeat.over;
+        } else if (next == verdict::sleep) {
+            sleeping_ = true;
+            co_await wake_;
+            sleeping_ = false;
+        }
+    }
+    give_back();
+    lock_.forget(*this);
+}
+
+fair_waiter::verdict fair_waiter::judge(attempt const& asked, answer const& got)
+{
+    // The first call with this step may have taken the lock before it failed because of another
+    // lock.
+    if (asked.call.alone && got.what != answer::kind::replied)
+        may_stand(asked);
+    switch (got.what) {
+    case answer::kind::withdrawn: return reviving_ && who_ ? verdict::sleep : verdict::again;
+    case answer::kind::failed: fail(got.ec); return verdict::again;
+    case answer::kind::lost: may_have_ticket(asked); return verdict::again;
+    case answer::kind::not_now: return who_ ? verdict::pause : verdict::again;
+    case answer::kind::replied: break;
+    }
+    if (!asked.call.synced)  // otherwise it would measure the replicas' time
+        core_.round_trip().note(clock::now() - got.sent);
+    asked_ = got.sent;
+    auto const read = decide::read_acquire(got.value);
+    switch (read.what) {
+    case decide::acquire_answer::kind::granted:
+        if (got.unsynced && who_)
+            return on_unsynced(asked, got.unsynced);
+        return on_granted(asked, read.last_token, got.sent);
+    case decide::acquire_answer::kind::refused: return on_refused(asked, read.pttl, got.sent);
+    case decide::acquire_answer::kind::malformed: break;
+    }
+    may_stand(asked);
+    fail(error::bad_reply);
+    return verdict::again;
+}
+
+fair_waiter::verdict fair_waiter::on_granted(
+    attempt const& asked, std::uint64_t token, time_point sent
+)
+{
+    may_stand(asked);
+    if (!who_)
+        return verdict::again;
+    // Half of its validity is over, so the same field is acquired again, which renews it. If the
+    // server or the network is always that late, the waiter goes to the end of the queue, so that
+    // others have a chance.
+    if (!decide::is_fresh(clock::now(), sent, asked.lease)) {
+        if (late_++ != 0)
+            begin_anew();
+        return verdict::again;
+    }
+    unclaimed_ = {};
+    has_ticket_ = false;
+    lock_.give(take_waiter(), number_, token, sent);
+    return verdict::again;
+}
+
+// The grant is given back, and the waiter begins at the end of the queue.
+fair_waiter::verdict fair_waiter::on_unsynced(attempt const& asked, error_code why)
+{
+    may_stand(asked);
+    if (asked.once || why != error::not_replicated)
+        fail(why);
+    else
+        begin_anew();
+    return verdict::again;
+}
+
+fair_waiter::verdict fair_waiter::on_refused(
+    attempt const& asked, std::int64_t ask_in, time_point sent
+)
+{
+    late_ = 0;
+    if (asked.once) {
+        unclaimed_ = {};
+        if (who_)
+            take_waiter()->give_up();
+        return verdict::again;
+    }
+    may_stand(asked);
+    if (!who_)
+        return verdict::again;
+    if (who_->attempts == 1)
+        core_.events().waiting(lock_.name(), milliseconds{ask_in});
+    if (!is_linked())
+        core_.heartbeats().add(*this, sent);
+    // Messages from before the subscription was live were missed, so ask once more.
+    if (channel_.empty() && subscribe())
+        return verdict::again;
+    lock_.look_again(*this, ask_in);
+    return verdict::sleep;
+}
+
+// A slow server may have run it just now.
+void fair_waiter::may_stand(attempt const& asked) noexcept
+{
+    auto const longest = std::max(asked.lease, decide::ticket_life);
+    unclaimed_ = std::max(unclaimed_, clock::now() + longest);
+    has_ticket_ = has_ticket_ || !asked.once;
+}
+
+// Like a ticket with a place, it is kept alive, and revived when the server is reached again.
+void fair_waiter::may_have_ticket(attempt const& asked)
+{
+    may_stand(asked);
+    if (who_ && !asked.once && !is_linked())
+        core_.heartbeats().add(*this, clock::now());
+}
+
+void fair_waiter::begin_revival()
+{
+    reviving_ = true;
+    missed_ = false;
+    if (sending_ && core_.transport().withdraw(*sending_))
+        sending_->answered.set({});
+}
+
+void fair_waiter::ask_now()
+{
+    if (reviving_)
+        missed_ = true;
+    else
+        wake_.set(true);
+}
+
+void fair_waiter::kept(decide::keep_answer const& got, time_point sent)
+{
+    bool const has_missed = std::exchange(reviving_, false) && missed_;
+    if (has_missed)
+        wake_.set(true);              // also if it is asking now: then once more
+    if (!sleeping_ || sent < asked_)  // a later event is newer
+        return;
+    if (got.what == decide::keep_answer::kind::waits && got.ask_in != 0 && !has_missed)
+        lock_.look_again(*this, got.ask_in);
+    else
+        wake_.set(true);
+}
+
+void fair_waiter::look()
+{
+    reviving_ = false;
+    if (sleeping_)
+        wake_.set(true);
+}
+
+// ---- The caller --------------------------------------------------------------------------------
+
+std::shared_ptr<waiter> fair_waiter::take_waiter()
+{
+    who_->limit.clear();
+    who_->queue = nullptr;
+    --core_.count.waiters;
+    if (heartbeat_hook::is_linked())
+        heartbeat_hook::unlink();
+    return std::exchange(who_, nullptr);
+}
+
+void fair_waiter::fail(error_code why)
+{
+    if (who_)
+        take_waiter()->fail(why);
+}
+
+void fair_waiter::leave(waiter&, error_code why)
+{
+    fail(why);
+    go();
+}
+
+void fair_waiter::stop(error_code why)
+{
+    fail(why);
+    go();
+}
+
+std::shared_ptr<waiter> fair_waiter::detach_waiter()
+{
+    auto who = take_waiter();
+    go();
+    return who;
+}
+
+// An attempt that is not sent yet is taken back; the answer of a sent one is awaited.
+void fair_waiter::go()
+{
+    if (!sending_)
+        wake_.set(true);
+    else if (core_.transport().withdraw(*sending_))
+        sending_->answered.set({});
+}
+
+void fair_waiter::destroy_pending() noexcept
+{
+    if (who_) {
+        who_->limit.clear();
+        who_->queue = nullptr;
+        auto const who = std::exchange(who_, nullptr);
+        who->done = {};
+    }
+}
+
+// ---- What it leaves in Redis -------------------------------------------------------------------
+
+bool fair_waiter::subscribe()
+{
+    channel_ = decide::fair_channel(lock_.name(), field(), core_.settings().key_prefix);
+    return core_.subscriptions().add(channel_, *this);
+}
+
+// Nobody asks over a link that is down. When it is up again, the heartbeat tells what was missed.
+void fair_waiter::on_subscribed()
+{
+    if (core_.transport().is_up(lock_.slot()))
+        ask_now();
+}
+
+void fair_waiter::unsubscribe()
+{
+    if (!channel_.empty())
+        core_.subscriptions().remove(std::exchange(channel_, {}), *this);
+}
+
+void fair_waiter::give_back()
+{
+    unsubscribe();
+    auto const now = clock::now();
+    // A place stays until a script removes it, even if it counts as dead.
+    auto const until = has_ticket_ ? std::max(unclaimed_, now + decide::ticket_life) : unclaimed_;
+    if (until > now)
+        lock_.give_back(number_, until, synced_);
+    unclaimed_ = {};
+    has_ticket_ = false;
+}
+
+void fair_waiter::begin_anew()
+{
+    give_back();
+    number_ = core_.next_number();
+    if (heartbeat_hook::is_linked())
+        heartbeat_hook::unlink();
+}
+
+}  // namespace colock

@@ -1,0 +1,155 @@
+#include "base/recycling.hpp"
+#include "core/core.hpp"
+#include "core/keyed_state.hpp"
+#include "locks/group_hold.hpp"
+
+#include <boost/asio/bind_executor.hpp>
+
+#include <algorithm>
+#include <ranges>
+#include <string>
+#include <utility>
+
+namespace colock {
+
+using status = hold_state::status;
+
+group_hold::group_hold(core& inside, std::vector<hold> parts, std::size_t needed)
+    : keyed_state{inside, "group:" + std::to_string(inside.next_number()), 0}
+    , parts_{std::move(parts)}
+    , needed_{needed}
+    , held_{static_cast<std::size_t>(std::ranges::count_if(parts_, &is_won))}
+{}
+
+bool group_hold::is_won(hold const& part) noexcept { return detail::state_of(part) != nullptr; }
+
+hold_ptr group_hold::begin(
+    core_ptr const& inside, owner const& who, milliseconds lease, bool renewed
+)
+{
+    auto whole = make_recycled<hold_state>(inside, who, lease, renewed);
+    whole->token = parts_.empty() ? 0 : parts_.front().fencing_token();
+    whole->target = self();
+    whole_ = whole;
+    core_.keyed_states().add(shared_from_this());
+    for (auto const& part : std::views::filter(parts_, &is_won))
+        part.lost(asio::bind_executor(core_.strand(), [weak = weak_from_this()](error_code ec) {
+            auto const self = std::static_pointer_cast<group_hold>(weak.lock());
+            if (self && ec != asio::error::operation_aborted)  // which is our own cancellation
+                self->on_part_ended(ec);
+        }));
+    return whole;
+}
+
+// Lost, or released by its client, which closes.
+void group_hold::on_part_ended(error_code why)
+{
+    is_any_lost_ = is_any_lost_ || !why;
+    --held_;
+    auto const whole = whole_.lock();
+    if (held_ >= needed_ || !whole || whole->now() != status::held)
+        return;
+    if (is_any_lost_)
+        whole->lose();
+    else
+        close(why);
+}
+
+// It is released while its owner still has it.
+void group_hold::close(error_code why)
+{
+    if (auto const whole = whole_.lock())
+        whole->mark_released(why);
+    for_all(
+        [](hold& part, auto handler) { part.release(std::move(handler)); },
+        [self = self()](error_code) { self->unregister(); }
+    );
+}
+
+// A handler that waits for the loss may own the hold itself, and each part keeps its client alive.
+void group_hold::destroy_pending() noexcept
+{
+    if (auto const whole = whole_.lock())
+        auto const waits = std::exchange(whole->loss_waits, nullptr);
+    auto const parts = std::exchange(parts_, {});
+}
+
+template <class Act>
+void group_hold::for_all(Act act, outcome told)
+{
+    struct tally {
+        std::size_t unanswered, succeeded;
+        error_code first;
+        outcome told;
+    };
+    auto won = std::views::filter(parts_, &is_won);
+    auto const all = std::make_shared<tally>(
+        static_cast<std::size_t>(std::ranges::distance(won)), 0, error_code{}, std::move(told)
+    );
+    for (auto& part : won)
+        act(part, asio::bind_executor(core_.strand(), [all, needed = needed_](error_code ec) {
+                all->succeeded += !ec;
+                if (ec && !all->first)
+                    all->first = ec;
+                if (--all->unanswered == 0)
+                    all->told(all->succeeded >= needed ? error_code{} : all->first);
+            }));
+}
+
+void group_hold::release(std::shared_ptr<hold_operation> who)
+{
+    auto const whole = who->hold;
+    if (whole->now() == status::released)
+        return who->complete({});
+    bool const was_lost = whole->now() == status::lost;
+    whole->mark_released(asio::error::operation_aborted);
+    for_all(
+        [](hold& part, auto handler) { part.release(std::move(handler)); },
+        [who, was_lost, self = self()](error_code ec) {
+            self->unregister();
+            who->complete(was_lost ? error_code{error::lost} : ec);
+        }
+    );
+}
+
+void group_hold::extend(std::shared_ptr<hold_operation> who, milliseconds lease)
+{
+    auto const now = who->hold->now();
+    if (now != status::held)
+        return who->complete(now == status::lost ? error::lost : error::not_held);
+    for_all(
+        [lease](hold& part, auto handler) { part.extend(lease, std::move(handler)); },
+        [who, self = self()](error_code ec) { who->complete(ec); }
+    );
+}
+
+void group_hold::abandon_hold(hold_ptr const& whole)
+{
+    whole->mark_released(asio::error::operation_aborted);
+    parts_.clear();  // which releases each in the background
+    unregister();
+}
+
+time_point group_hold::valid_until(time_point) const noexcept
+{
+    // The last moment at which enough parts are valid.
+    time_point last = never;
+    std::size_t passed = 0;
+    for (auto const& part : parts_) {
+        auto const until = part.valid_until();
+        auto const as_long =
+            static_cast<std::size_t>(std::ranges::count_if(parts_, [until](hold const& p) {
+                return p.valid_until() >= until;
+            }));
+        if (as_long >= needed_ && (passed++ == 0 || until > last))
+            last = until;
+    }
+    return passed == 0 ? time_point{} : last;
+}
+
+std::uint64_t group_hold::fencing_token(std::size_t i) const noexcept
+{
+    return i < parts_.size() ? parts_[i].fencing_token() : 0;
+}
+
+}  // namespace colock

@@ -1,0 +1,68 @@
+#pragma once
+
+#include "core/keyed_state.hpp"
+#include "holds/hold_operation.hpp"
+#include "holds/hold_state.hpp"
+#include "holds/hold_target.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace colock {
+
+using detail::core;
+
+/// Several holds as one, while enough of them are held: all parts of a multi-lock, a majority of a
+/// red lock. They may belong to several clients. This object runs on the strand of one of them,
+/// whose core keeps it until it is released.
+class group_hold final : public hold_target, public keyed_state {
+public:
+    group_hold(core& inside, std::vector<hold> parts, std::size_t needed);
+
+    /// Makes the hold for all parts, and watches the parts.
+    hold_ptr begin(core_ptr const&, owner const& who, milliseconds lease, bool renewed);
+
+    void release(std::shared_ptr<hold_operation>) override;
+    void extend(std::shared_ptr<hold_operation>, milliseconds lease) override;
+    void abandon_hold(hold_ptr const&) override;
+    unsigned slot() const noexcept override { return 0; }
+
+    // ---- For the core --------------------------------------------------------------------------
+
+    void on_link_up() override {}
+    void end_waiters(error_code) override {}
+    void release_all() override { close(error::closed); }
+    void destroy_pending() noexcept override;
+
+    // ---- From any thread -----------------------------------------------------------------------
+
+    time_point valid_until(time_point own) const noexcept override;
+    std::uint64_t fencing_token(std::size_t i) const noexcept override;
+
+private:
+    using outcome = std::function<void(error_code)>;
+
+    /// Not a part that was never acquired: with a majority, others may hold some parts.
+    static bool is_won(hold const& part) noexcept;
+
+    /// Applies the operation to all acquired parts, and reports when all have answered: no error if
+    /// enough succeeded.
+    template <class Act>
+    void for_all(Act act, outcome told);
+    void on_part_ended(error_code why);
+    void close(error_code why);
+    std::shared_ptr<group_hold> self()
+    {
+        return std::static_pointer_cast<group_hold>(shared_from_this());
+    }
+
+    std::vector<hold> parts_;  ///< in the order of the locks
+    std::size_t needed_;
+    std::size_t held_;  ///< acquired parts that have not ended
+    bool is_any_lost_ = false;
+    std::weak_ptr<hold_state> whole_;
+};
+
+}  // namespace colock

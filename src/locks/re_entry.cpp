@@ -1,0 +1,54 @@
+#include "base/recycling.hpp"
+#include "core/core.hpp"
+#include "decide/validity.hpp"
+#include "locks/re_entry.hpp"
+
+#include <utility>
+
+namespace colock {
+
+void enter_again(
+    std::shared_ptr<waiter> const& who,
+    std::shared_ptr<ownership> const& held,
+    std::function<void(waiter const&)> then
+)
+{
+    auto const& inside = who->inside;
+    auto const taken = make_recycled<hold_state>(inside, who->who, who->lease, who->renewed);
+    taken->token = held->token();
+    auto entering = make_recycled<hold_operation>(inside, taken);
+    if (who->replicas != 0)
+        entering->on_replicas = who;
+    entering->entered = [who, taken, held, then = std::move(then)](error_code ec) {
+        // The wait for the replicas was its pause, so it asks again at once.
+        if (ec == error::not_replicated && !who->once && !who->is_done() && held->is_current()) {
+            enter_again(who, held, then);
+            return held->abandon_hold(taken);
+        }
+        auto const margin = decide::loss_margin(taken->lease, who->inside->settings().loss_margin);
+        if (!ec && clock::now() >= taken->promised_until() - margin)
+            ec = error::lost;  // the answer came after its own validity
+        if (!ec && !held->is_current())
+            ec = error::lost;  // the ownership was lost in the meantime
+        if (ec && taken->now() == hold_state::status::released)
+            ec = error::closed;
+        if (!ec && !who->is_done()) {
+            taken->given = true;
+            ++who->inside->count.holds;
+            who->limit.clear();
+            using std::chrono::microseconds;
+            auto const waited = std::chrono::duration_cast<microseconds>(clock::now() - who->asked);
+            who->inside->events().acquired(held->name(), waited, 1);
+            who->grant(detail::make_hold(taken));
+            then(*who);
+            return;
+        }
+        who->fail(ec);
+        held->abandon_hold(taken);
+    };
+    if (who->wait)
+        inside->set_alarm(who->limit, who->asked + *who->wait);
+    held->enter(std::move(entering));
+}
+
+}  // namespace colock

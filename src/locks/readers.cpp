@@ -1,0 +1,343 @@
+#include "base/recycling.hpp"
+#include "core/core.hpp"
+#include "core/keyed_state.hpp"
+#include "core/subscription_manager.hpp"
+#include "locks/re_entry.hpp"
+#include "locks/readers.hpp"
+#include "locks/writers.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace colock {
+
+namespace {
+
+std::string state_key(std::string_view name) { return "rw:" + std::string{name}; }
+
+}  // namespace
+
+readers::readers(core& inside, std::string state_key, std::string name)
+    : keyed_state{inside, std::move(state_key), decide::slot_of(name)}
+    , name_{std::move(name)}
+    , sleep_{[this] { ask_again(); }}
+    , look_{[this] { look(); }}
+{
+    ++core_.count.keys;
+}
+
+readers::~readers() { --core_.count.keys; }
+
+std::shared_ptr<readers> readers::find(core& inside, std::string_view name)
+{
+    auto* const found = inside.keyed_states().find(colock::state_key(name));
+    return found ? std::static_pointer_cast<readers>(found->shared_from_this()) : nullptr;
+}
+
+readers& readers::at(core& inside, std::string const& name)
+{
+    if (auto const found = find(inside, name))
+        return *found;
+    auto const made = std::make_shared<readers>(inside, colock::state_key(name), name);
+    inside.keyed_states().add(made);
+    return *made;
+}
+
+writers* readers::beside() const noexcept { return writers::find(core_, name_); }
+
+ownership* readers::written() const noexcept
+{
+    auto const* const w = beside();
+    return w ? w->held() : nullptr;
+}
+
+ownership* readers::reading(std::uint64_t number) const noexcept
+{
+    auto const at = ownerships_.find(number);
+    return at == ownerships_.end() ? nullptr : at->second.get();
+}
+
+std::shared_ptr<ownership> readers::reading(owner const& who) const noexcept
+{
+    for (auto const& [number, held] : ownerships_)
+        if (held->who() == who && held->is_held())
+            return held;
+    return {};
+}
+
+// ---- The queue ---------------------------------------------------------------------------------
+
+void readers::admit(std::shared_ptr<waiter> const& who)
+{
+    who->asked = clock::now();
+    who->arrival = core_.next_arrival();
+    auto const life = shared_from_this();
+    if (may_enter(*who)) {
+        enter(who);
+        return unregister_if_idle();
+    }
+    if (who->once && !may_ask(*who) && !may_wait_once(*who)) {
+        who->give_up();
+        return unregister_if_idle();
+    }
+    who->queue = this;
+    who->queued = who;
+    queue_.push_back(*who);
+    ++core_.count.waiters;
+    if (who->wait) {
+        who->deadline = who->asked + *who->wait;
+        core_.set_alarm(who->limit, who->deadline);
+    }
+    if (may_ask(*who))
+        ask(who);
+    else
+        stay_behind();
+}
+
+void readers::take_out(waiter& who)
+{
+    who.queued.reset();
+    queue_.erase(queue_.iterator_to(who));
+    --core_.count.waiters;
+    who.limit.clear();
+    who.queue = nullptr;
+    look_again();
+}
+
+void readers::leave(waiter& who, error_code why)
+{
+    auto const life = shared_from_this();
+    auto const self = who.queued;
+    take_out(who);
+    who.fail(why);
+    withdraw_unsent(who);  // a sent request is given back if it is granted
+}
+
+void readers::end_waiters(error_code why)
+{
+    while (!queue_.empty())
+        leave(queue_.front(), why);
+}
+
+void readers::destroy_pending() noexcept
+{
+    while (!queue_.empty()) {
+        waiter& who = queue_.front();
+        auto const self = std::move(who.queued);
+        queue_.pop_front();
+        who.limit.clear();
+        who.queue = nullptr;
+        who.done = {};
+    }
+    ownerships_.clear();
+}
+
+bool readers::has_one_before(waiter const& writer) const noexcept
+{
+    return !queue_.empty() && queue_.front().arrival < writer.arrival;
+}
+
+bool readers::has_readers() const noexcept
+{
+    return !attempts_.empty() ||
+        std::ranges::any_of(ownerships_, [](auto const& each) { return each.second->is_held(); });
+}
+
+// No owner may wait for itself: an owner that reads or writes has the lock.
+bool readers::may_enter(waiter const& who) const noexcept
+{
+    if (!who.shared_owner)
+        return false;
+    if (reading(who.who))
+        return true;
+    if (!is_written_by(who))
+        return false;
+    auto const* const before = reading(written()->number());
+    return !before || !before->is_settling();  // in or out
+}
+
+bool readers::is_written_by(waiter const& who) const noexcept
+{
+    auto const* const writing = written();
+    return who.shared_owner && writing && writing->who() == who.who && writing->is_held();
+}
+
+// A single try may wait for a request of the same owner that is under way.
+bool readers::may_wait_once(waiter const& who) const noexcept
+{
+    return is_asking_for_owner_of(who) || is_written_by(who);
+}
+
+void readers::enter(std::shared_ptr<waiter> const& who)
+{
+    auto held = reading(who->who);
+    auto* const writing = written();
+    (held ? *held : *writing).expire(clock::now());
+    if (!(held ? *held : *writing).is_held())
+        return who->fail(error::lost);
+    if (!held) {
+        // It takes over the field of a lost ownership.
+        if (auto const lost = ownerships_.extract(writing->number()))
+            lost.mapped()->gone(error::lost);
+        held = make_recycled<ownership>(core_, *this, ref(), writing->number(), who->who);
+        held->begin_beside(*writing);
+        ownerships_.emplace(held->number(), held);
+    }
+    enter_again(who, held, [this](waiter const&) { look_again(); });
+}
+
+// While this client has a writer, or a waiting writer that came first, no reader asks. While
+// another client writes, one reader asks at a time.
+bool readers::may_ask(waiter const& who) const
+{
+    auto const* const w = beside();
+    if ((w && (w->held() || w->has_one_before(who))) || is_asking_for_owner_of(who))
+        return false;
+    bool const is_first = queue_.empty() || &queue_.front() == &who;
+    return !closed_ || (!sleep_.is_set() && is_first && attempts_.empty());
+}
+
+// For readers that wait for a writer of this client: listens, to learn if somebody takes the lock
+// away from that writer.
+void readers::stay_behind()
+{
+    auto* const w = beside();
+    if (w && w->held())
+        subscribe();
+    else if (w && !is_closed())
+        w->let_pass_in_time();
+}
+
+void readers::look_again()
+{
+    if (!look_.is_set())
+        core_.set_alarm(look_, clock::now());
+}
+
+// Gives all readers their turn that may have it now, in the order of their arrival.
+void readers::look()
+{
+    auto const life = shared_from_this();
+    std::vector<std::shared_ptr<waiter>> waiting;
+    for (auto const& who : queue_)
+        if (!attempt_of(who))
+            waiting.push_back(std::static_pointer_cast<waiter>(who.queued));
+    for (auto const& who : waiting) {
+        if (who->queue != this)
+            continue;
+        if (may_enter(*who)) {
+            take_out(*who);
+            enter(who);
+        } else if (may_ask(*who)) {
+            ask(who);
+        } else if (who->once && !may_wait_once(*who)) {
+            take_out(*who);
+            who->give_up();
+        } else {
+            stay_behind();
+        }
+    }
+    if (auto* const w = beside())
+        w->look_again();
+    unregister_if_idle();
+}
+
+void readers::unregister_if_idle()
+{
+    if (!queue_.empty())
+        return;
+    sleep_.clear();
+    closed_ = false;
+    if (!channel_.empty())
+        core_.subscriptions().remove(std::exchange(channel_, {}), *this);
+    if (attempts_.empty() && ownerships_.empty())
+        keyed_state::unregister();
+}
+
+// ---- Ownerships --------------------------------------------------------------------------------
+
+void readers::ended(ownership& which)
+{
+    auto const number = which.number();
+    auto const at = ownerships_.find(number);
+    if (at == ownerships_.end() || at->second.get() != &which)
+        return;
+    auto const life = std::move(at->second);
+    ownerships_.erase(at);
+    auto* const writing = written();
+    if (writing && writing->number() == number) {
+        if (which.is_gone())
+            writing->suspect();
+        else
+            writing->set_lease_again();
+    }
+    look_again();
+}
+
+bool readers::keep_lost()
+{
+    look_again();
+    return true;
+}
+
+void readers::suspect()
+{
+    std::vector<std::shared_ptr<ownership>> all;
+    all.reserve(ownerships_.size());
+    for (auto const& [number, held] : ownerships_)
+        all.push_back(held);
+    for (auto const& held : all)
+        if (held->is_held())
+            held->suspect();
+}
+
+void readers::taken_away(time_point sent)
+{
+    auto const life = shared_from_this();
+    for (auto const& [number, held] : std::unordered_map{ownerships_}) {
+        held->taken_away(sent);
+        if (held->is_gone())
+            ownerships_.erase(number);
+    }
+}
+
+// ---- The channel -------------------------------------------------------------------------------
+
+void readers::subscribe()
+{
+    if (!channel_.empty())
+        return;
+    channel_ = decide::read_write_channel(name_, core_.settings().key_prefix);
+    if (core_.subscriptions().add(channel_, *this))
+        ask_again();  // what was published before is missed
+}
+
+// Invalidates refusals that are under way; the first waiting reader asks again.
+void readers::ask_again()
+{
+    ++news_;
+    sleep_.clear();
+    look_again();
+}
+
+void readers::on_message(std::string_view payload)
+{
+    // The lock is free, or free of a writer: earlier holders do not have it any more.
+    if (payload == "0")
+        suspect();
+    if (auto* const writing = written())
+        writing->suspect();
+    open();
+}
+
+// As far as the client knows, nobody writes any more. An answer under way may say otherwise, but
+// may be older.
+void readers::open()
+{
+    ++news_;
+    closed_ = false;
+    look_again();
+}
+
+}  // namespace colock

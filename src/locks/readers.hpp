@@ -1,0 +1,169 @@
+#pragma once
+
+#include "base/recycling.hpp"
+#include "base/strand_task.hpp"
+#include "core/keyed_state.hpp"
+#include "core/pause.hpp"
+#include "core/subscription_manager.hpp"
+#include "decide/alarm_queue.hpp"
+#include "holds/ownership.hpp"
+#include "holds/ownership_listener.hpp"
+#include "locks/waiter.hpp"
+#include "redis/transport.hpp"
+
+#include <boost/intrusive/list.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace colock {
+
+class writers;
+
+/// The readers of a read-write lock in this client, and the waiting ones. Each reader has its own
+/// field and asks for itself. But a reader that came after a waiting writer of this client waits
+/// for that writer, and while somebody writes, only the first reader asks.
+///
+/// An owner that writes may also read, with the same number; see `writers`.
+class readers final :
+    public keyed_state,
+    public ownership_listener,
+    public wait_queue,
+    private subscription_manager::listener {
+public:
+    readers(core& inside, std::string state_key, std::string name);
+    ~readers() override;
+
+    static std::shared_ptr<readers> find(core&, std::string_view name);
+    static readers& at(core&, std::string const& name);
+
+    /// Admits an acquire: it enters, asks, joins the queue, or gets its answer at once.
+    void admit(std::shared_ptr<waiter> const&);
+
+    void leave(waiter&, error_code why) override;
+
+    /// A reader waits here that came before this waiter.
+    bool has_one_before(waiter const& writer) const noexcept;
+
+    /// Whether a reader waits here.
+    bool has_waiters() const noexcept { return !queue_.empty(); }
+
+    /// Whether a reader has it, or is asking for it.
+    bool has_readers() const noexcept;
+
+    /// Whether another client writes, as far as this client knows.
+    bool is_closed() const noexcept { return closed_ && sleep_.is_set(); }
+
+    /// The ownership with this number, or of this owner; nothing if there is none.
+    ownership* reading(std::uint64_t number) const noexcept;
+    std::shared_ptr<ownership> reading(owner const&) const noexcept;
+
+    /// Looks a little later which readers may have their turn, when the current changes are done.
+    void look_again();
+
+    /// The lock may have been taken away.
+    void suspect();
+
+    /// The lock was forced, by a script that was sent then.
+    void taken_away(time_point sent);
+
+    // ---- For an ownership ----------------------------------------------------------------------
+
+    // A released read side is for all waiters of all clients, so its own message is handled like
+    // any other.
+    bool hand_over(hold_state&) override { return false; }
+    std::uint32_t expect_echo(std::string const&) override { return 0; }
+    void published(unsigned) override {}
+    void ended(ownership&) override;
+    bool keep_lost() override;
+    void settled() override { look_again(); }
+
+    // ---- For the core --------------------------------------------------------------------------
+
+    void on_link_up() override { ask_again(); }
+    void end_waiters(error_code) override;
+    void release_all() override {}
+    void destroy_pending() noexcept override;
+
+private:
+    /// A reader that asks, with the texts of its script.
+    struct attempt :
+        boost::intrusive::list_base_hook<
+            boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+        attempt(readers&, std::shared_ptr<waiter>);
+
+        /// A slow server may have run it just now; and an earlier attempt may have set a longer
+        /// lease.
+        void may_stand() noexcept;
+
+        std::shared_ptr<waiter> who;
+        std::uint64_t number;
+        protocol const& how;
+        recycled_string field;
+        std::string lease_text, prefix;
+        std::string_view keys[1];
+        std::string_view arguments[3];
+        step* sending = nullptr;
+        std::uint64_t news = 0;      ///< the value of `news_` when it was sent
+        time_point unclaimed{};      ///< until then it may exist in Redis without a holder
+        bool is_late = false;        ///< a grant came too late to be given out
+        std::uint32_t refusals = 0;  ///< for the moment
+        pause resting;
+    };
+    enum class verdict { again, rest, over };
+
+    strand_task ask(std::shared_ptr<waiter> who);
+    verdict judge(attempt&, answer const&);
+    verdict on_granted(attempt&, time_point sent);
+    verdict on_unsynced(attempt&, error_code why);
+    verdict on_refused(attempt&, std::int64_t pttl);
+    verdict fail(attempt&, error_code);
+    void give(attempt const&, time_point sent);
+    void give_back(attempt const&);
+    bool is_wanted(attempt const&) const noexcept;
+    void withdraw_unsent(waiter const&);
+    void sleep_out(std::int64_t pttl);
+
+    void look();
+    void stay_behind();
+    bool may_enter(waiter const&) const noexcept;
+    bool is_written_by(waiter const&) const noexcept;
+    void enter(std::shared_ptr<waiter> const&);
+    bool may_ask(waiter const&) const;
+    bool may_wait_once(waiter const&) const noexcept;
+    bool is_asking_for_owner_of(waiter const&) const noexcept;
+    attempt* attempt_of(waiter const&) noexcept;
+    void take_out(waiter&);
+    void unregister_if_idle();
+
+    void subscribe();
+    void ask_again();
+    void on_subscribed() override { ask_again(); }
+    void on_message(std::string_view) override;
+    void on_interrupted() override {}  // the poll cap serves until it is confirmed again
+    bool hears_echoes() const override { return true; }
+    void on_echo() override { open(); }
+    void open();
+
+    writers* beside() const noexcept;
+
+    /// The ownership of the writer, if it is this client's.
+    ownership* written() const noexcept;
+    lock_ref ref() const noexcept { return {lock_kind::read, name_}; }
+
+    std::string name_;
+    boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>> queue_;
+    boost::intrusive::list<attempt, boost::intrusive::constant_time_size<false>> attempts_;
+    std::unordered_map<std::uint64_t, std::shared_ptr<ownership>>
+        ownerships_;                    ///< by their numbers
+    std::string channel_;               ///< subscribed, if not empty
+    std::uint64_t news_ = 0;            ///< counts events that make earlier refusals out of date
+    bool closed_ = false;               ///< another client wrote, by the last answer
+    decide::alarm_queue::alarm sleep_;  ///< while it is set, that is believed, and no reader asks
+    decide::alarm_queue::alarm look_;
+};
+
+}  // namespace colock

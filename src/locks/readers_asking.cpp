@@ -1,0 +1,200 @@
+// How a reader asks: one script, until it is answered.
+#include "base/recycling.hpp"
+#include "core/core.hpp"
+#include "decide/validity.hpp"
+#include "decide/wait_plan.hpp"
+#include "locks/readers.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace colock {
+
+readers::attempt::attempt(readers& of, std::shared_ptr<waiter> w)
+    : who{std::move(w)}
+    , number{of.core_.next_number()}
+    , how{protocol::of(lock_kind::read)}
+    , field{of.core_.field<recycled_string>(number, how.field_end)}
+    , lease_text{std::to_string(who->lease.count())}
+    , prefix{how.leases(of.name_, of.core_.settings().key_prefix)}
+    , keys{of.name_}
+    , arguments{field, lease_text, prefix}
+{
+    of.attempts_.push_back(*this);
+}
+
+void readers::attempt::may_stand() noexcept
+{
+    unclaimed = std::max(unclaimed, clock::now() + who->lease);
+}
+
+strand_task readers::ask(std::shared_ptr<waiter> who)
+{
+    core::activity const asking{core_};
+    attempt now{*this, std::move(who)};
+    for (auto next = verdict::again; next != verdict::over;) {
+        if (next == verdict::rest) {
+            core_.rest(now.resting, core_.repeat_pause(++now.refusals));
+            co_await now.resting.over;
+            if (!is_wanted(now))
+                break;
+        }
+        ++now.who->attempts;
+        now.news = news_;
+        step call{*now.how.acquire, slot(), now.keys, now.arguments};
+        now.who->ask_replicas(call);
+        now.sending = &call;
+        core_.transport().submit(call);
+        answer const got = co_await call.answered;
+        now.sending = nullptr;
+        if (call.alone && got.what != answer::kind::replied)
+            now.may_stand();
+        next = judge(now, got);
+    }
+    if (now.unclaimed > clock::now())
+        give_back(now);
+    look_again();
+}
+
+bool readers::is_wanted(attempt const& asked) const noexcept { return asked.who->queue == this; }
+
+readers::verdict readers::judge(attempt& asked, answer const& got)
+{
+    switch (got.what) {
+    case answer::kind::withdrawn: return verdict::over;
+    case answer::kind::failed: return fail(asked, got.ec);
+    case answer::kind::lost:
+        asked.may_stand();
+        return is_wanted(asked) ? verdict::again : verdict::over;
+    case answer::kind::not_now: return verdict::rest;
+    case answer::kind::replied: break;
+    }
+    if (asked.who->replicas == 0)  // otherwise it would measure the replicas' time
+        core_.round_trip().note(clock::now() - got.sent);
+    auto const read = decide::read_acquire(got.value);
+    switch (read.what) {
+    case decide::acquire_answer::kind::granted:
+        if (got.unsynced && is_wanted(asked))
+            return on_unsynced(asked, got.unsynced);
+        return on_granted(asked, got.sent);
+    case decide::acquire_answer::kind::refused: return on_refused(asked, read.pttl);
+    case decide::acquire_answer::kind::malformed: break;
+    }
+    asked.may_stand();
+    return fail(asked, error::bad_reply);
+}
+
+readers::verdict readers::fail(attempt& asked, error_code why)
+{
+    if (is_wanted(asked)) {
+        take_out(*asked.who);
+        asked.who->fail(why);
+    }
+    return verdict::over;
+}
+
+readers::verdict readers::on_granted(attempt& asked, time_point sent)
+{
+    asked.may_stand();
+    closed_ = false;
+    if (!is_wanted(asked))
+        return verdict::over;
+    // Half of its validity is over, so the same field is acquired again, which renews it. If the
+    // server or the network is always that late, the grant is given back in between, so that
+    // writers have a chance.
+    if (!decide::is_fresh(clock::now(), sent, asked.who->lease)) {
+        if (!std::exchange(asked.is_late, true))
+            return verdict::again;
+        closed_ = true;
+        core_.set_alarm(sleep_, clock::now() + core_.repeat_pause(1));
+        return verdict::over;
+    }
+    asked.unclaimed = {};
+    give(asked, sent);
+    return verdict::over;
+}
+
+// The grant is given back; a waiter asks again with the others.
+readers::verdict readers::on_unsynced(attempt& asked, error_code why)
+{
+    asked.may_stand();
+    return asked.who->once || why != error::not_replicated ? fail(asked, why) : verdict::over;
+}
+
+// Somebody writes. But a message since the question may say that the writer has left.
+readers::verdict readers::on_refused(attempt& asked, std::int64_t pttl)
+{
+    asked.unclaimed = {};
+    auto const& who = asked.who;
+    bool const is_new = asked.news == news_;
+    closed_ = closed_ || is_new;
+    if (is_wanted(asked) && who->once) {
+        take_out(*who);
+        who->give_up();
+    }
+    if (is_wanted(asked) && who->attempts == 1)
+        core_.events().waiting(name_, milliseconds{pttl});
+    if (is_wanted(asked) && !is_new)
+        return verdict::again;
+    if (is_new && !queue_.empty()) {
+        sleep_out(pttl);
+        subscribe();
+    }
+    return verdict::over;
+}
+
+void readers::sleep_out(std::int64_t pttl)
+{
+    auto const now = clock::now();
+    auto const cap = core_.settings().poll_cap;
+    core_.set_alarm(sleep_, decide::wake_time(now, pttl, cap).value_or(now + cap));
+}
+
+void readers::give(attempt const& asked, time_point sent)
+{
+    auto const who = asked.who;
+    take_out(*who);
+    auto const taken =
+        make_recycled<hold_state>(core_.shared_from_this(), who->who, who->lease, who->renewed);
+    taken->given = true;
+    ++core_.count.holds;
+    auto const made = make_recycled<ownership>(core_, *this, ref(), asked.number, who->who);
+    ownerships_.emplace(asked.number, made);
+    made->begin(taken, sent, who->lease);
+    core_.events().acquired(
+        name_, std::chrono::duration_cast<microseconds>(clock::now() - who->asked), who->attempts
+    );
+    who->grant(detail::make_hold(taken));
+}
+
+// Gives back a grant, or a possible grant, that nobody wants any more.
+void readers::give_back(attempt const& asked)
+{
+    auto const made = make_recycled<ownership>(core_, *this, ref(), asked.number, owner{});
+    ownerships_.emplace(asked.number, made);
+    made->give_back(asked.unclaimed, asked.who->replicas != 0);
+}
+
+readers::attempt* readers::attempt_of(waiter const& who) noexcept
+{
+    auto const at =
+        std::ranges::find_if(attempts_, [&](attempt const& a) { return a.who.get() == &who; });
+    return at == attempts_.end() ? nullptr : &*at;
+}
+
+bool readers::is_asking_for_owner_of(waiter const& who) const noexcept
+{
+    return who.shared_owner && std::ranges::any_of(attempts_, [&](attempt const& a) {
+               return a.who.get() != &who && a.who->shared_owner && a.who->who == who.who;
+           });
+}
+
+void readers::withdraw_unsent(waiter const& who)
+{
+    auto* const asking = attempt_of(who);
+    if (asking && asking->sending && core_.transport().withdraw(*asking->sending))
+        asking->sending->answered.set({});
+}
+
+}  // namespace colock

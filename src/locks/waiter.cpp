@@ -1,0 +1,75 @@
+#include "core/core.hpp"
+#include "decide/names.hpp"
+#include "locks/waiter.hpp"
+#include "redis/link_settings.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace colock {
+
+waiter::waiter(
+    core_ptr c, detail::lock_id of, acquire_options const& options, milliseconds default_lease
+)
+    : inside{std::move(c)}
+    , id{std::move(of)}
+    , who{options.as.value_or(owner{})}
+    , lease{options.lease.value_or(default_lease)}
+    , renewed{!options.lease}
+    , shared_owner{options.as.has_value()}
+    , replicas{static_cast<unsigned>(options.sync_replicas)}
+    , limit{[this] {
+        auto const life = shared_from_this();
+        auto const slot = decide::slot_of(id.name);
+        auto why = once ? inside->transport().down_reason(slot) : error_code{};
+        if (once && !why)
+            why = error::unavailable;
+        if (queue)
+            queue->leave(*this, why);
+        else
+            fail(why);
+    }}
+{}
+
+void waiter::cancel()
+{
+    if (queue)
+        queue->leave(*this, asio::error::operation_aborted);
+    else
+        fail(asio::error::operation_aborted);
+}
+
+bool waiter::is_done() const noexcept
+{
+    return !std::visit([](auto const& c) { return static_cast<bool>(c); }, done);
+}
+
+void waiter::grant(hold h)
+{
+    std::visit([&](auto& c) { c(error_code{}, std::move(h)); }, done);
+}
+
+void waiter::fail(error_code ec)
+{
+    limit.clear();
+    if (!is_done())
+        std::visit([&](auto& c) { c(ec, {}); }, done);
+}
+
+void waiter::give_up() { fail({}); }
+
+// Not so long that the answer would come too late, or that the link would seem dead.
+void waiter::ask_replicas(step& s) const
+{
+    if (replicas == 0)
+        return;
+    auto const& settings = inside->settings();
+    inside->transport().want_link(s.slot);  // which also keeps the link open while it waits
+    s.synced = true;
+    s.replicas = replicas;
+    s.replica_limit = std::max(
+        std::min({settings.sync_timeout, silence_limit(settings), lease / 4}), milliseconds{1}
+    );
+}
+
+}  // namespace colock

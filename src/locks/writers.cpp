@@ -1,0 +1,98 @@
+#include "core/core.hpp"
+#include "locks/exclusive_locks.hpp"
+#include "locks/readers.hpp"
+#include "locks/writers.hpp"
+
+#include <utility>
+
+namespace colock {
+
+namespace {
+
+/// How long the head alone tries to get in between the readers of others.
+constexpr milliseconds head_start{10};
+
+}  // namespace
+
+writers* writers::find(core& inside, std::string_view name) noexcept
+{
+    return static_cast<writers*>(inside.exclusive_locks().find({lock_kind::write, name}));
+}
+
+std::shared_ptr<readers> writers::beside() const { return readers::find(core_, name()); }
+
+bool writers::has_one_before(waiter const& reader) const noexcept
+{
+    return head() && head()->arrival < reader.arrival && reader.arrival > passed_;
+}
+
+void writers::let_pass_in_time()
+{
+    if (!let_pass_.is_set())
+        core_.set_alarm(let_pass_, clock::now() + head_start);
+}
+
+// If other clients keep our writer out, it does not hold back local readers. A writer without a
+// live subscription asks once more first.
+void writers::let_pass()
+{
+    auto const r = beside();
+    if (!r || !head() || held() || r->has_readers() || r->is_closed())
+        return;
+    if (!std::exchange(has_asked_, true) && ask_unless_told())
+        return let_pass_in_time();
+    has_asked_ = false;
+    passed_ = core_.last_arrival();
+    r->look_again();
+}
+
+void writers::admit(std::shared_ptr<waiter> const& who)
+{
+    auto const r = beside();
+    if (r && who->shared_owner && r->reading(who->who) && !(held() && held()->who() == who->who))
+        core_.log(log_level::warning, [&] {
+            return "acquire " + name() +
+                " to write: its owner reads it and waits for itself; release what it reads first";
+        });
+    exclusive_lock::admit(who);
+}
+
+bool writers::stands_behind(waiter const& who) const
+{
+    auto const r = beside();
+    return r && r->has_one_before(who);
+}
+
+// The owner that wrote may go on reading. Then its field and number stay with it, so the next
+// writer needs another number.
+bool writers::may_go_on(ownership const& held) const
+{
+    auto const r = beside();
+    return !r || !((head() && r->has_one_before(*head())) || r->reading(held.number()));
+}
+
+void writers::on_queue_changed()
+{
+    if (auto const r = beside())
+        r->look_again();
+}
+
+// A writer's field is gone only if the whole hash is gone, and with it the writer's read side.
+void writers::ended(ownership& which)
+{
+    auto const r = beside();
+    if (auto* const reads = r && which.is_gone() ? r->reading(which.number()) : nullptr)
+        reads->suspect();
+    exclusive_lock::ended(which);
+}
+
+// The lock was free: readers of this client do not read any more, or have begun since.
+void writers::on_message(std::string_view payload)
+{
+    auto const r = beside();
+    exclusive_lock::on_message(payload);
+    if (r && payload == "0")
+        r->suspect();
+}
+
+}  // namespace colock
