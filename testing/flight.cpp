@@ -1,4 +1,4 @@
-#include "base/skip_time.hpp"
+#include "base/clock.hpp"
 #include "flight.hpp"
 #include <colock/testing/scripted_client.hpp>
 

@@ -1,5 +1,6 @@
 #include "base/clock.hpp"
-#include "base/skip_time.hpp"
+
+#include <atomic>
 
 namespace colock {
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <chrono>
 
 namespace colock {
@@ -24,6 +23,10 @@ struct clock {
     static void fake(time_point now) noexcept;
     static bool is_fake() noexcept;
 };
+
+/// Moves the time of the whole process forward. It goes on from there, and never back. For the test
+/// doubles of users.
+void skip_time(clock::duration) noexcept;
 
 using time_point = clock::time_point;
 

@@ -79,7 +79,7 @@ void client_state::on_less()
 void client_state::finish_closing_if_done()
 {
     // A lock without an ownership may have an acquire under way, which may still be granted.
-    if (closer_ && !is_stopped() && holds_.is_empty() && locks_.is_empty() && states_.is_empty())
+    if (closer_ && !is_stopped() && holds_.is_empty() && states_.is_empty())
         finish_closing(unreleased_ ? error_code{error::unavailable} : error_code{});
 }
 
@@ -118,8 +118,8 @@ void client_state::retire()
 /// Ends the waiters and drops the remembered turns; the client is closing.
 void client_state::refuse_who_waits()
 {
-    end_waiters(error::closed);
-    locks_.forget_turns();
+    states_.end_waiters(error::closed);
+    states_.forget();
 }
 
 void client_state::on_quiet() noexcept
@@ -196,7 +196,6 @@ void client_state::destroy_pending() noexcept
     if (transport_owner_)
         transport_owner_->destroy_pending();
     holds_.destroy_pending();
-    locks_.destroy_pending();
     states_.destroy_pending();
     destroy_pauses();
     alarms_.shut_down();

@@ -1,5 +1,5 @@
 #include "client/client_registry.hpp"
-#include "client/client_state.hpp"
+#include "core/core.hpp"
 
 #include <utility>
 

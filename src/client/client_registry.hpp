@@ -10,7 +10,7 @@ namespace colock::detail {
 
 namespace asio = boost::asio;
 
-class client_state;
+class core;
 
 /// Knows the clients of an execution context, because their pending handlers have to be destroyed
 /// with the context, like those of Asio's own objects.
@@ -21,7 +21,7 @@ public:
 
     explicit client_registry(asio::execution_context& c) : service{c} {}
 
-    void add(std::weak_ptr<client_state> c)
+    void add(std::weak_ptr<core> c)
     {
         std::scoped_lock const guard{mutex_};
         std::erase_if(cores_, [](auto const& known) { return known.expired(); });
@@ -32,7 +32,7 @@ private:
     void shutdown() override;
 
     std::mutex mutex_;
-    std::vector<std::weak_ptr<client_state>> cores_;
+    std::vector<std::weak_ptr<core>> cores_;
 };
 
 }  // namespace colock::detail

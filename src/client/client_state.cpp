@@ -28,12 +28,11 @@ bool any_slot(unsigned) { return true; }
 }  // namespace
 
 client_state::client_state(asio::any_io_executor executor, config settings, identity drawn)
-    : core{std::move(executor), std::move(settings), std::move(drawn), {&locks_, &states_, &holds_, &dropped_, &watchdog_, &poller_, &heartbeats_, &subscriptions_}}
+    : core{std::move(executor), std::move(settings), std::move(drawn), {&states_, &holds_, &dropped_, &watchdog_, &poller_, &heartbeats_, &subscriptions_}}
     , process_{::getpid()}
     , close_limit_{[this] { finish_closing(error::unavailable); }}
     , idle_look_{[this] { look_if_idle(); }}
     , flush_limit_{[this] { give_up_flush(); }}
-    , locks_{*this}
     , holds_{*this}
     , dropped_{*this}
     , watchdog_{*this}
@@ -79,7 +78,7 @@ error_code client_state::start()
     transport().start();
     holds_.confirm(any_slot);  // held since before a stop; sending brings their links up
     watchdog_.send_all();
-    states_.on_link_up(any_slot);
+    states_.on_reached(any_slot);
     return {};
 }
 
@@ -138,8 +137,7 @@ void client_state::on_reached(slot_filter const& mine)
     holds_.confirm(mine);
     watchdog_.send_all();
     heartbeats_.revive(mine);
-    locks_.wake(mine);
-    states_.on_link_up(mine);
+    states_.on_reached(mine);
     end_pauses();
 }
 
@@ -204,14 +202,14 @@ void client_state::look_if_idle()
         return;
     if (std::exchange(was_wanted_, false) || !is_idle())
         return set_alarm(idle_look_, clock::now() + idle_after);
-    locks_.forget_turns();
+    states_.forget();
     phase_ = phase::idle;
     part();
 }
 
 bool client_state::is_idle() const noexcept
 {
-    return activities_ == 0 && holds_.is_empty() && states_.is_empty() &&
+    return activities_ == 0 && holds_.is_empty() && !states_.is_in_use() &&
         count.subscriptions == 0 && dropped_.is_empty();
 }
 
@@ -221,18 +219,12 @@ void client_state::part()
     idle_look_.clear();
     flush_limit_.clear();
     transport().stop();
-    end_waiters(error::closed);
+    states_.end_waiters(error::closed);
     poller_.stop();
     heartbeats_.stop();
     subscriptions_.stop();
     watchdog_.stop();
     alarms_.rearm();  // for alarms that still have to ring
-}
-
-void client_state::end_waiters(error_code why)
-{
-    locks_.end_waiters(why);
-    states_.end_waiters(why);
 }
 
 }  // namespace colock::detail

@@ -7,7 +7,6 @@
 #include "holds/dropped_holds.hpp"
 #include "holds/hold_registry.hpp"
 #include "holds/watchdog.hpp"
-#include "locks/exclusive_locks.hpp"
 #include "locks/heartbeat.hpp"
 #include "locks/poller.hpp"
 #include <colock/client.hpp>
@@ -51,11 +50,7 @@ public:
 
     error_code enter() override;
     void on_less() override;
-
-    // ---- From any thread -----------------------------------------------------------------------
-
-    /// The context is destroyed: destroys handlers and tasks, because nothing will run them.
-    void shut_down() noexcept;
+    void shut_down() noexcept override;
 
 private:
     client_state(asio::any_io_executor, config, identity);
@@ -86,7 +81,6 @@ private:
     void on_quiet() noexcept override;
     void end_flush_if_done();
     void give_up_flush();
-    void end_waiters(error_code);
     void end_run(error_code);
     void finish_closing_if_done();
     void finish_closing(error_code);
@@ -109,7 +103,6 @@ private:
 
     // Destroyed from the bottom up: the tasks that wait for the transport go first, while the state
     // that they refer to still exists.
-    colock::exclusive_locks locks_;
     keyed_state_registry states_;
     hold_registry holds_;
     colock::dropped_holds dropped_;

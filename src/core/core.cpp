@@ -1,7 +1,10 @@
 #include "core/core.hpp"
+#include "redis/link_settings.hpp"
 
 #include <boost/uuid/random_generator.hpp>
 #include <boost/uuid/uuid_io.hpp>
+
+#include <algorithm>
 
 namespace colock::detail {
 
@@ -42,6 +45,17 @@ void core::destroy_pauses() noexcept
         pauses_.pop_front();
         under_way.over.destroy_waiting();
     }
+}
+
+// Not so long that the answer would come too late, or that the link would seem dead.
+void core::ask_replicas(step& s, unsigned replicas, milliseconds lease) const
+{
+    transport().want_link(s.slot);  // which also keeps the link open while it waits
+    s.synced = true;
+    s.replicas = replicas;
+    s.replica_limit = std::max(
+        std::min({settings_.sync_timeout, silence_limit(settings_), lease / 4}), milliseconds{1}
+    );
 }
 
 // close() reports that a stopping client can't confirm all releases.

@@ -25,7 +25,6 @@
 namespace colock {
 
 class dropped_holds;
-class exclusive_locks;
 class heartbeat;
 class hold_registry;
 class keyed_state_registry;
@@ -63,7 +62,6 @@ public:
 
     // The parts that a client makes once. The layer of each has its header.
     colock::dropped_holds& dropped_holds() const noexcept { return *parts_.dropped; }
-    colock::exclusive_locks& exclusive_locks() const noexcept { return *parts_.locks; }
     heartbeat& heartbeats() const noexcept { return *parts_.heartbeats; }
     hold_registry& holds() const noexcept { return *parts_.holds; }
     keyed_state_registry& keyed_states() const noexcept { return *parts_.states; }
@@ -110,6 +108,9 @@ public:
     /// A key, a hold or a queue is gone, for which closing may wait.
     virtual void on_less() = 0;
 
+    /// The context is destroyed: destroys handlers and tasks, because nothing will run them.
+    virtual void shut_down() noexcept = 0;
+
     void set_alarm(alarm_clock::alarm& a, time_point at) { alarms_.set(a, at); }
 
     /// Sets `pause::over` after a while, or as soon as a server is reached again.
@@ -121,6 +122,9 @@ public:
     {
         return decide::repeat_pause(refusals, settings_.lease, jitter());
     }
+
+    /// Makes this step, which takes a lock for this lease, wait for so many replicas.
+    void ask_replicas(step&, unsigned replicas, milliseconds lease) const;
 
     /// The client has given up releasing `what`. Closing then reports that, and the log may be the
     /// only other report.
@@ -187,7 +191,6 @@ protected:
 
     /// What `client_state` owns, for `core`'s users.
     struct parts {
-        colock::exclusive_locks* locks;
         keyed_state_registry* states;
         hold_registry* holds;
         colock::dropped_holds* dropped;

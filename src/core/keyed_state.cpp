@@ -1,14 +1,17 @@
 #include "core/core.hpp"
 #include "core/keyed_state.hpp"
 
-#include <utility>
+#include <algorithm>
 
 namespace colock {
 
-keyed_state::keyed_state(core& inside, std::string state_key, unsigned slot)
+keyed_state::keyed_state(
+    core& inside, state_kind kind, std::string name, std::optional<unsigned> slot
+)
     : core_{inside}
-    , state_key_{std::move(state_key)}
-    , slot_{slot}
+    , name_{std::move(name)}
+    , slot_{slot ? *slot : decide::slot_of(name_)}
+    , kind_{kind}
 {}
 
 void keyed_state::unregister() noexcept
@@ -17,22 +20,22 @@ void keyed_state::unregister() noexcept
     core_.on_less();
 }
 
-keyed_state* keyed_state_registry::find(std::string const& state_key) const noexcept
+keyed_state* keyed_state_registry::find(state_kind kind, std::string_view name) const noexcept
 {
-    auto const at = known_.find(state_key);
+    auto const at = known_.find({kind, name});
     return at == known_.end() ? nullptr : at->second.get();
 }
 
-void keyed_state_registry::add(std::shared_ptr<keyed_state> r)
+void keyed_state_registry::add(std::shared_ptr<keyed_state> s)
 {
-    auto const& state_key = r->state_key();
-    known_.emplace(state_key, std::move(r));
+    key const k{s->kind(), s->name()};
+    known_.emplace(k, std::move(s));
 }
 
-std::shared_ptr<keyed_state> keyed_state_registry::remove(keyed_state& r) noexcept
+std::shared_ptr<keyed_state> keyed_state_registry::remove(keyed_state& s) noexcept
 {
-    auto const at = known_.find(r.state_key());
-    if (at == known_.end() || at->second.get() != &r)
+    auto const at = known_.find({s.kind(), s.name()});
+    if (at == known_.end() || at->second.get() != &s)
         return {};
     auto gone = std::move(at->second);
     known_.erase(at);
@@ -43,22 +46,33 @@ std::vector<std::shared_ptr<keyed_state>> keyed_state_registry::all() const
 {
     std::vector<std::shared_ptr<keyed_state>> copy;
     copy.reserve(known_.size());
-    for (auto const& [name, r] : known_)
-        copy.push_back(r);
+    for (auto const& [id, s] : known_)
+        copy.push_back(s);
     return copy;
 }
 
-void keyed_state_registry::on_link_up(slot_filter const& mine)
+bool keyed_state_registry::is_in_use() const noexcept
+{
+    return std::ranges::any_of(known_, [](auto const& each) { return each.second->is_in_use(); });
+}
+
+void keyed_state_registry::on_reached(slot_filter const& mine)
 {
     for (auto const& each : all())
         if (mine(each->slot()))
-            each->on_link_up();
+            each->on_reached();
 }
 
 void keyed_state_registry::end_waiters(error_code why)
 {
     for (auto const& each : all())
         each->end_waiters(why);
+}
+
+void keyed_state_registry::forget()
+{
+    for (auto const& each : all())
+        each->forget();
 }
 
 void keyed_state_registry::release_all()

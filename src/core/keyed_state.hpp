@@ -1,59 +1,97 @@
 #pragma once
 
+#include "base/recycling.hpp"
 #include "redis/transport.hpp"
 #include <colock/detail/initiate.hpp>
+#include <colock/detail/lock_id.hpp>
 #include <colock/error.hpp>
 
+#include <cstddef>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace colock {
 
 using detail::core;
 
-/// State that a core keeps beside the exclusive locks and the ownerships, for as long as it has
-/// something to do: a queue for permits or updates, a fair lock, a permit. Found by a key of its
-/// own.
+/// What a state is for. States of one name differ in it. The first ones are the kinds of locks.
+enum class state_kind : unsigned char {
+    plain,
+    spin,
+    fenced,
+    fair,
+    read,
+    write,
+    semaphore,
+    permit_semaphore,
+    permit,
+    latch,
+    updates,
+    group
+};
+
+static_assert(static_cast<int>(state_kind::write) == static_cast<int>(detail::lock_kind::write));
+
+constexpr state_kind state_of(detail::lock_kind kind) noexcept
+{
+    return static_cast<state_kind>(kind);
+}
+
+/// State that a client keeps for as long as it has something to do: a lock with its waiters, a
+/// queue for permits or updates, a permit. Found by its kind and its name.
 class keyed_state : public std::enable_shared_from_this<keyed_state> {
 public:
-    keyed_state(core& inside, std::string state_key, unsigned slot);
+    /// `slot`: none for that of the name.
+    keyed_state(core& inside, state_kind, std::string name, std::optional<unsigned> slot = {});
     keyed_state(keyed_state const&) = delete;
     keyed_state& operator=(keyed_state const&) = delete;
     virtual ~keyed_state() = default;
 
-    std::string const& state_key() const noexcept { return state_key_; }
+    state_kind kind() const noexcept { return kind_; }
+    std::string const& name() const noexcept { return name_; }
     unsigned slot() const noexcept { return slot_; }
 
-    /// The link of its slot has a new connection.
-    virtual void on_link_up() = 0;
+    /// It needs the server, or a caller waits for it. Otherwise it only remembers something.
+    virtual bool is_in_use() const noexcept { return true; }
+
+    /// Its server is reached again: it may be another one, and messages may have been missed.
+    virtual void on_reached() {}
 
     /// Refuses new calls from now on.
-    virtual void end_waiters(error_code why) = 0;
+    virtual void end_waiters(error_code) {}
+
+    /// The client closes, or rests: drops what it only remembers.
+    virtual void forget() {}
 
     /// The client closes: releases its holds.
-    virtual void release_all() = 0;
+    virtual void release_all() {}
 
     /// Destroys handlers without calling them, because the context is destroyed.
-    virtual void destroy_pending() noexcept = 0;
+    virtual void destroy_pending() noexcept {}
 
 protected:
-    /// It has nothing left to do: the core forgets it, which may destroy it.
+    /// It has nothing left to do: the client forgets it, which may destroy it.
     void unregister() noexcept;
 
     core& core_;
 
 private:
-    std::string state_key_;
+    std::string name_;
     unsigned slot_;
+    state_kind kind_;
 };
 
-/// All keyed state of a core.
+/// All keyed state of a client.
 class keyed_state_registry {
 public:
-    /// The state with this key, or nothing.
-    keyed_state* find(std::string const& state_key) const noexcept;
+    /// Nothing if there is none.
+    keyed_state* find(state_kind, std::string_view name) const noexcept;
     void add(std::shared_ptr<keyed_state>);
 
     /// Removes it, if it is there.
@@ -61,17 +99,45 @@ public:
 
     /// A copy, because calls may add and drop entries.
     std::vector<std::shared_ptr<keyed_state>> all() const;
+    bool is_empty() const noexcept { return known_.empty(); }
+    bool is_in_use() const noexcept;
 
     // The same call for all of them.
-    void on_link_up(slot_filter const&);
+    void on_reached(slot_filter const&);
     void end_waiters(error_code why);
+    void forget();
     void release_all();
     void destroy_pending() noexcept;
 
-    bool is_empty() const noexcept { return known_.empty(); }
-
 private:
-    std::unordered_map<std::string, std::shared_ptr<keyed_state>> known_;
+    struct key {
+        state_kind kind;
+        std::string_view name;  ///< of the state itself
+        friend bool operator==(key const&, key const&) = default;
+    };
+    struct hash {
+        std::size_t operator()(key const& k) const noexcept
+        {
+            return std::hash<std::string_view>{}(k.name) + static_cast<std::size_t>(k.kind);
+        }
+    };
+    using allocator = recycling_allocator<std::pair<key const, std::shared_ptr<keyed_state>>>;
+
+    std::unordered_map<key, std::shared_ptr<keyed_state>, hash, std::equal_to<key>, allocator>
+        known_;
 };
+
+/// The state of this kind and name; `make` makes it if there is none.
+template <class State, class Make>
+State& find_or_make(
+    keyed_state_registry& known, state_kind kind, std::string_view name, Make const& make
+)
+{
+    if (auto* const found = known.find(kind, name))
+        return static_cast<State&>(*found);
+    std::shared_ptr<State> const made = make();
+    known.add(made);
+    return *made;
+}
 
 }  // namespace colock

@@ -51,8 +51,6 @@ private:
     std::string name_;
 };
 
-constexpr char const* latch_kind = "latch";
-
 }  // namespace
 
 void latch_set(
@@ -90,7 +88,7 @@ void latch_wait(core_ptr inside, asio::any_completion_handler<finished> handler,
     auto const wrong = check_name(name);
     enter<zero_reached>(
         make_permit_count_request(std::move(inside), std::move(handler), std::move(name), 0),
-        latch_kind,
+        state_kind::latch,
         wrong
     );
 }
@@ -106,7 +104,7 @@ void latch_wait_for(
     auto const who =
         make_permit_count_request(std::move(inside), std::move(handler), std::move(name), 0);
     auto const negative = limit_wait(*who, wait);
-    enter<zero_reached>(who, latch_kind, wrong ? wrong : negative);
+    enter<zero_reached>(who, state_kind::latch, wrong ? wrong : negative);
 }
 
 void latch_count(

@@ -12,11 +12,10 @@ namespace colock {
 
 using status = hold_state::status;
 
-permit_ownership::permit_ownership(core& inside, std::string name, std::string id)
-    : keyed_state{inside, "permit:" + id, decide::slot_of(name)}
-    , name_{std::move(name)}
-    , leases_{decide::permit_leases(name_, core_.settings().key_prefix)}
-    , id_{std::move(id)}
+permit_ownership::permit_ownership(core& inside, std::string semaphore, std::string id)
+    : keyed_state{inside, state_kind::permit, std::move(id), decide::slot_of(semaphore)}
+    , semaphore_{std::move(semaphore)}
+    , leases_{decide::permit_leases(semaphore_, core_.settings().key_prefix)}
     , renewal_{[this] {
         due_ = true;
         ask();
@@ -90,7 +89,7 @@ void permit_ownership::release_all()
     ask();
 }
 
-void permit_ownership::on_link_up()
+void permit_ownership::on_reached()
 {
     if (is_held()) {
         due_ = true;
@@ -105,7 +104,7 @@ void permit_ownership::end_hold(error_code why)
     bool const was_lost = hold.now() == status::lost;
     if (!was_lost)
         core_.events().released(
-            name_, std::chrono::duration_cast<microseconds>(clock::now() - hold.born)
+            semaphore_, std::chrono::duration_cast<microseconds>(clock::now() - hold.born)
         );
     renewal_.clear();
     loss_.clear();
@@ -130,9 +129,9 @@ script_request permit_ownership::next_step(milliseconds lease) const
     if (releasing_)
         return {
             &scripts::permit_release,
-            {name_, leases_},
-            {id_, decide::semaphore_channel(name_, core_.settings().key_prefix)}};
-    return {&scripts::permit_extend, {leases_}, {id_, std::to_string(lease.count())}};
+            {semaphore_, leases_},
+            {id(), decide::semaphore_channel(semaphore_, core_.settings().key_prefix)}};
+    return {&scripts::permit_extend, {leases_}, {id(), std::to_string(lease.count())}};
 }
 
 strand_task permit_ownership::settle([[maybe_unused]] std::shared_ptr<permit_ownership> self)
@@ -205,7 +204,7 @@ error_code permit_ownership::conclude_release(answer const& got)
     if (read == kind::malformed) {
         if (!is_over)
             core_.note_unreleased(
-                "of a permit of " + name_ + ", which is out until its lease ends", why
+                "of a permit of " + semaphore_ + ", which is out until its lease ends", why
             );
         return why;
     }
@@ -240,7 +239,8 @@ error_code permit_ownership::conclude_renewed(time_point sent, milliseconds leas
     if (is_renewed(now)) {
         plan_renewal(decide::renewal_schedule::renewal_time(sent, lease, core_.jitter()));
         core_.events().renewed(
-            name_, std::chrono::duration_cast<milliseconds>(hold_.front().promised_until() - now)
+            semaphore_,
+            std::chrono::duration_cast<milliseconds>(hold_.front().promised_until() - now)
         );
     }
     return {};
@@ -250,7 +250,7 @@ error_code permit_ownership::conclude_failed(error_code why)
 {
     auto const now = clock::now();
     if (is_renewed(now)) {
-        core_.events().renew_failed(name_, why);
+        core_.events().renew_failed(semaphore_, why);
         plan_renewal(decide::renewal_schedule::retry_time(
             now, hold_.front().lease, failures_++, false, core_.jitter()
         ));

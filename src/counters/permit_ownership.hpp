@@ -24,7 +24,7 @@ namespace colock {
 /// while it is held, nothing when it is not. A renewal is one such step.
 class permit_ownership final : public keyed_state, public hold_target {
 public:
-    permit_ownership(core& inside, std::string name, std::string id);
+    permit_ownership(core& inside, std::string semaphore, std::string id);
     ~permit_ownership() override;
 
     /// `sent` and `lease` are those of the acquire.
@@ -37,12 +37,14 @@ public:
     /// The user of the hold has dropped it.
     void abandon_hold(hold_ptr const&) override;
 
-    void on_link_up() override;
-    void end_waiters(error_code) override {}
+    void on_reached() override;
     void release_all() override;
     void destroy_pending() noexcept override;
 
 private:
+    /// The id among the leases of the semaphore.
+    std::string const& id() const noexcept { return name(); }
+
     strand_task settle(std::shared_ptr<permit_ownership> self);
     void ask();
     bool is_settled() const noexcept { return !releasing_ && !due_ && asked_.empty(); }
@@ -68,9 +70,8 @@ private:
     void end_hold(error_code why);
     void finish();
 
-    std::string name_;
+    std::string semaphore_;
     std::string leases_;
-    std::string id_;
     /// The one hold, which keeps this alive; none once it is released or destroyed with its
     /// context.
     boost::intrusive::list<hold_state, boost::intrusive::constant_time_size<false>> hold_;

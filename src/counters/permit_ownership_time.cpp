@@ -68,9 +68,9 @@ void permit_ownership::lose(error_code why)
     renewal_.clear();
     loss_.clear();
     hold_.front().lose();
-    core_.events().lost(name_, why);
+    core_.events().lost(semaphore_, why);
     core_.log(log_level::warning, [&] {
-        return "permit of " + name_ + ": lost: " +
+        return "permit of " + semaphore_ + ": lost: " +
             (gone_ ? "the server no longer has it (its lease ended there, or it was "
                      "released by its id)"
                    : hold_.front().why_unproven(core_.settings().max_hold)) +

@@ -18,10 +18,9 @@ constexpr milliseconds longest_pause{5'000};
 }  // namespace
 
 permit_queue::permit_queue(
-    core& inside, std::string state_key, std::string name, std::unique_ptr<permit_protocol> protocol
+    core& inside, state_kind kind, std::string name, std::unique_ptr<permit_protocol> protocol
 )
-    : keyed_state{inside, std::move(state_key), decide::slot_of(name)}
-    , name_{std::move(name)}
+    : keyed_state{inside, kind, std::move(name)}
     , protocol_{std::move(protocol)}
     , others_{inside.settings().poll_cap}
     , sleep_{[this] { wake(); }}
@@ -70,7 +69,7 @@ std::shared_ptr<permit_request> permit_queue::pop()
 void permit_queue::tell_acquired(permit_request const& who) const
 {
     auto const waited = std::chrono::duration_cast<microseconds>(clock::now() - who.asked);
-    core_.events().acquired(name_, waited, who.attempts);
+    core_.events().acquired(name(), waited, who.attempts);
 }
 
 void permit_queue::leave(permit_request& who, error_code why)
@@ -145,7 +144,7 @@ void permit_queue::send_away_who_tried_once()
     }
 }
 
-void permit_queue::on_link_up()
+void permit_queue::on_reached()
 {
     if (sleeping_)
         wake();
@@ -280,7 +279,7 @@ bool permit_queue::on_refused(permit_reply const& refused)
     if (queue_.empty() || (for_all && queue_.back().attempts == 0))
         return false;
     if (queue_.front().attempts == 1)
-        core_.events().waiting(name_, refused.until.value_or(milliseconds{-1}));
+        core_.events().waiting(name(), refused.until.value_or(milliseconds{-1}));
     // Messages from before the subscription was live were missed, so ask once more.
     if (!subscribed_) {
         subscribed_ = true;

@@ -21,6 +21,8 @@
 
 namespace colock {
 
+class permit_queue;
+
 /// The consequence of the server's answer for the request.
 struct permit_reply {
     enum class kind { granted, refused, malformed };
@@ -70,19 +72,21 @@ public:
 ///
 /// A call may leave at any time. The request to the server goes on: its permits go to the next call
 /// that wants as many, or are given back.
-class permit_queue final : public keyed_state, private subscription_manager::listener {
+class permit_queue final :
+    public keyed_state,
+    public permit_wait_queue,
+    private subscription_manager::listener {
 public:
-    permit_queue(core& inside, std::string state_key, std::string name, std::unique_ptr<permit_protocol>);
+    permit_queue(core& inside, state_kind, std::string name, std::unique_ptr<permit_protocol>);
     ~permit_queue() override;
 
-    std::string const& name() const noexcept { return name_; }
     core& inside() const noexcept { return core_; }
 
     /// Takes in a call.
     void admit(std::shared_ptr<permit_request> const&);
 
     /// A call leaves, for this reason; none: its wait ran out.
-    void leave(permit_request&, error_code why);
+    void leave(permit_request&, error_code why) override;
 
     // ---- For the protocol ----------------------------------------------------------------------
 
@@ -98,9 +102,8 @@ public:
 
     // ---- For the core --------------------------------------------------------------------------
 
-    void on_link_up() override;
+    void on_reached() override;
     void end_waiters(error_code) override;
-    void release_all() override {}
     void destroy_pending() noexcept override;
 
 private:
@@ -127,7 +130,6 @@ private:
     void on_message(std::string_view) override;
     void on_interrupted() override {}  // the poll cap serves until it is confirmed again
 
-    std::string name_;
     std::string channel_;
     std::unique_ptr<permit_protocol> protocol_;
     boost::intrusive::list<permit_request, boost::intrusive::constant_time_size<false>> queue_;

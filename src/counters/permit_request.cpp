@@ -1,5 +1,4 @@
 #include "core/core.hpp"
-#include "counters/permit_queue.hpp"
 #include "counters/permit_request.hpp"
 #include "decide/names.hpp"
 

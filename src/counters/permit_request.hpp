@@ -16,7 +16,17 @@ namespace colock {
 
 using detail::core_ptr;
 
-class permit_queue;
+class permit_request;
+
+/// The queue of a call.
+class permit_wait_queue {
+public:
+    /// The call leaves, for this reason; none: its wait ran out.
+    virtual void leave(permit_request&, error_code why) = 0;
+
+protected:
+    ~permit_wait_queue() = default;
+};
 
 /// A call that waits in a queue for permits, or is about to.
 class permit_request : public operation, public boost::intrusive::list_base_hook<> {
@@ -34,8 +44,8 @@ public:
     std::optional<milliseconds> wait{};  ///< the longest
     time_point asked{};
     time_point deadline() const noexcept { return wait ? asked + *wait : never; }
-    std::uint32_t attempts = 0;     ///< how often the server was asked for it
-    permit_queue* queue = nullptr;  ///< the queue that it is in
+    std::uint32_t attempts = 0;          ///< how often the server was asked for it
+    permit_wait_queue* queue = nullptr;  ///< the queue that it is in
     decide::alarm_queue::alarm limit;
     std::shared_ptr<permit_request> queued;  ///< itself, while it is in the queue
 

@@ -133,8 +133,6 @@ private:
     milliseconds lease_{};
 };
 
-constexpr char const* permit_kind = "permit_semaphore";
-
 error_code check(std::string const& name, acquire_options const& options) noexcept
 {
     bool const good = !options.lease ||
@@ -170,7 +168,7 @@ void permit_acquire(
     auto const wrong = check(name, options);
     enter<id_taken>(
         make_permit_hold_request(std::move(inside), std::move(handler), std::move(name), options),
-        permit_kind,
+        state_kind::permit_semaphore,
         wrong
     );
 }
@@ -199,7 +197,7 @@ void permit_try_acquire_for(
     auto const who =
         make_permit_hold_request(std::move(inside), std::move(handler), std::move(name), options);
     auto const negative = limit_wait(*who, wait);
-    enter<id_taken>(who, permit_kind, wrong ? wrong : negative);
+    enter<id_taken>(who, state_kind::permit_semaphore, wrong ? wrong : negative);
 }
 
 void permit_set(

@@ -49,7 +49,7 @@ inline error_code limit_wait(permit_request& who, milliseconds wait)
 /// Puts a request into the queue of its key, which is made if there is none. `kind` tells apart
 /// the queues of one name.
 template <class Protocol>
-void enter(std::shared_ptr<permit_request> const& who, char const* kind, error_code wrong)
+void enter(std::shared_ptr<permit_request> const& who, state_kind kind, error_code wrong)
 {
     asio::dispatch(who->inside->strand(), [who, kind, wrong] {
         core& owner = *who->inside;
@@ -57,16 +57,12 @@ void enter(std::shared_ptr<permit_request> const& who, char const* kind, error_c
             who->complete(ec);
             return;
         }
-        auto state_key = kind + (":" + who->name);
-        auto* found = owner.keyed_states().find(state_key);
-        if (!found) {
-            auto made = std::make_shared<permit_queue>(
-                owner, std::move(state_key), who->name, std::make_unique<Protocol>(owner, who->name)
+        auto const make = [&] {
+            return std::make_shared<permit_queue>(
+                owner, kind, who->name, std::make_unique<Protocol>(owner, who->name)
             );
-            found = made.get();
-            owner.keyed_states().add(std::move(made));
-        }
-        static_cast<permit_queue*>(found)->admit(who);
+        };
+        find_or_make<permit_queue>(owner.keyed_states(), kind, who->name, make).admit(who);
     });
 }
 
@@ -130,14 +126,9 @@ void start_update(
             who->complete(ec, 0);
             return;
         }
-        auto state_key = "updates:" + who->name;
-        auto* found = owner.keyed_states().find(state_key);
-        if (!found) {
-            auto made = std::make_shared<update_queue>(owner, std::move(state_key), who->name);
-            found = made.get();
-            owner.keyed_states().add(std::move(made));
-        }
-        static_cast<update_queue*>(found)->add(who);
+        auto const make = [&] { return std::make_shared<update_queue>(owner, who->name); };
+        find_or_make<update_queue>(owner.keyed_states(), state_kind::updates, who->name, make)
+            .add(who);
     });
 }
 

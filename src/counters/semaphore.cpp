@@ -93,8 +93,6 @@ private:
     std::int64_t permits_ = 0;
 };
 
-constexpr char const* semaphore_kind = "semaphore";
-
 }  // namespace
 
 void semaphore_acquire(
@@ -107,7 +105,7 @@ void semaphore_acquire(
     auto const wrong = check_amount(name, permits, 1, most_permits);
     enter<permits_taken>(
         make_permit_count_request(std::move(inside), std::move(handler), std::move(name), permits),
-        semaphore_kind,
+        state_kind::semaphore,
         wrong
     );
 }
@@ -136,7 +134,7 @@ void semaphore_try_acquire_for(
     auto const who =
         make_permit_count_request(std::move(inside), std::move(handler), std::move(name), permits);
     auto const negative = limit_wait(*who, wait);
-    enter<permits_taken>(who, semaphore_kind, wrong ? wrong : negative);
+    enter<permits_taken>(who, state_kind::semaphore, wrong ? wrong : negative);
 }
 
 void semaphore_release(

@@ -47,11 +47,10 @@ void update::complete(error_code ec, std::int64_t result)
         where->withdraw_unwanted();
 }
 
-update_queue::update_queue(core& inside, std::string state_key, std::string name)
-    : keyed_state{inside, std::move(state_key), decide::slot_of(name)}
-    , name_{std::move(name)}
+update_queue::update_queue(core& inside, std::string of)
+    : keyed_state{inside, state_kind::updates, std::move(of)}
     , record_{decide::request_record(
-          name_, inside.uuid() + ":change", inside.settings().key_prefix
+          name(), inside.uuid() + ":change", inside.settings().key_prefix
       )}
     , expiry_{[this] {
         if (sending_ && core_.transport().withdraw(*sending_))
@@ -108,7 +107,7 @@ script_request update_queue::next_step() const
     auto const& any = *now_.of.front();
     return {
         &any.what,
-        {name_, record_},
+        {name(), record_},
         {std::to_string(now_.amount),
          std::to_string(now_.number),
          decide::record_life_text(),
@@ -173,7 +172,7 @@ void update_queue::complete(update& who, error_code ec, std::int64_t result)
         --core_.count.owed_releases;
         if (ec)
             core_.note_unreleased(
-                "of permits or counts of " + name_ + ", which may be out for good", ec
+                "of permits or counts of " + name() + ", which may be out for good", ec
             );
     }
     who.complete(ec, result);

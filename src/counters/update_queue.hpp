@@ -44,14 +44,12 @@ struct update final : operation {
 /// number than the one before it, and is sent only when that one is answered.
 class update_queue final : public keyed_state {
 public:
-    update_queue(core& inside, std::string state_key, std::string name);
+    update_queue(core& inside, std::string name);
     ~update_queue() override;
 
     void add(std::shared_ptr<update>);
 
-    void on_link_up() override {}
     void end_waiters(error_code) override;
-    void release_all() override {}
     void destroy_pending() noexcept override;
 
     /// Drops the next update if its last caller has gone and it is not owed.
@@ -77,7 +75,6 @@ private:
     void complete(update&, error_code, std::int64_t result);
     void conclude(answer const&);
 
-    std::string name_;
     std::string record_;
     std::vector<std::shared_ptr<update>> waiting_;
     batch now_;

@@ -15,8 +15,6 @@ namespace colock {
 using detail::core_ptr;
 using detail::hold_ptr;
 
-struct waiter;
-
 /// A call of `release` or `extend`, or an acquire that re-enters, while its caller waits.
 struct hold_operation final : operation {
     hold_operation(core_ptr c, hold_ptr h);
@@ -29,7 +27,7 @@ struct hold_operation final : operation {
     hold_ptr hold;
     completion<> done{};
     std::function<void(error_code)> entered{};  ///< re-entry: gives out the hold, or the error
-    std::shared_ptr<waiter> on_replicas{};      ///< a re-entry that replicas have to acknowledge
+    unsigned replicas = 0;                      ///< how many have to acknowledge a re-entry
     error_code refused{};                       ///< why it has not been done yet
     decide::alarm_queue::alarm limit;           ///< `config::timeout` for the caller
 };

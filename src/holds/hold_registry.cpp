@@ -14,11 +14,11 @@ constexpr std::size_t most_owed_releases = 4'096;
 
 }  // namespace
 
-void hold_registry::remove(ownership& o) noexcept
+void hold_registry::remove(renewable& r) noexcept
 {
-    if (!o.is_listed())
+    if (!r.is_listed())
         return;
-    auto const at = all_.iterator_to(o);
+    auto const at = all_.iterator_to(r);
     if (next_release_ == at)
         ++next_release_;
     all_.erase(at);
@@ -27,9 +27,9 @@ void hold_registry::remove(ownership& o) noexcept
 
 void hold_registry::confirm(slot_filter const& mine)
 {
-    for (auto& o : all_)
-        if (mine(o.slot()))
-            o.renew_now();
+    for (auto& each : all_)
+        if (mine(each.slot()))
+            each.renew_now();
 }
 
 void hold_registry::release_all()
@@ -45,17 +45,17 @@ void hold_registry::release_more()
     if (std::exchange(releasing_, true))
         return;
     while (next_release_ != all_.end() && core_.count.owed_releases < most_owed_releases)
-        (next_release_++)->shared_from_this()->release_all();
+        (next_release_++)->share()->release_all();
     releasing_ = false;
 }
 
 void hold_registry::destroy_pending() noexcept
 {
-    std::vector<std::shared_ptr<ownership>> copy;
-    for (auto& o : all_)
-        copy.push_back(o.shared_from_this());
-    for (auto const& o : copy)
-        o->destroy_pending();
+    std::vector<std::shared_ptr<renewable>> copy;
+    for (auto& each : all_)
+        copy.push_back(each.share());
+    for (auto const& each : copy)
+        each->destroy_pending();
 }
 
 }  // namespace colock

@@ -1,21 +1,24 @@
 #pragma once
 
-#include "holds/ownership.hpp"
+#include "holds/renewable.hpp"
+#include <colock/detail/initiate.hpp>
 
 #include <boost/intrusive/list.hpp>
 
 namespace colock {
 
-/// The ownerships of a client that have not ended.
+using detail::core;
+
+/// All that a client holds: what has not ended.
 class hold_registry {
 public:
     explicit hold_registry(core& inside) noexcept : core_{inside}, next_release_{all_.end()} {}
 
-    void add(ownership& o) { all_.push_back(o); }
-    void remove(ownership&) noexcept;
+    void add(renewable& r) { all_.push_back(r); }
+    void remove(renewable&) noexcept;
     bool is_empty() const noexcept { return all_.empty(); }
 
-    /// The servers of these slots may be other ones: asks whether the ownerships still stand.
+    /// The servers of these slots may be other ones: asks whether they still have it.
     void confirm(slot_filter const&);
 
     /// The client closes: releases all of them, some at a time. `release_more` goes on when one of
@@ -27,7 +30,10 @@ public:
     void destroy_pending() noexcept;
 
 private:
-    using list = boost::intrusive::list<ownership, boost::intrusive::constant_time_size<false>>;
+    using list = boost::intrusive::list<
+        renewable,
+        boost::intrusive::base_hook<registry_hook>,
+        boost::intrusive::constant_time_size<false>>;
 
     core& core_;
     list all_;

@@ -8,7 +8,7 @@
 #include "holds/hold_target.hpp"
 #include "holds/ownership_listener.hpp"
 #include "holds/protocol.hpp"
-#include "holds/watchdog.hpp"
+#include "holds/renewable.hpp"
 #include "redis/transport.hpp"
 
 #include <boost/intrusive/list.hpp>
@@ -22,9 +22,6 @@ namespace colock {
 using detail::core;
 using detail::core_ptr;
 
-using core_hook =
-    boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
-
 /// One ownership of a lock: a field in Redis, from the acquire that wrote it to the release that
 /// removes it, and the holds that live on it.
 ///
@@ -34,17 +31,12 @@ using core_hook =
 class ownership final :
     public hold_target,
     public std::enable_shared_from_this<ownership>,
-    public decide::renewal_schedule::entry,
-    public renewal_hook,
-    public core_hook {
+    public renewable {
 public:
     ownership(
         core& inside, ownership_listener& of, lock_ref, std::uint64_t number, owner const& who
     );
     ~ownership();
-
-    /// The core knows it: it has not ended.
-    bool is_listed() const noexcept { return core_hook::is_linked(); }
 
     std::string const& name() const noexcept { return name_; }
     std::uint64_t number() const noexcept { return number_; }
@@ -105,8 +97,7 @@ public:
     /// The user of a hold has dropped it.
     void abandon_hold(hold_ptr const&) override;
 
-    /// Releases all holds that their owners still have, because the client closes.
-    void release_all();
+    void release_all() override;
 
     /// The field is gone, by an answer of the server or a forced release of this client.
     void gone(error_code why);
@@ -118,33 +109,21 @@ public:
     /// When it was granted.
     time_point begun() const noexcept { return begun_; }
 
-    /// Destroys handlers and tasks without calling them, because the context is destroyed.
-    void destroy_pending() noexcept;
+    void destroy_pending() noexcept override;
 
     // ---- For the watchdog ----------------------------------------------------------------------
 
-    /// Queues it for renewal, if there is something to renew.
-    void renew();
+    std::shared_ptr<renewable> share() override { return shared_from_this(); }
+    scripts::script const& renewal_script() const noexcept override { return *how().renew; }
 
-    /// A renewal that is sent now: the lease to set.
-    struct renewal {
-        std::uint64_t round;
-        milliseconds lease;
-    };
-    renewal begin_renewal() noexcept;
-
-    /// `reply`: its part of it, if there is one. `jitter` in [0, 1) is that of the whole call, so
-    /// that holds that were renewed together are renewed together again.
-    void renewal_answered(renewal const&, answer const&, decide::reply const* reply, double jitter);
-
-    /// The call was refused as a whole. True if this ownership still needs its renewal.
-    bool renewal_refused(renewal const&) noexcept;
-
-    /// The link has a new connection: the server may not know this ownership any more.
-    void renew_now();
-
-    /// The time of loss has come for some hold.
-    void expire(time_point now);
+    void renew() override;
+    renewal begin_renewal() noexcept override;
+    void write_renewal(renewal_texts&, renewal const&) const override;
+    void renewal_answered(renewal const&, answer const&, decide::reply const* reply, double jitter)
+        override;
+    bool renewal_refused(renewal const&) noexcept override;
+    void renew_now() override;
+    void expire(time_point now) override;
 
 private:
     using hold_list =

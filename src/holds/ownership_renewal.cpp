@@ -138,10 +138,22 @@ bool ownership::may_renew() const noexcept
     return !gone_ && !releasing_ && !settling_ && !core_.is_stopped();
 }
 
-ownership::renewal ownership::begin_renewal() noexcept
+renewable::renewal ownership::begin_renewal() noexcept
 {
     ++unanswered_;
     return {++renewal_, promise()};
+}
+
+void ownership::write_renewal(renewal_texts& to, renewal const& which) const
+{
+    to.add_key(name_);
+    to.add_argument([this](std::string& text) {
+        core_.write_field(text, number_);
+        text += how().field_end;
+    });
+    to.add_argument([&](std::string& text) { decide::write_number(text, which.lease.count()); });
+    if (how().has_leases)
+        to.add_argument([this](std::string& text) { text += how().leases(name_, prefix()); });
 }
 
 bool ownership::renewal_refused(renewal const& which) noexcept

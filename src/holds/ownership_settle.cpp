@@ -3,7 +3,6 @@
 #include "core/core.hpp"
 #include "core/subscription_manager.hpp"
 #include "holds/ownership.hpp"
-#include "locks/waiter.hpp"
 
 #include <boost/container/static_vector.hpp>
 
@@ -36,8 +35,8 @@ void end_all_but_releases(hold_operations& doing, error_code why)
 void ask_replicas(step& call, hold_operations const& doing)
 {
     for (auto const& who : doing)
-        if (who->on_replicas && who->on_replicas->replicas > call.replicas)
-            who->on_replicas->ask_replicas(call);
+        if (who->replicas > call.replicas)
+            who->inside->ask_replicas(call, who->replicas, who->hold->lease);
 }
 
 }  // namespace
@@ -178,7 +177,7 @@ void ownership::conclude(request const& which, hold_operations const& doing, ans
         outcome = conclude_extend(doing, got, which.lease);
     for (auto const& who : doing) {
         bool const was_lost = who->hold && who->hold->now() == status::lost;
-        bool const is_missing = !outcome && got.unsynced && who->on_replicas;
+        bool const is_missing = !outcome && got.unsynced && who->replicas != 0;
         who->complete(was_lost ? error_code{error::lost} : is_missing ? got.unsynced : outcome);
     }
     // After the end of its lease the lock is free, whatever the answer was.

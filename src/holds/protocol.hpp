@@ -56,11 +56,4 @@ struct lock_ref {
 
 inline lock_ref ref_of(lock_id const& id) noexcept { return {id.kind, id.name}; }
 
-struct hash_lock_ref {
-    std::size_t operator()(lock_ref const& r) const noexcept
-    {
-        return std::hash<std::string_view>{}(r.name) + static_cast<std::size_t>(r.kind);
-    }
-};
-
 }  // namespace colock

@@ -1,6 +1,4 @@
 #include "core/core.hpp"
-#include "decide/names.hpp"
-#include "holds/ownership.hpp"
 #include "holds/watchdog.hpp"
 
 #include <boost/asio/bind_executor.hpp>
@@ -10,8 +8,7 @@
 
 #include <algorithm>
 #include <iterator>
-#include <span>
-#include <string>
+#include <map>
 #include <utility>
 
 namespace colock {
@@ -40,71 +37,29 @@ void end_with_failure(std::exception_ptr const& failure)
 
 }  // namespace
 
-/// The renewals of one lane: by the script of most locks, and by the script of readers.
+/// The renewals of one lane, by the script.
 struct watchdog::line {
     using list = boost::intrusive::list<
-        ownership,
+        renewable,
         boost::intrusive::base_hook<renewal_hook>,
         boost::intrusive::constant_time_size<false>>;
 
-    list& due_with(ownership const& t) { return t.how().has_leases ? readers : due; }
-    list* next() { return !due.empty() ? &due : !readers.empty() ? &readers : nullptr; }
+    list* next()
+    {
+        auto const at = std::ranges::find_if(due, [](auto& each) { return !each.second.empty(); });
+        return at == due.end() ? nullptr : &at->second;
+    }
     bool is_idle() { return under_way == 0 && !next(); }
 
-    list due, readers;
+    std::map<scripts::script const*, list> due;
     unsigned under_way = 0;
-};
-
-/// One call, with the texts that it refers to.
-struct watchdog::batch {
-    batch(core const& owner, std::span<std::shared_ptr<ownership> const> some)
-        : how{some.front()->how()}
-    {
-        keys.reserve(some.size());
-        arguments.reserve(3 * some.size());
-        asked.reserve(some.size());
-        std::size_t size = some.size() * longest_texts;
-        if (how.has_leases)
-            for (auto const& t : some)
-                size += longest_more + owner.settings().key_prefix.size() + t->name().size();
-        texts.reserve(size);  // so that the texts do not move
-        for (auto const& t : some) {
-            asked.push_back(t->begin_renewal());
-            keys.push_back(t->name());
-            add([&] {
-                owner.write_field(texts, t->number());
-                texts += t->how().field_end;
-            });
-            add([&] { decide::write_number(texts, asked.back().lease.count()); });
-            if (how.has_leases)
-                add([&] { texts += how.leases(t->name(), owner.settings().key_prefix); });
-        }
-    }
-
-    protocol const& how;
-    std::vector<ownership::renewal> asked;
-    std::vector<std::string_view> keys, arguments;
-
-private:
-    static constexpr std::size_t longest_texts = 36 + 1 + 20 + 6 + 20;
-    static constexpr std::size_t longest_more = 2;  // beside prefix and name
-
-    template <class Write>
-    void add(Write const& write)
-    {
-        auto const begin = texts.size();
-        write();
-        arguments.push_back(std::string_view{texts}.substr(begin));
-    }
-
-    std::string texts;
 };
 
 watchdog::watchdog(core& owner) : core_{owner}, timer_{owner.strand()} {}
 
 watchdog::~watchdog() = default;
 
-void watchdog::watch(ownership& t, time_point renew_at, time_point lose_at)
+void watchdog::watch(renewable& t, time_point renew_at, time_point lose_at)
 {
     bool const earliest = schedule_.set(t, renew_at, lose_at);
     if (!running_) {
@@ -118,7 +73,7 @@ void watchdog::watch(ownership& t, time_point renew_at, time_point lose_at)
         wake();
 }
 
-void watchdog::forget(ownership& t) noexcept
+void watchdog::forget(renewable& t) noexcept
 {
     schedule_.remove(t);
     if (core_.is_stopped())
@@ -161,16 +116,16 @@ void watchdog::process_due()
 {
     auto const due = schedule_.take(clock::now(), coalescing_window);
     auto const owned = [](decide::renewal_schedule::entry* e) {
-        return static_cast<ownership*>(e)->shared_from_this();
+        return static_cast<renewable*>(e)->share();
     };
-    std::vector<std::shared_ptr<ownership>> lost;
+    renewables lost;
     std::ranges::transform(due.lost, std::back_inserter(lost), owned);
     // Losses come first, by the clock: after a pause of the whole process no renewal comes before
     // them.
     for (auto const& t : lost)
         t->expire(clock::now());
     for (auto* e : due.renew)
-        static_cast<ownership*>(e)->renew();
+        static_cast<renewable*>(e)->renew();
     send_all();
 }
 
@@ -192,9 +147,9 @@ time_point watchdog::first_renewal(time_point sent, milliseconds lease)
         : schedule::spread_time(sent, lease, core_.jitter());
 }
 
-void watchdog::enqueue(ownership& t)
+void watchdog::enqueue(renewable& t)
 {
-    in(core_.transport().lane_of(t.slot())).due_with(t).push_back(t);
+    in(core_.transport().lane_of(t.slot())).due[&t.renewal_script()].push_back(t);
 }
 
 watchdog::line& watchdog::in(unsigned lane)
@@ -216,9 +171,9 @@ void watchdog::send(unsigned lane)
             break;
         }
         auto& due = *here.next();
-        ownerships some;
+        renewables some;
         while (!due.empty() && some.size() != largest_batch) {
-            some.push_back(due.front().shared_from_this());
+            some.push_back(due.front().share());
             due.pop_front();
         }
         ++here.under_way;
@@ -229,10 +184,15 @@ void watchdog::send(unsigned lane)
         lines_.erase(lane);
 }
 
-strand_task watchdog::renew(unsigned lane, ownerships some)
+strand_task watchdog::renew(unsigned lane, renewables some)
 {
-    batch asking{core_, some};
-    step s{*asking.how.renew, some.front()->slot(), asking.keys, asking.arguments};
+    renewal_texts texts;
+    renewals asked;
+    asked.reserve(some.size());
+    for (auto const& each : some)
+        each->write_renewal(texts, asked.emplace_back(each->begin_renewal()));
+    auto const arguments = texts.arguments();
+    step s{some.front()->renewal_script(), some.front()->slot(), texts.keys(), arguments};
     s.whole = true;
     core_.transport().submit(s);
     answer const got = co_await s.answered;
@@ -240,24 +200,24 @@ strand_task watchdog::renew(unsigned lane, ownerships some)
     auto const& items = got.value.items;
     bool const is_whole = got.what == answer::kind::replied && items.size() == some.size();
     if (got.what == answer::kind::failed && got.sent != time_point{} && some.size() > 1) {
-        split(lane, some, asking);
+        split(lane, some, asked);
         co_return;
     }
     double const jitter = core_.jitter();
     for (std::size_t i = 0; i != some.size(); ++i)
-        some[i]->renewal_answered(asking.asked[i], got, is_whole ? &items[i] : nullptr, jitter);
+        some[i]->renewal_answered(asked[i], got, is_whole ? &items[i] : nullptr, jitter);
     send(lane);
 }
 
 // Another lock of the call may be the forbidden one: repeat with each half.
-void watchdog::split(unsigned lane, ownerships const& refused, batch const& as)
+void watchdog::split(unsigned lane, renewables const& refused, renewals const& as)
 {
-    ownerships again;
+    renewables again;
     for (std::size_t i = 0; i != refused.size(); ++i)
-        if (refused[i]->renewal_refused(as.asked[i]))
+        if (refused[i]->renewal_refused(as[i]))
             again.push_back(refused[i]);
     auto const middle = again.begin() + static_cast<std::ptrdiff_t>((again.size() + 1) / 2);
-    for (auto& half : {ownerships{again.begin(), middle}, ownerships{middle, again.end()}})
+    for (auto& half : {renewables{again.begin(), middle}, renewables{middle, again.end()}})
         if (!half.empty()) {
             ++in(lane).under_way;
             renew(lane, half);

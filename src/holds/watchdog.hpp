@@ -3,10 +3,10 @@
 #include "base/strand_task.hpp"
 #include "base/timer.hpp"
 #include "decide/renewal_schedule.hpp"
+#include "holds/renewable.hpp"
 #include <colock/detail/initiate.hpp>
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/intrusive/list.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -19,17 +19,9 @@ namespace colock {
 using detail::core;
 using detail::core_ptr;
 
-class ownership;
-class watchdog;
-
-/// The place of an ownership among those of its lane whose renewal is not sent yet.
-using renewal_hook = boost::intrusive::list_base_hook<
-    boost::intrusive::tag<watchdog>,
-    boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
-
-/// Renews ownerships, and reports losses.
+/// Renews what is held, and reports losses.
 ///
-/// One timer on the strand serves all ownerships, and one coroutine waits for it. Due renewals
+/// One timer on the strand serves all of it, and one coroutine waits for it. Due renewals
 /// queue in their lane and are sent in calls of up to 128, two of them under way at a time, so that
 /// an acquire never waits behind many. A missing answer changes nothing: the time of loss stays.
 class watchdog {
@@ -37,17 +29,17 @@ public:
     explicit watchdog(core& owner);
     ~watchdog();
 
-    /// The ownership's times have changed.
-    void watch(ownership&, time_point renew_at, time_point lose_at);
-    void forget(ownership&) noexcept;
+    /// Its times have changed.
+    void watch(renewable&, time_point renew_at, time_point lose_at);
+    void forget(renewable&) noexcept;
 
-    /// The time of a new ownership's first renewal. If there are many holds, first renewals spread
+    /// The time of the first renewal. If there are many holds, first renewals spread
     /// over the whole period, so that holds that were acquired together are not renewed together
     /// for ever.
     time_point first_renewal(time_point sent, milliseconds lease);
 
     /// Renews it as soon as its link allows: after `send` at the latest.
-    void enqueue(ownership&);
+    void enqueue(renewable&);
     void send(unsigned lane);
     void send_all();
 
@@ -56,12 +48,12 @@ public:
 
 private:
     struct line;
-    struct batch;
-    using ownerships = std::vector<std::shared_ptr<ownership>>;
+    using renewables = std::vector<std::shared_ptr<renewable>>;
+    using renewals = std::vector<renewable::renewal>;
 
     static asio::awaitable<void, strand_type> run(core_ptr, std::uint64_t round);
-    strand_task renew(unsigned lane, ownerships some);
-    void split(unsigned lane, ownerships const& refused, batch const& as);
+    strand_task renew(unsigned lane, renewables some);
+    void split(unsigned lane, renewables const& refused, renewals const& as);
 
     line& in(unsigned lane);
     void process_due();

@@ -3,17 +3,24 @@
 #include "decide/alarm_queue.hpp"
 #include "decide/token_block.hpp"
 #include "decide/turns.hpp"
-#include "locks/exclusive_lock.hpp"
 #include "locks/poller.hpp"
 #include <colock/config.hpp>
 
+#include <cstdint>
 #include <string>
 
 namespace colock {
 
+class exclusive_lock;
+
 /// The state that a lock needs only under contention, in this client or between clients.
-struct exclusive_lock::contention_state final : poller::entry {
+struct contention_state final : poller::entry {
     contention_state(exclusive_lock& of, config const&);
+
+    void wake() override;
+    void expiring(std::int64_t pttl) override;
+
+    exclusive_lock& of;
 
     decide::token_block tokens;
     decide::turns turns;

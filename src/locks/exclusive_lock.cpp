@@ -1,9 +1,9 @@
+#include "core/keyed_state.hpp"
 #include "core/core.hpp"
 #include "core/subscription_manager.hpp"
 #include "decide/names.hpp"
 #include "locks/contention_state.hpp"
 #include "locks/exclusive_lock.hpp"
-#include "locks/exclusive_locks.hpp"
 
 #include <iterator>
 #include <utility>
@@ -25,30 +25,47 @@ milliseconds longest_turn(config const& c)
 
 }  // namespace
 
-exclusive_lock::contention_state::contention_state(exclusive_lock& of, config const& c)
-    : entry{of.ref(), of.slot_}
+contention_state::contention_state(exclusive_lock& whose, config const& c)
+    : entry{whose.name(), whose.slot()}
+    , of{whose}
     , turns{longest_turn(c), c.poller_gap.value_or(milliseconds{0}), c.poll_cap}
-    , alarm{[&of] { of.on_alarm(); }}
+    , alarm{[this] { of.on_alarm(); }}
 {}
 
+void contention_state::wake() { of.wake_if_asleep(); }
+
+void contention_state::expiring(std::int64_t pttl) { of.expiring(pttl); }
+
 exclusive_lock::exclusive_lock(core& inside, lock_ref which)
-    : core_{inside}
-    , name_{which.name}
-    , slot_{decide::slot_of(name_)}
-    , kind_{which.kind}
+    : keyed_state{inside, state_of(which.kind), std::string{which.name}}
 {
     ++core_.count.keys;
 }
 
 exclusive_lock::~exclusive_lock() { --core_.count.keys; }
 
-bool exclusive_lock::is_idle() const noexcept
+exclusive_lock* exclusive_lock::find(core& inside, lock_ref which) noexcept
 {
-    return queue_.empty() && !ownership_ && !contending_ &&
-        (!contention_ || clock::now() >= contention_->remembered);
+    return static_cast<exclusive_lock*>(inside.keyed_states().find(state_of(which.kind), which.name)
+    );
 }
 
-exclusive_lock::contention_state& exclusive_lock::ensure_contention()
+exclusive_lock& exclusive_lock::at(core& inside, lock_ref which)
+{
+    auto const make = [&] { return make_recycled<exclusive_lock>(inside, which); };
+    return find_or_make<exclusive_lock>(
+        inside.keyed_states(), state_of(which.kind), which.name, make
+    );
+}
+
+// Drops it if nothing refers to it any more. May destroy it.
+void exclusive_lock::forget_if_idle() noexcept
+{
+    if (!is_in_use() && (!contention_ || clock::now() >= contention_->remembered))
+        unregister();
+}
+
+contention_state& exclusive_lock::ensure_contention()
 {
     if (!contention_)
         contention_ = std::make_unique<contention_state>(*this, core_.settings());
@@ -79,7 +96,7 @@ void exclusive_lock::admit(std::shared_ptr<waiter> const& who)
         (ownership_ && ownership_->is_held()) || (contending_ && !sending_) || stands_behind(*who);
     if (who->once && is_taken) {
         who->give_up();
-        core_.exclusive_locks().forget_if_idle(*this);  // made only for this acquire
+        forget_if_idle();  // made only for this acquire
         return;
     }
     who->queue = this;
@@ -137,6 +154,8 @@ bool exclusive_lock::ask_unless_told()
 
 void exclusive_lock::end_waiters(error_code why)
 {
+    if (queue_.empty() && !contending_)
+        return;
     while (!queue_.empty()) {
         auto const self = std::move(queue_.front().queued);
         waiter& who = queue_.front();
@@ -149,12 +168,12 @@ void exclusive_lock::end_waiters(error_code why)
         wake();
 }
 
-void exclusive_lock::forget_turns()
+void exclusive_lock::forget()
 {
-    if (contention_)
-        contention_->remembered = {};
-    if (!contending_)
-        core_.exclusive_locks().forget_if_idle(*this);
+    if (!contention_ || contending_)
+        return;
+    contention_->remembered = {};
+    forget_if_idle();
 }
 
 void exclusive_lock::destroy_pending() noexcept
@@ -226,7 +245,7 @@ void exclusive_lock::ended(ownership& which)
     if (contending_)
         wake();
     else
-        core_.exclusive_locks().forget_if_idle(*this);
+        forget_if_idle();
 }
 
 // ---- The channel -------------------------------------------------------------------------------
@@ -236,7 +255,7 @@ void exclusive_lock::subscribe()
     auto& r = ensure_contention();
     if (!r.channel.empty() || !how().subscribes)
         return;
-    r.channel = how().channel(name_, core_.settings().key_prefix);
+    r.channel = how().channel(name(), core_.settings().key_prefix);
     r.is_live = core_.subscriptions().add(r.channel, *this);
     if (r.is_live && ownership_)
         ownership_->suspect();  // a message may have come while nobody here listened

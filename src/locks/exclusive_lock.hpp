@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/recycling.hpp"
+#include "core/keyed_state.hpp"
 #include "core/subscription_manager.hpp"
 #include "holds/ownership.hpp"
 #include "holds/ownership_listener.hpp"
@@ -16,25 +16,24 @@
 
 namespace colock {
 
+struct contention_state;
+
 /// All that this client knows of a key that one owner holds at a time: its ownership, its waiters,
 /// and the one attempt that is under way for the first of them.
 class exclusive_lock :
+    public keyed_state,
     public ownership_listener,
     public wait_queue,
     protected subscription_manager::listener {
 public:
     exclusive_lock(core& inside, lock_ref);
-    virtual ~exclusive_lock();
+    ~exclusive_lock() override;
 
-    static void* operator new(std::size_t size) { return recycled_memory::allocate(size); }
-    static void operator delete(void* key, std::size_t size) noexcept
-    {
-        recycled_memory::release(key, size);
-    }
+    /// The state of this lock. `at` makes it if there is none.
+    static exclusive_lock* find(core&, lock_ref) noexcept;
+    static exclusive_lock& at(core&, lock_ref);
 
-    std::string const& name() const noexcept { return name_; }
-    lock_ref ref() const noexcept { return {kind_, name_}; }
-    unsigned slot() const noexcept { return slot_; }
+    lock_ref ref() const noexcept { return {static_cast<lock_kind>(kind()), name()}; }
     ownership* held() const noexcept { return ownership_.get(); }
 
     /// Admits an acquire: it re-enters, joins the queue, or gets its answer at once.
@@ -55,18 +54,18 @@ public:
     /// The rest of the holder's lease, as PTTL reports it: -2 if nobody holds it.
     void expiring(std::int64_t pttl);
 
-    void end_waiters(error_code);
+    bool is_in_use() const noexcept override
+    {
+        return !queue_.empty() || contending_ || ownership_;
+    }
+    void on_reached() override { wake_if_asleep(); }
+    void end_waiters(error_code) override;
 
-    /// Drops the remembered turn state; the client is closing.
-    void forget_turns();
+    /// Drops what is remembered of the turns between clients.
+    void forget() override;
+    void destroy_pending() noexcept override;
 
-    /// Destroys handlers without calling them, because the context is destroyed.
-    void destroy_pending() noexcept;
-
-    bool is_idle() const noexcept;
-    bool is_wanted() const noexcept { return !queue_.empty() || contending_; }
     bool is_sleeping() const noexcept;
-    bool remembers() const noexcept { return contention_ && !contending_; }
 
     /// Admits waiters with the same owner, because no owner may wait for itself.
     void admit_same_owner(waiter const& holder);
@@ -93,11 +92,9 @@ protected:
 
     void on_message(std::string_view) override;
 
-    core& core_;
-
 private:
+    friend struct contention_state;
     struct attempt;
-    struct contention_state;
     /// The consequence of an answer for the attempt.
     enum class verdict { again, sleep };
 
@@ -108,7 +105,7 @@ private:
     verdict on_refused(std::int64_t pttl, std::int64_t subscribers);
     contention_state& ensure_contention();
     bool stands_back() const noexcept;
-    protocol const& how() const noexcept { return protocol::of(kind_); }
+    protocol const& how() const noexcept { return protocol::of(ref().kind); }
     bool draws_tokens() const noexcept;
     std::string_view channel() const noexcept;
     std::string counter() const;
@@ -121,6 +118,7 @@ private:
     void get_up() noexcept;
     void give_back();
     void forget_tenure() noexcept;
+    void forget_if_idle() noexcept;
 
     void give(std::uint64_t last_token, std::uint64_t tokens, time_point sent);
     hold_ptr take_head(std::shared_ptr<waiter>& who, std::uint64_t only_token);
@@ -136,8 +134,6 @@ private:
     void on_interrupted() override;
     void on_alarm();
 
-    std::string name_;
-    unsigned slot_;
     boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>> queue_;
     std::shared_ptr<ownership> ownership_;
     std::unique_ptr<contention_state> contention_;  ///< none without contention
@@ -150,7 +146,6 @@ private:
     std::uint32_t refusals_ = 0;  ///< for the moment, in a row
     bool synced_ = false;         ///< `number_` was requested over the link that waits for replicas
     bool contending_ = false;
-    lock_kind kind_;
 };
 
 }  // namespace colock

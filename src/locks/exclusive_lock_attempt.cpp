@@ -7,7 +7,6 @@
 #include "decide/wait_plan.hpp"
 #include "locks/contention_state.hpp"
 #include "locks/exclusive_lock.hpp"
-#include "locks/exclusive_locks.hpp"
 #include "locks/poller.hpp"
 
 #include <algorithm>
@@ -24,11 +23,11 @@ struct exclusive_lock::attempt {
         , lease_text{std::to_string(lease.count())}
         , tokens_text{std::to_string(tokens)}
         , counter{key.counter()}
-        , keys{key.name_, counter}
+        , keys{key.name(), counter}
         , arguments{field, lease_text, tokens_text, key.channel()}
         , call{
               *key.how().acquire,
-              key.slot_,
+              key.slot(),
               std::span{keys}.first(key.draws_tokens() ? 2 : 1),
               arguments}
     {
@@ -59,8 +58,8 @@ std::string exclusive_lock::counter() const
 {
     if (!draws_tokens())
         return {};
-    return how().has_floor ? core_.fence_counter(slot_)
-                           : decide::token_counter(name_, core_.settings().key_prefix);
+    return how().has_floor ? core_.fence_counter(slot())
+                           : decide::token_counter(name(), core_.settings().key_prefix);
 }
 
 bool exclusive_lock::draws_tokens() const noexcept
@@ -138,7 +137,7 @@ strand_task exclusive_lock::contend()
     end_contention();
     number_ = 0;
     contending_ = false;
-    core_.exclusive_locks().forget_if_idle(*this);
+    forget_if_idle();
 }
 
 // The remembered state is kept for a while, for the next waiter.
@@ -248,7 +247,7 @@ exclusive_lock::verdict exclusive_lock::on_refused(std::int64_t pttl, std::int64
     if (queue_.empty())
         return verdict::again;
     if (queue_.front().attempts == 1)
-        core_.events().waiting(name_, milliseconds{pttl});
+        core_.events().waiting(name(), milliseconds{pttl});
     // Messages from before the subscription was live were missed, so ask once more.
     if (contention_->channel.empty()) {
         subscribe();
@@ -332,15 +331,14 @@ void exclusive_lock::sleep_to_cap()
     r.sleeping = true;
     r.cap = cap;
     r.alarm.clear();
-    if (!r.is_linked())
+    if (!r.is_polled())
         core_.poller().add(r);
 }
 
 void exclusive_lock::get_up() noexcept
 {
     contention_->sleeping = false;
-    if (contention_->is_linked())
-        contention_->unlink();
+    contention_->leave();
 }
 
 void exclusive_lock::on_alarm()
@@ -348,7 +346,7 @@ void exclusive_lock::on_alarm()
     if (contending_)
         wake();
     else
-        core_.exclusive_locks().forget_if_idle(*this);
+        forget_if_idle();
 }
 
 // Gives back a grant, or a possible grant, that nobody wants any more.

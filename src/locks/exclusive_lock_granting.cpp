@@ -4,7 +4,6 @@
 #include "decide/handover.hpp"
 #include "locks/contention_state.hpp"
 #include "locks/exclusive_lock.hpp"
-#include "locks/exclusive_locks.hpp"
 #include "locks/re_entry.hpp"
 
 #include <utility>
@@ -47,7 +46,7 @@ hold_ptr exclusive_lock::take_head(std::shared_ptr<waiter>& who, std::uint64_t o
 void exclusive_lock::announce(waiter& who, hold_ptr const& taken)
 {
     core_.events().acquired(
-        name_, std::chrono::duration_cast<microseconds>(clock::now() - who.asked), who.attempts
+        name(), std::chrono::duration_cast<microseconds>(clock::now() - who.asked), who.attempts
     );
     who.grant(detail::make_hold(taken));
 }
@@ -99,7 +98,7 @@ bool exclusive_lock::hand_over(hold_state& last)
     std::shared_ptr<waiter> who;
     auto const taken = take_head(who, 0);
     held->pass_on(last, taken);
-    core_.events().handed_over(name_);
+    core_.events().handed_over(name());
     announce(*who, taken);
     admit_same_owner(*who);
     if (queue_.empty())  // without waiters nothing stays subscribed
@@ -121,7 +120,7 @@ void exclusive_lock::re_enter(std::shared_ptr<waiter> const& who)
 void exclusive_lock::enter(std::shared_ptr<waiter> const& who)
 {
     enter_again(who, ownership_, [which = who->id, inside = who->inside](waiter const& entered) {
-        if (auto* const key = inside->exclusive_locks().find(ref_of(which)))
+        if (auto* const key = exclusive_lock::find(*inside, ref_of(which)))
             key->admit_same_owner(entered);
     });
 }

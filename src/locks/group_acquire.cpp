@@ -45,14 +45,11 @@ bool is_any(error_code ec) noexcept { return bool{ec}; }
 class group_acquire::registration final : public keyed_state {
 public:
     registration(core& inside, std::weak_ptr<operation> of)
-        : keyed_state{inside, "group_acquire:" + std::to_string(inside.next_number()), 0}
+        : keyed_state{inside, state_kind::group, std::to_string(inside.next_number()), 0}
         , of_{std::move(of)}
         , activity_{inside}
     {}
 
-    void on_link_up() override {}
-    void release_all() override {}
-    void destroy_pending() noexcept override {}
     void end_waiters(error_code why) override
     {
         if (auto const whose = std::static_pointer_cast<group_acquire>(of_.lock()))

@@ -15,7 +15,7 @@ namespace colock {
 using status = hold_state::status;
 
 group_hold::group_hold(core& inside, std::vector<hold> parts, std::size_t needed)
-    : keyed_state{inside, "group:" + std::to_string(inside.next_number()), 0}
+    : keyed_state{inside, state_kind::group, std::to_string(inside.next_number()), 0}
     , parts_{std::move(parts)}
     , needed_{needed}
     , held_{static_cast<std::size_t>(std::ranges::count_if(parts_, &is_won))}

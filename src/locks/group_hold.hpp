@@ -16,7 +16,7 @@ using detail::core;
 
 /// Several holds as one, while enough of them are held: all parts of a multi-lock, a majority of a
 /// red lock. They may belong to several clients. This object runs on the strand of one of them,
-/// whose core keeps it until it is released.
+/// whose client keeps it until it is released.
 class group_hold final : public hold_target, public keyed_state {
 public:
     group_hold(core& inside, std::vector<hold> parts, std::size_t needed);
@@ -31,8 +31,6 @@ public:
 
     // ---- For the core --------------------------------------------------------------------------
 
-    void on_link_up() override {}
-    void end_waiters(error_code) override {}
     void release_all() override { close(error::closed); }
     void destroy_pending() noexcept override;
 

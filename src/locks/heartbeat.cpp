@@ -1,6 +1,5 @@
 #include "core/core.hpp"
 #include "decide/fair_wait.hpp"
-#include "locks/fair_lock_state.hpp"
 #include "locks/heartbeat.hpp"
 
 #include <algorithm>
@@ -23,37 +22,35 @@ constexpr unsigned most_under_way = 4;
 
 }  // namespace
 
-/// The waiters of one lane, in the order in which their tickets are due.
+/// The tickets of one lane, in the order in which they are due.
 struct heartbeat::ring {
     ring(heartbeat& whose, unsigned which) : of{whose}, lane{which} {}
 
     heartbeat& of;
     unsigned lane;
-    boost::intrusive::list<heartbeat_hook, boost::intrusive::constant_time_size<false>> due;
+    boost::intrusive::list<
+        ticket,
+        boost::intrusive::base_hook<place>,
+        boost::intrusive::constant_time_size<false>>
+        due;
     decide::alarm_queue::alarm alarm{[this] { of.run(*this); }};
     unsigned under_way = 0;
 };
 
 /// One call, with the texts that it refers to.
 struct heartbeat::batch {
-    explicit batch(fair_waiters const& some)
+    explicit batch(tickets const& some)
     {
-        fields.reserve(some.size());  // so that the texts do not move
+        named.reserve(some.size());  // so that the texts do not move
         for (auto const& t : some) {
-            auto const& of = t->lock();
-            names.push_back(of.shared_from_this());
-            auto const& more = of.keys();
-            keys.insert(keys.end(), {of.name(), more.queue, more.timeouts, more.tickets});
-            fields.push_back(t->field());
-            arguments.insert(
-                arguments.end(), {fields.back(), decide::redisson_fair_wait, life_text}
-            );
+            auto const& of = named.emplace_back(t->names());
+            keys.insert(keys.end(), {of.lock, of.keys.queue, of.keys.timeouts, of.keys.tickets});
+            arguments.insert(arguments.end(), {of.field, decide::redisson_fair_wait, life_text});
         }
     }
 
     std::string life_text = std::to_string(decide::ticket_life.count());
-    std::vector<std::string> fields;
-    std::vector<std::shared_ptr<keyed_state const>> names;  ///< owners of the names in the call
+    std::vector<names> named;
     std::vector<std::string_view> keys, arguments;
 };
 
@@ -61,16 +58,16 @@ heartbeat::heartbeat(core& owner) : core_{owner} {}
 
 heartbeat::~heartbeat() = default;
 
-void heartbeat::add(fair_waiter& t, time_point since)
+void heartbeat::add(ticket& t, time_point since)
 {
-    auto const lane = core_.transport().lane_of(t.lock().slot());
+    auto const lane = core_.transport().lane_of(t.slot());
     auto& here = rings_[lane];
     if (!here)
         here = std::make_unique<ring>(*this, lane);
-    t.due = since + decide::ticket_beat;
+    t.due_ = since + decide::ticket_beat;
     here->due.push_back(t);
     if (!here->alarm.is_set())
-        core_.set_alarm(here->alarm, t.due);
+        core_.set_alarm(here->alarm, t.due_);
 }
 
 void heartbeat::stop()
@@ -94,24 +91,19 @@ void heartbeat::revive(slot_filter const& which)
 void heartbeat::revive(ring& here, slot_filter const& which)
 {
     auto const now = clock::now();
-    auto const is_meant = [&](heartbeat_hook const& each) {
-        return which(static_cast<fair_waiter const&>(each).lock().slot());
-    };
+    auto const is_meant = [&](ticket const& each) { return which(each.slot()); };
     if (std::ranges::none_of(here.due, is_meant))
         return;
-    here.due.sort([](auto const& a, auto const& b) {
-        return static_cast<fair_waiter const&>(a).number() <
-            static_cast<fair_waiter const&>(b).number();
-    });
-    fair_waiters revived;
-    for (auto& each : here.due)
-        if (auto& t = static_cast<fair_waiter&>(each); which(t.lock().slot())) {
-            t.due = now;
-            revived.push_back(*t.position);
+    here.due.sort([](auto const& a, auto const& b) { return a.number() < b.number(); });
+    tickets revived;
+    for (auto& t : here.due)
+        if (is_meant(t)) {
+            t.due_ = now;
+            revived.push_back(t.share());
         }
     for (auto const& t : revived)
         t->begin_revival();
-    while (!revived.empty() && !here.due.empty() && here.due.front().due <= now)
+    while (!revived.empty() && !here.due.empty() && here.due.front().due_ <= now)
         beat(here, take_due(here, now));
 }
 
@@ -119,11 +111,11 @@ void heartbeat::revive(ring& here, slot_filter const& which)
 void heartbeat::run(ring& here)
 {
     auto const now = clock::now();
-    while (!here.due.empty() && here.due.front().due <= now && here.under_way < most_under_way &&
+    while (!here.due.empty() && here.due.front().due_ <= now && here.under_way < most_under_way &&
            core_.transport().is_up(here.lane))
         beat(here, take_due(here, now));
-    if (!here.due.empty() && here.due.front().due > now)
-        core_.set_alarm(here.alarm, here.due.front().due);
+    if (!here.due.empty() && here.due.front().due_ > now)
+        core_.set_alarm(here.alarm, here.due.front().due_);
     else if (!here.due.empty() && here.under_way == 0) {
         core_.transport().want_link(here.lane);
         core_.set_alarm(here.alarm, now + decide::ticket_beat);
@@ -131,25 +123,25 @@ void heartbeat::run(ring& here)
 }
 
 // They stay in the ring, and are due again, whatever the answer is.
-heartbeat::fair_waiters heartbeat::take_due(ring& from, time_point now)
+heartbeat::tickets heartbeat::take_due(ring& from, time_point now)
 {
-    fair_waiters taken;
+    tickets taken;
     auto const again = now + decide::ticket_beat;
-    while (taken.size() != largest_call && from.due.front().due <= now + coalescing_window) {
-        auto& next = static_cast<fair_waiter&>(from.due.front());
+    while (taken.size() != largest_call && from.due.front().due_ <= now + coalescing_window) {
+        auto& next = from.due.front();
         from.due.pop_front();
-        next.due = again;
+        next.due_ = again;
         from.due.push_back(next);
-        taken.push_back(*next.position);
+        taken.push_back(next.share());
     }
     return taken;
 }
 
 // NOLINTNEXTLINE(*-avoid-reference-coroutine-parameters): a ring is there for good
-strand_task heartbeat::beat(ring& here, fair_waiters some)
+strand_task heartbeat::beat(ring& here, tickets some)
 {
     batch asking{some};
-    step s{scripts::fair_keep, some.front()->lock().slot(), asking.keys, asking.arguments};
+    step s{scripts::fair_keep, some.front()->slot(), asking.keys, asking.arguments};
     s.whole = true;
     ++here.under_way;
     core_.transport().submit(s);

@@ -1,17 +1,24 @@
 #pragma once
 
+#include "base/clock.hpp"
 #include "base/strand_task.hpp"
 #include "decide/alarm_queue.hpp"
-#include "locks/fair_waiter.hpp"
+#include "decide/names.hpp"
+#include "decide/reply.hpp"
 #include "redis/transport.hpp"
 
 #include <boost/intrusive/list.hpp>
 
+#include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 namespace colock {
+
+using detail::core;
 
 /// Keeps the tickets of all fair locks alive, many tickets of a lane per call, each three times in
 /// its life. So the place of a dead client blocks nobody for longer than one life.
@@ -19,12 +26,50 @@ namespace colock {
 /// The answer also tells what a waiter may have missed: that its turn has come, when it is worth
 /// asking, or that its place is gone.
 class heartbeat {
+    using place = boost::intrusive::list_base_hook<
+        boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
 public:
+    /// What a ticket is called at the server.
+    struct names {
+        std::string field;
+        std::string_view lock;
+        decide::fair_keys const& keys;
+        std::shared_ptr<void const> owner;  ///< of the lock's names
+    };
+
+    /// The ticket of a waiter, while it is kept alive.
+    class ticket : public place {
+    public:
+        virtual std::shared_ptr<ticket> share() = 0;
+        virtual unsigned slot() const noexcept = 0;
+        virtual heartbeat::names names() const = 0;
+
+        /// Grows in the order of arrival.
+        virtual std::uint64_t number() const noexcept = 0;
+
+        /// The server is reached again. A heartbeat will find out whether the place still exists.
+        virtual void begin_revival() = 0;
+
+        /// The answer to its heartbeat that was sent then; malformed: an unreadable answer.
+        virtual void kept(decide::keep_answer const&, time_point sent) = 0;
+
+        /// The heartbeat was refused: the waiter has to ask for itself.
+        virtual void look() = 0;
+
+    protected:
+        ~ticket() = default;
+
+    private:
+        friend class heartbeat;
+        time_point due_{};
+    };
+
     explicit heartbeat(core& owner);
     ~heartbeat();
 
-    /// Adds a waiter whose ticket was alive then. The ticket is kept alive until the waiter leaves.
-    void add(fair_waiter&, time_point since);
+    /// Adds a ticket that was alive then. It is kept alive until it is unlinked.
+    void add(ticket&, time_point since);
 
     /// The servers of these slots are reached again: keeps all their tickets at once. The tickets
     /// of one lock go in the order of their arrival, because they ask again in that order if they
@@ -37,12 +82,12 @@ public:
 private:
     struct ring;
     struct batch;
-    using fair_waiters = std::vector<std::shared_ptr<fair_waiter>>;
+    using tickets = std::vector<std::shared_ptr<ticket>>;
 
     void revive(ring&, slot_filter const& which);
     void run(ring&);
-    fair_waiters take_due(ring&, time_point now);
-    strand_task beat(ring&, fair_waiters some);
+    tickets take_due(ring&, time_point now);
+    strand_task beat(ring&, tickets some);
 
     core& core_;
     std::unordered_map<unsigned, std::unique_ptr<ring>> rings_;  ///< by lane, permanent

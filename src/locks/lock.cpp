@@ -5,9 +5,8 @@
 #include "decide/names.hpp"
 #include "decide/validity.hpp"
 #include "locks/exclusive_lock.hpp"
-#include "locks/exclusive_locks.hpp"
-#include "locks/fair_lock_state.hpp"
-#include "locks/readers.hpp"
+#include "locks/fair_lock.hpp"
+#include "locks/read_write_lock.hpp"
 #include <colock/lock.hpp>
 
 #include <utility>
@@ -22,7 +21,8 @@ void admit(core& inside, std::shared_ptr<waiter> const& who)
     switch (who->id.kind) {
     case lock_kind::fair: return fair_lock_state::of(inside, who->id.name).admit(who);
     case lock_kind::read: return readers::at(inside, who->id.name).admit(who);
-    default: return inside.exclusive_locks().at(ref_of(who->id)).admit(who);
+    case lock_kind::write: return writers::at(inside, who->id.name).admit(who);
+    default: return exclusive_lock::at(inside, ref_of(who->id)).admit(who);
     }
 }
 
@@ -91,7 +91,7 @@ ownership* find_held(core& inside, lock_ref which, owner const& who)
         auto const* const queue = fair_lock_state::find(inside, std::string{which.name});
         return queue ? queue->held() : nullptr;
     }
-    auto const* const key = inside.exclusive_locks().find(which);
+    auto const* const key = exclusive_lock::find(inside, which);
     return key ? key->held() : nullptr;
 }
 

@@ -1,12 +1,9 @@
 #include "core/core.hpp"
 #include "decide/reply.hpp"
-#include "locks/exclusive_lock.hpp"
-#include "locks/exclusive_locks.hpp"
 #include "locks/poller.hpp"
 #include "redis/link_settings.hpp"
 
-#include <algorithm>
-#include <string_view>
+#include <optional>
 
 namespace colock {
 
@@ -18,6 +15,18 @@ constexpr milliseconds coalescing_window{5};
 /// Keys per call: a long call would make the server's other clients wait.
 constexpr std::size_t largest_call = 128;
 
+/// What the call has told of each key: the rest of its lease where that ends soon.
+std::vector<std::optional<std::int64_t>> read_expiring(decide::reply const& got, std::size_t keys)
+{
+    std::vector<std::optional<std::int64_t>> told(keys);
+    for (std::size_t i = 0; i + 1 < got.items.size(); i += 2) {
+        auto const index = static_cast<std::size_t>(got.items[i].number) - 1;
+        if (index < keys)
+            told[index] = got.items[i + 1].number;
+    }
+    return told;
+}
+
 }  // namespace
 
 /// The keys of one lane, in the order in which they are due: all sleep equally long.
@@ -26,7 +35,10 @@ struct poller::ring {
 
     poller& of;
     unsigned lane;
-    boost::intrusive::list<entry, boost::intrusive::constant_time_size<false>> keys;
+    boost::intrusive::
+        list<entry, boost::intrusive::base_hook<place>, boost::intrusive::constant_time_size<false>>
+            keys;
+    call_list asked;  ///< those of the call under way that still exist
     decide::alarm_queue::alarm alarm{[this] { of.run(*this); }};
     bool asking = false;
 };
@@ -37,14 +49,14 @@ poller::~poller() = default;
 
 void poller::add(entry& key)
 {
-    auto const lane = core_.transport().lane_of(key.slot);
+    auto const lane = core_.transport().lane_of(key.slot_);
     auto& here = rings_[lane];
     if (!here)
         here = std::make_unique<ring>(*this, lane);
-    key.due = clock::now() + core_.settings().poll_cap;
+    key.due_ = clock::now() + core_.settings().poll_cap;
     here->keys.push_back(key);
     if (!here->alarm.is_set() && !here->asking)
-        core_.set_alarm(here->alarm, key.due);
+        core_.set_alarm(here->alarm, key.due_);
 }
 
 void poller::stop()
@@ -59,8 +71,8 @@ void poller::run(ring& here)
 {
     if (here.asking || here.keys.empty())
         return;
-    if (here.keys.front().due > clock::now())
-        core_.set_alarm(here.alarm, here.keys.front().due);
+    if (here.keys.front().due_ > clock::now())
+        core_.set_alarm(here.alarm, here.keys.front().due_);
     else if (core_.transport().is_up(here.lane))
         ask(here);
     else {
@@ -71,46 +83,48 @@ void poller::run(ring& here)
     }
 }
 
-void poller::wake_all(ring const& here)
+void poller::wake_all(ring& here)
 {
-    std::vector<lock_id> sleeping;
-    for (auto const& key : here.keys)
-        sleeping.push_back({std::string{key.which.name}, key.which.kind});
-    wake(sleeping);
+    call_list all;
+    for (auto& key : here.keys)
+        all.push_back(key);
+    wake(all);
 }
 
-// Each asks for itself, and gets its own error.
-void poller::wake(std::vector<lock_id> const& sleeping)
+// Each asks for itself, and gets its own error. Waking may destroy any of them.
+void poller::wake(call_list& some)
 {
-    for (auto const& id : sleeping)
-        if (auto* const key = core_.exclusive_locks().find(ref_of(id)))
-            key->wake_if_asleep();
+    while (!some.empty()) {
+        auto& key = some.front();
+        some.pop_front();
+        key.wake();
+    }
 }
 
-// They stay in the ring: a key that isn't free is not touched until it is due again.
-std::vector<lock_id> poller::take_due(ring& from, time_point now)
+// They stay in the ring: a key that isn't free is not touched until it is due again. Returns their
+// names, because a key may be gone before the call is sent.
+std::vector<std::string> poller::take_due(ring& from, time_point now)
 {
-    std::vector<lock_id> taken;
+    std::vector<std::string> names;
     auto const again = now + core_.settings().poll_cap;
-    while (taken.size() != largest_call && from.keys.front().due <= now + coalescing_window) {
+    while (names.size() != largest_call && from.keys.front().due_ <= now + coalescing_window) {
         entry& key = from.keys.front();
         from.keys.pop_front();
-        key.due = again;
+        key.due_ = again;
         from.keys.push_back(key);
-        taken.push_back({std::string{key.which.name}, key.which.kind});
+        key.index_ = names.size();
+        from.asked.push_back(key);
+        names.emplace_back(key.name_);
     }
-    return taken;
+    return names;
 }
 
 // NOLINTNEXTLINE(*-avoid-reference-coroutine-parameters): a ring is there for good
 strand_task poller::ask(ring& here)
 {
-    auto const taken = take_due(here, clock::now());
+    auto const names = take_due(here, clock::now());
     here.asking = true;
-    std::vector<std::string_view> keys;
-    keys.reserve(taken.size());
-    for (auto const& id : taken)
-        keys.push_back(id.name);
+    std::vector<std::string_view> const keys{names.begin(), names.end()};
     auto const limit = std::to_string(core_.settings().poll_cap.count());
     std::string_view const arguments[]{limit};
     step s{scripts::expiring, here.lane, keys, arguments};
@@ -118,17 +132,17 @@ strand_task poller::ask(ring& here)
     core_.transport().submit(s);
     answer const got = co_await s.answered;
     here.asking = false;
-    auto const& items = got.value.items;
-    if (got.what == answer::kind::replied)
-        for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
-            auto const index = static_cast<std::size_t>(items[i].number) - 1;
-            auto* const key =
-                index < taken.size() ? core_.exclusive_locks().find(ref_of(taken[index])) : nullptr;
-            if (key)
-                key->expiring(items[i + 1].number);
-        }
-    else if (got.what == answer::kind::failed)
-        wake(taken);
+    call_list asked;
+    asked.swap(here.asked);
+    if (got.what == answer::kind::failed)
+        wake(asked);
+    auto const told = read_expiring(got.value, names.size());
+    while (!asked.empty()) {
+        auto& key = asked.front();
+        asked.pop_front();
+        if (got.what == answer::kind::replied && told[key.index_])
+            key.expiring(*told[key.index_]);
+    }
     run(here);
 }
 

@@ -1,15 +1,16 @@
 #pragma once
 
+#include "base/clock.hpp"
 #include "base/strand_task.hpp"
-#include "decide/alarm_queue.hpp"
-#include "holds/protocol.hpp"
 #include <colock/detail/initiate.hpp>
 
 #include <boost/intrusive/list.hpp>
 
-#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -22,18 +23,44 @@ using detail::core;
 ///
 /// It asks for each added key once per poll cap, until the key leaves.
 class poller {
+    template <class Tag>
+    using hook = boost::intrusive::list_base_hook<
+        boost::intrusive::tag<Tag>,
+        boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+    struct in_ring;
+    struct in_call;
+    using place = hook<in_ring>;
+    using call_place = hook<in_call>;
+
 public:
-    using time_point = std::chrono::steady_clock::time_point;
+    /// A key that is waited for. It may leave, or be destroyed, at any time.
+    class entry : public place, public call_place {
+    public:
+        /// `name` has to live as long as the entry.
+        entry(std::string_view name, unsigned slot) noexcept : name_{name}, slot_{slot} {}
 
-    /// A key that is waited for.
-    struct entry :
-        boost::intrusive::list_base_hook<
-            boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
-        entry(lock_ref of, unsigned hash_slot) : which{of}, slot{hash_slot} {}
+        bool is_polled() const noexcept { return place::is_linked(); }
+        void leave() noexcept
+        {
+            if (place::is_linked())
+                place::unlink();
+        }
 
-        lock_ref which;
-        unsigned slot;
-        time_point due{};
+        /// Nothing is known: the key has to ask for itself.
+        virtual void wake() = 0;
+
+        /// The rest of the holder's lease, as PTTL reports it: -2 if nobody holds the key.
+        virtual void expiring(std::int64_t pttl) = 0;
+
+    protected:
+        ~entry() = default;
+
+    private:
+        friend class poller;
+        std::string_view name_;
+        unsigned slot_;
+        std::size_t index_ = 0;  ///< in the call under way
+        time_point due_{};
     };
 
     explicit poller(core& owner);
@@ -46,12 +73,16 @@ public:
 
 private:
     struct ring;
+    using call_list = boost::intrusive::list<
+        entry,
+        boost::intrusive::base_hook<call_place>,
+        boost::intrusive::constant_time_size<false>>;
 
     void run(ring&);
-    void wake_all(ring const&);
-    void wake(std::vector<lock_id> const& sleeping);
+    static void wake_all(ring&);
+    static void wake(call_list&);
     strand_task ask(ring&);
-    std::vector<lock_id> take_due(ring&, time_point now);
+    std::vector<std::string> take_due(ring&, time_point now);
 
     core& core_;
     std::unordered_map<unsigned, std::unique_ptr<ring>> rings_;  ///< by lane, permanent

@@ -17,8 +17,7 @@ void enter_again(
     auto const taken = make_recycled<hold_state>(inside, who->who, who->lease, who->renewed);
     taken->token = held->token();
     auto entering = make_recycled<hold_operation>(inside, taken);
-    if (who->replicas != 0)
-        entering->on_replicas = who;
+    entering->replicas = who->replicas;
     entering->entered = [who, taken, held, then = std::move(then)](error_code ec) {
         // The wait for the replicas was its pause, so it asks again at once.
         if (ec == error::not_replicated && !who->once && !who->is_done() && held->is_current()) {

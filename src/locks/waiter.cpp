@@ -1,7 +1,6 @@
 #include "core/core.hpp"
 #include "decide/names.hpp"
 #include "locks/waiter.hpp"
-#include "redis/link_settings.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -58,18 +57,10 @@ void waiter::fail(error_code ec)
 
 void waiter::give_up() { fail({}); }
 
-// Not so long that the answer would come too late, or that the link would seem dead.
 void waiter::ask_replicas(step& s) const
 {
-    if (replicas == 0)
-        return;
-    auto const& settings = inside->settings();
-    inside->transport().want_link(s.slot);  // which also keeps the link open while it waits
-    s.synced = true;
-    s.replicas = replicas;
-    s.replica_limit = std::max(
-        std::min({settings.sync_timeout, silence_limit(settings), lease / 4}), milliseconds{1}
-    );
+    if (replicas != 0)
+        inside->ask_replicas(s, replicas, lease);
 }
 
 }  // namespace colock

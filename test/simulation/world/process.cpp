@@ -78,18 +78,8 @@ std::string process::what_is_kept(std::size_t deployment)
 {
     auto& inside = *detail::client_access::inside(at(deployment));
     std::string names;
-    for (auto const& o : around_.objects())
-        for (auto const which :
-             {detail::lock_kind::plain,
-              detail::lock_kind::spin,
-              detail::lock_kind::fenced,
-              detail::lock_kind::fair,
-              detail::lock_kind::read,
-              detail::lock_kind::write})
-            if (inside.exclusive_locks().find({which, o->name}))
-                names += ", the lock " + o->name;
     for (auto const& each : inside.keyed_states().all())
-        names += ", " + each->state_key();
+        names += ", " + std::to_string(static_cast<int>(each->kind())) + ":" + each->name();
     return names;
 }
 

@@ -3,7 +3,7 @@
 #include "core/core.hpp"
 #include "decide/validity.hpp"
 #include "decide/wait_plan.hpp"
-#include "locks/readers.hpp"
+#include "locks/read_write_lock.hpp"
 
 #include <algorithm>
 #include <string>
@@ -17,8 +17,8 @@ readers::attempt::attempt(readers& of, std::shared_ptr<waiter> w)
     , how{protocol::of(lock_kind::read)}
     , field{of.core_.field<recycled_string>(number, how.field_end)}
     , lease_text{std::to_string(who->lease.count())}
-    , prefix{how.leases(of.name_, of.core_.settings().key_prefix)}
-    , keys{of.name_}
+    , prefix{how.leases(of.name(), of.core_.settings().key_prefix)}
+    , keys{of.name()}
     , arguments{field, lease_text, prefix}
 {
     of.attempts_.push_back(*this);
@@ -134,7 +134,7 @@ readers::verdict readers::on_refused(attempt& asked, std::int64_t pttl)
         who->give_up();
     }
     if (is_wanted(asked) && who->attempts == 1)
-        core_.events().waiting(name_, milliseconds{pttl});
+        core_.events().waiting(name(), milliseconds{pttl});
     if (is_wanted(asked) && !is_new)
         return verdict::again;
     if (is_new && !queue_.empty()) {
@@ -163,7 +163,7 @@ void readers::give(attempt const& asked, time_point sent)
     ownerships_.emplace(asked.number, made);
     made->begin(taken, sent, who->lease);
     core_.events().acquired(
-        name_, std::chrono::duration_cast<microseconds>(clock::now() - who->asked), who->attempts
+        name(), std::chrono::duration_cast<microseconds>(clock::now() - who->asked), who->attempts
     );
     who->grant(detail::make_hold(taken));
 }

@@ -2,7 +2,7 @@
 #include "core/core.hpp"
 #include "core/keyed_state.hpp"
 #include "decide/fair_wait.hpp"
-#include "locks/fair_lock_state.hpp"
+#include "locks/fair_lock.hpp"
 #include "locks/re_entry.hpp"
 #include "redis/link_settings.hpp"
 
@@ -13,17 +13,10 @@
 
 namespace colock {
 
-namespace {
-
-std::string fair_state_key(std::string const& name) { return "fair:" + name; }
-
-}  // namespace
-
-fair_lock_state::fair_lock_state(core& inside, std::string name)
-    : keyed_state{inside, fair_state_key(name), decide::slot_of(name)}
-    , name_{std::move(name)}
-    , keys_{name_, core_.settings().key_prefix}
-    , channel_{decide::lock_channel(name_, core_.settings().key_prefix)}
+fair_lock_state::fair_lock_state(core& inside, std::string of)
+    : keyed_state{inside, state_kind::fair, std::move(of)}
+    , keys_{name(), core_.settings().key_prefix}
+    , channel_{decide::lock_channel(name(), core_.settings().key_prefix)}
     , look_{[this] {
         if (auto* const who = first())
             who->look();
@@ -37,16 +30,13 @@ fair_lock_state::~fair_lock_state() { --core_.count.keys; }
 
 fair_lock_state* fair_lock_state::find(core& inside, std::string const& name)
 {
-    return static_cast<fair_lock_state*>(inside.keyed_states().find(fair_state_key(name)));
+    return static_cast<fair_lock_state*>(inside.keyed_states().find(state_kind::fair, name));
 }
 
 fair_lock_state& fair_lock_state::of(core& inside, std::string const& name)
 {
-    if (auto* const known = find(inside, name))
-        return *known;
-    auto made = std::make_shared<fair_lock_state>(inside, name);
-    inside.keyed_states().add(made);
-    return *made;
+    auto const make = [&] { return make_recycled<fair_lock_state>(inside, name); };
+    return find_or_make<fair_lock_state>(inside.keyed_states(), state_kind::fair, name, make);
 }
 
 void fair_lock_state::admit(std::shared_ptr<waiter> const& who)
@@ -128,10 +118,10 @@ void fair_lock_state::give(
     taken->given = true;
     ++core_.count.holds;
     ownership_ =
-        make_recycled<ownership>(core_, *this, lock_ref{lock_kind::fair, name_}, number, who->who);
+        make_recycled<ownership>(core_, *this, lock_ref{lock_kind::fair, name()}, number, who->who);
     ownership_->begin(taken, sent, who->lease);
     auto const waited = std::chrono::duration_cast<microseconds>(clock::now() - who->asked);
-    core_.events().acquired(name_, waited, who->attempts);
+    core_.events().acquired(name(), waited, who->attempts);
     who->grant(detail::make_hold(taken));
     admit_same_owner(*who);
     if (crossed && ownership_)
@@ -141,7 +131,7 @@ void fair_lock_state::give(
 void fair_lock_state::give_back(std::uint64_t number, time_point until, bool synced)
 {
     ++releasing_;
-    make_recycled<ownership>(core_, *this, lock_ref{lock_kind::fair, name_}, number, owner{})
+    make_recycled<ownership>(core_, *this, lock_ref{lock_kind::fair, name()}, number, owner{})
         ->give_back(until, synced);
 }
 

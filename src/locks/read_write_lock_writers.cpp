@@ -1,7 +1,6 @@
+#include "core/keyed_state.hpp"
 #include "core/core.hpp"
-#include "locks/exclusive_locks.hpp"
-#include "locks/readers.hpp"
-#include "locks/writers.hpp"
+#include "locks/read_write_lock.hpp"
 
 #include <utility>
 
@@ -16,7 +15,15 @@ constexpr milliseconds head_start{10};
 
 writers* writers::find(core& inside, std::string_view name) noexcept
 {
-    return static_cast<writers*>(inside.exclusive_locks().find({lock_kind::write, name}));
+    return static_cast<writers*>(inside.keyed_states().find(state_kind::write, name));
+}
+
+writers& writers::at(core& inside, std::string_view name)
+{
+    auto const make = [&] {
+        return make_recycled<writers>(inside, lock_ref{lock_kind::write, name});
+    };
+    return find_or_make<writers>(inside.keyed_states(), state_kind::write, name, make);
 }
 
 std::shared_ptr<readers> writers::beside() const { return readers::find(core_, name()); }

@@ -8,6 +8,7 @@
 #include "decide/alarm_queue.hpp"
 #include "holds/ownership.hpp"
 #include "holds/ownership_listener.hpp"
+#include "locks/exclusive_lock.hpp"
 #include "locks/waiter.hpp"
 #include "redis/transport.hpp"
 
@@ -34,7 +35,7 @@ class readers final :
     public wait_queue,
     private subscription_manager::listener {
 public:
-    readers(core& inside, std::string state_key, std::string name);
+    readers(core& inside, std::string name);
     ~readers() override;
 
     static std::shared_ptr<readers> find(core&, std::string_view name);
@@ -83,9 +84,8 @@ public:
 
     // ---- For the core --------------------------------------------------------------------------
 
-    void on_link_up() override { ask_again(); }
+    void on_reached() override { ask_again(); }
     void end_waiters(error_code) override;
-    void release_all() override {}
     void destroy_pending() noexcept override;
 
 private:
@@ -152,9 +152,8 @@ private:
 
     /// The ownership of the writer, if it is this client's.
     ownership* written() const noexcept;
-    lock_ref ref() const noexcept { return {lock_kind::read, name_}; }
+    lock_ref ref() const noexcept { return {lock_kind::read, name()}; }
 
-    std::string name_;
     boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>> queue_;
     boost::intrusive::list<attempt, boost::intrusive::constant_time_size<false>> attempts_;
     std::unordered_map<std::uint64_t, std::shared_ptr<ownership>>
@@ -164,6 +163,47 @@ private:
     bool closed_ = false;               ///< another client wrote, by the last answer
     decide::alarm_queue::alarm sleep_;  ///< while it is set, that is believed, and no reader asks
     decide::alarm_queue::alarm look_;
+};
+
+/// The writer of a read-write lock in this client, and the waiting ones: one at a time, as for any
+/// lock, but in turn with its readers. The waiters of both sides are served in the order of their
+/// arrival.
+class writers final : public exclusive_lock {
+public:
+    writers(core& inside, lock_ref which)
+        : exclusive_lock{inside, which}
+        , let_pass_{[this] { let_pass(); }}
+    {}
+
+    /// The state for this name in this client, if there is any. `at` makes it if there is none.
+    static writers* find(core&, std::string_view name) noexcept;
+    static writers& at(core&, std::string_view name);
+
+    /// Whether a writer waits here that came before this reader and goes first.
+    bool has_one_before(waiter const& reader) const noexcept;
+
+    /// Readers wait behind our head. If after a while readers of other clients keep it out, the
+    /// readers that wait by then pass it.
+    void let_pass_in_time();
+
+    /// The readers have changed.
+    void look_again() { go_on(); }
+
+    void admit(std::shared_ptr<waiter> const&) override;
+    void ended(ownership&) override;
+
+private:
+    std::shared_ptr<readers> beside() const;
+    void let_pass();
+
+    bool stands_behind(waiter const&) const override;
+    bool may_go_on(ownership const&) const override;
+    void on_queue_changed() override;
+    void on_message(std::string_view) override;
+
+    decide::alarm_queue::alarm let_pass_;
+    std::uint64_t passed_ = 0;  ///< readers that arrived up to that number pass
+    bool has_asked_ = false;    ///< our head, since readers passed it
 };
 
 }  // namespace colock

@@ -4,8 +4,7 @@
 #include "decide/fair_wait.hpp"
 #include "decide/names.hpp"
 #include "decide/validity.hpp"
-#include "locks/fair_lock_state.hpp"
-#include "locks/fair_waiter.hpp"
+#include "locks/fair_lock.hpp"
 #include "locks/heartbeat.hpp"
 
 #include <algorithm>
@@ -60,6 +59,13 @@ fair_waiter::fair_waiter(fair_lock_state& of, std::shared_ptr<waiter> who)
 }
 
 std::string fair_waiter::field() const { return core_.field(number_); }
+
+unsigned fair_waiter::slot() const noexcept { return lock_.slot(); }
+
+heartbeat::names fair_waiter::names() const
+{
+    return {field(), lock_.name(), lock_.keys(), lock_.shared_from_this()};
+}
 
 bool fair_waiter::waits_for(owner const& who) const noexcept
 {
@@ -244,8 +250,8 @@ std::shared_ptr<waiter> fair_waiter::take_waiter()
     who_->limit.clear();
     who_->queue = nullptr;
     --core_.count.waiters;
-    if (heartbeat_hook::is_linked())
-        heartbeat_hook::unlink();
+    if (ticket::is_linked())
+        ticket::unlink();
     return std::exchange(who_, nullptr);
 }
 
@@ -330,8 +336,8 @@ void fair_waiter::begin_anew()
 {
     give_back();
     number_ = core_.next_number();
-    if (heartbeat_hook::is_linked())
-        heartbeat_hook::unlink();
+    if (ticket::is_linked())
+        ticket::unlink();
 }
 
 }  // namespace colock

@@ -1,13 +1,15 @@
 #pragma once
 
-#include "base/clock.hpp"
 #include "base/strand_task.hpp"
+#include "core/keyed_state.hpp"
 #include "core/subscription_manager.hpp"
-#include "decide/reply.hpp"
+#include "decide/alarm_queue.hpp"
+#include "decide/names.hpp"
+#include "holds/ownership.hpp"
+#include "holds/ownership_listener.hpp"
+#include "holds/protocol.hpp"
+#include "locks/heartbeat.hpp"
 #include "locks/waiter.hpp"
-#include "redis/transport.hpp"
-
-#include <boost/intrusive/list.hpp>
 
 #include <cstdint>
 #include <list>
@@ -17,13 +19,6 @@
 namespace colock {
 
 class fair_lock_state;
-class fair_waiter;
-
-/// The place of a waiter in the heartbeat of its lane.
-struct heartbeat_hook :
-    boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
-    time_point due{};
-};
 
 /// One acquire of a fair lock, with its ticket, the entry in the queue in Redis: a number that
 /// becomes the field of the hash when its turn has come.
@@ -32,7 +27,7 @@ struct heartbeat_hook :
 /// in Redis, a place or the lock.
 class fair_waiter final :
     public wait_queue,
-    public heartbeat_hook,
+    public heartbeat::ticket,
     private subscription_manager::listener {
 public:
     fair_waiter(fair_lock_state& of, std::shared_ptr<waiter> who);
@@ -49,11 +44,13 @@ public:
     /// Whether its caller named this owner.
     bool waits_for(owner const&) const noexcept;
 
-    fair_lock_state const& lock() const noexcept { return lock_; }
+    std::string field() const;
 
     /// Grows with each fair waiter of the client.
-    std::uint64_t number() const noexcept { return number_; }
-    std::string field() const;
+    std::uint64_t number() const noexcept override { return number_; }
+    unsigned slot() const noexcept override;
+    heartbeat::names names() const override;
+    std::shared_ptr<heartbeat::ticket> share() override { return *position; }
 
     /// The caller gives up. This call may destroy this object.
     void leave(waiter&, error_code why) override;
@@ -63,14 +60,14 @@ public:
     std::shared_ptr<waiter> detach_waiter();
 
     /// Asks again, unless it is asking now.
-    void look();
+    void look() override;
 
     /// The server is reached again. A heartbeat will find out whether the place still exists. Until
     /// `kept` or `look` it asks for nothing, so that the waiters of one lock ask in order.
-    void begin_revival();
+    void begin_revival() override;
 
     /// The answer to its heartbeat that was sent then; malformed: an unreadable answer.
-    void kept(decide::keep_answer const&, time_point sent);
+    void kept(decide::keep_answer const&, time_point sent) override;
 
     /// Destroys the handler without calling it, because the context is destroyed.
     void destroy_pending() noexcept;
@@ -117,6 +114,71 @@ private:
     bool sleeping_ = false;
     bool reviving_ = false;
     bool missed_ = false;  ///< it missed a reason to ask while it was reviving
+};
+
+/// All that this client knows of one fair lock: its ownership and its waiters. The queue in Redis
+/// decides which waiter is next; there is no hand-over here.
+class fair_lock_state final : public ownership_listener, public keyed_state {
+public:
+    fair_lock_state(core& inside, std::string name);
+    ~fair_lock_state() override;
+
+    /// The state for this name; makes it if there is none.
+    static fair_lock_state& of(core&, std::string const& name);
+    static fair_lock_state* find(core&, std::string const& name);
+
+    decide::fair_keys const& keys() const noexcept { return keys_; }
+    std::string const& channel() const noexcept { return channel_; }
+    ownership* held() const noexcept { return ownership_.get(); }
+
+    /// Admits an acquire: it re-enters, becomes a waiter, or gets its answer at once.
+    void admit(std::shared_ptr<waiter> const&);
+
+    // ---- For the waiters -----------------------------------------------------------------------
+
+    /// The server has granted it.
+    void give(
+        std::shared_ptr<waiter> const&, std::uint64_t number, std::uint64_t token, time_point sent
+    );
+
+    /// Gives back what may exist in Redis until then and nobody wants: a place, or the lock.
+    void give_back(std::uint64_t number, time_point until, bool synced = false);
+
+    /// It is worth asking again after this many ms. The first waiter here asks for all; the server
+    /// tells the others.
+    void look_again(fair_waiter const&, std::int64_t ask_in);
+
+    /// The fair waiter has nothing to do any more. This call may destroy it and this object.
+    void forget(fair_waiter&);
+
+    // ---- For the ownership ---------------------------------------------------------------------
+
+    bool hand_over(hold_state&) override { return false; }
+    std::uint32_t expect_echo(std::string const&) override { return 0; }
+    void published(unsigned) override {}
+    void unheard(ownership const&) override;
+    void ended(ownership&) override;
+
+    // ---- For the core --------------------------------------------------------------------------
+
+    void end_waiters(error_code why) override;
+    void destroy_pending() noexcept override;
+
+private:
+    void enter(std::shared_ptr<waiter> const&);
+    void admit_same_owner(waiter const&);
+    void unregister_if_idle();
+    fair_waiter* first() const noexcept;
+
+    decide::fair_keys keys_;
+    std::string channel_;  ///< of the lock; the channel of each waiter begins with it
+    std::list<std::shared_ptr<fair_waiter>> waiters_;  ///< in order of arrival
+    std::shared_ptr<ownership> ownership_;
+    unsigned releasing_ = 0;  ///< other ownerships that are being released
+    decide::alarm_queue::alarm look_;
+    time_point look_at_{};
+    decide::alarm_queue::alarm clean_up_;
+    std::uint64_t spent_ = 0;  ///< the number for that release
 };
 
 }  // namespace colock

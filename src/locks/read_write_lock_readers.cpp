@@ -3,8 +3,7 @@
 #include "core/keyed_state.hpp"
 #include "core/subscription_manager.hpp"
 #include "locks/re_entry.hpp"
-#include "locks/readers.hpp"
-#include "locks/writers.hpp"
+#include "locks/read_write_lock.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -12,15 +11,8 @@
 
 namespace colock {
 
-namespace {
-
-std::string state_key(std::string_view name) { return "rw:" + std::string{name}; }
-
-}  // namespace
-
-readers::readers(core& inside, std::string state_key, std::string name)
-    : keyed_state{inside, std::move(state_key), decide::slot_of(name)}
-    , name_{std::move(name)}
+readers::readers(core& inside, std::string name)
+    : keyed_state{inside, state_kind::read, std::move(name)}
     , sleep_{[this] { ask_again(); }}
     , look_{[this] { look(); }}
 {
@@ -31,20 +23,17 @@ readers::~readers() { --core_.count.keys; }
 
 std::shared_ptr<readers> readers::find(core& inside, std::string_view name)
 {
-    auto* const found = inside.keyed_states().find(colock::state_key(name));
+    auto* const found = inside.keyed_states().find(state_kind::read, name);
     return found ? std::static_pointer_cast<readers>(found->shared_from_this()) : nullptr;
 }
 
 readers& readers::at(core& inside, std::string const& name)
 {
-    if (auto const found = find(inside, name))
-        return *found;
-    auto const made = std::make_shared<readers>(inside, colock::state_key(name), name);
-    inside.keyed_states().add(made);
-    return *made;
+    auto const make = [&] { return make_recycled<readers>(inside, name); };
+    return find_or_make<readers>(inside.keyed_states(), state_kind::read, name, make);
 }
 
-writers* readers::beside() const noexcept { return writers::find(core_, name_); }
+writers* readers::beside() const noexcept { return writers::find(core_, name()); }
 
 ownership* readers::written() const noexcept
 {
@@ -308,7 +297,7 @@ void readers::subscribe()
 {
     if (!channel_.empty())
         return;
-    channel_ = decide::read_write_channel(name_, core_.settings().key_prefix);
+    channel_ = decide::read_write_channel(name(), core_.settings().key_prefix);
     if (core_.subscriptions().add(channel_, *this))
         ask_again();  // what was published before is missed
 }
