@@ -1,5 +1,5 @@
-#include "core/keyed_state.hpp"
 #include "core/core.hpp"
+#include "core/keyed_state.hpp"
 #include "core/subscription_manager.hpp"
 #include "decide/names.hpp"
 #include "locks/contention_state.hpp"

@@ -1,5 +1,5 @@
 /* One client: its tasks that wait for the lock, the one attempt for the first of them, the
- * ownership it has. As src/service/exclusive_lock*.cpp, ownership*.cpp and src/decide have it. */
+ * ownership it has. As src/locks/exclusive_lock*.cpp, src/holds/ownership*.cpp and src/decide have it. */
 
 /* ---- Small things ----------------------------------------------------------------------------- */
 
