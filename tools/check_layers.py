@@ -328,10 +328,22 @@ CASES: list[tuple[dict[str, str], str, str]] = [
     (
         {
             "src/core/a.hpp": "#include <core/b.hpp>\n",
-            "src/core/b.hpp": '\n#include "a.hpp"\n',
+            "src/core/b.hpp": '\n#include <colock/c.hpp>\n',
+            "include/colock/c.hpp": '#include "d.hpp"\n',
+            "include/colock/d.hpp": '#include "c.hpp"\n',
         },
-        "src/core/a.hpp:1:",
-        "in a circle: src/core/a.hpp -> src/core/b.hpp -> src/core/a.hpp",
+        "include/colock/c.hpp:1:",
+        "in a circle: include/colock/c.hpp -> include/colock/d.hpp -> include/colock/c.hpp",
+    ),
+    (
+        {
+            "src/core/a.hpp": "",
+            "src/core/a_more.cpp": '#include "core/b.hpp"\n',
+            "src/core/b.hpp": "",
+            "src/core/b.cpp": '\n#include "core/a.hpp"\n',
+        },
+        "src/core/a_more.cpp:1:",
+        "in a circle: a -> b -> a",
     ),
 ]
 

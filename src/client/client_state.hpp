@@ -31,7 +31,7 @@ public:
         asio::any_io_executor, config, make_transport const&, identity = identity::draw()
     );
 
-    /// That of a core: every core is one.
+    /// Every core is a client state.
     static client_state& of(core& c) noexcept { return static_cast<client_state&>(c); }
 
     ~client_state();

@@ -23,7 +23,7 @@ public:
     decide::alarm_queue& alarms() noexcept { return alarms_; }
     void arm();
 
-    /// Arms the timer anew. If only cleared alarms were due, it waits no longer, and the context
+    /// Arms the timer again. If only cleared alarms were due, it waits no longer, and the context
     /// can come to its end.
     void rearm();
 

@@ -34,9 +34,9 @@ class watchdog;
 
 namespace detail {
 
-/// What every part of a client stands on: its strand, settings, log, alarms, numbers, counters and
-/// transport. It lives as long as the client, a lock, a hold or an operation. `client_state`, at
-/// the top, completes it with the life of the client, and owns the parts.
+/// The base that every part of a client stands on: its strand, settings, log, alarms, numbers,
+/// counters and transport. It lives as long as the client, a lock, a hold or an operation.
+/// `client_state`, at the top, completes it with the life of the client, and owns the parts.
 class core : public std::enable_shared_from_this<core> {
 public:
     /// The values that must differ between clients.
@@ -189,7 +189,7 @@ public:
 protected:
     enum class phase { idle, running, stopped, closing, closed };
 
-    /// What `client_state` owns, for `core`'s users.
+    /// The parts, which `client_state` owns.
     struct parts {
         keyed_state_registry* states;
         hold_registry* holds;

@@ -20,7 +20,7 @@ namespace colock {
 
 using detail::core;
 
-/// What a state is for. States of one name differ in it. The first ones are the kinds of locks.
+/// The purpose of a state. States of one name differ in it. The first ones are the kinds of locks.
 enum class state_kind : unsigned char {
     plain,
     spin,

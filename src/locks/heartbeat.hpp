@@ -30,7 +30,7 @@ class heartbeat {
         boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
 public:
-    /// What a ticket is called at the server.
+    /// The names of a ticket at the server.
     struct names {
         std::string field;
         std::string_view lock;

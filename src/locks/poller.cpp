@@ -15,7 +15,7 @@ constexpr milliseconds coalescing_window{5};
 /// Keys per call: a long call would make the server's other clients wait.
 constexpr std::size_t largest_call = 128;
 
-/// What the call has told of each key: the rest of its lease where that ends soon.
+/// For each key what the call has told: the rest of its lease where that ends soon.
 std::vector<std::optional<std::int64_t>> read_expiring(decide::reply const& got, std::size_t keys)
 {
     std::vector<std::optional<std::int64_t>> told(keys);

@@ -1,5 +1,5 @@
-#include "core/keyed_state.hpp"
 #include "core/core.hpp"
+#include "core/keyed_state.hpp"
 #include "locks/read_write_lock.hpp"
 
 #include <utility>
