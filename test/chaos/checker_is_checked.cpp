@@ -2,6 +2,7 @@
 //
 // A checker that finds nothing may be blind: here there is something to find.
 #include "chaos/trials.hpp"
+#include "colock_scripts.hpp"
 
 #include <iostream>
 #include <string>
