@@ -392,6 +392,15 @@ BOOST_AUTO_TEST_CASE(whatever_happens_what_is_wanted_is_subscribed_in_the_end)
         }
 }
 
+BOOST_AUTO_TEST_CASE(a_confirmation_before_the_channel_is_asked_for_is_of_an_earlier_subscription)
+{
+    subscription_table table{linger};
+    table.link_up(1);
+    BOOST_TEST((table.add("c", start) != state::live));
+    BOOST_TEST(!table.confirm("c"));
+    BOOST_TEST((table.add("c", start) != state::live));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

@@ -161,6 +161,60 @@ BOOST_AUTO_TEST_CASE(the_key_keeps_the_longest_promise)
     release(inner.value());
 }
 
+// The step sets a lease itself, and might run after the renewal.
+BOOST_AUTO_TEST_CASE(nothing_is_renewed_while_an_extension_is_under_way)
+{
+    auto mine = held();
+    auto& slow = server->expect(scripts::extend);
+    pending<> extended;
+    mine.extend(3s, extended.token());
+    time.advance(1'100ms);
+    BOOST_TEST(server->count(scripts::renew) == 0U);
+    server->expect(scripts::renew).reply(done());
+    slow.reply(done());
+    time.settle();
+    BOOST_TEST(extended.succeeded());
+    BOOST_TEST(server->all_came());
+    server->expect(scripts::release).reply(released());
+    release(mine);
+}
+
+BOOST_AUTO_TEST_CASE(the_margin_is_that_of_the_lease_which_runs)
+{
+    auto mine = held({.lease = 800ms});
+    server->expect(scripts::extend);
+    pending<> extended;
+    mine.extend(3s, extended.token());
+    time.settle();
+    auto const until = mine.valid_until();
+    time.advance(
+        std::chrono::ceil<milliseconds>(until - time.now()) - 81ms
+    );  // a tenth of the lease, and one
+    BOOST_TEST(bool{mine});
+    time.advance(1ms);
+    BOOST_TEST(!mine);
+}
+
+// It was sent before the extension, which the server has answered since.
+BOOST_AUTO_TEST_CASE(the_answer_of_a_renewal_that_a_later_one_has_overtaken_is_no_news)
+{
+    auto mine = held();
+    auto& early = server->expect(scripts::renew);
+    time.advance(1s);
+    BOOST_TEST_REQUIRE(early.has_come());
+    server->expect(scripts::extend).reply(done());
+    auto& later = server->expect(scripts::renew);
+    BOOST_TEST(extend(mine, 3s).succeeded());
+    BOOST_TEST(time.advance_until([&] { return later.has_come(); }, 1'001ms));
+    early.reply(not_there());
+    time.settle();
+    BOOST_TEST(bool{mine});
+    later.reply(done());
+    time.settle();
+    server->expect(scripts::release).reply(released());
+    release(mine);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

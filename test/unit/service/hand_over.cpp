@@ -44,12 +44,14 @@ BOOST_AUTO_TEST_CASE(a_released_lock_goes_to_the_next_waiter_without_a_command)
     // The first came alone, with one token; the next has to fetch more.
     BOOST_TEST(release_of(0).succeeded());
     BOOST_TEST(sent_since() == 1U);
+    auto const until = got[1].value().valid_until();
     for (std::size_t i = 1; i != 6; ++i) {
         BOOST_TEST_REQUIRE(got[i].succeeded());
         BOOST_TEST(got[i].value().fencing_token() > got[i - 1].value().fencing_token());
         if (i != 5)
             BOOST_TEST(!got[i + 1].is_done());
         BOOST_TEST((redis.fields("k") == fields));
+        BOOST_TEST((got[i].value().valid_until() == until));
         if (i == 5)
             break;
         BOOST_TEST(release_of(i).succeeded());

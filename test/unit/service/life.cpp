@@ -132,6 +132,34 @@ BOOST_AUTO_TEST_CASE(an_acquire_that_enters_again_is_closed)
     BOOST_TEST(closed.succeeded());
 }
 
+BOOST_AUTO_TEST_CASE(waits_for_the_release_of_a_lost_hold)
+{
+    auto const mine = held();
+    server->link_down(link());
+    time.advance(validity);
+    BOOST_TEST(!mine);
+    server->link_up(link());
+    auto& undo = server->expect(scripts::release);
+    pending<> closed;
+    client.close(closed.token());
+    time.settle();
+    BOOST_TEST_REQUIRE(undo.has_come());
+    BOOST_TEST(!closed.is_done());
+    undo.reply(gone());
+    time.settle();
+    BOOST_TEST(closed.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(says_that_a_release_was_refused)
+{
+    auto const mine = held();
+    server->expect(scripts::release).fail(error::server_refused);
+    pending<> closed;
+    client.close(closed.token());
+    time.settle();
+    BOOST_TEST((closed.ec() == error::unavailable));
+}
+
 BOOST_AUTO_TEST_CASE(ends_at_its_limit_when_the_server_is_silent)
 {
     auto const mine = held();

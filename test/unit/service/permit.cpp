@@ -147,6 +147,41 @@ BOOST_AUTO_TEST_CASE(renewed_each_third_and_given_back)
     BOOST_TEST(server->written().size() == 3U);
 }
 
+BOOST_AUTO_TEST_CASE(a_permit_is_renewed_again_and_again)
+{
+    server->expect(scripts::permit_acquire).reply(taken());
+    auto p = take_leased();
+    for (int i = 0; i != 3; ++i) {
+        server->expect(scripts::permit_extend).reply(done());
+        BOOST_TEST(time.advance_until([&] { return server->all_came(); }, 1'001ms));
+        time.settle();
+    }
+    BOOST_TEST(bool{p.value()});
+}
+
+BOOST_AUTO_TEST_CASE(a_renewal_of_a_permit_that_failed_is_tried_again)
+{
+    server->expect(scripts::permit_acquire).reply(taken());
+    auto p = take_leased();
+    server->expect(scripts::permit_extend).fail(error::server_refused);
+    server->expect(scripts::permit_extend).reply(done());
+    BOOST_TEST(time.advance_until([&] { return server->all_came(); }, 2'000ms));
+    time.settle();
+    BOOST_TEST((p.value().valid_until() == last().sent + validity));
+}
+
+BOOST_AUTO_TEST_CASE(a_permit_whose_time_is_over_is_lost_to_its_release)
+{
+    server->expect(scripts::permit_acquire).reply(taken());
+    auto p = take_leased();
+    time.jump(validity);
+    server->expect(scripts::permit_release).reply(released());
+    pending<> gives;
+    p.value().release(gives.token());
+    time.settle();
+    BOOST_TEST((gives.ec() == error::lost));
+}
+
 BOOST_AUTO_TEST_CASE(a_late_answer_leaves_a_permits_validity_as_it_is)
 {
     server->expect(scripts::permit_acquire).reply(reply::of(1));

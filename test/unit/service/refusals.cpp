@@ -40,6 +40,34 @@ BOOST_FIXTURE_TEST_CASE(of_a_lock_is_repeated, harness)
     BOOST_TEST(log.empty());
 }
 
+BOOST_FIXTURE_TEST_CASE(of_a_lock_ends_with_the_lease, harness)
+{
+    auto mine = held({.lease = 1s});
+    auto& slow = server->expect(scripts::release);
+    auto gives = release(mine);
+    time.advance(1'001ms);
+    slow.not_now();
+    time.settle();
+    BOOST_TEST(client.stats().owed_releases == 0U);
+    BOOST_TEST(gives.is_done());
+}
+
+BOOST_FIXTURE_TEST_CASE(of_a_lock_whose_connection_is_refused_is_owed, harness)
+{
+    auto mine = held();
+    server->down_reason_to_tell = error::server_refused;
+    server->link_down(link());
+    auto gives = release(mine);
+    BOOST_TEST(client.stats().owed_releases == 1U);
+    time.advance(500ms);
+    server->expect(scripts::release).reply(released());
+    server->down_reason_to_tell = {};
+    server->link_up(link());
+    time.advance(500ms);
+    BOOST_TEST(server->all_came());
+    BOOST_TEST(client.stats().owed_releases == 0U);
+}
+
 BOOST_FIXTURE_TEST_CASE(of_a_dropped_hold_is_repeated, harness)
 {
     {
