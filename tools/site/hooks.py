@@ -22,7 +22,7 @@ TAGS = ROOT / "build/docs/reference.tag"
 
 # A section takes the pages that its patterns match, in their order, and no page twice.
 NAVIGATION = [
-    ("Start", ["index.md", "zh-CN.md", "install.md", "comparison.md", "migration.md",
+    ("Start", ["index.md", "install.md", "faq.md", "comparison.md", "migration.md",
                 "without-coroutines.md", "how-it-works.md", "glossary.md"]),
     ("Tutorial", ["tutorial/README.md", "tutorial/*.md"]),
     ("Locks", ["locks/lock.md", "locks/fair_lock.md", "locks/read_write_lock.md", "locks/*_lock.md",
@@ -32,10 +32,12 @@ NAVIGATION = [
     ("Operation", ["deployments.md", "managed-services.md", "configuration.md", "production.md",
                    "sizing.md", "metrics.md", "command.md", "troubleshooting.md", "errors.md",
                    "redisson.md"]),
+    ("中文", ["zh-CN.md", "zh/faq.md", "zh/guarantees.md", "zh/seckill.md", "zh/command.md",
+             "zh/glossary.md"]),
     ("Assurance", ["guarantees.md", "failures.md", "reliability.md", "model.md", "versions.md",
                    "benchmarks.md", "architecture.md", "*.md"]),
 ]
-TITLES = {"index.md": "colock", "zh-CN.md": "中文"}
+TITLES = {"index.md": "colock", "zh-CN.md": "首页"}
 
 LINK = re.compile(r"\]\((?P<to>[^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)

@@ -1,0 +1,94 @@
+#!/usr/bin/python3
+"""Keeps the Chinese pages in step with the English ones.
+
+    translations.py            exits 1 and names each English page that has changed since its Chinese
+                               one was last brought up to date
+    translations.py --update   notes that all Chinese pages are up to date
+    translations.py --self-test
+
+docs/zh/FOLLOWS has a line for each page in docs/zh: its name, and the hash of the English page of the
+same name that it follows. Both pages have to link to each other in their third line.
+"""
+
+import hashlib
+import pathlib
+import sys
+import tempfile
+
+LIST = "docs/zh/FOLLOWS"
+
+
+def pages(root: pathlib.Path) -> list[str]:
+    folder = root / "docs/zh"
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.md"))
+
+
+def hash_of(page: pathlib.Path) -> str:
+    return hashlib.sha256(page.read_bytes()).hexdigest()[:16]
+
+
+def links(name: str) -> tuple[str, str]:
+    up = "../" * (name.count("/") + 1)
+    return f"English | [中文]({up[3:]}zh/{name})", f"[English]({up}{name}) | 中文"
+
+
+def third_line(page: pathlib.Path) -> str:
+    return (page.read_text(encoding="utf-8").splitlines() + [""] * 3)[2]
+
+
+def check(root: pathlib.Path) -> list[str]:
+    noted = dict(line.split() for line in (root / LIST).read_text().splitlines())
+    findings = [f"{LIST}: {name} does not exist" for name in noted.keys() - set(pages(root))]
+    for name in pages(root):
+        english, chinese = root / "docs" / name, root / "docs/zh" / name
+        if not english.is_file():
+            findings.append(f"docs/zh/{name}: there is no docs/{name}")
+            continue
+        if noted.get(name) != hash_of(english):
+            findings.append(
+                f"docs/{name} has changed: bring docs/zh/{name} up to date,"
+                " then tools/translations.py --update"
+            )
+        for page, link in zip((english, chinese), links(name), strict=True):
+            if third_line(page) != link:
+                findings.append(f"{page.relative_to(root)}:3: the link to the other language: {link}")
+    return sorted(findings)
+
+
+def update(root: pathlib.Path) -> None:
+    lines = [f"{name} {hash_of(root / 'docs' / name)}" for name in pages(root)]
+    (root / LIST).write_text("".join(line + "\n" for line in lines))
+
+
+def self_test() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        english, chinese = root / "docs/a.md", root / "docs/zh/a.md"
+        chinese.parent.mkdir(parents=True)
+        english.write_text("# A\n\nEnglish | [中文](zh/a.md)\n")
+        chinese.write_text("# 甲\n\n[English](../a.md) | 中文\n")
+        update(root)
+        assert not check(root), check(root)
+        english.write_text(english.read_text() + "\nMore.\n")
+        assert any("docs/a.md has changed" in finding for finding in check(root))
+        update(root)
+        chinese.write_text("# 甲\n")
+        assert any("docs/zh/a.md:3" in finding for finding in check(root))
+        english.unlink()
+        assert any("there is no docs/a.md" in finding for finding in check(root))
+        chinese.unlink()
+        assert any("a.md does not exist" in finding for finding in check(root))
+
+
+def main() -> None:
+    root = pathlib.Path(__file__).resolve().parent.parent
+    if sys.argv[1:] == ["--self-test"]:
+        self_test()
+    elif sys.argv[1:] == ["--update"]:
+        update(root)
+    elif findings := check(root):
+        sys.exit("\n".join(findings))
+
+
+if __name__ == "__main__":
+    main()
