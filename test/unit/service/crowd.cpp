@@ -98,6 +98,17 @@ BOOST_AUTO_TEST_CASE(after_a_message_the_poll_cap_counts_anew)
     BOOST_TEST(asked() > before);
 }
 
+// One call of the poller serves many waiters, and a place past the cap is no reason to ask alone.
+BOOST_AUTO_TEST_CASE(at_the_poll_cap_the_poller_asks)
+{
+    auto a = acquire();
+    for (int i = 0; i != 20; ++i) {
+        tell_lock();
+        time.advance(1'001ms);
+    }
+    BOOST_TEST(server->count(scripts::expiring) > 0U);
+}
+
 BOOST_AUTO_TEST_CASE(a_limited_wait_asks_before_its_end)
 {
     auto a = try_for(300ms);

@@ -185,6 +185,14 @@ BOOST_AUTO_TEST_CASE(subscribed_before_the_second_try)
     BOOST_TEST(events->count("waiting") == 1);
 }
 
+// A step of a lost connection may come late. It must not touch a later ownership.
+BOOST_AUTO_TEST_CASE(after_a_refusal_the_next_try_has_another_number)
+{
+    auto a = acquire();
+    BOOST_TEST_REQUIRE(tries() == 2U);
+    BOOST_TEST(server->written().at(0).field() != server->written().at(1).field());
+}
+
 BOOST_AUTO_TEST_CASE(a_message_wakes)
 {
     auto got = acquire();

@@ -273,9 +273,11 @@ BOOST_AUTO_TEST_CASE(after_a_standstill_nobody_enters_a_hold_that_is_past)
 {
     owner const me;
     auto const outer = std::move(acquire({.lease = 1s, .as = me}).value());
+    auto const sent = server->written().size();
     time.jump(2s);
     auto inner = acquire({.as = me});
     BOOST_TEST((inner.ec() == error::lost));
+    BOOST_TEST(server->written().size() == sent);  // nobody has to ask the server
     BOOST_TEST(!outer);
 }
 
