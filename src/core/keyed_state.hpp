@@ -45,7 +45,7 @@ constexpr state_kind state_of(detail::lock_kind kind) noexcept
 
 /// State that a client keeps for as long as it has something to do: a lock with its waiters, a
 /// queue for permits or updates, a permit. Found by its kind and its name.
-class keyed_state : public std::enable_shared_from_this<keyed_state> {
+class keyed_state {
 public:
     /// `slot`: none for that of the name.
     keyed_state(core& inside, state_kind, std::string name, std::optional<unsigned> slot = {});

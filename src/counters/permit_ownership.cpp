@@ -32,7 +32,7 @@ permit_ownership::~permit_ownership() = default;
 void permit_ownership::begin(hold_ptr const& hold, time_point sent)
 {
     hold_.push_back(*hold);
-    hold->target = std::static_pointer_cast<permit_ownership>(shared_from_this());
+    hold->target = shared_from_this();
     hold->born = clock::now();
     confirm(sent, hold->lease);
     if (hold->renewed)
@@ -121,7 +121,7 @@ void permit_ownership::end_hold(error_code why)
 void permit_ownership::ask()
 {
     if (!settling_)
-        settle(std::static_pointer_cast<permit_ownership>(shared_from_this()));
+        settle(shared_from_this());
 }
 
 script_request permit_ownership::next_step(milliseconds lease) const

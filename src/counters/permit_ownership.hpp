@@ -22,7 +22,10 @@ namespace colock {
 ///
 /// As for a lock, `settle` sets the wanted state at the server, one script after the other: a lease
 /// while it is held, nothing when it is not. A renewal is one such step.
-class permit_ownership final : public keyed_state, public hold_target {
+class permit_ownership final :
+    public keyed_state,
+    public hold_target,
+    public std::enable_shared_from_this<permit_ownership> {
 public:
     permit_ownership(core& inside, std::string semaphore, std::string id);
     ~permit_ownership() override;

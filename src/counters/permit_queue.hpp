@@ -74,6 +74,7 @@ public:
 /// that wants as many, or are given back.
 class permit_queue final :
     public keyed_state,
+    public std::enable_shared_from_this<permit_queue>,
     public permit_wait_queue,
     private subscription_manager::listener {
 public:

@@ -42,7 +42,7 @@ struct update final : operation {
 ///
 /// The server keeps the number of the last update, and its result. So each update has a higher
 /// number than the one before it, and is sent only when that one is answered.
-class update_queue final : public keyed_state {
+class update_queue final : public keyed_state, public std::enable_shared_from_this<update_queue> {
 public:
     update_queue(core& inside, std::string name);
     ~update_queue() override;

@@ -142,10 +142,10 @@ private:
     time_point unclaimed_{};    ///< until then it may exist in Redis without a holder
     event<bool> wake_;
     step* sending_ = nullptr;
-    unsigned late_ = 0;           ///< grants in a row that came too late
     std::uint32_t refusals_ = 0;  ///< for the moment, in a row
     bool synced_ = false;         ///< `number_` was requested over the link that waits for replicas
     bool contending_ = false;
+    bool was_late_ = false;  ///< the last grant came too late
 };
 
 }  // namespace colock

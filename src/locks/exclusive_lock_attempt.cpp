@@ -212,11 +212,11 @@ exclusive_lock::verdict exclusive_lock::on_granted(
     // server or the network is always that late, the grant is given back in between, so that others
     // have a chance.
     if (!decide::is_fresh(clock::now(), sent, asked.lease)) {
-        if (late_++ != 0)
+        if (std::exchange(was_late_, true))
             give_back();
         return verdict::again;
     }
-    late_ = 0;
+    was_late_ = false;
     give(token, asked.tokens, sent);
     return verdict::again;
 }
@@ -236,7 +236,7 @@ exclusive_lock::verdict exclusive_lock::on_unsynced(error_code why)
 
 exclusive_lock::verdict exclusive_lock::on_refused(std::int64_t pttl, std::int64_t subscribers)
 {
-    late_ = 0;
+    was_late_ = false;
     number_ = 0;
     unclaimed_ = {};
     forget_tenure();

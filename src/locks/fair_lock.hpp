@@ -118,7 +118,10 @@ private:
 
 /// All that this client knows of one fair lock: its ownership and its waiters. The queue in Redis
 /// decides which waiter is next; there is no hand-over here.
-class fair_lock_state final : public ownership_listener, public keyed_state {
+class fair_lock_state final :
+    public ownership_listener,
+    public keyed_state,
+    public std::enable_shared_from_this<fair_lock_state> {
 public:
     fair_lock_state(core& inside, std::string name);
     ~fair_lock_state() override;

@@ -29,12 +29,12 @@ hold_ptr group_hold::begin(
 {
     auto whole = make_recycled<hold_state>(inside, who, lease, renewed);
     whole->token = parts_.empty() ? 0 : parts_.front().fencing_token();
-    whole->target = self();
+    whole->target = shared_from_this();
     whole_ = whole;
     core_.keyed_states().add(shared_from_this());
     for (auto const& part : std::views::filter(parts_, &is_won))
         part.lost(asio::bind_executor(core_.strand(), [weak = weak_from_this()](error_code ec) {
-            auto const self = std::static_pointer_cast<group_hold>(weak.lock());
+            auto const self = weak.lock();
             if (self && ec != asio::error::operation_aborted)  // which is our own cancellation
                 self->on_part_ended(ec);
         }));
@@ -62,7 +62,7 @@ void group_hold::close(error_code why)
         whole->mark_released(why);
     for_all(
         [](hold& part, auto handler) { part.release(std::move(handler)); },
-        [self = self()](error_code) { self->unregister(); }
+        [self = shared_from_this()](error_code) { self->unregister(); }
     );
 }
 
@@ -105,7 +105,7 @@ void group_hold::release(std::shared_ptr<hold_operation> who)
     whole->mark_released(asio::error::operation_aborted);
     for_all(
         [](hold& part, auto handler) { part.release(std::move(handler)); },
-        [who, was_lost, self = self()](error_code ec) {
+        [who, was_lost, self = shared_from_this()](error_code ec) {
             self->unregister();
             who->complete(was_lost ? error_code{error::lost} : ec);
         }
@@ -119,7 +119,7 @@ void group_hold::extend(std::shared_ptr<hold_operation> who, milliseconds lease)
         return who->complete(now == status::lost ? error::lost : error::not_held);
     for_all(
         [lease](hold& part, auto handler) { part.extend(lease, std::move(handler)); },
-        [who, self = self()](error_code ec) { who->complete(ec); }
+        [who, self = shared_from_this()](error_code ec) { who->complete(ec); }
     );
 }
 

@@ -17,7 +17,10 @@ using detail::core;
 /// Several holds as one, while enough of them are held: all parts of a multi-lock, a majority of a
 /// red lock. They may belong to several clients. This object runs on the strand of one of them,
 /// whose client keeps it until it is released.
-class group_hold final : public hold_target, public keyed_state {
+class group_hold final :
+    public hold_target,
+    public keyed_state,
+    public std::enable_shared_from_this<group_hold> {
 public:
     group_hold(core& inside, std::vector<hold> parts, std::size_t needed);
 
@@ -51,10 +54,6 @@ private:
     void for_all(Act act, outcome told);
     void on_part_ended(error_code why);
     void close(error_code why);
-    std::shared_ptr<group_hold> self()
-    {
-        return std::static_pointer_cast<group_hold>(shared_from_this());
-    }
 
     std::vector<hold> parts_;  ///< in the order of the locks
     std::size_t needed_;

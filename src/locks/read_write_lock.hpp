@@ -31,6 +31,7 @@ class writers;
 /// An owner that writes may also read, with the same number; see `writers`.
 class readers final :
     public keyed_state,
+    public std::enable_shared_from_this<readers>,
     public ownership_listener,
     public wait_queue,
     private subscription_manager::listener {

@@ -23,8 +23,8 @@ readers::~readers() { --core_.count.keys; }
 
 std::shared_ptr<readers> readers::find(core& inside, std::string_view name)
 {
-    auto* const found = inside.keyed_states().find(state_kind::read, name);
-    return found ? std::static_pointer_cast<readers>(found->shared_from_this()) : nullptr;
+    auto* const found = static_cast<readers*>(inside.keyed_states().find(state_kind::read, name));
+    return found ? found->shared_from_this() : nullptr;
 }
 
 readers& readers::at(core& inside, std::string const& name)
