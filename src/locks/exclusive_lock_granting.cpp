@@ -67,7 +67,7 @@ void exclusive_lock::admit_same_owner(waiter const& holder)
 
 bool exclusive_lock::hand_over(hold_state& last)
 {
-    if (queue_.empty() || core_.refusal() || !may_go_on(*ownership_))
+    if (queue_.empty() || !may_go_on(*ownership_))  // empty also where the client closes
         return false;
     waiter const& next = queue_.front();
     if (next.replicas != 0)
