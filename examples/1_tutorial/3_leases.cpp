@@ -76,6 +76,8 @@ asio::awaitable<void> process_dies(std::string url)
 asio::awaitable<void> lease_too_short(colock::lock lock, char name)
 {
     auto held = co_await lock.try_acquire_for(5s, {.lease = 300ms});
+    if (!held)
+        co_return;  // somebody else had it for all of the 5 s
     std::printf("2: %c is in\n", name);
     co_await tutorial::pause(500ms);  // the work takes longer
     std::printf("2: %c ends its work, %s\n", name, *held ? "holding" : "not holding");
@@ -89,6 +91,8 @@ asio::awaitable<void> lease_too_short(colock::lock lock, char name)
 asio::awaitable<void> watchdog(colock::lock lock, char name)
 {
     auto held = co_await lock.try_acquire_for(5s);  // no lease of its own: config::lease, renewed
+    if (!held)
+        co_return;
     std::printf("3: %c is in\n", name);
     co_await tutorial::pause(1500ms);  // one and a half leases of work
     std::printf("3: %c ends its work, %s\n", name, *held ? "holding" : "not holding");

@@ -6,6 +6,7 @@
 #include "tutorial.hpp"
 #include <colock/colock.hpp>
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/thread_pool.hpp>
@@ -53,9 +54,20 @@ asio::awaitable<void> under_the_lock(colock::lock lock)
 asio::awaitable<void> by_hand(colock::lock lock)
 {
     colock::hold held = co_await lock.acquire();
-    auto const ended = co_await (tutorial::pause(1min) || held.lost(asio::use_awaitable));
-    std::printf("lost(): %s\n", ended.index() == 0 ? "the work is done" : "the hold is lost first");
+    auto const [failure] = co_await held.lost(asio::as_tuple(asio::deferred));
+    std::printf("lost(): %s\n", failure ? failure.message().c_str() : "the hold is lost");
     expect(!held, "a lost hold is false");
+}
+
+asio::awaitable<void> under_my_own_hold(colock::lock lock)
+{
+    colock::hold held = co_await lock.acquire();
+    try {
+        co_await colock::guard(held, [](colock::hold&) { return tutorial::pause(1min); });
+    } catch (boost::system::system_error const& e) {
+        expect(e.code() == colock::error::lost, "lost");
+        std::puts("guard: the work was cancelled, error::lost is thrown");
+    }
 }
 // lost]
 
@@ -107,6 +119,7 @@ asio::awaitable<void> lesson(std::string url)
     colock::lock const same{other, "report"};
     co_await (under_the_lock(lock) && take_away(same));
     co_await (by_hand(lock) && take_away(same));
+    co_await (under_my_own_hold(lock) && take_away(same));
     co_await (for_other_libraries(lock) && take_away(same));
     co_await paused(lock);
 

@@ -35,6 +35,8 @@ asio::awaitable<void> method1(colock::lock lock, examples::raw_redis* server)
 {
     colock::owner const me;  // this task
     auto held = co_await lock.try_acquire_for(1s, {.as = me});
+    if (!held)
+        co_return;  // somebody else has it
     auto const before = co_await depth(server);
     std::printf("1: in, the server says %s\n", before.c_str());
     co_await method2(lock, me, server);

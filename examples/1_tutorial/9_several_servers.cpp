@@ -62,13 +62,16 @@ asio::awaitable<void> method2(colock::multi_lock lock, colock::owner me)
 {
     auto held = co_await lock.try_acquire({.as = me});
     std::puts(held ? "2: in again, on all three" : "2: not in");
-    co_await held->release();
+    if (held)
+        co_await held->release();
 }
 
 asio::awaitable<void> method1(colock::multi_lock lock, std::array<std::string, 3> urls)
 {
     colock::owner const me;
     auto held = co_await lock.try_acquire_for(1s, {.as = me});
+    if (!held)
+        co_return;
     int const locked = co_await servers_with(urls, "order");
     std::printf("1: in, locked on %d servers\n", locked);
     co_await method2(lock, me);

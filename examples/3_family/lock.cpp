@@ -29,8 +29,9 @@ asio::awaitable<void> charge(colock::lock account, int amount)
     co_await colock::with_lock(account, {}, [amount](colock::hold& held) -> asio::awaitable<void> {
         int const before = balance;
         co_await asio::post(asio::deferred);  // ask a database …
-        if (held.valid_for(50ms))             // … and before what can't be undone
-            balance = before - amount;
+        if (!held.valid_for(50ms))            // … and before what can't be undone
+            throw boost::system::system_error{colock::error::lost};
+        balance = before - amount;
     });
 }
 // work]
@@ -39,12 +40,15 @@ asio::awaitable<void> charge(colock::lock account, int amount)
 // [soon
 asio::awaitable<bool> charge_soon(colock::lock account)
 {
-    auto held = co_await account.try_acquire_for(2s);
-    if (!held)
-        co_return false;  // somebody else has it, and goes on having it
-    --balance;
-    co_await held->release();
-    co_return true;
+    // False: somebody else has it, and goes on having it.
+    co_return co_await colock::with_lock_for(
+        account,
+        2s,
+        [](colock::hold&) -> asio::awaitable<void> {
+            --balance;
+            co_return;
+        }
+    );
 }
 // soon]
 

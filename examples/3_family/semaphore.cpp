@@ -13,7 +13,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <exception>
 #include <stdexcept>
 #include <string>
 
@@ -37,16 +36,9 @@ asio::awaitable<void> call_partner(int request)
 // [limit
 asio::awaitable<void> limited(colock::semaphore partner, int request)
 {
-    co_await partner.acquire();  // waits while all are out, here or in other processes
-    std::exception_ptr failure;
-    try {
-        co_await call_partner(request);
-    } catch (...) {
-        failure = std::current_exception();  // a permit has no owner: nobody else gives it back
-    }
-    co_await partner.release();
-    if (failure)
-        std::rethrow_exception(failure);
+    // Waits while all are out, here or in other processes. The permit comes back on every way out:
+    // it has no owner, so nobody else would give it back.
+    co_await colock::with_permits(partner, 1, [request] { return call_partner(request); });
 }
 // limit]
 

@@ -15,6 +15,7 @@
 #include <colock/log.hpp>
 #include <colock/multi_lock.hpp>
 #include <colock/observer.hpp>
+#include <colock/once_per.hpp>
 #include <colock/options.hpp>
 #include <colock/owner.hpp>
 #include <colock/permit_semaphore.hpp>
@@ -23,3 +24,4 @@
 #include <colock/semaphore.hpp>
 #include <colock/spin_lock.hpp>
 #include <colock/with_lock.hpp>
+#include <colock/with_permits.hpp>

@@ -3,7 +3,9 @@
 
 #include <boost/system/error_category.hpp>
 #include <boost/system/error_code.hpp>
+#include <boost/system/error_condition.hpp>
 
+#include <string_view>
 #include <type_traits>
 
 namespace colock {
@@ -45,7 +47,8 @@ enum class error {
     subscription_failed,
 
     /// The server refused a command: wrong password, missing permission, out of memory. The log has
-    /// the server's own text. Remedy: as that text says; colock goes on trying to connect.
+    /// the server's own text, and so has `message()` of most such codes. Remedy: as that text says;
+    /// colock goes on trying to connect.
     server_refused,
 
     /// There is no connection to the server, and none came up in time. Remedy: check that the
@@ -103,15 +106,54 @@ enum class error {
     /// Every operation fails with this error; `run()` fails with `invalid_argument`. Remedy:
     /// correct the config, as the log says.
     invalid_config,
+
+    /// The acquire would have waited for its own owner: the owner already holds the lock and the
+    /// options say that it does not enter again, or it reads a read-write lock and wants to write.
+    /// Nothing was sent. Remedy: release what the owner holds first, or take the write side from
+    /// the start.
+    would_deadlock,
+};
+
+/// Classes of errors: `if (ec == colock::condition::retryable) …`.
+enum class condition {
+    /// The same call may succeed later, though nothing changes in the program or its config: there
+    /// is no connection, it broke or did not answer, too few replicas or servers answered, or the
+    /// server refuses for the moment (it lacks memory, replicas or a disk). Wait a little before
+    /// the next call.
+    ///
+    /// Not among them: a loss (the work has been done in part, so only its author knows whether it
+    /// may run again), a cancellation, `error::closed`, and whatever somebody has to repair first.
+    retryable = 1,
 };
 
 /// The category of `error`; its name is "colock".
+///
+/// The codes of a refusal have a category of their own that compares equal to this one: their
+/// `message()` ends with the server's words.
 boost::system::error_category const& error_category() noexcept;
+
+/// The category of `condition`.
+boost::system::error_category const& condition_category() noexcept;
 
 /// Lets an `error` convert to an `error_code`.
 error_code make_error_code(error e) noexcept;
+
+/// Lets a `condition` be compared to an `error_code`.
+boost::system::error_condition make_error_condition(condition c) noexcept;
+
+namespace detail {
+
+/// `error::server_refused` whose message has these words of the server; `passing` if the refusal
+/// may pass. There is a limit to how many different words a process keeps; a refusal beyond it has
+/// none.
+error_code refusal(std::string_view words, bool passing) noexcept;
+
+}  // namespace detail
 
 }  // namespace colock
 
 template <>
 struct boost::system::is_error_code_enum<colock::error> : std::true_type {};
+
+template <>
+struct boost::system::is_error_condition_enum<colock::condition> : std::true_type {};

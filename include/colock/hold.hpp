@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <stop_token>
+#include <string>
 #include <utility>
 
 namespace colock {
@@ -193,6 +194,10 @@ public:
     {
         return valid_past(detail::round_up<clock::duration>(time));
     }
+
+    /// The name of the lock, as it was given, without `config::key_prefix`; of a group lock, the
+    /// names of its parts, joined by commas. Empty if the hold is.
+    std::string name() const;
 
     /// The owner of the hold. \pre The hold is not empty.
     owner const& as() const noexcept;

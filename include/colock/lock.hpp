@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace colock {
@@ -28,6 +29,19 @@ using answered_lease = void(error_code, std::optional<std::chrono::milliseconds>
 template <class Signature>
 using handler = asio::any_completion_handler<Signature>;
 
+/// This much after now.
+hold::clock::time_point from_now(std::chrono::nanoseconds time) noexcept;
+
+/// The moment by the steady clock, rounded up.
+template <class Clock, class Duration>
+hold::clock::time_point steady(std::chrono::time_point<Clock, Duration> at)
+{
+    if constexpr (std::is_same_v<Clock, hold::clock>)
+        return std::chrono::ceil<hold::clock::duration>(at);
+    else
+        return from_now(round_up<std::chrono::nanoseconds>(at - Clock::now()));
+}
+
 /// The operations on one lock, or on several as one.
 template <class Subject>
 struct lock_operations;
@@ -40,6 +54,9 @@ struct lock_operations<lock_id> {
     static void try_acquire(core_ptr, handler<tried>, lock_id, acquire_options);
     static void try_acquire_for(
         core_ptr, handler<tried>, lock_id, milliseconds wait, acquire_options
+    );
+    static void try_acquire_until(
+        core_ptr, handler<tried>, lock_id, hold::clock::time_point until, acquire_options
     );
     static void is_locked(core_ptr, handler<answered_bool>, lock_id);
     static void hold_count(core_ptr, handler<answered_count>, lock_id, owner);
@@ -85,6 +102,8 @@ public:
     ///     over ten years. Nothing was sent.
     ///   - `error::lost` — the call re-entered a hold that is gone at the server; nothing was
     ///     taken.
+    ///   - `error::would_deadlock` — the owner in the options would wait for itself: it holds the
+    ///     lock and `re_entrant` is false, or it wants to write what it reads. Nothing was sent.
     ///   - `error::wrong_type` — the key does not hold a lock.
     ///   - `error::server_refused` — the server refuses us; its text is in the log.
     ///   - `error::closed` — the client was closed or stopped.
@@ -182,6 +201,48 @@ public:
     auto try_acquire_for(std::chrono::duration<Rep, Period> wait) const
     {
         return try_acquire_for(wait, acquire_options{}, boost::asio::deferred);
+    }
+
+    /// Acquires the lock, and waits until `until` at most. A moment that has passed tries once.
+    ///
+    /// The moment counts when the operation begins, so a caller that does several things before one
+    /// deadline need not reckon. A moment of another clock than `hold::clock` is converted when
+    /// this function is called.
+    ///
+    /// \par Effects, errors and cancellation
+    ///   As `try_acquire_for`.
+    /// \par Completion signature
+    ///   `void(error_code, std::optional<hold>)`; empty if the wait ran out.
+    template <
+        class Clock,
+        class Duration,
+        detail::token_for<detail::tried> Token = boost::asio::deferred_t>
+    auto try_acquire_until(
+        std::chrono::time_point<Clock, Duration> until, acquire_options options, Token&& token = {}
+    ) const
+    {
+        return detail::initiate<detail::tried>(
+            core_,
+            &operations::try_acquire_until,
+            std::forward<Token>(token),
+            id_,
+            detail::steady(until),
+            options
+        );
+    }
+
+    /// With the default options.
+    template <class Clock, class Duration, detail::token_for<detail::tried> Token>
+    auto try_acquire_until(std::chrono::time_point<Clock, Duration> until, Token&& token) const
+    {
+        return try_acquire_until(until, acquire_options{}, std::forward<Token>(token));
+    }
+
+    /// With the default options.
+    template <class Clock, class Duration>
+    auto try_acquire_until(std::chrono::time_point<Clock, Duration> until) const
+    {
+        return try_acquire_until(until, acquire_options{}, boost::asio::deferred);
     }
 
     /// Whether anybody holds the lock.

@@ -70,6 +70,9 @@ struct lock_operations<lock_group> {
     static void try_acquire_for(
         core_ptr, handler<tried>, lock_group, milliseconds wait, acquire_options
     );
+    static void try_acquire_until(
+        core_ptr, handler<tried>, lock_group, hold::clock::time_point until, acquire_options
+    );
     static void is_locked(core_ptr, handler<answered_bool>, lock_group);
     static void hold_count(core_ptr, handler<answered_count>, lock_group, owner);
     static void remaining_lease(core_ptr, handler<answered_lease>, lock_group);

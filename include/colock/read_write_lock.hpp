@@ -43,8 +43,10 @@ class read_lock : public basic_lock<detail::lock_id> {
 /// \par Re-entry
 ///   An owner of a hold of this side enters again without waiting. An owner that only has a hold of
 ///   the read side would wait for itself, as in Redisson, and everybody behind it would wait as
-///   well: release the read side first. If a write hold is lost while its owner also reads,
-///   everybody else stays locked out until that write hold is destroyed or released.
+///   well. So its acquire ends with `error::would_deadlock`, and nothing is sent: release the read
+///   side first. `try_acquire`, which does not wait, finds the lock taken. If a write hold is lost
+///   while its owner also reads, everybody else stays locked out until that write hold is destroyed
+///   or released.
 /// \par is_locked, remaining_lease, force_release
 ///   `is_locked`: whether anybody writes. `remaining_lease`: the longest lease of all holders, on
 ///   either side. `force_release`: the writer loses both sides; while nobody writes it does

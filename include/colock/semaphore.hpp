@@ -12,6 +12,8 @@
 
 namespace colock {
 
+class permit_guard;
+
 namespace detail {
 
 using finished = void(error_code);
@@ -286,6 +288,8 @@ public:
     }
 
 private:
+    friend class permit_guard;
+
     detail::core_ptr core_;
     std::string name_;
 };

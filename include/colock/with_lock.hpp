@@ -5,10 +5,12 @@
 #include <colock/hold.hpp>
 #include <colock/options.hpp>
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/system/system_error.hpp>
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -18,16 +20,58 @@ namespace colock {
 
 namespace detail {
 
+// NOLINTBEGIN(cppcoreguidelines-avoid-reference-coroutine-parameters)
+
 /// Runs `work` on the calling coroutine's executor until it ends, or until the hold is lost, which
 /// cancels it. Throws what the work throws, `error::lost` after a loss, and `error::closed` when
-/// the client was closed under the work.
-asio::awaitable<void> run_while_held(hold& held, asio::awaitable<void> work, std::string name);
+/// the client was closed under the work. `doing` is what the exceptions say.
+asio::awaitable<void> run_while_held(hold& held, asio::awaitable<void> work, std::string doing);
+
+/// Throws `error::lost`, `closed` or `not_held` if the hold is over.
+asio::awaitable<void> expect_held(hold& held, std::string doing);
 
 /// Releases the hold. A failure goes to the log; the lock is then free when its lease ends.
 asio::awaitable<void> release_after_work(hold& held);
 
+/// Throws the error, if it is one, with the name of what could not be acquired.
+void throw_if(error_code ec, char const* doing, std::string const& name);
+
 template <class Work>
 using work_result = typename std::invoke_result_t<Work&, hold&>::value_type;
+
+/// The type of `with_lock_for`: a bool says whether work without a result was run.
+template <class Result>
+using if_run = std::conditional_t<std::is_void_v<Result>, bool, std::optional<Result>>;
+
+/// Runs the work; `held` outlives it.
+template <class Work>
+asio::awaitable<work_result<Work>> run_guarded(hold& held, Work& work, std::string doing)
+{
+    if constexpr (std::is_void_v<work_result<Work>>) {
+        co_await run_while_held(held, work(held), std::move(doing));
+    } else {
+        std::optional<work_result<Work>> result;
+        auto keep = [&]() -> asio::awaitable<void> { result.emplace(co_await work(held)); };
+        co_await run_while_held(held, keep(), std::move(doing));
+        co_return std::move(*result);
+    }
+}
+
+/// As above, and releases `held` after the work.
+template <class Work>
+asio::awaitable<work_result<Work>> run_and_release(hold& held, Work& work, std::string doing)
+{
+    if constexpr (std::is_void_v<work_result<Work>>) {
+        co_await run_guarded(held, work, std::move(doing));
+        co_await release_after_work(held);
+    } else {
+        auto result = co_await run_guarded(held, work, std::move(doing));
+        co_await release_after_work(held);
+        co_return result;
+    }
+}
+
+// NOLINTEND(cppcoreguidelines-avoid-reference-coroutine-parameters)
 
 }  // namespace detail
 
@@ -42,8 +86,10 @@ using work_result = typename std::invoke_result_t<Work&, hold&>::value_type;
 ///   - `boost::system::system_error` with `error::lost` — the hold was lost while the work ran. The
 ///     work has ended, cancelled or not; its result or exception is dropped.
 ///   - the same with `error::closed` — the client was closed while the work ran.
-///   - the exceptions of `work`, and the errors of `acquire`.
-///   A failed release is not thrown, because the work was done under the lock.
+///   - the same with an error of `acquire`.
+///   - the exceptions of `work`.
+///   The text of the first three names the lock, and of a refusal it has the server's words. A
+///   failed release is not thrown, because the work was done under the lock.
 /// \par Cancellation
 ///   Passed on to the acquire or to the work; the release then goes on in the background.
 /// \par Lifetimes
@@ -53,17 +99,9 @@ boost::asio::awaitable<detail::work_result<Work>> with_lock(
     Lock lock, acquire_options options, Work work
 )
 {
-    hold held = co_await lock.acquire(options, boost::asio::deferred);
-    if constexpr (std::is_void_v<detail::work_result<Work>>) {
-        co_await detail::run_while_held(held, work(held), lock.name());
-        co_await detail::release_after_work(held);
-    } else {
-        std::optional<detail::work_result<Work>> result;
-        auto keep = [&]() -> boost::asio::awaitable<void> { result.emplace(co_await work(held)); };
-        co_await detail::run_while_held(held, keep(), lock.name());
-        co_await detail::release_after_work(held);
-        co_return std::move(*result);
-    }
+    auto [ec, held] = co_await lock.acquire(options, boost::asio::as_tuple(boost::asio::deferred));
+    detail::throw_if(ec, "with_lock ", lock.name());
+    co_return co_await detail::run_and_release(held, work, "with_lock " + lock.name());
 }
 
 /// As above, with default options.
@@ -72,5 +110,76 @@ boost::asio::awaitable<detail::work_result<Work>> with_lock(Lock lock, Work work
 {
     return with_lock(std::move(lock), acquire_options{}, std::move(work));
 }
+
+/// As `with_lock`, but waits at most `wait` for the lock; zero tries once. The limit is for the
+/// lock alone: the work takes as long as it takes.
+///
+/// \par Returns
+///   The result of `work` in an optional, which is empty if the wait ran out; for work without a
+///   result, whether it was run.
+/// \par Throws
+///   As `with_lock`, with the errors of `try_acquire_for`.
+/// \par Effects, cancellation and lifetimes
+///   As `with_lock`.
+template <class Lock, class Rep, class Period, class Work>
+[[nodiscard]] boost::asio::awaitable<detail::if_run<detail::work_result<Work>>> with_lock_for(
+    Lock lock, std::chrono::duration<Rep, Period> wait, acquire_options options, Work work
+)
+{
+    auto asked = lock.try_acquire_for(wait, options, boost::asio::as_tuple(boost::asio::deferred));
+    auto [ec, held] = co_await std::move(asked);
+    detail::throw_if(ec, "with_lock_for ", lock.name());
+    using result = detail::if_run<detail::work_result<Work>>;
+    if (!held)
+        co_return result{};
+    auto doing = "with_lock_for " + lock.name();
+    if constexpr (std::is_void_v<detail::work_result<Work>>) {
+        co_await detail::run_and_release(*held, work, std::move(doing));
+        co_return true;
+    } else {
+        auto got = co_await detail::run_and_release(*held, work, std::move(doing));
+        co_return result(std::move(got));
+    }
+}
+
+/// As above, with default options.
+template <class Lock, class Rep, class Period, class Work>
+[[nodiscard]] boost::asio::awaitable<detail::if_run<detail::work_result<Work>>> with_lock_for(
+    Lock lock, std::chrono::duration<Rep, Period> wait, Work work
+)
+{
+    return with_lock_for(std::move(lock), wait, acquire_options{}, std::move(work));
+}
+
+/// Runs the coroutine `work(hold&)` under a lock that is held already, and cancels it (terminal) if
+/// the hold is lost. The hold stays with the caller: `guard` does not release it.
+///
+/// It is the part of `with_lock` after the acquire. Prefer it to `work || held.lost()` of Asio's
+/// awaitable operators: there, work that throws leaves the caller waiting for a loss that does not
+/// come, and a client that closes does not end the work.
+///
+/// \par Returns
+///   The result of `work`.
+/// \par Throws
+///   - `boost::system::system_error` with `error::lost` — the hold is lost: before the work, which
+///     is then not begun, or while it ran. Its result or exception is dropped.
+///   - the same with `error::closed` — the client was closed while the work ran.
+///   - the same with `error::not_held` — the hold is empty, moved from or released; the work is not
+///     begun.
+///   - the exceptions of `work`.
+///   The text of the first three names the lock.
+/// \par Cancellation
+///   Passed on to the work.
+/// \par Lifetimes
+///   `held` must outlive the coroutine, and must not be moved from meanwhile. The work is copied
+///   into the coroutine.
+// NOLINTBEGIN(cppcoreguidelines-avoid-reference-coroutine-parameters)
+template <class Work>
+boost::asio::awaitable<detail::work_result<Work>> guard(hold& held, Work work)
+{
+    co_await detail::expect_held(held, "guard " + held.name());
+    co_return co_await detail::run_guarded(held, work, "guard " + held.name());
+}
+// NOLINTEND(cppcoreguidelines-avoid-reference-coroutine-parameters)
 
 }  // namespace colock

@@ -26,10 +26,29 @@ inline error_code check_name(std::string const& name) noexcept
 
 inline error_code check_lease(acquire_options const& options) noexcept
 {
+    auto const least = options.renew ? decide::shortest_renewed_lease : decide::shortest_lease;
     return valid_if(
-        !options.lease ||
-        (*options.lease >= decide::shortest_lease && *options.lease <= decide::longest_lease)
+        !options.lease || (*options.lease >= least && *options.lease <= decide::longest_lease)
     );
+}
+
+/// Whether the lock can stay taken for `at_least`: several may read at once, and a lease that is
+/// not renewed has to last that long.
+inline error_code check_at_least(lock_kind kind, acquire_options const& options) noexcept
+{
+    auto const time = options.at_least;
+    bool const lasts = !options.lease || options.renew || *options.lease >= time;
+    return valid_if(
+        time == milliseconds{0} ||
+        (time > milliseconds{0} && time <= decide::longest_lease && lasts && kind != lock_kind::read
+        )
+    );
+}
+
+/// How long there is to wait; nothing if the moment has passed.
+inline milliseconds wait_until(time_point until) noexcept
+{
+    return std::max(milliseconds{0}, std::chrono::ceil<milliseconds>(until - clock::now()));
 }
 
 inline error_code check(lock_id const& id, acquire_options const& options) noexcept
@@ -38,6 +57,8 @@ inline error_code check(lock_id const& id, acquire_options const& options) noexc
     bool const can_pause =
         initial >= milliseconds{1} && max >= initial && factor >= 1 && max <= decide::longest_lease;
     if (auto const ec = check_lease(options))
+        return ec;
+    if (auto const ec = check_at_least(id.kind, options))
         return ec;
     if (options.sync_replicas < 0 || options.sync_replicas > most_replicas)
         return error::invalid_argument;
@@ -48,6 +69,8 @@ inline error_code check(lock_group const& of, acquire_options const& options) no
 {
     auto const limit = of.server_limit.value_or(milliseconds{1});
     if (of.parts.empty() || limit <= milliseconds{0} || limit > decide::longest_lease)
+        return error::invalid_argument;
+    if (!options.re_entrant || options.at_least != milliseconds{0})
         return error::invalid_argument;
     for (auto const& part : of.parts)
         if (auto const ec = check(part.id, options))

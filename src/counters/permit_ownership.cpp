@@ -27,6 +27,11 @@ permit_ownership::permit_ownership(core& inside, std::string semaphore, std::str
     }}
 {}
 
+std::string permit_ownership::shown_name() const
+{
+    return semaphore_.substr(core_.settings().key_prefix.size());
+}
+
 permit_ownership::~permit_ownership() = default;
 
 void permit_ownership::begin(hold_ptr const& hold, time_point sent)

@@ -36,6 +36,7 @@ public:
     void release(std::shared_ptr<hold_operation>) override;
     void extend(std::shared_ptr<hold_operation>, milliseconds lease) override;
     unsigned slot() const noexcept override { return keyed_state::slot(); }
+    std::string shown_name() const override;
 
     /// The user of the hold has dropped it.
     void abandon_hold(hold_ptr const&) override;

@@ -26,7 +26,7 @@ public:
         : permit_request{std::move(c), std::move(n)}
         , who{options.as.value_or(owner{})}
         , lease{options.lease.value_or(inside->settings().lease)}
-        , renewed{!options.lease}
+        , renewed{!options.lease || options.renew}
     {}
 
     void grant(permit p)
@@ -135,10 +135,12 @@ private:
 
 error_code check(std::string const& name, acquire_options const& options) noexcept
 {
-    bool const good = !options.lease ||
-        (*options.lease >= decide::shortest_lease && *options.lease <= decide::longest_lease);
-    return good && options.sync_replicas == 0 ? check_name(name)
-                                              : error_code{error::invalid_argument};
+    auto const least = options.renew ? decide::shortest_renewed_lease : decide::shortest_lease;
+    bool const good =
+        !options.lease || (*options.lease >= least && *options.lease <= decide::longest_lease);
+    return good && options.sync_replicas == 0 && options.at_least == milliseconds{0}
+        ? check_name(name)
+        : error_code{error::invalid_argument};
 }
 
 template <class Value>

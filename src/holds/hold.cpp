@@ -116,6 +116,11 @@ bool hold::valid_past(clock::duration time) const noexcept
     return state_ && time < state_->valid_until() - colock::clock::now();
 }
 
+std::string hold::name() const
+{
+    return state_ && state_->target ? state_->target->shown_name() : std::string{};
+}
+
 owner const& hold::as() const noexcept { return state_->who; }
 
 // Looks at the clock as well: a stopped process may call this before its timer reports the loss.

@@ -86,12 +86,13 @@ public:
 
     std::shared_ptr<hold_target> target;
     milliseconds lease;
-    milliseconds proven{};  ///< the lease that the last answered script set
-    bool renewed;           ///< by the watchdog; otherwise it ends with its lease
-    bool given = false;     ///< the caller has it
-    time_point born{};      ///< when it was granted
-    time_point ends{};      ///< not renewed: when its lease ends at the server
-    bool closed = false;    ///< by its closing client; set before it is `released`
+    milliseconds proven{};    ///< the lease that the last answered script set
+    bool renewed;             ///< by the watchdog; otherwise it ends with its lease
+    bool given = false;       ///< the caller has it
+    time_point born{};        ///< when it was granted
+    time_point ends{};        ///< not renewed: when its lease ends at the server
+    milliseconds at_least{};  ///< the lock stays taken for this long after the grant
+    bool closed = false;      ///< by its closing client; set before it is `released`
     std::unique_ptr<std::vector<std::shared_ptr<loss_wait>>> loss_waits;  ///< few have any
 
     // ---- The way of an abandoned hold to the strand --------------------------------------------

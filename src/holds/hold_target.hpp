@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace colock {
 
@@ -32,6 +33,9 @@ public:
 
     /// The token of lock `i` of several, counted from 0.
     virtual std::uint64_t fencing_token(std::size_t) const noexcept { return 0; }
+
+    /// The name as the caller gave it: without the client's prefix.
+    virtual std::string shown_name() const = 0;
 
 protected:
     ~hold_target() = default;

@@ -112,7 +112,8 @@ void ownership::release(std::shared_ptr<hold_operation> who)
         who->complete(hold->now() == status::lost ? error_code{error::lost} : error_code{});
         return;
     }
-    if (!gone_ && !settling_ && listener_ && is_last(*hold) && listener_->hand_over(*hold)) {
+    if (!gone_ && !settling_ && listener_ && is_last(*hold) && !is_kept(*hold) &&
+        listener_->hand_over(*hold)) {
         who->complete({});
         return;
     }
@@ -191,6 +192,8 @@ void ownership::release_all()
 void ownership::remove(hold_state& hold, error_code why)
 {
     hold.unlink();
+    if (is_kept(hold))
+        kept_until_ = std::max(kept_until_, hold.born + hold.at_least);
     if (hold.now() == status::held && hold.given)
         core_.events().released(
             name_, std::chrono::duration_cast<microseconds>(clock::now() - hold.born)

@@ -41,6 +41,7 @@ public:
     std::string const& name() const noexcept { return name_; }
     std::uint64_t number() const noexcept { return number_; }
     unsigned slot() const noexcept override { return slot_; }
+    std::string shown_name() const override { return name_.substr(prefix().size()); }
     owner const& who() const noexcept { return who_; }
     std::uint64_t token() const noexcept { return token_; }
     protocol const& how() const noexcept { return protocol::of(kind_); }
@@ -173,6 +174,14 @@ private:
     void detach();
     void finish();
     bool is_renewed(hold_state const&) const noexcept;
+
+    /// It has to stay taken although its hold, or the last one, ends.
+    static bool is_kept(hold_state const& hold) noexcept
+    {
+        return clock::now() < hold.born + hold.at_least;
+    }
+    bool is_kept() const noexcept { return clock::now() < kept_until_; }
+
     milliseconds shortest_renewed_lease() const noexcept;
 
     core& core_;
@@ -189,6 +198,7 @@ private:
     step* sending_ = nullptr;
     time_point begun_{};
     time_point server_until_{};  ///< the server's lease has ended by then, whatever answer was lost
+    time_point kept_until_{};    ///< it stays taken until then, also after a release
     time_point renew_at_ = never;
     time_point suspected_ = never;  ///< since when
     std::uint64_t renewal_ = 0;     ///< the latest sent

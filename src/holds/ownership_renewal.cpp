@@ -43,7 +43,8 @@ milliseconds ownership::promise() const noexcept
 
 milliseconds ownership::promised_here() const noexcept
 {
-    milliseconds longest{1};
+    auto longest =
+        std::max(milliseconds{1}, std::chrono::ceil<milliseconds>(kept_until_ - clock::now()));
     for (auto const& hold : holds_)
         if (hold.now() == status::held)
             longest = std::max(

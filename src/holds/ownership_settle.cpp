@@ -42,14 +42,14 @@ void ask_replicas(step& call, hold_operations const& doing)
 }  // namespace
 
 /// One script, with the texts that it refers to: depth and lease, or the release if there is no
-/// hold any more.
+/// hold any more. A lock that stays taken gets the rest of its time as its lease instead.
 struct ownership::request {
     explicit request(ownership const& of)
-        : last{of.holds_.empty()}
+        : last{of.holds_.empty() && !of.is_kept()}
         , lease{of.promise()}
         , field{of.core_.field<recycled_string>(of.number_, of.how().field_end)}
         , channel{last ? of.how().channel(of.name_, of.prefix()) : std::string{}}
-        , depth{std::to_string(of.holds_.size())}
+        , depth{std::to_string(std::max(of.holds_.size(), std::size_t{1}))}
         , lease_text{std::to_string(lease.count())}
         , more{last ? of.how().release_argument(of.name_, of.prefix()) : of.how().leases(of.name_, of.prefix())}
         , queue{last ? of.how().queue_keys(of.name_, of.prefix()) : std::vector<std::string>{}}

@@ -46,7 +46,7 @@ error_code ended_by_others(hold const& held)
 
 }  // namespace
 
-asio::awaitable<void> run_while_held(hold& held, asio::awaitable<void> work, std::string name)
+asio::awaitable<void> run_while_held(hold& held, asio::awaitable<void> work, std::string doing)
 {
     // The one that ends first cancels the other, and both have ended before this returns.
     auto const executor = co_await asio::this_coro::executor;
@@ -57,17 +57,32 @@ asio::awaitable<void> run_while_held(hold& held, asio::awaitable<void> work, std
         )
             .async_wait(asio::experimental::wait_for_one(), asio::deferred);
     if (order[0] == 1 && !unguarded)
-        throw boost::system::system_error{loss, "with_lock " + name};
+        throw boost::system::system_error{loss, doing};
     // Work that has noticed the loss itself may end first.
     if (auto const ec = ended_by_others(held))
-        throw boost::system::system_error{ec, "with_lock " + name};
+        throw boost::system::system_error{ec, doing};
     if (thrown)
         std::rethrow_exception(thrown);
+}
+
+asio::awaitable<void> expect_held(hold& held, std::string doing)
+{
+    if (held)
+        co_return;
+    if (auto const ec = ended_by_others(held))
+        throw boost::system::system_error{ec, doing};
+    throw boost::system::system_error{error::not_held, doing};
 }
 
 asio::awaitable<void> release_after_work(hold& held)
 {
     co_await held.release(asio::as_tuple(asio::deferred));
+}
+
+void throw_if(error_code ec, char const* doing, std::string const& name)
+{
+    if (ec)
+        throw boost::system::system_error{ec, doing + name};
 }
 
 // NOLINTEND(cppcoreguidelines-avoid-reference-coroutine-parameters)

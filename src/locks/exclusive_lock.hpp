@@ -37,7 +37,7 @@ public:
     ownership* held() const noexcept { return ownership_.get(); }
 
     /// Admits an acquire: it re-enters, joins the queue, or gets its answer at once.
-    virtual void admit(std::shared_ptr<waiter> const&);
+    void admit(std::shared_ptr<waiter> const&);
 
     void leave(waiter&, error_code why) override;
 

@@ -36,6 +36,7 @@ hold_ptr exclusive_lock::take_head(std::shared_ptr<waiter>& who, std::uint64_t o
     take_out(*who);
     auto taken =
         make_recycled<hold_state>(core_.shared_from_this(), who->who, who->lease, who->renewed);
+    taken->at_least = who->at_least;
     if (draws_tokens())
         taken->token = contention_ ? contention_->tokens.take() : only_token;
     taken->given = true;

@@ -115,6 +115,7 @@ void fair_lock_state::give(
     auto const taken =
         make_recycled<hold_state>(core_.shared_from_this(), who->who, who->lease, who->renewed);
     taken->token = token;
+    taken->at_least = who->at_least;
     taken->given = true;
     ++core_.count.holds;
     ownership_ =

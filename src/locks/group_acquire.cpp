@@ -252,7 +252,7 @@ void group_acquire::set_leases()
     set_limit(deadline_);
     for (std::size_t i = 0; i != of_.parts.size(); ++i) {
         auto& part = requests_[i].got;
-        if (options_.lease)
+        if (!is_renewed())
             asio::dispatch(of_.parts[i].where->strand(), [state = detail::state_of(part)] {
                 state->renewed = false;
             });
@@ -431,8 +431,9 @@ void group_acquire::grant()
     std::vector<hold> parts;
     for (auto& r : requests())
         parts.push_back(std::move(r.got));
-    auto const all = std::make_shared<group_hold>(*inside_, std::move(parts), of_.needed());
-    auto whole = all->begin(inside_, *options_.as, lease_of(0), !options_.lease);
+    auto const all =
+        std::make_shared<group_hold>(*inside_, of_.name, std::move(parts), of_.needed());
+    auto whole = all->begin(inside_, *options_.as, lease_of(0), is_renewed());
     registration_->over();
     std::visit([&](auto& c) { c(error_code{}, detail::make_hold(std::move(whole))); }, done);
 }

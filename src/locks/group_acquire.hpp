@@ -83,6 +83,7 @@ private:
     // ---- Times ---------------------------------------------------------------------------------
 
     milliseconds lease_of(std::size_t i) const noexcept;
+    bool is_renewed() const noexcept { return !options_.lease || options_.renew; }
     milliseconds server_limit() const noexcept;
     clock::duration next_round_limit() noexcept;
     milliseconds pause_before_next();

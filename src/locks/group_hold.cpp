@@ -14,8 +14,9 @@ namespace colock {
 
 using status = hold_state::status;
 
-group_hold::group_hold(core& inside, std::vector<hold> parts, std::size_t needed)
+group_hold::group_hold(core& inside, std::string name, std::vector<hold> parts, std::size_t needed)
     : keyed_state{inside, state_kind::group, std::to_string(inside.next_number()), 0}
+    , names_{std::move(name)}
     , parts_{std::move(parts)}
     , needed_{needed}
     , held_{static_cast<std::size_t>(std::ranges::count_if(parts_, &is_won))}

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace colock {
@@ -22,7 +23,7 @@ class group_hold final :
     public keyed_state,
     public std::enable_shared_from_this<group_hold> {
 public:
-    group_hold(core& inside, std::vector<hold> parts, std::size_t needed);
+    group_hold(core& inside, std::string name, std::vector<hold> parts, std::size_t needed);
 
     /// Makes the hold for all parts, and watches the parts.
     hold_ptr begin(core_ptr const&, owner const& who, milliseconds lease, bool renewed);
@@ -41,6 +42,7 @@ public:
 
     time_point valid_until(time_point own) const noexcept override;
     std::uint64_t fencing_token(std::size_t i) const noexcept override;
+    std::string shown_name() const override { return names_; }
 
 private:
     using outcome = std::function<void(error_code)>;
@@ -55,6 +57,7 @@ private:
     void on_part_ended(error_code why);
     void close(error_code why);
 
+    std::string names_;
     std::vector<hold> parts_;  ///< in the order of the locks
     std::size_t needed_;
     std::size_t held_;  ///< acquired parts that have not ended

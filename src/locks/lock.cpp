@@ -15,9 +15,49 @@ namespace colock::detail {
 
 namespace {
 
+/// The ownership of this client; for readers, the one of this owner.
+ownership* find_held(core& inside, lock_ref which, owner const& who)
+{
+    if (which.kind == lock_kind::read) {
+        auto const r = readers::find(inside, which.name);
+        return r ? r->reading(who).get() : nullptr;
+    }
+    if (which.kind == lock_kind::fair) {
+        auto const* const queue = fair_lock_state::find(inside, std::string{which.name});
+        return queue ? queue->held() : nullptr;
+    }
+    auto const* const key = exclusive_lock::find(inside, which);
+    return key ? key->held() : nullptr;
+}
+
+/// The ownership that this owner has; none if it has none.
+std::shared_ptr<ownership> held_by(core& inside, lock_ref which, owner const& who)
+{
+    auto* const held = find_held(inside, which, who);
+    return held && held->who() == who && held->is_held() ? held->shared_from_this() : nullptr;
+}
+
+/// Whether the waiter would wait for its own owner.
+bool waits_for_itself(core& inside, waiter const& who)
+{
+    if (!who.shared_owner)
+        return false;
+    auto held = held_by(inside, ref_of(who.id), who.who);
+    if (held ? who.re_entrant : who.once || who.id.kind != lock_kind::write)
+        return false;
+    if (!held)
+        held = held_by(inside, {lock_kind::read, who.id.name}, who.who);
+    if (!held)
+        return false;
+    held->expire(clock::now());  // after a pause of the process no timer has fired yet
+    return held->is_held();
+}
+
 /// Admits the waiter to the queue of this lock.
 void admit(core& inside, std::shared_ptr<waiter> const& who)
 {
+    if (waits_for_itself(inside, *who))
+        return who->fail(error::would_deadlock);
     switch (who->id.kind) {
     case lock_kind::fair: return fair_lock_state::of(inside, who->id.name).admit(who);
     case lock_kind::read: return readers::at(inside, who->id.name).admit(who);
@@ -80,21 +120,6 @@ error_code read_lease(answer const& from, std::optional<milliseconds>& lease) no
     return got.well_formed ? error_code{} : error_code{error::bad_reply};
 }
 
-/// The ownership of this client; for readers, the one of this owner.
-ownership* find_held(core& inside, lock_ref which, owner const& who)
-{
-    if (which.kind == lock_kind::read) {
-        auto const r = readers::find(inside, which.name);
-        return r ? r->reading(who).get() : nullptr;
-    }
-    if (which.kind == lock_kind::fair) {
-        auto const* const queue = fair_lock_state::find(inside, std::string{which.name});
-        return queue ? queue->held() : nullptr;
-    }
-    auto const* const key = exclusive_lock::find(inside, which);
-    return key ? key->held() : nullptr;
-}
-
 void tell_taken_away(core& inside, lock_ref which, time_point sent)
 {
     if (auto* const held = find_held(inside, which, {}))
@@ -131,6 +156,13 @@ script_request force_request(lock_id const& id, std::string const& prefix)
 }
 
 }  // namespace
+
+hold::clock::time_point from_now(std::chrono::nanoseconds time) noexcept
+{
+    auto const now = clock::now();
+    auto const most = hold::clock::time_point::max() - now;
+    return now + std::min<hold::clock::duration>(time, most);
+}
 
 using single = lock_operations<lock_id>;
 
@@ -180,6 +212,14 @@ void single::try_acquire_for(
         wrong,
         [wait](waiter& who) { who.wait = std::min(wait, decide::longest_lease); }
     );
+}
+
+void single::try_acquire_until(
+    core_ptr inside, handler<tried> handler, lock_id id, time_point until, acquire_options options
+)
+{
+    auto const wait = wait_until(until);
+    try_acquire_for(std::move(inside), std::move(handler), std::move(id), wait, options);
 }
 
 void single::is_locked(core_ptr inside, handler<answered_bool> handler, lock_id id)

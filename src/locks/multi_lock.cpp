@@ -115,6 +115,18 @@ void group_operations::try_acquire_for(
     );
 }
 
+void group_operations::try_acquire_until(
+    core_ptr inside,
+    handler<tried> handler,
+    lock_group of,
+    time_point until,
+    acquire_options options
+)
+{
+    auto const wait = wait_until(until);
+    try_acquire_for(std::move(inside), std::move(handler), std::move(of), wait, options);
+}
+
 void group_operations::is_locked(core_ptr inside, handler<answered_bool> handler, lock_group of)
 {
     start_group_query<bool>(

@@ -16,6 +16,7 @@ void enter_again(
     auto const& inside = who->inside;
     auto const taken = make_recycled<hold_state>(inside, who->who, who->lease, who->renewed);
     taken->token = held->token();
+    taken->at_least = who->at_least;
     auto entering = make_recycled<hold_operation>(inside, taken);
     entering->replicas = who->replicas;
     entering->entered = [who, taken, held, then = std::move(then)](error_code ec) {

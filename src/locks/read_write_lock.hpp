@@ -190,7 +190,6 @@ public:
     /// The readers have changed.
     void look_again() { go_on(); }
 
-    void admit(std::shared_ptr<waiter> const&) override;
     void ended(ownership&) override;
 
 private:

@@ -53,17 +53,6 @@ void writers::let_pass()
     r->look_again();
 }
 
-void writers::admit(std::shared_ptr<waiter> const& who)
-{
-    auto const r = beside();
-    if (r && who->shared_owner && r->reading(who->who) && !(held() && held()->who() == who->who))
-        core_.log(log_level::warning, [&] {
-            return "acquire " + name() +
-                " to write: its owner reads it and waits for itself; release what it reads first";
-        });
-    exclusive_lock::admit(who);
-}
-
 bool writers::stands_behind(waiter const& who) const
 {
     auto const r = beside();

@@ -13,9 +13,11 @@ waiter::waiter(
     : inside{std::move(c)}
     , id{std::move(of)}
     , who{options.as.value_or(owner{})}
-    , lease{options.lease.value_or(default_lease)}
-    , renewed{!options.lease}
+    , lease{std::max(options.lease.value_or(default_lease), options.at_least)}
+    , at_least{options.at_least}
+    , renewed{!options.lease || options.renew}
     , shared_owner{options.as.has_value()}
+    , re_entrant{options.re_entrant}
     , replicas{static_cast<unsigned>(options.sync_replicas)}
     , limit{[this] {
         auto const life = shared_from_this();

@@ -52,15 +52,18 @@ struct waiter final : operation, boost::intrusive::list_base_hook<> {
     /// Whether it may get the lock after that one unchanged: the same lease, over the same link.
     bool may_follow(waiter const& other) const noexcept
     {
-        return renewed && other.renewed && lease == other.lease && replicas == 0;
+        return renewed && other.renewed && lease == other.lease && replicas == 0 &&
+            at_least == milliseconds{0};
     }
 
     core_ptr inside;
     detail::lock_id id;
     owner who;
     milliseconds lease;
+    milliseconds at_least;  ///< the lock stays taken for this long
     bool renewed;
     bool shared_owner;                   ///< the caller named the owner: it may re-enter
+    bool re_entrant;                     ///< if not, an owner that has the lock is refused
     unsigned replicas;                   ///< how many have to acknowledge it
     bool once = false;                   ///< one attempt
     std::optional<milliseconds> wait{};  ///< the longest

@@ -181,7 +181,9 @@ void command_link::settle_error(step& s, reply&& value, bool in_company, time_po
         return submit(s);
     }
     log_refusal(s, value.text);
-    s.answered.set({answer::kind::failed, {}, error::server_refused, sent, what == fault::passing});
+    bool const passing = what == fault::passing;
+    auto const why = detail::refusal(redacted(value.text, context_.settings), passing);
+    s.answered.set({answer::kind::failed, {}, why, sent, passing});
 }
 
 void command_link::log_refusal(step const& s, std::string const& text) const

@@ -277,6 +277,8 @@ void connection_loop::finish()
     }
     if (!is_stopped) {
         explain_failure();
+        if (down_reason_ == error::server_refused)
+            down_reason_ = detail::refusal(words_, false);
         report_failure();
     }
     owner_->on_failed(down_reason_);

@@ -1,6 +1,13 @@
 #include <colock/error.hpp>
 
+#include <boost/asio/error.hpp>
+
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 
 namespace colock {
 
@@ -49,17 +56,131 @@ char const* text(error e) noexcept
         return "the server is of another kind than the URL's scheme says; the log says which";
     case error::invalid_config:
         return "the client's config breaks a rule, so it connects to nothing; the log says which";
+    case error::would_deadlock:
+        return "the acquire would wait for its own owner; release what that owner holds first";
     }
     return "unknown colock error";
 }
 
-class category final : public boost::system::error_category {
+/// The same for all categories of our codes, so that they compare equal.
+constexpr boost::ulong_long_type category_id = 0xC010'C4E5'0B57'ACE1;
+
+class category : public boost::system::error_category {
 public:
+    constexpr category() noexcept : error_category{category_id} {}
+
     char const* name() const noexcept override { return "colock"; }
     std::string message(int value) const override { return text(static_cast<error>(value)); }
     char const* message(int value, char*, std::size_t) const noexcept override
     {
         return text(static_cast<error>(value));
+    }
+};
+
+/// The category of one refusal, whose message has the server's words.
+class refusal_category final : public category {
+public:
+    refusal_category(std::string_view words, bool passing)
+        : text_{"the server refused a command: " + std::string{words}}
+        , passing_{passing}
+    {}
+
+    using category::message;
+    std::string message(int value) const override
+    {
+        return value == static_cast<int>(error::server_refused) ? text_ : category::message(value);
+    }
+    char const* message(int value, char* buffer, std::size_t size) const noexcept override
+    {
+        return value == static_cast<int>(error::server_refused)
+            ? text_.c_str()
+            : category::message(value, buffer, size);
+    }
+
+    bool is_passing() const noexcept { return passing_; }
+
+private:
+    std::string text_;
+    bool passing_;
+};
+
+/// Codes outlive everything, so categories are kept for ever. Servers have few different words;
+/// where they name keys, the limits keep that from growing.
+class refusals {
+public:
+    boost::system::error_category const& find(std::string_view words, bool passing)
+    {
+        auto key = std::pair{shown(words), passing};
+        std::scoped_lock const guard{mutex_};
+        auto const known = known_.find(key);
+        if (known != known_.end())
+            return *known->second;
+        if (known_.size() >= most)
+            return error_category();
+        auto made = std::make_unique<refusal_category const>(key.first, passing);
+        return *known_.emplace(std::move(key), std::move(made)).first->second;
+    }
+
+private:
+    static constexpr std::size_t most = 100;
+    static constexpr std::size_t longest = 300;
+
+    /// Without what could steer a terminal.
+    static std::string shown(std::string_view words)
+    {
+        std::string kept{words.substr(0, longest)};
+        for (char& each : kept)
+            if (auto const code = static_cast<unsigned char>(each); code < 0x20 || code == 0x7f)
+                each = ' ';
+        return kept;
+    }
+
+    std::mutex mutex_;
+    std::map<std::pair<std::string, bool>, std::unique_ptr<refusal_category const>> known_;
+};
+
+bool is_retryable(error e) noexcept
+{
+    return e == error::unavailable || e == error::not_replicated || e == error::no_quorum;
+}
+
+/// A failure of the connection, as Asio and the system report it.
+bool is_broken_connection(error_code const& ec) noexcept
+{
+    namespace fault = boost::asio::error;
+    for (auto const known : std::initializer_list<error_code>{
+             fault::eof,
+             fault::broken_pipe,
+             fault::connection_aborted,
+             fault::connection_refused,
+             fault::connection_reset,
+             fault::host_not_found,
+             fault::host_not_found_try_again,
+             fault::host_unreachable,
+             fault::network_down,
+             fault::network_reset,
+             fault::network_unreachable,
+             fault::not_connected,
+             fault::timed_out})
+        if (ec == known)
+            return true;
+    return false;
+}
+
+class conditions final : public boost::system::error_category {
+public:
+    char const* name() const noexcept override { return "colock condition"; }
+    std::string message(int) const override { return "the same call may succeed later"; }
+    bool equivalent(error_code const& ec, int value) const noexcept override
+    {
+        if (value != static_cast<int>(condition::retryable))
+            return false;
+        if (ec.category() != colock::error_category())
+            return is_broken_connection(ec);
+        auto const* const refused = dynamic_cast<refusal_category const*>(&ec.category());
+        return refused && ec.value() == static_cast<int>(error::server_refused)
+            ? refused->is_passing()
+            : is_retryable(static_cast<error>(ec.value()));
     }
 };
 
@@ -71,6 +192,27 @@ boost::system::error_category const& error_category() noexcept
     return instance;
 }
 
+boost::system::error_category const& condition_category() noexcept
+{
+    static conditions const instance;
+    return instance;
+}
+
 error_code make_error_code(error e) noexcept { return {static_cast<int>(e), error_category()}; }
+
+boost::system::error_condition make_error_condition(condition c) noexcept
+{
+    return {static_cast<int>(c), condition_category()};
+}
+
+error_code detail::refusal(std::string_view words, bool passing) noexcept
+{
+    static refusals& all = *new refusals;  // never destroyed: codes may be compared at any time
+    try {
+        return {static_cast<int>(error::server_refused), all.find(words, passing)};
+    } catch (...) {
+        return error::server_refused;
+    }
+}
 
 }  // namespace colock

@@ -25,8 +25,8 @@ namespace colock::test {
 namespace {
 
 /// A client whose server knows the scripts.
-struct served : harness {
-    served() { redis.attach(*server); }
+struct token_rig : harness {
+    token_rig() { redis.attach(*server); }
 
     /// Runs a coroutine on the client's context until nothing is ready; false if it hasn't ended.
     template <class F>
@@ -46,7 +46,7 @@ struct served : harness {
     script_server redis;
 };
 
-BOOST_FIXTURE_TEST_SUITE(api_tokens, served)
+BOOST_FIXTURE_TEST_SUITE(api_tokens, token_rig)
 
 BOOST_AUTO_TEST_CASE(callbacks)
 {
@@ -291,11 +291,11 @@ BOOST_AUTO_TEST_SUITE_END()
 
 // ---- Where handlers run ------------------------------------------------------------------------
 
-BOOST_FIXTURE_TEST_SUITE(api_executors, served)
+BOOST_FIXTURE_TEST_SUITE(api_executors, token_rig)
 
 /// Starts each operation with the token that `make` makes of a function to call at its end.
 template <class Make>
-int start_all(served& s, hold& held, Make const& make)
+int start_all(token_rig& s, hold& held, Make const& make)
 {
     auto const k = s.mutex("other");
     k.acquire(make([](error_code, hold) {}));

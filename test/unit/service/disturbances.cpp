@@ -8,8 +8,8 @@ namespace colock::test {
 
 namespace {
 
-struct served : harness {
-    explicit served(config settings = short_leases()) : harness{std::move(settings)}
+struct disturbed_client : harness {
+    explicit disturbed_client(config settings = short_leases()) : harness{std::move(settings)}
     {
         redis.attach(*server);
     }
@@ -19,7 +19,7 @@ struct served : harness {
     script_server redis;
 };
 
-BOOST_FIXTURE_TEST_SUITE(service_disturbances, served)
+BOOST_FIXTURE_TEST_SUITE(service_disturbances, disturbed_client)
 
 // ---- What may stand in Redis is given back -----------------------------------------------------
 
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_message_during_the_attempt_puts_its_outcome_in_doubt)
 }
 
 /// Two wait, and a message comes between the attempt for the first and its grant.
-struct disturbed : served {
+struct disturbed : disturbed_client {
     disturbed()
     {
         redis.occupy("k", 10s);
@@ -178,7 +178,7 @@ BOOST_FIXTURE_TEST_CASE(nor_where_the_hold_is_over_soon, disturbed)
     BOOST_TEST(server->count(scripts::renew) == 0U);
 }
 
-BOOST_FIXTURE_TEST_CASE(with_a_lease_of_its_own_it_is_asked_about_too, served)
+BOOST_FIXTURE_TEST_CASE(with_a_lease_of_its_own_it_is_asked_about_too, disturbed_client)
 {
     redis.occupy("k", 10s);
     auto const first = acquire({.lease = 3s});
@@ -403,9 +403,9 @@ BOOST_AUTO_TEST_CASE(many_are_released_in_turns_while_the_client_closes)
     BOOST_TEST(server->count(scripts::release) == all.size());
 }
 
-struct with_gap : served {
+struct with_gap : disturbed_client {
     with_gap()
-        : served{[] {
+        : disturbed_client{[] {
             auto c = short_leases();
             c.poller_gap = 20ms;
             return c;
@@ -428,9 +428,9 @@ BOOST_FIXTURE_TEST_CASE(a_gap_for_pollers_comes_once_a_second, with_gap)
     BOOST_TEST(gaps == 1);
 }
 
-struct with_max_hold : served {
+struct with_max_hold : disturbed_client {
     with_max_hold()
-        : served{[] {
+        : disturbed_client{[] {
             auto c = short_leases();
             c.max_hold = 1'200ms;
             c.max_tenure = 5s;

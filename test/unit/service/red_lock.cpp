@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(a_part_that_is_lost_counts_once)
         parts.push_back(std::move(take(mutex(name)).value()));
     force("a");
     BOOST_TEST(!parts.front());
-    auto const all = std::make_shared<group_hold>(inside(), std::move(parts), 2);
+    auto const all = std::make_shared<group_hold>(inside(), "a,b", std::move(parts), 2);
     auto const core = detail::client_access::inside(client);
     hold const whole = detail::make_hold(all->begin(core, owner{}, 3s, true));
     time.settle();

@@ -1,0 +1,428 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// Guards: what is held is given back on every way out, and errors say of what they are.
+#include "unit/api/running.hpp"
+#include <colock/multi_lock.hpp>
+#include <colock/permit_semaphore.hpp>
+#include <colock/read_write_lock.hpp>
+#include <colock/with_lock.hpp>
+#include <colock/with_permits.hpp>
+
+#include <stdexcept>
+
+namespace colock::test {
+
+namespace {
+
+/// A client on a server that knows the scripts.
+struct guarded : harness {
+    guarded() : harness{} { redis.attach(*server); }
+    explicit guarded(config c) : harness{std::move(c)} { redis.attach(*server); }
+
+    semaphore permits(std::int64_t n)
+    {
+        redis.set_counter("s", n);
+        return {client, "s"};
+    }
+
+    script_server redis;
+};
+
+asio::awaitable<void> nothing(hold&) { co_return; }
+
+BOOST_FIXTURE_TEST_SUITE(api_guards, guarded)
+
+// ---- with_lock_for -----------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_wait_that_runs_out_runs_nothing)
+{
+    redis.occupy("k", 1h);
+    std::optional<bool> was_run;
+    running const section{*this, [&]() -> asio::awaitable<void> {
+                              was_run = co_await with_lock_for(mutex(), 50ms, nothing);
+                          }};
+    time.advance(49ms);
+    BOOST_TEST(!section.ended());
+    time.advance(2ms);
+    BOOST_TEST_REQUIRE(section.succeeded());
+    BOOST_TEST((was_run == false));
+}
+
+BOOST_AUTO_TEST_CASE(what_the_work_gives_comes_in_an_optional)
+{
+    std::optional<std::unique_ptr<int>> got;
+    auto const work = [this](hold&) -> asio::awaitable<std::unique_ptr<int>> {
+        co_await rest(500ms);  // longer than the wait, which is for the lock alone
+        BOOST_TEST(redis.is_locked("k"));
+        co_return std::make_unique<int>(7);
+    };
+    running const section{*this, [&]() -> asio::awaitable<void> {
+                              got = co_await with_lock_for(mutex(), 50ms, {.lease = 1s}, work);
+                          }};
+    time.advance(501ms);
+    BOOST_TEST_REQUIRE(section.succeeded());
+    BOOST_TEST_REQUIRE(got.has_value());
+    BOOST_TEST(**got == 7);
+    BOOST_TEST(!redis.is_locked("k"));
+}
+
+BOOST_AUTO_TEST_CASE(work_that_throws_within_a_limited_wait_leaves_no_lock)
+{
+    running const section{
+        *this, [&]() -> asio::awaitable<void> {
+            (void)co_await with_lock_for(mutex(), 0ms, [](hold&) -> asio::awaitable<void> {
+                co_await rest(1ms);
+                throw std::runtime_error{"no"};
+            });
+        }};
+    time.advance(2ms);
+    BOOST_TEST(section.said() == "no");
+    BOOST_TEST(!redis.is_locked("k"));
+}
+
+// ---- guard -------------------------------------------------------------------------------------
+
+/// Takes the lock, and guards the work with it.
+template <class Work>
+asio::awaitable<void> acquire_and_guard(lock of, acquire_options options, Work work)
+{
+    auto got = co_await of.try_acquire_for(1s, options);
+    if (!got)
+        throw std::logic_error{"nothing acquired"};
+    co_await guard(*got, work);
+    BOOST_TEST(static_cast<bool>(*got));  // the guard has not released it
+}
+
+BOOST_AUTO_TEST_CASE(a_guard_leaves_the_hold_to_its_caller)
+{
+    running const section{*this, [this] { return acquire_and_guard(mutex(), {}, nothing); }};
+    time.advance(1ms);
+    BOOST_TEST(section.succeeded());
+    BOOST_TEST(!redis.is_locked("k"));
+}
+
+BOOST_AUTO_TEST_CASE(work_under_a_guard_that_throws_does_not_wait_for_a_loss)
+{
+    running const section{
+        *this, [this] {
+            return acquire_and_guard(mutex(), {}, [](hold&) -> asio::awaitable<void> {
+                co_await rest(1ms);
+                throw std::runtime_error{"no"};
+            });
+        }};
+    time.advance(5ms);
+    BOOST_TEST(section.said() == "no");
+    BOOST_TEST(!redis.is_locked("k"));
+}
+
+BOOST_AUTO_TEST_CASE(a_loss_ends_the_work_under_a_guard)
+{
+    running const section{
+        *this, [this] {
+            return acquire_and_guard(mutex(), {.lease = 200ms}, [](hold&) { return rest(10s); });
+        }};
+    time.advance(200ms);
+    BOOST_TEST((section.thrown() == error::lost));
+    BOOST_TEST(section.said().find("guard k") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_closed_client_ends_the_work_under_a_guard)
+{
+    running const section{
+        *this, [this] { return acquire_and_guard(mutex(), {}, [](hold&) { return rest(10s); }); }};
+    pending<> closed;
+    client.close(closed.token());
+    time.settle();
+    BOOST_TEST((section.thrown() == error::closed));
+}
+
+BOOST_AUTO_TEST_CASE(a_guard_does_not_begin_work_for_what_is_not_held)
+{
+    bool has_begun = false;
+    auto const work = [&](hold&) -> asio::awaitable<void> {
+        has_begun = true;
+        co_return;
+    };
+    hold empty;
+    auto first = acquire(), second = acquire(mutex("other"), {.lease = 200ms});
+    hold& released = first.value();
+    hold& lost_one = second.value();
+    release(released);
+    time.jump(300ms);
+    running const a{*this, [&] { return guard(empty, work); }};
+    running const b{*this, [&] { return guard(released, work); }};
+    running const c{*this, [&] { return guard(lost_one, work); }};
+    BOOST_TEST((a.thrown() == error::not_held));
+    BOOST_TEST((b.thrown() == error::not_held));
+    BOOST_TEST((c.thrown() == error::lost));
+    BOOST_TEST(!has_begun);
+}
+
+// ---- Names, moments, leases --------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_hold_knows_what_it_holds)
+{
+    auto c = short_leases();
+    c.key_prefix = "shop:";
+    guarded at{c};
+    auto one = at.acquire();
+    BOOST_TEST(one.value().name() == "k");
+    pending_hold several;
+    multi_lock{at.mutex("a"), at.mutex("b")}.acquire(several.token());
+    pending<permit> permitted;
+    at.redis.set_counter("shop:p", 1);
+    permit_semaphore{at.client, "p"}.acquire(permitted.token());
+    at.time.settle();
+    BOOST_TEST(several.value().name() == "a,b");
+    BOOST_TEST(permitted.value().name() == "p");
+    at.release(one.value());
+    BOOST_TEST(one.value().name() == "k");
+    BOOST_TEST(hold{}.name().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_until_a_moment_counts_from_its_beginning)
+{
+    redis.occupy("k", 1h);
+    auto operation = mutex().try_acquire_until(time.now() + 100ms);
+    time.advance(60ms);
+    pending_try first, second;
+    std::move(operation)(first.token());
+    mutex().try_acquire_until(time.now() - 1s, second.token());
+    time.settle();
+    BOOST_TEST((second.succeeded() && !second.value()));
+    time.advance(39ms);
+    BOOST_TEST(!first.is_done());
+    time.advance(2ms);
+    BOOST_TEST((first.succeeded() && !first.value()));
+}
+
+BOOST_AUTO_TEST_CASE(several_locks_may_be_waited_for_until_a_moment)
+{
+    redis.occupy("b", 1h);
+    pending_try got;
+    multi_lock{mutex("a"), mutex("b")}.try_acquire_until(time.now() + 100ms, got.token());
+    time.advance(300ms);
+    BOOST_TEST((got.succeeded() && !got.value()));
+    BOOST_TEST(!redis.is_locked("a"));
+}
+
+BOOST_AUTO_TEST_CASE(a_lease_of_its_own_can_be_renewed)
+{
+    auto mine = acquire({.lease = 600ms, .renew = true});
+    BOOST_TEST((redis.lease_left("k") == 600ms));
+    time.advance(10s);
+    BOOST_TEST(static_cast<bool>(mine.value()));
+    BOOST_TEST((redis.lease_left("k") <= 600ms));
+    BOOST_TEST(events->count("renewed") > 40);
+    BOOST_TEST(
+        (acquire(mutex("other"), {.lease = 50ms, .renew = true}).ec() == error::invalid_argument)
+    );
+}
+
+BOOST_AUTO_TEST_CASE(several_locks_with_a_lease_of_their_own_can_be_renewed)
+{
+    pending_hold several;
+    multi_lock{mutex("a"), mutex("b")}.acquire({.lease = 600ms, .renew = true}, several.token());
+    time.advance(5s);
+    BOOST_TEST_REQUIRE(several.succeeded());
+    BOOST_TEST(static_cast<bool>(several.value()));
+    BOOST_TEST((redis.lease_left("a") <= 600ms));
+}
+
+BOOST_AUTO_TEST_CASE(a_permit_with_a_lease_of_its_own_can_be_renewed)
+{
+    redis.set_counter("p", 1);
+    pending<permit> got;
+    permit_semaphore{client, "p"}.acquire({.lease = 600ms, .renew = true}, got.token());
+    time.advance(5s);
+    BOOST_TEST_REQUIRE(got.succeeded());
+    BOOST_TEST(static_cast<bool>(got.value()));
+}
+
+// ---- Permits -----------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(permits_come_back_after_the_work)
+{
+    auto const s = permits(3);
+    std::string got;
+    auto const work = [this]() -> asio::awaitable<std::string> {
+        BOOST_TEST(redis.counter("s") == 1);
+        co_await rest(5ms);
+        co_return "seven";
+    };
+    running const section{
+        *this, [&]() -> asio::awaitable<void> { got = co_await with_permits(s, 2, work); }};
+    time.advance(6ms);
+    BOOST_TEST(section.succeeded());
+    BOOST_TEST(got == "seven");
+    BOOST_TEST(redis.counter("s") == 3);
+}
+
+BOOST_AUTO_TEST_CASE(permits_come_back_after_an_exception)
+{
+    auto const s = permits(1);
+    running const section{*this, [&] {
+                              return with_permits(s, 1, []() -> asio::awaitable<void> {
+                                  co_await rest(1ms);
+                                  throw std::runtime_error{"no"};
+                              });
+                          }};
+    time.advance(2ms);
+    BOOST_TEST(section.said() == "no");
+    BOOST_TEST(redis.counter("s") == 1);
+}
+
+// A cancelled coroutine begins no operation any more: a plain release would never be sent.
+BOOST_AUTO_TEST_CASE(permits_come_back_after_a_cancellation)
+{
+    auto const s = permits(1);
+    for (auto const stage : {0, 1}) {
+        running section{*this, [&] {
+                            return with_permits(s, 1, [stage]() -> asio::awaitable<void> {
+                                if (stage == 1)
+                                    co_await asio::this_coro::throw_if_cancelled(false);
+                                try {
+                                    co_await rest(10s);
+                                } catch (boost::system::system_error const&) {
+                                    if (stage == 0)
+                                        throw;
+                                }
+                            });
+                        }};
+        BOOST_TEST(redis.counter("s") == 0);
+        section.cancel();
+        time.settle();
+        BOOST_TEST(section.ended());
+        BOOST_TEST(redis.counter("s") == 1, stage);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_for_permits_that_runs_out_takes_none)
+{
+    auto const s = permits(1);
+    std::optional<bool> was_run;
+    running const section{
+        *this, [&]() -> asio::awaitable<void> {
+            was_run =
+                co_await with_permits_for(s, 50ms, 2, []() -> asio::awaitable<void> { co_return; });
+        }};
+    time.advance(51ms);
+    BOOST_TEST((section.succeeded() && was_run == false));
+    BOOST_TEST(redis.counter("s") == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_guard_gives_permits_back_once)
+{
+    auto const s = permits(5);
+    pending<> taken;
+    s.acquire(4, taken.token());
+    time.settle();
+    {
+        permit_guard first{s, 4};
+        auto second = std::move(first);
+        BOOST_TEST((!first && second.count() == 4));
+        auto const begun_by_nobody = second.release();
+        BOOST_TEST(second.count() == 4);
+        pending<> given, again;
+        second.release(given.token());
+        second.release(again.token());
+        time.settle();
+        BOOST_TEST((given.succeeded() && again.succeeded()));
+        BOOST_TEST(redis.counter("s") == 5);
+    }
+    time.settle();
+    BOOST_TEST(redis.counter("s") == 5);
+    s.acquire(4, taken.token());
+    time.settle();
+    {
+        permit_guard const dropped{s, 4};
+    }
+    time.settle();
+    BOOST_TEST(redis.counter("s") == 5);
+}
+
+// ---- Errors ------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_acquired_is_named)
+{
+    server->expect(scripts::acquire).fail(error::wrong_type);
+    running const section{*this, [this] { return with_lock(mutex(), nothing); }};
+    BOOST_TEST((section.thrown() == error::wrong_type));
+    BOOST_TEST(section.said().find("with_lock k") != std::string::npos);
+
+    server->expect(scripts::acquire).fail(detail::refusal("NOPERM not yours", false));
+    running const limited{*this, [this]() -> asio::awaitable<void> {
+                              (void)co_await with_lock_for(mutex(), 1s, nothing);
+                          }};
+    BOOST_TEST((limited.thrown() == error::server_refused));
+    BOOST_TEST(limited.said().find("with_lock_for k") != std::string::npos);
+    BOOST_TEST(limited.said().find("NOPERM not yours") != std::string::npos);
+
+    redis.ask({"SET", "s", "text"});
+    server->expect(scripts::semaphore_acquire).fail(error::wrong_type);
+    running const counted{
+        *this, [this] {
+            return with_permits({client, "s"}, 1, []() -> asio::awaitable<void> { co_return; });
+        }};
+    BOOST_TEST(counted.said().find("with_permits s") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(vocabulary_error)
+
+BOOST_AUTO_TEST_CASE(a_refusal_has_the_words_of_the_server)
+{
+    auto const ec = detail::refusal("NOPERM no permissions to run\nthe command", false);
+    BOOST_TEST((ec == error::server_refused));
+    BOOST_TEST((ec.category() == error_category()));
+    BOOST_TEST(ec.message().ends_with(": NOPERM no permissions to run the command"));
+    BOOST_TEST((ec == detail::refusal("OOM", true)));
+    BOOST_TEST((ec != error::unavailable));
+    BOOST_TEST((ec != condition::retryable));
+    BOOST_TEST((detail::refusal("OOM command not allowed", true) == condition::retryable));
+}
+
+BOOST_AUTO_TEST_CASE(a_process_keeps_a_limited_number_of_words)
+{
+    for (int i = 0; i != 300; ++i)
+        BOOST_TEST(
+            (detail::refusal("NOPERM key " + std::to_string(i), false) == error::server_refused)
+        );
+    auto const late = detail::refusal("NOPERM key 299", false);
+    BOOST_TEST(late.message().find("299") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(what_may_pass_is_retryable)
+{
+    namespace fault = asio::error;
+    for (error_code const ec : std::initializer_list<error_code>{
+             error::unavailable,
+             error::not_replicated,
+             error::no_quorum,
+             fault::eof,
+             fault::connection_refused,
+             fault::connection_reset,
+             fault::timed_out,
+             fault::host_not_found})
+        BOOST_TEST((ec == condition::retryable), ec.message());
+    for (error_code const ec : std::initializer_list<error_code>{
+             error_code{},
+             error::closed,
+             error::lost,
+             error::not_held,
+             error::wrong_type,
+             error::invalid_argument,
+             error::server_refused,
+             error::bad_reply,
+             error::invalid_config,
+             error::would_deadlock,
+             fault::operation_aborted})
+        BOOST_TEST((ec != condition::retryable), ec.message());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+
+}  // namespace colock::test

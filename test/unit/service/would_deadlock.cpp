@@ -1,0 +1,145 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// An owner that would wait for itself is told so, before anything is sent.
+#include "unit/harness.hpp"
+#include <colock/fair_lock.hpp>
+#include <colock/multi_lock.hpp>
+#include <colock/read_write_lock.hpp>
+#include <colock/spin_lock.hpp>
+
+namespace colock::test {
+
+namespace {
+
+struct own : harness {
+    own() { redis.attach(*server); }
+
+    template <class Lock>
+    pending_hold take(Lock const& of, acquire_options options)
+    {
+        pending_hold p;
+        of.acquire(options, p.token());
+        time.settle();
+        return p;
+    }
+
+    /// Holds it, asks again, and gives it back.
+    template <class Lock>
+    void expect_refused(Lock const& of)
+    {
+        auto held = take(of, {.as = me});
+        BOOST_TEST_REQUIRE(held.succeeded());
+        auto const sent = server->written().size();
+        auto again = take(of, {.as = me, .re_entrant = false});
+        BOOST_TEST((again.ec() == error::would_deadlock));
+        pending_try once, limited;
+        of.try_acquire({.as = me, .re_entrant = false}, once.token());
+        of.try_acquire_for(1s, {.as = me, .re_entrant = false}, limited.token());
+        time.settle();
+        BOOST_TEST((once.ec() == error::would_deadlock));
+        BOOST_TEST((limited.ec() == error::would_deadlock));
+        BOOST_TEST(server->written().size() == sent);
+        auto in = take(of, {.as = me});  // others of its calls may enter
+        BOOST_TEST(in.succeeded());
+        release(in.value());
+        release(held.value());
+        auto after = take(of, {.as = me, .re_entrant = false});
+        BOOST_TEST(after.succeeded());
+        release(after.value());
+        time.advance(10ms);
+    }
+
+    script_server redis;
+    owner const me;
+    read_write_lock const sides{client, "rw"};
+};
+
+BOOST_FIXTURE_TEST_SUITE(service_would_deadlock, own)
+
+BOOST_AUTO_TEST_CASE(an_owner_that_does_not_enter_again_is_refused_what_it_has)
+{
+    expect_refused(mutex());
+    expect_refused(spin_lock{client, "s"});
+    expect_refused(fair_lock{client, "f"});
+    expect_refused(sides.read());
+    expect_refused(sides.write());
+}
+
+BOOST_AUTO_TEST_CASE(without_an_owner_nobody_is_known_to_wait_for_itself)
+{
+    auto held = take(mutex(), {.re_entrant = false});
+    pending_try again;
+    mutex().try_acquire_for(10ms, {.re_entrant = false}, again.token());
+    time.advance(20ms);
+    BOOST_TEST((again.succeeded() && !again.value()));
+}
+
+BOOST_AUTO_TEST_CASE(another_owner_waits)
+{
+    auto held = take(mutex(), {.as = me});
+    auto other = take(mutex(), {.as = owner{}, .re_entrant = false});
+    BOOST_TEST(!other.is_done());
+    release(held.value());
+    time.advance(10ms);
+    BOOST_TEST(other.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_hold_that_is_lost_is_no_reason)
+{
+    auto held = take(mutex(), {.lease = 200ms, .as = me});
+    time.jump(300ms);  // and no timer has fired yet
+    auto again = take(mutex(), {.as = me, .re_entrant = false});
+    time.advance(10ms);
+    BOOST_TEST(again.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_reader_does_not_wait_to_write)
+{
+    auto read = take(sides.read(), {.as = me});
+    auto const sent = server->written().size();
+    BOOST_TEST((take(sides.write(), {.as = me}).ec() == error::would_deadlock));
+    pending_try limited;
+    sides.write().try_acquire_for(1s, {.as = me}, limited.token());
+    time.settle();
+    BOOST_TEST((limited.ec() == error::would_deadlock));
+    BOOST_TEST(server->written().size() == sent);
+    BOOST_TEST(client.stats().waiters == 0U);
+    // A single try does not wait, and finds the lock taken.
+    pending_try once;
+    sides.write().try_acquire({.as = me}, once.token());
+    time.settle();
+    BOOST_TEST((once.succeeded() && !once.value()));
+
+    auto other = take(sides.write(), {.as = owner{}});
+    BOOST_TEST(!other.is_done());
+    release(read.value());
+    time.advance(10ms);
+    BOOST_TEST(other.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_writer_reads_and_writes_again)
+{
+    auto write = take(sides.write(), {.as = me});
+    auto read = take(sides.read(), {.as = me});
+    BOOST_TEST_REQUIRE(read.succeeded());
+    auto again = take(sides.write(), {.as = me});
+    BOOST_TEST_REQUIRE(again.succeeded());
+    release(again.value());
+    release(write.value());
+    // Now it only reads.
+    BOOST_TEST((take(sides.write(), {.as = me}).ec() == error::would_deadlock));
+}
+
+BOOST_AUTO_TEST_CASE(both_sides_at_once_are_no_deadlock)
+{
+    auto both = take(multi_lock{sides.read(), sides.write()}, {});
+    time.advance(5s);
+    BOOST_TEST(both.succeeded());
+    release(both.value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+
+}  // namespace colock::test
