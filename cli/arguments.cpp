@@ -116,10 +116,34 @@ std::map<std::string, lock_kind> const kinds{
 std::map<std::string, on_lost> const ways{
     {"term", on_lost::term}, {"kill", on_lost::kill}, {"ignore", on_lost::ignore}};
 
+/// The options that `run` and `elect` share.
+CLI::App& add_program(CLI::App& app, options& o, std::string const& name)
+{
+    auto& command = *add_command(app, o, name);
+    command.add_option("KEY", o.key, "the name of the lock")->check(complaint_about_key);
+    add_duration(
+        command,
+        "--lease",
+        [&o](milliseconds d) { o.lease = d; },
+        "how long the lock outlives colock; renewed while CMD runs (30s)",
+        milliseconds{100}
+    );
+    auto const about_loss = "what CMD gets when the lock is lost (term)";
+    add_choice(command, "--on-lost", ways, o.when_lost, about_loss, "term|kill|ignore");
+    add_duration(
+        command,
+        "--grace",
+        [&o](milliseconds d) { o.grace = d; },
+        "from SIGTERM to SIGKILL then (5s)"
+    );
+    command.add_flag("-q,--quiet", o.quiet, "say nothing while waiting");
+    command.add_flag("-v,--verbose", o.verbose, "say what happens");
+    return command;
+}
+
 void add_run(CLI::App& app, options& o)
 {
-    auto& run = *add_command(app, o, "run");
-    run.add_option("KEY", o.key, "the name of the lock")->check(complaint_about_key);
+    auto& run = add_program(app, o, "run");
     add_duration(
         run,
         "--wait",
@@ -128,10 +152,9 @@ void add_run(CLI::App& app, options& o)
     );
     add_duration(
         run,
-        "--lease",
-        [&o](milliseconds d) { o.lease = d; },
-        "how long the lock outlives colock; renewed while CMD runs (30s)",
-        milliseconds{100}
+        "--at-least",
+        [&o](milliseconds d) { o.at_least = d; },
+        "how long the lock stays taken, also if CMD ends earlier or colock dies (0)"
     );
     add_choice(
         run, "--kind", kinds, o.kind, "which lock (lock)", "lock|fair|read|write|spin|fenced"
@@ -141,13 +164,13 @@ void add_run(CLI::App& app, options& o)
     )
         ->type_name("N")
         ->check(CLI::Range(0, 255));
-    auto const about_loss = "what CMD gets when the lock is lost (term)";
-    add_choice(run, "--on-lost", ways, o.when_lost, about_loss, "term|kill|ignore");
-    add_duration(
-        run, "--grace", [&o](milliseconds d) { o.grace = d; }, "from SIGTERM to SIGKILL then (5s)"
-    );
-    run.add_flag("-q,--quiet", o.quiet, "say nothing while waiting");
-    run.add_flag("-v,--verbose", o.verbose, "say what happens");
+}
+
+void add_elect(CLI::App& app, options& o)
+{
+    auto& elect = add_program(app, o, "elect");
+    elect.add_option("--say", o.words, "what everybody hears of the leader (host:pid)")
+        ->type_name("WORDS");
 }
 
 void add_bench(CLI::App& app, options& o)
@@ -174,6 +197,7 @@ std::string complaint_about_key(std::string const& key)
 void add_commands(CLI::App& app, options& o)
 {
     add_run(app, o);
+    add_elect(app, o);
     for (char const* name : {"info", "watch", "unlock"}) {
         auto& command = *add_command(app, o, name);
         add_key(command, o);

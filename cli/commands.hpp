@@ -15,6 +15,7 @@ struct surroundings {
 int carry_out(options const&, surroundings const&);
 
 int run(options const&, surroundings const&);
+int elect(options const&, surroundings const&);
 int info(options const&);
 int ls(options const&);
 int watch(options const&);

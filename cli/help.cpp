@@ -7,7 +7,7 @@ namespace cli {
 
 namespace {
 
-constexpr std::array<help, 8> all{{
+constexpr std::array<help, 9> all{{
     {"run",
      "colock run [OPTION...] KEY -- CMD [ARG...]",
      "Takes the lock KEY, runs CMD while holding it, and releases it.",
@@ -25,7 +25,19 @@ Examples:
   colock run nightly -- ./backup.sh
   colock run --wait 0 --conflict-exit-code 0 cron:report -- make report
   colock run --wait 1m --lease 10s deploy:web -- sh -c 'deploy --token "$COLOCK_TOKEN"'
-  colock run --kind read catalogue -- ./export)"},
+  colock run --kind read catalogue -- ./export
+  colock run --wait 0 --at-least 5m cron:report -- make report   once in 5 minutes, on one node)"},
+    {"elect",
+     "colock elect [OPTION...] KEY -- CMD [ARG...]",
+     "Runs CMD on one node at a time: waits until this one leads, and runs CMD while it does.",
+     R"(When the leadership is lost, CMD is ended as 'colock run' does it, and colock waits until
+it leads again; then it runs CMD again. It ends when CMD has ended by itself, with its
+status, or by a signal. CMD finds COLOCK_KEY, COLOCK_TOKEN (the fencing token) and
+COLOCK_OWNER in its environment. Programs read who leads with colock::election.
+
+Examples:
+  colock elect leader:mailer -- ./mailer
+  colock elect --lease 5s --say "$HOSTNAME:8080" leader:api -- ./api --port 8080)"},
     {"info",
      "colock info [OPTION...] KEY",
      "Says who holds the lock KEY, how often, how much of the lease is left, and who waits.",

@@ -14,6 +14,8 @@ int carry_out(options const& o, surroundings const& here)
 {
     if (o.command == "run")
         return run(o, here);
+    if (o.command == "elect")
+        return elect(o, here);
     if (o.command == "info")
         return info(o);
     if (o.command == "ls")

@@ -25,10 +25,12 @@ public:
     }
 };
 
-/// The words behind the first `--` of `run`, which CLI11 is not to read.
+/// The words behind the first `--` of `run` or `elect`, which CLI11 is not to read.
 std::vector<std::string> take_program(std::vector<std::string>& words)
 {
-    auto const command = std::ranges::find(words, "run");
+    auto const command = std::ranges::find_if(words, [](std::string const& word) {
+        return word == "run" || word == "elect";
+    });
     if (command == words.end() ||
         std::any_of(words.begin(), command, [](auto const& w) { return w == "--"; }))
         return {};
@@ -54,21 +56,21 @@ void settle_program(options& o, std::vector<std::string> rest, bool has_extra)
 {
     if (rest.empty())
         refuse(
-            "run",
+            o.command,
             has_extra || !o.key.empty() ? "there is no '--' before the command to run"
                                         : "KEY is missing"
         );
     rest.erase(rest.begin());
     if (o.key.empty()) {
         if (rest.size() < 2 || rest[1] != "--")
-            refuse("run", "KEY is missing (one that begins with '-' stands between two '--')");
+            refuse(o.command, "KEY is missing (one that begins with '-' stands between two '--')");
         o.key = rest.front();
         rest.erase(rest.begin(), rest.begin() + 2);
         if (auto const why = complaint_about_key(o.key); !why.empty())
-            refuse("run", why);
+            refuse(o.command, why);
     }
     if (rest.empty() || rest.front().empty())
-        refuse("run", "CMD is missing: there is nothing to run behind '--'");
+        refuse(o.command, "CMD is missing: there is nothing to run behind '--'");
     o.program = std::move(rest);
 }
 
@@ -120,7 +122,8 @@ options read_options(int argc, char** argv)
         is_help = true;
         app.exit(asked);
     } catch (CLI::ExtrasError const& e) {
-        if (command_in(app) == "run" && program.empty())
+        o.command = command_in(app);
+        if (o.runs_program() && program.empty())
             settle_program(o, {}, true);
         refuse(command_in(app), e.what());
     } catch (CLI::RequiredError const& e) {
@@ -130,14 +133,14 @@ options read_options(int argc, char** argv)
         refuse(
             "",
             (argc > 1 ? shown(argv[1]) + " is no command: " : std::string{"which command? "}) +
-                "run, info, ls, watch, unlock, doctor or bench"
+                "run, elect, info, ls, watch, unlock, doctor or bench"
         );
     } catch (CLI::ParseError const& e) {
         refuse(command_in(app), e.what());
     }
     if (is_help)
         std::exit(status_ok);
-    if (o.command == "run")
+    if (o.runs_program())
         settle_program(o, std::move(program), false);
     check_together(o);
     return o;

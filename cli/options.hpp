@@ -18,6 +18,7 @@ enum class on_lost { term, kill, ignore };
 /// The options of the command line, for all commands.
 struct options {
     std::string command;  ///< run, info, ls…
+    bool runs_program() const { return command == "run" || command == "elect"; }
 
     // The deployment.
     std::string url;
@@ -36,9 +37,11 @@ struct options {
     std::string pattern = "*";  ///< ls
     bool yes = false;           ///< unlock
 
-    // run
+    // run, elect
     std::optional<milliseconds> wait;
     std::optional<milliseconds> lease;
+    milliseconds at_least{0};
+    std::string words;  ///< what a leader says of itself
     lock_kind kind = lock_kind::lock;
     int conflict_status = 75;
     on_lost when_lost = on_lost::term;

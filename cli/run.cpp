@@ -8,6 +8,7 @@
 #include "status.hpp"
 #include "taking.hpp"
 #include "text.hpp"
+#include <colock/election.hpp>
 #include <decide/validity.hpp>
 
 #include <boost/asio/as_tuple.hpp>
@@ -30,7 +31,8 @@ colock::config settings_for(options const& o)
     auto settings = settings_of(o);
     char host[65] = "";
     gethostname(host, sizeof host - 1);
-    settings.client_name = "colock-run:" + std::string{host} + ":" + std::to_string(getpid());
+    settings.client_name =
+        "colock-" + o.command + ":" + std::string{host} + ":" + std::to_string(getpid());
     if (o.lease)
         settings.lease = *o.lease;
     // An attempt without a wait gets as long as a connection may take.
@@ -64,7 +66,10 @@ int runner::run()
 std::string runner::name() const { return shown(options_.key); }
 std::string runner::program() const { return shown(options_.program.front()); }
 
-void runner::say(std::string const& text) const { remark("colock run: " + name() + ": " + text); }
+void runner::say(std::string const& text) const
+{
+    remark("colock " + options_.command + ": " + name() + ": " + text);
+}
 
 // ---- Waiting -----------------------------------------------------------------------------------
 
@@ -79,7 +84,7 @@ asio::awaitable<int> runner::live()
     });
     taken got;
     {
-        progress const line{session_.context().get_executor(), "run", [this] {
+        progress const line{session_.context().get_executor(), options_.command, [this] {
                                 if (options_.quiet)
                                     return std::string{};
                                 if (!session_.was_up())
@@ -94,6 +99,8 @@ asio::awaitable<int> runner::live()
         held_ = std::move(*got.held);
     if (!got.held || ended_by_ != 0)
         co_return co_await refused(got.ec);
+    if (options_.command == "elect")
+        co_await publish();
     co_await make_environment();
     if (ended_by_ != 0)
         co_return co_await refused({});
@@ -147,6 +154,29 @@ asio::awaitable<void> runner::make_environment()
         say("acquired as " + field + ", token " + token);
 }
 
+/// Tells who leads. Without that it still leads.
+asio::awaitable<void> runner::publish()
+{
+    auto words = options_.words;
+    if (words.empty()) {
+        char host[65] = "";
+        gethostname(host, sizeof host - 1);
+        words = std::string{host} + ":" + std::to_string(getpid());
+    }
+    namespace detail = colock::detail;
+    auto const& state = detail::state_of(held_);
+    auto said = detail::initiate<detail::finished>(
+        detail::core_of(state),
+        &detail::leader_publish,
+        asio::bind_cancellation_slot(no_more_.slot(), asio::as_tuple(asio::deferred)),
+        state,
+        std::move(words)
+    );
+    auto const [ec] = co_await std::move(said);
+    if (ec && ec != colock::error::lost && ended_by_ == 0)
+        say("publish who leads: " + ec.message());
+}
+
 // ---- The command -------------------------------------------------------------------------------
 
 launch runner::how_to_start()
@@ -198,6 +228,7 @@ asio::awaitable<int> runner::work()
 asio::awaitable<int> runner::too_late()
 {
     phase_ = phase::ending;
+    is_ended_for_loss_ = true;
     co_await leave();
     say("the lock was lost again before " + program() + " could be started" + session_.why_lost() +
         "; nothing was run");
@@ -215,5 +246,18 @@ asio::awaitable<int> runner::not_started(int why)
 }
 
 int run(options const& o, surroundings const& here) { return runner{o, here}.run(); }
+
+/// Each time it leads is a life of its own.
+int elect(options const& o, surroundings const& here)
+{
+    auto again = o;
+    for (;;) {
+        runner life{again, here};
+        int const status = life.run();
+        if (!life.has_lost())
+            return status;
+        again.connect_timeout = std::chrono::hours{24 * 365};  // the server is away: that passes
+    }
+}
 
 }  // namespace cli

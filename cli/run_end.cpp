@@ -97,7 +97,7 @@ asio::awaitable<int> runner::end_of_work()
 
 asio::awaitable<void> runner::release()
 {
-    progress const line{session_.context().get_executor(), "run", [this] {
+    progress const line{session_.context().get_executor(), options_.command, [this] {
                             return name() + ": releasing the lock";
                         }};
     auto const [ec] = co_await held_.release(asio::as_tuple(asio::deferred));

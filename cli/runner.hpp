@@ -24,6 +24,9 @@ public:
 
     int run();
 
+    /// It was ended because the lock was lost.
+    bool has_lost() const noexcept { return is_ended_for_loss_; }
+
 private:
     enum class phase { waiting, running, ending };
 
@@ -33,6 +36,7 @@ private:
 
     asio::awaitable<int> live();
     asio::awaitable<int> refused(error_code);
+    asio::awaitable<void> publish();
     asio::awaitable<void> make_environment();
     asio::awaitable<int> work();
     asio::awaitable<int> too_late();

@@ -43,17 +43,19 @@ asio::awaitable<taken> take(colock::client& redis, options const& o, asio::cance
 {
     auto const lock = lock_of(o.kind, redis, o.key);
     auto const token = asio::bind_cancellation_slot(stop, asio::as_tuple(asio::deferred));
+    colock::acquire_options how;
+    how.at_least = o.at_least;
     if (!o.wait) {
-        auto [ec, held] = co_await lock.acquire({}, token);
+        auto [ec, held] = co_await lock.acquire(how, token);
         if (ec)
             co_return taken{ec, {}};
         co_return taken{ec, std::move(held)};
     }
     std::tuple<error_code, std::optional<colock::hold>> got;
     if (*o.wait == milliseconds{0})
-        got = co_await lock.try_acquire({}, token);
+        got = co_await lock.try_acquire(how, token);
     else
-        got = co_await lock.try_acquire_for(*o.wait, {}, token);
+        got = co_await lock.try_acquire_for(*o.wait, how, token);
     auto& [ec, held] = got;
     co_return taken{ec, std::move(held)};
 }

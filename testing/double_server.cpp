@@ -55,6 +55,8 @@ script_table const& table()
         {"write_acquire", {&on_locks<&locks::acquire>}},
         {"write_release", {&on_locks<&locks::write_release>}},
         {"read_write_force", {&on_locks<&locks::read_write_force>}},
+        {"leader_publish", {&on_locks<&locks::leader_publish>}},
+        {"leader_read", {&on_locks<&locks::leader_read>}},
         {"fair_acquire", {&on_lines<&lines::acquire>}},
         {"fair_keep", {&on_lines<&lines::keep>, 4, 3}},
         {"fair_release", {&on_lines<&lines::release>}},

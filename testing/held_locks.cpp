@@ -193,4 +193,22 @@ reply held_locks::read_write_force(script_call const& c)
     return of_bool(was_held);
 }
 
+// ---- Elections ---------------------------------------------------------------------------------
+
+reply held_locks::leader_publish(script_call const& c)
+{
+    bool const leads = has(c.key(), c.argument(0));
+    if (leads)
+        leaders_[c.key(1)] = {c.argument(0), c.argument(2), c.number(1)};
+    return of_bool(leads);
+}
+
+reply held_locks::leader_read(script_call const& c)
+{
+    auto const at = leaders_.find(c.key(1));
+    if (at == leaders_.end() || outside_.blocks(c.key()) || !has(c.key(), at->second.field))
+        return of_bool(pttl(c.key()) != -2);
+    return reply::of(std::vector{reply::of(at->second.token), reply::of(at->second.words)});
+}
+
 }  // namespace colock::testing

@@ -31,6 +31,8 @@ public:
     reply read_release(script_call const&);
     reply write_release(script_call const&);
     reply read_write_force(script_call const&);
+    reply leader_publish(script_call const&);
+    reply leader_read(script_call const&);
 
     /// What is left of its lease, as PTTL says it: -2 if nobody holds it.
     std::int64_t pttl(std::string const& key);
@@ -45,7 +47,11 @@ public:
 
     /// Takes it; `draws`: its last key is a counter of tokens.
     reply grant(script_call const&, bool draws);
-    void forget() { locks_.clear(); }
+    void forget()
+    {
+        locks_.clear();
+        leaders_.clear();
+    }
 
 private:
     struct ownership {
@@ -60,8 +66,15 @@ private:
     reply refusal(std::string const& key, std::string const& channel = {});
 
     outside& outside_;
+    /// What the leader of an election says, and the field that says it.
+    struct leader_words {
+        std::string field, words;
+        std::int64_t token = 0;
+    };
+
     std::map<std::string, fields> locks_;
-    std::map<std::string, std::int64_t> tokens_;  ///< by counter
+    std::map<std::string, leader_words> leaders_;  ///< by key
+    std::map<std::string, std::int64_t> tokens_;   ///< by counter
 };
 
 }  // namespace colock::testing

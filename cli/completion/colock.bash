@@ -3,14 +3,14 @@
 
 _colock() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
-    local commands='run info ls watch unlock doctor bench'
+    local commands='run elect info ls watch unlock doctor bench'
     local server='--url --connect-timeout --tls-ca --tls-cert --tls-key --tls-name --tls-insecure --help'
     local command='' i
     COMPREPLY=()
     for ((i = 1; i < COMP_CWORD; ++i)); do
         if [[ -z $command && " $commands " == *" ${COMP_WORDS[i]} "* ]]; then
             command=${COMP_WORDS[i]}
-        elif [[ $command == run && ${COMP_WORDS[i]} == -- ]]; then
+        elif [[ ($command == run || $command == elect) && ${COMP_WORDS[i]} == -- ]]; then
             # What comes now is another command's.
             if declare -F _command_offset >/dev/null; then
                 _command_offset $((i + 1))
@@ -26,18 +26,19 @@ _colock() {
     --kind) mapfile -t COMPREPLY < <(compgen -W 'lock fair read write spin fenced' -- "$word") ;;
     --on-lost) mapfile -t COMPREPLY < <(compgen -W 'term kill ignore' -- "$word") ;;
     --tls-ca | --tls-cert | --tls-key | --xfile) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
-    --wait | --lease | --grace | --connect-timeout)
+    --wait | --lease | --at-least | --grace | --connect-timeout)
         mapfile -t COMPREPLY < <(compgen -W '500ms 2s 10s 1m' -- "$word")
         ;;
-    --url | --tls-name | --conflict-exit-code) ;;
+    --url | --tls-name | --say | --conflict-exit-code) ;;
     *)
         local words=
         case $command in
         '') words="$commands --help --version" ;;
         run)
-            words="$server --wait --lease --kind --conflict-exit-code --on-lost --grace"
+            words="$server --wait --lease --at-least --kind --conflict-exit-code --on-lost --grace"
             words+=' --quiet --verbose --'
             ;;
+        elect) words="$server --lease --say --on-lost --grace --quiet --verbose --" ;;
         info | ls | watch | doctor) words="$server --json" ;;
         unlock) words="$server --yes" ;;
         bench)

@@ -18,6 +18,7 @@ namespace colock {
 template <class>
 class basic_lock;
 class countdown_latch;
+class election;
 class permit_semaphore;
 class semaphore;
 
@@ -178,6 +179,7 @@ private:
     friend class countdown_latch;
     template <class>
     friend class basic_lock;
+    friend class election;
     friend class permit_semaphore;
     friend class semaphore;
     friend struct detail::client_access;

@@ -6,6 +6,7 @@
 #include <colock/client.hpp>
 #include <colock/config.hpp>
 #include <colock/countdown_latch.hpp>
+#include <colock/election.hpp>
 #include <colock/error.hpp>
 #include <colock/fair_lock.hpp>
 #include <colock/fence.hpp>

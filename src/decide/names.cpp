@@ -132,6 +132,11 @@ std::string token_counter(std::string_view name, std::string_view prefix)
     return derived(prefix, "redisson_lock_token:", name);
 }
 
+std::string leader_words(std::string_view name, std::string_view prefix)
+{
+    return derived(prefix, "colock_leader:", name);
+}
+
 std::string_view fence_counter(unsigned slot)
 {
     static std::vector<counter_name> const counters = make_fence_counters();

@@ -75,6 +75,9 @@ std::string lease_prefix(std::string_view name, std::string_view prefix = {});
 /// The counter of Redisson's fenced lock: `redisson_lock_token:{name}`.
 std::string token_counter(std::string_view name, std::string_view prefix = {});
 
+/// The words that the leader of an election publishes: `colock_leader:{name}`.
+std::string leader_words(std::string_view name, std::string_view prefix = {});
+
 /// The fencing counter that the locks of this slot share, `colock_fence:{tag}`, in the same slot.
 /// The tag is the least decimal number whose slot is this one: part of the data format.
 std::string_view fence_counter(unsigned slot);

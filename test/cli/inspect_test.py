@@ -14,7 +14,7 @@ from gate import Gate
 from support import UUID, Case, Redis, wait_for
 
 CLI = pathlib.Path(__file__).resolve().parents[2] / "cli"
-COMMANDS = ("run", "info", "ls", "watch", "unlock", "doctor", "bench")
+COMMANDS = ("run", "elect", "info", "ls", "watch", "unlock", "doctor", "bench")
 WORKLOADS = [f"W{n}" for n in range(1, 11)] + ["keys"]
 OTHER = "11111111-2222-3333-4444-555555555555:7"
 
@@ -26,6 +26,9 @@ class Usage(Case):
             ((), "which command?"),
             (("ruin",), "ruin"),
             (("run",), "KEY is missing"),
+            (("elect", "k"), "no '--' before the command"),
+            (("elect", "--wait", "1s", "k", "--", "true"), "--wait"),
+            (("run", "--at-least", "soon", "k", "--", "true"), "soon is no duration"),
             (("run", "k"), "no '--' before the command"),
             (("run", "k", "true"), "no '--' before the command"),
             (("run", "k", "--"), "CMD is missing"),

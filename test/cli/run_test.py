@@ -41,6 +41,16 @@ class Status(Case):
         self.check(refused, 3)
         self.assertEqual(refused.err, "")
 
+    def test_at_least_so_long(self) -> None:
+        words = ("run", "--wait", "0", "--at-least", "2s", "k", "--", "echo", "ran")
+        self.assertEqual(self.colock(*words).out, "ran\n")
+        self.check(self.colock(*words), 75, "k: somebody else")
+        self.check_keys_soon_gone()
+        self.assertEqual(self.colock(*words).out, "ran\n")
+
+    def check_keys_soon_gone(self) -> None:
+        wait_for(lambda: not self.server.keys(), "the end of the lock")
+
     def test_no_connection(self) -> None:
         nowhere = "unix:///nowhere/redis.sock"
         result = self.colock(
@@ -161,6 +171,29 @@ class Surroundings(Case):
         self.check(result, 75, "k: waiting for the lock")
         result = self.colock("run", "-q", "--wait", "2.2", "k", "--", "true")
         self.assertEqual(result.err, "")
+
+
+class Elect(Case):
+    def test_gives_the_status_and_resigns(self) -> None:
+        self.check(self.colock("elect", "k", "--", "sh", "-c", "exit 7"), 7)
+        self.assertEqual(self.server.ask("EXISTS", "k"), 0)
+
+    def test_says_who_leads(self) -> None:
+        told = 'echo "$COLOCK_TOKEN"'
+        result = self.colock("elect", "--say", "here:80", "k", "--", "sh", "-c", told)
+        self.assertEqual(self.server.ask("HGET", "colock_leader:{k}", "words"), "here:80")
+        token = self.server.ask("HGET", "colock_leader:{k}", "token")
+        self.assertEqual(result.out, f"{token}\n")
+
+    def test_runs_it_again_after_a_loss(self) -> None:
+        script = "echo begun; exec sleep 60"
+        command = self.start("elect", "--lease", "300ms", "-q", "k", "--", "sh", "-c", script)
+        for _ in range(2):
+            self.assertEqual(command.stdout.readline(), "begun\n")
+            self.server.ask("DEL", "k")
+        self.assertEqual(command.stdout.readline(), "begun\n")
+        command.send_signal(signal.SIGTERM)
+        self.assertEqual(command.end().status, 128 + signal.SIGTERM)
 
 
 class Signals(Case):

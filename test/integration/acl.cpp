@@ -129,6 +129,12 @@ BOOST_DATA_TEST_CASE(documented_user_can_lock, each_server(), kind)
         co_await too.release();
         for (auto const& c : {&a, &b})
             BOOST_TEST(c->log->count("may not") + c->log->count("refuses") == 0U, c->log->all());
+        election const office{a.client, "orders:office"};
+        leadership leads = co_await office.campaign("here");
+        auto const seen = co_await election{b.client, office.name()}.current();
+        BOOST_TEST((seen && seen->words == "here"));
+        co_await leads.resign();
+        in.server.ask("DEL", "colock_leader:{orders:office}");
         co_await lock{a.client, "orders:1"}.force_release();
         co_await fair_lock{a.client, "orders:2"}.force_release();
         co_await of_a.write().force_release();

@@ -132,6 +132,26 @@ BOOST_AUTO_TEST_CASE(red_lock)
     BOOST_TEST(a.held().empty());
 }
 
+BOOST_AUTO_TEST_CASE(election)
+{
+    scripted_client redis;
+    redis.run([](scripted_client& r) -> asio::awaitable<void> {
+        colock::election const office{r, "k"};
+        auto const nobody = co_await office.current();
+        BOOST_TEST(!nobody.has_value());
+        auto mine = co_await office.campaign("here");
+        auto const seen = co_await office.current();
+        BOOST_TEST((seen && seen->words == "here" && seen->token == mine.fencing_token()));
+        r.lose("k");
+        co_await mine.lost();
+        auto const gone = co_await office.current();
+        BOOST_TEST(!gone.has_value());
+        r.occupy("k");
+        auto const other = co_await office.current();
+        BOOST_TEST((other && other->words.empty()));
+    }(redis));
+}
+
 BOOST_AUTO_TEST_CASE(semaphore)
 {
     scripted_client redis;

@@ -1,0 +1,109 @@
+#include "base/timer.hpp"
+#include "core/arguments.hpp"
+#include "core/query.hpp"
+#include "decide/names.hpp"
+#include "holds/hold_state.hpp"
+#include "holds/ownership.hpp"
+#include <colock/election.hpp>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/system_executor.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+namespace colock::detail {
+
+namespace {
+
+/// The words need not be renewed with the lease, because only those of the lock's field count.
+constexpr milliseconds life_of_words = std::chrono::hours{24 * 30};
+
+constexpr std::size_t most_words = std::size_t{1} << 20U;
+
+error_code read_leader(answer const& from, std::optional<leader>& found)
+{
+    auto const& r = from.value;
+    using kind = decide::reply::kind;
+    if (r.what == kind::list && r.items.size() == 2) {
+        found = leader{static_cast<std::uint64_t>(r.items[0].number), r.items[1].text};
+        return {};
+    }
+    if (r.what != kind::integer)
+        return error::bad_reply;
+    if (r.number != 0)
+        found.emplace();
+    return {};
+}
+
+error_code read_published(answer const& from, bool& done)
+{
+    if (from.value.what != decide::reply::kind::integer)
+        return error::bad_reply;
+    done = from.value.number == 1;
+    return done ? error_code{} : error_code{error::lost};
+}
+
+}  // namespace
+
+void leader_current(
+    core_ptr inside, asio::any_completion_handler<seen_leader> handler, std::string name
+)
+{
+    auto const wrong = check_name(name);
+    auto key = inside->key_of(std::move(name));
+    auto words = decide::leader_words(key, inside->settings().key_prefix);
+    script_request about{&scripts::leader_read, {std::move(key), std::move(words)}, {}};
+    query<std::optional<leader>>::start(
+        std::move(inside), std::move(handler), wrong, std::move(about), &read_leader
+    );
+}
+
+void leader_publish(
+    core_ptr inside,
+    asio::any_completion_handler<finished> handler,
+    hold_ptr state,
+    std::string words
+)
+{
+    if (!state)
+        return completion<>{std::move(handler), asio::system_executor{}}(error::not_held);
+    auto const wrong = valid_if(words.size() <= most_words);
+    auto const& held = static_cast<ownership const&>(*state->target);
+    auto const& name = held.name();
+    script_request about{
+        &scripts::leader_publish,
+        {name, decide::leader_words(name, inside->settings().key_prefix)},
+        {inside->field(held.number()),
+         std::to_string(state->token),
+         std::move(words),
+         std::to_string(life_of_words.count())}};
+    auto const executor = asio::get_associated_executor(handler, inside->executor());
+    auto const slot = asio::get_associated_cancellation_slot(handler);
+    auto told = [to = std::move(handler)](error_code ec, bool) mutable { std::move(to)(ec); };
+    query<bool>::start(
+        std::move(inside),
+        asio::bind_cancellation_slot(slot, asio::bind_executor(executor, std::move(told))),
+        wrong,
+        std::move(about),
+        &read_published
+    );
+}
+
+asio::awaitable<void> wait_to_look(core_ptr inside)
+{
+    asio::basic_waitable_timer<clock, clock_wait_traits, asio::any_io_executor> pause{
+        co_await asio::this_coro::executor};
+    pause.expires_at(clock::now() + inside->settings().poll_cap);
+    co_await pause.async_wait(asio::deferred);
+}
+
+bool may_stand_again(error_code ec) noexcept
+{
+    return ec == error::lost || ec == condition::retryable;
+}
+
+}  // namespace colock::detail
