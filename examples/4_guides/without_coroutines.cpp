@@ -47,46 +47,32 @@ bool charge(colock::client& redis, std::string const& order, std::function<void(
 // blocking]
 
 // [mutex
-/// What std::lock_guard and std::unique_lock take. Each thread makes one of its own.
-class blocking_mutex {
-public:
-    blocking_mutex(colock::client const& redis, std::string name) : lock_{redis, std::move(name)} {}
-
-    void lock() { held_ = lock_.acquire(asio::use_future).get(); }
-
-    bool try_lock()
-    {
-        auto held = lock_.try_acquire(asio::use_future).get();
-        if (held)
-            held_ = std::move(*held);
-        return held.has_value();
-    }
-
-    void unlock() noexcept { held_ = {}; }  // releases in the background
-
-    /// Ask it before a write that cannot be taken back, and give it the token.
-    colock::hold const& held() const noexcept { return held_; }
-
-private:
-    colock::lock lock_;
-    colock::hold held_;
-};
-// mutex]
-
-// [guard
-int count_in_threads(colock::client& redis)
+/// All threads share one mutex, as they would share a std::timed_mutex; so do other processes.
+int count_in_threads(colock::blocking::client& blocking)
 {
+    colock::blocking::mutex mutex{blocking, "counter"};
     int count = 0;
     std::vector<std::jthread> threads;
     threads.reserve(8);
     for (int i = 0; i < 8; ++i)
         threads.emplace_back([&] {
-            blocking_mutex mutex{redis, "counter"};
             std::lock_guard const guard{mutex};
             ++count;
         });
     threads.clear();  // joins them
     return count;
+}
+// mutex]
+
+// [guard
+/// False: somebody else has the lock, or it was lost in between.
+bool print(colock::blocking::mutex& printer, std::function<void()> const& page)
+{
+    std::unique_lock mine{printer, 2s};  // waits for at most 2 s
+    if (!mine.owns_lock() || !printer.held().valid_for(50ms))
+        return false;
+    page();
+    return static_cast<bool>(printer.held());
 }
 // guard]
 
@@ -186,10 +172,12 @@ void threads_that_block(colock::client& redis)
         std::printf("lost during the work: release throws error::lost\n");
     }
 
-    std::printf("std::lock_guard: 8 threads count to %d\n", count_in_threads(redis));
-    blocking_mutex mutex{redis, "order:2"};
-    expect(mutex.try_lock() && mutex.held(), "as std::mutex");
-    mutex.unlock();
+    // [facade
+    colock::blocking::client blocking{redis};  // or {config}: a client and a thread of its own
+    // facade]
+    std::printf("std::lock_guard: 8 threads count to %d\n", count_in_threads(blocking));
+    colock::blocking::mutex printer{blocking, "printer"};
+    std::printf("std::unique_lock: %s\n", print(printer, [] {}) ? "printed" : "not printed");
 
     int steps = 0;
     colock::lock const long_one{redis, "report"};

@@ -1,0 +1,152 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <colock/client.hpp>
+#include <colock/config.hpp>
+#include <colock/hold.hpp>
+#include <colock/lock.hpp>
+#include <colock/options.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <concepts>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+
+/// Locks for threads that wait, without coroutines: `std::unique_lock` and its sisters take them.
+namespace colock::blocking {
+
+/// A client for threads: a `colock::client`, and a thread that serves it.
+///
+/// \par Thread-safety
+///   Safe: all members but the destructor may be called on a shared object from any thread.
+class client {
+public:
+    /// A client of its own, served by a thread of its own. Opens no connection before the first
+    /// operation.
+    explicit client(config settings = {});
+
+    /// Uses a client that the program has already. Other threads have to run its execution context
+    /// meanwhile. It must outlive this.
+    explicit client(colock::client& shared);
+
+    /// Closes a client of its own, as `close` does, but throws nothing: the log has what failed.
+    /// Call it on no thread that serves the client.
+    ~client();
+
+    client(client const&) = delete;
+    client& operator=(client const&) = delete;
+
+    /// The client itself, for everything that is not here.
+    colock::client& async() noexcept { return *used_; }
+
+    /// Ends the client in order, and waits for that: `colock::client::close`.
+    ///
+    /// \throws boost::system::system_error with its errors
+    void close();
+
+private:
+    struct own_client;
+
+    std::unique_ptr<own_client> own_;
+    colock::client* used_;
+};
+
+/// A mutex that all processes share: a lock of any kind, whose hold belongs to the thread that has
+/// locked it. It is *Lockable* and *TimedLockable*, so `std::lock_guard`, `std::unique_lock` and
+/// `std::scoped_lock` take it. The threads of a process may share one object, as they share a
+/// `std::timed_mutex`.
+///
+/// \par Guarantees
+///   As for the lock that it is made from. Unlike a `std::mutex`, the lock can be lost: ask
+///   `held().valid_for(…)` before a write that can't be undone, or give the resource
+///   `held().fencing_token()`. An `unlock` after a loss releases nothing of the next holder, also
+///   if that is another thread with the same object.
+/// \par Exceptions
+///   `lock` and the `try_lock` functions throw `boost::system::system_error` with the errors of
+///   `colock::lock::acquire` and its sisters, and with `error::would_deadlock` if the calling
+///   thread has the lock already, or serves the client and so would wait for itself. The text names
+///   the lock.
+/// \par Thread-safety
+///   Safe, but for the destructor. `unlock` and `held` concern the calling thread.
+/// \par Lifetimes
+///   It must not outlive its client. Its destructor releases in the background what is still held.
+class mutex {
+    using any_lock = basic_lock<colock::detail::lock_id>;
+
+public:
+    /// The `colock::lock` of that name. Sends nothing.
+    mutex(client& where, std::string name, acquire_options options = {})
+        : mutex{where, colock::lock{where.async(), std::move(name)}, options}
+    {}
+
+    /// A lock of any kind of that client: `mutex{c, fair_lock{c.async(), "printer"}}`.
+    template <std::derived_from<basic_lock<colock::detail::lock_id>> Lock>
+    mutex(client& where, Lock const& of, acquire_options options = {})
+        : of_{of}
+        , options_{options}
+        , executor_{where.async().get_executor()}
+    {}
+
+    mutex(mutex const&) = delete;
+    mutex& operator=(mutex const&) = delete;
+
+    std::string const& name() const noexcept { return of_.name(); }
+
+    /// Waits until this thread has the lock. `client::close` ends the wait with `error::closed`.
+    void lock();
+
+    /// Tries once. False if somebody else has the lock, or this thread.
+    bool try_lock();
+
+    /// Waits at most that long. False if the wait ran out, or this thread has the lock.
+    template <class Rep, class Period>
+    bool try_lock_for(std::chrono::duration<Rep, Period> wait)
+    {
+        using limit = std::chrono::milliseconds;
+        return try_lock_within(std::max(limit{0}, colock::detail::round_up<limit>(wait)));
+    }
+
+    /// Waits until that moment at most.
+    template <class Clock, class Duration>
+    bool try_lock_until(std::chrono::time_point<Clock, Duration> until)
+    {
+        return try_lock_for(until - Clock::now());
+    }
+
+    /// Releases what this thread holds, and waits for the server's answer, at most
+    /// `config::timeout`. Throws nothing; a failure goes to the log, and the lock is then free when
+    /// its lease ends. On a thread that serves the client it does not wait.
+    void unlock() noexcept;
+
+    /// As `unlock`, but reports how it went.
+    ///
+    /// \throws boost::system::system_error with the errors of `hold::release`: `error::lost` if
+    ///   somebody else may have had the lock meanwhile, `error::not_held` if this thread has not
+    ///   locked it.
+    void release();
+
+    /// The hold of this thread; an empty one if it has none. Valid until this thread unlocks.
+    hold const& held() const;
+
+private:
+    bool try_lock_within(std::chrono::milliseconds wait);
+    bool has_it() const;
+    void expect_other_thread(char const* doing) const;
+    void keep(hold taken);
+    hold take_out();
+
+    any_lock of_;
+    acquire_options options_;
+    boost::asio::any_io_executor executor_;
+    mutable std::mutex mutex_;
+    std::map<std::thread::id, hold> held_;
+};
+
+}  // namespace colock::blocking

@@ -1,0 +1,162 @@
+#include <colock/blocking.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <future>
+#include <optional>
+#include <utility>
+
+namespace colock::blocking {
+
+namespace asio = boost::asio;
+
+namespace {
+
+/// Waits until the operation has called its handler. `begin` gets the handler.
+template <class... Values, class Begin>
+std::pair<error_code, std::tuple<Values...>> wait_for(Begin begin)
+{
+    using outcome = std::pair<error_code, std::tuple<Values...>>;
+    std::promise<outcome> told;
+    auto answer = told.get_future();
+    begin([told = std::move(told)](error_code ec, Values... values) mutable {
+        told.set_value(outcome{ec, std::tuple<Values...>{std::move(values)...}});
+    });
+    return answer.get();
+}
+
+/// Whether this thread serves the executor, and so would wait for itself. Of other contexts than
+/// Asio's own nobody can tell.
+bool is_served_here(asio::any_io_executor const& by) noexcept
+{
+    if (auto const* const context = by.target<asio::io_context::executor_type>())
+        return context->running_in_this_thread();
+    if (auto const* const pool = by.target<asio::thread_pool::executor_type>())
+        return pool->running_in_this_thread();
+    return false;
+}
+
+void throw_if_failed(error_code ec, std::string const& doing)
+{
+    if (ec)
+        throw boost::system::system_error{ec, doing};
+}
+
+}  // namespace
+
+// ---- The client --------------------------------------------------------------------------------
+
+struct client::own_client {
+    explicit own_client(config settings) : redis{pool.get_executor(), std::move(settings)} {}
+
+    asio::thread_pool pool{1};
+    colock::client redis;
+};
+
+client::client(config settings)
+    : own_{std::make_unique<own_client>(std::move(settings))}
+    , used_{&own_->redis}
+{}
+
+client::client(colock::client& shared) : used_{&shared} {}
+
+client::~client()
+{
+    if (own_ && !is_served_here(used_->get_executor()))
+        wait_for<>([this](auto handler) { used_->close(std::move(handler)); });
+}
+
+void client::close()
+{
+    if (is_served_here(used_->get_executor()))
+        throw_if_failed(error::would_deadlock, "close");
+    throw_if_failed(
+        wait_for<>([this](auto handler) { used_->close(std::move(handler)); }).first, "close"
+    );
+}
+
+// ---- The mutex ---------------------------------------------------------------------------------
+
+void mutex::lock()
+{
+    expect_other_thread("lock ");
+    if (has_it())
+        throw_if_failed(error::would_deadlock, "lock " + name());
+    auto [ec, got] =
+        wait_for<hold>([this](auto handler) { of_.acquire(options_, std::move(handler)); });
+    throw_if_failed(ec, "lock " + name());
+    keep(std::move(std::get<0>(got)));
+}
+
+bool mutex::try_lock() { return try_lock_within(std::chrono::milliseconds{0}); }
+
+bool mutex::try_lock_within(std::chrono::milliseconds wait)
+{
+    expect_other_thread("try_lock ");
+    if (has_it())
+        return false;
+    auto [ec, got] = wait_for<std::optional<hold>>([&](auto handler) {
+        of_.try_acquire_for(wait, options_, std::move(handler));
+    });
+    throw_if_failed(ec, "try_lock " + name());
+    auto& taken = std::get<0>(got);
+    if (!taken)
+        return false;
+    keep(std::move(*taken));
+    return true;
+}
+
+void mutex::unlock() noexcept
+{
+    hold mine = take_out();
+    if (is_served_here(executor_))
+        return;
+    try {
+        wait_for<>([&](auto handler) { mine.release(std::move(handler)); });
+    } catch (std::exception const&) {  // no memory: the hold's destructor releases
+    }
+}
+
+void mutex::release()
+{
+    expect_other_thread("release ");
+    hold mine = take_out();
+    throw_if_failed(
+        wait_for<>([&](auto handler) { mine.release(std::move(handler)); }).first,
+        "release " + name()
+    );
+}
+
+hold const& mutex::held() const
+{
+    static hold const nothing;
+    std::scoped_lock const guard{mutex_};
+    auto const at = held_.find(std::this_thread::get_id());
+    return at == held_.end() ? nothing : at->second;
+}
+
+/// A lost hold is not in the way: the thread may lock again.
+bool mutex::has_it() const { return static_cast<bool>(held()); }
+
+void mutex::expect_other_thread(char const* doing) const
+{
+    if (is_served_here(executor_))
+        throw_if_failed(error::would_deadlock, doing + name());
+}
+
+void mutex::keep(hold taken)
+{
+    std::scoped_lock const guard{mutex_};
+    held_[std::this_thread::get_id()] = std::move(taken);
+}
+
+hold mutex::take_out()
+{
+    std::scoped_lock const guard{mutex_};
+    auto mine = held_.extract(std::this_thread::get_id());
+    return mine ? std::move(mine.mapped()) : hold{};
+}
+
+}  // namespace colock::blocking

@@ -1,0 +1,131 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// Threads that wait for locks.
+#include "integration/suites.hpp"
+#include <colock/blocking.hpp>
+
+#include <boost/asio/thread_pool.hpp>
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace colock::test {
+
+/// The code of what it throws; none if it throws nothing.
+template <class Act>
+error_code code_of(Act act)
+{
+    try {
+        act();
+    } catch (boost::system::system_error const& e) {
+        return e.code();
+    }
+    return {};
+}
+
+struct with_threads {
+    redis_server& server = shared_server(installed_servers().front());
+    blocking::client redis{quick(server.by_socket())};
+    std::string const name = unique_name("blocking");
+};
+
+BOOST_FIXTURE_TEST_SUITE(blocking_locks, with_threads)
+
+BOOST_AUTO_TEST_CASE(threads_count_under_one_mutex)
+{
+    blocking::mutex shared{redis, name};
+    int count = 0;
+    {
+        std::vector<std::jthread> threads;
+        for (int i = 0; i != 8; ++i)
+            threads.emplace_back([&] {
+                for (int k = 0; k != 20; ++k) {
+                    std::scoped_lock const guard{shared};
+                    ++count;
+                }
+            });
+    }
+    BOOST_TEST(count == 160);
+    BOOST_TEST(!exists(server, name));
+}
+
+BOOST_AUTO_TEST_CASE(standard_locks_take_it)
+{
+    blocking::mutex mine{redis, name};
+    blocking::mutex other{redis, fair_lock{redis.async(), name + "f"}, {.lease = 5s}};
+    std::unique_lock first{mine, 1s};
+    std::unique_lock second{other, std::chrono::steady_clock::now() + 1s};
+    BOOST_TEST((first.owns_lock() && second.owns_lock()));
+    BOOST_TEST(mine.held().valid_for(50ms));
+    BOOST_TEST(mine.held().fencing_token() != 0U);
+    std::jthread{[&] {
+        BOOST_TEST(!mine.held());
+        std::unique_lock tried{mine, std::try_to_lock};
+        BOOST_TEST(!tried.owns_lock());
+        BOOST_TEST(!mine.try_lock_for(10ms));
+    }}.join();
+    first.unlock();
+    BOOST_TEST(!exists(server, name));
+    first.lock();
+    BOOST_TEST(exists(server, name));
+}
+
+BOOST_AUTO_TEST_CASE(a_thread_does_not_wait_for_itself)
+{
+    blocking::mutex mine{redis, name};
+    std::scoped_lock const guard{mine};
+    BOOST_TEST((code_of([&] { mine.lock(); }) == error::would_deadlock));
+    BOOST_TEST(!mine.try_lock());
+    BOOST_TEST(!mine.try_lock_for(1h));
+
+    asio::thread_pool pool{1};
+    client shared{pool.get_executor(), quick(server.by_socket())};
+    blocking::client on_pool{shared};
+    blocking::mutex there{on_pool, name + "p"};
+    std::atomic<bool> refused = false;
+    asio::post(pool, [&] { refused = code_of([&] { there.lock(); }) == error::would_deadlock; });
+    {
+        std::scoped_lock const here{there};
+    }
+    on_pool.close();
+    pool.join();
+    BOOST_TEST(refused);
+}
+
+BOOST_AUTO_TEST_CASE(a_loss_is_told_and_takes_nothing_from_the_next)
+{
+    blocking::mutex mine{redis, name, {.lease = 100ms}};
+    mine.lock();
+    std::this_thread::sleep_for(150ms);
+    BOOST_TEST(!mine.held());
+    std::jthread{[&] {
+        mine.lock();
+        std::jthread{[&] {}}.join();
+        BOOST_TEST(bool{mine.held()});
+    }}.join();
+    BOOST_TEST((code_of([&] { mine.release(); }) == error::lost));
+    BOOST_TEST((code_of([&] { mine.release(); }) == error::not_held));
+}
+
+BOOST_AUTO_TEST_CASE(errors_are_thrown_with_the_name)
+{
+    server.ask("SET", name, "text");
+    blocking::mutex wrong{redis, name};
+    std::string said;
+    try {
+        wrong.lock();
+    } catch (boost::system::system_error const& e) {
+        said = e.what();
+    }
+    BOOST_TEST(said.find("lock " + name) != std::string::npos);
+    redis.close();
+    BOOST_TEST((code_of([&] { wrong.lock(); }) == error::closed));
+    BOOST_TEST((code_of([&] { redis.close(); }) == error::closed));
+    server.ask("DEL", name);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace colock::test
