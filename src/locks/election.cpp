@@ -95,8 +95,8 @@ void leader_publish(
 
 asio::awaitable<void> wait_to_look(core_ptr inside)
 {
-    asio::basic_waitable_timer<clock, clock_wait_traits, asio::any_io_executor> pause{
-        co_await asio::this_coro::executor};
+    asio::any_io_executor const executor = co_await asio::this_coro::executor;
+    timer_type pause{strand_type{executor}};
     pause.expires_at(clock::now() + inside->settings().poll_cap);
     co_await pause.async_wait(asio::deferred);
 }
