@@ -23,7 +23,7 @@ namespace {
 bool only_reads(std::string_view script)
 {
     return script == "inspect" || script == "count" || script == "expiring" ||
-        script == "permit_count";
+        script == "permit_count" || script == "leader_read";
 }
 
 /// How often each script has changed something.

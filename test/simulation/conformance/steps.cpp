@@ -71,6 +71,8 @@ std::vector<script_form> const& script_forms()
         {latch_set, "latch", "lock changes", "amount request life latch_channel"},
         {latch_count_down, "latch", "lock changes", "amount request life latch_channel"},
         {count, "semaphore latch", "lock", ""},
+        {leader_publish, "plain", "lock words", "field number spoken life"},
+        {leader_read, "plain", "lock words", ""},
         {permit_acquire, "permits", "lock leases", "id lease semaphore_channel"},
         {permit_extend, "permits", "leases", "id lease"},
         {permit_release, "permits", "lock leases", "id semaphore_channel"},
@@ -161,6 +163,8 @@ std::string step_maker::key(std::string_view role, std::string const& of)
         return std::string{decide::fence_counter(decide::slot_of(of))};
     if (role == "leases")
         return decide::permit_leases(of);
+    if (role == "words")
+        return decide::leader_words(of);
     if (role == "takings")
         return decide::request_record(of, "client:take");
     if (role == "changes")
@@ -197,6 +201,10 @@ std::string step_maker::argument(std::string_view role, std::string const& of)
         return is_tame_ ? tame_time(role) : wild_time(role);
     if (role == "tokens")
         return one_of("1", "64");
+    if (role == "number")
+        return number(1, 9);
+    if (role == "spoken")
+        return one_of("", "10.0.0.1:80", "somebody");
     if (role == "depth")
         return number(1, 3);
     if (role == "limit")
@@ -276,6 +284,7 @@ std::string step_maker::any_key()
         : kind_ == "permits"          ? one_of("lock", "leases")
         : kind_ == "semaphore"        ? one_of("lock", "takings", "changes")
         : kind_ == "latch"            ? one_of("lock", "changes")
+        : kind_ == "plain"            ? one_of("lock", "counter", "words")
                                       : one_of("lock", "counter");
     return key(role, name_);
 }
