@@ -79,7 +79,7 @@ fair_waiter* fair_lock_state::first() const noexcept
     return at == waiters_.end() ? nullptr : at->get();
 }
 
-void fair_lock_state::forget(fair_waiter& who)
+void fair_lock_state::remove(fair_waiter& who)
 {
     waiters_.erase(who.position);
     if (waiters_.empty())

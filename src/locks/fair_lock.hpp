@@ -152,7 +152,7 @@ public:
     void look_again(fair_waiter const&, std::int64_t ask_in);
 
     /// The fair waiter has nothing to do any more. This call may destroy it and this object.
-    void forget(fair_waiter&);
+    void remove(fair_waiter&);
 
     // ---- For the ownership ---------------------------------------------------------------------
 

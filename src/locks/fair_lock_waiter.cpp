@@ -101,7 +101,7 @@ strand_task fair_waiter::ask()
         }
     }
     give_back();
-    lock_.forget(*this);
+    lock_.remove(*this);
 }
 
 fair_waiter::verdict fair_waiter::judge(attempt const& asked, answer const& got)
