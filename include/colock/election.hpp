@@ -237,6 +237,7 @@ private:
     ) -> boost::asio::awaitable<typename std::invoke_result_t<Work&, leadership&>::value_type>
     {
         leadership mine = co_await std::move(campaigning);
+        // NOLINTNEXTLINE(cppcoreguidelines-avoid-reference-coroutine-parameters): no coroutine
         auto with_mine = [&](hold&) { return work(mine); };
         co_return co_await detail::run_and_release(mine, with_mine, "lead " + name);
     }

@@ -207,8 +207,8 @@ boost::system::error_condition make_error_condition(condition c) noexcept
 
 error_code detail::refusal(std::string_view words, bool passing) noexcept
 {
-    static refusals& all = *new refusals;  // never destroyed: codes may be compared at any time
     try {
+        static refusals& all = *new refusals;  // never destroyed: codes may be compared at any time
         return {static_cast<int>(error::server_refused), all.find(words, passing)};
     } catch (...) {
         return error::server_refused;
