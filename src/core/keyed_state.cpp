@@ -12,11 +12,22 @@ keyed_state::keyed_state(
     , name_{std::move(name)}
     , slot_{slot ? *slot : decide::slot_of(name_)}
     , kind_{kind}
-{}
+    , is_counted_{kind != state_kind::permit && kind != state_kind::group}
+{
+    if (is_counted_)
+        ++core_.count.keys;
+}
+
+void keyed_state::stop_counting() noexcept
+{
+    if (std::exchange(is_counted_, false))
+        --core_.count.keys;
+}
 
 void keyed_state::unregister() noexcept
 {
     auto const last = core_.keyed_states().remove(*this);
+    stop_counting();
     core_.on_less();
 }
 

@@ -51,7 +51,7 @@ public:
     keyed_state(core& inside, state_kind, std::string name, std::optional<unsigned> slot = {});
     keyed_state(keyed_state const&) = delete;
     keyed_state& operator=(keyed_state const&) = delete;
-    virtual ~keyed_state() = default;
+    virtual ~keyed_state() { stop_counting(); }
 
     state_kind kind() const noexcept { return kind_; }
     std::string const& name() const noexcept { return name_; }
@@ -82,9 +82,13 @@ protected:
     core& core_;
 
 private:
+    /// `client_stats::keys` counts locks and queues, from their making until they are forgotten.
+    void stop_counting() noexcept;
+
     std::string name_;
     unsigned slot_;
     state_kind kind_;
+    bool is_counted_;
 };
 
 /// All keyed state of a client.

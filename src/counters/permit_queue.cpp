@@ -25,11 +25,9 @@ permit_queue::permit_queue(
     , others_{inside.settings().poll_cap}
     , sleep_{[this] { wake(); }}
     , expiry_{[this] { withdraw_unsent(); }}
-{
-    ++core_.count.keys;
-}
+{}
 
-permit_queue::~permit_queue() { --core_.count.keys; }
+permit_queue::~permit_queue() = default;
 
 void permit_queue::admit(std::shared_ptr<permit_request> const& who)
 {

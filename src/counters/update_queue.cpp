@@ -56,11 +56,9 @@ update_queue::update_queue(core& inside, std::string of)
         if (sending_ && core_.transport().withdraw(*sending_))
             sending_->answered.set({});
     }}
-{
-    ++core_.count.keys;
-}
+{}
 
-update_queue::~update_queue() { --core_.count.keys; }
+update_queue::~update_queue() = default;
 
 void update_queue::add(std::shared_ptr<update> who)
 {

@@ -38,11 +38,9 @@ void contention_state::expiring(std::int64_t pttl) { of.expiring(pttl); }
 
 exclusive_lock::exclusive_lock(core& inside, lock_ref which)
     : keyed_state{inside, state_of(which.kind), std::string{which.name}}
-{
-    ++core_.count.keys;
-}
+{}
 
-exclusive_lock::~exclusive_lock() { --core_.count.keys; }
+exclusive_lock::~exclusive_lock() = default;
 
 exclusive_lock* exclusive_lock::find(core& inside, lock_ref which) noexcept
 {

@@ -22,11 +22,9 @@ fair_lock_state::fair_lock_state(core& inside, std::string of)
             who->look();
     }}
     , clean_up_{[this] { give_back(spent_, clock::now()); }}
-{
-    ++core_.count.keys;
-}
+{}
 
-fair_lock_state::~fair_lock_state() { --core_.count.keys; }
+fair_lock_state::~fair_lock_state() = default;
 
 fair_lock_state* fair_lock_state::find(core& inside, std::string const& name)
 {

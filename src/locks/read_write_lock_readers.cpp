@@ -15,11 +15,9 @@ readers::readers(core& inside, std::string name)
     : keyed_state{inside, state_kind::read, std::move(name)}
     , sleep_{[this] { ask_again(); }}
     , look_{[this] { look(); }}
-{
-    ++core_.count.keys;
-}
+{}
 
-readers::~readers() { --core_.count.keys; }
+readers::~readers() = default;
 
 std::shared_ptr<readers> readers::find(core& inside, std::string_view name)
 {
