@@ -50,6 +50,7 @@ asio::awaitable<void> under_the_lock(colock::lock lock)
 // with_lock]
 // NOLINTEND(cppcoreguidelines-avoid-reference-coroutine-parameters)
 
+// NOLINTBEGIN(cppcoreguidelines-avoid-reference-coroutine-parameters)
 // [lost
 asio::awaitable<void> by_hand(colock::lock lock)
 {
@@ -70,6 +71,7 @@ asio::awaitable<void> under_my_own_hold(colock::lock lock)
     }
 }
 // lost]
+// NOLINTEND(cppcoreguidelines-avoid-reference-coroutine-parameters)
 
 // [token
 void compute(std::stop_token const& stop)  // for long, and knows nothing of coroutines

@@ -35,7 +35,6 @@ asio::awaitable<void> charge(colock::lock account, int amount)
     });
 }
 // work]
-// NOLINTEND(cppcoreguidelines-avoid-reference-coroutine-parameters)
 
 // [soon
 asio::awaitable<bool> charge_soon(colock::lock account)
@@ -51,6 +50,7 @@ asio::awaitable<bool> charge_soon(colock::lock account)
     );
 }
 // soon]
+// NOLINTEND(cppcoreguidelines-avoid-reference-coroutine-parameters)
 
 asio::awaitable<void> example(std::string url)
 {
