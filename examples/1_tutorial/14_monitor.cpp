@@ -31,6 +31,7 @@ public:
         line = name(short_text(line), "[0-9a-f]{40}", {"acquire.lua"});
         line = name(line, "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", {"A", "B", "C"});
         line = std::regex_replace(line, std::regex{"[0-9]{15,}"}, "<microseconds>");
+        line = std::regex_replace(line, std::regex{" +$"}, "");  // an empty argument
         if (heading)
             std::printf("-- %s\n", line.substr(5).c_str());
         else

@@ -86,7 +86,7 @@ asio::awaitable<void> lead(node& self, shard& led, colock::hold& held)
 // lead]
 
 // [campaign
-/// Leads whenever it can, until it resigns; else it stands by.
+/// Leads whenever it can, until it resigns or its client is stopped; else it stands by.
 asio::awaitable<void> campaign(node& self, shard& led)
 {
     colock::lock const office{self.redis, "leader:shard-7"};
@@ -96,6 +96,8 @@ asio::awaitable<void> campaign(node& self, shard& led)
                 return lead(self, led, held);
             });
         } catch (boost::system::system_error const& e) {
+            if (e.code() == colock::error::closed)
+                co_return;
             if (e.code() != colock::error::lost)
                 throw;
             std::printf("%s has stepped down\n", self.name.c_str());
@@ -112,6 +114,14 @@ asio::awaitable<void> next_term(shard& led, std::string expected)
         throw std::logic_error{expected + " should lead"};
 }
 
+asio::awaitable<void> change_of_office(node& a, node& b, shard& led)
+{
+    std::puts("b resigns");
+    b.resigns = true;
+    co_await next_term(led, "a");
+    a.resigns = true;
+}
+
 asio::awaitable<void> accidents(node& a, node& b, shard& led)
 {
     std::puts("a is cut off");
@@ -119,10 +129,7 @@ asio::awaitable<void> accidents(node& a, node& b, shard& led)
     co_await next_term(led, "b");
     std::puts("a is back");
     a.redis.run(asio::detached);
-    std::puts("b resigns");
-    b.resigns = true;
-    co_await next_term(led, "a");
-    a.resigns = true;
+    co_await (campaign(a, led) && change_of_office(a, b, led));
 }
 
 asio::awaitable<void> story(node& a, node& b, shard& led)
