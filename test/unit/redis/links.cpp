@@ -8,6 +8,7 @@
 #include "unit/harness.hpp"
 
 #include <atomic>
+#include <memory>
 
 namespace colock::test {
 
@@ -169,24 +170,25 @@ BOOST_AUTO_TEST_CASE(what_may_still_run_is_ended_with_its_connection)
 {
     connect();
     BOOST_TEST_REQUIRE(has(acquire("before")));
-    std::atomic<std::size_t> swallowed = 0;
+    // The server's thread outlives this function.
+    auto const swallowed = std::make_shared<std::atomic<std::size_t>>(0);
     // Nothing after the acquire is answered either, because a server answers in order: the client
     // asks by a PING where its answer is, and would read the PONG as the acquire's.
-    server.say([&](command const& c) -> answer {
-        if (is_acquire(c) && swallowed == 0)
-            swallowed = c.connection;
-        if (c.connection == swallowed)
+    server.say([swallowed](command const& c) -> answer {
+        if (is_acquire(c) && *swallowed == 0)
+            *swallowed = c.connection;
+        if (c.connection == *swallowed)
             return "";
         return std::nullopt;
     });
     auto const got = acquire("k");
-    BOOST_TEST_REQUIRE(comes([&] { return swallowed != 0; }));
+    BOOST_TEST_REQUIRE(comes([&] { return *swallowed != 0; }));
     server.cut();
     BOOST_TEST(has(got));
     auto const all = server.heard();
     auto const killed = std::ranges::find_if(all, [&](command const& c) {
         return c.is("CLIENT") && c.said.size() == 4 && c.said[1] == "KILL" &&
-            c.said[3] == std::to_string(swallowed);
+            c.said[3] == std::to_string(*swallowed);
     });
     BOOST_TEST_REQUIRE((killed != all.end()));
     // Before anything is asked on the new one.
