@@ -14,7 +14,7 @@ namespace colock {
 class recycled_memory {
 public:
     static constexpr std::size_t step = 64;
-    static constexpr std::size_t largest = 1024;
+    static constexpr std::size_t largest = 1280;
     static constexpr std::size_t most_kept = 16U << 10U;
 
     static void* allocate(std::size_t size);
