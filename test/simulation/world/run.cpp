@@ -55,10 +55,10 @@ public:
         end_at_failure();
         bool smaller = true;
         while (smaller && runs_left_ != 0) {
-            smaller = leave_out(numbers(plan_.machines), &recipe::without_machines);
-            smaller |= leave_out(numbers(plan_.machines * plan_.tasks), &recipe::without_tasks);
-            smaller |= leave_out(faults(), &recipe::without_faults);
-            shorten();
+            smaller = leave_out_any();
+            // In a short world the users that are left may not meet.
+            if (!smaller && lengthen())
+                smaller = leave_out_any();
         }
         return best_;
     }
@@ -111,6 +111,13 @@ private:
         fails(next);
     }
 
+    bool lengthen()
+    {
+        auto next = best_;
+        next.length = {};
+        return still_fails(next);
+    }
+
     // Faults draw their moments one after the other, so a world that ends sooner is the same until
     // then.
     void shorten()
@@ -122,6 +129,15 @@ private:
                 next.length = length - length * eighths / 8;
             } while (next.length > std::chrono::milliseconds{1} && still_fails(next));
         }
+    }
+
+    bool leave_out_any()
+    {
+        bool smaller = leave_out(numbers(plan_.machines), &recipe::without_machines);
+        smaller |= leave_out(numbers(plan_.machines * plan_.tasks), &recipe::without_tasks);
+        smaller |= leave_out(faults(), &recipe::without_faults);
+        shorten();
+        return smaller;
     }
 
     /// Half of them at once, then a quarter, at last one by one.
