@@ -40,7 +40,7 @@ struct picture {
     std::vector<holder> holders;
     std::int64_t more_holders = 0;          ///< beside those, which were not read
     std::optional<milliseconds> lease;      ///< none: it has no TTL, and stays until released
-    std::optional<std::int64_t> listeners;  ///< clients that have subscribed to its releases
+    std::optional<std::int64_t> listeners;  ///< clients that are told of its releases, at least
     std::vector<std::string> queue;         ///< of a fair lock: the fields that wait, in order
 };
 

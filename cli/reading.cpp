@@ -17,7 +17,7 @@ namespace decide = colock::decide;
 
 namespace {
 
-enum place : std::size_t { type, hash, ttl, queue, counter, listening, sharded, places };
+enum place : std::size_t { type, hash, ttl, queue, counter, listening, sharded, standing, places };
 
 std::vector<session::question> questions_about(std::string const& key)
 {
@@ -34,7 +34,8 @@ std::vector<session::question> questions_about(std::string const& key)
         {key, {"LRANGE", fair.queue, "0", "-1"}},
         {key, {"EXISTS", decide::token_counter(key)}},
         {key, plain},
-        {key, shards}};
+        {key, shards},
+        {key, {"LRANGE", decide::wait_list(key), "0", "-1"}}};
 }
 
 /// All fields of the hash, as HGETALL replies, if its first ones are a lock's. A hash of the
@@ -98,8 +99,11 @@ asio::awaitable<picture> read_picture(session& from, std::string key)
     p.type = answers[type].text;
     for (auto const& each : answers[queue].items)
         p.queue.push_back(each.text);
-    if (answers[listening].what == reply::kind::list)
-        p.listeners = sum_of(answers[listening]) + sum_of(answers[sharded]);
+    if (answers[listening].what == reply::kind::list) {
+        // A client of the list may listen to the lock's channel, too.
+        auto const in_list = static_cast<std::int64_t>(answers[standing].items.size());
+        p.listeners = std::max(sum_of(answers[listening]) + sum_of(answers[sharded]), in_list);
+    }
     auto const found = read_owners(answers[hash]);
     if (found) {
         p.what = picture::content::lock;

@@ -1,36 +1,48 @@
 -- Takes each lock that is free, or that this same ownership has taken already.
 -- KEYS for each lock: lock, fencing counter; without fencing the lock alone
 -- ARGV 1 floor of the counters in microseconds, '' without fencing;
---      then for each lock: field, lease in ms, number of tokens, channel whose
---      subscribers are counted ('' for none)
+--      then for each lock: field, lease in ms, number of tokens, the lock's channel ('' if the
+--      client does not know yet that it has to wait), and the client's place in the wait list if
+--      it has to wait: '' for none, 'last', 'first', 'check' for the place that it may have, else
+--      the last, or 'behind' for the last even if the lock is free
 -- Reply: a list, for each lock an integer if granted, the last token taken (0 without fencing); a
---        list if somebody else holds it: the lock's PTTL and, if the server counts them, the number
---        of subscribers; an error if the key does not hold a lock.
--- Idempotent: a repeat finds its field, renews the lease and takes new tokens.
+--        list if it has to wait: the lock's PTTL (-1 if the lock is free, for those before); how
+--        many wait, as far as it is known; and the sum of 1 if the client stands in the wait list,
+--        and 2 if the holder's release tells the first of the list; an error if the key does not
+--        hold a lock.
+-- Idempotent: a repeat finds its field, renews the lease and takes new tokens. A repeat of a
+-- refusal can put the client into the list twice, so it says 'check'.
 local call, pcall = redis.call, redis.pcall
 local floor = tonumber(ARGV[1])
 local width = floor and 2 or 1
 
 -- include crowd.lua
 -- include draw.lua
+-- include wait_list.lua
+-- include refuse.lua
 
 local reply = {}
 for i = 1, #KEYS / width do
     local lock = KEYS[width * i - width + 1]
-    local field, lease = ARGV[4 * i - 2], ARGV[4 * i - 1]
+    local field, lease = ARGV[5 * i - 3], ARGV[5 * i - 2]
+    local channel, place = ARGV[5 * i], ARGV[5 * i + 1]
     local mine, left = 1, call('pttl', lock)
     if left ~= -2 then
         mine = pcall('hexists', lock, field)
     end
-    if mine == 0 then
-        reply[i] = {left, crowd(ARGV[4 * i + 1])}
+    local behind = left == -2 and place == 'behind' and
+        join(wait_list(channel), client_of(field), false)
+    if behind then
+        reply[i] = {-1, behind, 3}
+    elseif mine == 0 then
+        reply[i] = refuse(left, pcall('hkeys', lock)[1], field, channel, place)
     elseif mine ~= 1 then
         reply[i] = mine
     else
         -- Calls that can fail come before calls that take: the counter first.
         local token = 0
         if floor then
-            token = draw(KEYS[2 * i], ARGV[4 * i], floor)
+            token = draw(KEYS[2 * i], ARGV[5 * i - 1], floor)
         end
         if type(token) == 'number' then
             call('hset', lock, field, 1)
@@ -38,6 +50,8 @@ for i = 1, #KEYS / width do
             if set ~= 1 then  -- refused: a lock without a lease must not stay
                 pcall('hdel', lock, field)
                 token = set
+            elseif place == 'check' then
+                pcall('lrem', wait_list(channel), 1, client_of(field))
             end
         end
         reply[i] = token

@@ -1,13 +1,30 @@
--- Lists the locks that are free, or will be free soon if nobody renews them.
+-- Lists the locks that are free, or will be free soon if nobody renews them, and keeps the wait
+-- lists alive in which the client stands.
 -- KEYS the locks
--- ARGV limit in ms
+-- ARGV 1 limit in ms; then for each lock its channel if the client stands in its wait list, else ''
 -- Reply: a list, for each lock whose lease ends within the limit its place in KEYS and its PTTL,
---        -2 if nobody holds it, -1 if its lease never ends; nothing for the others.
--- Idempotent; writes nothing.
+--        -2 if nobody holds it, -1 if its lease never ends; for each lock whose wait list is gone
+--        its place and -3; nothing for the others.
+-- Idempotent.
 local call, limit = redis.call, tonumber(ARGV[1])
+
+-- include wait_list.lua
+
+-- Whether the list is still there. It lives for a minute more.
+local function keep(list)
+    local left = redis.pcall('pttl', list)
+    if type(left) == 'number' and left < 30000 then
+        return redis.pcall('pexpire', list, 60000) ~= 0
+    end
+    return true
+end
+
 local reply = {}
 for i = 1, #KEYS do
-    local pttl = call('pttl', KEYS[i])
+    local pttl, channel = call('pttl', KEYS[i]), ARGV[i + 1]
+    if channel ~= '' and not keep(wait_list(channel)) then
+        pttl = -3
+    end
     if pttl < limit then
         reply[#reply + 1] = i
         reply[#reply + 1] = pttl

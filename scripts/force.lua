@@ -1,4 +1,4 @@
--- Takes each lock away from its holder and tells the waiters.
+-- Takes each lock away from its holder and tells the waiters, as a release does.
 -- KEYS the locks
 -- ARGV for each lock: channel
 -- Reply: a list, for each lock 1 if somebody held it, else 0; an error if the key does not hold a
@@ -6,6 +6,8 @@
 -- Not idempotent: a repeat could take the lock away from a later owner, so it is sent once.
 
 -- include publish.lua
+-- include wait_list.lua
+-- include tell_first.lua
 
 local reply = {}
 for i = 1, #KEYS do
@@ -13,7 +15,7 @@ for i = 1, #KEYS do
     reply[i] = depth
     if type(depth) == 'number' and depth > 0 then
         redis.call('del', KEYS[i])
-        publish(ARGV[i], '0')
+        tell_first(wait_list(ARGV[i]), ARGV[i], publish(ARGV[i], '0'))
         reply[i] = 1
     end
 end

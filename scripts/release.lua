@@ -1,18 +1,31 @@
--- Gives each ownership back and tells the waiters.
+-- Gives each ownership back, and tells the waiters: by the lock's channel all that listen there,
+-- and of the wait list the first client alone, by a channel of its own.
 -- KEYS the locks
--- ARGV for each lock: field, channel
--- Reply: a list, for each lock the number of receivers, or -1 if the server refuses to publish;
---        false if the field is gone; an error if the key does not hold a lock.
+-- ARGV for each lock: field, channel, and '1' if the client goes to the end of the wait list when
+--      another client was told, else ''
+-- Reply: a list, for each lock the number of receivers, or -1 if the server refuses to publish; if
+--        a client of the wait list was told, a list of that number and of 1 if the releasing client
+--        stands in the wait list now, else 0; false if the field is gone; an error if the key does
+--        not hold a lock.
 -- Idempotent: a repeat finds no field and does nothing.
 local pcall = redis.pcall
 
 -- include publish.lua
+-- include wait_list.lua
+-- include tell_first.lua
 
 local reply = {}
 for i = 1, #KEYS do
-    local removed = pcall('hdel', KEYS[i], ARGV[2 * i - 1])
+    local field, channel = ARGV[3 * i - 2], ARGV[3 * i - 1]
+    local removed = pcall('hdel', KEYS[i], field)
     if removed == 1 then
-        reply[i] = publish(ARGV[2 * i], '0')
+        local list, receivers = wait_list(channel), publish(channel, '0')
+        if tell_first(list, channel, receivers) then
+            local stands = ARGV[3 * i] == '1' and join(list, client_of(field), false)
+            reply[i] = {receivers, stands and 1 or 0}
+        else
+            reply[i] = receivers
+        end
     else
         reply[i] = removed ~= 0 and removed
     end

@@ -46,6 +46,7 @@ script_table const& table()
         {"extend", {&on_locks<&locks::extend>}},
         {"renew", {&on_locks<&locks::renew>, 1, 2}},
         {"release", {&on_locks<&locks::release>}},
+        {"leave", {&on_locks<&locks::leave>}},
         {"force", {&on_locks<&locks::force>}},
         {"inspect", {&on_locks<&locks::inspect>}},
         {"read_acquire", {&on_locks<&locks::read_acquire>}},
@@ -123,7 +124,9 @@ reply double_server::expiring(script_call const& c)
 {
     std::vector<reply> places;
     for (std::size_t i = 0; i != c.keys.size(); ++i) {
-        auto const pttl = locks_.pttl(c.key(i));
+        auto const channel = c.argument(i + 1);
+        bool const is_gone = !channel.empty() && !locks_.keep_list(channel);
+        auto const pttl = is_gone ? -3 : locks_.pttl(c.key(i));
         if (pttl >= c.number(0))
             continue;
         places.push_back(reply::of(static_cast<std::int64_t>(i + 1)));

@@ -10,6 +10,13 @@ constexpr std::string_view write_end = ":write";
 
 time_point after(std::int64_t lease) { return clock::now() + milliseconds{lease}; }
 
+/// In the id of a client, which stands for whether its releases tell the list.
+constexpr std::size_t version_place = 14;
+
+constexpr std::chrono::seconds list_life{60};
+
+std::string client_of(std::string const& field) { return field.substr(0, field.find(':')); }
+
 reply of_bool(bool is) { return reply::of(std::int64_t{is}); }
 
 }  // namespace
@@ -87,8 +94,95 @@ reply held_locks::grant(script_call const& c, bool draws)
 reply held_locks::acquire(script_call const& c)
 {
     bool const is_free = !find(c.key()) && !outside_.blocks(c.key());
-    return is_free || has(c.key(), c.argument(0)) ? grant(c, c.keys.size() == 2)
-                                                  : refusal(c.key(), c.argument(3));
+    if (c.arguments.size() < 5) {  // the write side: no list
+        return is_free || has(c.key(), c.argument(0)) ? grant(c, c.keys.size() == 2)
+                                                      : refusal(c.key(), c.argument(3));
+    }
+    auto const place = c.argument(4);
+    if (is_free && place == "behind") {
+        auto const length = join(c.argument(3), client_of(c.argument(0)), false);
+        return reply::of(std::vector{reply::of(-1), reply::of(length), reply::of(3)});
+    }
+    if (!is_free && !has(c.key(), c.argument(0)))
+        return listed_refusal(c);
+    if (place == "check")
+        drop(c.argument(3), client_of(c.argument(0)));
+    return grant(c, c.keys.size() == 2);
+}
+
+reply held_locks::listed_refusal(script_call const& c)
+{
+    auto const channel = c.argument(3), place = c.argument(4), client = client_of(c.argument(0));
+    auto const* const lock = find(c.key());
+    auto const holder = lock ? lock->begin()->first : std::string{};
+    bool const wakes = holder.size() > version_place && holder[version_place] == '8';
+    std::int64_t count = 0;
+    auto const* const list = list_of(channel);
+    bool stands = place == "check" && list && std::ranges::count(list->clients, client) != 0;
+    if (place.empty()) {
+        count = channel.empty() || !outside_.subscribers ? 0 : outside_.subscribers(channel);
+    } else if (!stands) {
+        count = join(channel, client, place == "first");
+        stands = true;
+    }
+    auto const sum = std::int64_t{stands} + (wakes ? 2 : 0);
+    return reply::of(std::vector{reply::of(pttl(c.key())), reply::of(count), reply::of(sum)});
+}
+
+// ---- The wait list -----------------------------------------------------------------------------
+
+held_locks::wait_list* held_locks::list_of(std::string const& channel)
+{
+    auto const at = lists_.find(channel);
+    if (at == lists_.end())
+        return nullptr;
+    if (at->second.until > clock::now() && !at->second.clients.empty())
+        return &at->second;
+    lists_.erase(at);
+    return nullptr;
+}
+
+bool held_locks::keep_list(std::string const& channel)
+{
+    auto* const list = list_of(channel);
+    if (list && list->until < clock::now() + list_life / 2)
+        list->until = clock::now() + list_life;
+    return list != nullptr;
+}
+
+std::int64_t held_locks::join(std::string const& channel, std::string const& client, bool is_first)
+{
+    auto* list = list_of(channel);
+    if (!list) {
+        list = &lists_[channel];
+        list->until = clock::now() + list_life;
+    }
+    auto& all = list->clients;
+    all.insert(is_first ? all.begin() : all.end(), client);
+    return static_cast<std::int64_t>(all.size());
+}
+
+bool held_locks::drop(std::string const& channel, std::string const& client)
+{
+    auto* const list = list_of(channel);
+    if (!list)
+        return false;
+    auto const entry = std::ranges::find(list->clients, client);
+    bool const stood = entry != list->clients.end();
+    if (stood)
+        list->clients.erase(entry);
+    return stood;
+}
+
+bool held_locks::tell_first(std::string const& channel, std::int64_t message)
+{
+    while (auto* const list = list_of(channel)) {
+        auto const client = list->clients.front();
+        list->clients.pop_front();
+        if (outside_.publish(channel + ':' + client, std::to_string(message)) > 0)
+            return true;
+    }
+    return false;
 }
 
 reply held_locks::extend(script_call const& c)
@@ -111,7 +205,24 @@ reply held_locks::release(script_call const& c)
 {
     if (!remove(c.key(), c.argument(0)))
         return {};
-    return reply::of(outside_.publish(c.argument(1), "0"));
+    std::int64_t const receivers = outside_.publish(c.argument(1), "0");
+    if (!tell_first(c.argument(1), receivers))
+        return reply::of(receivers);
+    bool const joins = c.argument(2) == "1";
+    if (joins)
+        join(c.argument(1), client_of(c.argument(0)), false);
+    return reply::of(std::vector{reply::of(receivers), reply::of(std::int64_t{joins})});
+}
+
+reply held_locks::leave(script_call const& c)
+{
+    auto const channel = c.argument(0), client = c.argument(1);
+    auto const* const list = list_of(channel);
+    bool const is_first = list && list->clients.front() == client;
+    bool const stood = drop(channel, client);
+    if (is_first || !stood)
+        tell_first(channel, 0);
+    return of_bool(stood);
 }
 
 reply held_locks::force(script_call const& c)
@@ -119,7 +230,7 @@ reply held_locks::force(script_call const& c)
     bool const was_held = outside_.occupied.erase(c.key()) != 0 || find(c.key());
     locks_.erase(c.key());
     if (was_held)
-        outside_.publish(c.argument(0), "0");
+        tell_first(c.argument(0), outside_.publish(c.argument(0), "0"));
     return of_bool(was_held);
 }
 

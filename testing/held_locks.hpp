@@ -6,6 +6,7 @@
 #include "script_call.hpp"
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ public:
     reply extend(script_call const&);
     reply renew(script_call const&);
     reply release(script_call const&);
+    reply leave(script_call const&);
     reply force(script_call const&);
     reply inspect(script_call const&);
     reply read_acquire(script_call const&);
@@ -33,6 +35,9 @@ public:
     reply read_write_force(script_call const&);
     reply leader_publish(script_call const&);
     reply leader_read(script_call const&);
+
+    /// Keeps the wait list of this channel's lock alive; false if it is gone.
+    bool keep_list(std::string const& channel);
 
     /// What is left of its lease, as PTTL says it: -2 if nobody holds it.
     std::int64_t pttl(std::string const& key);
@@ -50,6 +55,7 @@ public:
     void forget()
     {
         locks_.clear();
+        lists_.clear();
         leaders_.clear();
     }
 
@@ -60,10 +66,21 @@ private:
     };
     using fields = std::map<std::string, ownership>;
 
+    /// The clients that wait for a lock.
+    struct wait_list {
+        std::deque<std::string> clients;
+        time_point until{};
+    };
+
     /// Without what has run out; none if nothing is left.
     fields* find(std::string const& key);
+    wait_list* list_of(std::string const& channel);
     bool is_written(std::string const& key);
     reply refusal(std::string const& key, std::string const& channel = {});
+    reply listed_refusal(script_call const&);
+    std::int64_t join(std::string const& channel, std::string const& client, bool is_first);
+    bool drop(std::string const& channel, std::string const& client);
+    bool tell_first(std::string const& channel, std::int64_t message);
 
     outside& outside_;
     /// What the leader of an election says, and the field that says it.
@@ -75,6 +92,7 @@ private:
     std::map<std::string, fields> locks_;
     std::map<std::string, leader_words> leaders_;  ///< by key
     std::map<std::string, std::int64_t> tokens_;   ///< by counter
+    std::map<std::string, wait_list> lists_;       ///< by channel
 };
 
 }  // namespace colock::testing

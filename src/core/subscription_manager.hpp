@@ -34,6 +34,9 @@ public:
         /// The subscription is not live any more; it will be confirmed again.
         virtual void on_interrupted() = 0;
 
+        /// The server does not allow the user this channel. It is asked again after a while.
+        virtual void on_refused() {}
+
         /// Whether it also gets messages that this client has published itself.
         virtual bool hears_echoes() const { return false; }
         virtual void on_echo() {}

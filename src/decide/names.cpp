@@ -78,6 +78,16 @@ std::string lock_channel(std::string_view name, std::string_view prefix)
     return derived(prefix, "redisson_lock__channel:", name);
 }
 
+std::string wait_list(std::string_view name, std::string_view prefix)
+{
+    return derived(prefix, "colock_wait:", name);
+}
+
+std::string turn_channel(std::string_view lock_channel, std::string_view client)
+{
+    return std::string{lock_channel}.append(":").append(client);
+}
+
 std::string semaphore_channel(std::string_view name, std::string_view prefix)
 {
     return derived(prefix, "redisson_sc:", name);

@@ -33,6 +33,13 @@ void write_number(String& to, Number n)
 /// has a `{` of its own.
 std::string lock_channel(std::string_view name, std::string_view prefix = {});
 
+/// The list of the clients that wait for a lock: `colock_wait:{name}`. Scripts make this name of
+/// the channel's.
+std::string wait_list(std::string_view name, std::string_view prefix = {});
+
+/// The channel that tells this client alone that its turn for a lock has come.
+std::string turn_channel(std::string_view lock_channel, std::string_view client);
+
 /// Redisson's channel of both kinds of semaphores: `redisson_sc:{name}`, braces as above.
 std::string semaphore_channel(std::string_view name, std::string_view prefix = {});
 

@@ -67,17 +67,18 @@ acquire_answer read_acquire(reply const& r) noexcept
     if (r.what == reply::kind::integer && r.number >= 0)
         return {kind::granted, static_cast<std::uint64_t>(r.number), 0};
     if (auto const no = read_refusal(r); no.well_formed)
-        return {kind::refused, 0, no.number, no.subscribers};
+        return {kind::refused, 0, no.number, no.subscribers, no.list % 2 == 1, no.list / 2 == 1};
     return {};
 }
 
 refusal_answer read_refusal(reply const& r) noexcept
 {
     auto const is_number = [](reply const& item) { return item.what == reply::kind::integer; };
-    if (r.what != reply::kind::list || r.items.empty() || r.items.size() > 2 ||
+    if (r.what != reply::kind::list || r.items.empty() || r.items.size() > 3 ||
         !std::ranges::all_of(r.items, is_number))
         return {};
-    return {true, r.items.front().number, r.items.size() == 2 ? r.items.back().number : 0};
+    auto const number = [&](std::size_t i) { return i < r.items.size() ? r.items[i].number : 0; };
+    return {true, number(0), number(1), number(2)};
 }
 
 release_answer read_release(reply const& r) noexcept
@@ -85,6 +86,9 @@ release_answer read_release(reply const& r) noexcept
     using kind = release_answer::kind;
     if (r.what == reply::kind::integer)
         return {kind::released, r.number};
+    if (r.what == reply::kind::list && r.items.size() == 2 &&
+        r.items[0].what == reply::kind::integer && r.items[1].what == reply::kind::integer)
+        return {kind::released, r.items[0].number, true, r.items[1].number == 1};
     if (r.what == reply::kind::nil)
         return {kind::gone, 0};
     return {};

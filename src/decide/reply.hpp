@@ -64,6 +64,8 @@ struct acquire_answer {
     std::int64_t pttl = 0;         ///< refused: the rest of the holder's lease, -1 without TTL;
                                    ///< for a fair lock, the time until it is worth asking again
     std::int64_t subscribers = 0;  ///< refused: how many wait, as far as they were counted
+    bool stands = false;           ///< refused: the client has a place in the wait list
+    bool wakes = false;            ///< refused: the holder's release tells the first of that list
 };
 
 acquire_answer read_acquire(reply const&) noexcept;
@@ -74,6 +76,8 @@ struct release_answer {
 
     kind what = kind::malformed;
     std::int64_t receivers = 0;  ///< or one of these; it was released then, too
+    bool told = false;           ///< the first of the wait list was told
+    bool stands = false;         ///< this client has a place in that list now
 
     static constexpr std::int64_t refused = -1;  ///< the server refused to publish
     static constexpr std::int64_t unheard = -2;  ///< the next waiter has no subscriber
@@ -81,11 +85,13 @@ struct release_answer {
 
 release_answer read_release(reply const&) noexcept;
 
-/// A refusal: a number, and how many subscribe if they were counted; else zero.
+/// A refusal: a number; how many wait if they were counted, else zero; and what it says of the wait
+/// list, else zero.
 struct refusal_answer {
     bool well_formed = false;
     std::int64_t number = 0;
     std::int64_t subscribers = 0;
+    std::int64_t list = 0;
 };
 
 refusal_answer read_refusal(reply const&) noexcept;

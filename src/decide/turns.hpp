@@ -97,6 +97,29 @@ public:
         return delay <= longest_ ? now + delay : crowd::in_time(now, now + delay, deadline, jitter);
     }
 
+    /// The releasing client has told this one that its turn has come: when to ask. `listening`
+    /// clients have been told by the lock's channel, and have no place in the order. Sometimes this
+    /// client lets them ask first: after a second, soon again if one of them has got the lock, and
+    /// more seldom each time that none has.
+    time_point told(time_point now, unsigned listening, duration round_trip) noexcept
+    {
+        refused();
+        if (next_yield_ == time_point{})
+            next_yield_ = now + yield_pause_;
+        if (listening == 0 || now < next_yield_)
+            return now;
+        next_yield_ = now + yield_pause_;
+        yield_pause_ = std::min(2 * yield_pause_, longest_yield_pause);
+        return now + std::max<duration>(4 * round_trip, milliseconds{1});
+    }
+
+    /// A client has the lock that has no place in the order.
+    void passed_over() noexcept
+    {
+        next_yield_ = time_point::min();
+        yield_pause_ = least_yield_pause;
+    }
+
     /// The clients that wait for it here and elsewhere.
     crowd const& others() const noexcept { return crowd_; }
 
@@ -111,6 +134,9 @@ private:
     // has little to do, releases it again.
     static constexpr duration step(duration round_trip) noexcept { return round_trip * 5 / 2; }
 
+    static constexpr milliseconds least_yield_pause{2};
+    static constexpr milliseconds longest_yield_pause{1'000};
+
     milliseconds longest_;
     milliseconds poller_gap_;
     crowd crowd_;
@@ -124,6 +150,8 @@ private:
     /// such delays, because the counted subscribers may be gone or only linger.
     time_point next_vain_{};
     time_point next_gap_{};
+    time_point next_yield_{};
+    milliseconds yield_pause_ = longest_yield_pause;
 };
 
 }  // namespace colock::decide

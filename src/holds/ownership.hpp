@@ -156,7 +156,7 @@ private:
     void begin_release(std::string const& channel);
     void settled();
     void conclude(request const&, hold_operations const& doing, answer const&);
-    error_code conclude_release(answer const&, std::string const& channel, error_code unanswered);
+    error_code conclude_release(answer const&, request const&, error_code unanswered);
     void let_run_out();
     unsigned others_of(std::int64_t receivers, std::string_view channel) const noexcept;
     error_code conclude_extend(hold_operations const& doing, answer const&, milliseconds set);

@@ -22,8 +22,16 @@ public:
     /// passed on to nobody; see `subscription_manager`.
     virtual std::uint32_t expect_echo(std::string const& channel) = 0;
 
-    /// It was released, and this many others received the message.
-    virtual void published(unsigned others) = 0;
+    /// A release is about to be sent. True if this client is to join the end of the lock's wait list
+    /// if another client is told; `joined` follows if the release is answered.
+    virtual bool joins_list() { return false; }
+
+    /// The answer: whether this client stands in the wait list.
+    virtual void joined(bool /*stands*/) {}
+
+    /// It was released, and this many others received the message. `told`: so did the first of the
+    /// wait list, by its own channel.
+    virtual void published(unsigned others, bool told) = 0;
 
     /// It was released, but the next waiter in the Redis queue has no subscriber; it may have died.
     virtual void unheard(ownership const&) {}

@@ -53,6 +53,7 @@ struct ownership::request {
         , lease_text{std::to_string(lease.count())}
         , more{last ? of.how().release_argument(of.name_, of.prefix()) : of.how().leases(of.name_, of.prefix())}
         , queue{last ? of.how().queue_keys(of.name_, of.prefix()) : std::vector<std::string>{}}
+        , joins{last && of.how().has_list && of.listener_ && of.listener_->joins_list()}
         , keys{of.name_}
         , arguments{field, last ? std::string_view{channel} : depth}
         , call{last ? *of.how().release : *of.how().extend, of.slot_, {}, {}}
@@ -62,6 +63,8 @@ struct ownership::request {
             arguments.push_back(lease_text);
         if (!more.empty())
             arguments.push_back(more);
+        if (call.what.name == scripts::release.name)
+            arguments.emplace_back(joins ? "1" : "");
         call.synced = of.synced_;
         call.keys = keys;
         call.arguments = arguments;
@@ -74,6 +77,7 @@ struct ownership::request {
     recycled_string field;
     std::string channel, depth, lease_text, more;
     std::vector<std::string> queue;
+    bool joins;  ///< this client goes to the end of the wait list if another one is told
     boost::container::static_vector<std::string_view, 4> keys, arguments;
     step call;
 };
@@ -172,7 +176,7 @@ void ownership::conclude(request const& which, hold_operations const& doing, ans
         : got.ec                      ? got.ec
                                       : error_code{error::unavailable};
     if (which.last)
-        outcome = conclude_release(got, which.channel, outcome);
+        outcome = conclude_release(got, which, outcome);
     else if (got.what == answer::kind::replied)
         outcome = conclude_extend(doing, got, which.lease);
     for (auto const& who : doing) {
@@ -192,9 +196,10 @@ void ownership::conclude(request const& which, hold_operations const& doing, ans
 }
 
 error_code ownership::conclude_release(
-    answer const& got, std::string const& channel, error_code unanswered
+    answer const& got, request const& which, error_code unanswered
 )
 {
+    auto const& channel = which.channel;
     auto r = decide::release_answer{};
     if (got.what == answer::kind::replied)
         r = decide::read_release(got.value);
@@ -213,7 +218,9 @@ error_code ownership::conclude_release(
                 channel;
         });
     if (listener_ && r.what == kind::released)
-        listener_->published(others_of(r.receivers, channel));
+        listener_->published(others_of(r.receivers, channel), r.told);
+    if (listener_ && which.joins && r.what == kind::released)
+        listener_->joined(r.stands);
     if (listener_ && r.what == kind::released && r.receivers == r.unheard)
         listener_->unheard(*this);
     if (r.what == kind::released || before)

@@ -6,11 +6,11 @@ namespace colock {
 
 namespace {
 
-constexpr protocol of_plain{};
+constexpr protocol of_plain{.has_list = true};
 
 constexpr protocol of_spin{.subscribes = false};
 
-constexpr protocol of_fenced{.has_floor = false};
+constexpr protocol of_fenced{.has_list = true, .has_floor = false};
 
 constexpr protocol of_fair{
     .acquire = &scripts::fair_acquire,

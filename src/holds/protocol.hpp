@@ -25,6 +25,7 @@ struct protocol {
     scripts::script const* release = &scripts::release;
     scripts::script const* force = &scripts::force;
 
+    bool has_list = false;    ///< its releases tell the first of a wait list at the server
     bool subscribes = true;   ///< gets messages of releases; otherwise it pauses between tries
     bool has_floor = true;    ///< tokens in blocks; otherwise Redisson's, one by one
     bool has_queue = false;   ///< its queue is in Redis

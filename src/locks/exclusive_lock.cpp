@@ -29,6 +29,7 @@ contention_state::contention_state(exclusive_lock& whose, config const& c)
     : entry{whose.name(), whose.slot()}
     , of{whose}
     , turns{longest_turn(c), c.poller_gap.value_or(milliseconds{0}), c.poll_cap}
+    , channel{protocol::of(whose.ref().kind).channel(whose.name(), c.key_prefix)}
     , alarm{[this] { of.on_alarm(); }}
 {}
 
@@ -144,7 +145,7 @@ void exclusive_lock::go_on()
 
 bool exclusive_lock::ask_unless_told()
 {
-    bool const asks = is_sleeping() && !contention_->is_live;
+    bool const asks = is_sleeping() && !contention_->is_live && !contention_->place.is_standing();
     if (asks)
         wake();
     return asks;
@@ -218,14 +219,16 @@ std::uint32_t exclusive_lock::expect_echo(std::string const& channel)
     return core_.subscriptions().expect_echo(channel, *this);
 }
 
-void exclusive_lock::published(unsigned others)
+void exclusive_lock::published(unsigned receivers, bool told)
 {
+    auto const others = receivers + (told ? 1U : 0U);
     bool const nobody_cares = others == 0 && !contention_ && !core_.settings().poller_gap;
     if (nobody_cares || core_.refusal())
         return;
     auto const now = clock::now();
     auto& r = ensure_contention();
     r.turns.released(now, others, core_.round_trip().usual());
+    r.wakes = told;
     r.heard = never;  // that message was about an older release
     r.remembered = std::max(others != 0 ? now + memory : now, r.turns.next_gap());
     if (!contending_ && r.remembered > now)
@@ -251,9 +254,9 @@ void exclusive_lock::ended(ownership& which)
 void exclusive_lock::subscribe()
 {
     auto& r = ensure_contention();
-    if (!r.channel.empty() || !how().subscribes)
+    if (r.listens || !how().subscribes)
         return;
-    r.channel = how().channel(name(), core_.settings().key_prefix);
+    r.listens = true;
     r.is_live = core_.subscriptions().add(r.channel, *this);
     if (r.is_live && ownership_)
         ownership_->suspect();  // a message may have come while nobody here listened
@@ -280,6 +283,8 @@ void exclusive_lock::on_message(std::string_view)
     }
     auto& r = ensure_contention();
     r.disturbed = true;
+    if (r.wakes && r.place.is_standing())
+        return;  // the first of the list has its turn
     r.heard = r.turns.heard(
         clock::now(),
         head() ? head()->deadline : never,

@@ -44,7 +44,9 @@ public:
     bool hand_over(hold_state& last) override;
 
     std::uint32_t expect_echo(std::string const& channel) override;
-    void published(unsigned others) override;
+    bool joins_list() override;
+    void joined(bool stands) override;
+    void published(unsigned others, bool told) override;
     void ended(ownership&) override;
 
     /// The event that it sleeps for may have come.
@@ -102,12 +104,13 @@ private:
     verdict judge(attempt const&, answer const&);
     verdict on_granted(attempt const&, std::uint64_t token, time_point sent);
     verdict on_unsynced(error_code why);
-    verdict on_refused(std::int64_t pttl, std::int64_t subscribers);
+    verdict on_refused(attempt const&, decide::acquire_answer const&);
     contention_state& ensure_contention();
     bool stands_back() const noexcept;
     protocol const& how() const noexcept { return protocol::of(ref().kind); }
     bool draws_tokens() const noexcept;
     std::string_view channel() const noexcept;
+    std::string_view place_to_ask() const noexcept;
     std::string counter() const;
     std::uint64_t tokens_to_ask();
     void end_contention();
@@ -128,6 +131,17 @@ private:
     void take_out(waiter&);
     void send_away_who_tries_once();
     std::uint64_t followers() const noexcept;
+
+    bool may_use_list() const noexcept;
+    bool joins_behind();
+    void hear_turn();
+    bool hears_anew(std::string_view asked, bool stands);
+    void stop_listening();
+    void on_turn_heard();
+    void on_turn(unsigned listening);
+    bool awaits_turn() noexcept;
+    void leave_list();
+    static strand_task send_leave(core&, std::string key, unsigned slot, std::string channel);
 
     void subscribe();
     void on_subscribed() override;

@@ -2,6 +2,7 @@
 #include "core/core.hpp"
 #include "core/subscription_manager.hpp"
 #include "decide/backoff.hpp"
+#include "decide/list_place.hpp"
 #include "decide/names.hpp"
 #include "decide/validity.hpp"
 #include "decide/wait_plan.hpp"
@@ -23,13 +24,14 @@ struct exclusive_lock::attempt {
         , lease_text{std::to_string(lease.count())}
         , tokens_text{std::to_string(tokens)}
         , counter{key.counter()}
+        , place{key.place_to_ask()}
         , keys{key.name(), counter}
-        , arguments{field, lease_text, tokens_text, key.channel()}
+        , arguments{field, lease_text, tokens_text, key.channel(), place}
         , call{
               *key.how().acquire,
               key.slot(),
               std::span{keys}.first(key.draws_tokens() ? 2 : 1),
-              arguments}
+              std::span{arguments}.first(key.how().acquire == &scripts::acquire ? 5 : 4)}
     {
         if (key.draws_tokens())
             call.floor = key.how().has_floor ? link_floor : no_floor;
@@ -43,15 +45,17 @@ struct exclusive_lock::attempt {
     std::uint64_t tokens;
     recycled_string field;
     std::string lease_text, tokens_text, counter;
+    std::string_view place;
     std::string_view keys[2];
-    std::string_view arguments[4];
+    std::string_view arguments[5];
     step call;
 };
 
 // Where nothing is heard it does not matter how many others hear.
 std::string_view exclusive_lock::channel() const noexcept
 {
-    return contention_ ? std::string_view{contention_->channel} : std::string_view{};
+    bool const hears = contention_ && (contention_->listens || !contention_->turn.channel.empty());
+    return hears ? std::string_view{contention_->channel} : std::string_view{};
 }
 
 std::string exclusive_lock::counter() const
@@ -98,8 +102,14 @@ strand_task exclusive_lock::contend()
             co_await wake_;
             continue;
         }
-        if (stands_back()) {
-            subscribe();
+        if (awaits_turn()) {
+            wake_.reset();
+            sleep_to_cap();
+            co_await wake_;
+            get_up();
+            continue;
+        }
+        if (stands_back() && !joins_behind()) {
             sleep_until(contention_->turns.back_until());
             co_await wake_;
             get_up();
@@ -115,6 +125,8 @@ strand_task exclusive_lock::contend()
             synced_ = false;
         }
         attempt now{core_, *this, queue_.front()};
+        if (!now.place.empty())
+            contention_->place.sent();
         ++queue_.front().attempts;
         wake_.reset();
         if (contention_) {
@@ -147,11 +159,8 @@ void exclusive_lock::end_contention()
         return;
     auto& r = *contention_;
     r.alarm.clear();
-    if (!r.channel.empty())
-        core_.subscriptions().remove(
-            std::exchange(r.channel, {}), *this, !r.turns.others().is_large()
-        );
-    r.is_live = false;
+    stop_listening();
+    leave_list();
     if (r.remembered > clock::now())
         core_.set_alarm(r.alarm, r.remembered);
     else
@@ -192,7 +201,7 @@ exclusive_lock::verdict exclusive_lock::judge(attempt const& asked, answer const
         if (got.unsynced && !queue_.empty() && queue_.front().replicas != 0)
             return on_unsynced(got.unsynced);
         return on_granted(asked, read.last_token, got.sent);
-    case decide::acquire_answer::kind::refused: return on_refused(read.pttl, read.subscribers);
+    case decide::acquire_answer::kind::refused: return on_refused(asked, read);
     case decide::acquire_answer::kind::malformed: break;
     }
     end_waiters(error::bad_reply);
@@ -203,6 +212,8 @@ exclusive_lock::verdict exclusive_lock::on_granted(
     attempt const& asked, std::uint64_t token, time_point sent
 )
 {
+    if (contention_)
+        contention_->place.granted();
     // If nobody is left, the loop gives the grant back. If the head has left, and the next waiter
     // wants another lease or more replicas, the same field is acquired again, which sets it.
     if (queue_.empty() || queue_.front().lease != asked.lease ||
@@ -234,30 +245,41 @@ exclusive_lock::verdict exclusive_lock::on_unsynced(error_code why)
     return verdict::again;
 }
 
-exclusive_lock::verdict exclusive_lock::on_refused(std::int64_t pttl, std::int64_t subscribers)
+exclusive_lock::verdict exclusive_lock::on_refused(
+    attempt const& asked, decide::acquire_answer const& got
+)
 {
     was_late_ = false;
     number_ = 0;
     unclaimed_ = {};
     forget_tenure();
-    ensure_contention().turns.refused();
-    if (subscribers > 0)
-        contention_->turns.counted(subscribers);
+    auto& r = ensure_contention();
+    auto const back_until = r.turns.back_until();
+    r.turns.refused();
+    r.wakes = got.wakes;
+    if (!got.wakes)
+        r.turns.passed_over();
+    if (!asked.place.empty())
+        r.place.answered(got.stands);
+    if (got.subscribers > 0)
+        r.turns.counted(got.subscribers);
     send_away_who_tries_once();
     if (queue_.empty())
         return verdict::again;
     if (queue_.front().attempts == 1)
-        core_.events().waiting(name(), milliseconds{pttl});
-    // Messages from before the subscription was live were missed, so ask once more.
-    if (contention_->channel.empty()) {
-        subscribe();
-        if (contention_->is_live)
-            return verdict::again;
+        core_.events().waiting(name(), milliseconds{got.pttl});
+    if (!how().subscribes) {
+        pause_between_tries(got.pttl);
+        return verdict::sleep;
     }
-    if (how().subscribes)
-        sleep_out(pttl);
+    // Messages from before the subscription was live were missed.
+    if (hears_anew(asked.place, got.stands))
+        return verdict::again;
+    // The lock is free for the client that was told. If that one has left, nobody tells.
+    if (got.stands && asked.place == decide::list_place::behind)
+        sleep_until(back_until);
     else
-        pause_between_tries(pttl);
+        sleep_out(got.pttl);
     return verdict::sleep;
 }
 
@@ -301,7 +323,9 @@ void exclusive_lock::expiring(std::int64_t pttl)
 {
     if (!contention_ || !contention_->sleeping)
         return;
-    if (pttl == -1)
+    if (pttl == -3)
+        contention_->place.gone();
+    if (pttl == -1 || pttl == -3)
         wake();  // it can't expire, or is not a lock: the attempt finds out
     else
         sleep_out(pttl);

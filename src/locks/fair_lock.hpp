@@ -158,7 +158,7 @@ public:
 
     bool hand_over(hold_state&) override { return false; }
     std::uint32_t expect_echo(std::string const&) override { return 0; }
-    void published(unsigned) override {}
+    void published(unsigned, bool) override {}
     void unheard(ownership const&) override;
     void ended(ownership&) override;
 

@@ -101,32 +101,33 @@ void poller::wake(call_list& some)
     }
 }
 
-// They stay in the ring: a key that isn't free is not touched until it is due again. Returns their
-// names, because a key may be gone before the call is sent.
-std::vector<std::string> poller::take_due(ring& from, time_point now)
+// They stay in the ring: a key that isn't free is not touched until it is due again.
+poller::words poller::take_due(ring& from, time_point now)
 {
-    std::vector<std::string> names;
+    words all;
     auto const again = now + core_.settings().poll_cap;
-    while (names.size() != largest_call && from.keys.front().due_ <= now + coalescing_window) {
+    while (all.names.size() != largest_call && from.keys.front().due_ <= now + coalescing_window) {
         entry& key = from.keys.front();
         from.keys.pop_front();
         key.due_ = again;
         from.keys.push_back(key);
-        key.index_ = names.size();
+        key.index_ = all.names.size();
         from.asked.push_back(key);
-        names.emplace_back(key.name_);
+        all.names.emplace_back(key.name_);
+        all.channels.emplace_back(key.kept_list());
     }
-    return names;
+    return all;
 }
 
 // NOLINTNEXTLINE(*-avoid-reference-coroutine-parameters): a ring is there for good
 strand_task poller::ask(ring& here)
 {
-    auto const names = take_due(here, clock::now());
+    auto const asking_for = take_due(here, clock::now());
     here.asking = true;
-    std::vector<std::string_view> const keys{names.begin(), names.end()};
+    std::vector<std::string_view> const keys{asking_for.names.begin(), asking_for.names.end()};
     auto const limit = std::to_string(core_.settings().poll_cap.count());
-    std::string_view const arguments[]{limit};
+    std::vector<std::string_view> arguments{limit};
+    arguments.insert(arguments.end(), asking_for.channels.begin(), asking_for.channels.end());
     step s{scripts::expiring, here.lane, keys, arguments};
     s.whole = true;
     core_.transport().submit(s);
@@ -136,7 +137,7 @@ strand_task poller::ask(ring& here)
     asked.swap(here.asked);
     if (got.what == answer::kind::failed)
         wake(asked);
-    auto const told = read_expiring(got.value, names.size());
+    auto const told = read_expiring(got.value, keys.size());
     while (!asked.empty()) {
         auto& key = asked.front();
         asked.pop_front();

@@ -49,8 +49,13 @@ public:
         /// Nothing is known: the key has to ask for itself.
         virtual void wake() = 0;
 
-        /// The rest of the holder's lease, as PTTL reports it: -2 if nobody holds the key.
+        /// The rest of the holder's lease, as PTTL reports it: -2 if nobody holds the key; -3 if
+        /// the wait list is gone.
         virtual void expiring(std::int64_t pttl) = 0;
+
+        /// The key's channel if this client may stand in the key's wait list; the call keeps that
+        /// list alive.
+        virtual std::string_view kept_list() const noexcept { return {}; }
 
     protected:
         ~entry() = default;
@@ -82,7 +87,13 @@ private:
     static void wake_all(ring&);
     static void wake(call_list&);
     strand_task ask(ring&);
-    std::vector<std::string> take_due(ring&, time_point now);
+
+    /// The texts of a call. They are copies, because a key may be gone before the call is sent.
+    struct words {
+        std::vector<std::string> names;
+        std::vector<std::string> channels;
+    };
+    words take_due(ring&, time_point now);
 
     core& core_;
     std::unordered_map<unsigned, std::unique_ptr<ring>> rings_;  ///< by lane, permanent

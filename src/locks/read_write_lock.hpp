@@ -78,7 +78,7 @@ public:
     // any other.
     bool hand_over(hold_state&) override { return false; }
     std::uint32_t expect_echo(std::string const&) override { return 0; }
-    void published(unsigned) override {}
+    void published(unsigned, bool) override {}
     void ended(ownership&) override;
     bool keep_lost() override;
     void settled() override { look_again(); }

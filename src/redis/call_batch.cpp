@@ -19,6 +19,7 @@ constexpr std::array joined{
     &scripts::renew,
     &scripts::extend,
     &scripts::release,
+    &scripts::leave,
     &scripts::acquire,
     &scripts::read_renew,
     &scripts::read_extend,

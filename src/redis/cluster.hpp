@@ -38,6 +38,7 @@ public:
     void want_link(unsigned slot) override;
     error_code down_reason(unsigned slot) const noexcept override;
     unsigned pubsub_of(std::string_view channel) const noexcept override;
+    bool counts_receivers() const noexcept override { return how_ != publishing::plain; }
     void change_subscriptions(unsigned pubsub, subscription_change const&) override;
     void want_pubsub(unsigned pubsub) override;
     std::size_t links_up() const noexcept override;

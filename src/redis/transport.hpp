@@ -165,6 +165,9 @@ public:
     /// Asks for a change of the subscriptions, one at a time, only while the pub/sub link is up.
     virtual void change_subscriptions(unsigned pubsub, subscription_change const&) = 0;
 
+    /// Whether scripts count all who subscribe to a channel, and not those of their node alone.
+    virtual bool counts_receivers() const noexcept { return true; }
+
     /// Opens the pub/sub link if it is not open yet.
     virtual void want_pubsub(unsigned pubsub) = 0;
 

@@ -146,7 +146,7 @@ inline bool is_wrong_type(reply const& r)
 /// The number in a refusal; -100 if it is none.
 inline std::int64_t refusal(reply const& r)
 {
-    return r.what == reply::kind::list && r.items.size() == 1 ? r.items[0].number : -100;
+    return r.what == reply::kind::list && !r.items.empty() ? r.items[0].number : -100;
 }
 
 /// But for what passes between two commands.

@@ -89,9 +89,7 @@ inline std::int64_t release_by_hand(redis_server& server, std::string const& nam
 inline asio::awaitable<bool> is_waited_for(redis_server& server, std::string name)
 {
     auto const channel = "redisson_lock__channel:{" + name + "}";
-    co_return co_await eventually([&] {
-        return server.ask("PUBSUB", "NUMSUB", channel).items.at(1).number == 1;
-    });
+    co_return co_await eventually([&] { return server.listeners(channel) >= 1; });
 }
 
 /// The error that `what` throws.

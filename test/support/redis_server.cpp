@@ -301,6 +301,13 @@ std::int64_t redis_server::info(std::string const& section, std::string_view key
 
 std::int64_t redis_server::script_calls() { return info("commandstats", "cmdstat_evalsha:calls="); }
 
+std::int64_t redis_server::listeners(std::string const& lock_channel, std::string const& way)
+{
+    auto const of_clients = ask("PUBSUB", way + "CHANNELS", lock_channel + ":*").items.size();
+    return ask("PUBSUB", way + "NUMSUB", lock_channel).items.at(1).number +
+        static_cast<std::int64_t>(of_clients);
+}
+
 redis_server& shared_server(server_kind kind)
 {
     static std::map<server_kind, std::unique_ptr<redis_server>> running;

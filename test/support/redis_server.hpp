@@ -123,6 +123,10 @@ public:
     /// How many EVALSHA it has carried out. EVAL is also what each connection begins with.
     std::int64_t script_calls();
 
+    /// How many subscriptions there are to the lock's channel, and to those of single clients that
+    /// wait for it. `way`: "SHARD" for sharded ones.
+    std::int64_t listeners(std::string const& lock_channel, std::string const& way = "");
+
 private:
     redis_cli& cli();
     bool answers();

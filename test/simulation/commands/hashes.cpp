@@ -85,6 +85,15 @@ outcome hgetall(workspace& on, words given)
     return reply::of(std::move(all));
 }
 
+outcome hkeys(workspace& on, words given)
+{
+    std::vector<reply> all;
+    if (auto const* const in = on.read<hash>(given[1]))
+        for (auto const& [name, content] : *in)
+            all.push_back(reply::of(name));
+    return reply::of(std::move(all));
+}
+
 // One page holds all fields, as it does of a small hash of Redis.
 outcome hscan(workspace& on, words given)
 {
@@ -103,6 +112,7 @@ constexpr std::array of_hashes{
     command{"hlen", 2, &hlen},
     command{"hdel", -3, &hdel},
     command{"hgetall", 2, &hgetall},
+    command{"hkeys", 2, &hkeys},
     command{"hscan", -3, &hscan}};
 
 }  // namespace
@@ -116,6 +126,14 @@ outcome rpush(workspace& on, words given)
     auto& into = on.write<list>(given[1]);
     for (auto const element : given.subspan(2))
         into.emplace_back(element);
+    return static_cast<std::int64_t>(into.size());
+}
+
+outcome lpush(workspace& on, words given)
+{
+    auto& into = on.write<list>(given[1]);
+    for (auto const element : given.subspan(2))
+        into.emplace(into.begin(), element);
     return static_cast<std::int64_t>(into.size());
 }
 
@@ -208,6 +226,7 @@ outcome lpos(workspace& on, words given)
 
 constexpr std::array of_lists{
     command{"rpush", -3, &rpush},
+    command{"lpush", -3, &lpush},
     command{"lpop", -2, &lpop},
     command{"lindex", 3, &lindex},
     command{"llen", 2, &llen},

@@ -22,8 +22,8 @@ namespace {
 
 bool only_reads(std::string_view script)
 {
-    return script == "inspect" || script == "count" || script == "expiring" ||
-        script == "permit_count" || script == "leader_read";
+    return script == "inspect" || script == "count" || script == "permit_count" ||
+        script == "leader_read";
 }
 
 /// How often each script has changed something.

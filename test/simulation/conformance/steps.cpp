@@ -28,12 +28,13 @@ std::vector<script_form> const& script_forms()
     using namespace scripts;
     constexpr auto fair = "lock queue timeouts tickets";
     static std::vector<script_form> const all{
-        {acquire, "plain", "lock counter", "field lease tokens counted_channel", "floor"},
+        {acquire, "plain", "lock counter", "field lease tokens lock_channel list_place", "floor"},
         {extend, "plain fair read_write", "lock", "holder depth lease"},
         {renew, "plain fair read_write", "lock", "holder lease"},
-        {release, "plain", "lock", "field channel"},
+        {release, "plain", "lock", "field channel joins"},
+        {leave, "plain", "lock", "channel client"},
         {force, "plain", "lock", "channel"},
-        {expiring, "plain fair read_write", "lock", "", "limit"},
+        {expiring, "plain fair read_write", "lock", "kept_list", "limit"},
         {inspect, "plain fair read_write", "lock", ""},
         {fair_acquire,
          "fair",
@@ -165,6 +166,8 @@ std::string step_maker::key(std::string_view role, std::string const& of)
         return decide::permit_leases(of);
     if (role == "words")
         return decide::leader_words(of);
+    if (role == "list")
+        return decide::wait_list(of);
     if (role == "takings")
         return decide::request_record(of, "client:take");
     if (role == "changes")
@@ -175,7 +178,7 @@ std::string step_maker::key(std::string_view role, std::string const& of)
 std::string step_maker::field()
 {
     auto const owner = dice_.one_in(8) ? 1 + dice_.below(4) : owner_;
-    return (owner < 3 ? "0b7e4b0c-1111:" : "8743c9c0-0795:") + std::to_string(owner);
+    return (owner < 3 ? "0b7e4b0c-1111-4:" : "8743c9c0-0795-8:") + std::to_string(owner);
 }
 
 std::string step_maker::id() const
@@ -199,6 +202,14 @@ std::string step_maker::argument(std::string_view role, std::string const& of)
         return field() + ":write";
     if (role == "lease" || role == "floor" || role == "wait" || role.ends_with("life"))
         return is_tame_ ? tame_time(role) : wild_time(role);
+    if (role == "client")
+        return field().substr(0, 15);
+    if (role == "list_place")
+        return one_of("", "last", "first", "check", "behind");
+    if (role == "joins")
+        return one_of("", "1");
+    if (role == "kept_list" && dice_.one_in(2))
+        return "";
     if (role == "tokens")
         return one_of("1", "64");
     if (role == "number")
@@ -284,7 +295,7 @@ std::string step_maker::any_key()
         : kind_ == "permits"          ? one_of("lock", "leases")
         : kind_ == "semaphore"        ? one_of("lock", "takings", "changes")
         : kind_ == "latch"            ? one_of("lock", "changes")
-        : kind_ == "plain"            ? one_of("lock", "counter", "words")
+        : kind_ == "plain"            ? one_of("lock", "counter", "words", "list")
                                       : one_of("lock", "counter");
     return key(role, name_);
 }

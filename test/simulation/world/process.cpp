@@ -11,16 +11,17 @@ namespace colock::simulation {
 
 namespace {
 
-/// As those of version 4; its end says whose it is.
-std::string draw_uuid(dice& d, int number)
+/// A UUID of this version; its end says whose it is.
+std::string draw_uuid(dice& d, int number, char version)
 {
     char text[37];
     std::snprintf(
         text,
         sizeof text,
-        "%08x-%04x-4%03x-8%03x-%08x%04x",
+        "%08x-%04x-%c%03x-8%03x-%08x%04x",
         static_cast<unsigned>(d.below(1ULL << 32U)),
         static_cast<unsigned>(d.below(1U << 16U)),
+        version,
         static_cast<unsigned>(d.below(1U << 12U)),
         static_cast<unsigned>(d.below(1U << 12U)),
         static_cast<unsigned>(d.below(1ULL << 32U)),
@@ -50,7 +51,8 @@ process::~process()
 
 process::known_client process::make_client(std::size_t deployment)
 {
-    auto uuid = draw_uuid(dice_, number_);
+    auto const older = around_.plan().older_ids;
+    auto uuid = draw_uuid(dice_, number_, older != 0 && number_ % older == older - 1 ? '4' : '8');
     auto inside = detail::client_state::make(
         computer_.get_executor(),
         around_.plan().settings,

@@ -85,6 +85,10 @@ struct scenario {
     int sync_replicas = 0;
     int permits = 3;
 
+    /// Every so many machines one has an id as Redisson's and those of older versions: while it
+    /// holds a lock, the others expect that its release tells no list. 0: none.
+    int older_ids = 4;
+
     std::vector<std::pair<fault_kind, unsigned>> faults;  ///< with their weights
     moment between_faults = std::chrono::seconds{2};
     bool has_drift = true;

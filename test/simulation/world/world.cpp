@@ -245,10 +245,10 @@ void world::check_keys()
         for (auto const* prefix : {"colock_fence", "colock_once", "redisson_lock_token", "latch"})
             if (key.starts_with(prefix))
                 return true;
-        // If the last who wait for a fair lock die, and its holder, or if the server loses that
-        // they have left, nobody takes their places out.
+        // If the last who wait for a lock die, and its holder, or if the server loses that they
+        // have left, nobody takes their places out.
         for (auto const* prefix :
-             {"colock_lock_tickets", "redisson_lock_queue", "redisson_lock_timeout"})
+             {"colock_lock_tickets", "colock_wait", "redisson_lock_queue", "redisson_lock_timeout"})
             if (key.starts_with(prefix) && (lives_ > processes_.size() || has_lost_data))
                 return true;
         // The permits of the dead come back when somebody asks for one.
@@ -330,7 +330,7 @@ std::string_view world::broken_text(scripts::script const& what)
     };
     switch (plan_.broken) {
     case mutant::release_ignores_owner:
-        return by("release", "pcall('hdel', KEYS[i], ARGV[2 * i - 1])", "pcall('del', KEYS[i])");
+        return by("release", "pcall('hdel', KEYS[i], field)", "pcall('del', KEYS[i])");
     case mutant::renewal_revives:
         return by(
             "renew",

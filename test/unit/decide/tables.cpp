@@ -213,6 +213,15 @@ BOOST_AUTO_TEST_CASE(granted_and_refused_differ_by_shape_not_by_sign)
     BOOST_TEST(counted.pttl == 29'999);
     BOOST_TEST(counted.subscribers == 12);
 
+    auto const listed = [](std::int64_t what) {
+        return read_acquire(reply::of(std::vector{reply::of(29'999), reply::of(12), reply::of(what)}
+        ));
+    };
+    BOOST_TEST((!listed(0).stands && !listed(0).wakes));
+    BOOST_TEST((listed(1).stands && !listed(1).wakes));
+    BOOST_TEST((!listed(2).stands && listed(2).wakes));
+    BOOST_TEST((listed(3).stands && listed(3).wakes && listed(3).subscribers == 12));
+
     // A hash without TTL: Redisson's own script took its -1 for a grant.
     auto const eternal = read_acquire(reply::of(std::vector{reply::of(-1)}));
     BOOST_TEST((eternal.what == kind::refused));
@@ -230,7 +239,8 @@ BOOST_AUTO_TEST_CASE(an_acquire_answer_of_another_shape_takes_nothing)
           reply::of(std::vector{reply::of("1")}),
           reply::of(std::vector{nil}),
           reply::of(std::vector{reply::of(1), nil}),
-          reply::of(std::vector{reply::of(1), reply::of(2), reply::of(3)})})
+          reply::of(std::vector{reply::of(1), reply::of(2), reply::of("3")}),
+          reply::of(std::vector{reply::of(1), reply::of(2), reply::of(3), reply::of(4)})})
         BOOST_TEST((read_acquire(r).what == acquire_answer::kind::malformed));
 }
 
@@ -241,6 +251,12 @@ BOOST_AUTO_TEST_CASE(release_answers)
     BOOST_TEST(read_release(reply::of(3)).receivers == 3);
     BOOST_TEST((read_release(reply::of(-1)).what == kind::released));
     BOOST_TEST((read_release(nil).what == kind::gone));
+    auto const told = [](std::int64_t stands) {
+        return read_release(reply::of(std::vector{reply::of(4), reply::of(stands)}));
+    };
+    BOOST_TEST((told(0).what == kind::released && told(0).receivers == 4));
+    BOOST_TEST((told(0).told && !told(0).stands && told(1).told && told(1).stands));
+    BOOST_TEST(!read_release(reply::of(3)).told);
     for (auto const& r : {reply::of("1"), reply::error("ERR"), reply::of(std::vector<reply>{})})
         BOOST_TEST((read_release(r).what == kind::malformed));
 }

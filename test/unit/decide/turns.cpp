@@ -2,6 +2,7 @@
 // Who is next: hand-over inside a client, and turns between clients.
 #include "decide/handover.hpp"
 #include "decide/token_block.hpp"
+#include "decide/list_place.hpp"
 #include "decide/turns.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -425,6 +426,100 @@ BOOST_AUTO_TEST_CASE(all_have_their_turn)
         BOOST_TEST(most.had <= 2 * least.had);
         BOOST_TEST(s.asked_in_vain <= 2'000);
     }
+}
+
+BOOST_AUTO_TEST_CASE(the_told_client_asks_at_once_if_nobody_else_listens)
+{
+    turns t{10ms, 0ms, 9s};
+    BOOST_TEST((t.told(start, 0, round_trip) == start));
+    BOOST_TEST((t.told(start, 0, round_trip) == start));
+}
+
+BOOST_AUTO_TEST_CASE(the_told_client_lets_listeners_ask_first_now_and_then)
+{
+    turns t{10ms, 0ms, 9s};
+    auto const later = [&](turns::time_point now) { return t.told(now, 1, round_trip) > now; };
+    BOOST_TEST(!later(start));
+    BOOST_TEST(!later(start + 999ms));
+    BOOST_TEST(later(start + 1s));
+    t.passed_over();  // one of them has got the lock
+    BOOST_TEST(later(start + 1001ms));
+    BOOST_TEST(!later(start + 1002ms));
+    BOOST_TEST(later(start + 1003ms));
+    BOOST_TEST(!later(start + 1006ms));
+    BOOST_TEST(later(start + 1007ms));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(decide_list_place)
+
+using decide::list_place;
+
+BOOST_AUTO_TEST_CASE(a_client_that_is_not_heard_takes_no_place)
+{
+    list_place p;
+    BOOST_TEST(p.to_ask(false, false).empty());
+    BOOST_TEST(p.to_ask(true, false) == "last");
+    BOOST_TEST(p.to_ask(true, true) == "behind");
+    BOOST_TEST(!p.owes_an_answer());
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_says_whether_it_stands)
+{
+    list_place p;
+    p.sent();
+    BOOST_TEST(p.owes_an_answer());  // if it is lost, the client may stand there
+    BOOST_TEST(p.to_ask(true, false) == "check");
+    p.answered(true);
+    BOOST_TEST(p.is_standing());
+    BOOST_TEST(p.to_ask(false, false) == "check");
+    p.sent();
+    p.answered(false);
+    BOOST_TEST(!p.owes_an_answer());
+}
+
+BOOST_AUTO_TEST_CASE(a_told_client_asks_for_the_front)
+{
+    list_place p;
+    p.sent();
+    p.answered(true);
+    p.told();
+    BOOST_TEST(!p.may_stand());
+    BOOST_TEST(p.owes_an_answer());
+    BOOST_TEST(p.to_ask(true, false) == "first");
+    p.sent();
+    p.granted();
+    BOOST_TEST(!p.owes_an_answer());
+}
+
+BOOST_AUTO_TEST_CASE(a_message_before_the_answer_leaves_it_open_where_the_client_stands)
+{
+    for (bool const stands : {false, true}) {
+        list_place p;
+        p.sent();
+        p.told();
+        p.answered(stands);
+        BOOST_TEST(!p.is_standing());
+        BOOST_TEST(p.to_ask(true, false) == "check");
+        p.sent();
+        p.answered(true);
+        BOOST_TEST(p.is_standing());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(after_an_interruption_the_client_does_not_know_where_it_stands)
+{
+    list_place absent, standing;
+    absent.interrupted();
+    BOOST_TEST(!absent.owes_an_answer());
+    standing.sent();
+    standing.answered(true);
+    standing.interrupted();
+    BOOST_TEST(!standing.is_standing());
+    BOOST_TEST(standing.to_ask(true, false) == "check");
+    standing.gone();
+    BOOST_TEST(standing.to_ask(true, false) == "last");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

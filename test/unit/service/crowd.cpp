@@ -29,7 +29,8 @@ struct crowded : counters {
     reply refusal(call const& c, std::int64_t number) const
     {
         std::vector items{reply::of(number)};
-        if (!c.arguments.back().empty())
+        bool const is_plain = c.what == &scripts::acquire;
+        if (!(is_plain ? c.arguments.at(3) : c.arguments.back()).empty())
             items.push_back(reply::of(subscribers));
         return reply::of(std::move(items));
     }

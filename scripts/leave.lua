@@ -1,0 +1,22 @@
+-- Removes the client from each wait list. If its turn may have come, tells the next one.
+-- KEYS the locks
+-- ARGV for each lock: channel, client
+-- Reply: a list, for each lock 1 if the client stood in the list, else 0.
+-- A repeat finds no client in the list, and tells the next one once more, who asks in vain.
+
+-- include publish.lua
+-- include wait_list.lua
+-- include tell_first.lua
+
+local reply = {}
+for i = 1, #KEYS do
+    local channel, client = ARGV[2 * i - 1], ARGV[2 * i]
+    local list = wait_list(channel)
+    local is_first = redis.pcall('lindex', list, 0) == client
+    local removed = redis.pcall('lrem', list, 1, client) == 1
+    if is_first or not removed then
+        tell_first(list, channel, 0)
+    end
+    reply[i] = removed and 1 or 0
+end
+return reply

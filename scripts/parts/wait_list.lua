@@ -1,0 +1,28 @@
+-- The list of the clients that wait for a lock, in the order of their turns. It lies in the lock's
+-- slot, and the lock's channel says its name. It is no key of the call, so that a lock can be taken
+-- and released where the server refuses the list or moves the slot.
+local function wait_list(channel)
+    return (string.gsub(channel, 'redisson_lock__channel:', 'colock_wait:', 1))
+end
+
+-- The client that a field belongs to.
+local function client_of(field)
+    return string.match(field, '^[^:]*')
+end
+
+-- Puts the client into the list, before or behind all others. Returns how many it has, or nothing
+-- if the server refuses. Without a client that keeps it alive the list ends after a minute.
+local function join(list, client, is_first)
+    local length
+    if is_first then
+        length = redis.pcall('lpush', list, client)
+    else
+        length = redis.pcall('rpush', list, client)
+    end
+    if type(length) == 'number' then
+        if length == 1 then
+            redis.pcall('pexpire', list, 60000)
+        end
+        return length
+    end
+end

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <string_view>
+#include <utility>
+
+namespace colock::decide {
+
+/// The place of this client in the list of the clients that wait for a lock, as far as the client
+/// knows. The list lies at the server. A release takes the first client out of it and tells that
+/// client alone, which then asks for the lock.
+class list_place {
+public:
+    static constexpr std::string_view behind = "behind";
+
+    /// The place to name in the next attempt. `is_heard`: the client hears when it is told;
+    /// otherwise it takes no new place. `gives_way`: the lock was just left to another client.
+    std::string_view to_ask(bool is_heard, bool gives_way) const noexcept
+    {
+        if (may_stand())
+            return "check";
+        if (!is_heard)
+            return "";
+        return state_ == state::told ? "first" : gives_way ? behind : "last";
+    }
+
+    /// A script is on its way that may add or remove the client.
+    void sent() noexcept
+    {
+        state_ = state::unsure;
+        was_told_ = false;
+    }
+
+    /// Its answer. A message that came in between may be older or newer than that.
+    void answered(bool stands) noexcept
+    {
+        bool const is_clear = !std::exchange(was_told_, false);
+        state_ = !is_clear ? state::unsure : stands ? state::standing : state::absent;
+    }
+
+    /// It has the lock: the script has removed its entry.
+    void granted() noexcept { state_ = state::absent; }
+
+    /// It is this client's turn.
+    void told() noexcept
+    {
+        was_told_ = true;
+        if (state_ != state::unsure)
+            state_ = state::told;
+    }
+
+    /// Messages may be lost, and a release passes over a client that isn't connected.
+    void interrupted() noexcept
+    {
+        if (state_ != state::absent)
+            state_ = state::unsure;
+    }
+
+    /// The list is gone.
+    void gone() noexcept { state_ = state::absent; }
+
+    bool is_standing() const noexcept { return state_ == state::standing; }
+    bool may_stand() const noexcept { return state_ == state::standing || state_ == state::unsure; }
+
+    /// Somebody else waits for what this client does next.
+    bool owes_an_answer() const noexcept { return state_ != state::absent; }
+
+private:
+    enum class state { absent, standing, told, unsure };
+
+    state state_ = state::absent;
+    bool was_told_ = false;  ///< since the script was sent whose answer is awaited
+};
+
+}  // namespace colock::decide

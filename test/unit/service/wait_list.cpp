@@ -1,0 +1,430 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// How clients wait in the list at the server: each is a client of its own, and the server runs the
+// real scripts.
+#include "unit/harness.hpp"
+
+#include <array>
+
+namespace colock::test {
+
+namespace {
+
+/// Clients that want the lock `k`, at one server.
+struct clients_in_line {
+    using ids = std::vector<std::string>;
+
+    struct one : harness {
+        explicit one(script_server& redis, config const& settings) : harness{settings}
+        {
+            redis.attach(*server);
+        }
+
+        std::string id() { return inside().uuid(); }
+        std::string turn_channel() { return channel() + ":" + id(); }
+        bool listens_to(std::string const& what) const
+        {
+            return server->subscribed().contains(what);
+        }
+        bool listens() const { return listens_to(channel()); }
+        /// Whether its last release asks for a place.
+        std::string last_joins() const
+        {
+            std::string found;
+            for (auto const& each : server->written())
+                if (each.what == &scripts::release)
+                    found = each.arguments.at(2);
+            return found;
+        }
+        std::size_t tries() const { return server->count(scripts::acquire); }
+
+        /// The places of its attempts.
+        std::vector<std::string> places() const
+        {
+            std::vector<std::string> all;
+            for (auto const& each : server->written())
+                if (each.what == &scripts::acquire)
+                    all.push_back(each.arguments.at(4));
+            return all;
+        }
+    };
+
+    explicit clients_in_line(config settings = calm()) : settings_{std::move(settings)} {}
+
+    static config calm()
+    {
+        auto settings = short_leases();
+        settings.max_tenure = 0ms;
+        return settings;
+    }
+
+    void settle()
+    {
+        for (int round = 0; round != 4; ++round)
+            for (auto* const each : all)
+                each->time.settle();
+    }
+    void pass(milliseconds time)
+    {
+        for (auto left = time; left > 0ms; left -= 3ms)
+            for (auto* const each : all)
+                each->time.advance(1ms);
+        settle();
+    }
+    pending_hold wait(one& who)
+    {
+        auto p = who.acquire();
+        settle();
+        return p;
+    }
+    hold take(one& who)
+    {
+        auto p = who.acquire();
+        BOOST_TEST_REQUIRE(p.succeeded());
+        return std::move(p.value());
+    }
+    /// A script takes a while.
+    hold take_slowly(one& who)
+    {
+        auto& asked = who.server->expect(scripts::acquire);
+        auto p = who.acquire();
+        pass(6ms);
+        asked.reply(redis.run(asked.seen()));
+        settle();
+        return std::move(p.value());
+    }
+    void release(one& who, hold& h)
+    {
+        auto const p = who.release(h);
+        settle();
+        BOOST_TEST(p.succeeded());
+    }
+    ids list()
+    {
+        ids found;
+        for (auto const& each : redis.ask({"LRANGE", "colock_wait:{k}", "0", "-1"}).items)
+            found.push_back(each.text);
+        return found;
+    }
+
+    script_server redis;
+    config settings_;
+    one a{redis, settings_}, b{redis, settings_}, c{redis, settings_};
+    std::array<one*, 3> all{&a, &b, &c};
+    std::string const foreign = "5f2a1d7c-8b2e-4c11-9c55-0d3f5e2b7a10:1";
+};
+
+struct clients_with_tenures : clients_in_line {
+    clients_with_tenures() : clients_in_line{short_leases()} {}
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(service_wait_list, clients_in_line)
+
+BOOST_AUTO_TEST_CASE(a_refused_client_takes_a_place_as_soon_as_it_is_heard)
+{
+    auto held = take(a);
+    auto const second = wait(b);
+    BOOST_TEST(b.places() == (ids{"", "last"}), boost::test_tools::per_element());
+    BOOST_TEST((list() == ids{b.id()}));
+    BOOST_TEST(b.listens_to(b.turn_channel()));
+    BOOST_TEST(!b.listens());  // the message for everybody is not for it
+}
+
+BOOST_AUTO_TEST_CASE(a_release_tells_the_first_alone)
+{
+    auto held = take(a);
+    auto const second = wait(b), third = wait(c);
+    BOOST_TEST((list() == ids{b.id(), c.id()}));
+    auto const before = c.server->written().size();
+    release(a, held);
+    BOOST_TEST(second.succeeded());
+    BOOST_TEST(!third.is_done());
+    BOOST_TEST(c.server->written().size() == before);
+    BOOST_TEST(b.places().back() == "first");
+    release(b, second.value());
+    BOOST_TEST(third.succeeded());
+    BOOST_TEST(list().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_waiter_that_gives_up_leaves_the_list)
+{
+    auto held = take(a);
+    auto second = wait(b), third = wait(c);
+    second.cancel();
+    settle();
+    BOOST_TEST(second.aborted());
+    BOOST_TEST((list() == ids{c.id()}));
+    release(a, held);
+    BOOST_TEST(third.succeeded());
+    BOOST_TEST(list().empty());
+}
+
+BOOST_AUTO_TEST_CASE(whoever_leaves_when_its_turn_may_have_come_passes_it_on)
+{
+    auto held = take(a);
+    auto second = wait(b), third = wait(c);
+    redis.ask({"LPOP", "colock_wait:{k}"});  // b is told, and does not know yet
+    redis.ask({"DEL", "k"});
+    second.cancel();
+    settle();
+    BOOST_TEST(third.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(the_last_of_several_waiters_alone_leaves)
+{
+    auto held = take(a);
+    auto second = wait(b), another = wait(b), third = wait(c);
+    second.cancel();
+    settle();
+    BOOST_TEST((list() == ids{b.id(), c.id()}));
+    another.cancel();
+    settle();
+    BOOST_TEST((list() == ids{c.id()}));
+}
+
+BOOST_AUTO_TEST_CASE(a_leave_whose_answer_is_lost_is_sent_again)
+{
+    auto held = take(a);
+    auto second = wait(b);
+    auto& leaving = b.server->expect(scripts::leave);
+    second.cancel();
+    settle();
+    leaving.lose();
+    settle();
+    BOOST_TEST(b.server->count(scripts::leave) == 2U);
+    BOOST_TEST(list().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_client_that_is_not_connected_is_passed_over)
+{
+    auto held = take(a);
+    auto const second = wait(b), third = wait(c);
+    b.server->pubsub_down();
+    settle();
+    release(a, held);
+    BOOST_TEST(!second.is_done());
+    BOOST_TEST(third.succeeded());
+    b.server->pubsub_up();  // it asks where it stands
+    settle();
+    BOOST_TEST(b.places().back() == "check");
+    BOOST_TEST((list() == ids{b.id()}));
+    release(c, third.value());
+    BOOST_TEST(second.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_lost_message_delays_the_first_by_the_poll_cap_at_most)
+{
+    auto held = take(a);
+    auto const second = wait(b);
+    redis.ask({"LPOP", "colock_wait:{k}"});
+    redis.ask({"DEL", "k"});
+    settle();
+    BOOST_TEST(!second.is_done());
+    pass(settings_.poll_cap + 50ms);
+    BOOST_TEST(second.succeeded());
+    BOOST_TEST(list().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_client_whose_list_is_gone_takes_a_place_again)
+{
+    auto held = take(a);
+    auto const second = wait(b);
+    redis.ask({"DEL", "colock_wait:{k}"});
+    pass(settings_.poll_cap + 50ms);
+    BOOST_TEST((list() == ids{b.id()}));
+    release(a, held);
+    BOOST_TEST(second.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_waiting_client_keeps_the_list_alive)
+{
+    auto held = take(a);
+    auto const second = wait(b);
+    redis.ask({"PEXPIRE", "colock_wait:{k}", "20000"});
+    pass(settings_.poll_cap + 50ms);
+    BOOST_TEST(redis.ask({"PTTL", "colock_wait:{k}"}).number > 50'000);
+}
+
+BOOST_AUTO_TEST_CASE(a_client_that_gets_the_lock_out_of_turn_gives_its_place_up)
+{
+    auto held = take(a);
+    auto const second = wait(b), third = wait(c);
+    redis.ask({"DEL", "k"});
+    c.server->pubsub_down();
+    c.server->pubsub_up();  // so it asks
+    settle();
+    BOOST_TEST(third.succeeded());
+    BOOST_TEST((list() == ids{b.id()}));
+}
+
+BOOST_AUTO_TEST_CASE(a_told_client_that_comes_too_late_is_the_first_again)
+{
+    auto held = take(a);
+    auto const second = wait(b), third = wait(c);
+    redis.ask({"LPOP", "colock_wait:{k}"});
+    b.server->publish(b.turn_channel(), "0");  // but a has it still
+    settle();
+    BOOST_TEST(!second.is_done());
+    BOOST_TEST((list() == ids{b.id(), c.id()}));
+}
+
+BOOST_AUTO_TEST_CASE(a_single_try_takes_no_place)
+{
+    auto held = take(a);
+    auto const once = b.try_acquire();
+    settle();
+    BOOST_TEST(once.succeeded());
+    BOOST_TEST(list().empty());
+    BOOST_TEST(!b.listens_to(b.turn_channel()));
+}
+
+BOOST_AUTO_TEST_CASE(a_forced_release_tells_the_first)
+{
+    auto held = take(a);
+    auto const second = wait(b);
+    pending<bool> forced;
+    c.mutex().force_release(forced.token());
+    settle();
+    BOOST_TEST(forced.succeeded());
+    BOOST_TEST(second.succeeded());
+}
+
+// ---- Holders that know no list -----------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_foreign_holder_is_waited_for_by_the_channel_of_the_lock)
+{
+    redis.occupy("k", foreign, 30s);
+    auto const second = wait(b);
+    BOOST_TEST(b.listens());
+    redis.free("k");
+    pass(20ms);
+    BOOST_TEST(second.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_told_client_that_meets_a_foreign_holder_listens_in_front)
+{
+    auto held = take(a);
+    auto const second = wait(b), third = wait(c);
+    redis.occupy("k", foreign, 30s);
+    redis.ask({"LPOP", "colock_wait:{k}"});
+    b.server->publish(b.turn_channel(), "0");
+    settle();
+    BOOST_TEST((list() == ids{b.id(), c.id()}));
+    BOOST_TEST((b.listens() && !c.listens()));
+    redis.free("k");
+    pass(20ms);
+    BOOST_TEST(second.succeeded());
+    BOOST_TEST((list() == ids{c.id()}));
+    release(b, second.value());
+    pass(20ms);
+    BOOST_TEST(third.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_told_client_lets_those_ask_first_who_have_no_place)
+{
+    redis.occupy("k", foreign, 30s);
+    auto const second = wait(b);
+    redis.ask({"DEL", "k"});
+    auto held = take(a);
+    b.server->publish(one::channel());  // it asks, and takes a place
+    pass(20ms);
+    BOOST_TEST_REQUIRE((list() == ids{b.id()}));
+    redis.others = 1;  // hears, and has no place
+    auto const released = a.release(held);
+    settle();
+    BOOST_TEST(released.succeeded());
+    BOOST_TEST(!second.is_done());
+    pass(20ms);
+    BOOST_TEST(second.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(where_the_server_refuses_the_list_the_channel_of_the_lock_tells)
+{
+    redis.ask({"SET", "colock_wait:{k}", "of another type"});
+    auto held = take(a);
+    auto const second = wait(b);
+    BOOST_TEST(b.listens());
+    release(a, held);
+    pass(20ms);
+    BOOST_TEST(second.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_client_whose_own_channel_is_refused_listens_to_that_of_the_lock)
+{
+    auto held = take(a);
+    b.server->forbidden.insert(b.turn_channel());
+    auto const second = wait(b);
+    BOOST_TEST(list().empty());
+    BOOST_TEST(b.listens());
+    release(a, held);
+    pass(20ms);
+    BOOST_TEST(second.succeeded());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(service_wait_list_turns, clients_with_tenures)
+
+BOOST_AUTO_TEST_CASE(whoever_has_just_released_asks_for_a_place_behind_the_others)
+{
+    auto held = take_slowly(a);
+    auto const second = wait(b);
+    auto& asked = b.server->expect(scripts::acquire);  // told, and on its way
+    auto const released = a.release(held);
+    settle();
+    BOOST_TEST_REQUIRE(asked.has_come());
+    auto const again = wait(a);
+    BOOST_TEST(!again.is_done());  // though the lock is free
+    BOOST_TEST(a.places().back() == "behind");
+    BOOST_TEST((list() == ids{a.id()}));
+    asked.lose();  // it asks once more
+    settle();
+    BOOST_TEST(second.succeeded());
+    release(b, second.value());
+    BOOST_TEST(again.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_client_behind_one_that_has_left_does_not_wait_for_it)
+{
+    auto held = take_slowly(a);
+    auto second = wait(b);
+    auto& asked = b.server->expect(scripts::acquire);  // told, and on its way
+    auto const released = a.release(held);
+    settle();
+    BOOST_TEST_REQUIRE(asked.has_come());
+    second.cancel();
+    asked.lose();
+    settle();
+    BOOST_TEST(second.is_done());
+    auto const again = wait(a);
+    BOOST_TEST(a.places().back() == "behind");
+    pass(settings_.max_tenure);
+    BOOST_TEST(again.succeeded());
+    BOOST_TEST(list().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_client_with_waiters_of_its_own_takes_its_place_as_it_releases)
+{
+    auto of_b = take(b);
+    auto first = wait(a);
+    auto const mine = wait(a);
+    release(b, of_b);
+    auto held = std::move(first.value());
+    auto const second = wait(b);
+    pass(settings_.max_tenure + 5ms);  // so that it is not handed over
+    auto const before = a.tries();
+    release(a, held);
+    BOOST_TEST(second.succeeded());
+    BOOST_TEST(!mine.is_done());
+    BOOST_TEST(a.last_joins() == "1");
+    BOOST_TEST(a.tries() == before);
+    BOOST_TEST((list() == ids{a.id()}));
+    release(b, second.value());
+    BOOST_TEST(mine.succeeded());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace colock::test
