@@ -1,10 +1,10 @@
 -- Takes each lock that is free, or that this same ownership has taken already.
 -- KEYS for each lock: lock, fencing counter; without fencing the lock alone
 -- ARGV 1 floor of the counters in microseconds, '' without fencing;
---      then for each lock: field, lease in ms, number of tokens, the lock's channel ('' if the
---      client does not know yet that it has to wait), and the client's place in the wait list if
---      it has to wait: '' for none, 'last', 'first', 'check' for the place that it may have, else
---      the last, or 'behind' for the last even if the lock is free
+--      then for each lock: field, lease in ms, number of tokens, and if the client knows that it
+--      may have to wait, 'place:channel', else ''. The channel is the lock's, the place the
+--      client's in the wait list if it has to wait: '' for none, 'last', 'first', 'check' for the
+--      place that it may have, else the last, or 'behind' for the last even if the lock is free
 -- Reply: a list, for each lock an integer if granted, the last token taken (0 without fencing); a
 --        list if it has to wait: the lock's PTTL (-1 if the lock is free, for those before); how
 --        many wait, as far as it is known; and the sum of 1 if the client stands in the wait list,
@@ -24,8 +24,8 @@ local width = floor and 2 or 1
 local reply = {}
 for i = 1, #KEYS / width do
     local lock = KEYS[width * i - width + 1]
-    local field, lease = ARGV[5 * i - 3], ARGV[5 * i - 2]
-    local channel, place = ARGV[5 * i], ARGV[5 * i + 1]
+    local field, lease = ARGV[4 * i - 2], ARGV[4 * i - 1]
+    local place, channel = place_and_channel(ARGV[4 * i + 1])
     local mine, left = 1, call('pttl', lock)
     if left ~= -2 then
         mine = pcall('hexists', lock, field)
@@ -42,7 +42,7 @@ for i = 1, #KEYS / width do
         -- Calls that can fail come before calls that take: the counter first.
         local token = 0
         if floor then
-            token = draw(KEYS[2 * i], ARGV[5 * i - 1], floor)
+            token = draw(KEYS[2 * i], ARGV[4 * i], floor)
         end
         if type(token) == 'number' then
             call('hset', lock, field, 1)

@@ -1,8 +1,8 @@
 -- Gives each ownership back, and tells the waiters: by the lock's channel all that listen there,
 -- and of the wait list the first client alone, by a channel of its own.
 -- KEYS the locks
--- ARGV for each lock: field, channel, and '1' if the client goes to the end of the wait list when
---      another client was told, else ''
+-- ARGV for each lock: field, and 'place:channel' with the place 'last' if the client goes to the end
+--      of the wait list when another client was told, else ''
 -- Reply: a list, for each lock the number of receivers, or -1 if the server refuses to publish; if
 --        a client of the wait list was told, a list of that number and of 1 if the releasing client
 --        stands in the wait list now, else 0; false if the field is gone; an error if the key does
@@ -16,12 +16,12 @@ local pcall = redis.pcall
 
 local reply = {}
 for i = 1, #KEYS do
-    local field, channel = ARGV[3 * i - 2], ARGV[3 * i - 1]
+    local field, place, channel = ARGV[2 * i - 1], place_and_channel(ARGV[2 * i])
     local removed = pcall('hdel', KEYS[i], field)
     if removed == 1 then
         local list, receivers = wait_list(channel), publish(channel, '0')
         if tell_first(list, channel, receivers) then
-            local stands = ARGV[3 * i] == '1' and join(list, client_of(field), false)
+            local stands = place == 'last' and join(list, client_of(field), false)
             reply[i] = {receivers, stands and 1 or 0}
         else
             reply[i] = receivers

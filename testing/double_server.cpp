@@ -53,7 +53,7 @@ script_table const& table()
         {"read_extend", {&on_locks<&locks::read_extend>}},
         {"read_renew", {&on_locks<&locks::renew>, 1, 3}},
         {"read_release", {&on_locks<&locks::read_release>}},
-        {"write_acquire", {&on_locks<&locks::acquire>}},
+        {"write_acquire", {&on_locks<&locks::write_acquire>}},
         {"write_release", {&on_locks<&locks::write_release>}},
         {"read_write_force", {&on_locks<&locks::read_write_force>}},
         {"leader_publish", {&on_locks<&locks::leader_publish>}},

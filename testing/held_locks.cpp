@@ -17,6 +17,17 @@ constexpr std::chrono::seconds list_life{60};
 
 std::string client_of(std::string const& field) { return field.substr(0, field.find(':')); }
 
+struct listed {
+    std::string place, channel;
+};
+
+listed place_and_channel(std::string const& text)
+{
+    auto const colon = text.find(':');
+    return colon == std::string::npos ? listed{}
+                                      : listed{text.substr(0, colon), text.substr(colon + 1)};
+}
+
 reply of_bool(bool is) { return reply::of(std::int64_t{is}); }
 
 }  // namespace
@@ -94,25 +105,22 @@ reply held_locks::grant(script_call const& c, bool draws)
 reply held_locks::acquire(script_call const& c)
 {
     bool const is_free = !find(c.key()) && !outside_.blocks(c.key());
-    if (c.arguments.size() < 5) {  // the write side: no list
-        return is_free || has(c.key(), c.argument(0)) ? grant(c, c.keys.size() == 2)
-                                                      : refusal(c.key(), c.argument(3));
-    }
-    auto const place = c.argument(4);
+    auto const [place, channel] = place_and_channel(c.argument(3));
     if (is_free && place == "behind") {
-        auto const length = join(c.argument(3), client_of(c.argument(0)), false);
+        auto const length = join(channel, client_of(c.argument(0)), false);
         return reply::of(std::vector{reply::of(-1), reply::of(length), reply::of(3)});
     }
     if (!is_free && !has(c.key(), c.argument(0)))
         return listed_refusal(c);
     if (place == "check")
-        drop(c.argument(3), client_of(c.argument(0)));
+        drop(channel, client_of(c.argument(0)));
     return grant(c, c.keys.size() == 2);
 }
 
 reply held_locks::listed_refusal(script_call const& c)
 {
-    auto const channel = c.argument(3), place = c.argument(4), client = client_of(c.argument(0));
+    auto const [place, channel] = place_and_channel(c.argument(3));
+    auto const client = client_of(c.argument(0));
     auto const* const lock = find(c.key());
     auto const holder = lock ? lock->begin()->first : std::string{};
     bool const wakes = holder.size() > version_place && holder[version_place] == '8';
@@ -205,12 +213,13 @@ reply held_locks::release(script_call const& c)
 {
     if (!remove(c.key(), c.argument(0)))
         return {};
-    std::int64_t const receivers = outside_.publish(c.argument(1), "0");
-    if (!tell_first(c.argument(1), receivers))
+    auto const [place, channel] = place_and_channel(c.argument(1));
+    std::int64_t const receivers = outside_.publish(channel, "0");
+    if (!tell_first(channel, receivers))
         return reply::of(receivers);
-    bool const joins = c.argument(2) == "1";
+    bool const joins = place == "last";
     if (joins)
-        join(c.argument(1), client_of(c.argument(0)), false);
+        join(channel, client_of(c.argument(0)), false);
     return reply::of(std::vector{reply::of(receivers), reply::of(std::int64_t{joins})});
 }
 
@@ -282,6 +291,13 @@ reply held_locks::read_release(script_call const& c)
         if (field.ends_with(write_end))
             one.until = std::max(one.until, had);
     return reply::of(std::int64_t{0});
+}
+
+reply held_locks::write_acquire(script_call const& c)
+{
+    bool const is_granted =
+        (!find(c.key()) && !outside_.blocks(c.key())) || has(c.key(), c.argument(0));
+    return is_granted ? grant(c, c.keys.size() == 2) : refusal(c.key(), c.argument(3));
 }
 
 reply held_locks::write_release(script_call const& c)

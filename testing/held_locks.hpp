@@ -31,6 +31,7 @@ public:
     reply read_acquire(script_call const&);
     reply read_extend(script_call const&);
     reply read_release(script_call const&);
+    reply write_acquire(script_call const&);
     reply write_release(script_call const&);
     reply read_write_force(script_call const&);
     reply leader_publish(script_call const&);

@@ -5,6 +5,12 @@ local function wait_list(channel)
     return (string.gsub(channel, 'redisson_lock__channel:', 'colock_wait:', 1))
 end
 
+-- The place and the lock's channel that 'place:channel' names; twice '' if it is empty.
+local function place_and_channel(text)
+    local colon = string.find(text, ':', 1, true) or 1
+    return string.sub(text, 1, colon - 1), string.sub(text, colon + 1)
+end
+
 -- The client that a field belongs to.
 local function client_of(field)
     return string.match(field, '^[^:]*')

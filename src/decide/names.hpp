@@ -40,6 +40,19 @@ std::string wait_list(std::string_view name, std::string_view prefix = {});
 /// The channel that tells this client alone that its turn for a lock has come.
 std::string turn_channel(std::string_view lock_channel, std::string_view client);
 
+/// The argument that tells a script the lock's channel and a place in the wait list, which may be
+/// empty: `place:channel`; empty without a channel.
+template <class String>
+String place_and_channel(std::string_view place, std::string_view channel)
+{
+    String made;
+    if (!channel.empty()) {
+        made.reserve(place.size() + 1 + channel.size());
+        made.append(place).append(1, ':').append(channel);
+    }
+    return made;
+}
+
 /// Redisson's channel of both kinds of semaphores: `redisson_sc:{name}`, braces as above.
 std::string semaphore_channel(std::string_view name, std::string_view prefix = {});
 

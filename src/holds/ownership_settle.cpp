@@ -2,6 +2,7 @@
 // the holds need.
 #include "core/core.hpp"
 #include "core/subscription_manager.hpp"
+#include "decide/names.hpp"
 #include "holds/ownership.hpp"
 
 #include <boost/container/static_vector.hpp>
@@ -54,8 +55,9 @@ struct ownership::request {
         , more{last ? of.how().release_argument(of.name_, of.prefix()) : of.how().leases(of.name_, of.prefix())}
         , queue{last ? of.how().queue_keys(of.name_, of.prefix()) : std::vector<std::string>{}}
         , joins{last && of.how().has_list && of.listener_ && of.listener_->joins_list()}
+        , place{last && of.how().names_place() ? decide::place_and_channel<recycled_string>(joins ? "last" : "", channel) : recycled_string{channel}}
         , keys{of.name_}
-        , arguments{field, last ? std::string_view{channel} : depth}
+        , arguments{field, last ? std::string_view{place} : depth}
         , call{last ? *of.how().release : *of.how().extend, of.slot_, {}, {}}
     {
         keys.insert(keys.end(), queue.begin(), queue.end());
@@ -63,8 +65,6 @@ struct ownership::request {
             arguments.push_back(lease_text);
         if (!more.empty())
             arguments.push_back(more);
-        if (call.what.name == scripts::release.name)
-            arguments.emplace_back(joins ? "1" : "");
         call.synced = of.synced_;
         call.keys = keys;
         call.arguments = arguments;
@@ -77,7 +77,8 @@ struct ownership::request {
     recycled_string field;
     std::string channel, depth, lease_text, more;
     std::vector<std::string> queue;
-    bool joins;  ///< this client goes to the end of the wait list if another one is told
+    bool joins;             ///< this client goes to the end of the wait list if another one is told
+    recycled_string place;  ///< that and the channel, as the script takes it
     boost::container::static_vector<std::string_view, 4> keys, arguments;
     step call;
 };

@@ -43,6 +43,9 @@ struct protocol {
     /// The keys of its queue; none if it has no queue.
     std::vector<std::string> queue_keys(std::string_view name, std::string_view prefix) const;
 
+    /// Its scripts take a place in the wait list, with the channel.
+    bool names_place() const noexcept { return release == &scripts::release; }
+
     /// The further argument of a release, after lock, field and channel; empty if none.
     std::string release_argument(std::string_view name, std::string_view prefix) const;
 };

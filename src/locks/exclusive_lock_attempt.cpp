@@ -25,13 +25,14 @@ struct exclusive_lock::attempt {
         , tokens_text{std::to_string(tokens)}
         , counter{key.counter()}
         , place{key.place_to_ask()}
+        , channel{key.how().names_place() ? decide::place_and_channel<recycled_string>(place, key.channel()) : recycled_string{key.channel()}}
         , keys{key.name(), counter}
-        , arguments{field, lease_text, tokens_text, key.channel(), place}
+        , arguments{field, lease_text, tokens_text, channel}
         , call{
               *key.how().acquire,
               key.slot(),
               std::span{keys}.first(key.draws_tokens() ? 2 : 1),
-              std::span{arguments}.first(key.how().acquire == &scripts::acquire ? 5 : 4)}
+              arguments}
     {
         if (key.draws_tokens())
             call.floor = key.how().has_floor ? link_floor : no_floor;
@@ -46,8 +47,9 @@ struct exclusive_lock::attempt {
     recycled_string field;
     std::string lease_text, tokens_text, counter;
     std::string_view place;
+    recycled_string channel;
     std::string_view keys[2];
-    std::string_view arguments[5];
+    std::string_view arguments[4];
     step call;
 };
 

@@ -228,11 +228,11 @@ BOOST_DATA_TEST_CASE(the_counter_is_redissons, each_server(), kind)
     auto const counter = decide::token_counter("order:42");
     BOOST_TEST(counter == "redisson_lock_token:{order:42}");
     auto const acquire = [&](std::string const& who) {
-        return redis.run(scripts::acquire, {"order:42", counter}, {"0", who, "30000", "1", "", ""})
+        return redis.run(scripts::acquire, {"order:42", counter}, {"0", who, "30000", "1", ""})
             .at(0);
     };
     auto const release = [&](std::string const& who) {
-        redis.run(scripts::release, {"order:42"}, {who, decide::lock_channel("order:42"), ""});
+        redis.run(scripts::release, {"order:42"}, {who, ":" + decide::lock_channel("order:42")});
     };
     BOOST_TEST(acquire(a).number == 1);
     BOOST_TEST(redis.server.ask("GET", counter).text == "1");
@@ -267,9 +267,9 @@ BOOST_DATA_TEST_CASE(falls_below_nothing_that_is_known, each_server(), kind)
     std::int64_t const now = redis.now() * 1'000, second = 1'000'000;
     auto const draw = [&](std::int64_t floor) {
         auto const got = redis.run(
-            scripts::acquire, {"order:42", "counter"}, {text(floor), a, "30000", "64", "", ""}
+            scripts::acquire, {"order:42", "counter"}, {text(floor), a, "30000", "64", ""}
         );
-        redis.run(scripts::release, {"order:42"}, {a, decide::lock_channel("order:42"), ""});
+        redis.run(scripts::release, {"order:42"}, {a, ":" + decide::lock_channel("order:42")});
         BOOST_TEST(redis.server.ask("GET", "counter").text == text(got.at(0).number));
         return got.at(0).number;
     };

@@ -28,10 +28,10 @@ std::vector<script_form> const& script_forms()
     using namespace scripts;
     constexpr auto fair = "lock queue timeouts tickets";
     static std::vector<script_form> const all{
-        {acquire, "plain", "lock counter", "field lease tokens lock_channel list_place", "floor"},
+        {acquire, "plain", "lock counter", "field lease tokens place_and_channel", "floor"},
         {extend, "plain fair read_write", "lock", "holder depth lease"},
         {renew, "plain fair read_write", "lock", "holder lease"},
-        {release, "plain", "lock", "field channel joins"},
+        {release, "plain", "lock", "field place_and_channel"},
         {leave, "plain", "lock", "channel client"},
         {force, "plain", "lock", "channel"},
         {expiring, "plain fair read_write", "lock", "kept_list", "limit"},
@@ -204,10 +204,8 @@ std::string step_maker::argument(std::string_view role, std::string const& of)
         return is_tame_ ? tame_time(role) : wild_time(role);
     if (role == "client")
         return field().substr(0, 15);
-    if (role == "list_place")
-        return one_of("", "last", "first", "check", "behind");
-    if (role == "joins")
-        return one_of("", "1");
+    if (role == "place_and_channel")
+        return one_of("", "last", "first", "check", "behind") + ":" + decide::lock_channel(of);
     if (role == "kept_list" && dice_.one_in(2))
         return "";
     if (role == "tokens")

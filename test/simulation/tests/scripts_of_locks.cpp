@@ -12,9 +12,9 @@ struct plain : bench_of_scripts {
         std::string_view field, std::string_view lease = "3000", std::string_view floor = "1"
     )
     {
-        return run(scripts::acquire, {"k", "counter"}, {floor, field, lease, "1", "", ""});
+        return run(scripts::acquire, {"k", "counter"}, {floor, field, lease, "1", ""});
     }
-    reply release(std::string_view field) { return run(scripts::release, {"k"}, {field, "c", ""}); }
+    reply release(std::string_view field) { return run(scripts::release, {"k"}, {field, ":c"}); }
     reply renew(std::string_view field, std::string_view lease)
     {
         return run(scripts::renew, {"k"}, {field, lease});
@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(a_refusal_tells_how_many_wait)
     };
     acquire("a");
     auto const refused_by = [this](scripts::script const& form) {
-        auto const got = run(form, {"k", "counter"}, {"1", "b", "3000", "1", "c", ""});
+        auto const got = run(form, {"k", "counter"}, {"1", "b", "3000", "1", ":c"});
         BOOST_TEST_REQUIRE(got.items.size() == 3U);
         BOOST_TEST(is(got.items[0], 3'000));
         return got.items[1].number;

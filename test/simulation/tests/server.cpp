@@ -147,12 +147,12 @@ BOOST_AUTO_TEST_CASE(speed)
         auto const got =
             run(scripts::acquire.text,
                 {"order:42", "colock_fence:{17}"},
-                {floor, field, "30000", "1", "", ""});
+                {floor, field, "30000", "1", ""});
         taken += got.items.at(0).what == reply::kind::integer;
         run(scripts::acquire.text,
             {"order:42", "colock_fence:{17}"},
-            {floor, "other", "30000", "1", "", ""});
-        run(scripts::release.text, {"order:42"}, {field, "redisson_lock__channel:{order:42}", ""});
+            {floor, "other", "30000", "1", ""});
+        run(scripts::release.text, {"order:42"}, {field, ":redisson_lock__channel:{order:42}"});
     }
     auto const passed = static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC;
     BOOST_TEST(taken == runs);

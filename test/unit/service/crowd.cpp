@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(who_has_subscribed_asks_how_many_wait)
         if (each.what == &scripts::acquire)
             channels.push_back(each.arguments.at(3));
     BOOST_TEST(channels.at(0).empty());
-    BOOST_TEST(channels.at(1) == channel());
+    BOOST_TEST(channels.at(1) == ":" + channel());
 }
 
 BOOST_AUTO_TEST_CASE(a_waiter_seldom_asks_at_a_release)

@@ -27,26 +27,21 @@ struct clients_in_line {
             return server->subscribed().contains(what);
         }
         bool listens() const { return listens_to(channel()); }
-        /// Whether its last release asks for a place.
-        std::string last_joins() const
-        {
-            std::string found;
-            for (auto const& each : server->written())
-                if (each.what == &scripts::release)
-                    found = each.arguments.at(2);
-            return found;
-        }
-        std::size_t tries() const { return server->count(scripts::acquire); }
-
-        /// The places of its attempts.
-        std::vector<std::string> places() const
+        /// The places that it asked for in calls of a script.
+        std::vector<std::string> places(
+            scripts::script const& of = scripts::acquire, std::size_t argument = 3
+        ) const
         {
             std::vector<std::string> all;
             for (auto const& each : server->written())
-                if (each.what == &scripts::acquire)
-                    all.push_back(each.arguments.at(4));
+                if (each.what == &of)
+                    all.push_back(
+                        each.arguments.at(argument).substr(0, each.arguments[argument].find(':'))
+                    );
             return all;
         }
+        std::string place_of_last_release() const { return places(scripts::release, 1).back(); }
+        std::size_t tries() const { return server->count(scripts::acquire); }
     };
 
     explicit clients_in_line(config settings = calm()) : settings_{std::move(settings)} {}
@@ -418,7 +413,7 @@ BOOST_AUTO_TEST_CASE(a_client_with_waiters_of_its_own_takes_its_place_as_it_rele
     release(a, held);
     BOOST_TEST(second.succeeded());
     BOOST_TEST(!mine.is_done());
-    BOOST_TEST(a.last_joins() == "1");
+    BOOST_TEST(a.place_of_last_release() == "last");
     BOOST_TEST(a.tries() == before);
     BOOST_TEST((list() == ids{a.id()}));
     release(b, second.value());
