@@ -221,7 +221,7 @@ void subscription_manager::on_refused(unsigned pubsub, std::string_view name, st
             " user this channel";
     });
     core_.events().subscription_failed(name, error::subscription_failed);
-    for_each_listener(name, [](listener& who) { who.on_refused(); });
+    for_each_listener(name, [](listener& who) { who.on_not_subscribed(); });
 }
 
 void subscription_manager::on_ended(unsigned pubsub, std::string_view name)

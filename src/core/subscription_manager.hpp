@@ -35,7 +35,7 @@ public:
         virtual void on_interrupted() = 0;
 
         /// The server does not allow the user this channel. It is asked again after a while.
-        virtual void on_refused() {}
+        virtual void on_not_subscribed() {}
 
         /// Whether it also gets messages that this client has published itself.
         virtual bool hears_echoes() const { return false; }

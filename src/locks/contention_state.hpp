@@ -33,7 +33,7 @@ struct contention_state final : poller::entry {
         void on_subscribed() override;
         void on_message(std::string_view payload) override;
         void on_interrupted() override;
-        void on_refused() override;
+        void on_not_subscribed() override;
 
         contention_state& of;
         std::string channel{};  ///< subscribed, if not empty

@@ -34,7 +34,7 @@ void contention_state::turn_listener::on_interrupted()
 }
 
 // A release passes over a client that does not listen, so this one waits by the lock's channel.
-void contention_state::turn_listener::on_refused()
+void contention_state::turn_listener::on_not_subscribed()
 {
     of.list_refused = true;
     of.of.on_turn_heard();

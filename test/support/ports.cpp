@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <arpa/inet.h>
+#include <cerrno>
 #include <cstddef>
 #include <netinet/in.h>
 #include <random>
@@ -74,7 +75,7 @@ reserved_port::~reserved_port()
 
 black_hole::black_hole(std::string const& address, std::uint16_t port)
     : listening_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)}
-    , filling_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)}
+    , filling_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)}
 {
     sockaddr_in where{};
     where.sin_family = AF_INET;
@@ -83,14 +84,16 @@ black_hole::black_hole(std::string const& address, std::uint16_t port)
     ::setsockopt(listening_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     auto const* to = reinterpret_cast<sockaddr const*>(&where);
     // The port is free as soon as the last connection of its former server has ended. A queue of
-    // length 0 has room for one connection.
+    // length 0 has room for one connection. Somebody who connects to the former server over and
+    // over may take it first, which fills the queue as well.
     try {
         if (::inet_pton(AF_INET, address.c_str(), &where.sin_addr) != 1)
             throw std::runtime_error{"black_hole: no address: " + address};
         wait_until("the port of a black hole", std::chrono::seconds{5}, [&] {
             return ::bind(listening_, to, sizeof where) == 0;
         });
-        if (::listen(listening_, 0) != 0 || ::connect(filling_, to, sizeof where) != 0)
+        bool const listens = ::listen(listening_, 0) == 0;
+        if (!listens || (::connect(filling_, to, sizeof where) != 0 && errno != EINPROGRESS))
             throw std::runtime_error{"black_hole: not at " + address};
     } catch (...) {
         ::close(filling_);
