@@ -54,7 +54,7 @@ server_links::server_links(
         command_link::description{
             name("sync link"), first + context.settings.links + 1, where, publish, true}
     ));
-    pubsub_ = std::make_unique<pubsub_link>(context, pushes, name("push link"), number, where);
+    pubsub_ = std::make_unique<pubsub_link>(context, pushes, name("pub/sub link"), number, where);
 }
 
 void server_links::start()

@@ -30,7 +30,7 @@ topology_refresher::topology_refresher(link_context const& context, listener& wh
           context,
           static_cast<connection_loop::owner&>(*this),
           connection_loop::description{
-              "cluster scout",
+              "cluster topology",
               nodes_.empty() ? address{} : nodes_.front(),
               set_up::role::any,
               map_limits()}

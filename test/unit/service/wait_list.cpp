@@ -32,13 +32,13 @@ struct clients_in_line {
             scripts::script const& of = scripts::acquire, std::size_t argument = 3
         ) const
         {
-            std::vector<std::string> all;
+            std::vector<std::string> found;
             for (auto const& each : server->written())
                 if (each.what == &of)
-                    all.push_back(
+                    found.push_back(
                         each.arguments.at(argument).substr(0, each.arguments[argument].find(':'))
                     );
-            return all;
+            return found;
         }
         std::string place_of_last_release() const { return places(scripts::release, 1).back(); }
         std::size_t tries() const { return server->count(scripts::acquire); }
