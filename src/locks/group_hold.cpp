@@ -56,14 +56,17 @@ void group_hold::on_part_ended(error_code why)
         close(why);
 }
 
-// It is released while its owner still has it.
+// It is released while its owner still has it. A part may answer after its owner has dropped the
+// hold and has destroyed this client.
 void group_hold::close(error_code why)
 {
     if (auto const whole = whole_.lock())
         whole->mark_released(why);
     for_all(
         [](hold& part, auto handler) { part.release(std::move(handler)); },
-        [self = shared_from_this()](error_code) { self->unregister(); }
+        [life = core_.shared_from_this(), self = shared_from_this()](error_code) {
+            self->unregister();
+        }
     );
 }
 

@@ -193,6 +193,27 @@ BOOST_AUTO_TEST_CASE(closing_the_clients_of_most_releases_it)
     BOOST_TEST(!redis.is_locked("a"));
 }
 
+BOOST_AUTO_TEST_CASE(its_client_may_go_before_the_parts_are_released)
+{
+    auto first = std::make_unique<elsewhere>(*this);
+    elsewhere third{*this};
+    first->redis.occupy("a", 5s);  // no part keeps the client that the whole belongs to
+    auto held = take(red_lock{first->mutex("a"), mutex("a"), third.mutex("a")});
+    BOOST_TEST_REQUIRE(held.succeeded());
+    auto const serve = server->serve;
+    never_answer();
+    third.client.close(asio::detached);  // too few are left
+    time.settle();
+    BOOST_TEST_REQUIRE(!held.value());
+    BOOST_TEST(server->count(scripts::release) == 1U);
+    held.value() = {};
+    first.reset();
+    time.settle();
+    server->answer_call(server->written().size() - 1, *serve(last()));
+    time.settle();
+    BOOST_TEST(client.stats().keys == 0U);
+}
+
 // ---- Questions ---------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(questions_are_answered_by_what_most_have)
