@@ -22,8 +22,8 @@ public:
     /// passed on to nobody; see `subscription_manager`.
     virtual std::uint32_t expect_echo(std::string const& channel) = 0;
 
-    /// A release is about to be sent. True if this client is to join the end of the lock's wait list
-    /// if another client is told; `joined` follows if the release is answered.
+    /// A release is about to be sent. True if this client is to join the end of the lock's wait
+    /// list if another client is told; `joined` follows if the release is answered.
     virtual bool joins_list() { return false; }
 
     /// The answer: whether this client stands in the wait list.

@@ -166,10 +166,11 @@ void exclusive_lock::leave_list()
     r.awaits_turn = false;
 }
 
-// NOLINTNEXTLINE(*-avoid-reference-coroutine-parameters): tasks end before the core does
+// NOLINTBEGIN(*-avoid-reference-coroutine-parameters): tasks end before the core does
 strand_task exclusive_lock::send_leave(
     core& inside, std::string key, unsigned in_slot, std::string channel
 )
+// NOLINTEND(*-avoid-reference-coroutine-parameters)
 {
     core::activity const leaving{inside};
     std::string_view const keys[]{key};

@@ -60,8 +60,7 @@ scripts::script const& form_of(scripts::script const& what, publishing how) noex
     return form ? *form : what;
 }
 
-// ---- Out
-// -------------------------------------------------------------------------------------------
+// ---- Out ----------------------------------------------------------------------------------------
 
 void call_batch::fill(step_list& from, manner how, resp::writer& out, time_point now)
 {
@@ -186,8 +185,7 @@ bool call_batch::is_as_text(step const& s, scripts::script const& form, manner c
     return s.as_text || !is_known;
 }
 
-// ---- In
-// --------------------------------------------------------------------------------------------
+// ---- In -----------------------------------------------------------------------------------------
 
 void call_batch::on_reply(resp::message const& got)
 {

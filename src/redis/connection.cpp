@@ -65,8 +65,7 @@ void connection::set_alarm(decide::alarm_queue::alarm& e, time_point at)
     context_->set_alarm(e, at);
 }
 
-// ---- The way to a connection
-// -----------------------------------------------------------------------
+// ---- The way to a connection --------------------------------------------------------------------
 
 void connection::open(address where, std::string tls_host, std::optional<endpoint> first)
 {
@@ -169,8 +168,7 @@ void connection::start_handshake(std::string const& tls_host)
     );
 }
 
-// ---- Open
-// --------------------------------------------------------------------------------------------
+// ---- Open ---------------------------------------------------------------------------------------
 
 void connection::begin_exchange()
 {
@@ -293,8 +291,7 @@ void connection::wipe() noexcept
         sending_ = {};
 }
 
-// ---- Time
-// --------------------------------------------------------------------------------------------
+// ---- Time ---------------------------------------------------------------------------------------
 
 // The alarm is moved only to an earlier time: a look that comes too early finds nothing to do.
 void connection::watch_pipeline()
@@ -320,8 +317,7 @@ void connection::look()
         watch_pipeline();
 }
 
-// ---- The end
-// -----------------------------------------------------------------------------------------
+// ---- The end ------------------------------------------------------------------------------------
 
 void connection::close(error_code why)
 {

@@ -109,8 +109,7 @@ void connection_loop::detach() noexcept
     news_.destroy_waiting();
 }
 
-// ---- The loop
-// --------------------------------------------------------------------------------------
+// ---- The loop -----------------------------------------------------------------------------------
 
 strand_task connection_loop::keep_up([[maybe_unused]] std::shared_ptr<connection_loop> self)
 {
@@ -308,8 +307,7 @@ void connection_loop::expect(std::size_t commands, exchange::on_replies done)
     pipeline().expect(&*at, clock::now());
 }
 
-// ---- What is said of a failure
-// -----------------------------------------------------------------------
+// ---- What is said of a failure -----------------------------------------------------------------
 
 void connection_loop::explain_failure()
 {

@@ -115,8 +115,7 @@ void server_links::submit(step& s)
     to.submit(s);
 }
 
-// ---- How many links
-// ------------------------------------------------------------------------------
+// ---- How many links -----------------------------------------------------------------------------
 
 void server_links::adapt(std::size_t under_way)
 {

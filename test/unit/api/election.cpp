@@ -207,8 +207,7 @@ BOOST_AUTO_TEST_CASE(one_term_gives_its_result)
     BOOST_TEST(got == 7);
 }
 
-// ---- Curator's double leaders
-// --------------------------------------------------------------------
+// ---- Curator's double leaders -------------------------------------------------------------------
 //
 // There, connection events change who leads. Here they change nothing: a field in Redis that was
 // confirmed in time is all that makes a leader, and its end by the own clock all that ends one.

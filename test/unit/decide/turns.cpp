@@ -1,8 +1,8 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 // Who is next: hand-over inside a client, and turns between clients.
 #include "decide/handover.hpp"
-#include "decide/token_block.hpp"
 #include "decide/list_place.hpp"
+#include "decide/token_block.hpp"
 #include "decide/turns.hpp"
 
 #include <boost/test/unit_test.hpp>
