@@ -34,6 +34,13 @@ reply on_counters(held_locks&, fair_lines&, counters& n, script_call const& c)
     return (n.*Member)(c);
 }
 
+// A counter of tokens is one of the locks'.
+reply count(held_locks& l, fair_lines&, counters& n, script_call const& c)
+{
+    auto const token = l.last_token(c.key());
+    return token != 0 ? reply::of(token) : n.count(c);
+}
+
 using script_table = std::unordered_map<std::string_view, script_entry>;
 
 // By name, because the scripts may be in another library than this.
@@ -69,7 +76,7 @@ script_table const& table()
         {"semaphore_drain", {&on_counters<&counters::semaphore_drain>}},
         {"latch_set", {&on_counters<&counters::latch_set>}},
         {"latch_count_down", {&on_counters<&counters::latch_count_down>}},
-        {"count", {&on_counters<&counters::count>}},
+        {"count", {&count}},
         {"permit_acquire", {&on_counters<&counters::permit_acquire>}},
         {"permit_extend", {&on_counters<&counters::permit_extend>}},
         {"permit_release", {&on_counters<&counters::permit_release>}},

@@ -95,6 +95,12 @@ bool held_locks::is_written(std::string const& key)
 
 // ---- Plain, spin and fenced --------------------------------------------------------------------
 
+std::int64_t held_locks::last_token(std::string const& counter) const
+{
+    auto const at = tokens_.find(counter);
+    return at == tokens_.end() ? 0 : at->second;
+}
+
 // The last of some new tokens; 0 without fencing.
 reply held_locks::grant(script_call const& c, bool draws)
 {

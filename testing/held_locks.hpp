@@ -37,6 +37,9 @@ public:
     reply leader_publish(script_call const&);
     reply leader_read(script_call const&);
 
+    /// The last token of this counter; 0 if it gave none.
+    std::int64_t last_token(std::string const& counter) const;
+
     /// Keeps the wait list of this channel's lock alive; false if it is gone.
     bool keep_list(std::string const& channel);
 

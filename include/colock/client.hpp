@@ -98,6 +98,11 @@ public:
     /// The executor that the client was made with; never its strand.
     executor_type get_executor() const noexcept { return detail::executor_of(core_); }
 
+    /// The client's id, a UUID: the first part of every field that its holds have in Redis, as
+    /// `<id>:<number>`. `colock info` shows it as the holder. Write it to your log at the start,
+    /// and an operator finds the process that holds a lock. It never changes.
+    std::string const& id() const noexcept;
+
     /// Connects now, and keeps the connections up while nothing needs them. Use it to find a bad
     /// config before the first operation, to have the connections ready, or to wait for the
     /// client's end.

@@ -3,10 +3,19 @@
 
 #include <colock/lock.hpp>
 
+#include <cstdint>
 #include <string>
 #include <utility>
 
 namespace colock {
+
+namespace detail {
+
+using answered_token = void(error_code, std::uint64_t);
+
+void last_token(core_ptr, handler<answered_token>, lock_id);
+
+}  // namespace detail
 
 /// A `lock` whose fencing tokens are Redisson's: its RFencedLock, on the same keys, so that Java
 /// and C++ use one counter.
@@ -29,6 +38,28 @@ public:
     fenced_lock(client const& where, std::string name)
         : basic_lock{where, {std::move(name), detail::lock_kind::fenced}}
     {}
+
+    /// The last token that any owner of the lock has drawn, in C++ or Java; 0 if there is no
+    /// counter. Redisson's `getToken`. It may be out of date when it arrives, so it proves no
+    /// ownership: for that the resource compares the tokens of the holds themselves.
+    ///
+    /// \par Effects
+    ///   `scripts/count.lua` on the counter, one round trip.
+    /// \par Completion signature
+    ///   `void(error_code, std::uint64_t)`
+    /// \par Errors
+    ///   `error::invalid_argument` for a bad name; `error::wrong_type` if the counter's key holds
+    ///   something else; `error::server_refused`, `error::closed`; `error::unavailable` or the
+    ///   connection's last error after `config::timeout`.
+    /// \par Cancellation
+    ///   terminal, partial, total: ends the waiting.
+    template <detail::token_for<detail::answered_token> Token = boost::asio::deferred_t>
+    auto token(Token&& token = {}) const
+    {
+        return detail::initiate<detail::answered_token>(
+            core_, &detail::last_token, std::forward<Token>(token), id_
+        );
+    }
 };
 
 }  // namespace colock

@@ -318,6 +318,7 @@ protected:
 
 private:
     friend struct detail::lock_group;
+    friend class fenced_lock;
 
     detail::core_ptr core_;
     Subject id_;

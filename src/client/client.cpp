@@ -102,6 +102,8 @@ client_stats stats_of(detail::client_counters const& c) noexcept
     return {c.links_up, c.holds, c.waiters, c.keys, c.subscriptions, c.owed_releases, c.reconnects};
 }
 
+std::string const& client::id() const noexcept { return core_->uuid(); }
+
 client_stats client::stats() const { return stats_of(core_->count); }
 
 }  // namespace colock

@@ -7,6 +7,7 @@
 #include "locks/exclusive_lock.hpp"
 #include "locks/fair_lock.hpp"
 #include "locks/read_write_lock.hpp"
+#include <colock/fenced_lock.hpp>
 #include <colock/lock.hpp>
 
 #include <utility>
@@ -234,6 +235,25 @@ void single::is_locked(core_ptr inside, handler<answered_bool> handler, lock_id 
         scripts::inspect,
         {},
         locked_as(id.kind)
+    );
+}
+
+void last_token(core_ptr inside, handler<answered_token> handler, lock_id id)
+{
+    auto const wrong = check_name(id.name);
+    auto counter = decide::token_counter(id.name, inside->settings().key_prefix);
+    query<std::uint64_t>::start(
+        std::move(inside),
+        std::move(handler),
+        wrong,
+        std::move(counter),
+        scripts::count,
+        {},
+        [](answer const& from, std::uint64_t& token) {
+            token = static_cast<std::uint64_t>(from.value.number);
+            bool const is_number = from.value.what == decide::reply::kind::integer;
+            return is_number ? error_code{} : error_code{error::bad_reply};
+        }
     );
 }
 

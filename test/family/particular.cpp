@@ -25,6 +25,7 @@ BOOST_AUTO_TEST_CASE(tokens_of_a_fenced_lock_are_redissons)
             hold held = co_await mine.acquire();
             BOOST_TEST(held.fencing_token() == expected);
             co_await held.release();
+            BOOST_TEST(co_await mine.token() == expected);
         }
         // Waiters of one client too: none is drawn before its time.
         hold first = co_await mine.acquire();

@@ -142,6 +142,7 @@ BOOST_AUTO_TEST_CASE(one_counter)
             BOOST_TEST(held.fencing_token() == expected + 1);
             auto const seen = co_await s.ask("t1", "getToken");
             BOOST_TEST(seen == std::to_string(expected + 1));
+            BOOST_TEST(co_await s.mine.token() == expected + 1);
             co_await held.release();
         }
     });

@@ -78,7 +78,18 @@ BOOST_AUTO_TEST_SUITE(kinds)
 BOOST_AUTO_TEST_CASE(lock) { check<colock::lock>(); }
 BOOST_AUTO_TEST_CASE(fair_lock) { check<colock::fair_lock>(); }
 BOOST_AUTO_TEST_CASE(spin_lock) { check<colock::spin_lock>(); }
-BOOST_AUTO_TEST_CASE(fenced_lock) { check<colock::fenced_lock>(); }
+BOOST_AUTO_TEST_CASE(fenced_lock)
+{
+    check<colock::fenced_lock>();
+    scripted_client redis;
+    redis.run([](scripted_client& r) -> asio::awaitable<void> {
+        colock::fenced_lock const fenced{r, "k"};
+        BOOST_TEST(co_await fenced.token() == 0U);
+        auto mine = co_await fenced.acquire();
+        BOOST_TEST(co_await fenced.token() == mine.fencing_token());
+        co_await mine.release();
+    }(redis));
+}
 
 BOOST_AUTO_TEST_CASE(read_write_lock)
 {

@@ -202,6 +202,33 @@ BOOST_AUTO_TEST_CASE(draws_one_token_at_a_time_from_a_counter_of_its_own)
     BOOST_TEST(third.value().fencing_token() == second.value().fencing_token() + 1);
 }
 
+BOOST_AUTO_TEST_CASE(the_last_token_is_a_question)
+{
+    fenced_lock const mine{client, "k"};
+    auto const ask = [&] {
+        pending<std::uint64_t> p;
+        mine.token(p.token());
+        time.settle();
+        BOOST_TEST_REQUIRE(p.succeeded());
+        return p.value();
+    };
+    BOOST_TEST(ask() == 0U);
+    auto held = take(mine);
+    BOOST_TEST(ask() == held.value().fencing_token());
+    BOOST_TEST((last().keys == std::vector<std::string>{"redisson_lock_token:{k}"}));
+    release(held.value());
+    BOOST_TEST(ask() == held.value().fencing_token());
+}
+
+BOOST_AUTO_TEST_CASE(the_question_for_a_bad_name_is_not_sent)
+{
+    pending<std::uint64_t> p;
+    fenced_lock{client, ""}.token(p.token());
+    time.settle();
+    BOOST_TEST((p.ec() == error::invalid_argument));
+    BOOST_TEST(server->written().empty());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
