@@ -1,0 +1,232 @@
+#include "decide/validity.hpp"
+#include "holds/hold_state.hpp"
+#include "locks/group_requests.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <ranges>
+#include <utility>
+
+namespace colock {
+
+namespace {
+
+using operations = detail::lock_operations<detail::lock_id>;
+
+/// Whether asking again does not help. It may help if a connection is down, or after our own
+/// cancellation.
+bool is_final(error_code ec) noexcept
+{
+    return ec.category() == error_category() && ec != error::unavailable &&
+        ec != error::not_replicated;
+}
+
+bool is_any(error_code ec) noexcept { return bool{ec}; }
+
+// Releases at once, because the next request must not re-enter a hold that is given up. Nobody
+// waits for the answer; without one the lease ends.
+void give_back(hold& part)
+{
+    if (part)
+        part.release([](error_code) {});
+    part = {};
+}
+
+}  // namespace
+
+group_requests::group_requests(
+    operation& of, core& inside, lock_group const& group, acquire_options const& options
+)
+    : acquire_{of}
+    , core_{inside}
+    , of_{group}
+    , options_{options}
+    , requests_{std::make_unique<request[]>(group.parts.size())}
+    , limit_{[this] { cancel_unanswered(); }}
+{}
+
+// ---- Rounds ------------------------------------------------------------------------------------
+
+/// The handler of a part's answer.
+struct group_requests::reply {
+    std::shared_ptr<operation> life;
+    group_requests& to;
+    std::size_t i;
+
+    void operator()(error_code ec, hold got) const
+    {
+        to.requests_[i].got = std::move(got);
+        to.on_answer(i, ec);
+    }
+    void operator()(error_code ec, std::optional<hold> got) const
+    {
+        (*this)(ec, got ? std::move(*got) : hold{});
+    }
+    /// The answer to a new lease. A lost part can be taken again.
+    void operator()(error_code ec) const { to.on_answer(i, ec == error::lost ? error_code{} : ec); }
+};
+
+auto group_requests::expect(std::size_t i)
+{
+    auto& r = requests_[i];
+    r.answered = false;
+    r.ec = {};
+    ++unanswered_;
+    return asio::bind_executor(
+        core_.strand(),
+        asio::bind_cancellation_slot(r.signal.slot(), reply{acquire_.shared_from_this(), *this, i})
+    );
+}
+
+void group_requests::on_answer(std::size_t i, error_code ec)
+{
+    requests_[i].answered = true;
+    requests_[i].ec = ec;
+    if (--unanswered_ == 0)
+        over.set(true);
+}
+
+void group_requests::try_all(time_point until)
+{
+    core_.set_alarm(limit_, until);
+    for (std::size_t i = 0; i != of_.parts.size(); ++i) {
+        auto const& [where, id] = of_.parts[i];
+        operations::try_acquire(where, expect(i), id, options_);
+    }
+}
+
+// The parts are renewed until it has all, because nobody knows how long that takes.
+void group_requests::acquire(std::size_t i, time_point until)
+{
+    core_.set_alarm(limit_, until);
+    auto const& [where, id] = of_.parts[i];
+    operations::acquire(
+        where,
+        expect(i),
+        id,
+        {.lease = {}, .as = options_.as, .sync_replicas = options_.sync_replicas}
+    );
+}
+
+void group_requests::set_leases(time_point until)
+{
+    core_.set_alarm(limit_, until);
+    bool const renewed = !options_.lease || options_.renew;
+    for (std::size_t i = 0; i != of_.parts.size(); ++i) {
+        auto& part = requests_[i].got;
+        if (!renewed)
+            asio::dispatch(of_.parts[i].where->strand(), [state = detail::state_of(part)] {
+                state->renewed = false;
+            });
+        part.extend(lease_of(i), expect(i));
+    }
+}
+
+bool group_requests::release_all(time_point until)
+{
+    core_.set_alarm(limit_, until);
+    for (std::size_t i = 0; i != of_.parts.size(); ++i)
+        if (auto part = std::exchange(requests_[i].got, {}))
+            part.release(expect(i));
+    return unanswered_ != 0;
+}
+
+void group_requests::cancel_unanswered()
+{
+    for (auto& r : all())
+        if (!r.answered)
+            r.signal.emit(asio::cancellation_type::terminal);
+}
+
+// ---- Parts -------------------------------------------------------------------------------------
+
+void group_requests::watch(std::size_t i)
+{
+    requests_[i].got.lost(asio::bind_executor(
+        core_.strand(),
+        [this, weak = acquire_.weak_from_this(), i](error_code ec) {
+            auto const life = weak.lock();
+            if (!life || ec == asio::error::operation_aborted)
+                return;
+            requests_[i].ec = ec;
+            cancel_unanswered();
+        }
+    ));
+}
+
+void group_requests::give_back_from_first_refused(std::vector<std::size_t> const& order)
+{
+    bool stays = !options_.lease;
+    for (auto const i : order) {
+        auto& part = requests_[i].got;
+        stays = stays && part;
+        if (!stays)
+            give_back(part);
+    }
+}
+
+void group_requests::give_back_all()
+{
+    for (auto& r : all())
+        give_back(r.got);
+}
+
+std::vector<hold> group_requests::take_all()
+{
+    std::vector<hold> parts;
+    parts.reserve(of_.parts.size());
+    for (auto& r : all())
+        parts.push_back(std::move(r.got));
+    return parts;
+}
+
+// ---- The outcome -------------------------------------------------------------------------------
+
+bool group_requests::has_all() const noexcept
+{
+    return std::ranges::all_of(all(), [](request const& r) { return bool{r.got}; });
+}
+
+bool group_requests::has_enough() const noexcept
+{
+    auto const fresh = std::ranges::count_if(
+        std::views::iota(std::size_t{0}, of_.parts.size()),
+        [this](std::size_t i) { return !requests_[i].ec && is_fresh(i); }
+    );
+    return static_cast<std::size_t>(fresh) >= of_.needed();
+}
+
+// At least half of the validity must be left, as for a single lock.
+bool group_requests::is_fresh(std::size_t i) const noexcept
+{
+    auto const lease = lease_of(i);
+    auto const& part = requests_[i].got;
+    return part && part.valid_for((lease - decide::drift(lease)) / 2);
+}
+
+bool group_requests::has_failed(bool final) const noexcept
+{
+    auto const failed = std::ranges::count_if(
+        all(), final ? &is_final : &is_any, [](request const& r) { return r.ec; }
+    );
+    return static_cast<std::size_t>(failed) > of_.parts.size() - of_.needed();
+}
+
+error_code group_requests::first_error() const noexcept
+{
+    auto const of = [](request const& r) { return r.ec; };
+    auto at = std::ranges::find_if(all(), &is_final, of);
+    if (at == all().end())
+        at = std::ranges::find_if(all(), &is_any, of);
+    return at->ec;
+}
+
+milliseconds group_requests::lease_of(std::size_t i) const noexcept
+{
+    return options_.lease.value_or(of_.parts[i].where->settings().lease);
+}
+
+}  // namespace colock
