@@ -121,7 +121,12 @@ public:
     }
 
     /// Releases what this thread holds, and waits for the server's answer, at most
-    /// `config::timeout`. Throws nothing; a failure goes to the log, and the lock is then free when
+    /// `config::timeout`.
+    ///
+    /// \par Preconditions
+    ///   This thread holds the mutex; if not, the call does nothing.
+    ///
+    /// Throws nothing; a failure goes to the log, and the lock is then free when
     /// its lease ends. On a thread that serves the client it does not wait.
     void unlock() noexcept;
 

@@ -65,9 +65,27 @@ void client_ping(core_ptr, asio::any_completion_handler<pinged>);
 /// \par After the end
 ///   After `stop()`, or after a cancelled `run()`, operations end at once with `error::closed`
 ///   until `run()` is called again. After `close()` they do so for good.
+/// \par Errors of every operation
+///   An operation names its own errors. If it needs the server, it can also end with these:
+///   - `error::closed` — the client was closed or stopped.
+///   - `error::invalid_config`, `error::invalid_tls` — the client cannot connect, as above.
+///   - `error::server_refused` — the server answers with an error; its text is in the log.
+///   - `error::tls_refused`, `error::wrong_topology` — the server does not fit `config::tls` or
+///     `config::topology`. The operation does not wait, because waiting cures neither.
+///   - `error::bad_reply` — the answer is none that the script gives: the address is not that of a
+///     Redis or Valkey server, or something between changes its answers.
+///   - `error::not_replicated`, `error::unsupported` — only if the options ask for `sync_replicas`:
+///     too few replicas have acknowledged the lock, or the server does not let us wait for them.
+///     `acquire` and `try_acquire_for` try again after the first of them.
 /// \par Executor
 ///   A handler runs on its associated executor, or on the client's if it has none; never inline,
 ///   and never on the client's strand.
+/// \par Handles
+///   A lock, a semaphore, a latch or an election is a handle: a name, and a share in the client's
+///   state. Handles are immutable, so distinct and shared ones are safe, from any thread. An
+///   operation keeps alive what it needs, so a handle may be destroyed while its operation is
+///   pending. A handle may outlive the client (its operations end with `error::closed` then), but
+///   not the execution context.
 /// \par Thread-safety
 ///   Safe: all members but the destructor may be called on a shared object from any thread.
 /// \par Lifetimes
@@ -79,6 +97,10 @@ public:
     using executor_type = boost::asio::any_io_executor;
 
     /// Makes a client. It opens no connection before the first operation or `run()`.
+    ///
+    /// \par Preconditions
+    ///   The executor is that of an `io_context`, a `thread_pool` or another execution context that
+    ///   outlives the client. A strand is fine too.
     explicit client(boost::asio::any_io_executor executor, config settings = {});
 
     /// Operations that wait end with `error::closed`, and so do later operations on its locks.
@@ -160,7 +182,7 @@ public:
     ///   `void(error_code, std::chrono::microseconds)`; the time from just before the command was
     ///   written until its answer.
     /// \par Errors
-    ///   - `error::server_refused`, `error::closed`
+    ///   - those of every operation
     ///   - `error::unavailable` or the connection's last error — no answer within
     ///     `config::timeout`.
     /// \par Cancellation
@@ -173,8 +195,15 @@ public:
         );
     }
 
-    /// Drops the connections at once. Waiters end with `error::closed`; locks are free when their
-    /// leases end. Later operations end with `error::closed` until `run()` is called again.
+    /// Ends the client at once.
+    ///
+    /// \par Effects
+    ///   Drops the connections. Waiters end with `error::closed`, and so do later operations until
+    ///   `run()` is called again. Commands that were written before may still take effect at the
+    ///   server. Holds are lost when their time comes, and their locks are free when their leases
+    ///   end.
+    /// \par Thread-safety
+    ///   From any thread. It returns before the effects are complete.
     void stop();
 
     /// The client's state a moment ago. Cheap, from any thread.

@@ -133,9 +133,9 @@ struct config {
     /// such gap.
     std::optional<milliseconds> poller_gap{};
 
-    /// The maximum number of command connections to a server, 1 to 64. The client opens one at
-    /// first need, and more when more operations are under way. There is one more connection, for
-    /// pub/sub.
+    /// The maximum number of command connections to a server, 1 to 64; in a cluster, to each node.
+    /// The client opens one at first need, and more when more operations are under way. There is
+    /// one more connection, for pub/sub, and one for `sync_replicas` where that is used.
     unsigned links = 4;
 
     /// The time limit of operations that take no wait. At least 1 ms.

@@ -47,15 +47,8 @@ void latch_count(core_ptr, asio::any_completion_handler<answered_count>, std::st
 /// \par Guarantees
 ///   A count takes effect once, even if the connection is lost in the middle, until the client is
 ///   stopped or its process dies.
-/// \par Executor
-///   A handler runs on its associated executor, or on the client's if it has none; never inline,
-///   and never on the client's strand.
-/// \par Thread-safety
-///   An immutable handle: distinct and shared objects are safe, from any thread.
-/// \par Lifetimes
-///   The latch shares ownership of the client's state. An operation keeps alive what it needs, so
-///   the latch may be destroyed while an operation is pending. It must not outlive the execution
-///   context.
+/// \par Executor, thread-safety, lifetimes
+///   As for every handle; see `client`.
 class countdown_latch {
 public:
     using milliseconds = std::chrono::milliseconds;
@@ -80,8 +73,7 @@ public:
     /// \par Errors
     ///   - `error::invalid_argument` — an empty or over-long name, a count below 1. Nothing was
     ///     sent.
-    ///   - `error::server_refused` — the server refuses us; its text is in the log.
-    ///   - `error::closed` — the client was closed or stopped.
+    ///   - those of every operation; see `client`.
     ///   - `error::unavailable`, or the connection's last error — no answer within
     ///     `config::timeout`.
     /// \par Cancellation
@@ -130,8 +122,7 @@ public:
     /// \par Errors
     ///   - `error::invalid_argument` — an empty or over-long name. Nothing was sent.
     ///   - `error::wrong_type` — the key does not hold a latch.
-    ///   - `error::server_refused` — the server refuses us; its text is in the log.
-    ///   - `error::closed` — the client was closed or stopped.
+    ///   - those of every operation; see `client`.
     /// \par Cancellation
     ///   terminal, partial, total. Completes at once with `operation_aborted`, and leaves nothing
     ///   behind.
@@ -176,8 +167,9 @@ public:
     /// \par Completion signature
     ///   `void(error_code, std::int64_t)`
     /// \par Errors
-    ///   `error::invalid_argument`, `error::wrong_type`, `error::server_refused`, `error::closed`;
-    ///   `error::unavailable` or the connection's last error after `config::timeout`.
+    ///   `error::invalid_argument` and `error::wrong_type`, as for `acquire`; `error::unavailable`
+    ///   or the connection's last error after `config::timeout`; those of every operation, see
+    ///   `client`.
     /// \par Cancellation
     ///   terminal, partial, total: ends the wait.
     template <detail::token_for<detail::answered_count> Token = boost::asio::deferred_t>

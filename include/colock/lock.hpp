@@ -105,8 +105,7 @@ public:
     ///   - `error::would_deadlock` — the owner in the options would wait for itself: it holds the
     ///     lock and `re_entrant` is false, or it wants to write what it reads. Nothing was sent.
     ///   - `error::wrong_type` — the key does not hold a lock.
-    ///   - `error::server_refused` — the server refuses us; its text is in the log.
-    ///   - `error::closed` — the client was closed or stopped.
+    ///   - those of every operation; see `client`.
     /// \par Cancellation
     ///   terminal, partial, total. Completes at once with `operation_aborted` and leaves nothing
     ///   behind: if the server still grants the lock, it goes to the next waiter or is released in
@@ -138,8 +137,11 @@ public:
     /// \par Completion signature
     ///   `void(error_code, std::optional<hold>)`; empty if somebody else has the lock.
     /// \par Errors
-    ///   As `acquire`, and `error::unavailable` or the connection's last error if the server did
-    ///   not answer within `config::timeout`.
+    ///   As `acquire`, and
+    ///   - `error::unavailable`, or the connection's last error — the server did not answer within
+    ///     `config::timeout`.
+    ///   - `error::not_replicated` — fewer replicas than `acquire_options::sync_replicas` have
+    ///     acknowledged the lock; it is released again.
     /// \par Cancellation
     ///   As `acquire`.
     template <detail::token_for<detail::tried> Token = boost::asio::deferred_t>
@@ -252,8 +254,9 @@ public:
     /// \par Completion signature
     ///   `void(error_code, bool)`
     /// \par Errors
-    ///   `error::invalid_argument`, `error::wrong_type`, `error::server_refused`, `error::closed`;
-    ///   `error::unavailable` or the connection's last error after `config::timeout`.
+    ///   `error::invalid_argument` and `error::wrong_type`, as for `acquire`; `error::unavailable`
+    ///   or the connection's last error after `config::timeout`; those of every operation, see
+    ///   `client`.
     /// \par Cancellation
     ///   terminal, partial, total: ends the waiting.
     template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
@@ -268,6 +271,10 @@ public:
     ///
     /// \par Completion signature
     ///   `void(error_code, std::int64_t)`
+    /// \par Errors
+    ///   `error::invalid_argument` — an empty or over-long name.
+    /// \par Cancellation
+    ///   None: it does not wait.
     template <detail::token_for<detail::answered_count> Token = boost::asio::deferred_t>
     auto hold_count(owner who, Token&& token = {}) const
     {
@@ -277,11 +284,14 @@ public:
     }
 
     /// The time until the lock becomes free, unless its holder renews or releases it first. Empty
-    /// if nobody holds it; the greatest duration if it has no TTL. Effects, errors and cancellation
-    /// are as for `is_locked`.
+    /// if nobody holds it; the greatest duration if its key has no TTL.
     ///
+    /// \par Effects
+    ///   As `is_locked`.
     /// \par Completion signature
     ///   `void(error_code, std::optional<std::chrono::milliseconds>)`
+    /// \par Errors and cancellation
+    ///   As `is_locked`.
     template <detail::token_for<detail::answered_lease> Token = boost::asio::deferred_t>
     auto remaining_lease(Token&& token = {}) const
     {
@@ -336,15 +346,8 @@ private:
 ///   owner holds the name at a time. The client tells a holder of a loss before anybody else can
 ///   get the lock. See docs/guarantees.md for what no lease can promise, and `fence` for the
 ///   remedy.
-/// \par Executor
-///   A handler runs on its associated executor, or on the client's if it has none; never inline,
-///   and never on the client's strand.
-/// \par Thread-safety
-///   An immutable handle: distinct and shared objects are safe, from any thread.
-/// \par Lifetimes
-///   The lock shares ownership of the client's state. An operation keeps alive what it needs, so
-///   the lock may be destroyed while an operation is pending. It must not outlive the execution
-///   context.
+/// \par Executor, thread-safety, lifetimes
+///   As for every handle; see `client`.
 class lock : public basic_lock<detail::lock_id> {
 public:
     /// The lock `name` at the client's server. Sends nothing. A name has 1 to 10,000 bytes of any

@@ -12,8 +12,11 @@ namespace colock {
 
 /// A client reports its events to its observer: the place to count, to measure and to trace.
 ///
-/// Override what you need. Each function is called on the client's strand, so it must be quick,
-/// must not block, and must not call the client back. The views are valid during the call.
+/// Override what you need. Each function is called on the client's strand. The views are valid
+/// during the call.
+///
+/// \par Preconditions
+///   An override is quick, does not block, throws nothing, and does not call the client back.
 class observer {
 public:
     using milliseconds = std::chrono::milliseconds;
@@ -53,7 +56,8 @@ public:
 
     /// A connection to the server is up; `link` is its number. The numbers of a server are
     /// `config::links` for commands, then one for pub/sub and one for `sync_replicas`; in a cluster
-    /// the next server's numbers follow.
+    /// the next server's numbers follow. `epoch` counts the connections of a command link; that of
+    /// the pub/sub link is 0, and its end is not told.
     virtual void link_up(std::size_t /*link*/, std::uint64_t /*epoch*/) noexcept {}
 
     /// The connection is down; the client reconnects.

@@ -74,15 +74,8 @@ void permit_available(core_ptr, asio::any_completion_handler<answered_count>, st
 ///   anybody else can get the permit. The permits of a dead process come back within one lease, as
 ///   soon as somebody asks. Leases go by the server's clock; Redisson's clients judge them by their
 ///   own clocks.
-/// \par Executor
-///   A handler runs on its associated executor, or on the client's if it has none; never inline,
-///   and never on the client's strand.
-/// \par Thread-safety
-///   An immutable handle: distinct and shared objects are safe, from any thread.
-/// \par Lifetimes
-///   The semaphore shares ownership of the client's state. An operation keeps alive what it needs,
-///   so the semaphore may be destroyed while an operation is pending. It must not outlive the
-///   execution context.
+/// \par Executor, thread-safety, lifetimes
+///   As for every handle; see `client`.
 class permit_semaphore {
 public:
     using milliseconds = std::chrono::milliseconds;
@@ -107,8 +100,7 @@ public:
     /// \par Errors
     ///   - `error::invalid_argument` — an empty or over-long name, a number below 0 or over 2^31-1.
     ///     Nothing was sent.
-    ///   - `error::server_refused` — the server refuses us; its text is in the log.
-    ///   - `error::closed` — the client was closed or stopped.
+    ///   - those of every operation; see `client`.
     ///   - `error::unavailable`, or the connection's last error — no answer within
     ///     `config::timeout`.
     /// \par Cancellation
@@ -141,8 +133,7 @@ public:
     ///   - `error::invalid_argument` — an empty or over-long name, a lease under 10 ms or over ten
     ///     years. Nothing was sent.
     ///   - `error::wrong_type` — the keys do not hold such a semaphore.
-    ///   - `error::server_refused` — the server refuses us; its text is in the log.
-    ///   - `error::closed` — the client was closed or stopped.
+    ///   - those of every operation; see `client`.
     /// \par Cancellation
     ///   terminal, partial, total. Completes at once with `operation_aborted` and leaves nothing
     ///   behind: if the server still grants a permit, it goes to the next waiter or is released in
@@ -245,8 +236,9 @@ public:
     /// \par Completion signature
     ///   `void(error_code, std::int64_t)`
     /// \par Errors
-    ///   `error::invalid_argument`, `error::wrong_type`, `error::server_refused`, `error::closed`;
-    ///   `error::unavailable` or the connection's last error after `config::timeout`.
+    ///   `error::invalid_argument` and `error::wrong_type`, as for `acquire`; `error::unavailable`
+    ///   or the connection's last error after `config::timeout`; those of every operation, see
+    ///   `client`.
     /// \par Cancellation
     ///   terminal, partial, total: ends the wait.
     template <detail::token_for<detail::answered_count> Token = boost::asio::deferred_t>

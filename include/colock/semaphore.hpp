@@ -60,15 +60,8 @@ void semaphore_available(core_ptr, asio::any_completion_handler<answered_count>,
 ///   permit is gone. Give it back by hand with `release`, or use `permit_semaphore`, whose permits
 ///   come back automatically. Nothing prevents a task from releasing a permit that it has not
 ///   acquired.
-/// \par Executor
-///   A handler runs on its associated executor, or on the client's if it has none; never inline,
-///   and never on the client's strand.
-/// \par Thread-safety
-///   An immutable handle: distinct and shared objects are safe, from any thread.
-/// \par Lifetimes
-///   The semaphore shares ownership of the client's state. An operation keeps alive what it needs,
-///   so the semaphore may be destroyed while an operation is pending. It must not outlive the
-///   execution context.
+/// \par Executor, thread-safety, lifetimes
+///   As for every handle; see `client`.
 class semaphore {
 public:
     using milliseconds = std::chrono::milliseconds;
@@ -90,8 +83,7 @@ public:
     /// \par Errors
     ///   - `error::invalid_argument` — an empty or over-long name, a number below 0 or over 2^31-1.
     ///     Nothing was sent.
-    ///   - `error::server_refused` — the server refuses us; its text is in the log.
-    ///   - `error::closed` — the client was closed or stopped.
+    ///   - those of every operation; see `client`.
     ///   - `error::unavailable`, or the connection's last error — no answer within
     ///     `config::timeout`.
     /// \par Cancellation
@@ -120,8 +112,7 @@ public:
     ///   - `error::invalid_argument` — an empty or over-long name, a number below 1 or over 2^31-1.
     ///     Nothing was sent.
     ///   - `error::wrong_type` — the key does not hold a semaphore.
-    ///   - `error::server_refused` — the server refuses us; its text is in the log.
-    ///   - `error::closed` — the client was closed or stopped.
+    ///   - those of every operation; see `client`.
     /// \par Cancellation
     ///   terminal, partial, total. Completes at once with `operation_aborted`, and takes nothing:
     ///   if the server still grants the permits, they go to the next waiter that wants as many, or
@@ -221,6 +212,8 @@ public:
     /// Gives permits back, whether or not they were acquired. Makes the semaphore if it does not
     /// exist.
     ///
+    /// \par Preconditions
+    ///   Nothing checks that the caller has the permits: a release too many lets one too many in.
     /// \par Effects
     ///   `scripts/semaphore_release.lua`, one round trip; releases at the same time share one.
     ///   After a lost connection the client sends it again.
@@ -275,8 +268,9 @@ public:
     /// \par Completion signature
     ///   `void(error_code, std::int64_t)`
     /// \par Errors
-    ///   `error::invalid_argument`, `error::wrong_type`, `error::server_refused`, `error::closed`;
-    ///   `error::unavailable` or the connection's last error after `config::timeout`.
+    ///   `error::invalid_argument` and `error::wrong_type`, as for `acquire`; `error::unavailable`
+    ///   or the connection's last error after `config::timeout`; those of every operation, see
+    ///   `client`.
     /// \par Cancellation
     ///   terminal, partial, total: ends the wait.
     template <detail::token_for<detail::answered_count> Token = boost::asio::deferred_t>

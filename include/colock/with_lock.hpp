@@ -170,9 +170,10 @@ template <class Lock, class Rep, class Period, class Work>
 ///   The text of the first three names the lock.
 /// \par Cancellation
 ///   Passed on to the work.
+/// \par Preconditions
+///   `held` outlives the coroutine, and nobody moves from it meanwhile.
 /// \par Lifetimes
-///   `held` must outlive the coroutine, and must not be moved from meanwhile. The work is copied
-///   into the coroutine.
+///   The work is copied into the coroutine.
 // NOLINTBEGIN(cppcoreguidelines-avoid-reference-coroutine-parameters)
 template <class Work>
 boost::asio::awaitable<detail::work_result<Work>> guard(hold& held, Work work)
