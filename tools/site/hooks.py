@@ -20,12 +20,18 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 REFERENCE = ROOT / "build/docs/reference"
 TAGS = ROOT / "build/docs/reference.tag"
 
+# The lessons, in the order in which the list of the tutorial has them.
+LESSONS = [
+    f"tutorial/{name}"
+    for name in re.findall(r"^- \[.*?\]\((\S+)\)", (ROOT / "docs/tutorial/README.md").read_text(), re.MULTILINE)
+]
+
 # A section takes the pages that its patterns match, in their order, and no page twice.
 NAVIGATION = [
     ("Start", ["index.md", "install.md", "faq.md", "comparison.md", "migration.md",
                 "without-coroutines.md", "how-it-works.md", "glossary.md"]),
-    ("Tutorial", ["tutorial/README.md", "tutorial/*.md"]),
-    ("Locks", ["locks/lock.md", "locks/fair_lock.md", "locks/read_write_lock.md", "locks/*_lock.md",
+    ("Tutorial", ["tutorial/README.md", *LESSONS]),
+    ("Locks", ["locks/README.md", "locks/lock.md", "locks/fair_lock.md", "locks/read_write_lock.md", "locks/*_lock.md",
                "locks/*.md"]),
     ("Recipes", ["recipes/index.md", "recipes/leader.md", "recipes/cron.md", "recipes/order.md",
                  "recipes/*.md", "seckill.md"]),
@@ -33,7 +39,7 @@ NAVIGATION = [
                    "sizing.md", "metrics.md", "command.md", "troubleshooting.md", "errors.md",
                    "redisson.md"]),
     ("中文", ["zh-CN.md", "zh/faq.md", "zh/guarantees.md", "zh/seckill.md", "zh/command.md",
-             "zh/glossary.md"]),
+             "zh/glossary.md", "zh/tutorial/README.md", *(f"zh/{lesson}" for lesson in LESSONS)]),
     ("Assurance", ["guarantees.md", "failures.md", "reliability.md", "model.md", "versions.md",
                    "benchmarks.md", "architecture.md", "*.md"]),
 ]
