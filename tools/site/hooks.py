@@ -6,6 +6,7 @@
 - The reference that Doxygen made is part of the site.
 - Links out of docs/ lead into the site as well: those to a public header to its class in the
   reference, those to any other file to a page that shows it.
+- A line that ends and goes on in Chinese has no blank at its end.
 - Pages with diagrams bring the script that draws them.
 """
 
@@ -47,6 +48,8 @@ TITLES = {"index.md": "colock", "zh-CN.md": "首页"}
 
 LINK = re.compile(r"\]\((?P<to>[^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+WIDE = "[\u2e80-\u9fff\uff00-\uffef]"
+CHINESE_LINE_END = re.compile(rf"(?<={WIDE})\n *(?={WIDE})")
 COMMENT = re.compile(r"^<!-- .*? -->\n", re.MULTILINE)
 
 # The way back from the reference.
@@ -203,6 +206,7 @@ def on_page_markdown(markdown, page, config, files):
     parts, end = [], 0
     for fence in [*FENCE.finditer(markdown), None]:
         prose = COMMENT.sub("", markdown[end : fence.start() if fence else None])
+        prose = CHINESE_LINE_END.sub("", prose)
         parts.append(LINK.sub(lambda m: f"]({rewritten(name, m['to'])})", prose))
         if fence:
             parts.append(fence[0])
