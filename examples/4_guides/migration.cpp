@@ -73,6 +73,7 @@ asio::awaitable<bool> under_both(raw_redis* server, colock::lock lock, std::stri
     // 3. The old lock goes last and on every way out, also when this coroutine is being cancelled.
     co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
     co_await release_old(server, me);
+    co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
     if (failure)
         std::rethrow_exception(failure);
     co_return done;
