@@ -111,7 +111,7 @@ asio::awaitable<colock::config> settings(std::string url)
     co_return one;
 }
 
-// NOLINTBEGIN(cppcoreguidelines-avoid-reference-coroutine-parameters): clang-tidy means the copy of a lambda
+// NOLINTBEGIN(cppcoreguidelines-avoid-reference-coroutine-parameters): a lambda
 // [two
 asio::awaitable<void> two_owners(std::string url, monitor* log)
 {

@@ -65,7 +65,7 @@ asio::awaitable<void> call_soon(colock::semaphore partner)
 }
 // wait]
 
-// NOLINTBEGIN(cppcoreguidelines-avoid-reference-coroutine-parameters): clang-tidy means the copy of a lambda
+// NOLINTBEGIN(cppcoreguidelines-avoid-reference-coroutine-parameters): a lambda
 asio::awaitable<void> too_busy(colock::semaphore partner)
 {
     auto const one_more = [partner] { return call_soon(partner); };
