@@ -22,17 +22,17 @@ REFERENCE = ROOT / "build/docs/reference"
 TAGS = ROOT / "build/docs/reference.tag"
 
 # The lessons, in the order in which the list of the tutorial has them.
-LESSONS = [
-    f"tutorial/{name}"
-    for name in re.findall(r"^- \[.*?\]\((\S+)\)", (ROOT / "docs/tutorial/README.md").read_text(), re.MULTILINE)
-]
+CONTENTS = (ROOT / "docs/tutorial/README.md").read_text()
+LESSONS = ["tutorial/" + name for name in re.findall(r"^- \[.*?\]\((\S+)\)", CONTENTS, re.MULTILINE)]
 
-# A section takes the pages that its patterns match, in their order, and no page twice.
+# A section takes the pages that its patterns match, in their order, and no page twice. "A/B" is a part
+# of the section A before it.
 NAVIGATION = [
     ("Start", ["index.md", "install.md", "faq.md", "comparison.md", "migration.md",
                 "without-coroutines.md", "how-it-works.md", "glossary.md"]),
     ("Tutorial", ["tutorial/README.md", *LESSONS]),
-    ("Locks", ["locks/README.md", "locks/lock.md", "locks/fair_lock.md", "locks/read_write_lock.md", "locks/*_lock.md",
+    ("Locks", ["locks/README.md", "locks/lock.md", "locks/fair_lock.md", "locks/read_write_lock.md",
+               "locks/*_lock.md",
                "locks/*.md"]),
     ("Recipes", ["recipes/index.md", "recipes/leader.md", "recipes/cron.md", "recipes/order.md",
                  "recipes/*.md", "seckill.md"]),
@@ -40,7 +40,8 @@ NAVIGATION = [
                    "sizing.md", "metrics.md", "command.md", "troubleshooting.md", "errors.md",
                    "redisson.md"]),
     ("中文", ["zh-CN.md", "zh/faq.md", "zh/guarantees.md", "zh/seckill.md", "zh/command.md",
-             "zh/glossary.md", "zh/tutorial/README.md", *(f"zh/{lesson}" for lesson in LESSONS)]),
+             "zh/glossary.md"]),
+    ("中文/教程", ["zh/tutorial/README.md", *(f"zh/{lesson}" for lesson in LESSONS)]),
     ("Assurance", ["guarantees.md", "failures.md", "reliability.md", "model.md", "versions.md",
                    "benchmarks.md", "architecture.md", "*.md"]),
 ]
@@ -238,7 +239,10 @@ def on_config(config):
                 ):
                     taken.add(page)
                     pages.append({TITLES[page]: page} if page in TITLES else page)
-        if pages:
+        parent, _, own = title.rpartition("/")
+        if pages and parent:
+            sections[-1][parent].append({own: pages})
+        elif pages:
             sections.append({title: pages})
     sections.append({"Reference": "reference/index.html"})
     config.nav = sections
