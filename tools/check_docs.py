@@ -18,6 +18,8 @@
   these ask at their start about what the scripts call.
 - docs/configuration.md names each field of the config and the options, with its default, and
   docs/errors.md each error: tools/reference_pages.py.
+- The lists of docs/tutorial and docs/zh/tutorial have all lessons, in one order, and each lesson ends
+  with links to those before and after it.
 - A version of colock that a page asks for is that of CMakeLists.txt.
 """
 
@@ -199,6 +201,27 @@ def check_version(root: pathlib.Path, path: pathlib.Path, text: str) -> Iterator
                 yield number, f"asks for version {asked}, and this is {project['version']}"
 
 
+def check_tutorial(root: pathlib.Path) -> Iterator[tuple[str, int, str]]:
+    orders = []
+    for name in ("docs/tutorial", "docs/zh/tutorial"):
+        contents = root / name / "README.md"
+        if not contents.is_file():
+            continue
+        order = re.findall(r"^- \[[^\]]*\]\(([\w-]+\.md)\)", contents.read_text(), re.MULTILINE)
+        orders.append(order)
+        for lesson in sorted(path.name for path in contents.parent.glob("*.md")):
+            if lesson not in (*order, "README.md"):
+                yield f"{name}/{lesson}", 1, f"is not in the list of {name}/README.md"
+        for at, lesson in enumerate(order):
+            text = (contents.parent / lesson).read_text() if (contents.parent / lesson).is_file() else ""
+            end = text.rstrip().rpartition("\n\n")[2]
+            beside = [*order[max(0, at - 1) : at], *order[at + 1 : at + 2]]
+            if [to for to in LINK.findall(end) if to in order] != beside:
+                yield f"{name}/{lesson}", text.count("\n"), "does not end with links to its neighbours"
+    if len(orders) == 2 and orders[0] != orders[1]:
+        yield "docs/zh/tutorial/README.md", 1, "has another order than docs/tutorial/README.md"
+
+
 def check_scripts(root: pathlib.Path) -> Iterator[tuple[str, int, str]]:
     name = "scripts/README.md"
     text = (root / name).read_text() if (root / name).is_file() else ""
@@ -317,6 +340,7 @@ def check(root: pathlib.Path) -> list[str]:
                 findings[f"{path.relative_to(root)}:{line}: {message}"] = None
     for place, line, message in (
         *check_outputs(root),
+        *check_tutorial(root),
         *check_scripts(root),
         *check_architecture(root),
         *check_permissions(root),
@@ -364,7 +388,9 @@ def self_test() -> None:
         "docs/version.md": "find_package(colock 0.2) GIT_TAG v0.2.0 libcolock0.2\n",
         "examples/e.cpp": "  // [part\n  int a;\n  // part]\n",
         "examples/1_tutorial/1_a.cpp": "",
-        "docs/tutorial/1.md": OUTPUT_PAGE,
+        "docs/tutorial/1.md": OUTPUT_PAGE + "\nnext: [b](2.md)\n",
+        "docs/tutorial/2.md": "# 2\n\nBefore: [a](1.md)\n",
+        "docs/tutorial/README.md": "- [a](1.md)\n- [b](2.md)\n",
         "scripts/README.md": "| [a.lua](a.lua) | x |\n",
         "scripts/a.lua": "redis.call('get', k)\n",
         "docs/deployments.md": "```acl\nuser +get +" + " +".join(sorted(SENT)) + "\n```\n",
@@ -392,6 +418,9 @@ def self_test() -> None:
         "no block of ```text": {"docs/tutorial/1.md": "<!-- output examples/1_tutorial/1_a.cpp -->\n"},
         "1_b.cpp does not exist": {"README.md": OUTPUT_PAGE.replace("1_a", "1_b")},
         "no page shows": {"docs/tutorial/1.md": ""},
+        "not in the list": {"docs/tutorial/3.md": ""},
+        "its neighbours": {"docs/tutorial/2.md": "# 2\n"},
+        "another order": {"docs/zh/tutorial/README.md": "- [b](2.md)\n"},
         "no row for b.lua": {"scripts/b.lua": ""},
         "a row for a.lua": {"scripts/a.lua": None},
         "does not grant +set": {"scripts/a.lua": "pcall('set', k)\n"},

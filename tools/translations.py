@@ -6,21 +6,33 @@
     translations.py --update   notes that all Chinese pages are up to date
     translations.py --self-test
 
-docs/zh/FOLLOWS has a line for each page in docs/zh: its name, and the hash of the English page of the
-same name that it follows. Both pages have to link to each other in their third line.
+docs/zh/FOLLOWS has a line for each page in docs/zh, and for README.zh-CN.md: its name, and the hash
+of the English page that it follows. Both pages have to link to each other in their third line, and to
+show the same programs and outputs in the same order.
 """
 
 import hashlib
 import pathlib
+import re
 import sys
 import tempfile
 
 LIST = "docs/zh/FOLLOWS"
+README = "README.zh-CN.md"
+SHOWN = re.compile(r"^<!-- .* -->$", re.MULTILINE)
 
 
 def pages(root: pathlib.Path) -> list[str]:
     folder = root / "docs/zh"
-    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.md"))
+    found = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.md"))
+    return [README, *found] if (root / README).is_file() else found
+
+
+def pair(root: pathlib.Path, name: str) -> tuple[pathlib.Path, pathlib.Path]:
+    """The English page and the Chinese one."""
+    if name == README:
+        return root / "README.md", root / README
+    return root / "docs" / name, root / "docs/zh" / name
 
 
 def hash_of(page: pathlib.Path) -> str:
@@ -28,8 +40,14 @@ def hash_of(page: pathlib.Path) -> str:
 
 
 def links(name: str) -> tuple[str, str]:
+    if name == README:
+        return f"English | [中文]({README})", "[English](README.md) | 中文"
     up = "../" * (name.count("/") + 1)
     return f"English | [中文]({up[3:]}zh/{name})", f"[English]({up}{name}) | 中文"
+
+
+def shown(page: pathlib.Path) -> list[str]:
+    return SHOWN.findall(page.read_text(encoding="utf-8"))
 
 
 def third_line(page: pathlib.Path) -> str:
@@ -40,15 +58,18 @@ def check(root: pathlib.Path) -> list[str]:
     noted = dict(line.split() for line in (root / LIST).read_text().splitlines())
     findings = [f"{LIST}: {name} does not exist" for name in noted.keys() - set(pages(root))]
     for name in pages(root):
-        english, chinese = root / "docs" / name, root / "docs/zh" / name
+        english, chinese = pair(root, name)
+        about = chinese.relative_to(root)
         if not english.is_file():
-            findings.append(f"docs/zh/{name}: there is no docs/{name}")
+            findings.append(f"{about}: there is no {english.relative_to(root)}")
             continue
         if noted.get(name) != hash_of(english):
             findings.append(
-                f"docs/{name} has changed: bring docs/zh/{name} up to date,"
+                f"{english.relative_to(root)} has changed: bring {about} up to date,"
                 " then tools/translations.py --update"
             )
+        if shown(english) != shown(chinese):
+            findings.append(f"{about}: shows other programs or outputs than {english.relative_to(root)}")
         for page, link in zip((english, chinese), links(name), strict=True):
             if third_line(page) != link:
                 findings.append(f"{page.relative_to(root)}:3: the link to the other language: {link}")
@@ -56,7 +77,7 @@ def check(root: pathlib.Path) -> list[str]:
 
 
 def update(root: pathlib.Path) -> None:
-    lines = [f"{name} {hash_of(root / 'docs' / name)}" for name in pages(root)]
+    lines = [f"{name} {hash_of(pair(root, name)[0])}" for name in pages(root)]
     (root / LIST).write_text("".join(line + "\n" for line in lines))
 
 
@@ -65,14 +86,20 @@ def self_test() -> None:
         root = pathlib.Path(folder)
         english, chinese = root / "docs/a.md", root / "docs/zh/a.md"
         chinese.parent.mkdir(parents=True)
-        english.write_text("# A\n\nEnglish | [中文](zh/a.md)\n")
-        chinese.write_text("# 甲\n\n[English](../a.md) | 中文\n")
+        english.write_text("# A\n\nEnglish | [中文](zh/a.md)\n<!-- a.cpp b -->\n")
+        chinese.write_text("# 甲\n\n[English](../a.md) | 中文\n<!-- a.cpp b -->\n")
+        (root / "README.md").write_text(f"# R\n\nEnglish | [中文]({README})\n")
+        (root / README).write_text("# R\n\n[English](README.md) | 中文\n")
         update(root)
         assert not check(root), check(root)
         english.write_text(english.read_text() + "\nMore.\n")
         assert any("docs/a.md has changed" in finding for finding in check(root))
         update(root)
+        assert not check(root), check(root)
+        (root / "README.md").write_text("# S\n")
+        assert any(f"bring {README}" in finding for finding in check(root))
         chinese.write_text("# 甲\n")
+        assert any("docs/zh/a.md: shows other" in finding for finding in check(root))
         assert any("docs/zh/a.md:3" in finding for finding in check(root))
         english.unlink()
         assert any("there is no docs/a.md" in finding for finding in check(root))

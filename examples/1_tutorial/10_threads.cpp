@@ -59,7 +59,7 @@ int thousand_in_a_rush(colock::client& redis)
     for (int i = 0; i < 1000; ++i)
         attempts.push_back(lock.try_acquire_for(1s, asio::use_future));
     int in = 0;
-    std::vector<colock::hold> kept;  // who is in stays in
+    std::vector<colock::hold> kept;  // those that are in stay in
     for (auto& one : attempts)
         if (auto held = one.get()) {
             kept.push_back(std::move(*held));

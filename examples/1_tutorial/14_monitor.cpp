@@ -10,6 +10,7 @@
 #include <boost/asio/detached.hpp>
 
 #include <map>
+#include <memory>
 #include <regex>
 #include <vector>
 
@@ -110,6 +111,7 @@ asio::awaitable<colock::config> settings(std::string url)
     co_return one;
 }
 
+// NOLINTBEGIN(cppcoreguidelines-avoid-reference-coroutine-parameters): a lambda
 // [two
 asio::awaitable<void> two_owners(std::string url, monitor* log)
 {
@@ -128,27 +130,24 @@ asio::awaitable<void> two_owners(std::string url, monitor* log)
     colock::hold a = co_await lock_of_a.acquire();
 
     co_await heading(url, "B wants it: is refused, subscribes, asks once more");
-    colock::hold b;
-    bool b_is_in = false;
-    lock_of_b.acquire([&](colock::error_code, colock::hold got) {
-        b = std::move(got);
-        b_is_in = true;
-    });
+    auto const b = std::make_shared<colock::hold>();  // the handler may outlive this coroutine
+    lock_of_b.acquire([b](colock::error_code, colock::hold got) { *b = std::move(got); });
     co_await until(log, "EVAL", 3);  // A's and two of B
 
     co_await heading(url, "A releases, B hears it and asks again");
     co_await a.release();
-    while (!b_is_in)
+    while (!*b)
         co_await tutorial::pause(2ms);
 
     co_await heading(url, "B releases, and later ends its subscription");
-    co_await b.release();
+    co_await b->release();
     co_await until(log, "UNSUBSCRIBE", 1);
 
     co_await process_b.close();
     co_await process_a.close();
 }
 // two]
+// NOLINTEND(cppcoreguidelines-avoid-reference-coroutine-parameters)
 
 // [renewal
 asio::awaitable<void> watchdog(std::string url, monitor* log)

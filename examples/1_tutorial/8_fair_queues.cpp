@@ -39,7 +39,7 @@ asio::awaitable<void> leaves(colock::fair_lock counter, std::string url, colock:
 {
     // Whichever comes first ends the other: the acquire is cancelled.
     co_await (counter.acquire(asio::use_awaitable) || until_queued(url, "5"));
-    std::puts("five in the queue: one gives up, and takes its place along");
+    std::puts("five in the queue: one gives up and leaves it");
     co_await until_queued(url, "4");
     std::puts("four in the queue: the counter opens");
     co_await closed.release();

@@ -10,6 +10,7 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -73,6 +74,7 @@ asio::awaitable<bool> under_both(raw_redis* server, colock::lock lock, std::stri
     // 3. The old lock goes last and on every way out, also when this coroutine is being cancelled.
     co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
     co_await release_old(server, me);
+    co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
     if (failure)
         std::rethrow_exception(failure);
     co_return done;
@@ -163,6 +165,26 @@ asio::awaitable<void> when_the_work_fails(raw_redis* server, colock::lock lock)
     std::printf("cancelled in the middle: both locks are free\n");
 }
 
+asio::awaitable<void> sleep_for(std::chrono::milliseconds time)
+{
+    asio::steady_timer timer{co_await asio::this_coro::executor, time};
+    co_await timer.async_wait(asio::deferred);
+}
+
+asio::awaitable<void> charge_and_sleep(raw_redis* server, colock::lock lock)
+{
+    co_await under_both(server, lock, "me", nothing);
+    co_await sleep_for(1h);
+}
+
+/// A coroutine that has been under both locks can be cancelled like any other.
+asio::awaitable<void> cancelled_afterwards(raw_redis* server, colock::lock lock)
+{
+    using namespace asio::experimental::awaitable_operators;
+    co_await (charge_and_sleep(server, lock) || sleep_for(200ms));
+    co_await expect_both_free(server, lock);
+}
+
 asio::awaitable<void> example(std::string url)
 {
     colock::client redis{co_await asio::this_coro::executor, colock::config::from_url(url)};
@@ -170,6 +192,7 @@ asio::awaitable<void> example(std::string url)
     co_await same_name(&server, &redis);
     co_await while_both_run(&server, {redis, new_name});
     co_await when_the_work_fails(&server, {redis, new_name});
+    co_await cancelled_afterwards(&server, {redis, new_name});
     co_await redis.close();
 }
 

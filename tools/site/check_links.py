@@ -1,18 +1,21 @@
 #!/usr/bin/python3
 """Checks a site in a folder: links lead to files and anchors that are there, and no page loads
-anything from elsewhere.
+anything from elsewhere; and the search finds words of the Chinese pages.
 
     check_links.py FOLDER       exits 1 with one line for each finding
     check_links.py --self-test
 """
 
 import html.parser
+import json
 import pathlib
+import re
 import sys
 import tempfile
 import urllib.parse
 from collections.abc import Iterator
 
+APART = "\u200b"
 LOADS = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
 # Of <link>, what a browser fetches by itself.
 FETCHED = {"stylesheet", "icon", "preload", "modulepreload", "prefetch", "preconnect", "manifest"}
@@ -61,8 +64,20 @@ def check(root: pathlib.Path) -> Iterator[str]:
                     yield f"{here}: {to} has no anchor '{anchor}'"
 
 
+def check_search(root: pathlib.Path) -> Iterator[str]:
+    """Chinese is written without blanks: the index has its words apart, and the search splits there."""
+    index = json.loads((root / "search/search_index.json").read_text())
+    if len(re.split(index["config"]["separator"], f"公平{APART}队列")) != 2:
+        yield "search: the separator does not split Chinese words"
+    texts = [one["text"] for one in index["docs"] if one["location"].startswith("zh/")]
+    if texts and not any(APART in text for text in texts):
+        yield "search: the index does not have Chinese words apart (jieba)"
+
+
 def self_test() -> None:
     good = {
+        "search/search_index.json": '{"config": {"separator": "\\u200b"}, "docs": '
+        '[{"location": "zh/a.html", "text": "\\u200b公平\\u200b队列"}]}',
         "index.html": '<a href="b/c.html#x">',
         "b/c.html": '<p id="x"><img src="../d.png">',
         "d.png": "",
@@ -71,6 +86,11 @@ def self_test() -> None:
         "nowhere.html does not exist": {"index.html": '<a href="nowhere.html">'},
         "no anchor 'y'": {"index.html": '<a href="b/c.html#y">'},
         "e.png does not exist": {"index.html": '<img src="e.png">'},
+        "does not split": {"search/search_index.json": '{"config": {"separator": "-"}, "docs": []}'},
+        "words apart": {
+            "search/search_index.json": '{"config": {"separator": "\\u200b"}, "docs": '
+            '[{"location": "zh/a.html", "text": "公平队列"}]}'
+        },
         "from elsewhere": {"index.html": '<script src="//other.example/x.js"></script>'},
     }
     for message, changed in {"": {}, **bad}.items():
@@ -79,7 +99,7 @@ def self_test() -> None:
             for name, text in {**good, **changed}.items():
                 (root / name).parent.mkdir(exist_ok=True)
                 (root / name).write_text(text)
-            found = list(check(root))
+            found = [*check(root), *check_search(root)]
             well = any(message in one for one in found) if message else not found
             assert well, (message, found)
 
@@ -91,7 +111,8 @@ def main() -> int:
     if len(sys.argv) != 2:
         print(__doc__, file=sys.stderr)
         return 64
-    findings = list(check(pathlib.Path(sys.argv[1]).resolve()))
+    root = pathlib.Path(sys.argv[1]).resolve()
+    findings = [*check(root), *check_search(root)]
     print("".join(one + "\n" for one in findings), end="")
     return 1 if findings else 0
 

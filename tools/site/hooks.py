@@ -6,6 +6,7 @@
 - The reference that Doxygen made is part of the site.
 - Links out of docs/ lead into the site as well: those to a public header to its class in the
   reference, those to any other file to a page that shows it.
+- A line that ends and goes on in Chinese has no blank at its end.
 - Pages with diagrams bring the script that draws them.
 """
 
@@ -20,13 +21,18 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 REFERENCE = ROOT / "build/docs/reference"
 TAGS = ROOT / "build/docs/reference.tag"
 
-# A section takes the pages that its patterns match, in their order, and no page twice.
+# The lessons, in the order in which the list of the tutorial has them.
+CONTENTS = (ROOT / "docs/tutorial/README.md").read_text()
+LESSONS = ["tutorial/" + name for name in re.findall(r"^- \[.*?\]\((\S+)\)", CONTENTS, re.MULTILINE)]
+
+# A section takes the pages that its patterns match, in their order, and no page twice. "A/B" is a part
+# of the section A before it.
 NAVIGATION = [
     ("Start", ["index.md", "install.md", "faq.md", "comparison.md", "migration.md",
                 "without-coroutines.md", "how-it-works.md", "glossary.md"]),
-    ("Tutorial", ["tutorial/README.md", "tutorial/*.md"]),
-    ("Locks", ["locks/lock.md", "locks/fair_lock.md", "locks/read_write_lock.md", "locks/*_lock.md",
-               "locks/*.md"]),
+    ("Tutorial", ["tutorial/README.md", *LESSONS]),
+    ("Locks", ["locks/README.md", "locks/lock.md", "locks/fair_lock.md", "locks/read_write_lock.md",
+               "locks/*_lock.md", "locks/*.md"]),
     ("Recipes", ["recipes/index.md", "recipes/leader.md", "recipes/cron.md", "recipes/order.md",
                  "recipes/*.md", "seckill.md"]),
     ("Operation", ["deployments.md", "managed-services.md", "configuration.md", "production.md",
@@ -34,6 +40,8 @@ NAVIGATION = [
                    "redisson.md"]),
     ("中文", ["zh-CN.md", "zh/faq.md", "zh/guarantees.md", "zh/seckill.md", "zh/command.md",
              "zh/glossary.md"]),
+    ("中文/该用哪种锁？", ["zh/locks/README.md"]),
+    ("中文/教程", ["zh/tutorial/README.md", *(f"zh/{lesson}" for lesson in LESSONS)]),
     ("Assurance", ["guarantees.md", "failures.md", "reliability.md", "model.md", "versions.md",
                    "benchmarks.md", "architecture.md", "*.md"]),
 ]
@@ -41,6 +49,8 @@ TITLES = {"index.md": "colock", "zh-CN.md": "首页"}
 
 LINK = re.compile(r"\]\((?P<to>[^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+WIDE = "[\u2e80-\u9fff\uff00-\uffef]"
+CHINESE_LINE_END = re.compile(rf"(?<={WIDE})\n *(?={WIDE})")
 COMMENT = re.compile(r"^<!-- .*? -->\n", re.MULTILINE)
 
 # The way back from the reference.
@@ -197,6 +207,7 @@ def on_page_markdown(markdown, page, config, files):
     parts, end = [], 0
     for fence in [*FENCE.finditer(markdown), None]:
         prose = COMMENT.sub("", markdown[end : fence.start() if fence else None])
+        prose = CHINESE_LINE_END.sub("", prose)
         parts.append(LINK.sub(lambda m: f"]({rewritten(name, m['to'])})", prose))
         if fence:
             parts.append(fence[0])
@@ -228,7 +239,10 @@ def on_config(config):
                 ):
                     taken.add(page)
                     pages.append({TITLES[page]: page} if page in TITLES else page)
-        if pages:
+        parent, _, own = title.rpartition("/")
+        if pages and parent:
+            sections[-1][parent].append({own: pages})
+        elif pages:
             sections.append({title: pages})
     sections.append({"Reference": "reference/index.html"})
     config.nav = sections

@@ -27,10 +27,17 @@ int main(int argc, char** argv)
     asio::io_context context;
     auto const url = argc > 1 ? argv[1] : "redis://localhost";
     colock::client redis{context.get_executor(), colock::config::from_url(url)};  // one a process
-    asio::co_spawn(context, pay(redis, "42"), [](std::exception_ptr failure) {
-        if (failure)
-            std::rethrow_exception(failure);  // leaves context.run()
+    bool paid = false;
+    asio::co_spawn(context, pay(redis, "42"), [&](std::exception_ptr failure) {
+        try {
+            if (failure)
+                std::rethrow_exception(failure);
+            paid = true;
+        } catch (std::exception const& e) {
+            std::cerr << e.what() << '\n';  // and run() goes on: it sends the release
+        }
     });
     context.run();
+    return paid ? 0 : 1;
 }
 // first]
