@@ -14,11 +14,11 @@ constexpr std::size_t most_owed_releases = 4'096;
 
 }  // namespace
 
-void hold_registry::remove(renewable& r) noexcept
+void hold_registry::remove(ownership& held) noexcept
 {
-    if (!r.is_listed())
+    if (!held.is_listed())
         return;
-    auto const at = all_.iterator_to(r);
+    auto const at = all_.iterator_to(held);
     if (next_release_ == at)
         ++next_release_;
     all_.erase(at);
@@ -45,15 +45,15 @@ void hold_registry::release_more()
     if (std::exchange(releasing_, true))
         return;
     while (next_release_ != all_.end() && core_.count.owed_releases < most_owed_releases)
-        (next_release_++)->share()->release_all();
+        (next_release_++)->shared_from_this()->release_all();
     releasing_ = false;
 }
 
 void hold_registry::destroy_pending() noexcept
 {
-    std::vector<std::shared_ptr<renewable>> copy;
+    std::vector<std::shared_ptr<ownership>> copy;
     for (auto& each : all_)
-        copy.push_back(each.share());
+        copy.push_back(each.shared_from_this());
     for (auto const& each : copy)
         each->destroy_pending();
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "holds/renewable.hpp"
+#include "holds/ownership.hpp"
 #include <colock/detail/initiate.hpp>
 
 #include <boost/intrusive/list.hpp>
@@ -14,8 +14,8 @@ class hold_registry {
 public:
     explicit hold_registry(core& inside) noexcept : core_{inside}, next_release_{all_.end()} {}
 
-    void add(renewable& r) { all_.push_back(r); }
-    void remove(renewable&) noexcept;
+    void add(ownership& held) { all_.push_back(held); }
+    void remove(ownership&) noexcept;
     bool is_empty() const noexcept { return all_.empty(); }
 
     /// The servers of these slots may be other ones: asks whether they still have it.
@@ -31,7 +31,7 @@ public:
 
 private:
     using list = boost::intrusive::list<
-        renewable,
+        ownership,
         boost::intrusive::base_hook<registry_hook>,
         boost::intrusive::constant_time_size<false>>;
 
