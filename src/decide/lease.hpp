@@ -63,7 +63,7 @@ struct hold_terms {
     }
 };
 
-/// What the server has of an ownership, as far as its client knows.
+/// The lease of an ownership at the server, as far as its client knows it.
 class server_lease {
 public:
     static constexpr time_point never = time_point::max();

@@ -1,6 +1,5 @@
 #include "base/recycling.hpp"
 #include "core/core.hpp"
-#include "holds/hold_registry.hpp"
 #include "holds/ownership.hpp"
 #include "holds/watchdog.hpp"
 
@@ -29,12 +28,6 @@ ownership::ownership(
     core_.holds().add(*this);
 }
 
-void ownership::destroy_pending() noexcept
-{
-    auto const asked = steps_.take_asked();
-    holds_.destroy_pending();
-}
-
 // ---- The beginning -----------------------------------------------------------------------------
 
 void ownership::begin(hold_ptr first, time_point sent, milliseconds lease)
@@ -56,12 +49,6 @@ void ownership::begin_beside(ownership& other)
     server_.begin(clock::now(), other.server_until());
     beside_ = other.weak_from_this();
     other.beside_ = weak_from_this();
-}
-
-std::shared_ptr<ownership> ownership::beside() const noexcept
-{
-    auto const other = beside_.lock();
-    return other && other->is_listed() && !other->is_gone() ? other : nullptr;
 }
 
 void ownership::set_lease_again()
@@ -153,12 +140,6 @@ void ownership::extend(std::shared_ptr<hold_operation> who, milliseconds lease)
     watch();
 }
 
-void ownership::abandon_hold(hold_ptr const& hold)
-{
-    if (hold->is_linked())
-        release(make_recycled<hold_operation>(core_.shared_from_this(), hold));
-}
-
 void ownership::release_all()
 {
     auto const self = shared_from_this();
@@ -205,16 +186,6 @@ void ownership::gone(error_code why)
     detach();
 }
 
-void ownership::taken_away(time_point sent)
-{
-    if (!server_.is_granted())
-        return;  // granted to nobody, and perhaps not granted yet: it is still given back
-    if (begun() <= sent)
-        gone(error::lost);
-    else
-        suspect();
-}
-
 // A message with the grant or right after it usually comes from the release before it. From now on
 // each hand-over needs a script. But the renewal that asks the server can wait, and an ownership
 // that ends soon never asks.
@@ -232,25 +203,6 @@ void ownership::suspect()
 }
 
 // ---- The lease at the server -------------------------------------------------------------------
-
-time_point ownership::stands_until() const noexcept
-{
-    auto const other = beside();
-    return other ? std::max(server_until(), other->server_until()) : server_until();
-}
-
-milliseconds ownership::promise() const noexcept
-{
-    // A reader has its own lease, and doesn't shorten the TTL of the hash.
-    auto const other = how().has_leases ? nullptr : beside();
-    return other ? std::max(promised_here(), other->promised_here()) : promised_here();
-}
-
-milliseconds ownership::promised_here() const noexcept
-{
-    auto const now = clock::now();
-    return std::max({milliseconds{1}, server_.kept_for(now), holds_.promised(now)});
-}
 
 void ownership::extended(time_point sent, milliseconds set, hold_operations const& asking)
 {
@@ -279,13 +231,6 @@ void ownership::renew_now()
         return;
     renewal_.want();
     core_.watchdog().enqueue(*this);
-}
-
-void ownership::forget_renewal() noexcept
-{
-    renewal_.forget();
-    if (renewal_hook::is_linked())
-        renewal_hook::unlink();
 }
 
 std::optional<decide::renewal::round> ownership::begin_renewal(script_texts& to)
@@ -378,14 +323,6 @@ void ownership::watch()
 
 // ---- The end -----------------------------------------------------------------------------------
 
-bool ownership::begin_release() noexcept
-{
-    bool const begins = std::exchange(stage_, stage::releasing) != stage::releasing;
-    if (begins)
-        ++core_.count.owed_releases;
-    return begins;
-}
-
 void ownership::settled()
 {
     if (holds_.is_empty()) {
@@ -400,18 +337,6 @@ void ownership::settled()
         listener_->settled();
     if (is_suspect())
         suspect();
-}
-
-void ownership::let_run_out()
-{
-    if (auto const other = beside())
-        other->gone(error::lost);
-}
-
-void ownership::detach()
-{
-    if (auto* const key = std::exchange(listener_, nullptr))
-        key->ended(*this);
 }
 
 void ownership::finish()

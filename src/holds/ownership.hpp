@@ -1,10 +1,13 @@
 #pragma once
 
+#include "base/recycling.hpp"
+#include "core/core.hpp"
 #include "decide/lease.hpp"
 #include "decide/renewal.hpp"
 #include "decide/renewal_schedule.hpp"
 #include "holds/hold_list.hpp"
 #include "holds/hold_operation.hpp"
+#include "holds/hold_registry.hpp"
 #include "holds/hold_state.hpp"
 #include "holds/hold_target.hpp"
 #include "holds/ownership_listener.hpp"
@@ -15,11 +18,13 @@
 
 #include <boost/intrusive/list.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace colock {
 
@@ -30,12 +35,6 @@ using detail::core_ptr;
 struct in_renewal_queue;
 using renewal_hook = boost::intrusive::list_base_hook<
     boost::intrusive::tag<in_renewal_queue>,
-    boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
-
-/// The place among all of a client.
-struct in_hold_registry;
-using registry_hook = boost::intrusive::list_base_hook<
-    boost::intrusive::tag<in_hold_registry>,
     boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
 /// One ownership of a lock: a field in Redis, from the acquire that wrote it to the release that
@@ -49,7 +48,7 @@ class ownership final :
     public std::enable_shared_from_this<ownership>,
     public decide::renewal_schedule::entry,
     public renewal_hook,
-    public registry_hook {
+    public registry_entry {
 public:
     ownership(
         core& inside, ownership_listener& of, lock_ref which, std::uint64_t number, owner const& who
@@ -94,9 +93,6 @@ public:
     /// A step of it is under way.
     bool is_settling() const noexcept { return steps_.is_running(); }
 
-    /// The registry knows it: it has not ended.
-    bool is_listed() const noexcept { return registry_hook::is_linked(); }
-
     /// It has a holder that has not been told of a loss.
     bool is_held() const noexcept { return living_holds() != 0; }
     std::size_t living_holds() const noexcept { return holds_.living(); }
@@ -122,7 +118,11 @@ public:
     void extend(std::shared_ptr<hold_operation>, milliseconds lease) override;
 
     /// The user of a hold has dropped it.
-    void abandon_hold(hold_ptr const&) override;
+    void abandon_hold(hold_ptr const& hold) override
+    {
+        if (hold->is_linked())
+            release(make_recycled<hold_operation>(core_.shared_from_this(), hold));
+    }
 
     /// Releases all holds that their owners still have, because the client closes.
     void release_all();
@@ -142,13 +142,25 @@ public:
 
     /// A script that was sent then took the lock away. An earlier grant is gone. For a later grant
     /// the server is asked, because links may overtake each other.
-    void taken_away(time_point sent);
+    void taken_away(time_point sent)
+    {
+        if (!server_.is_granted())
+            return;  // granted to nobody, and perhaps not granted yet: it is still given back
+        if (begun() <= sent)
+            gone(error::lost);
+        else
+            suspect();
+    }
 
     /// Somebody may have taken it away: asks the server whether it still stands.
     void suspect();
 
     /// Destroys handlers without calling them, because the context is destroyed.
-    void destroy_pending() noexcept;
+    void destroy_pending() noexcept
+    {
+        auto const asked = steps_.take_asked();
+        holds_.destroy_pending();
+    }
 
     // ---- For the watchdog ----------------------------------------------------------------------
 
@@ -193,7 +205,13 @@ private:
     // ---- For the settlement --------------------------------------------------------------------
 
     /// False if it had begun before.
-    bool begin_release() noexcept;
+    bool begin_release() noexcept
+    {
+        bool const begins = std::exchange(stage_, stage::releasing) != stage::releasing;
+        if (begins)
+            ++core_.count.owed_releases;
+        return begins;
+    }
     bool is_releasing() const noexcept { return stage_ == stage::releasing; }
 
     /// The script of `sent` has set this lease.
@@ -203,17 +221,35 @@ private:
     void settled();
 
     /// The field may still exist. The other side of the hash must not keep it alive.
-    void let_run_out();
+    void let_run_out()
+    {
+        if (auto const other = beside())
+            other->gone(error::lost);
+    }
 
     /// A later event replaces the renewal: a step with another lease, or the loss.
-    void forget_renewal() noexcept;
+    void forget_renewal() noexcept
+    {
+        renewal_.forget();
+        if (renewal_hook::is_linked())
+            renewal_hook::unlink();
+    }
 
     /// The lease to set now: the longest that any hold was promised, including those of the other
     /// side.
-    milliseconds promise() const noexcept;
+    milliseconds promise() const noexcept
+    {
+        // A reader has its own lease, and doesn't shorten the TTL of the hash.
+        auto const other = how().has_leases ? nullptr : beside();
+        return other ? std::max(promised_here(), other->promised_here()) : promised_here();
+    }
 
     /// The server may have the field until then: the other side of the hash keeps it alive.
-    time_point stands_until() const noexcept;
+    time_point stands_until() const noexcept
+    {
+        auto const other = beside();
+        return other ? std::max(server_until(), other->server_until()) : server_until();
+    }
 
     // --------------------------------------------------------------------------------------------
 
@@ -223,13 +259,25 @@ private:
     times next_times() const noexcept;
     void watch();
     void remove(hold_state&, error_code why);
-    void detach();
+    void detach()
+    {
+        if (auto* const key = std::exchange(listener_, nullptr))
+            key->ended(*this);
+    }
     void finish();
 
     /// The other ownership in the same hash, if it exists.
-    std::shared_ptr<ownership> beside() const noexcept;
+    std::shared_ptr<ownership> beside() const noexcept
+    {
+        auto const other = beside_.lock();
+        return other && other->is_listed() && !other->is_gone() ? other : nullptr;
+    }
 
-    milliseconds promised_here() const noexcept;
+    milliseconds promised_here() const noexcept
+    {
+        auto const now = clock::now();
+        return std::max({milliseconds{1}, server_.kept_for(now), holds_.promised(now)});
+    }
 
     /// An unanswered step of the settlement sets an older promise, and might run after the renewal.
     /// Its answer also says whether the field exists.

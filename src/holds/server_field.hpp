@@ -63,8 +63,8 @@ private:
     spans keys_, arguments_;
 };
 
-/// What an ownership is at the server: a field in the hash of a lock, or the id of a permit among
-/// the leases of its semaphore. Writes its part of a script call.
+/// The mark of an ownership at the server: a field in the hash of a lock, or the id of a permit
+/// among the leases of its semaphore. Writes its part of a script call.
 class server_field {
 public:
     server_field(core const&, protocol const&, std::string_view name, std::uint64_t number);

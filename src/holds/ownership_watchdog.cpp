@@ -1,3 +1,4 @@
+// The watchdog, which knows each ownership.
 #include "core/core.hpp"
 #include "holds/ownership.hpp"
 #include "holds/watchdog.hpp"

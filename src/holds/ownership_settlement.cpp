@@ -1,3 +1,4 @@
+// The settlement of an ownership.
 #include "core/core.hpp"
 #include "core/pause.hpp"
 #include "core/script_call.hpp"
