@@ -30,7 +30,6 @@ enum class state_kind : unsigned char {
     write,
     semaphore,
     permit_semaphore,
-    permit,
     latch,
     updates,
     group
@@ -44,7 +43,7 @@ constexpr state_kind state_of(detail::lock_kind kind) noexcept
 }
 
 /// State that a client keeps for as long as it has something to do: a lock with its waiters, a
-/// queue for permits or updates, a permit. Found by its kind and its name.
+/// queue for permits or updates. Found by its kind and its name.
 class keyed_state {
 public:
     /// `slot`: none for that of the name.

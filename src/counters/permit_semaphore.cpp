@@ -1,12 +1,11 @@
 #include "base/recycling.hpp"
 #include "core/core.hpp"
-#include "core/keyed_state.hpp"
 #include "core/query.hpp"
-#include "counters/permit_ownership.hpp"
 #include "counters/queued_operations.hpp"
 #include "decide/permit_id.hpp"
 #include "decide/reply.hpp"
 #include "decide/validity.hpp"
+#include "holds/ownership.hpp"
 #include <colock/permit_semaphore.hpp>
 #include <colock/semaphore.hpp>
 
@@ -68,7 +67,8 @@ public:
 
     void begin(permit_request const& first) override
     {
-        id_ = decide::permit_id(core_.uuid(), core_.next_number());
+        number_ = core_.next_number();
+        id_ = decide::permit_id(core_.uuid(), number_);
         lease_ = static_cast<permit_hold_request const&>(first).lease;
     }
 
@@ -114,9 +114,10 @@ public:
         );
         held->given = true;
         ++core_.count.holds;
-        auto const ownership = make_recycled<permit_ownership>(core_, name_, id_);
-        core_.keyed_states().add(ownership);
-        ownership->begin(held, taken.last_sent());
+        auto const made = make_recycled<ownership>(
+            core_, nullptr, protocol::of_permits(), name_, number_, first->who
+        );
+        made->begin(held, taken.last_sent(), first->lease);
         first->grant({make_hold(held), decide::hex_of(id_)});
     }
 
@@ -129,6 +130,7 @@ private:
     core& core_;
     std::string name_;
     std::string leases_;
+    std::uint64_t number_ = 0;
     std::string id_;
     milliseconds lease_{};
 };

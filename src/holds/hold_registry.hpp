@@ -1,6 +1,6 @@
 #pragma once
 
-#include "holds/renewable.hpp"
+#include "redis/transport.hpp"
 #include <colock/detail/initiate.hpp>
 
 #include <boost/intrusive/list.hpp>
@@ -9,13 +9,24 @@ namespace colock {
 
 using detail::core;
 
-/// All that a client holds: what has not ended.
+/// The place of an ownership among all of a client.
+struct in_hold_registry;
+using registry_hook = boost::intrusive::list_base_hook<
+    boost::intrusive::tag<in_hold_registry>,
+    boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
+struct registry_entry : registry_hook {
+    /// It has not ended.
+    bool is_listed() const noexcept { return registry_hook::is_linked(); }
+};
+
+/// All that a client holds: the ownerships that have not ended.
 class hold_registry {
 public:
     explicit hold_registry(core& inside) noexcept : core_{inside}, next_release_{all_.end()} {}
 
-    void add(renewable& r) { all_.push_back(r); }
-    void remove(renewable&) noexcept;
+    void add(registry_entry& held) { all_.push_back(held); }
+    void remove(registry_entry&) noexcept;
     bool is_empty() const noexcept { return all_.empty(); }
 
     /// The servers of these slots may be other ones: asks whether they still have it.
@@ -31,7 +42,7 @@ public:
 
 private:
     using list = boost::intrusive::list<
-        renewable,
+        registry_entry,
         boost::intrusive::base_hook<registry_hook>,
         boost::intrusive::constant_time_size<false>>;
 

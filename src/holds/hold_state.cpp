@@ -58,7 +58,7 @@ char const* hold_state::why_unproven(std::optional<milliseconds> max_hold) const
 {
     if (!renewed)
         return "its own lease is nearly over, and it asked for no renewal";
-    if (max_hold && clock::now() - born >= *max_hold)
+    if (!is_renewed(clock::now(), max_hold))
         return "it was held for max_hold and is renewed no more";
     return "its lease is nearly over and no renewal was answered";
 }

@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "base/completion.hpp"
+#include "decide/lease.hpp"
 #include <colock/detail/initiate.hpp>
 #include <colock/hold.hpp>
 #include <colock/owner.hpp>
@@ -33,15 +34,15 @@ struct loss_wait final : operation {
 /// the strand.
 class hold_state :
     public boost::intrusive::list_base_hook<
-        boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+        boost::intrusive::link_mode<boost::intrusive::auto_unlink>>,
+    public decide::hold_terms {
 public:
     enum class status : char { held, lost, released };
 
     hold_state(core_ptr c, owner const& holder, milliseconds l, bool by_watchdog)
-        : inside{std::move(c)}
+        : decide::hold_terms{l, by_watchdog}
+        , inside{std::move(c)}
         , who{holder}
-        , lease{l}
-        , renewed{by_watchdog}
     {}
 
     // ---- From any thread -----------------------------------------------------------------------
@@ -67,6 +68,12 @@ public:
         return time_point{time_point::duration{until_.load(std::memory_order_relaxed)}};
     }
 
+    /// The script of `sent` has set this lease.
+    void confirm(time_point sent, milliseconds set) noexcept
+    {
+        set_valid_until(hold_terms::confirm(sent, set, promised_until()));
+    }
+
     /// The server has confirmed the hold, and nothing contradicts it.
     bool is_confirmed() const noexcept
     {
@@ -85,14 +92,8 @@ public:
     void add(std::shared_ptr<loss_wait>);
 
     std::shared_ptr<hold_target> target;
-    milliseconds lease;
-    milliseconds proven{};    ///< the lease that the last answered script set
-    bool renewed;             ///< by the watchdog; otherwise it ends with its lease
-    bool given = false;       ///< the caller has it
-    time_point born{};        ///< when it was granted
-    time_point ends{};        ///< not renewed: when its lease ends at the server
-    milliseconds at_least{};  ///< the lock stays taken for this long after the grant
-    bool closed = false;      ///< by its closing client; set before it is `released`
+    bool given = false;   ///< the caller has it
+    bool closed = false;  ///< by its closing client; set before it is `released`
     std::unique_ptr<std::vector<std::shared_ptr<loss_wait>>> loss_waits;  ///< few have any
 
     // ---- The way of an abandoned hold to the strand --------------------------------------------

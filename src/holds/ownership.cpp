@@ -1,13 +1,9 @@
 #include "base/recycling.hpp"
 #include "core/core.hpp"
-#include "decide/names.hpp"
-#include "decide/validity.hpp"
-#include "holds/hold_registry.hpp"
 #include "holds/ownership.hpp"
 #include "holds/watchdog.hpp"
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 namespace colock {
@@ -15,82 +11,67 @@ namespace colock {
 using status = hold_state::status;
 
 ownership::ownership(
-    core& inside, ownership_listener& of, lock_ref which, std::uint64_t number, owner const& who
+    core& inside,
+    ownership_listener* of,
+    protocol const& how,
+    std::string_view name,
+    std::uint64_t number,
+    owner const& who
 )
     : core_{inside}
-    , listener_{&of}
-    , name_{which.name}
-    , number_{number}
-    , slot_{decide::slot_of(name_)}
+    , listener_{of}
+    , field_{inside, how, name, number}
     , who_{who}
-    , kind_{which.kind}
+    , holds_{inside, field_}
+    , steps_{inside, *this}
 {
     core_.holds().add(*this);
 }
 
-ownership::~ownership() = default;
-
-bool ownership::is_held() const noexcept { return living_holds() != 0; }
-
-std::size_t ownership::living_holds() const noexcept
-{
-    return static_cast<std::size_t>(std::ranges::count_if(holds_, [](hold_state const& h) {
-        return h.is_confirmed();
-    }));
-}
-
-void ownership::destroy_pending() noexcept
-{
-    auto const asked = std::exchange(asked_, {});
-    while (!holds_.empty()) {
-        auto& hold = holds_.front();
-        holds_.pop_front();  // a handler may own holds of this ownership
-        auto const waits = std::exchange(hold.loss_waits, nullptr);
-    }
-}
+// ---- The beginning -----------------------------------------------------------------------------
 
 void ownership::begin(hold_ptr first, time_point sent, milliseconds lease)
 {
-    begun_ = clock::now();
-    server_until_ = begun_ + lease;
+    auto const now = clock::now();
+    server_.begin(now, now + lease);
     token_ = first->token;
     first->target = shared_from_this();
-    first->born = begun_;
+    first->born = now;
     first->ends = sent + lease;
-    holds_.push_back(*first);
-    confirm(*first, sent, lease);
-    renew_at_ = core_.watchdog().first_renewal(sent, lease);
+    first->confirm(sent, lease);
+    holds_.add(*first);
+    renewal_.plan(core_.watchdog().first_renewal(sent, lease));
     watch();
 }
 
 void ownership::begin_beside(ownership& other)
 {
-    begun_ = clock::now();
-    server_until_ = other.server_until_;
+    server_.begin(clock::now(), other.server_until());
     beside_ = other.weak_from_this();
     other.beside_ = weak_from_this();
 }
 
-std::shared_ptr<ownership> ownership::beside() const noexcept
-{
-    auto const other = beside_.lock();
-    return other && other->is_listed() && !other->gone_ ? other : nullptr;
-}
-
 void ownership::set_lease_again()
 {
-    if (is_held() && !releasing_ && shortest_renewed_lease() == milliseconds::max())
-        ask(make_recycled<hold_operation>(core_.shared_from_this(), nullptr));
+    bool const will_renew = holds_.shortest_renewed(clock::now()) != milliseconds::max();
+    if (is_held() && stage_ == stage::standing && !will_renew)
+        ask(nullptr);
 }
 
-std::string const& ownership::prefix() const noexcept { return core_.settings().key_prefix; }
-
+// A place in a queue has no lease: it is released however late.
 void ownership::give_back(time_point until, bool synced)
 {
-    synced_ = synced;
-    server_until_ = until;
-    endless_ = how().has_queue;
-    ask(make_recycled<hold_operation>(core_.shared_from_this(), nullptr));
+    server_.begin_unwanted(how().has_queue ? never : until);
+    if (synced)
+        steps_.go_synced();
+    ask(nullptr);
+}
+
+// ---- What the owners want ----------------------------------------------------------------------
+
+void ownership::ask(hold_ptr hold)
+{
+    steps_.ask(make_recycled<hold_operation>(core_.shared_from_this(), std::move(hold)));
 }
 
 void ownership::enter(std::shared_ptr<hold_operation> who)
@@ -100,8 +81,8 @@ void ownership::enter(std::shared_ptr<hold_operation> who)
     hold.target = shared_from_this();
     hold.born = now;
     hold.ends = now + hold.lease;
-    holds_.push_back(hold);
-    ask(std::move(who));
+    holds_.add(hold);
+    steps_.ask(std::move(who));
 }
 
 void ownership::release(std::shared_ptr<hold_operation> who)
@@ -112,142 +93,80 @@ void ownership::release(std::shared_ptr<hold_operation> who)
         who->complete(hold->now() == status::lost ? error_code{error::lost} : error_code{});
         return;
     }
-    if (!gone_ && !settling_ && listener_ && is_last(*hold) && !is_kept(*hold) &&
-        listener_->hand_over(*hold)) {
+    bool const may_go_on = stage_ == stage::standing && !is_settling() && listener_ &&
+        holds_.is_only(*hold) && !hold->is_kept(clock::now());
+    if (may_go_on && listener_->hand_over(*hold)) {
         who->complete({});
         return;
     }
     remove(*hold, asio::error::operation_aborted);
-    if (gone_) {
+    if (is_gone()) {
         who->complete(error::lost);
-        if (holds_.empty())
+        if (holds_.is_empty())
             finish();
         return;
     }
-    ask(std::move(who));
-}
-
-bool ownership::is_last(hold_state const& hold) const noexcept
-{
-    return &holds_.front() == &hold && &holds_.back() == &hold;
+    steps_.ask(std::move(who));
 }
 
 // The field's promised lease is the same, and so are the times of the watchdog.
 void ownership::pass_on(hold_state& last, hold_ptr const& next)
 {
+    auto const now = clock::now();
     who_ = next->who;
     token_ = next->token;
     next->target = shared_from_this();
-    next->born = clock::now();
+    next->born = now;
     next->ends = last.ends;
     next->proven = last.proven;
     next->set_valid_until(last.promised_until());
-    holds_.push_back(*next);
-    if (!renewing_ && renew_at_ == never)
-        renew_at_ = clock::now();  // the renewals of the last hold had ended
+    holds_.add(*next);
+    if (!awaits_renewal() && renewal_.due_at() == never)
+        renewal_.plan(now);  // the renewals of the last hold had ended
     remove(last, asio::error::operation_aborted);
-}
-
-void ownership::let_go(hold_state& last)
-{
-    remove(last, asio::error::operation_aborted);
-    finish();
 }
 
 void ownership::extend(std::shared_ptr<hold_operation> who, milliseconds lease)
 {
     auto& hold = *who->hold;
-    expire(clock::now());
+    auto const now = clock::now();
+    expire(now);
     if (hold.now() != status::held) {
         who->complete(hold.now() == status::lost ? error::lost : error::not_held);
         return;
     }
-    // A shorter lease counts from now on, because the server may set it before its answer comes.
-    auto const now = clock::now();
-    hold.lease = lease;
-    hold.set_valid_until(std::min(hold.promised_until(), decide::valid_until(now, lease)));
-    hold.ends = now + lease;
-    ask(std::move(who));
+    hold.set_valid_until(hold.ask(now, lease, hold.promised_until()));
+    steps_.ask(std::move(who));
     watch();
-}
-
-void ownership::abandon_hold(hold_ptr const& hold)
-{
-    if (!hold->is_linked())
-        return;
-    release(make_recycled<hold_operation>(core_.shared_from_this(), hold));
 }
 
 void ownership::release_all()
 {
     auto const self = shared_from_this();
-    while (!holds_.empty())
+    while (!holds_.is_empty())
         remove(holds_.front(), error::closed);
-    if (gone_)
+    if (is_gone())
         finish();
-    else if (!releasing_)
-        ask(make_recycled<hold_operation>(core_.shared_from_this(), nullptr));
+    else if (!is_releasing())
+        ask(nullptr);
 }
 
 void ownership::remove(hold_state& hold, error_code why)
 {
-    hold.unlink();
-    if (is_kept(hold))
-        kept_until_ = std::max(kept_until_, hold.born + hold.at_least);
-    if (hold.now() == status::held && hold.given)
-        core_.events().released(
-            name_, std::chrono::duration_cast<microseconds>(clock::now() - hold.born)
-        );
-    hold.mark_released(why);
+    if (hold.is_kept(clock::now()))
+        server_.keep(hold.born + hold.at_least);
+    holds_.remove(hold, why);
     watch();
 }
 
-void ownership::lose(hold_state& hold, error_code why)
-{
-    if (hold.now() != status::held)
-        return;
-    hold.lose();
-    core_.events().lost(name_, why);
-    core_.log(log_level::warning, [&] {
-        return "hold " + name_ + " (" + core_.field(number_) + "): lost: " +
-            (gone_ ? "the server no longer has it (expired, deleted or forced)"
-                   : hold.why_unproven(core_.settings().max_hold)) +
-            "; stop the work it protects";
-    });
-}
-
-void ownership::gone(error_code why)
-{
-    auto const self = shared_from_this();
-    gone_ = true;
-    forget_renewal();
-    for (auto& hold : holds_)
-        lose(hold, why);
-    watch();
-    detach();
-}
-
-void ownership::taken_away(time_point sent)
-{
-    if (begun_ == time_point{})
-        return;  // granted to nobody, and perhaps not granted yet: it is still given back
-    if (begun_ <= sent)
-        gone(error::lost);
-    else
-        suspect();
-}
+// ---- Losses ------------------------------------------------------------------------------------
 
 void ownership::expire(time_point now)
 {
-    bool const is_due = std::ranges::any_of(holds_, [&](hold_state const& hold) {
-        return hold.is_confirmed() && now >= lose_at(hold);
-    });
-    if (!is_due)
+    if (now < holds_.lose_at())
         return;
     auto const self = shared_from_this();
-    for (auto& hold : holds_)
-        if (hold.is_confirmed() && now >= lose_at(hold))
-            lose(hold, error::lost);
+    holds_.lose_due(now);
     if (!is_held()) {
         forget_renewal();
         if (listener_ && !listener_->keep_lost())
@@ -256,18 +175,178 @@ void ownership::expire(time_point now)
     watch();
 }
 
-void ownership::detach()
+void ownership::gone(error_code why)
 {
-    if (auto* const key = std::exchange(listener_, nullptr))
-        key->ended(*this);
+    auto const self = shared_from_this();
+    if (std::exchange(stage_, stage::gone) == stage::releasing)
+        --core_.count.owed_releases;
+    forget_renewal();
+    holds_.lose_all(why);
+    watch();
+    detach();
+}
+
+// A message with the grant or right after it usually comes from the release before it. From now on
+// each hand-over needs a script. But the renewal that asks the server can wait, and an ownership
+// that ends soon never asks.
+void ownership::suspect()
+{
+    auto const now = clock::now();
+    auto const asks_at = begun() + 2 * core_.round_trip().usual();
+    server_.suspect(now);
+    if (now < asks_at && !awaits_renewal()) {
+        renewal_.plan(std::min(renewal_.due_at(), asks_at));
+        return watch();
+    }
+    renew_now();
+    core_.watchdog().send(core_.transport().lane_of(slot()));
+}
+
+// ---- The lease at the server -------------------------------------------------------------------
+
+void ownership::extended(time_point sent, milliseconds set, hold_operations const& asking)
+{
+    auto const now = clock::now();
+    expire(now);
+    server_.found(sent);
+    holds_.confirm(sent, set, asking);
+    if (auto const lease = holds_.shortest_renewed(now); lease != milliseconds::max()) {
+        forget_renewal();
+        renewal_.plan(
+            decide::renewal_schedule::renewal_time(sent, std::min(lease, set), core_.jitter())
+        );
+    }
+    watch();
+    // An earlier renewal whose script the server did not know runs after this.
+    if (is_renewing() && !is_suspect())
+        suspect();
+}
+
+// ---- Renewals ----------------------------------------------------------------------------------
+
+void ownership::renew_now()
+{
+    // A renewal under way is not sent yet, because the loss of the link has ended all sent ones.
+    if (!may_renew() || renewal_.is_wanted() || !is_held())
+        return;
+    renewal_.want();
+    core_.watchdog().enqueue(*this);
+}
+
+std::optional<decide::renewal::round> ownership::begin_renewal(script_texts& to)
+{
+    if (!may_renew() || !(renewal_.is_wanted() || is_to_be_renewed())) {
+        renewal_.forget();
+        renewal_.plan(never);
+        return {};
+    }
+    auto const made = renewal_.begin(promise());
+    field_.write_renewal(to, made.lease);
+    return made;
+}
+
+ownership::times ownership::renewal_answered(
+    decide::renewal::round const& which,
+    answer const& got,
+    decide::reply const* reply,
+    double jitter
+)
+{
+    renewal_.count_answer();
+    // Look at the clock before the answer: after a pause of the process no timer has fired yet.
+    auto const now = clock::now();
+    if (got.what == answer::kind::lost)  // it may have run
+        server_.extend(now, which.lease);
+    expire(now);
+    // Otherwise it was released or lost in the meantime, or a later renewal overtook this one: the
+    // answer is out of date.
+    if (renewal_.is_current(which) && !is_releasing()) {
+        using outcome = decide::extend_answer;
+        auto const read = reply ? decide::read_extend(*reply) : outcome::malformed;
+        bool const refused = reply && reply->what == decide::reply::kind::error;
+        if (read == outcome::extended)
+            renewed(got.sent, which.lease, jitter);
+        else if (read == outcome::gone)
+            gone(error::lost);
+        else
+            renewal_failed(
+                got.ec        ? got.ec
+                    : refused ? error_code{error::server_refused}
+                              : error_code{error::bad_reply},
+                got.what == answer::kind::not_now
+            );
+    }
+    return next_times();
+}
+
+void ownership::renewed(time_point sent, milliseconds set, double jitter)
+{
+    auto const now = clock::now();
+    renewal_.succeed();
+    server_.extend(now, set);
+    server_.found(sent);
+    holds_.confirm(sent, set, {});
+    auto const shortest = holds_.shortest_renewed(now);
+    if (shortest == milliseconds::max())
+        return;
+    auto const lease = std::min(shortest, set);
+    renewal_.plan(decide::renewal_schedule::renewal_time(sent, lease, jitter));
+    core_.events().renewed(
+        name(), std::chrono::duration_cast<milliseconds>(decide::valid_until(sent, lease) - now)
+    );
+    if (is_suspect())  // since the renewal was sent
+        suspect();
+}
+
+void ownership::renewal_failed(error_code why, bool is_busy)
+{
+    auto const now = clock::now();
+    auto const lease = holds_.shortest_renewed(now);
+    if (lease != milliseconds::max())
+        renewal_.fail(now, lease, is_busy, core_.jitter());
+    else
+        renewal_.forget();
+    core_.events().renew_failed(name(), why);
+}
+
+ownership::times ownership::next_times() const noexcept
+{
+    bool const renews = stage_ == stage::standing && !awaits_renewal() && is_to_be_renewed();
+    return {renews ? renewal_.due_at() : never, holds_.lose_at()};
+}
+
+void ownership::watch()
+{
+    auto const [renew_at, lose_at] = next_times();
+    core_.watchdog().watch(*this, renew_at, lose_at);
+}
+
+// ---- The end -----------------------------------------------------------------------------------
+
+void ownership::settled()
+{
+    if (holds_.is_empty()) {
+        if (core_.is_stopped())
+            let_run_out();
+        finish();
+    } else if (!is_gone() && !awaits_renewal() && renewal_.due_at() == never) {
+        renewal_.plan(clock::now());  // a renewal may have come due in the meantime
+        watch();
+    }
+    if (listener_)
+        listener_->settled();
+    if (is_suspect())
+        suspect();
 }
 
 void ownership::finish()
 {
     auto const self = shared_from_this();
     forget_renewal();
-    if (std::exchange(releasing_, false))
+    if (is_releasing())
         --core_.count.owed_releases;
+    if (!is_gone())
+        stage_ = stage::ended;
     core_.watchdog().forget(*this);
     detach();
     core_.holds().remove(*this);

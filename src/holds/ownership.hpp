@@ -1,73 +1,101 @@
 #pragma once
 
-#include "core/pause.hpp"
-#include "decide/alarm_queue.hpp"
+#include "base/recycling.hpp"
+#include "core/core.hpp"
+#include "decide/lease.hpp"
+#include "decide/renewal.hpp"
 #include "decide/renewal_schedule.hpp"
+#include "holds/hold_list.hpp"
 #include "holds/hold_operation.hpp"
+#include "holds/hold_registry.hpp"
 #include "holds/hold_state.hpp"
 #include "holds/hold_target.hpp"
 #include "holds/ownership_listener.hpp"
 #include "holds/protocol.hpp"
-#include "holds/renewable.hpp"
+#include "holds/server_field.hpp"
+#include "holds/settlement.hpp"
 #include "redis/transport.hpp"
 
 #include <boost/intrusive/list.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace colock {
 
 using detail::core;
 using detail::core_ptr;
 
+/// The place among those of a lane whose renewal is not sent yet.
+struct in_renewal_queue;
+using renewal_hook = boost::intrusive::list_base_hook<
+    boost::intrusive::tag<in_renewal_queue>,
+    boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
 /// One ownership of a lock: a field in Redis, from the acquire that wrote it to the release that
-/// removes it, and the holds that live on it.
+/// removes it, and the holds that live on it. Or one permit, with its one hold.
 ///
-/// The holds need a depth and a lease at the server; `settle` sets them, one script after the
-/// other. So re-entry, partial release, release and extension are one loop, and no step depends on
-/// how often another one ran.
+/// The holds need a depth and a lease at the server; its `settlement` sets them, one script after
+/// the other. So re-entry, partial release, release and extension are one loop, and no step depends
+/// on how often another one ran. The `watchdog` renews it together with others.
 class ownership final :
     public hold_target,
     public std::enable_shared_from_this<ownership>,
-    public renewable {
+    public decide::renewal_schedule::entry,
+    public renewal_hook,
+    public registry_entry {
 public:
     ownership(
-        core& inside, ownership_listener& of, lock_ref, std::uint64_t number, owner const& who
-    );
-    ~ownership();
+        core& inside, ownership_listener& of, lock_ref which, std::uint64_t number, owner const& who
+    )
+        : ownership{inside, &of, protocol::of(which.kind), which.name, number, who}
+    {}
 
-    std::string const& name() const noexcept { return name_; }
-    std::uint64_t number() const noexcept { return number_; }
-    unsigned slot() const noexcept override { return slot_; }
-    std::string shown_name() const override { return name_.substr(prefix().size()); }
+    /// A permit has no listener.
+    ownership(
+        core& inside,
+        ownership_listener* of,
+        protocol const& how,
+        std::string_view name,
+        std::uint64_t number,
+        owner const& who
+    );
+
+    std::string const& name() const noexcept { return field_.name(); }
+    std::uint64_t number() const noexcept { return field_.number(); }
+    unsigned slot() const noexcept override { return field_.slot(); }
+    std::string shown_name() const override { return field_.given_name(); }
     owner const& who() const noexcept { return who_; }
     std::uint64_t token() const noexcept { return token_; }
-    protocol const& how() const noexcept { return protocol::of(kind_); }
-    time_point server_until() const noexcept { return server_until_; }
+    protocol const& how() const noexcept { return field_.how(); }
+    time_point server_until() const noexcept { return server_.until(); }
+
+    /// When it was granted.
+    time_point begun() const noexcept { return server_.begun(); }
 
     /// A renewal is unanswered.
-    bool is_renewing() const noexcept { return unanswered_ != 0; }
+    bool is_renewing() const noexcept { return renewal_.is_unanswered(); }
 
     /// It may have been taken away, and no later script has found it.
-    bool is_suspect() const noexcept { return suspected_ != never; }
+    bool is_suspect() const noexcept { return server_.is_suspect(); }
 
     /// The server no longer has it.
-    bool is_gone() const noexcept { return gone_; }
+    bool is_gone() const noexcept { return stage_ == stage::gone; }
 
     /// It is the current one of its lock: not lost, and not ended.
     bool is_current() const noexcept { return listener_ != nullptr; }
 
     /// A step of it is under way.
-    bool is_settling() const noexcept { return settling_; }
-
-    /// Somebody may have taken it away: asks the server whether it still stands.
-    void suspect();
+    bool is_settling() const noexcept { return steps_.is_running(); }
 
     /// It has a holder that has not been told of a loss.
-    bool is_held() const noexcept;
-    std::size_t living_holds() const noexcept;
+    bool is_held() const noexcept { return living_holds() != 0; }
+    std::size_t living_holds() const noexcept { return holds_.living(); }
 
     /// The first hold; `sent` and `lease` are those of the acquire.
     void begin(hold_ptr, time_point sent, milliseconds lease);
@@ -89,130 +117,196 @@ public:
     void release(std::shared_ptr<hold_operation>) override;
     void extend(std::shared_ptr<hold_operation>, milliseconds lease) override;
 
+    /// The user of a hold has dropped it.
+    void abandon_hold(hold_ptr const& hold) override
+    {
+        if (hold->is_linked())
+            release(make_recycled<hold_operation>(core_.shared_from_this(), hold));
+    }
+
+    /// Releases all holds that their owners still have, because the client closes.
+    void release_all();
+
     /// A waiter's hold takes the place of the last hold, without a command.
     void pass_on(hold_state& last, hold_ptr const& next);
 
     /// The last hold ends, and another ownership takes over the field.
-    void let_go(hold_state& last);
-
-    /// The user of a hold has dropped it.
-    void abandon_hold(hold_ptr const&) override;
-
-    void release_all() override;
+    void let_go(hold_state& last)
+    {
+        remove(last, asio::error::operation_aborted);
+        finish();
+    }
 
     /// The field is gone, by an answer of the server or a forced release of this client.
     void gone(error_code why);
 
     /// A script that was sent then took the lock away. An earlier grant is gone. For a later grant
     /// the server is asked, because links may overtake each other.
-    void taken_away(time_point sent);
+    void taken_away(time_point sent)
+    {
+        if (!server_.is_granted())
+            return;  // granted to nobody, and perhaps not granted yet: it is still given back
+        if (begun() <= sent)
+            gone(error::lost);
+        else
+            suspect();
+    }
 
-    /// When it was granted.
-    time_point begun() const noexcept { return begun_; }
+    /// Somebody may have taken it away: asks the server whether it still stands.
+    void suspect();
 
-    void destroy_pending() noexcept override;
+    /// Destroys handlers without calling them, because the context is destroyed.
+    void destroy_pending() noexcept
+    {
+        auto const asked = steps_.take_asked();
+        holds_.destroy_pending();
+    }
 
     // ---- For the watchdog ----------------------------------------------------------------------
 
-    std::shared_ptr<renewable> share() override { return shared_from_this(); }
-    scripts::script const& renewal_script() const noexcept override { return *how().renew; }
+    struct times {
+        time_point renew_at;
+        time_point lose_at;
+    };
 
-    void renew() override;
-    renewal begin_renewal() noexcept override;
-    void write_renewal(renewal_texts&, renewal const&) const override;
-    void renewal_answered(renewal const&, answer const&, decide::reply const* reply, double jitter)
-        override;
-    bool renewal_refused(renewal const&) noexcept override;
-    void renew_now() override;
-    void expire(time_point now) override;
+    /// Its call is made now: writes its part, unless it needs no renewal any more.
+    std::optional<decide::renewal::round> begin_renewal(script_texts&);
+
+    /// `reply`: its part of the answer, if there is one. `jitter` in [0, 1) is that of the whole
+    /// call, so that what was renewed together is renewed together again. Returns when to look at
+    /// it again.
+    times renewal_answered(
+        decide::renewal::round const&, answer const&, decide::reply const* reply, double jitter
+    );
+
+    /// The call was refused as a whole. True if this one still needs its renewal.
+    bool renewal_refused(decide::renewal::round const& which) noexcept
+    {
+        renewal_.count_answer();
+        return renewal_.is_current(which);
+    }
+
+    /// The server may not know it any more: queues it for renewal.
+    void renew_now();
+
+    /// The time of loss has come for some hold.
+    void expire(time_point now);
 
 private:
-    using hold_list =
-        boost::intrusive::list<hold_state, boost::intrusive::constant_time_size<false>>;
+    friend class settlement;
 
-    struct request;
-    struct send_limit;
+    enum class stage {
+        standing,
+        releasing,  ///< the release script was sent
+        gone,       ///< the server no longer has it
+        ended       ///< it was released, or nothing is left to do for it
+    };
 
-    strand_task settle(std::shared_ptr<ownership> self);
-    void enqueue();
-    void forget_renewal() noexcept;
-    void renewed(time_point sent, milliseconds set, time_point now, double jitter);
-    void renewal_failed(error_code why, bool is_busy);
+    // ---- For the settlement --------------------------------------------------------------------
+
+    /// False if it had begun before.
+    bool begin_release() noexcept
+    {
+        bool const begins = std::exchange(stage_, stage::releasing) != stage::releasing;
+        if (begins)
+            ++core_.count.owed_releases;
+        return begins;
+    }
+    bool is_releasing() const noexcept { return stage_ == stage::releasing; }
+
+    /// The script of `sent` has set this lease.
+    void extended(time_point sent, milliseconds set, hold_operations const& asking);
+
+    /// The steps are answered.
+    void settled();
+
+    /// The field may still exist. The other side of the hash must not keep it alive.
+    void let_run_out()
+    {
+        if (auto const other = beside())
+            other->gone(error::lost);
+    }
+
+    /// A later event replaces the renewal: a step with another lease, or the loss.
+    void forget_renewal() noexcept
+    {
+        renewal_.forget();
+        if (renewal_hook::is_linked())
+            renewal_hook::unlink();
+    }
 
     /// The lease to set now: the longest that any hold was promised, including those of the other
     /// side.
-    milliseconds promise() const noexcept;
-    milliseconds promised_here() const noexcept;
-
-    /// The other ownership in the same hash, if it exists.
-    std::shared_ptr<ownership> beside() const noexcept;
+    milliseconds promise() const noexcept
+    {
+        // A reader has its own lease, and doesn't shorten the TTL of the hash.
+        auto const other = how().has_leases ? nullptr : beside();
+        return other ? std::max(promised_here(), other->promised_here()) : promised_here();
+    }
 
     /// The server may have the field until then: the other side of the hash keeps it alive.
-    time_point stands_until() const noexcept;
-
-    /// The client's list, over all names.
-    std::string const& prefix() const noexcept;
-
-    void begin_release(std::string const& channel);
-    void settled();
-    void conclude(request const&, hold_operations const& doing, answer const&);
-    error_code conclude_release(answer const&, request const&, error_code unanswered);
-    void let_run_out();
-    unsigned others_of(std::int64_t receivers, std::string_view channel) const noexcept;
-    error_code conclude_extend(hold_operations const& doing, answer const&, milliseconds set);
-    bool may_send_again(answer const&, hold_operations const& doing) const noexcept;
-    void ask(std::shared_ptr<hold_operation>);
-    void remove(hold_state&, error_code why);
-    void lose(hold_state&, error_code why);
-    time_point lose_at(hold_state const&) const noexcept;
-    bool may_renew() const noexcept;
-    bool is_to_be_renewed() const noexcept;
-    void confirm(hold_state&, time_point sent, milliseconds set) noexcept;
-    void watch();
-    void clear_suspicion(time_point sent) noexcept;
-    bool is_last(hold_state const&) const noexcept;
-    void detach();
-    void finish();
-    bool is_renewed(hold_state const&) const noexcept;
-
-    /// It has to stay taken although its hold, or the last one, ends.
-    static bool is_kept(hold_state const& hold) noexcept
+    time_point stands_until() const noexcept
     {
-        return clock::now() < hold.born + hold.at_least;
+        auto const other = beside();
+        return other ? std::max(server_until(), other->server_until()) : server_until();
     }
-    bool is_kept() const noexcept { return clock::now() < kept_until_; }
 
-    milliseconds shortest_renewed_lease() const noexcept;
+    // --------------------------------------------------------------------------------------------
+
+    void ask(hold_ptr);
+    void renewed(time_point sent, milliseconds set, double jitter);
+    void renewal_failed(error_code why, bool is_busy);
+    times next_times() const noexcept;
+    void watch();
+    void remove(hold_state&, error_code why);
+    void detach()
+    {
+        if (auto* const key = std::exchange(listener_, nullptr))
+            key->ended(*this);
+    }
+    void finish();
+
+    /// The other ownership in the same hash, if it exists.
+    std::shared_ptr<ownership> beside() const noexcept
+    {
+        auto const other = beside_.lock();
+        return other && other->is_listed() && !other->is_gone() ? other : nullptr;
+    }
+
+    milliseconds promised_here() const noexcept
+    {
+        auto const now = clock::now();
+        return std::max({milliseconds{1}, server_.kept_for(now), holds_.promised(now)});
+    }
+
+    /// An unanswered step of the settlement sets an older promise, and might run after the renewal.
+    /// Its answer also says whether the field exists.
+    bool may_renew() const noexcept
+    {
+        return stage_ == stage::standing && !is_settling() && !core_.is_stopped();
+    }
+
+    /// A renewal is due, sent or about to be: its answer will say when the next one is.
+    bool awaits_renewal() const noexcept
+    {
+        return renewal_.is_wanted() || renewal_hook::is_linked();
+    }
+    bool is_to_be_renewed() const noexcept
+    {
+        return is_suspect() || holds_.shortest_renewed(clock::now()) != milliseconds::max();
+    }
 
     core& core_;
     ownership_listener* listener_;  ///< none once another ownership of the lock may begin
     std::weak_ptr<ownership> beside_;
-    std::string name_;
-    std::uint64_t number_;
-    unsigned slot_;
+    server_field field_;
     owner who_;
     std::uint64_t token_ = 0;
-
     hold_list holds_;
-    hold_operations asked_;
-    step* sending_ = nullptr;
-    time_point begun_{};
-    time_point server_until_{};  ///< the server's lease has ended by then, whatever answer was lost
-    time_point kept_until_{};    ///< it stays taken until then, also after a release
-    time_point renew_at_ = never;
-    time_point suspected_ = never;  ///< since when
-    std::uint64_t renewal_ = 0;     ///< the latest sent
-    unsigned failures_ = 0;         ///< of renewals in a row
-    unsigned unanswered_ = 0;       ///< renewals
-    std::uint32_t echo_ = 0;        ///< the connection on which its own message is expected, if any
-    bool renewing_ = false;         ///< its answer is still of interest
-    bool settling_ = false;
-    bool unsure_ = false;  ///< a step's answer was lost: a repeat may find its effect
-    bool gone_ = false;
-    lock_kind kind_;
-    bool synced_ = false;     ///< requested over the link that waits for replicas
-    bool endless_ = false;    ///< a place in a queue, which has no lease: released however late
-    bool releasing_ = false;  ///< the release script was sent
+    decide::server_lease server_;
+    decide::renewal renewal_;
+    settlement steps_;
+    stage stage_ = stage::standing;
 };
 
 }  // namespace colock

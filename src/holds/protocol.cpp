@@ -39,7 +39,19 @@ constexpr protocol of_write{
     .channel = &decide::read_write_channel,
 };
 
+constexpr protocol permits{
+    .acquire = &scripts::permit_acquire,
+    .extend = &scripts::permit_extend,
+    .renew = &scripts::permit_extend,
+    .release = &scripts::permit_release,
+    .is_permit = true,
+    .why_gone = "the server no longer has it (its lease ended there, or it was released by its id)",
+    .channel = &decide::semaphore_channel,
+};
+
 }  // namespace
+
+protocol const& protocol::of_permits() noexcept { return permits; }
 
 protocol const& protocol::of(lock_kind kind) noexcept
 {

@@ -15,9 +15,10 @@ namespace colock {
 using detail::lock_id;
 using detail::lock_kind;
 
-/// The differences between the kinds of locks that are one hash in Redis.
+/// The differences between the kinds of locks that are one hash in Redis, and permits.
 struct protocol {
     static protocol const& of(lock_kind) noexcept;
+    static protocol const& of_permits() noexcept;
 
     scripts::script const* acquire = &scripts::acquire;
     scripts::script const* extend = &scripts::extend;
@@ -32,6 +33,9 @@ struct protocol {
     bool has_leases = false;  ///< each hold has its own key; their prefix is an argument
     bool is_side = false;     ///< a side of a read-write lock: there may be a reader too
 
+    bool is_permit = false;  ///< an id among the leases of a semaphore
+
+    std::string_view why_gone = "the server no longer has it (expired, deleted or forced)";
     std::string_view field_end{};  ///< the end of its fields
     std::string (*channel)(std::string_view name, std::string_view prefix) = &decide::lock_channel;
 

@@ -3,7 +3,6 @@
 #include "base/strand_task.hpp"
 #include "base/timer.hpp"
 #include "decide/renewal_schedule.hpp"
-#include "holds/renewable.hpp"
 #include <colock/detail/initiate.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -12,9 +11,10 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
-#include <vector>
 
 namespace colock {
+
+class ownership;
 
 using detail::core;
 using detail::core_ptr;
@@ -23,15 +23,16 @@ using detail::core_ptr;
 ///
 /// One timer on the strand serves all of it, and one coroutine waits for it. Due renewals
 /// queue in their lane and are sent in calls of up to 128, two of them under way at a time, so that
-/// an acquire never waits behind many. A missing answer changes nothing: the time of loss stays.
+/// an acquire never waits behind many. Each ownership is asked for its part when the call is made,
+/// and gets its answer. A missing answer changes nothing: the time of loss stays.
 class watchdog {
 public:
     explicit watchdog(core& owner);
     ~watchdog();
 
     /// Its times have changed.
-    void watch(renewable&, time_point renew_at, time_point lose_at);
-    void forget(renewable&) noexcept;
+    void watch(ownership&, time_point renew_at, time_point lose_at);
+    void forget(ownership&) noexcept;
 
     /// The time of the first renewal. If there are many holds, first renewals spread
     /// over the whole period, so that holds that were acquired together are not renewed together
@@ -39,7 +40,7 @@ public:
     time_point first_renewal(time_point sent, milliseconds lease);
 
     /// Renews it as soon as its link allows: after `send` at the latest.
-    void enqueue(renewable&);
+    void enqueue(ownership&);
     void send(unsigned lane);
     void send_all();
 
@@ -48,12 +49,12 @@ public:
 
 private:
     struct line;
-    using renewables = std::vector<std::shared_ptr<renewable>>;
-    using renewals = std::vector<renewable::renewal>;
+    struct batch;
 
     static asio::awaitable<void, strand_type> run(core_ptr, std::uint64_t round);
-    strand_task renew(unsigned lane, renewables some);
-    void split(unsigned lane, renewables const& refused, renewals const& as);
+    void send(unsigned lane, batch some);
+    strand_task renew(unsigned lane, batch some);
+    void split(unsigned lane, batch const& refused);
 
     line& in(unsigned lane);
     void process_due();

@@ -176,7 +176,7 @@ class Joining(unittest.TestCase):
         def found(file: str, pattern: str) -> float:
             return float(re.search(pattern, (ROOT / file).read_text())[1].replace("'", ""))
 
-        watchdog, poller = "src/holds/watchdog.cpp", "src/locks/poller.cpp"
+        watchdog, poller = "src/holds/ownership_watchdog.cpp", "src/locks/poller.cpp"
         window = r"coalescing_window\{(\d+)\}"
         self.assertEqual(found(watchdog, r"largest_batch = (\d+)"), sizing.LARGEST_CALL)
         self.assertEqual(found(poller, r"largest_call = (\d+)"), sizing.LARGEST_CALL)

@@ -1,4 +1,6 @@
+// The watchdog, which knows each ownership.
 #include "core/core.hpp"
+#include "holds/ownership.hpp"
 #include "holds/watchdog.hpp"
 
 #include <boost/asio/bind_executor.hpp>
@@ -7,9 +9,9 @@
 #include <boost/asio/redirect_error.hpp>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <utility>
+#include <vector>
 
 namespace colock {
 
@@ -18,7 +20,7 @@ namespace {
 // Renewals that are due within this time go with those that are due now.
 constexpr milliseconds coalescing_window{64};
 
-/// Locks per renewal call: a long call would make the server's other clients wait.
+/// Locks or permits per renewal call: a long call would make the server's other clients wait.
 constexpr std::size_t largest_batch = 128;
 
 /// Calls under way per lane.
@@ -40,7 +42,7 @@ void end_with_failure(std::exception_ptr const& failure)
 /// The renewals of one lane, by the script.
 struct watchdog::line {
     using list = boost::intrusive::list<
-        renewable,
+        ownership,
         boost::intrusive::base_hook<renewal_hook>,
         boost::intrusive::constant_time_size<false>>;
 
@@ -55,13 +57,32 @@ struct watchdog::line {
     unsigned under_way = 0;
 };
 
+/// The renewals of one call.
+struct watchdog::batch {
+    struct part {
+        std::shared_ptr<ownership> of;
+        decide::renewal::round round;
+    };
+
+    void add(std::shared_ptr<ownership> of)
+    {
+        if (auto const round = of->begin_renewal(texts))
+            parts.push_back({std::move(of), *round});
+    }
+
+    script_texts texts;
+    std::vector<part> parts;
+};
+
 watchdog::watchdog(core& owner) : core_{owner}, timer_{owner.strand()} {}
 
 watchdog::~watchdog() = default;
 
-void watchdog::watch(renewable& t, time_point renew_at, time_point lose_at)
+void watchdog::watch(ownership& of, time_point renew_at, time_point lose_at)
 {
-    bool const earliest = schedule_.set(t, renew_at, lose_at);
+    if (lose_at == never)
+        return forget(of);
+    bool const earliest = schedule_.set(of, renew_at, lose_at);
     if (!running_) {
         running_ = true;
         asio::co_spawn(
@@ -73,9 +94,9 @@ void watchdog::watch(renewable& t, time_point renew_at, time_point lose_at)
         wake();
 }
 
-void watchdog::forget(renewable& t) noexcept
+void watchdog::forget(ownership& of) noexcept
 {
-    schedule_.remove(t);
+    schedule_.remove(of);
     if (core_.is_stopped())
         stop();
 }
@@ -115,17 +136,16 @@ asio::awaitable<void, strand_type> watchdog::run(core_ptr owner, std::uint64_t r
 void watchdog::process_due()
 {
     auto const due = schedule_.take(clock::now(), coalescing_window);
-    auto const owned = [](decide::renewal_schedule::entry* e) {
-        return static_cast<renewable*>(e)->share();
-    };
-    renewables lost;
-    std::ranges::transform(due.lost, std::back_inserter(lost), owned);
+    std::vector<std::shared_ptr<ownership>> lost;
+    lost.reserve(due.lost.size());
+    for (auto* const e : due.lost)
+        lost.push_back(static_cast<ownership*>(e)->shared_from_this());
+    for (auto* const e : due.renew)
+        enqueue(static_cast<ownership&>(*e));
     // Losses come first, by the clock: after a pause of the whole process no renewal comes before
     // them.
-    for (auto const& t : lost)
-        t->expire(clock::now());
-    for (auto* e : due.renew)
-        static_cast<renewable*>(e)->renew();
+    for (auto const& of : lost)
+        of->expire(clock::now());
     send_all();
 }
 
@@ -147,9 +167,10 @@ time_point watchdog::first_renewal(time_point sent, milliseconds lease)
         : schedule::spread_time(sent, lease, core_.jitter());
 }
 
-void watchdog::enqueue(renewable& t)
+void watchdog::enqueue(ownership& of)
 {
-    in(core_.transport().lane_of(t.slot())).due[&t.renewal_script()].push_back(t);
+    if (!of.renewal_hook::is_linked())
+        in(core_.transport().lane_of(of.slot())).due[of.how().renew].push_back(of);
 }
 
 watchdog::line& watchdog::in(unsigned lane)
@@ -171,57 +192,63 @@ void watchdog::send(unsigned lane)
             break;
         }
         auto& due = *here.next();
-        renewables some;
-        while (!due.empty() && some.size() != largest_batch) {
-            some.push_back(due.front().share());
+        batch some;
+        while (!due.empty() && some.parts.size() != largest_batch) {
+            auto next = due.front().shared_from_this();
             due.pop_front();
+            some.add(std::move(next));
         }
-        ++here.under_way;
-        renew(lane, std::move(some));
+        send(lane, std::move(some));
     }
     --here.under_way;
     if (here.is_idle())
         lines_.erase(lane);
 }
 
-strand_task watchdog::renew(unsigned lane, renewables some)
+void watchdog::send(unsigned lane, batch some)
 {
-    renewal_texts texts;
-    renewals asked;
-    asked.reserve(some.size());
-    for (auto const& each : some)
-        each->write_renewal(texts, asked.emplace_back(each->begin_renewal()));
-    auto const arguments = texts.arguments();
-    step s{some.front()->renewal_script(), some.front()->slot(), texts.keys(), arguments};
+    if (some.parts.empty())
+        return;
+    ++in(lane).under_way;
+    renew(lane, std::move(some));
+}
+
+strand_task watchdog::renew(unsigned lane, batch some)
+{
+    auto const& first = *some.parts.front().of;
+    auto const keys = some.texts.keys(), arguments = some.texts.arguments();
+    step s{*first.how().renew, first.slot(), keys, arguments};
     s.whole = true;
     core_.transport().submit(s);
     answer const got = co_await s.answered;
     --in(lane).under_way;
     auto const& items = got.value.items;
-    bool const is_whole = got.what == answer::kind::replied && items.size() == some.size();
-    if (got.what == answer::kind::failed && got.sent != time_point{} && some.size() > 1) {
-        split(lane, some, asked);
+    bool const is_whole = got.what == answer::kind::replied && items.size() == some.parts.size();
+    if (got.what == answer::kind::failed && got.sent != time_point{} && some.parts.size() > 1) {
+        split(lane, some);
         co_return;
     }
     double const jitter = core_.jitter();
-    for (std::size_t i = 0; i != some.size(); ++i)
-        some[i]->renewal_answered(asked[i], got, is_whole ? &items[i] : nullptr, jitter);
+    for (std::size_t i = 0; i != some.parts.size(); ++i) {
+        auto const& [of, round] = some.parts[i];
+        auto const next = of->renewal_answered(round, got, is_whole ? &items[i] : nullptr, jitter);
+        watch(*of, next.renew_at, next.lose_at);
+    }
     send(lane);
 }
 
 // Another lock of the call may be the forbidden one: repeat with each half.
-void watchdog::split(unsigned lane, renewables const& refused, renewals const& as)
+void watchdog::split(unsigned lane, batch const& refused)
 {
-    renewables again;
-    for (std::size_t i = 0; i != refused.size(); ++i)
-        if (refused[i]->renewal_refused(as[i]))
-            again.push_back(refused[i]);
-    auto const middle = again.begin() + static_cast<std::ptrdiff_t>((again.size() + 1) / 2);
-    for (auto& half : {renewables{again.begin(), middle}, renewables{middle, again.end()}})
-        if (!half.empty()) {
-            ++in(lane).under_way;
-            renew(lane, half);
-        }
+    std::vector<std::shared_ptr<ownership>> again;
+    for (auto const& [of, round] : refused.parts)
+        if (of->renewal_refused(round))
+            again.push_back(of);
+    batch halves[2];
+    for (std::size_t i = 0; i != again.size(); ++i)
+        halves[2 * i < again.size() ? 0 : 1].add(again[i]);
+    for (auto& half : halves)
+        send(lane, std::move(half));
     send(lane);
 }
 

@@ -1,5 +1,7 @@
+// The registry of holds, which knows each ownership.
 #include "core/core.hpp"
 #include "holds/hold_registry.hpp"
+#include "holds/ownership.hpp"
 
 #include <memory>
 #include <utility>
@@ -12,13 +14,15 @@ namespace {
 /// How many releases are under way at a time while a client closes.
 constexpr std::size_t most_owed_releases = 4'096;
 
+ownership& of(registry_entry& each) { return static_cast<ownership&>(each); }
+
 }  // namespace
 
-void hold_registry::remove(renewable& r) noexcept
+void hold_registry::remove(registry_entry& held) noexcept
 {
-    if (!r.is_listed())
+    if (!held.is_listed())
         return;
-    auto const at = all_.iterator_to(r);
+    auto const at = all_.iterator_to(held);
     if (next_release_ == at)
         ++next_release_;
     all_.erase(at);
@@ -28,8 +32,8 @@ void hold_registry::remove(renewable& r) noexcept
 void hold_registry::confirm(slot_filter const& mine)
 {
     for (auto& each : all_)
-        if (mine(each.slot()))
-            each.renew_now();
+        if (mine(of(each).slot()))
+            of(each).renew_now();
 }
 
 void hold_registry::release_all()
@@ -45,15 +49,15 @@ void hold_registry::release_more()
     if (std::exchange(releasing_, true))
         return;
     while (next_release_ != all_.end() && core_.count.owed_releases < most_owed_releases)
-        (next_release_++)->share()->release_all();
+        of(*next_release_++).shared_from_this()->release_all();
     releasing_ = false;
 }
 
 void hold_registry::destroy_pending() noexcept
 {
-    std::vector<std::shared_ptr<renewable>> copy;
+    std::vector<std::shared_ptr<ownership>> copy;
     for (auto& each : all_)
-        copy.push_back(each.share());
+        copy.push_back(of(each).shared_from_this());
     for (auto const& each : copy)
         each->destroy_pending();
 }

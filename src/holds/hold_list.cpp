@@ -1,0 +1,119 @@
+#include "core/core.hpp"
+#include "holds/hold_list.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace colock {
+
+using status = hold_state::status;
+
+std::size_t hold_list::living() const noexcept
+{
+    return static_cast<std::size_t>(std::ranges::count_if(holds_, [](hold_state const& h) {
+        return h.is_confirmed();
+    }));
+}
+
+bool hold_list::is_renewed(hold_state const& hold, time_point now) const noexcept
+{
+    return hold.now() == status::held && hold.is_renewed(now, core_.settings().max_hold);
+}
+
+milliseconds hold_list::promised(time_point now) const noexcept
+{
+    milliseconds longest{0};
+    for (auto const& hold : holds_)
+        if (hold.now() == status::held)
+            longest = std::max(longest, hold.promise(now, core_.settings().max_hold));
+    return longest;
+}
+
+milliseconds hold_list::shortest_renewed(time_point now) const noexcept
+{
+    auto shortest = milliseconds::max();
+    for (auto const& hold : holds_)
+        if (is_renewed(hold, now))
+            shortest = std::min(shortest, hold.lease);
+    return shortest;
+}
+
+time_point hold_list::lose_at(hold_state const& hold) const noexcept
+{
+    return hold.lose_at(hold.promised_until(), core_.settings().loss_margin);
+}
+
+time_point hold_list::lose_at() const noexcept
+{
+    auto first = never;
+    for (auto const& hold : holds_)
+        if (hold.is_confirmed())
+            first = std::min(first, lose_at(hold));
+    return first;
+}
+
+void hold_list::confirm(time_point sent, milliseconds set, hold_operations const& asking)
+{
+    auto const now = clock::now();
+    for (auto& hold : holds_) {
+        bool const asked =
+            std::ranges::any_of(asking, [&](auto const& who) { return who->hold.get() == &hold; });
+        if (asked || (is_renewed(hold, now) && hold.is_confirmed()))
+            hold.confirm(sent, set);
+    }
+}
+
+bool hold_list::is_due(hold_state const& hold, time_point now) const noexcept
+{
+    return hold.is_confirmed() && now >= lose_at(hold);
+}
+
+bool hold_list::lose_due(time_point now)
+{
+    bool lost = false;
+    for (auto& hold : holds_)
+        if (is_due(hold, now)) {
+            lost = true;
+            lose(hold, error::lost, hold.why_unproven(core_.settings().max_hold));
+        }
+    return lost;
+}
+
+void hold_list::lose_all(error_code why)
+{
+    for (auto& hold : holds_)
+        lose(hold, why, of_.how().why_gone);
+}
+
+void hold_list::lose(hold_state& hold, error_code why, std::string_view because)
+{
+    if (hold.now() != status::held)
+        return;
+    hold.lose();
+    core_.events().lost(of_.name(), why);
+    core_.log(log_level::warning, [&] {
+        return "hold " + of_.description() + ": lost: " + std::string{because} +
+            "; stop the work it protects";
+    });
+}
+
+void hold_list::remove(hold_state& hold, error_code why)
+{
+    hold.unlink();
+    if (hold.now() == status::held && hold.given)
+        core_.events().released(
+            of_.name(), std::chrono::duration_cast<microseconds>(clock::now() - hold.born)
+        );
+    hold.mark_released(why);
+}
+
+void hold_list::destroy_pending() noexcept
+{
+    while (!holds_.empty()) {
+        auto& hold = holds_.front();
+        holds_.pop_front();  // a handler may own holds of this ownership
+        auto const waits = std::exchange(hold.loss_waits, nullptr);
+    }
+}
+
+}  // namespace colock

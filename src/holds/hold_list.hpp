@@ -1,0 +1,66 @@
+#pragma once
+
+#include "holds/hold_operation.hpp"
+#include "holds/hold_state.hpp"
+#include "holds/server_field.hpp"
+
+#include <boost/intrusive/list.hpp>
+
+#include <cstddef>
+
+namespace colock {
+
+/// The holds that live on one ownership.
+class hold_list {
+public:
+    hold_list(core& inside, server_field const& of) noexcept : core_{inside}, of_{of} {}
+
+    bool is_empty() const noexcept { return holds_.empty(); }
+    std::size_t size() const noexcept { return holds_.size(); }
+    hold_state& front() noexcept { return holds_.front(); }
+    bool is_only(hold_state const& hold) const noexcept
+    {
+        return &holds_.front() == &hold && &holds_.back() == &hold;
+    }
+    void add(hold_state& hold) { holds_.push_back(hold); }
+
+    /// Those that the server has confirmed, and whose owners have not been told of a loss.
+    std::size_t living() const noexcept;
+
+    /// The longest lease that any of them was promised; zero if there are none.
+    milliseconds promised(time_point now) const noexcept;
+
+    /// The shortest lease of those that the watchdog renews now; the greatest duration if there
+    /// are none.
+    milliseconds shortest_renewed(time_point now) const noexcept;
+
+    /// When the first of them is lost if nothing proves more.
+    time_point lose_at() const noexcept;
+
+    /// The script of `sent` has set this lease: for those that are renewed, and those that
+    /// `asking` names.
+    void confirm(time_point sent, milliseconds set, hold_operations const& asking);
+
+    /// Loses those whose time has come; false if there are none.
+    bool lose_due(time_point now);
+
+    /// The server no longer has the ownership.
+    void lose_all(error_code why);
+
+    /// The owner has released it, or the client closes.
+    void remove(hold_state&, error_code why);
+
+    void destroy_pending() noexcept;
+
+private:
+    bool is_renewed(hold_state const&, time_point now) const noexcept;
+    bool is_due(hold_state const&, time_point now) const noexcept;
+    time_point lose_at(hold_state const&) const noexcept;
+    void lose(hold_state&, error_code why, std::string_view because);
+
+    core& core_;
+    server_field const& of_;
+    boost::intrusive::list<hold_state, boost::intrusive::constant_time_size<false>> holds_;
+};
+
+}  // namespace colock

@@ -1,0 +1,251 @@
+// The settlement of an ownership.
+#include "core/core.hpp"
+#include "core/pause.hpp"
+#include "core/script_call.hpp"
+#include "core/subscription_manager.hpp"
+#include "holds/ownership.hpp"
+#include "holds/settlement.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace colock {
+
+namespace {
+
+/// It releases its hold, which is no longer one of the ownership's holds.
+bool is_release(std::shared_ptr<hold_operation> const& who)
+{
+    return who->hold && !who->hold->is_linked();
+}
+
+/// Tells callers that want something from the server at once that it refuses. Releases go on.
+void end_all_but_releases(hold_operations& doing, error_code why)
+{
+    auto const others = std::ranges::stable_partition(doing, is_release);
+    for (auto const& who : std::vector(others.begin(), others.end()))
+        who->complete(why);
+    doing.erase(others.begin(), doing.end());
+}
+
+/// The greatest number that any of them wants.
+void ask_replicas(step& call, hold_operations const& doing)
+{
+    for (auto const& who : doing)
+        if (who->replicas > call.replicas)
+            who->inside->ask_replicas(call, who->replicas, who->hold->lease);
+}
+
+}  // namespace
+
+/// One script, with the texts that it refers to: depth and lease, or the release if there is no
+/// hold any more. A lock that stays taken gets the rest of its time as its lease instead.
+struct settlement::request {
+    request(ownership const& of, bool synced)
+        : last{of.holds_.is_empty() && !of.server_.is_kept(clock::now())}
+        , lease{of.promise()}
+        , channel{last ? of.field_.channel() : std::string{}}
+        , joins{last && of.how().has_list && of.listener_ && of.listener_->joins_list()}
+        , texts{of, *this}
+        , keys{texts.keys()}
+        , arguments{texts.arguments()}
+        , call{last ? *of.how().release : *of.how().extend, of.slot(), keys, arguments}
+    {
+        call.synced = synced;
+    }
+    request(request const&) = delete;
+    request& operator=(request const&) = delete;
+
+    struct written : script_texts {
+        written(ownership const& of, request const& what)
+        {
+            if (what.last)
+                of.field_.write_release(*this, what.channel, what.joins);
+            else
+                of.field_.write_extension(
+                    *this, std::max(of.holds_.size(), std::size_t{1}), what.lease
+                );
+        }
+    };
+
+    bool last;
+    milliseconds lease;
+    std::string channel;
+    bool joins;  ///< this client goes to the end of the wait list if another one is told
+    written texts;
+    script_texts::views keys, arguments;
+    step call;
+};
+
+/// How long a step may wait to be sent: as long as the server may have the ownership.
+struct settlement::send_limit {
+    explicit send_limit(settlement& whose) : mine{whose} {}
+
+    void begin()
+    {
+        if (auto const until = mine.of_.stands_until(); until != never)
+            mine.core_.set_alarm(expiry, until);
+    }
+
+    settlement& mine;
+    decide::alarm_queue::alarm expiry{[this] {
+        if (clock::now() < mine.of_.stands_until())  // by now
+            begin();
+        else if (mine.sending_ && mine.core_.transport().withdraw(*mine.sending_))
+            mine.sending_->answered.set({});
+    }};
+};
+
+hold_operations settlement::take_asked() noexcept { return std::exchange(asked_, {}); }
+
+void settlement::ask(std::shared_ptr<hold_operation> who)
+{
+    if (who->done)
+        core_.set_alarm(who->limit, clock::now() + core_.settings().timeout);
+    asked_.push_back(std::move(who));
+    if (!running_)
+        run(of_.shared_from_this());
+}
+
+strand_task settlement::run([[maybe_unused]] std::shared_ptr<ownership> self)
+{
+    core::activity const settling{core_};
+    running_ = true;
+    of_.forget_renewal();
+    pause before_repeat;
+    std::uint32_t refusals = 0;
+    send_limit limit{*this};
+    while (!asked_.empty() && !of_.is_gone() && !core_.is_stopped()) {
+        auto doing = std::exchange(asked_, {});
+        request now{of_, synced_};
+        if (now.last)
+            begin_release(now);
+        else
+            ask_replicas(now.call, doing);
+        limit.begin();
+        sending_ = &now.call;
+        core_.transport().submit(now.call);
+        answer const got = co_await now.call.answered;
+        sending_ = nullptr;
+        limit.expiry.clear();
+        if (!now.last)
+            of_.server_.extend(clock::now(), now.lease);
+        if (!may_send_again(got, doing)) {
+            refusals = 0;
+            conclude(now, doing, got);
+            continue;
+        }
+        if (got.passing && !now.last)
+            end_all_but_releases(doing, got.ec);
+        for (auto const& who : doing)
+            who->refused = got.passing ? got.ec : error_code{};
+        unsure_ = unsure_ || (now.last && got.what == answer::kind::lost);
+        asked_.insert(asked_.begin(), doing.begin(), doing.end());
+        if (got.what != answer::kind::lost) {
+            core_.rest(before_repeat, core_.repeat_pause(++refusals));
+            co_await before_repeat.over;
+        }
+    }
+    running_ = false;
+    for (auto const& who : std::exchange(asked_, {}))
+        who->complete(of_.is_gone() ? error::lost : error::closed);
+    of_.settled();
+}
+
+void settlement::begin_release(request const& which)
+{
+    // Without a listener another ownership may begin. It must get this message like any other.
+    if (of_.begin_release() && of_.listener_)
+        echo_ = of_.listener_->expect_echo(which.channel);
+}
+
+bool settlement::may_send_again(answer const& got, hold_operations const& doing) const noexcept
+{
+    if (core_.is_stopped() || clock::now() >= of_.stands_until())
+        return false;
+    // A release stays due while the server refuses the connection.
+    bool const gives_back = of_.is_releasing() || std::ranges::any_of(doing, is_release);
+    return got.what == answer::kind::lost || got.what == answer::kind::not_now ||
+        (is_unsent(got) && of_.is_releasing()) || (got.passing && gives_back);
+}
+
+void settlement::conclude(request const& which, hold_operations const& doing, answer const& got)
+{
+    auto outcome = why_unanswered(got, core_.is_stopped());
+    if (which.last)
+        outcome = conclude_release(which, got, outcome);
+    else if (got.what == answer::kind::replied)
+        outcome = conclude_extension(which, doing, got);
+    for (auto const& who : doing) {
+        bool const was_lost = who->hold && who->hold->now() == hold_state::status::lost;
+        bool const is_missing = !outcome && got.unsynced && who->replicas != 0;
+        who->complete(was_lost ? error_code{error::lost} : is_missing ? got.unsynced : outcome);
+    }
+    // After the end of its lease it is free, whatever the answer was.
+    if (which.last && outcome && outcome != error::lost && clock::now() < of_.stands_until()) {
+        core_.note_unreleased(
+            "of " + of_.field_.description() + ", which is held until its lease ends", outcome
+        );
+        of_.let_run_out();
+    }
+    unsure_ = false;
+}
+
+error_code settlement::conclude_release(
+    request const& which, answer const& got, error_code unanswered
+)
+{
+    using kind = decide::release_answer::kind;
+    auto r = decide::release_answer{};
+    if (got.what == answer::kind::replied)
+        r = decide::read_release(got.value);
+    // If a repeat finds nothing, and nothing else can have removed the field or permit, it finds
+    // its own effect.
+    bool const before = r.what == kind::gone && unsure_ && clock::now() < of_.stands_until();
+    bool const released = r.what == kind::released;
+    if (echo_ != 0 && !(released && r.receivers >= 0) && !before)
+        core_.subscriptions().expect_no_echo(which.channel, echo_);
+    if (released && r.receivers == r.refused)
+        core_.log(log_level::warning, [&] {
+            return "release " + of_.name() +
+                ": the server refuses to publish; waiters get in at the poll cap. Remedy: allow"
+                " the user the channel " +
+                which.channel;
+        });
+    if (of_.listener_ && released)
+        of_.listener_->published(others_of(r.receivers, which.channel), r.told);
+    if (of_.listener_ && released && which.joins)
+        of_.listener_->joined(r.stands);
+    if (of_.listener_ && released && r.receivers == r.unheard)
+        of_.listener_->unheard(of_);
+    if (released || before)
+        return {};
+    if (got.what != answer::kind::replied)
+        return unanswered;
+    return r.what == kind::gone ? error::lost : error::bad_reply;
+}
+
+error_code settlement::conclude_extension(
+    request const& which, hold_operations const& doing, answer const& got
+)
+{
+    switch (decide::read_extend(got.value)) {
+    case decide::extend_answer::gone: of_.gone(error::lost); return error::lost;
+    case decide::extend_answer::malformed: return error::bad_reply;
+    case decide::extend_answer::extended: break;
+    }
+    of_.extended(got.sent, which.lease, doing);
+    return {};
+}
+
+// If the server does not report receivers, there may be one.
+unsigned settlement::others_of(std::int64_t receivers, std::string_view channel) const noexcept
+{
+    if (receivers < 0)
+        return 1;
+    bool const by_us = echo_ != 0 && echo_ == core_.subscriptions().epoch_of(channel);
+    return static_cast<unsigned>(std::max<std::int64_t>(0, receivers - std::int64_t{by_us}));
+}
+
+}  // namespace colock

@@ -1,0 +1,80 @@
+#include "core/core.hpp"
+#include "decide/names.hpp"
+#include "decide/permit_id.hpp"
+#include "holds/server_field.hpp"
+
+namespace colock {
+
+server_field::server_field(
+    core const& inside, protocol const& how, std::string_view name, std::uint64_t number
+)
+    : core_{inside}
+    , how_{how}
+    , name_{name}
+    , number_{number}
+    , slot_{decide::slot_of(name)}
+{}
+
+std::string const& server_field::prefix() const noexcept { return core_.settings().key_prefix; }
+
+std::string server_field::given_name() const { return name_.substr(prefix().size()); }
+
+std::string server_field::description() const
+{
+    return how_.is_permit ? "a permit of " + name_ : name_ + " (" + core_.field(number_) + ")";
+}
+
+std::string server_field::channel() const { return how_.channel(name_, prefix()); }
+
+void server_field::write_id(script_texts& to) const
+{
+    if (how_.is_permit)
+        return to.add_argument(decide::permit_id(core_.uuid(), number_));
+    core_.write_field(to.text(), number_);
+    to.add_argument(how_.field_end);
+}
+
+void server_field::write_extension(script_texts& to, std::size_t depth, milliseconds lease) const
+{
+    if (how_.is_permit)
+        return write_renewal(to, lease);
+    to.add_key(name_);
+    write_id(to);
+    decide::write_number(to.text(), depth);
+    to.end_argument();
+    decide::write_number(to.text(), lease.count());
+    to.end_argument();
+    if (how_.has_leases)
+        to.add_argument(how_.leases(name_, prefix()));
+}
+
+void server_field::write_renewal(script_texts& to, milliseconds lease) const
+{
+    if (how_.is_permit)
+        to.add_key(decide::permit_leases(name_, prefix()));
+    else
+        to.add_key(name_);
+    write_id(to);
+    decide::write_number(to.text(), lease.count());
+    to.end_argument();
+    if (how_.has_leases)
+        to.add_argument(how_.leases(name_, prefix()));
+}
+
+void server_field::write_release(script_texts& to, std::string_view channel, bool joins) const
+{
+    to.add_key(name_);
+    if (how_.is_permit)
+        to.add_key(decide::permit_leases(name_, prefix()));
+    for (auto const& key : how_.queue_keys(name_, prefix()))
+        to.add_key(key);
+    write_id(to);
+    if (how_.names_place())
+        to.add_argument(decide::place_and_channel<recycled_string>(joins ? "last" : "", channel));
+    else
+        to.add_argument(channel);
+    if (auto const more = how_.release_argument(name_, prefix()); !more.empty())
+        to.add_argument(more);
+}
+
+}  // namespace colock

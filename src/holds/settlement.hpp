@@ -1,0 +1,58 @@
+#pragma once
+
+#include "base/strand_task.hpp"
+#include "holds/hold_operation.hpp"
+#include "redis/transport.hpp"
+#include <colock/detail/initiate.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+namespace colock {
+
+class ownership;
+using detail::core;
+
+/// The scripts that bring the server to what the holds of an ownership need: a depth and a lease
+/// while there are holds, the release when there are none. One script after the other; what is
+/// asked for in the meantime goes with the next one.
+class settlement {
+public:
+    settlement(core& inside, ownership& of) noexcept : core_{inside}, of_{of} {}
+
+    void ask(std::shared_ptr<hold_operation>);
+
+    /// The ownership was requested over the link that waits for replicas, so its release goes there
+    /// too.
+    void go_synced() noexcept { synced_ = true; }
+
+    /// A script is under way or due.
+    bool is_running() const noexcept { return running_; }
+
+    /// For the end of the context: the operations that are to be destroyed without an answer.
+    hold_operations take_asked() noexcept;
+
+private:
+    struct request;
+    struct send_limit;
+
+    strand_task run(std::shared_ptr<ownership> self);
+    void begin_release(request const&);
+    bool may_send_again(answer const&, hold_operations const& doing) const noexcept;
+    void conclude(request const&, hold_operations const& doing, answer const&);
+    error_code conclude_release(request const&, answer const&, error_code unanswered);
+    error_code conclude_extension(request const&, hold_operations const& doing, answer const&);
+    unsigned others_of(std::int64_t receivers, std::string_view channel) const noexcept;
+
+    core& core_;
+    ownership& of_;
+    hold_operations asked_;
+    step* sending_ = nullptr;
+    std::uint32_t echo_ = 0;  ///< the connection on which its own message is expected, if any
+    bool running_ = false;
+    bool unsure_ = false;  ///< a release's answer was lost: a repeat may find its effect
+    bool synced_ = false;
+};
+
+}  // namespace colock

@@ -1,0 +1,179 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+// The lease of a hold, what the server has of it, and its renewals: plain values, told the time.
+#include "decide/lease.hpp"
+#include "decide/renewal.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <optional>
+
+namespace colock::test {
+
+namespace {
+
+using namespace std::chrono_literals;
+using decide::hold_terms;
+using decide::milliseconds;
+using decide::renewal;
+using decide::server_lease;
+using decide::valid_until;
+using time_point = std::chrono::steady_clock::time_point;
+
+constexpr time_point never = time_point::max();
+
+time_point at(milliseconds ms) { return time_point{1'000s} + ms; }
+
+hold_terms granted(milliseconds lease, bool renewed = true)
+{
+    hold_terms made{lease, renewed};
+    made.born = at(0ms);
+    made.ends = at(0ms) + lease;
+    return made;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(decide_lease)
+
+BOOST_AUTO_TEST_CASE(validity_counts_from_before_the_script_was_sent)
+{
+    auto hold = granted(3s);
+    BOOST_TEST((hold.confirm(at(0ms), 3s, {}) == valid_until(at(0ms), 3s)));
+    BOOST_TEST((hold.proven == 3s));
+    BOOST_TEST((hold.confirm(at(1s), 3s, valid_until(at(0ms), 3s)) == valid_until(at(1s), 3s)));
+}
+
+BOOST_AUTO_TEST_CASE(an_older_answer_takes_nothing_away)
+{
+    auto hold = granted(3s);
+    auto const until = hold.confirm(at(1s), 3s, {});
+    BOOST_TEST((hold.confirm(at(0ms), 3s, until) == until));
+    BOOST_TEST((hold.proven == 3s));
+    BOOST_TEST((hold.ends == at(4s)));
+}
+
+BOOST_AUTO_TEST_CASE(what_the_script_set_counts_and_not_what_was_asked_for_since)
+{
+    auto hold = granted(3s);
+    auto until = hold.confirm(at(0ms), 3s, {});
+    until = hold.ask(at(500ms), 10s, until);
+    BOOST_TEST((until == valid_until(at(0ms), 3s)));  // a longer one has to be proven
+    until = hold.confirm(at(1s), 3s, until);
+    BOOST_TEST((until == valid_until(at(1s), 3s)));
+    BOOST_TEST((hold.lose_at(until, {}) == until - 300ms));  // the margin of the lease that runs
+    until = hold.confirm(at(2s), 10s, until);
+    BOOST_TEST((until == valid_until(at(2s), 10s)));
+    BOOST_TEST((hold.lose_at(until, {}) == until - 1s));
+    BOOST_TEST((hold.lose_at(until, 20ms) == until - 20ms));
+}
+
+BOOST_AUTO_TEST_CASE(a_shorter_lease_counts_from_now_on)
+{
+    auto hold = granted(10s);
+    auto const until = hold.confirm(at(0ms), 10s, {});
+    BOOST_TEST((hold.ask(at(1s), 2s, until) == valid_until(at(1s), 2s)));
+    BOOST_TEST((hold.ends == at(3s)));
+}
+
+BOOST_AUTO_TEST_CASE(it_is_renewed_no_longer_than_allowed_and_then_promised_the_rest)
+{
+    auto const hold = granted(3s);
+    BOOST_TEST(hold.is_renewed(at(1h), {}));
+    BOOST_TEST(hold.is_renewed(at(4'999ms), 5s));
+    BOOST_TEST(!hold.is_renewed(at(5s), 5s));
+    BOOST_TEST((hold.promise(at(1s), 5s) == 3s));
+    BOOST_TEST((hold.promise(at(1s), 1s) == 2s));
+    auto const fixed = granted(3s, false);
+    BOOST_TEST(!fixed.is_renewed(at(0ms), {}));
+    BOOST_TEST((fixed.promise(at(1s), {}) == 2s));
+}
+
+BOOST_AUTO_TEST_CASE(it_is_kept_for_the_least_time)
+{
+    auto hold = granted(3s);
+    BOOST_TEST(!hold.is_kept(at(0ms)));
+    hold.at_least = 200ms;
+    BOOST_TEST(hold.is_kept(at(199ms)));
+    BOOST_TEST(!hold.is_kept(at(200ms)));
+}
+
+BOOST_AUTO_TEST_CASE(the_server_may_have_it_until_its_longest_lease_ends)
+{
+    server_lease lease;
+    BOOST_TEST(!lease.is_granted());
+    lease.begin(at(0ms), at(3s));
+    BOOST_TEST(lease.is_granted());
+    lease.extend(at(1s), 10s);
+    lease.extend(at(2s), 3s);
+    BOOST_TEST((lease.until() == at(11s)));
+    lease.keep(at(200ms));
+    lease.keep(at(100ms));
+    BOOST_TEST(lease.is_kept(at(199ms)));
+    BOOST_TEST((lease.kept_for(at(150ms)) == 50ms));
+    BOOST_TEST(!lease.is_kept(at(200ms)));
+}
+
+BOOST_AUTO_TEST_CASE(only_a_script_that_was_sent_later_clears_a_suspicion)
+{
+    server_lease lease;
+    lease.begin(at(0ms), at(3s));
+    lease.found(at(0ms));
+    BOOST_TEST(!lease.is_suspect());
+    lease.suspect(at(5ms));
+    lease.found(at(4ms));
+    BOOST_TEST(lease.is_suspect());
+    lease.found(at(5ms));
+    BOOST_TEST(!lease.is_suspect());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(decide_renewal)
+
+BOOST_AUTO_TEST_CASE(only_the_answer_of_the_latest_one_is_news)
+{
+    renewal state;
+    state.plan(at(1s));
+    auto const first = state.begin(3s);
+    BOOST_TEST((state.due_at() == never));
+    auto const second = state.begin(10s);
+    BOOST_TEST(!state.is_current(first));
+    BOOST_TEST(state.is_current(second));
+    BOOST_TEST((second.lease == 10s));
+    state.count_answer();
+    BOOST_TEST(state.is_unanswered());
+    state.count_answer();
+    BOOST_TEST(!state.is_unanswered());
+}
+
+BOOST_AUTO_TEST_CASE(one_that_is_forgotten_is_no_news_but_still_unanswered)
+{
+    renewal state;
+    auto const sent = state.begin(3s);
+    state.forget();
+    BOOST_TEST(!state.is_wanted());
+    BOOST_TEST(!state.is_current(sent));
+    BOOST_TEST(state.is_unanswered());
+}
+
+BOOST_AUTO_TEST_CASE(failures_in_a_row_are_tried_again_later_and_later)
+{
+    renewal state;
+    state.begin(3s);
+    state.fail(at(0ms), 3s, false, 0);
+    BOOST_TEST((state.due_at() == at(10ms)));
+    state.begin(3s);
+    state.fail(at(20ms), 3s, false, 0);
+    BOOST_TEST((state.due_at() == at(40ms)));
+    state.begin(3s);
+    state.succeed();
+    BOOST_TEST(!state.is_wanted());
+    state.begin(3s);
+    state.fail(at(100ms), 3s, false, 0);
+    BOOST_TEST((state.due_at() == at(110ms)));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace colock::test
