@@ -20,23 +20,15 @@ namespace colock {
 
 using detail::core;
 
-/// The purpose of a state. States of one name differ in it. The first ones are the kinds of locks.
+/// The purpose of a state. States of one name differ in it. The kinds of locks come first.
 enum class state_kind : unsigned char {
-    plain,
-    spin,
-    fenced,
-    fair,
-    read,
-    write,
-    semaphore,
+    semaphore = 64,
     permit_semaphore,
     permit,
     latch,
     updates,
     group
 };
-
-static_assert(static_cast<int>(state_kind::write) == static_cast<int>(detail::lock_kind::write));
 
 constexpr state_kind state_of(detail::lock_kind kind) noexcept
 {

@@ -27,10 +27,10 @@ public:
         return decide::semaphore_channel(name_, core_.settings().key_prefix);
     }
 
-    void begin(permit_request const& first) override
+    void begin(waiter const& first) override
     {
         number_ = core_.next_number();
-        permits_ = static_cast<permit_count_request const&>(first).wanted;
+        permits_ = first.permits;
     }
 
     script_request ask() const override
@@ -61,16 +61,16 @@ public:
         return open.is_taken() ? never : decide::repeat_until(open.first_sent());
     }
 
-    bool fits(permit_request const& first, decide::request_state const&) const override
+    bool fits(waiter const& first, decide::request_state const&) const override
     {
-        return static_cast<permit_count_request const&>(first).wanted == permits_;
+        return first.permits == permits_;
     }
 
     void give(permit_queue& from, decide::request_state const&) override
     {
-        auto const first = from.pop();
-        from.tell_acquired(*first);
-        static_cast<permit_count_request&>(*first).grant();
+        auto const first = from.take_first();
+        first->tell_acquired();
+        first->grant();
     }
 
     std::optional<script_request> undo(decide::request_state const&) override
@@ -93,6 +93,17 @@ private:
     std::int64_t permits_ = 0;
 };
 
+template <class Handler>
+std::shared_ptr<waiter> make_waiter_for(
+    core_ptr inside, Handler handler, std::string name, std::int64_t permits
+)
+{
+    auto who =
+        make_waiter(std::move(inside), std::move(handler), state_kind::semaphore, std::move(name));
+    who->permits = permits;
+    return who;
+}
+
 }  // namespace
 
 void semaphore_acquire(
@@ -103,11 +114,7 @@ void semaphore_acquire(
 )
 {
     auto const wrong = check_amount(name, permits, 1, most_permits);
-    enter<permits_taken>(
-        make_permit_count_request(std::move(inside), std::move(handler), std::move(name), permits),
-        state_kind::semaphore,
-        wrong
-    );
+    start(make_waiter_for(std::move(inside), std::move(handler), std::move(name), permits), wrong, &enter<permits_taken>);
 }
 
 void semaphore_try_acquire(
@@ -132,9 +139,9 @@ void semaphore_try_acquire_for(
 {
     auto const wrong = check_amount(name, permits, 1, most_permits);
     auto const who =
-        make_permit_count_request(std::move(inside), std::move(handler), std::move(name), permits);
-    auto const negative = limit_wait(*who, wait);
-    enter<permits_taken>(who, state_kind::semaphore, wrong ? wrong : negative);
+        make_waiter_for(std::move(inside), std::move(handler), std::move(name), permits);
+    auto const negative = who->limit_to(wait);
+    start(who, wrong ? wrong : negative, &enter<permits_taken>);
 }
 
 void semaphore_release(

@@ -18,12 +18,12 @@ ownership::ownership(
     core& inside, ownership_listener& of, lock_ref which, std::uint64_t number, owner const& who
 )
     : core_{inside}
+    , how_{which.how}
     , listener_{&of}
     , name_{which.name}
     , number_{number}
     , slot_{decide::slot_of(name_)}
     , who_{who}
-    , kind_{which.kind}
 {
     core_.holds().add(*this);
 }

@@ -44,7 +44,7 @@ public:
     std::string shown_name() const override { return name_.substr(prefix().size()); }
     owner const& who() const noexcept { return who_; }
     std::uint64_t token() const noexcept { return token_; }
-    protocol const& how() const noexcept { return protocol::of(kind_); }
+    protocol const& how() const noexcept { return how_; }
     time_point server_until() const noexcept { return server_until_; }
 
     /// A renewal is unanswered.
@@ -185,6 +185,7 @@ private:
     milliseconds shortest_renewed_lease() const noexcept;
 
     core& core_;
+    protocol const& how_;
     ownership_listener* listener_;  ///< none once another ownership of the lock may begin
     std::weak_ptr<ownership> beside_;
     std::string name_;
@@ -209,7 +210,6 @@ private:
     bool settling_ = false;
     bool unsure_ = false;  ///< a step's answer was lost: a repeat may find its effect
     bool gone_ = false;
-    lock_kind kind_;
     bool synced_ = false;     ///< requested over the link that waits for replicas
     bool endless_ = false;    ///< a place in a queue, which has no lease: released however late
     bool releasing_ = false;  ///< the release script was sent

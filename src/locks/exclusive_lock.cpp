@@ -1,5 +1,4 @@
 #include "core/core.hpp"
-#include "core/keyed_state.hpp"
 #include "core/subscription_manager.hpp"
 #include "decide/names.hpp"
 #include "locks/contention_state.hpp"
@@ -29,7 +28,7 @@ contention_state::contention_state(exclusive_lock& whose, config const& c)
     : entry{whose.name(), whose.slot()}
     , of{whose}
     , turns{longest_turn(c), c.poller_gap.value_or(milliseconds{0}), c.poll_cap}
-    , channel{protocol::of(whose.ref().kind).channel(whose.name(), c.key_prefix)}
+    , channel{whose.how().channel(whose.name(), c.key_prefix)}
     , alarm{[this] { of.on_alarm(); }}
 {}
 
@@ -37,24 +36,16 @@ void contention_state::wake() { of.wake_if_asleep(); }
 
 void contention_state::expiring(std::int64_t pttl) { of.expiring(pttl); }
 
-exclusive_lock::exclusive_lock(core& inside, lock_ref which)
-    : keyed_state{inside, state_of(which.kind), std::string{which.name}}
+exclusive_lock::exclusive_lock(core& inside, protocol const& of_kind, std::string of)
+    : wait_queue{inside, state_of(of_kind.kind), std::move(of)}
+    , how_{of_kind}
 {}
 
 exclusive_lock::~exclusive_lock() = default;
 
-exclusive_lock* exclusive_lock::find(core& inside, lock_ref which) noexcept
+exclusive_lock* exclusive_lock::find(core& inside, lock_kind kind, std::string_view of) noexcept
 {
-    return static_cast<exclusive_lock*>(inside.keyed_states().find(state_of(which.kind), which.name)
-    );
-}
-
-exclusive_lock& exclusive_lock::at(core& inside, lock_ref which)
-{
-    auto const make = [&] { return make_recycled<exclusive_lock>(inside, which); };
-    return find_or_make<exclusive_lock>(
-        inside.keyed_states(), state_of(which.kind), which.name, make
-    );
+    return static_cast<exclusive_lock*>(inside.keyed_states().find(state_of(kind), of));
 }
 
 // Drops it if nothing refers to it any more. May destroy it.
@@ -83,8 +74,7 @@ void exclusive_lock::wake_if_asleep()
 
 void exclusive_lock::admit(std::shared_ptr<waiter> const& who)
 {
-    who->asked = clock::now();
-    who->arrival = core_.next_arrival();
+    arrive(*who);
     if (ownership_ && who->shared_owner && ownership_->who() == who->who && ownership_->is_held()) {
         re_enter(who);
         return;
@@ -98,40 +88,24 @@ void exclusive_lock::admit(std::shared_ptr<waiter> const& who)
         forget_if_idle();  // made only for this acquire
         return;
     }
-    who->queue = this;
-    who->queued = who;
-    queue_.push_back(*who);
-    ++core_.count.waiters;
-    if (who->wait) {
-        who->deadline = who->asked + *who->wait;
-        core_.set_alarm(who->limit, who->deadline);
-    }
+    join(who);
     if (!contending_)
         contend();
 }
 
-void exclusive_lock::take_out(waiter& who)
+void exclusive_lock::on_left(waiter&, bool was_first)
 {
-    queue_.erase(queue_.iterator_to(who));
-    --core_.count.waiters;
-    who.limit.clear();
-    who.queue = nullptr;
-    on_queue_changed();
+    if (was_first)
+        ask_for_next();
 }
 
-void exclusive_lock::leave(waiter& who, error_code why)
+// The next waiter is head and tries at once. If nobody is left, an attempt that is not sent yet is
+// taken back.
+void exclusive_lock::ask_for_next()
 {
-    auto const self = std::move(who.queued);
-    bool const was_head = &queue_.front() == &who;
-    take_out(who);
-    who.fail(why);
-    if (!was_head)
-        return;
-    // The next waiter is head and tries at once. If nobody is left, an attempt that is not sent yet
-    // is taken back.
     if (!sending_)
         wake();
-    else if (queue_.empty() && core_.transport().withdraw(*sending_))
+    else if (is_empty() && core_.transport().withdraw(*sending_))
         sending_->answered.set({});
 }
 
@@ -153,18 +127,10 @@ bool exclusive_lock::ask_unless_told()
 
 void exclusive_lock::end_waiters(error_code why)
 {
-    if (queue_.empty() && !contending_)
-        return;
-    while (!queue_.empty()) {
-        auto const self = std::move(queue_.front().queued);
-        waiter& who = queue_.front();
-        take_out(who);
-        who.fail(why);
-    }
-    if (sending_ && core_.transport().withdraw(*sending_))
-        sending_->answered.set({});
-    else
-        wake();
+    auto const life = shared_from_this();
+    wait_queue::end_waiters(why);
+    if (contending_)
+        ask_for_next();
 }
 
 void exclusive_lock::forget()
@@ -178,26 +144,7 @@ void exclusive_lock::forget()
 void exclusive_lock::destroy_pending() noexcept
 {
     ownership_.reset();
-    while (!queue_.empty()) {
-        waiter& who = queue_.front();
-        queue_.pop_front();
-        who.limit.clear();
-        who.queue = nullptr;
-        auto const self = std::move(who.queued);
-        who.done = {};
-    }
-}
-
-void exclusive_lock::send_away_who_tries_once()
-{
-    for (auto at = queue_.begin(); at != queue_.end();) {
-        waiter& who = *at++;
-        if (!who.once)
-            continue;
-        auto const self = std::move(who.queued);
-        take_out(who);
-        who.give_up();
-    }
+    wait_queue::destroy_pending();
 }
 
 // How many waiters after the head may get the lock without a script; counts only as many as matter.
@@ -206,10 +153,10 @@ std::uint64_t exclusive_lock::followers() const noexcept
 {
     if (core_.settings().max_tenure <= milliseconds{0} || !contention_ || !contention_->is_live)
         return 0;
-    waiter const& first = queue_.front();
+    waiter const& head = first();
     std::uint64_t found = 0;
     for (auto at = std::next(queue_.begin()); at != queue_.end(); ++at, ++found)
-        if (found == decide::token_block::largest_first || !at->may_follow(first))
+        if (found == decide::token_block::largest_first || !at->may_follow(head))
             break;
     return found;
 }
@@ -233,6 +180,12 @@ void exclusive_lock::published(unsigned receivers, bool told)
     r.remembered = std::max(others != 0 ? now + memory : now, r.turns.next_gap());
     if (!contending_ && r.remembered > now)
         core_.set_alarm(r.alarm, r.remembered);
+}
+
+void exclusive_lock::taken_away(time_point sent)
+{
+    if (ownership_)
+        ownership_->taken_away(sent);
 }
 
 void exclusive_lock::ended(ownership& which)

@@ -1,14 +1,11 @@
 #pragma once
 
-#include "core/keyed_state.hpp"
 #include "core/subscription_manager.hpp"
 #include "holds/ownership.hpp"
 #include "holds/ownership_listener.hpp"
 #include "holds/protocol.hpp"
-#include "locks/waiter.hpp"
 #include "redis/transport.hpp"
-
-#include <boost/intrusive/list.hpp>
+#include "waiting/wait_queue.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -21,25 +18,23 @@ struct contention_state;
 /// All that this client knows of a key that one owner holds at a time: its ownership, its waiters,
 /// and the one attempt that is under way for the first of them.
 class exclusive_lock :
-    public keyed_state,
-    public ownership_listener,
     public wait_queue,
+    public ownership_listener,
     protected subscription_manager::listener {
 public:
-    exclusive_lock(core& inside, lock_ref);
+    exclusive_lock(core& inside, protocol const&, std::string name);
     ~exclusive_lock() override;
 
-    /// The state of this lock. `at` makes it if there is none.
-    static exclusive_lock* find(core&, lock_ref) noexcept;
-    static exclusive_lock& at(core&, lock_ref);
+    /// The state of this lock; nothing if there is none.
+    static exclusive_lock* find(core&, lock_kind, std::string_view name) noexcept;
 
-    lock_ref ref() const noexcept { return {static_cast<lock_kind>(kind()), name()}; }
+    protocol const& how() const noexcept { return how_; }
     ownership* held() const noexcept { return ownership_.get(); }
+    ownership* held(owner const&) const noexcept override { return held(); }
+    void taken_away(time_point sent) override;
 
     /// Admits an acquire: it re-enters, joins the queue, or gets its answer at once.
-    void admit(std::shared_ptr<waiter> const&);
-
-    void leave(waiter&, error_code why) override;
+    void admit(std::shared_ptr<waiter> const&) override;
 
     bool hand_over(hold_state& last) override;
 
@@ -56,10 +51,7 @@ public:
     /// The rest of the holder's lease, as PTTL reports it: -2 if nobody holds it.
     void expiring(std::int64_t pttl);
 
-    bool is_in_use() const noexcept override
-    {
-        return !queue_.empty() || contending_ || ownership_;
-    }
+    bool is_in_use() const noexcept override { return !is_empty() || contending_ || ownership_; }
     void on_reached() override { wake_if_asleep(); }
     void end_waiters(error_code) override;
 
@@ -81,10 +73,7 @@ protected:
     /// Whether the ownership may go to the next waiter unchanged.
     virtual bool may_go_on(ownership const&) const { return true; }
 
-    /// The waiters or the holder have changed.
-    virtual void on_queue_changed() {}
-
-    waiter const* head() const noexcept { return queue_.empty() ? nullptr : &queue_.front(); }
+    waiter const* head() const noexcept { return is_empty() ? nullptr : &first(); }
 
     /// Lets the head go on, which may have waited for another queue.
     void go_on();
@@ -107,7 +96,7 @@ private:
     verdict on_refused(attempt const&, decide::acquire_answer const&);
     contention_state& ensure_contention();
     bool stands_back() const noexcept;
-    protocol const& how() const noexcept { return protocol::of(ref().kind); }
+    lock_ref ref() const noexcept { return {how_, name()}; }
     bool draws_tokens() const noexcept;
     std::string_view channel() const noexcept;
     std::string_view place_to_ask() const noexcept;
@@ -124,12 +113,11 @@ private:
     void forget_if_idle() noexcept;
 
     void give(std::uint64_t last_token, std::uint64_t tokens, time_point sent);
-    hold_ptr take_head(std::shared_ptr<waiter>& who, std::uint64_t only_token);
-    void announce(waiter&, hold_ptr const&);
+    hold_ptr make_hold(waiter const&, std::uint64_t only_token);
     void re_enter(std::shared_ptr<waiter> const&);
     void enter(std::shared_ptr<waiter> const&);
-    void take_out(waiter&);
-    void send_away_who_tries_once();
+    void on_left(waiter&, bool was_first) override;
+    void ask_for_next();
     std::uint64_t followers() const noexcept;
 
     bool may_use_list() const noexcept;
@@ -148,7 +136,7 @@ private:
     void on_interrupted() override;
     void on_alarm();
 
-    boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>> queue_;
+    protocol const& how_;
     std::shared_ptr<ownership> ownership_;
     std::unique_ptr<contention_state> contention_;  ///< none without contention
     time_point since_{};                            ///< the tenure's first grant

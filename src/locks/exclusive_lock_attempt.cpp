@@ -91,7 +91,7 @@ strand_task exclusive_lock::contend()
     contending_ = true;
     if (contention_)
         contention_->turns.begin_wait();
-    while (!queue_.empty()) {
+    while (!is_empty()) {
         if (ownership_) {
             // Hand-over needs the channel, to notice a forced release. A lock that is being
             // released is not handed over.
@@ -100,7 +100,7 @@ strand_task exclusive_lock::contend()
             co_await wake_;
             continue;
         }
-        if (stands_behind(queue_.front())) {
+        if (stands_behind(first())) {
             co_await wake_;
             continue;
         }
@@ -118,7 +118,7 @@ strand_task exclusive_lock::contend()
             continue;
         }
         // A link does not know when the steps of another link are over.
-        if (number_ != 0 && !synced_ && queue_.front().replicas != 0 && unclaimed_ > clock::now()) {
+        if (number_ != 0 && !synced_ && first().replicas != 0 && unclaimed_ > clock::now()) {
             give_back();
             continue;
         }
@@ -126,10 +126,10 @@ strand_task exclusive_lock::contend()
             number_ = core_.next_number();
             synced_ = false;
         }
-        attempt now{core_, *this, queue_.front()};
+        attempt now{core_, *this, first()};
         if (!now.place.empty())
             contention_->place.sent();
-        ++queue_.front().attempts;
+        ++first().attempts;
         wake_.reset();
         if (contention_) {
             contention_->heard = never;
@@ -188,7 +188,7 @@ exclusive_lock::verdict exclusive_lock::judge(attempt const& asked, answer const
     case answer::kind::failed: end_waiters(got.ec); return verdict::again;
     case answer::kind::lost: return may_stand();
     case answer::kind::not_now:
-        if (queue_.empty())
+        if (is_empty())
             return verdict::again;
         sleep_until(clock::now() + core_.repeat_pause(++refusals_));
         return verdict::sleep;
@@ -200,7 +200,7 @@ exclusive_lock::verdict exclusive_lock::judge(attempt const& asked, answer const
     switch (read.what) {
     case decide::acquire_answer::kind::granted:
         may_stand();
-        if (got.unsynced && !queue_.empty() && queue_.front().replicas != 0)
+        if (got.unsynced && !is_empty() && first().replicas != 0)
             return on_unsynced(got.unsynced);
         return on_granted(asked, read.last_token, got.sent);
     case decide::acquire_answer::kind::refused: return on_refused(asked, read);
@@ -218,8 +218,7 @@ exclusive_lock::verdict exclusive_lock::on_granted(
         contention_->place.granted();
     // If nobody is left, the loop gives the grant back. If the head has left, and the next waiter
     // wants another lease or more replicas, the same field is acquired again, which sets it.
-    if (queue_.empty() || queue_.front().lease != asked.lease ||
-        queue_.front().replicas > asked.call.replicas)
+    if (is_empty() || first().lease != asked.lease || first().replicas > asked.call.replicas)
         return verdict::again;
     // Half of its validity is over, so the same field is acquired again, which renews it. If the
     // server or the network is always that late, the grant is given back in between, so that others
@@ -238,12 +237,8 @@ exclusive_lock::verdict exclusive_lock::on_granted(
 exclusive_lock::verdict exclusive_lock::on_unsynced(error_code why)
 {
     give_back();
-    waiter& head = queue_.front();
-    if (head.once || why != error::not_replicated) {
-        auto const who = std::static_pointer_cast<waiter>(std::move(head.queued));
-        take_out(*who);
-        who->fail(why);
-    }
+    if (first().once || why != error::not_replicated)
+        dismiss(first(), why);
     return verdict::again;
 }
 
@@ -266,9 +261,9 @@ exclusive_lock::verdict exclusive_lock::on_refused(
     if (got.subscribers > 0)
         r.turns.counted(got.subscribers);
     send_away_who_tries_once();
-    if (queue_.empty())
+    if (is_empty())
         return verdict::again;
-    if (queue_.front().attempts == 1)
+    if (first().attempts == 1)
         core_.events().waiting(name(), milliseconds{got.pttl});
     if (!how().subscribes) {
         pause_between_tries(got.pttl);
@@ -287,13 +282,9 @@ exclusive_lock::verdict exclusive_lock::on_refused(
 
 void exclusive_lock::pause_between_tries(std::int64_t pttl)
 {
-    auto const& head = queue_.front();
+    auto const& head = first();
     auto const pause = decide::backoff_pause(
-        head.id.waits.initial,
-        head.id.waits.max,
-        head.id.waits.factor,
-        head.attempts,
-        core_.jitter()
+        head.pauses.initial, head.pauses.max, head.pauses.factor, head.attempts, core_.jitter()
     );
     bool const is_sooner = pttl >= 0 && pttl < pause.count();
     sleep_until(clock::now() + (is_sooner ? milliseconds{pttl + 1} : pause));
@@ -302,7 +293,7 @@ void exclusive_lock::pause_between_tries(std::int64_t pttl)
 // A single try, or a waiter without time left, does not stand back for others.
 bool exclusive_lock::stands_back() const noexcept
 {
-    auto const& head = queue_.front();
+    auto const& head = first();
     auto const until = contention_ ? contention_->turns.back_until() : time_point{};
     return !head.once && clock::now() < until && until < head.deadline;
 }
@@ -315,7 +306,7 @@ void exclusive_lock::sleep_until(time_point cap)
     r.sleeping = true;
     r.cap = cap;
     auto const until = std::min(r.cap, r.heard);
-    if (until <= clock::now() || (r.heard != never && queue_.front().deadline <= r.heard))
+    if (until <= clock::now() || (r.heard != never && first().deadline <= r.heard))
         wake();
     else
         core_.set_alarm(r.alarm, until);

@@ -19,37 +19,23 @@ void exclusive_lock::give(std::uint64_t last_token, std::uint64_t tokens, time_p
         contention_->turns.begin_wait();
     }
     unclaimed_ = {};
-    std::shared_ptr<waiter> who;
-    auto const taken = take_head(who, last_token);
+    auto const who = take_first();
+    auto const taken = make_hold(*who, last_token);
     ownership_ = make_recycled<ownership>(core_, *this, ref(), std::exchange(number_, 0), who->who);
     ownership_->begin(taken, sent, who->lease);
-    announce(*who, taken);
+    who->grant(taken);
     admit_same_owner(*who);
     send_away_who_tries_once();
     if (contention_ && contention_->disturbed)
         ownership_->suspect();
 }
 
-hold_ptr exclusive_lock::take_head(std::shared_ptr<waiter>& who, std::uint64_t only_token)
+hold_ptr exclusive_lock::make_hold(waiter const& who, std::uint64_t only_token)
 {
-    who = std::static_pointer_cast<waiter>(std::move(queue_.front().queued));
-    take_out(*who);
-    auto taken =
-        make_recycled<hold_state>(core_.shared_from_this(), who->who, who->lease, who->renewed);
-    taken->at_least = who->at_least;
+    auto taken = who.make_hold();
     if (draws_tokens())
         taken->token = contention_ ? contention_->tokens.take() : only_token;
-    taken->given = true;
-    ++core_.count.holds;
     return taken;
-}
-
-void exclusive_lock::announce(waiter& who, hold_ptr const& taken)
-{
-    core_.events().acquired(
-        name(), std::chrono::duration_cast<microseconds>(clock::now() - who.asked), who.attempts
-    );
-    who.grant(detail::make_hold(taken));
 }
 
 void exclusive_lock::admit_same_owner(waiter const& holder)
@@ -60,17 +46,15 @@ void exclusive_lock::admit_same_owner(waiter const& holder)
         waiter& other = *at++;
         if (!other.shared_owner || !(other.who == holder.who))
             continue;
-        auto const entering = std::static_pointer_cast<waiter>(std::move(other.queued));
-        take_out(other);
-        enter(entering);
+        enter(take_out(other));
     }
 }
 
 bool exclusive_lock::hand_over(hold_state& last)
 {
-    if (queue_.empty() || !may_go_on(*ownership_))  // empty also where the client closes
+    if (is_empty() || !may_go_on(*ownership_))  // empty also where the client closes
         return false;
-    waiter const& next = queue_.front();
+    waiter const& next = first();
     if (next.replicas != 0)
         return false;  // that waiter asks over another link, and with another number
     auto const& r = ensure_contention();
@@ -96,13 +80,13 @@ bool exclusive_lock::hand_over(hold_state& last)
         return true;
     case decide::handover_kind::at_once: break;
     }
-    std::shared_ptr<waiter> who;
-    auto const taken = take_head(who, 0);
+    auto const who = take_first();
+    auto const taken = make_hold(*who, 0);
     held->pass_on(last, taken);
     core_.events().handed_over(name());
-    announce(*who, taken);
+    who->grant(taken);
     admit_same_owner(*who);
-    if (queue_.empty())  // without waiters nothing stays subscribed
+    if (is_empty())  // without waiters nothing stays subscribed
         core_.set_alarm(contention_->alarm, clock::now() + core_.settings().linger);
     return true;
 }
@@ -120,10 +104,7 @@ void exclusive_lock::re_enter(std::shared_ptr<waiter> const& who)
 
 void exclusive_lock::enter(std::shared_ptr<waiter> const& who)
 {
-    enter_again(who, ownership_, [which = who->id, inside = who->inside](waiter const& entered) {
-        if (auto* const key = exclusive_lock::find(*inside, ref_of(which)))
-            key->admit_same_owner(entered);
-    });
+    enter_again(who, ownership_, [this](waiter const& entered) { admit_same_owner(entered); });
 }
 
 }  // namespace colock

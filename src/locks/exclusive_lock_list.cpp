@@ -49,7 +49,7 @@ bool exclusive_lock::may_use_list() const noexcept
 /// A single try does not wait, so it takes no place.
 std::string_view exclusive_lock::place_to_ask() const noexcept
 {
-    if (!may_use_list() || (queue_.front().once && !contention_->place.may_stand()))
+    if (!may_use_list() || (first().once && !contention_->place.may_stand()))
         return {};
     auto const& r = *contention_;
     bool const gives_way = r.wakes && clock::now() < r.turns.back_until();
@@ -83,8 +83,7 @@ bool exclusive_lock::hears_anew(std::string_view asked, bool stands)
     if (stands && !r.place.is_standing())
         return true;
     if (stands && r.wakes) {
-        bool const is_alone = std::next(queue_.begin()) == queue_.end();
-        if (is_alone)  // with followers the lock is handed over, which needs the channel
+        if (is_alone())  // with followers the lock is handed over, which needs the channel
             stop_listening();
         return false;
     }
@@ -132,7 +131,7 @@ void exclusive_lock::on_turn(unsigned listening)
 
 bool exclusive_lock::joins_list()
 {
-    bool const joins = !queue_.empty() && may_use_list() && contention_->turn.is_live;
+    bool const joins = !is_empty() && may_use_list() && contention_->turn.is_live;
     if (joins)
         contention_->place.sent();
     return joins;

@@ -47,16 +47,13 @@ struct fair_waiter::attempt {
     step call;
 };
 
-fair_waiter::fair_waiter(fair_lock_state& of, std::shared_ptr<waiter> who)
-    : core_{*who->inside}
+fair_waiter::fair_waiter(fair_lock_state& of, waiter& who)
+    : core_{*who.inside}
     , lock_{of}
-    , who_{std::move(who)}
+    , who_{&who}
     , synced_{who_->replicas != 0}
     , number_{core_.next_number()}
-{
-    who_->queue = this;
-    ++core_.count.waiters;
-}
+{}
 
 std::string fair_waiter::field() const { return core_.field(number_); }
 
@@ -65,11 +62,6 @@ unsigned fair_waiter::slot() const noexcept { return lock_.slot(); }
 heartbeat::names fair_waiter::names() const
 {
     return {field(), lock_.name(), lock_.keys(), lock_.shared_from_this()};
-}
-
-bool fair_waiter::waits_for(owner const& who) const noexcept
-{
-    return who_ && who_->shared_owner && who_->who == who;
 }
 
 // Each turn of the loop asks the server once. A refusal is a place in the queue. When the lock is
@@ -151,7 +143,9 @@ fair_waiter::verdict fair_waiter::on_granted(
     }
     unclaimed_ = {};
     has_ticket_ = false;
-    lock_.give(take_waiter(), number_, token, sent);
+    auto& granted = *who_;
+    detach();
+    lock_.give(granted, number_, token, sent);
     return verdict::again;
 }
 
@@ -173,8 +167,7 @@ fair_waiter::verdict fair_waiter::on_refused(
     late_ = 0;
     if (asked.once) {
         unclaimed_ = {};
-        if (who_)
-            take_waiter()->give_up();
+        fail({});
         return verdict::again;
     }
     may_stand(asked);
@@ -245,58 +238,30 @@ void fair_waiter::look()
 
 // ---- The caller --------------------------------------------------------------------------------
 
-std::shared_ptr<waiter> fair_waiter::take_waiter()
+void fair_waiter::detach() noexcept
 {
-    who_->limit.clear();
-    who_->queue = nullptr;
-    --core_.count.waiters;
+    who_ = nullptr;
     if (ticket::is_linked())
         ticket::unlink();
-    return std::exchange(who_, nullptr);
 }
 
 void fair_waiter::fail(error_code why)
 {
-    if (who_)
-        take_waiter()->fail(why);
-}
-
-void fair_waiter::leave(waiter&, error_code why)
-{
-    fail(why);
-    go();
-}
-
-void fair_waiter::stop(error_code why)
-{
-    fail(why);
-    go();
-}
-
-std::shared_ptr<waiter> fair_waiter::detach_waiter()
-{
-    auto who = take_waiter();
-    go();
-    return who;
+    if (!who_)
+        return;
+    auto& failed = *who_;
+    detach();
+    lock_.answer(failed, why);
 }
 
 // An attempt that is not sent yet is taken back; the answer of a sent one is awaited.
-void fair_waiter::go()
+void fair_waiter::let_go()
 {
+    detach();
     if (!sending_)
         wake_.set(true);
     else if (core_.transport().withdraw(*sending_))
         sending_->answered.set({});
-}
-
-void fair_waiter::destroy_pending() noexcept
-{
-    if (who_) {
-        who_->limit.clear();
-        who_->queue = nullptr;
-        auto const who = std::exchange(who_, nullptr);
-        who->done = {};
-    }
 }
 
 // ---- What it leaves in Redis -------------------------------------------------------------------

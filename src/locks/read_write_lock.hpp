@@ -2,15 +2,14 @@
 
 #include "base/recycling.hpp"
 #include "base/strand_task.hpp"
-#include "core/keyed_state.hpp"
 #include "core/pause.hpp"
 #include "core/subscription_manager.hpp"
 #include "decide/alarm_queue.hpp"
 #include "holds/ownership.hpp"
 #include "holds/ownership_listener.hpp"
 #include "locks/exclusive_lock.hpp"
-#include "locks/waiter.hpp"
 #include "redis/transport.hpp"
+#include "waiting/wait_queue.hpp"
 
 #include <boost/intrusive/list.hpp>
 
@@ -30,28 +29,23 @@ class writers;
 ///
 /// An owner that writes may also read, with the same number; see `writers`.
 class readers final :
-    public keyed_state,
-    public std::enable_shared_from_this<readers>,
-    public ownership_listener,
     public wait_queue,
+    public ownership_listener,
     private subscription_manager::listener {
 public:
-    readers(core& inside, std::string name);
+    readers(core& inside, protocol const&, std::string name);
     ~readers() override;
 
     static std::shared_ptr<readers> find(core&, std::string_view name);
-    static readers& at(core&, std::string const& name);
 
     /// Admits an acquire: it enters, asks, joins the queue, or gets its answer at once.
-    void admit(std::shared_ptr<waiter> const&);
-
-    void leave(waiter&, error_code why) override;
+    void admit(std::shared_ptr<waiter> const&) override;
 
     /// A reader waits here that came before this waiter.
     bool has_one_before(waiter const& writer) const noexcept;
 
     /// Whether a reader waits here.
-    bool has_waiters() const noexcept { return !queue_.empty(); }
+    bool has_waiters() const noexcept { return !is_empty(); }
 
     /// Whether a reader has it, or is asking for it.
     bool has_readers() const noexcept;
@@ -69,8 +63,8 @@ public:
     /// The lock may have been taken away.
     void suspect();
 
-    /// The lock was forced, by a script that was sent then.
-    void taken_away(time_point sent);
+    ownership* held(owner const& who) const noexcept override { return reading(who).get(); }
+    void taken_away(time_point sent) override;
 
     // ---- For an ownership ----------------------------------------------------------------------
 
@@ -86,7 +80,6 @@ public:
     // ---- For the core --------------------------------------------------------------------------
 
     void on_reached() override { ask_again(); }
-    void end_waiters(error_code) override;
     void destroy_pending() noexcept override;
 
 private:
@@ -102,7 +95,6 @@ private:
 
         std::shared_ptr<waiter> who;
         std::uint64_t number;
-        protocol const& how;
         recycled_string field;
         std::string lease_text, prefix;
         std::string_view keys[1];
@@ -125,7 +117,6 @@ private:
     void give(attempt const&, time_point sent);
     void give_back(attempt const&);
     bool is_wanted(attempt const&) const noexcept;
-    void withdraw_unsent(waiter const&);
     void sleep_out(std::int64_t pttl);
 
     void look();
@@ -137,7 +128,8 @@ private:
     bool may_wait_once(waiter const&) const noexcept;
     bool is_asking_for_owner_of(waiter const&) const noexcept;
     attempt* attempt_of(waiter const&) noexcept;
-    void take_out(waiter&);
+    void on_left(waiter&, bool was_first) override;
+    void on_queue_changed() override { look_again(); }
     void unregister_if_idle();
 
     void subscribe();
@@ -153,9 +145,9 @@ private:
 
     /// The ownership of the writer, if it is this client's.
     ownership* written() const noexcept;
-    lock_ref ref() const noexcept { return {lock_kind::read, name()}; }
+    lock_ref ref() const noexcept { return {how_, name()}; }
 
-    boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>> queue_;
+    protocol const& how_;
     boost::intrusive::list<attempt, boost::intrusive::constant_time_size<false>> attempts_;
     std::unordered_map<std::uint64_t, std::shared_ptr<ownership>>
         ownerships_;                    ///< by their numbers
@@ -171,14 +163,13 @@ private:
 /// arrival.
 class writers final : public exclusive_lock {
 public:
-    writers(core& inside, lock_ref which)
-        : exclusive_lock{inside, which}
+    writers(core& inside, protocol const& how, std::string name)
+        : exclusive_lock{inside, how, std::move(name)}
         , let_pass_{[this] { let_pass(); }}
     {}
 
-    /// The state for this name in this client, if there is any. `at` makes it if there is none.
+    /// The state for this name in this client, if there is any.
     static writers* find(core&, std::string_view name) noexcept;
-    static writers& at(core&, std::string_view name);
 
     /// Whether a writer waits here that came before this reader and goes first.
     bool has_one_before(waiter const& reader) const noexcept;

@@ -14,10 +14,9 @@ namespace colock {
 readers::attempt::attempt(readers& of, std::shared_ptr<waiter> w)
     : who{std::move(w)}
     , number{of.core_.next_number()}
-    , how{protocol::of(lock_kind::read)}
-    , field{of.core_.field<recycled_string>(number, how.field_end)}
+    , field{of.core_.field<recycled_string>(number, of.how_.field_end)}
     , lease_text{std::to_string(who->lease.count())}
-    , prefix{how.leases(of.name(), of.core_.settings().key_prefix)}
+    , prefix{of.how_.leases(of.name(), of.core_.settings().key_prefix)}
     , keys{of.name()}
     , arguments{field, lease_text, prefix}
 {
@@ -42,7 +41,7 @@ strand_task readers::ask(std::shared_ptr<waiter> who)
         }
         ++now.who->attempts;
         now.news = news_;
-        step call{*now.how.acquire, slot(), now.keys, now.arguments};
+        step call{*how_.acquire, slot(), now.keys, now.arguments};
         now.who->ask_replicas(call);
         now.sending = &call;
         core_.transport().submit(call);
@@ -87,10 +86,8 @@ readers::verdict readers::judge(attempt& asked, answer const& got)
 
 readers::verdict readers::fail(attempt& asked, error_code why)
 {
-    if (is_wanted(asked)) {
-        take_out(*asked.who);
-        asked.who->fail(why);
-    }
+    if (is_wanted(asked))
+        dismiss(*asked.who, why);
     return verdict::over;
 }
 
@@ -129,15 +126,13 @@ readers::verdict readers::on_refused(attempt& asked, std::int64_t pttl)
     auto const& who = asked.who;
     bool const is_new = asked.news == news_;
     closed_ = closed_ || is_new;
-    if (is_wanted(asked) && who->once) {
-        take_out(*who);
-        who->give_up();
-    }
+    if (is_wanted(asked) && who->once)
+        dismiss(*who, {});
     if (is_wanted(asked) && who->attempts == 1)
         core_.events().waiting(name(), milliseconds{pttl});
     if (is_wanted(asked) && !is_new)
         return verdict::again;
-    if (is_new && !queue_.empty()) {
+    if (is_new && !is_empty()) {
         sleep_out(pttl);
         subscribe();
     }
@@ -153,19 +148,12 @@ void readers::sleep_out(std::int64_t pttl)
 
 void readers::give(attempt const& asked, time_point sent)
 {
-    auto const who = asked.who;
-    take_out(*who);
-    auto const taken =
-        make_recycled<hold_state>(core_.shared_from_this(), who->who, who->lease, who->renewed);
-    taken->given = true;
-    ++core_.count.holds;
+    auto const who = take_out(*asked.who);
+    auto const taken = who->make_hold();
     auto const made = make_recycled<ownership>(core_, *this, ref(), asked.number, who->who);
     ownerships_.emplace(asked.number, made);
     made->begin(taken, sent, who->lease);
-    core_.events().acquired(
-        name(), std::chrono::duration_cast<microseconds>(clock::now() - who->asked), who->attempts
-    );
-    who->grant(detail::make_hold(taken));
+    who->grant(taken);
 }
 
 // Gives back a grant, or a possible grant, that nobody wants any more.
@@ -188,13 +176,6 @@ bool readers::is_asking_for_owner_of(waiter const& who) const noexcept
     return who.shared_owner && std::ranges::any_of(attempts_, [&](attempt const& a) {
                return a.who.get() != &who && a.who->shared_owner && a.who->who == who.who;
            });
-}
-
-void readers::withdraw_unsent(waiter const& who)
-{
-    auto* const asking = attempt_of(who);
-    if (asking && asking->sending && core_.transport().withdraw(*asking->sending))
-        asking->sending->answered.set({});
 }
 
 }  // namespace colock

@@ -1,6 +1,5 @@
 #include "base/recycling.hpp"
 #include "core/core.hpp"
-#include "core/keyed_state.hpp"
 #include "core/subscription_manager.hpp"
 #include "locks/re_entry.hpp"
 #include "locks/read_write_lock.hpp"
@@ -11,8 +10,9 @@
 
 namespace colock {
 
-readers::readers(core& inside, std::string name)
-    : keyed_state{inside, state_kind::read, std::move(name)}
+readers::readers(core& inside, protocol const& how, std::string name)
+    : wait_queue{inside, state_of(lock_kind::read), std::move(name)}
+    , how_{how}
     , sleep_{[this] { ask_again(); }}
     , look_{[this] { look(); }}
 {}
@@ -21,14 +21,9 @@ readers::~readers() = default;
 
 std::shared_ptr<readers> readers::find(core& inside, std::string_view name)
 {
-    auto* const found = static_cast<readers*>(inside.keyed_states().find(state_kind::read, name));
-    return found ? found->shared_from_this() : nullptr;
-}
-
-readers& readers::at(core& inside, std::string const& name)
-{
-    auto const make = [&] { return make_recycled<readers>(inside, name); };
-    return find_or_make<readers>(inside.keyed_states(), state_kind::read, name, make);
+    auto* const found =
+        static_cast<readers*>(inside.keyed_states().find(state_of(lock_kind::read), name));
+    return found ? std::static_pointer_cast<readers>(found->shared_from_this()) : nullptr;
 }
 
 writers* readers::beside() const noexcept { return writers::find(core_, name()); }
@@ -57,8 +52,7 @@ std::shared_ptr<ownership> readers::reading(owner const& who) const noexcept
 
 void readers::admit(std::shared_ptr<waiter> const& who)
 {
-    who->asked = clock::now();
-    who->arrival = core_.next_arrival();
+    arrive(*who);
     auto const life = shared_from_this();
     if (may_enter(*who)) {
         enter(who);
@@ -68,61 +62,30 @@ void readers::admit(std::shared_ptr<waiter> const& who)
         who->give_up();
         return unregister_if_idle();
     }
-    who->queue = this;
-    who->queued = who;
-    queue_.push_back(*who);
-    ++core_.count.waiters;
-    if (who->wait) {
-        who->deadline = who->asked + *who->wait;
-        core_.set_alarm(who->limit, who->deadline);
-    }
+    join(who);
     if (may_ask(*who))
         ask(who);
     else
         stay_behind();
 }
 
-void readers::take_out(waiter& who)
+// A sent request is given back if it is granted.
+void readers::on_left(waiter& who, bool)
 {
-    who.queued.reset();
-    queue_.erase(queue_.iterator_to(who));
-    --core_.count.waiters;
-    who.limit.clear();
-    who.queue = nullptr;
-    look_again();
-}
-
-void readers::leave(waiter& who, error_code why)
-{
-    auto const life = shared_from_this();
-    auto const self = who.queued;
-    take_out(who);
-    who.fail(why);
-    withdraw_unsent(who);  // a sent request is given back if it is granted
-}
-
-void readers::end_waiters(error_code why)
-{
-    while (!queue_.empty())
-        leave(queue_.front(), why);
+    auto* const asking = attempt_of(who);
+    if (asking && asking->sending && core_.transport().withdraw(*asking->sending))
+        asking->sending->answered.set({});
 }
 
 void readers::destroy_pending() noexcept
 {
-    while (!queue_.empty()) {
-        waiter& who = queue_.front();
-        auto const self = std::move(who.queued);
-        queue_.pop_front();
-        who.limit.clear();
-        who.queue = nullptr;
-        who.done = {};
-    }
+    wait_queue::destroy_pending();
     ownerships_.clear();
 }
 
 bool readers::has_one_before(waiter const& writer) const noexcept
 {
-    return !queue_.empty() && queue_.front().arrival < writer.arrival;
+    return !is_empty() && first().arrival < writer.arrival;
 }
 
 bool readers::has_readers() const noexcept
@@ -181,7 +144,7 @@ bool readers::may_ask(waiter const& who) const
     auto const* const w = beside();
     if ((w && (w->held() || w->has_one_before(who))) || is_asking_for_owner_of(who))
         return false;
-    bool const is_first = queue_.empty() || &queue_.front() == &who;
+    bool const is_first = is_empty() || &first() == &who;
     return !closed_ || (!sleep_.is_set() && is_first && attempts_.empty());
 }
 
@@ -209,7 +172,7 @@ void readers::look()
     std::vector<std::shared_ptr<waiter>> waiting;
     for (auto const& who : queue_)
         if (!attempt_of(who))
-            waiting.push_back(std::static_pointer_cast<waiter>(who.queued));
+            waiting.push_back(who.queued);
     for (auto const& who : waiting) {
         if (who->queue != this)
             continue;
@@ -219,8 +182,7 @@ void readers::look()
         } else if (may_ask(*who)) {
             ask(who);
         } else if (who->once && !may_wait_once(*who)) {
-            take_out(*who);
-            who->give_up();
+            dismiss(*who, {});
         } else {
             stay_behind();
         }
@@ -232,7 +194,7 @@ void readers::look()
 
 void readers::unregister_if_idle()
 {
-    if (!queue_.empty())
+    if (!is_empty())
         return;
     sleep_.clear();
     closed_ = false;
