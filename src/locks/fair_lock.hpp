@@ -4,6 +4,7 @@
 #include "core/subscription_manager.hpp"
 #include "decide/alarm_queue.hpp"
 #include "decide/names.hpp"
+#include "decide/possible_grant.hpp"
 #include "holds/ownership.hpp"
 #include "holds/ownership_listener.hpp"
 #include "holds/protocol.hpp"
@@ -70,11 +71,11 @@ private:
 
     strand_task ask();
     verdict judge(attempt const&, answer const&);
-    verdict on_granted(attempt const&, std::uint64_t token, time_point sent);
-    verdict on_unsynced(attempt const&, error_code why);
+    void on_granted(attempt const&, std::uint64_t token, time_point sent);
+    void on_unsynced(error_code why);
     verdict on_refused(attempt const&, std::int64_t ask_in, time_point sent);
     void may_stand(attempt const&) noexcept;
-    void may_have_ticket(attempt const&);
+    void keep_ticket(time_point alive_at);
     void ask_now();
     void begin_anew();
     void give_back();
@@ -92,12 +93,11 @@ private:
     waiter* who_;  ///< in the queue of the lock; none once the caller has its answer
     bool synced_;  ///< asks over the link that waits for replicas
     std::uint64_t number_;
-    time_point unclaimed_{};  ///< until then it may exist in Redis
-    time_point asked_{};      ///< when the last answered attempt was sent
-    std::string channel_;     ///< subscribed, if not empty
+    decide::possible_grant grant_;  ///< a place in the queue, or the lock
+    time_point asked_{};            ///< when the last answered attempt was sent
+    std::string channel_;           ///< subscribed, if not empty
     event<bool> wake_;
     step* sending_ = nullptr;
-    unsigned late_ = 0;  ///< grants in a row that came too late
     bool has_ticket_ = false;
     bool sleeping_ = false;
     bool reviving_ = false;

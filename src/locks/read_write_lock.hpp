@@ -5,6 +5,7 @@
 #include "core/pause.hpp"
 #include "core/subscription_manager.hpp"
 #include "decide/alarm_queue.hpp"
+#include "decide/possible_grant.hpp"
 #include "holds/ownership.hpp"
 #include "holds/ownership_listener.hpp"
 #include "locks/exclusive_lock.hpp"
@@ -89,10 +90,6 @@ private:
             boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
         attempt(readers&, std::shared_ptr<waiter>);
 
-        /// A slow server may have run it just now; and an earlier attempt may have set a longer
-        /// lease.
-        void may_stand() noexcept;
-
         std::shared_ptr<waiter> who;
         std::uint64_t number;
         recycled_string field;
@@ -100,16 +97,15 @@ private:
         std::string_view keys[1];
         std::string_view arguments[3];
         step* sending = nullptr;
-        std::uint64_t news = 0;      ///< the value of `news_` when it was sent
-        time_point unclaimed{};      ///< until then it may exist in Redis without a holder
-        bool is_late = false;        ///< a grant came too late to be given out
-        std::uint32_t refusals = 0;  ///< for the moment
+        std::uint64_t news = 0;        ///< the value of `news_` when it was sent
+        decide::possible_grant grant;  ///< of that number
+        std::uint32_t refusals = 0;    ///< for the moment
         pause resting;
     };
     enum class verdict { again, rest, over };
 
     strand_task ask(std::shared_ptr<waiter> who);
-    verdict judge(attempt&, answer const&);
+    verdict judge(attempt&, answer const&, bool alone);
     verdict on_granted(attempt&, time_point sent);
     verdict on_unsynced(attempt&, error_code why);
     verdict on_refused(attempt&, std::int64_t pttl);

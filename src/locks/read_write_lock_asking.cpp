@@ -1,7 +1,7 @@
 // How a reader asks: one script, until it is answered.
 #include "base/recycling.hpp"
 #include "core/core.hpp"
-#include "decide/validity.hpp"
+#include "decide/outcome.hpp"
 #include "decide/wait_plan.hpp"
 #include "locks/read_write_lock.hpp"
 
@@ -23,11 +23,6 @@ readers::attempt::attempt(readers& of, std::shared_ptr<waiter> w)
     of.attempts_.push_back(*this);
 }
 
-void readers::attempt::may_stand() noexcept
-{
-    unclaimed = std::max(unclaimed, clock::now() + who->lease);
-}
-
 strand_task readers::ask(std::shared_ptr<waiter> who)
 {
     core::activity const asking{core_};
@@ -47,41 +42,37 @@ strand_task readers::ask(std::shared_ptr<waiter> who)
         core_.transport().submit(call);
         answer const got = co_await call.answered;
         now.sending = nullptr;
-        if (call.alone && got.what != answer::kind::replied)
-            now.may_stand();
-        next = judge(now, got);
+        next = judge(now, got, call.alone);
     }
-    if (now.unclaimed > clock::now())
+    if (now.grant.stands(clock::now()))
         give_back(now);
     look_again();
 }
 
 bool readers::is_wanted(attempt const& asked) const noexcept { return asked.who->queue == this; }
 
-readers::verdict readers::judge(attempt& asked, answer const& got)
+readers::verdict readers::judge(attempt& asked, answer const& got, bool alone)
 {
-    switch (got.what) {
-    case answer::kind::withdrawn: return verdict::over;
-    case answer::kind::failed: return fail(asked, got.ec);
-    case answer::kind::lost:
-        asked.may_stand();
-        return is_wanted(asked) ? verdict::again : verdict::over;
-    case answer::kind::not_now: return verdict::rest;
-    case answer::kind::replied: break;
-    }
-    if (asked.who->replicas == 0)  // otherwise it would measure the replicas' time
-        core_.round_trip().note(clock::now() - got.sent);
     auto const read = decide::read_acquire(got.value);
-    switch (read.what) {
-    case decide::acquire_answer::kind::granted:
-        if (got.unsynced && is_wanted(asked))
-            return on_unsynced(asked, got.unsynced);
-        return on_granted(asked, got.sent);
-    case decide::acquire_answer::kind::refused: return on_refused(asked, read.pttl);
-    case decide::acquire_answer::kind::malformed: break;
+    auto const is = decide::judge(got, read, alone);
+    if (is.may_stand)
+        asked.grant.may_stand(clock::now(), asked.who->lease);
+    // With replicas it would be their time.
+    if (got.what == answer::kind::replied && asked.who->replicas == 0)
+        core_.round_trip().note(clock::now() - got.sent);
+    switch (is.what) {
+    case decide::outcome::kind::withdrawn: return verdict::over;
+    case decide::outcome::kind::failed: return fail(asked, is.why);
+    case decide::outcome::kind::lost: return is_wanted(asked) ? verdict::again : verdict::over;
+    case decide::outcome::kind::pause: return verdict::rest;
+    case decide::outcome::kind::refused: return on_refused(asked, read.pttl);
+    case decide::outcome::kind::unsynced:
+        if (is_wanted(asked))
+            return on_unsynced(asked, is.why);
+        [[fallthrough]];
+    case decide::outcome::kind::granted: break;
     }
-    asked.may_stand();
-    return fail(asked, error::bad_reply);
+    return on_granted(asked, got.sent);
 }
 
 readers::verdict readers::fail(attempt& asked, error_code why)
@@ -93,21 +84,18 @@ readers::verdict readers::fail(attempt& asked, error_code why)
 
 readers::verdict readers::on_granted(attempt& asked, time_point sent)
 {
-    asked.may_stand();
     closed_ = false;
     if (!is_wanted(asked))
         return verdict::over;
-    // Half of its validity is over, so the same field is acquired again, which renews it. If the
-    // server or the network is always that late, the grant is given back in between, so that
-    // writers have a chance.
-    if (!decide::is_fresh(clock::now(), sent, asked.who->lease)) {
-        if (!std::exchange(asked.is_late, true))
-            return verdict::again;
+    switch (asked.grant.use_of_grant(clock::now(), sent, asked.who->lease)) {
+    case decide::possible_grant::use::ask_again: return verdict::again;
+    case decide::possible_grant::use::give_back:  // so that writers have a chance
         closed_ = true;
         core_.set_alarm(sleep_, clock::now() + core_.repeat_pause(1));
         return verdict::over;
+    case decide::possible_grant::use::give: break;
     }
-    asked.unclaimed = {};
+    asked.grant.is_taken_over();
     give(asked, sent);
     return verdict::over;
 }
@@ -115,14 +103,13 @@ readers::verdict readers::on_granted(attempt& asked, time_point sent)
 // The grant is given back; a waiter asks again with the others.
 readers::verdict readers::on_unsynced(attempt& asked, error_code why)
 {
-    asked.may_stand();
     return asked.who->once || why != error::not_replicated ? fail(asked, why) : verdict::over;
 }
 
 // Somebody writes. But a message since the question may say that the writer has left.
 readers::verdict readers::on_refused(attempt& asked, std::int64_t pttl)
 {
-    asked.unclaimed = {};
+    asked.grant.refused();
     auto const& who = asked.who;
     bool const is_new = asked.news == news_;
     closed_ = closed_ || is_new;
@@ -161,7 +148,7 @@ void readers::give_back(attempt const& asked)
 {
     auto const made = make_recycled<ownership>(core_, *this, ref(), asked.number, owner{});
     ownerships_.emplace(asked.number, made);
-    made->give_back(asked.unclaimed, asked.who->replicas != 0);
+    made->give_back(asked.grant.until(), asked.who->replicas != 0);
 }
 
 readers::attempt* readers::attempt_of(waiter const& who) noexcept
