@@ -24,11 +24,12 @@ public:
     void begin(waiter const&) override {}
     script_request ask() const override { return {&scripts::count, {name_}, {}}; }
 
-    permit_reply read(decide::reply const& got) const override
+    decide::acquire_answer read(decide::reply const& got) const override
     {
+        using kind = decide::acquire_answer::kind;
         if (got.what != decide::reply::kind::integer)
             return {};
-        return {got.number > 0 ? permit_reply::kind::refused : permit_reply::kind::granted};
+        return {got.number > 0 ? kind::refused : kind::granted, 0, -1};
     }
 
     time_point open_until(decide::request_state const&) const override { return never; }
@@ -86,7 +87,9 @@ void latch_count_down(
 void latch_wait(core_ptr inside, asio::any_completion_handler<finished> handler, std::string name)
 {
     auto const wrong = check_name(name);
-    start(make_waiter(std::move(inside), std::move(handler), state_kind::latch, std::move(name)), wrong, &enter<zero_reached>);
+    auto const who =
+        make_waiter(std::move(inside), std::move(handler), state_kind::latch, std::move(name));
+    start(who, wrong, &enter<zero_reached>);
 }
 
 void latch_wait_for(
@@ -107,17 +110,7 @@ void latch_count(
     core_ptr inside, asio::any_completion_handler<answered_count> handler, std::string name
 )
 {
-    auto const wrong = check_name(name);
-    auto key = inside->key_of(std::move(name));
-    query<std::int64_t>::start(
-        std::move(inside),
-        std::move(handler),
-        wrong,
-        std::move(key),
-        scripts::count,
-        {},
-        &read_count
-    );
+    ask_count(std::move(inside), std::move(handler), std::move(name));
 }
 
 }  // namespace colock::detail

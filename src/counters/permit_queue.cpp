@@ -3,6 +3,7 @@
 #include "counters/permit_queue.hpp"
 #include "decide/backoff.hpp"
 #include "decide/names.hpp"
+#include "decide/outcome.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -158,27 +159,28 @@ strand_task permit_queue::contend()
 
 bool permit_queue::conclude_request(answer const& got)
 {
-    if (got.what != answer::kind::not_now)
-        refusals_ = 0;
-    switch (got.what) {
-    case answer::kind::withdrawn: return false;
-    case answer::kind::lost: request_.lost(got.sent); return false;
-    case answer::kind::not_now: return sleep(clock::now() + core_.repeat_pause(++refusals_));
-    case answer::kind::failed: end_waiters(got.ec); return false;
-    case answer::kind::replied: break;
-    }
-    core_.round_trip().note(clock::now() - got.sent);
     auto const read = protocol_->read(got.value);
-    switch (read.what) {
-    case permit_reply::kind::granted:
+    auto const is = decide::judge(got, read);
+    if (is.what != decide::outcome::kind::pause)
+        refusals_ = 0;
+    if (got.what == answer::kind::replied)
+        core_.round_trip().note(clock::now() - got.sent);
+    switch (is.what) {
+    case decide::outcome::kind::withdrawn: break;
+    case decide::outcome::kind::lost: request_.lost(got.sent); break;
+    case decide::outcome::kind::pause: return sleep(clock::now() + core_.repeat_pause(++refusals_));
+    case decide::outcome::kind::failed:
+        if (is.may_stand)
+            request_.lost(got.sent);
+        end_waiters(is.why);
+        break;
+    case decide::outcome::kind::unsynced:
+    case decide::outcome::kind::granted:
         others_.begin_wait();
         request_.granted(got.sent);
-        return false;
-    case permit_reply::kind::refused: request_.refused(); return on_refused(read);
-    case permit_reply::kind::malformed: break;
+        break;
+    case decide::outcome::kind::refused: request_.refused(); return on_refused(read);
     }
-    request_.lost(got.sent);
-    end_waiters(error::bad_reply);
     return false;
 }
 
@@ -211,7 +213,7 @@ bool permit_queue::conclude_undo(answer const& got)
     return false;
 }
 
-bool permit_queue::on_refused(permit_reply const& refused)
+bool permit_queue::on_refused(decide::acquire_answer const& refused)
 {
     // The refusal is about the caller that it was requested for. A caller that has become the first
     // since may want less, and a common request may have changed since: then ask again.
@@ -224,7 +226,7 @@ bool permit_queue::on_refused(permit_reply const& refused)
     if (is_empty() || (for_all && queue_.back().attempts == 0))
         return false;
     if (first().attempts == 1)
-        core_.events().waiting(name(), refused.until.value_or(milliseconds{-1}));
+        core_.events().waiting(name(), milliseconds{refused.pttl});
     // Messages from before the subscription was live were missed, so ask once more.
     if (!subscribed_) {
         subscribed_ = true;
@@ -234,8 +236,8 @@ bool permit_queue::on_refused(permit_reply const& refused)
     }
     // All others know when the next lease ends, too.
     until_ = never;
-    if (refused.until && *refused.until < core_.settings().poll_cap)
-        until_ = clock::now() + *refused.until +
+    if (refused.pttl >= 0 && milliseconds{refused.pttl} < core_.settings().poll_cap)
+        until_ = clock::now() + milliseconds{refused.pttl} +
             others_.spread(1, core_.round_trip().least(), core_.jitter());
     return sleep_out();
 }

@@ -20,15 +20,6 @@ namespace colock {
 
 class permit_queue;
 
-/// The consequence of the server's answer for the request.
-struct permit_reply {
-    enum class kind { granted, refused, malformed };
-
-    kind what = kind::malformed;
-    std::optional<milliseconds> until{};  ///< refused: when it may change without a message
-    std::int64_t subscribers = 0;         ///< refused: how many wait, as far as they were counted
-};
-
 /// How to get a permit: the difference between semaphores and latches. A latch gives permits to all
 /// at once, when its count is zero.
 class permit_protocol {
@@ -44,7 +35,7 @@ public:
 
     /// The script of the request, for the first time and for repeats.
     virtual script_request ask() const = 0;
-    virtual permit_reply read(decide::reply const&) const = 0;
+    virtual decide::acquire_answer read(decide::reply const&) const = 0;
 
     /// The time until which the open request may be repeated or undone. Then nothing of it is left,
     /// or nobody can tell.
@@ -94,7 +85,7 @@ private:
     /// Each returns true if the loop has to wait before the next turn.
     bool conclude_request(answer const&);
     bool conclude_undo(answer const&);
-    bool on_refused(permit_reply const&);
+    bool on_refused(decide::acquire_answer const&);
     bool sleep_out();
     bool sleep(time_point longest);
 

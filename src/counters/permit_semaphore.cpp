@@ -45,16 +45,9 @@ public:
             {id_, std::to_string(lease_.count()), channel()}};
     }
 
-    permit_reply read(decide::reply const& got) const override
+    decide::acquire_answer read(decide::reply const& got) const override
     {
-        using reply = decide::reply;
-        if (got.what == reply::kind::integer && got.number == 1)
-            return {permit_reply::kind::granted};
-        auto const no = decide::read_refusal(got);
-        if (!no.well_formed)
-            return {};
-        auto const until = no.number < 0 ? std::nullopt : std::optional{milliseconds{no.number}};
-        return {permit_reply::kind::refused, until, no.subscribers};
+        return decide::read_permit(got, true);
     }
 
     // After its lease the permit comes back anyway.
@@ -127,19 +120,9 @@ void permit_acquire(
 )
 {
     auto const wrong = check(name, options);
-    start(make_waiter_for(std::move(inside), std::move(handler), std::move(name), options), wrong, &enter<id_taken>);
-}
-
-void permit_try_acquire(
-    core_ptr inside,
-    asio::any_completion_handler<tried_permit> handler,
-    std::string name,
-    acquire_options options
-)
-{
-    permit_try_acquire_for(
-        std::move(inside), std::move(handler), std::move(name), milliseconds{0}, options
-    );
+    auto const who =
+        make_waiter_for(std::move(inside), std::move(handler), std::move(name), options);
+    start(who, wrong, &enter<id_taken>);
 }
 
 void permit_try_acquire_for(

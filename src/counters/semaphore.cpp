@@ -44,15 +44,9 @@ public:
              channel()}};
     }
 
-    permit_reply read(decide::reply const& got) const override
+    decide::acquire_answer read(decide::reply const& got) const override
     {
-        using reply = decide::reply;
-        if (got.what == reply::kind::integer && got.number == 1)
-            return {permit_reply::kind::granted};
-        auto const no = decide::read_refusal(got);
-        if (!no.well_formed)
-            return {};
-        return {permit_reply::kind::refused, std::nullopt, no.subscribers};
+        return decide::read_permit(got, false);
     }
 
     // As long as the server still knows whether the request has run.
@@ -114,19 +108,9 @@ void semaphore_acquire(
 )
 {
     auto const wrong = check_amount(name, permits, 1, most_permits);
-    start(make_waiter_for(std::move(inside), std::move(handler), std::move(name), permits), wrong, &enter<permits_taken>);
-}
-
-void semaphore_try_acquire(
-    core_ptr inside,
-    asio::any_completion_handler<answered_bool> handler,
-    std::string name,
-    std::int64_t permits
-)
-{
-    semaphore_try_acquire_for(
-        std::move(inside), std::move(handler), std::move(name), milliseconds{0}, permits
-    );
+    auto const who =
+        make_waiter_for(std::move(inside), std::move(handler), std::move(name), permits);
+    start(who, wrong, &enter<permits_taken>);
 }
 
 void semaphore_try_acquire_for(
@@ -193,17 +177,7 @@ void semaphore_available(
     core_ptr inside, asio::any_completion_handler<answered_count> handler, std::string name
 )
 {
-    auto const wrong = check_name(name);
-    auto key = inside->key_of(std::move(name));
-    query<std::int64_t>::start(
-        std::move(inside),
-        std::move(handler),
-        wrong,
-        std::move(key),
-        scripts::count,
-        {},
-        &read_count
-    );
+    ask_count(std::move(inside), std::move(handler), std::move(name));
 }
 
 }  // namespace colock::detail

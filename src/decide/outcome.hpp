@@ -4,7 +4,7 @@
 
 namespace colock::decide {
 
-/// What the answer to an acquire means for the call that waits.
+/// The meaning of the answer to an acquire, for the call that waits.
 struct outcome {
     enum class kind {
         withdrawn,  ///< it was not sent, because nobody wanted it any more

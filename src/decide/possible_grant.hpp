@@ -7,8 +7,8 @@
 
 namespace colock::decide {
 
-/// What a request may have left at the server without a holder: it is given to a waiter, or given
-/// back. Also decides what becomes of a grant that comes late.
+/// A grant that a request may have left at the server without a holder: it is given to a waiter, or
+/// given back. Also decides what becomes of a grant that comes late.
 class possible_grant {
 public:
     /// The server may have granted it, just now: a slow server runs it late. An earlier attempt

@@ -28,31 +28,57 @@ contention::contention(
     keyed_state const& lock,
     protocol const& how,
     event<bool>& wake,
+    subscription_manager::listener& hears,
     std::function<void()> on_alarm
 )
     : entry{lock.name(), lock.slot()}
     , turns{longest_turn(inside.settings()), inside.settings().poller_gap.value_or(milliseconds{0}), inside.settings().poll_cap}
     , list{inside, lock, how.has_list ? &channel_ : nullptr, wake, [this](unsigned listening) { on_turn(listening); }}
     , core_{inside}
-    , channel_{how.channel(lock.name(), inside.settings().key_prefix)}
+    , channel_{how.subscribes ? how.channel(lock.name(), inside.settings().key_prefix) : std::string{}}
     , wake_{wake}
+    , hears_{hears}
     , on_alarm_{std::move(on_alarm)}
 {}
 
 // ---- The channel of the lock -------------------------------------------------------------------
 
-bool contention::subscribe(subscription_manager::listener& lock)
+bool contention::subscribe()
 {
-    if (!std::exchange(listens_, true))
-        is_live = core_.subscriptions().add(channel_, lock);
+    if (channel_.empty() || std::exchange(listens_, true))
+        return false;
+    is_live = core_.subscriptions().add(channel_, hears_);
     return is_live;
 }
 
-void contention::unsubscribe(subscription_manager::listener& lock)
+void contention::unsubscribe()
 {
     if (std::exchange(listens_, false))
-        core_.subscriptions().remove(channel_, lock, !turns.others().is_large());
+        core_.subscriptions().remove(channel_, hears_, !turns.others().is_large());
     is_live = false;
+}
+
+bool contention::hears_anew(std::string_view asked, bool stands, bool is_alone)
+{
+    switch (list.refused(asked, stands)) {
+    case wait_list::next::sleep: return false;
+    case wait_list::next::ask: return true;
+    case wait_list::next::list_alone:
+        if (is_alone)  // with followers the lock is handed over, which needs the channel
+            unsubscribe();
+        return false;
+    case wait_list::next::channel: break;
+    }
+    return subscribe();
+}
+
+bool contention::joins_behind(bool once)
+{
+    if (list.may_be_used() && list.wakes)
+        list.hear();
+    else
+        subscribe();
+    return list.wakes && !place_to_ask(once).empty();
 }
 
 // The poll cap counts from now: the message that has come was not lost.
@@ -67,7 +93,7 @@ void contention::on_message(time_point deadline)
         {core_.round_trip().usual(), core_.round_trip().least()},
         core_.jitter()
     );
-    if (!sleeping_)
+    if (!is_sleeping())
         return;
     get_up();
     sleep_to_cap(deadline);
@@ -77,11 +103,12 @@ void contention::on_message(time_point deadline)
 // place in the list, it sometimes lets them ask first.
 void contention::on_turn(unsigned listening)
 {
-    if (!sleeping_)
+    if (!is_sleeping())
         return;
+    auto const deadline = *deadline_;
     heard_ = turns.told(clock::now(), listening, core_.round_trip().usual());
     get_up();
-    sleep_to_cap(deadline_);
+    sleep_to_cap(deadline);
 }
 
 void contention::released(unsigned receivers, bool told)
@@ -98,7 +125,6 @@ void contention::released(unsigned receivers, bool told)
 
 void contention::sleep_until(time_point cap, time_point deadline)
 {
-    sleeping_ = true;
     deadline_ = deadline;
     auto const until = std::min(cap, heard_);
     if (until <= clock::now() || (heard_ != never && deadline <= heard_))
@@ -124,7 +150,6 @@ void contention::sleep_to_cap(time_point deadline)
     auto const cap = clock::now() + core_.settings().poll_cap;
     if (heard_ < cap)
         return sleep_until(cap, deadline);
-    sleeping_ = true;
     deadline_ = deadline;
     alarm_.clear();
     if (!is_polled())
@@ -133,26 +158,26 @@ void contention::sleep_to_cap(time_point deadline)
 
 void contention::get_up() noexcept
 {
-    sleeping_ = false;
+    deadline_.reset();
     entry::leave();
 }
 
 void contention::wake()
 {
-    if (sleeping_)
+    if (is_sleeping())
         wake_.set(true);
 }
 
 void contention::expiring(std::int64_t pttl)
 {
-    if (!sleeping_)
+    if (!is_sleeping())
         return;
     if (pttl == -3)
         list.place.gone();
     if (pttl == -1 || pttl == -3)
         wake_.set(true);  // it can't expire, or is not a lock: the attempt finds out
     else
-        sleep_out(pttl, deadline_);
+        sleep_out(pttl, *deadline_);
 }
 
 void contention::begin_attempt() noexcept
@@ -173,10 +198,10 @@ void contention::refused(decide::acquire_answer const& got, bool named) noexcept
         turns.counted(got.subscribers);
 }
 
-void contention::end(subscription_manager::listener& lock)
+void contention::end()
 {
     alarm_.clear();
-    unsubscribe(lock);
+    unsubscribe();
     list.leave();
 }
 

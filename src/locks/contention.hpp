@@ -11,31 +11,42 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace colock {
 
-/// What a lock needs only under contention, in this client or between clients: the turns of the
-/// clients, the wait list at the server, the channel of the lock, and the sleep of the head until
-/// it is worth asking.
+/// The part of a lock that it needs only under contention, in this client or between clients: the
+/// turns of the clients, the wait list at the server, the channel of the lock, and the sleep of the
+/// head until it is worth asking.
 class contention final : private poller::entry {
 public:
     /// `wake` ends a sleep of the head. `on_alarm` follows when a sleep is over, or when what is
-    /// remembered may be forgotten.
+    /// remembered may be forgotten. `hears` gets the messages of the lock's channel.
     contention(
         core&,
         keyed_state const& lock,
         protocol const&,
         event<bool>& wake,
+        subscription_manager::listener& hears,
         std::function<void()> on_alarm
     );
 
     // ---- The channel of the lock ---------------------------------------------------------------
 
-    /// True if messages arrive already.
-    bool subscribe(subscription_manager::listener&);
-    void unsubscribe(subscription_manager::listener&);
-    bool is_subscribed() const noexcept { return listens_; }
+    /// True if messages arrive only from now on, and one may have been missed.
+    bool subscribe();
+
+    /// After a refusal: hears what there is to hear. True if a message may have been missed until
+    /// now, so that the client has to ask once more. `is_alone`: nobody waits here behind the head.
+    bool hears_anew(std::string_view asked, bool stands, bool is_alone);
+
+    /// Instead of waiting until others had their chance: it asks for a place behind them.
+    bool joins_behind(bool once);
+    std::string_view place_to_ask(bool once) const noexcept
+    {
+        return list.to_ask(once, turns.back_until());
+    }
 
     /// The channel to count the listeners of. Where nothing is heard it does not matter how many
     /// others hear.
@@ -53,7 +64,7 @@ public:
 
     // ---- The sleep of the head, until its deadline at the longest ------------------------------
 
-    bool is_sleeping() const noexcept { return sleeping_; }
+    bool is_sleeping() const noexcept { return deadline_.has_value(); }
 
     /// Until `cap`; earlier because of a message, but not past the head's deadline.
     void sleep_until(time_point cap, time_point deadline);
@@ -73,10 +84,9 @@ public:
 
     // ---- While nobody waits here ---------------------------------------------------------------
 
-    void end(subscription_manager::listener&);
+    void end();
 
-    /// What is known of the turns stays for a while, for the next waiter: true if there is
-    /// anything.
+    /// Keeps the knowledge of the turns for a while, for the next waiter: true if there is any.
     bool remember();
     bool is_remembered() const noexcept { return clock::now() < remembered_; }
     void forget() noexcept { remembered_ = {}; }
@@ -96,15 +106,16 @@ private:
         return list.place.may_stand() ? std::string_view{channel_} : std::string_view{};
     }
     void on_turn(unsigned listening);
+    void unsubscribe();
 
     core& core_;
-    std::string const channel_;
+    std::string const channel_;  ///< empty where nobody subscribes
     event<bool>& wake_;
-    bool listens_ = false;  ///< to that channel
-    bool sleeping_ = false;
-    time_point deadline_{};     ///< of the head that sleeps
-    time_point heard_ = never;  ///< when to ask because of a message
-    time_point remembered_{};   ///< this is kept until then, though idle
+    subscription_manager::listener& hears_;
+    bool listens_ = false;                  ///< to that channel
+    std::optional<time_point> deadline_{};  ///< of the head, while it sleeps
+    time_point heard_ = never;              ///< when to ask because of a message
+    time_point remembered_{};               ///< this is kept until then, though idle
     std::function<void()> on_alarm_;
     decide::alarm_queue::alarm alarm_{[this] { on_alarm_(); }};
 };

@@ -51,24 +51,12 @@ void exclusive_lock::admit(std::shared_ptr<waiter> const& who)
         asking_.run();
 }
 
-void exclusive_lock::on_left(waiter&, bool was_first)
-{
-    if (was_first)
-        asking_.on_head_left();
-}
-
 void exclusive_lock::end_waiters(error_code why)
 {
     auto const life = shared_from_this();
     wait_queue::end_waiters(why);
     if (asking_.is_running())
         asking_.on_head_left();
-}
-
-void exclusive_lock::destroy_pending() noexcept
-{
-    ownership_.reset();
-    wait_queue::destroy_pending();
 }
 
 // Wakes the head only if it waits for another queue: neither an attempt under way nor a sleep until
@@ -97,33 +85,6 @@ void exclusive_lock::enter(std::shared_ptr<waiter> const& who)
 }
 
 // ---- The ownership -----------------------------------------------------------------------------
-
-bool exclusive_lock::draws_tokens() const noexcept
-{
-    return core_.settings().fencing || !how_.has_floor;
-}
-
-std::uint64_t exclusive_lock::tokens_to_ask()
-{
-    if (!draws_tokens())
-        return 0;
-    if (!contention_ || !how_.has_floor)
-        return 1;
-    return contention_->tokens.to_ask(clock::now(), followers());
-}
-
-// How many waiters after the head may get the lock without a script; counts only as many as matter.
-// If there can be no such hand-over, a block of tokens would be drawn in vain.
-std::uint64_t exclusive_lock::followers() const noexcept
-{
-    if (core_.settings().max_tenure <= milliseconds{0} || !contention_ || !contention_->is_live)
-        return 0;
-    std::uint64_t found = 0;
-    for (auto at = std::next(queue_.begin()); at != queue_.end(); ++at, ++found)
-        if (found == decide::token_block::largest_first || !at->may_follow(first()))
-            break;
-    return found;
-}
 
 void exclusive_lock::give(
     std::uint64_t number, std::uint64_t last_token, std::uint64_t tokens, time_point sent
@@ -194,12 +155,6 @@ bool exclusive_lock::hand_over(hold_state& last)
     return true;
 }
 
-void exclusive_lock::taken_away(time_point sent)
-{
-    if (ownership_)
-        ownership_->taken_away(sent);
-}
-
 void exclusive_lock::ended(ownership& which)
 {
     if (ownership_.get() != &which)
@@ -226,26 +181,25 @@ void exclusive_lock::forget_tenure() noexcept
 
 contention& exclusive_lock::ensure_contention()
 {
-    if (!contention_)
-        contention_ = std::make_unique<contention>(
-            core_, *this, how_, asking_.wake_event(), [this] { on_alarm(); }
-        );
+    if (contention_)
+        return *contention_;
+    listener& hears = *this;
+    auto const on_alarm = [this] {
+        if (asking_.is_running())
+            asking_.wake();
+        else
+            forget_if_idle();
+    };
+    contention_ =
+        std::make_unique<contention>(core_, *this, how_, asking_.wake_event(), hears, on_alarm);
     return *contention_;
-}
-
-void exclusive_lock::on_alarm()
-{
-    if (asking_.is_running())
-        asking_.wake();
-    else
-        forget_if_idle();
 }
 
 void exclusive_lock::end_contention()
 {
     if (!contention_)
         return;
-    contention_->end(*this);
+    contention_->end();
     if (!contention_->remember())
         contention_.reset();
 }
@@ -270,7 +224,7 @@ bool exclusive_lock::is_asleep() const noexcept
     return contention_ && contention_->is_sleeping();
 }
 
-void exclusive_lock::wake_if_asleep()
+void exclusive_lock::on_reached()
 {
     if (is_asleep())
         asking_.wake();
@@ -283,11 +237,6 @@ bool exclusive_lock::ask_unless_told()
     if (asks)
         asking_.wake();
     return asks;
-}
-
-std::uint32_t exclusive_lock::expect_echo(std::string const& channel)
-{
-    return core_.subscriptions().expect_echo(channel, *this);
 }
 
 bool exclusive_lock::joins_list()
@@ -310,50 +259,6 @@ void exclusive_lock::published(unsigned receivers, bool told)
     ensure_contention().released(receivers, told);
     if (!asking_.is_running())
         contention_->remember();
-}
-
-void exclusive_lock::subscribe()
-{
-    if (!how_.subscribes || ensure_contention().is_subscribed())
-        return;
-    if (contention_->subscribe(*this) && ownership_)
-        ownership_->suspect();  // a message may have come while nobody here listened
-}
-
-// After a refusal. True if a message may have been missed until now, so that the client has to ask
-// once more.
-bool exclusive_lock::hears_anew(std::string_view asked, bool stands)
-{
-    switch (contention_->list.refused(asked, stands)) {
-    case wait_list::next::sleep: return false;
-    case wait_list::next::ask: return true;
-    case wait_list::next::list_alone:
-        if (is_alone())  // with followers the lock is handed over, which needs the channel
-            contention_->unsubscribe(*this);
-        return false;
-    case wait_list::next::channel: break;
-    }
-    if (contention_->is_subscribed())
-        return false;
-    subscribe();
-    return contention_->is_live;
-}
-
-// Instead of waiting until others had their chance: it asks for a place behind them.
-bool exclusive_lock::joins_behind()
-{
-    auto& list = contention_->list;
-    if (list.may_be_used() && list.wakes)
-        list.hear();
-    else
-        subscribe();
-    return list.wakes && !place_to_ask().empty();
-}
-
-std::string_view exclusive_lock::place_to_ask() const noexcept
-{
-    return contention_ ? contention_->list.to_ask(first().once, contention_->turns.back_until())
-                       : std::string_view{};
 }
 
 // Messages from before the subscription were missed.

@@ -35,7 +35,11 @@ public:
     // ---- For the calls -------------------------------------------------------------------------
 
     ownership* held(owner const&) const noexcept override { return held(); }
-    void taken_away(time_point sent) override;
+    void taken_away(time_point sent) override
+    {
+        if (ownership_)
+            ownership_->taken_away(sent);
+    }
 
     /// Admits an acquire: it re-enters, joins the queue, or gets its answer at once.
     void admit(std::shared_ptr<waiter> const&) override;
@@ -43,7 +47,10 @@ public:
     // ---- For the ownership ---------------------------------------------------------------------
 
     bool hand_over(hold_state& last) override;
-    std::uint32_t expect_echo(std::string const& channel) override;
+    std::uint32_t expect_echo(std::string const& channel) override
+    {
+        return core_.subscriptions().expect_echo(channel, *this);
+    }
     bool joins_list() override;
     void joined(bool stands) override;
     void published(unsigned others, bool told) override;
@@ -55,12 +62,16 @@ public:
     {
         return !is_empty() || asking_.is_running() || ownership_;
     }
-    void on_reached() override { wake_if_asleep(); }
+    void on_reached() override;
     void end_waiters(error_code) override;
 
     /// Drops what is remembered of the turns between clients.
     void forget() override;
-    void destroy_pending() noexcept override;
+    void destroy_pending() noexcept override
+    {
+        ownership_.reset();
+        wait_queue::destroy_pending();
+    }
 
 protected:
     // Hooks for a lock with another queue beside this one; see `writers`.
@@ -113,6 +124,8 @@ private:
         enum class verdict { again, sleep };
 
         bool has_to_wait();
+        std::uint64_t tokens_to_ask() const;
+        std::uint64_t followers() const noexcept;
         verdict judge(attempt const&, answer const&);
         void on_granted(attempt const&, std::uint64_t token, time_point sent);
         void on_unsynced(error_code why);
@@ -134,25 +147,21 @@ private:
     contention& ensure_contention();
     void end_contention();
     bool is_asleep() const noexcept;
-    void wake_if_asleep();
     void forget_tenure() noexcept;
     void forget_if_idle() noexcept;
-    void on_alarm();
 
     lock_ref ref() const noexcept { return {how_, name()}; }
-    bool draws_tokens() const noexcept;
-    std::uint64_t tokens_to_ask();
-    std::uint64_t followers() const noexcept;
+    bool draws_tokens() const noexcept { return core_.settings().fencing || !how_.has_floor; }
     void give(std::uint64_t number, std::uint64_t token, std::uint64_t tokens, time_point sent);
     hold_ptr make_hold(waiter const&, std::uint64_t only_token);
     void enter(std::shared_ptr<waiter> const&);
     void admit_same_owner(waiter const& holder);
-    void on_left(waiter&, bool was_first) override;
+    void on_left(waiter&, bool was_first) override
+    {
+        if (was_first)
+            asking_.on_head_left();
+    }
 
-    void subscribe();
-    bool hears_anew(std::string_view asked, bool stands);
-    bool joins_behind();
-    std::string_view place_to_ask() const noexcept;
     void on_subscribed() override;
     void on_interrupted() override;
 

@@ -7,6 +7,7 @@
 #include "locks/contention.hpp"
 #include "locks/exclusive_lock.hpp"
 
+#include <iterator>
 #include <span>
 #include <utility>
 
@@ -27,12 +28,12 @@ std::string counter_of(core const& inside, exclusive_lock const& lock, protocol 
 struct exclusive_lock::attempt {
     attempt(exclusive_lock& of, asker& by)
         : lease{of.first().lease}
-        , tokens{of.tokens_to_ask()}
+        , tokens{by.tokens_to_ask()}
         , field{of.core_.field<recycled_string>(by.number_, of.how_.field_end)}
         , lease_text{std::to_string(lease.count())}
         , tokens_text{std::to_string(tokens)}
         , counter{of.draws_tokens() ? counter_of(of.core_, of, of.how_) : std::string{}}
-        , place{of.place_to_ask()}
+        , place{of.contention_ ? of.contention_->place_to_ask(of.first().once) : std::string_view{}}
         , to_count{of.contention_ ? of.contention_->channel_to_count() : std::string_view{}}
         , channel{of.how_.names_place() ? decide::place_and_channel<recycled_string>(place, to_count) : recycled_string{to_count}}
         , keys{of.name(), counter}
@@ -112,8 +113,9 @@ bool exclusive_lock::asker::has_to_wait()
     if (of_.ownership_) {
         // Hand-over needs the channel, to notice a forced release. A lock that is being released is
         // not handed over.
-        if (of_.core_.settings().max_tenure > milliseconds{0} && of_.ownership_->is_held())
-            of_.subscribe();
+        bool const passes_on = of_.core_.settings().max_tenure > milliseconds{0};
+        if (passes_on && of_.ownership_->is_held() && of_.ensure_contention().subscribe())
+            of_.ownership_->suspect();  // a message may have come while nobody here listened
         return true;
     }
     if (of_.stands_behind(head))
@@ -126,7 +128,7 @@ bool exclusive_lock::asker::has_to_wait()
     // A single try, or a waiter without time left, does not stand back for others.
     auto const until = of_.contention_ ? of_.contention_->turns.back_until() : time_point{};
     bool const stands_back = !head.once && clock::now() < until && until < head.deadline;
-    if (stands_back && !of_.joins_behind()) {
+    if (stands_back && !of_.contention_->joins_behind(head.once)) {
         of_.contention_->sleep_until(until, head.deadline);
         return true;
     }
@@ -137,6 +139,30 @@ bool exclusive_lock::asker::has_to_wait()
         return true;
     }
     return false;
+}
+
+std::uint64_t exclusive_lock::asker::tokens_to_ask() const
+{
+    if (!of_.draws_tokens())
+        return 0;
+    if (!of_.contention_ || !of_.how_.has_floor)
+        return 1;
+    return of_.contention_->tokens.to_ask(clock::now(), followers());
+}
+
+// How many waiters after the head may get the lock without a script; counts only as many as matter.
+// If there can be no such hand-over, a block of tokens would be drawn in vain.
+std::uint64_t exclusive_lock::asker::followers() const noexcept
+{
+    bool const passes_on = of_.core_.settings().max_tenure > milliseconds{0};
+    if (!passes_on || !of_.contention_ || !of_.contention_->is_live)
+        return 0;
+    auto const& head = of_.first();
+    std::uint64_t found = 0;
+    for (auto at = std::next(of_.queue_.begin()); at != of_.queue_.end(); ++at, ++found)
+        if (found == decide::token_block::largest_first || !at->may_follow(head))
+            break;
+    return found;
 }
 
 void exclusive_lock::asker::get_up() noexcept
@@ -240,7 +266,7 @@ exclusive_lock::asker::verdict exclusive_lock::asker::on_refused(
         return verdict::sleep;
     }
     // Messages from before the subscription was live were missed.
-    if (of_.hears_anew(asked.place, got.stands))
+    if (others.hears_anew(asked.place, got.stands, of_.is_alone()))
         return verdict::again;
     // The lock is free for the client that was told. If that one has left, nobody tells.
     if (got.stands && asked.place == decide::list_place::behind)

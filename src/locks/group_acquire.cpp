@@ -229,7 +229,7 @@ void group_acquire::ask_all()
     set_limit(of_.by_majority ? std::min(deadline_, clock::now() + server_limit()) : deadline_);
     for (std::size_t i = 0; i != of_.parts.size(); ++i) {
         auto const& [where, id] = of_.parts[i];
-        operations::try_acquire(where, expect(i), id, options_);
+        operations::try_acquire_for(where, expect(i), id, milliseconds{0}, options_);
     }
 }
 

@@ -156,13 +156,6 @@ void single::acquire(
     );
 }
 
-void single::try_acquire(
-    core_ptr inside, handler<tried> handler, lock_id id, acquire_options options
-)
-{
-    try_acquire_for(std::move(inside), std::move(handler), std::move(id), milliseconds{0}, options);
-}
-
 void single::try_acquire_for(
     core_ptr inside, handler<tried> handler, lock_id id, milliseconds wait, acquire_options options
 )

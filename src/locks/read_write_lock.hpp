@@ -43,7 +43,10 @@ public:
     void admit(std::shared_ptr<waiter> const&) override;
 
     /// A reader waits here that came before this waiter.
-    bool has_one_before(waiter const& writer) const noexcept;
+    bool has_one_before(waiter const& writer) const noexcept
+    {
+        return !is_empty() && first().arrival < writer.arrival;
+    }
 
     /// Whether a reader waits here.
     bool has_waiters() const noexcept { return !is_empty(); }
@@ -55,11 +58,19 @@ public:
     bool is_closed() const noexcept { return closed_ && sleep_.is_set(); }
 
     /// The ownership with this number, or of this owner; nothing if there is none.
-    ownership* reading(std::uint64_t number) const noexcept;
+    ownership* reading(std::uint64_t number) const noexcept
+    {
+        auto const at = ownerships_.find(number);
+        return at == ownerships_.end() ? nullptr : at->second.get();
+    }
     std::shared_ptr<ownership> reading(owner const&) const noexcept;
 
     /// Looks a little later which readers may have their turn, when the current changes are done.
-    void look_again();
+    void look_again()
+    {
+        if (!look_.is_set())
+            core_.set_alarm(look_, clock::now());
+    }
 
     /// The lock may have been taken away.
     void suspect();
@@ -75,45 +86,68 @@ public:
     std::uint32_t expect_echo(std::string const&) override { return 0; }
     void published(unsigned, bool) override {}
     void ended(ownership&) override;
-    bool keep_lost() override;
+    bool keep_lost() override
+    {
+        look_again();
+        return true;
+    }
     void settled() override { look_again(); }
 
     // ---- For the core --------------------------------------------------------------------------
 
     void on_reached() override { ask_again(); }
-    void destroy_pending() noexcept override;
+    void destroy_pending() noexcept override
+    {
+        wait_queue::destroy_pending();
+        ownerships_.clear();
+    }
 
 private:
     /// A reader that asks, with the texts of its script.
-    struct attempt :
-        boost::intrusive::list_base_hook<
+    class attempt :
+        public boost::intrusive::list_base_hook<
             boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+    public:
         attempt(readers&, std::shared_ptr<waiter>);
 
-        std::shared_ptr<waiter> who;
-        std::uint64_t number;
-        recycled_string field;
-        std::string lease_text, prefix;
-        std::string_view keys[1];
-        std::string_view arguments[3];
-        step* sending = nullptr;
-        std::uint64_t news = 0;        ///< the value of `news_` when it was sent
-        decide::possible_grant grant;  ///< of that number
-        std::uint32_t refusals = 0;    ///< for the moment
-        pause resting;
-    };
-    enum class verdict { again, rest, over };
+        /// Asks until it is answered. The task owns the attempt.
+        static strand_task run(readers&, std::shared_ptr<waiter>);
 
-    strand_task ask(std::shared_ptr<waiter> who);
-    verdict judge(attempt&, answer const&, bool alone);
-    verdict on_granted(attempt&, time_point sent);
-    verdict on_unsynced(attempt&, error_code why);
-    verdict on_refused(attempt&, std::int64_t pttl);
-    verdict fail(attempt&, error_code);
-    void give(attempt const&, time_point sent);
-    void give_back(attempt const&);
-    bool is_wanted(attempt const&) const noexcept;
-    void sleep_out(std::int64_t pttl);
+        bool is_of(waiter const& reader) const noexcept { return who_.get() == &reader; }
+
+        /// Somebody else with the same owner asks.
+        bool is_for_owner_of(waiter const& reader) const noexcept
+        {
+            return !is_of(reader) && who_->shared_owner && who_->who == reader.who;
+        }
+
+        /// Takes it back if it is not sent yet.
+        void withdraw();
+
+    private:
+        enum class verdict { again, rest, over };
+
+        verdict judge(answer const&, bool alone);
+        verdict on_granted(time_point sent);
+        verdict on_refused(std::int64_t pttl);
+        verdict fail(error_code);
+        void give(time_point sent);
+        std::shared_ptr<ownership> make_ownership(owner const&);
+        bool is_wanted() const noexcept { return who_->queue == &of_; }
+
+        readers& of_;
+        std::shared_ptr<waiter> who_;
+        std::uint64_t number_;
+        recycled_string field_;
+        std::string lease_text_, prefix_;
+        std::string_view keys_[1];
+        std::string_view arguments_[3];
+        step* sending_ = nullptr;
+        std::uint64_t news_ = 0;        ///< the value of `readers::news_` when it was sent
+        decide::possible_grant grant_;  ///< of that number
+        std::uint32_t refusals_ = 0;    ///< for the moment
+        pause resting_;
+    };
 
     void look();
     void stay_behind();
@@ -121,7 +155,10 @@ private:
     bool is_written_by(waiter const&) const noexcept;
     void enter(std::shared_ptr<waiter> const&);
     bool may_ask(waiter const&) const;
-    bool may_wait_once(waiter const&) const noexcept;
+    bool may_wait_once(waiter const& who) const noexcept
+    {
+        return is_asking_for_owner_of(who) || is_written_by(who);
+    }
     bool is_asking_for_owner_of(waiter const&) const noexcept;
     attempt* attempt_of(waiter const&) noexcept;
     void on_left(waiter&, bool was_first) override;

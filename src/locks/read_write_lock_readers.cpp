@@ -34,12 +34,6 @@ ownership* readers::written() const noexcept
     return w ? w->held() : nullptr;
 }
 
-ownership* readers::reading(std::uint64_t number) const noexcept
-{
-    auto const at = ownerships_.find(number);
-    return at == ownerships_.end() ? nullptr : at->second.get();
-}
-
 std::shared_ptr<ownership> readers::reading(owner const& who) const noexcept
 {
     for (auto const& [number, held] : ownerships_)
@@ -64,7 +58,7 @@ void readers::admit(std::shared_ptr<waiter> const& who)
     }
     join(who);
     if (may_ask(*who))
-        ask(who);
+        attempt::run(*this, who);
     else
         stay_behind();
 }
@@ -72,20 +66,8 @@ void readers::admit(std::shared_ptr<waiter> const& who)
 // A sent request is given back if it is granted.
 void readers::on_left(waiter& who, bool)
 {
-    auto* const asking = attempt_of(who);
-    if (asking && asking->sending && core_.transport().withdraw(*asking->sending))
-        asking->sending->answered.set({});
-}
-
-void readers::destroy_pending() noexcept
-{
-    wait_queue::destroy_pending();
-    ownerships_.clear();
-}
-
-bool readers::has_one_before(waiter const& writer) const noexcept
-{
-    return !is_empty() && first().arrival < writer.arrival;
+    if (auto* const asking = attempt_of(who))
+        asking->withdraw();
 }
 
 bool readers::has_readers() const noexcept
@@ -113,10 +95,16 @@ bool readers::is_written_by(waiter const& who) const noexcept
     return who.shared_owner && writing && writing->who() == who.who && writing->is_held();
 }
 
-// A single try may wait for a request of the same owner that is under way.
-bool readers::may_wait_once(waiter const& who) const noexcept
+readers::attempt* readers::attempt_of(waiter const& who) noexcept
 {
-    return is_asking_for_owner_of(who) || is_written_by(who);
+    auto const at = std::ranges::find_if(attempts_, [&](auto const& a) { return a.is_of(who); });
+    return at == attempts_.end() ? nullptr : &*at;
+}
+
+bool readers::is_asking_for_owner_of(waiter const& who) const noexcept
+{
+    return who.shared_owner &&
+        std::ranges::any_of(attempts_, [&](auto const& a) { return a.is_for_owner_of(who); });
 }
 
 void readers::enter(std::shared_ptr<waiter> const& who)
@@ -159,12 +147,6 @@ void readers::stay_behind()
         w->let_pass_in_time();
 }
 
-void readers::look_again()
-{
-    if (!look_.is_set())
-        core_.set_alarm(look_, clock::now());
-}
-
 // Gives all readers their turn that may have it now, in the order of their arrival.
 void readers::look()
 {
@@ -180,7 +162,7 @@ void readers::look()
             take_out(*who);
             enter(who);
         } else if (may_ask(*who)) {
-            ask(who);
+            attempt::run(*this, who);
         } else if (who->once && !may_wait_once(*who)) {
             dismiss(*who, {});
         } else {
@@ -222,12 +204,6 @@ void readers::ended(ownership& which)
             writing->set_lease_again();
     }
     look_again();
-}
-
-bool readers::keep_lost()
-{
-    look_again();
-    return true;
 }
 
 void readers::suspect()

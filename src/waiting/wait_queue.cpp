@@ -50,7 +50,7 @@ void wait_queue::leave(waiter& who, error_code why)
     on_left(who, was_first);  // which may destroy this
 }
 
-// What is asked for them is withdrawn from the end: so nobody moves up that leaves, too.
+// Their requests are withdrawn from the end, so that nobody moves up that leaves, too.
 void wait_queue::end_waiters(error_code why)
 {
     auto const life = shared_from_this();

@@ -12,8 +12,8 @@ namespace colock {
 
 class ownership;
 
-/// The calls of this client that wait for one name, first come first served. What waits for it
-/// derives from this class, and asks the server on their behalf.
+/// The calls of this client that wait for one name, first come first served. The state of a lock, a
+/// semaphore or a latch derives from this class, and asks the server on their behalf.
 ///
 /// A waiter in the queue owns itself. Completing one may not run anything of the user's, but waking
 /// the task that asks may run anything, and destroy the queue.
@@ -69,7 +69,7 @@ protected:
         send_away_who_tries_once([](waiter const&) { return true; });
     }
 
-    /// This waiter has left by itself. What is asked for it alone is not wanted any more.
+    /// This waiter has left by itself. Nobody wants the request that is for it alone any more.
     virtual void on_left(waiter&, bool was_first) = 0;
 
     /// A waiter was taken out, or the queue may go on for another reason.

@@ -26,7 +26,8 @@ class fair_waiter;
 /// A call that wants a lock, permits, or a latch at zero, until it has its answer. Its queue is the
 /// state of its kind and name.
 struct waiter final : operation, boost::intrusive::list_base_hook<> {
-    /// What the caller gets, and whether it waits without end, or tries.
+    /// The kind of its answer: a hold, a permit or the mere fact; for a call that waits without
+    /// end, or for one that tries.
     using result = std::variant<
         completion<hold>,
         completion<std::optional<hold>>,
