@@ -26,10 +26,11 @@ ALLOWED = {
     "redis": {"redis", "resp", "base", "decide", "public"},
     "core": {"core", *BELOW_CORE},
     "holds": {"holds", "core", *BELOW_CORE},
-    "locks": {"locks", "holds", "core", *BELOW_CORE},
-    "counters": {"counters", "holds", "core", *BELOW_CORE},
-    "client": {"client", "counters", "locks", "holds", "core", *BELOW_CORE},
-    "src": {"src", "resp", "client", "counters", "locks", "holds", "core", *BELOW_CORE},
+    "waiting": {"waiting", "holds", "core", *BELOW_CORE},
+    "locks": {"locks", "waiting", "holds", "core", *BELOW_CORE},
+    "counters": {"counters", "waiting", "holds", "core", *BELOW_CORE},
+    "client": {"client", "counters", "locks", "waiting", "holds", "core", *BELOW_CORE},
+    "src": {"src", "resp", "client", "counters", "locks", "waiting", "holds", "core", *BELOW_CORE},
     "programs": None,  # a matter of taste
 }
 INSIDE = set(ALLOWED) - {"public", "bridge", "programs"}

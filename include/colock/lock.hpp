@@ -51,7 +51,6 @@ struct lock_operations<lock_id> {
     using milliseconds = std::chrono::milliseconds;
 
     static void acquire(core_ptr, handler<acquired>, lock_id, acquire_options);
-    static void try_acquire(core_ptr, handler<tried>, lock_id, acquire_options);
     static void try_acquire_for(
         core_ptr, handler<tried>, lock_id, milliseconds wait, acquire_options
     );
@@ -148,7 +147,12 @@ public:
     auto try_acquire(acquire_options options, Token&& token = {}) const
     {
         return detail::initiate<detail::tried>(
-            core_, &operations::try_acquire, std::forward<Token>(token), id_, options
+            core_,
+            &operations::try_acquire_for,
+            std::forward<Token>(token),
+            id_,
+            milliseconds{0},
+            options
         );
     }
 

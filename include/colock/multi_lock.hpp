@@ -66,7 +66,6 @@ struct lock_operations<lock_group> {
     using milliseconds = std::chrono::milliseconds;
 
     static void acquire(core_ptr, handler<acquired>, lock_group, acquire_options);
-    static void try_acquire(core_ptr, handler<tried>, lock_group, acquire_options);
     static void try_acquire_for(
         core_ptr, handler<tried>, lock_group, milliseconds wait, acquire_options
     );

@@ -44,9 +44,6 @@ using tried_permit = void(error_code, std::optional<permit>);
 void permit_acquire(
     core_ptr, asio::any_completion_handler<permitted>, std::string, acquire_options
 );
-void permit_try_acquire(
-    core_ptr, asio::any_completion_handler<tried_permit>, std::string, acquire_options
-);
 void permit_try_acquire_for(
     core_ptr,
     asio::any_completion_handler<tried_permit>,
@@ -171,7 +168,12 @@ public:
     auto try_acquire(acquire_options options, Token&& token = {}) const
     {
         return detail::initiate<detail::tried_permit>(
-            core_, &detail::permit_try_acquire, std::forward<Token>(token), name_, options
+            core_,
+            &detail::permit_try_acquire_for,
+            std::forward<Token>(token),
+            name_,
+            milliseconds{0},
+            options
         );
     }
 

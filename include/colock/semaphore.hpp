@@ -23,9 +23,6 @@ using answered_count = void(error_code, std::int64_t);
 void semaphore_acquire(
     core_ptr, asio::any_completion_handler<finished>, std::string, std::int64_t permits
 );
-void semaphore_try_acquire(
-    core_ptr, asio::any_completion_handler<answered_bool>, std::string, std::int64_t permits
-);
 void semaphore_try_acquire_for(
     core_ptr,
     asio::any_completion_handler<answered_bool>,
@@ -151,7 +148,12 @@ public:
     auto try_acquire(std::int64_t permits, Token&& token = {}) const
     {
         return detail::initiate<detail::answered_bool>(
-            core_, &detail::semaphore_try_acquire, std::forward<Token>(token), name_, permits
+            core_,
+            &detail::semaphore_try_acquire_for,
+            std::forward<Token>(token),
+            name_,
+            milliseconds{0},
+            permits
         );
     }
 

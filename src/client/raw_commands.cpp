@@ -4,7 +4,7 @@
 #include "core/core.hpp"
 #include "core/query.hpp"
 #include "core/subscription_manager.hpp"
-#include "holds/protocol.hpp"
+#include "locks/lock_traits.hpp"
 #include "redis/any_command.hpp"
 
 #include <list>
@@ -41,7 +41,7 @@ void release_of(
     auto const wrong = check_name(id.name);
     auto const& prefix = inside->settings().key_prefix;
     id.name = inside->key_of(std::move(id.name));
-    auto const& how = protocol::of(id.kind);
+    auto const& how = lock_traits::of(id.kind).how;
     script_request about{
         how.release,
         how.queue_keys(id.name, prefix),

@@ -32,16 +32,15 @@ inline error_code check_lease(acquire_options const& options) noexcept
     );
 }
 
-/// Whether the lock can stay taken for `at_least`: several may read at once, and a lease that is
-/// not renewed has to last that long.
-inline error_code check_at_least(lock_kind kind, acquire_options const& options) noexcept
+/// Whether the lock can stay taken for `at_least`: a lease that is not renewed has to last that
+/// long.
+inline error_code check_at_least(acquire_options const& options) noexcept
 {
     auto const time = options.at_least;
     bool const lasts = !options.lease || options.renew || *options.lease >= time;
     return valid_if(
         time == milliseconds{0} ||
-        (time > milliseconds{0} && time <= decide::longest_lease && lasts && kind != lock_kind::read
-        )
+        (time > milliseconds{0} && time <= decide::longest_lease && lasts)
     );
 }
 
@@ -58,7 +57,7 @@ inline error_code check(lock_id const& id, acquire_options const& options) noexc
         initial >= milliseconds{1} && max >= initial && factor >= 1 && max <= decide::longest_lease;
     if (auto const ec = check_lease(options))
         return ec;
-    if (auto const ec = check_at_least(id.kind, options))
+    if (auto const ec = check_at_least(options))
         return ec;
     if (options.sync_replicas < 0 || options.sync_replicas > most_replicas)
         return error::invalid_argument;

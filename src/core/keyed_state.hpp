@@ -20,22 +20,8 @@ namespace colock {
 
 using detail::core;
 
-/// The purpose of a state. States of one name differ in it. The first ones are the kinds of locks.
-enum class state_kind : unsigned char {
-    plain,
-    spin,
-    fenced,
-    fair,
-    read,
-    write,
-    semaphore,
-    permit_semaphore,
-    latch,
-    updates,
-    group
-};
-
-static_assert(static_cast<int>(state_kind::write) == static_cast<int>(detail::lock_kind::write));
+/// The purpose of a state. States of one name differ in it. The kinds of locks come first.
+enum class state_kind : unsigned char { semaphore = 64, permit_semaphore, latch, updates, group };
 
 constexpr state_kind state_of(detail::lock_kind kind) noexcept
 {

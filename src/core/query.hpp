@@ -101,7 +101,7 @@ private:
     {
         if (inside_->is_stopped())
             complete(error::closed, {});
-        else if (got.what == answer::kind::lost && is_sent_once())
+        else if (got.what == answer::kind::lost && about_.once)
             complete(error::unavailable, {});
         else if (got.what == answer::kind::failed)
             complete(got.ec, {});
@@ -111,12 +111,6 @@ private:
             complete(ec, std::move(value));
         }
         return done_ && got.what == answer::kind::not_now;
-    }
-
-    bool is_sent_once() const noexcept
-    {
-        return about_.what == &scripts::force || about_.what == &scripts::fair_force ||
-            about_.what == &scripts::read_write_force;
     }
 
     void complete(error_code ec, Value value)

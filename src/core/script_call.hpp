@@ -15,6 +15,7 @@ struct script_request {
     scripts::script const* what;
     std::vector<std::string> keys;
     std::vector<std::string> arguments;
+    bool once = false;  ///< not to be repeated after a lost answer
 };
 
 /// A request that was sent. It lives where its answer is awaited.

@@ -21,19 +21,20 @@ public:
     {
         return decide::latch_channel(name_, core_.settings().key_prefix);
     }
-    void begin(permit_request const&) override {}
+    void begin(waiter const&) override {}
     script_request ask() const override { return {&scripts::count, {name_}, {}}; }
 
-    permit_reply read(decide::reply const& got) const override
+    decide::acquire_answer read(decide::reply const& got) const override
     {
+        using kind = decide::acquire_answer::kind;
         if (got.what != decide::reply::kind::integer)
             return {};
-        return {got.number > 0 ? permit_reply::kind::refused : permit_reply::kind::granted};
+        return {got.number > 0 ? kind::refused : kind::granted, 0, -1};
     }
 
     time_point open_until(decide::request_state const&) const override { return never; }
     bool asks_for_all() const noexcept override { return true; }
-    bool fits(permit_request const& first, decide::request_state const&) const override
+    bool fits(waiter const& first, decide::request_state const&) const override
     {
         return first.attempts != 0;
     }
@@ -41,7 +42,7 @@ public:
     void give(permit_queue& from, decide::request_state const&) override
     {
         while (!from.is_empty() && from.first().attempts != 0)
-            static_cast<permit_count_request&>(*from.pop()).grant();
+            from.take_first()->grant();
     }
 
     std::optional<script_request> undo(decide::request_state const&) override { return {}; }
@@ -86,11 +87,9 @@ void latch_count_down(
 void latch_wait(core_ptr inside, asio::any_completion_handler<finished> handler, std::string name)
 {
     auto const wrong = check_name(name);
-    enter<zero_reached>(
-        make_permit_count_request(std::move(inside), std::move(handler), std::move(name), 0),
-        state_kind::latch,
-        wrong
-    );
+    auto const who =
+        make_waiter(std::move(inside), std::move(handler), state_kind::latch, std::move(name));
+    start(who, wrong, &enter<zero_reached>);
 }
 
 void latch_wait_for(
@@ -102,26 +101,16 @@ void latch_wait_for(
 {
     auto const wrong = check_name(name);
     auto const who =
-        make_permit_count_request(std::move(inside), std::move(handler), std::move(name), 0);
-    auto const negative = limit_wait(*who, wait);
-    enter<zero_reached>(who, state_kind::latch, wrong ? wrong : negative);
+        make_waiter(std::move(inside), std::move(handler), state_kind::latch, std::move(name));
+    auto const negative = who->limit_to(wait);
+    start(who, wrong ? wrong : negative, &enter<zero_reached>);
 }
 
 void latch_count(
     core_ptr inside, asio::any_completion_handler<answered_count> handler, std::string name
 )
 {
-    auto const wrong = check_name(name);
-    auto key = inside->key_of(std::move(name));
-    query<std::int64_t>::start(
-        std::move(inside),
-        std::move(handler),
-        wrong,
-        std::move(key),
-        scripts::count,
-        {},
-        &read_count
-    );
+    ask_count(std::move(inside), std::move(handler), std::move(name));
 }
 
 }  // namespace colock::detail

@@ -3,6 +3,7 @@
 #include "counters/permit_queue.hpp"
 #include "decide/backoff.hpp"
 #include "decide/names.hpp"
+#include "decide/outcome.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -20,7 +21,7 @@ constexpr milliseconds longest_pause{5'000};
 permit_queue::permit_queue(
     core& inside, state_kind kind, std::string name, std::unique_ptr<permit_protocol> protocol
 )
-    : keyed_state{inside, kind, std::move(name)}
+    : wait_queue{inside, kind, std::move(name)}
     , protocol_{std::move(protocol)}
     , others_{inside.settings().poll_cap}
     , sleep_{[this] { wake(); }}
@@ -29,54 +30,23 @@ permit_queue::permit_queue(
 
 permit_queue::~permit_queue() = default;
 
-void permit_queue::admit(std::shared_ptr<permit_request> const& who)
+void permit_queue::admit(std::shared_ptr<waiter> const& who)
 {
-    who->asked = clock::now();
-    bool const comes_after = who->once && sleeping_ && !queue_.empty();
+    arrive(*who);
+    bool const comes_after = who->once && sleeping_ && !is_empty();
     if (comes_after && !protocol_->asks_for_all()) {
-        who->complete({});
+        who->give_up();
         return;
     }
-    who->queue = this;
-    who->queued = who;
-    queue_.push_back(*who);
-    ++core_.count.waiters;
-    if (who->wait)
-        core_.set_alarm(who->limit, who->asked + *who->wait);
+    join(who);
     if (!contending_)
         contend();
     else if (comes_after)
         wake();
 }
 
-void permit_queue::take_out(permit_request& who)
+void permit_queue::on_left(waiter&, bool was_first)
 {
-    queue_.erase(queue_.iterator_to(who));
-    --core_.count.waiters;
-    who.limit.clear();
-    who.queue = nullptr;
-}
-
-std::shared_ptr<permit_request> permit_queue::pop()
-{
-    auto first = std::move(queue_.front().queued);
-    take_out(*first);
-    return first;
-}
-
-void permit_queue::tell_acquired(permit_request const& who) const
-{
-    auto const waited = std::chrono::duration_cast<microseconds>(clock::now() - who.asked);
-    core_.events().acquired(name(), waited, who.attempts);
-}
-
-void permit_queue::leave(permit_request& who, error_code why)
-{
-    auto const life = shared_from_this();
-    auto const self = std::move(who.queued);
-    bool const was_first = &queue_.front() == &who;
-    take_out(who);
-    who.complete(why);
     if (was_first)
         ask_for_next();
 }
@@ -99,30 +69,13 @@ void permit_queue::withdraw_unsent()
 void permit_queue::end_waiters(error_code why)
 {
     auto const life = shared_from_this();
-    while (!queue_.empty()) {
-        permit_request& who = queue_.front();
-        auto const self = std::move(who.queued);
-        take_out(who);
-        who.complete(why);
-    }
+    wait_queue::end_waiters(why);
     ask_for_next();
-}
-
-void permit_queue::destroy_pending() noexcept
-{
-    while (!queue_.empty()) {
-        permit_request& who = queue_.front();
-        auto const self = std::move(who.queued);
-        queue_.pop_front();
-        who.limit.clear();
-        who.queue = nullptr;
-        who.destroy_handler();
-    }
 }
 
 void permit_queue::count_attempt()
 {
-    for (permit_request& who : queue_) {
+    for (waiter& who : queue_) {
         ++who.attempts;
         if (!protocol_->asks_for_all())
             return;
@@ -132,14 +85,9 @@ void permit_queue::count_attempt()
 // Try-once callers behind a refused head fail too, because each would need its own request.
 void permit_queue::send_away_who_tried_once()
 {
-    for (auto at = queue_.begin(); at != queue_.end();) {
-        permit_request& who = *at++;
-        if (!who.once || (who.attempts == 0 && protocol_->asks_for_all()))
-            continue;
-        auto const self = std::move(who.queued);
-        take_out(who);
-        who.complete({});
-    }
+    send_away_who_tries_once([this](waiter const& who) {
+        return who.attempts != 0 || !protocol_->asks_for_all();
+    });
 }
 
 void permit_queue::on_reached()
@@ -159,8 +107,8 @@ permit_queue::action permit_queue::decide_next()
 {
     if (is_expired())
         request_.closed();
-    bool const waited_for = !queue_.empty();
-    return request_.next(waited_for, waited_for && protocol_->fits(queue_.front(), request_));
+    bool const waited_for = !is_empty();
+    return request_.next(waited_for, waited_for && protocol_->fits(first(), request_));
 }
 
 // Each turn of the loop asks the server once for the first in the queue, or gives back what nobody
@@ -176,7 +124,7 @@ strand_task permit_queue::contend()
             continue;
         }
         if (next == action::begin)
-            protocol_->begin(queue_.front());
+            protocol_->begin(first());
         undoing_ = next == action::undo;
         auto what = undoing_ ? protocol_->undo(request_) : protocol_->ask();
         if (!what) {
@@ -211,27 +159,28 @@ strand_task permit_queue::contend()
 
 bool permit_queue::conclude_request(answer const& got)
 {
-    if (got.what != answer::kind::not_now)
-        refusals_ = 0;
-    switch (got.what) {
-    case answer::kind::withdrawn: return false;
-    case answer::kind::lost: request_.lost(got.sent); return false;
-    case answer::kind::not_now: return sleep(clock::now() + core_.repeat_pause(++refusals_));
-    case answer::kind::failed: end_waiters(got.ec); return false;
-    case answer::kind::replied: break;
-    }
-    core_.round_trip().note(clock::now() - got.sent);
     auto const read = protocol_->read(got.value);
-    switch (read.what) {
-    case permit_reply::kind::granted:
+    auto const is = decide::judge(got, read);
+    if (is.what != decide::outcome::kind::pause)
+        refusals_ = 0;
+    if (got.what == answer::kind::replied)
+        core_.round_trip().note(clock::now() - got.sent);
+    switch (is.what) {
+    case decide::outcome::kind::withdrawn: break;
+    case decide::outcome::kind::lost: request_.lost(got.sent); break;
+    case decide::outcome::kind::pause: return sleep(clock::now() + core_.repeat_pause(++refusals_));
+    case decide::outcome::kind::failed:
+        if (is.may_stand)
+            request_.lost(got.sent);
+        end_waiters(is.why);
+        break;
+    case decide::outcome::kind::unsynced:
+    case decide::outcome::kind::granted:
         others_.begin_wait();
         request_.granted(got.sent);
-        return false;
-    case permit_reply::kind::refused: request_.refused(); return on_refused(read);
-    case permit_reply::kind::malformed: break;
+        break;
+    case decide::outcome::kind::refused: request_.refused(); return on_refused(read);
     }
-    request_.lost(got.sent);
-    end_waiters(error::bad_reply);
     return false;
 }
 
@@ -264,20 +213,20 @@ bool permit_queue::conclude_undo(answer const& got)
     return false;
 }
 
-bool permit_queue::on_refused(permit_reply const& refused)
+bool permit_queue::on_refused(decide::acquire_answer const& refused)
 {
     // The refusal is about the caller that it was requested for. A caller that has become the first
     // since may want less, and a common request may have changed since: then ask again.
     bool const for_all = protocol_->asks_for_all();
-    if (!for_all && !queue_.empty() && queue_.front().attempts == 0)
+    if (!for_all && !is_empty() && first().attempts == 0)
         return false;
     if (refused.subscribers > 0)
         others_.counted(refused.subscribers);
     send_away_who_tried_once();
-    if (queue_.empty() || (for_all && queue_.back().attempts == 0))
+    if (is_empty() || (for_all && queue_.back().attempts == 0))
         return false;
-    if (queue_.front().attempts == 1)
-        core_.events().waiting(name(), refused.until.value_or(milliseconds{-1}));
+    if (first().attempts == 1)
+        core_.events().waiting(name(), milliseconds{refused.pttl});
     // Messages from before the subscription was live were missed, so ask once more.
     if (!subscribed_) {
         subscribed_ = true;
@@ -287,8 +236,8 @@ bool permit_queue::on_refused(permit_reply const& refused)
     }
     // All others know when the next lease ends, too.
     until_ = never;
-    if (refused.until && *refused.until < core_.settings().poll_cap)
-        until_ = clock::now() + *refused.until +
+    if (refused.pttl >= 0 && milliseconds{refused.pttl} < core_.settings().poll_cap)
+        until_ = clock::now() + milliseconds{refused.pttl} +
             others_.spread(1, core_.round_trip().least(), core_.jitter());
     return sleep_out();
 }
@@ -320,7 +269,7 @@ void permit_queue::on_message(std::string_view payload)
     std::from_chars(payload.data(), payload.data() + payload.size(), room);
     auto const now = clock::now();
     auto const delay = others_.heard(room, core_.round_trip().least(), core_.jitter());
-    auto const deadline = queue_.empty() ? never : queue_.front().deadline();
+    auto const deadline = is_empty() ? never : first().deadline;
     heard_ = decide::crowd::in_time(now, now + delay, deadline, core_.jitter());
     if (sleeping_)
         sleep_out();

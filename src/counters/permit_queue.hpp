@@ -1,17 +1,14 @@
 #pragma once
 
 #include "base/strand_task.hpp"
-#include "core/keyed_state.hpp"
 #include "core/script_call.hpp"
 #include "core/subscription_manager.hpp"
-#include "counters/permit_request.hpp"
 #include "decide/alarm_queue.hpp"
 #include "decide/crowd.hpp"
 #include "decide/reply.hpp"
 #include "decide/request_state.hpp"
 #include "redis/transport.hpp"
-
-#include <boost/intrusive/list.hpp>
+#include "waiting/wait_queue.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -22,15 +19,6 @@
 namespace colock {
 
 class permit_queue;
-
-/// The consequence of the server's answer for the request.
-struct permit_reply {
-    enum class kind { granted, refused, malformed };
-
-    kind what = kind::malformed;
-    std::optional<milliseconds> until{};  ///< refused: when it may change without a message
-    std::int64_t subscribers = 0;         ///< refused: how many wait, as far as they were counted
-};
 
 /// How to get a permit: the difference between semaphores and latches. A latch gives permits to all
 /// at once, when its count is zero.
@@ -43,11 +31,11 @@ public:
 
     /// Begins a new request, for the first in the queue. The functions below are about it, until
     /// the next one.
-    virtual void begin(permit_request const& first) = 0;
+    virtual void begin(waiter const& first) = 0;
 
     /// The script of the request, for the first time and for repeats.
     virtual script_request ask() const = 0;
-    virtual permit_reply read(decide::reply const&) const = 0;
+    virtual decide::acquire_answer read(decide::reply const&) const = 0;
 
     /// The time until which the open request may be repeated or undone. Then nothing of it is left,
     /// or nobody can tell.
@@ -58,7 +46,7 @@ public:
     virtual bool asks_for_all() const noexcept { return false; }
 
     /// Whether the open request takes, or has taken, what the first in the queue wants.
-    virtual bool fits(permit_request const& first, decide::request_state const& open) const = 0;
+    virtual bool fits(waiter const& first, decide::request_state const& open) const = 0;
 
     /// Grants the permits: takes at least the first request from the queue.
     virtual void give(permit_queue&, decide::request_state const& taken) = 0;
@@ -72,40 +60,23 @@ public:
 ///
 /// A call may leave at any time. The request to the server goes on: its permits go to the next call
 /// that wants as many, or are given back.
-class permit_queue final :
-    public keyed_state,
-    public std::enable_shared_from_this<permit_queue>,
-    public permit_wait_queue,
-    private subscription_manager::listener {
+class permit_queue final : public wait_queue, private subscription_manager::listener {
 public:
     permit_queue(core& inside, state_kind, std::string name, std::unique_ptr<permit_protocol>);
     ~permit_queue() override;
 
-    core& inside() const noexcept { return core_; }
-
-    /// Takes in a call.
-    void admit(std::shared_ptr<permit_request> const&);
-
-    /// A call leaves, for this reason; none: its wait ran out.
-    void leave(permit_request&, error_code why) override;
+    void admit(std::shared_ptr<waiter> const&) override;
 
     // ---- For the protocol ----------------------------------------------------------------------
 
-    bool is_empty() const noexcept { return queue_.empty(); }
-
-    permit_request const& first() const noexcept { return queue_.front(); }
-
-    /// The first one, which is no longer in the queue.
-    std::shared_ptr<permit_request> pop();
-
-    /// Tells the observer that the call succeeded.
-    void tell_acquired(permit_request const&) const;
+    using wait_queue::first;
+    using wait_queue::is_empty;
+    using wait_queue::take_first;
 
     // ---- For the core --------------------------------------------------------------------------
 
     void on_reached() override;
     void end_waiters(error_code) override;
-    void destroy_pending() noexcept override;
 
 private:
     using action = decide::request_state::action;
@@ -114,15 +85,15 @@ private:
     /// Each returns true if the loop has to wait before the next turn.
     bool conclude_request(answer const&);
     bool conclude_undo(answer const&);
-    bool on_refused(permit_reply const&);
+    bool on_refused(decide::acquire_answer const&);
     bool sleep_out();
     bool sleep(time_point longest);
 
     action decide_next();
     bool is_expired() const;
-    void take_out(permit_request&);
     void count_attempt();
     void send_away_who_tried_once();
+    void on_left(waiter&, bool was_first) override;
     void ask_for_next();
     void withdraw_unsent();
     void wake() { wake_.set(true); }
@@ -133,7 +104,6 @@ private:
 
     std::string channel_;
     std::unique_ptr<permit_protocol> protocol_;
-    boost::intrusive::list<permit_request, boost::intrusive::constant_time_size<false>> queue_;
     decide::request_state request_;
     event<bool> wake_;
     decide::crowd others_;

@@ -10,45 +10,10 @@
 #include <colock/semaphore.hpp>
 
 #include <utility>
-#include <variant>
 
 namespace colock::detail {
 
 namespace {
-
-/// A pending acquire of a permit.
-class permit_hold_request final : public permit_request {
-public:
-    using result = std::variant<completion<permit>, completion<std::optional<permit>>>;
-
-    permit_hold_request(core_ptr c, std::string n, acquire_options const& options)
-        : permit_request{std::move(c), std::move(n)}
-        , who{options.as.value_or(owner{})}
-        , lease{options.lease.value_or(inside->settings().lease)}
-        , renewed{!options.lease || options.renew}
-    {}
-
-    void grant(permit p)
-    {
-        std::visit([&](auto& to) { to(error_code{}, std::move(p)); }, done);
-    }
-    void destroy_handler() noexcept override { done = {}; }
-
-    owner who;
-    milliseconds lease;
-    bool renewed;
-    result done;
-
-private:
-    void answer(error_code ec) override
-    {
-        auto const tell = [ec](auto& to) {
-            if (to)
-                to(ec, {});
-        };
-        std::visit(tell, done);
-    }
-};
 
 /// A request takes one permit with its own id, so a repeat finds that id. A permit that nobody
 /// wants any more is released by its id.
@@ -65,11 +30,11 @@ public:
         return decide::semaphore_channel(name_, core_.settings().key_prefix);
     }
 
-    void begin(permit_request const& first) override
+    void begin(waiter const& first) override
     {
         number_ = core_.next_number();
         id_ = decide::permit_id(core_.uuid(), number_);
-        lease_ = static_cast<permit_hold_request const&>(first).lease;
+        lease_ = first.lease;
     }
 
     script_request ask() const override
@@ -80,16 +45,9 @@ public:
             {id_, std::to_string(lease_.count()), channel()}};
     }
 
-    permit_reply read(decide::reply const& got) const override
+    decide::acquire_answer read(decide::reply const& got) const override
     {
-        using reply = decide::reply;
-        if (got.what == reply::kind::integer && got.number == 1)
-            return {permit_reply::kind::granted};
-        auto const no = decide::read_refusal(got);
-        if (!no.well_formed)
-            return {};
-        auto const until = no.number < 0 ? std::nullopt : std::optional{milliseconds{no.number}};
-        return {permit_reply::kind::refused, until, no.subscribers};
+        return decide::read_permit(got, true);
     }
 
     // After its lease the permit comes back anyway.
@@ -99,26 +57,21 @@ public:
     }
 
     // A grant is given out only while at least half of its validity is left.
-    bool fits(permit_request const& first, decide::request_state const& open) const override
+    bool fits(waiter const& first, decide::request_state const& open) const override
     {
-        return static_cast<permit_hold_request const&>(first).lease == lease_ &&
+        return first.lease == lease_ &&
             (!open.is_taken() || decide::is_fresh(clock::now(), open.last_sent(), lease_));
     }
 
     void give(permit_queue& from, decide::request_state const& taken) override
     {
-        auto const first = std::static_pointer_cast<permit_hold_request>(from.pop());
-        from.tell_acquired(*first);
-        auto const held = make_recycled<hold_state>(
-            core_.shared_from_this(), first->who, first->lease, first->renewed
-        );
-        held->given = true;
-        ++core_.count.holds;
+        auto const first = from.take_first();
+        auto const held = first->make_hold();
         auto const made = make_recycled<ownership>(
             core_, nullptr, protocol::of_permits(), name_, number_, first->who
         );
         made->begin(held, taken.last_sent(), first->lease);
-        first->grant({make_hold(held), decide::hex_of(id_)});
+        first->grant(held, decide::hex_of(id_));
     }
 
     std::optional<script_request> undo(decide::request_state const&) override
@@ -145,19 +98,18 @@ error_code check(std::string const& name, acquire_options const& options) noexce
         : error_code{error::invalid_argument};
 }
 
-template <class Value>
-std::shared_ptr<permit_hold_request> make_permit_hold_request(
-    core_ptr inside,
-    asio::any_completion_handler<void(error_code, Value)> handler,
-    std::string name,
-    acquire_options const& options
+template <class Handler>
+std::shared_ptr<waiter> make_waiter_for(
+    core_ptr inside, Handler handler, std::string name, acquire_options const& options
 )
 {
-    auto key = inside->key_of(std::move(name));
-    auto who = make_recycled<permit_hold_request>(std::move(inside), std::move(key), options);
-    who->listen(who->inside->strand(), handler);
-    who->done = completion<Value>{std::move(handler), who->inside->executor()};
-    return who;
+    return make_waiter(
+        std::move(inside),
+        std::move(handler),
+        state_kind::permit_semaphore,
+        std::move(name),
+        options
+    );
 }
 
 }  // namespace
@@ -170,23 +122,9 @@ void permit_acquire(
 )
 {
     auto const wrong = check(name, options);
-    enter<id_taken>(
-        make_permit_hold_request(std::move(inside), std::move(handler), std::move(name), options),
-        state_kind::permit_semaphore,
-        wrong
-    );
-}
-
-void permit_try_acquire(
-    core_ptr inside,
-    asio::any_completion_handler<tried_permit> handler,
-    std::string name,
-    acquire_options options
-)
-{
-    permit_try_acquire_for(
-        std::move(inside), std::move(handler), std::move(name), milliseconds{0}, options
-    );
+    auto const who =
+        make_waiter_for(std::move(inside), std::move(handler), std::move(name), options);
+    start(who, wrong, &enter<id_taken>);
 }
 
 void permit_try_acquire_for(
@@ -199,9 +137,9 @@ void permit_try_acquire_for(
 {
     auto const wrong = check(name, options);
     auto const who =
-        make_permit_hold_request(std::move(inside), std::move(handler), std::move(name), options);
-    auto const negative = limit_wait(*who, wait);
-    enter<id_taken>(who, state_kind::permit_semaphore, wrong ? wrong : negative);
+        make_waiter_for(std::move(inside), std::move(handler), std::move(name), options);
+    auto const negative = who->limit_to(wait);
+    start(who, wrong ? wrong : negative, &enter<id_taken>);
 }
 
 void permit_set(

@@ -4,6 +4,7 @@
 #include "core/arguments.hpp"
 #include "core/core.hpp"
 #include "core/keyed_state.hpp"
+#include "core/query.hpp"
 #include "counters/permit_queue.hpp"
 #include "counters/update_queue.hpp"
 #include "decide/names.hpp"
@@ -29,57 +30,17 @@ inline error_code check_amount(
     return valid_if(amount >= least && amount <= most && !check_name(name));
 }
 
-/// Tries once, within `config::timeout`.
-inline void try_once(permit_request& who)
-{
-    who.once = true;
-    who.wait = who.inside->settings().timeout;
-}
-
-/// Waits this long; zero tries once. A negative wait is an error.
-inline error_code limit_wait(permit_request& who, milliseconds wait)
-{
-    if (wait == milliseconds{0})
-        try_once(who);
-    else
-        who.wait = std::min(wait, decide::longest_lease);
-    return valid_if(wait >= milliseconds{0});
-}
-
-/// Puts a request into the queue of its key, which is made if there is none. `kind` tells apart
-/// the queues of one name.
+/// Admits a waiter to the queue of its key, which is made if there is none.
 template <class Protocol>
-void enter(std::shared_ptr<permit_request> const& who, state_kind kind, error_code wrong)
+void enter(std::shared_ptr<waiter> const& who)
 {
-    asio::dispatch(who->inside->strand(), [who, kind, wrong] {
-        core& owner = *who->inside;
-        if (auto const ec = wrong ? wrong : owner.enter()) {
-            who->complete(ec);
-            return;
-        }
-        auto const make = [&] {
-            return std::make_shared<permit_queue>(
-                owner, kind, who->name, std::make_unique<Protocol>(owner, who->name)
-            );
-        };
-        find_or_make<permit_queue>(owner.keyed_states(), kind, who->name, make).admit(who);
-    });
-}
-
-/// Makes a request that is told no more than whether it was granted.
-template <class... Values>
-std::shared_ptr<permit_count_request> make_permit_count_request(
-    core_ptr inside,
-    asio::any_completion_handler<void(error_code, Values...)> handler,
-    std::string name,
-    std::int64_t wanted
-)
-{
-    auto key = inside->key_of(std::move(name));
-    auto who = make_recycled<permit_count_request>(std::move(inside), std::move(key), wanted);
-    who->listen(who->inside->strand(), handler);
-    who->done = completion<Values...>{std::move(handler), who->inside->executor()};
-    return who;
+    auto const make = [&] {
+        auto& inside = *who->inside;
+        return std::make_shared<permit_queue>(
+            inside, who->kind, who->name, std::make_unique<Protocol>(inside, who->name)
+        );
+    };
+    queue_of<permit_queue>(*who, make).admit(who);
 }
 
 /// Reads a number from the server's answer.
@@ -88,6 +49,21 @@ inline error_code read_count(answer const& got, std::int64_t& count) noexcept
     count = got.value.number;
     return got.value.what == decide::reply::kind::integer ? error_code{}
                                                           : error_code{error::bad_reply};
+}
+
+/// Asks for the number at the server.
+inline void ask_count(
+    core_ptr inside,
+    asio::any_completion_handler<void(error_code, std::int64_t)> handler,
+    std::string name
+)
+{
+    auto const wrong = check_name(name);
+    auto key = inside->key_of(std::move(name));
+    script_request about{&scripts::count, {std::move(key)}, {}};
+    query<std::int64_t>::start(
+        std::move(inside), std::move(handler), wrong, std::move(about), &read_count
+    );
 }
 
 /// An update to make at the server.

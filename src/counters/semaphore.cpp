@@ -27,10 +27,10 @@ public:
         return decide::semaphore_channel(name_, core_.settings().key_prefix);
     }
 
-    void begin(permit_request const& first) override
+    void begin(waiter const& first) override
     {
         number_ = core_.next_number();
-        permits_ = static_cast<permit_count_request const&>(first).wanted;
+        permits_ = first.permits;
     }
 
     script_request ask() const override
@@ -44,15 +44,9 @@ public:
              channel()}};
     }
 
-    permit_reply read(decide::reply const& got) const override
+    decide::acquire_answer read(decide::reply const& got) const override
     {
-        using reply = decide::reply;
-        if (got.what == reply::kind::integer && got.number == 1)
-            return {permit_reply::kind::granted};
-        auto const no = decide::read_refusal(got);
-        if (!no.well_formed)
-            return {};
-        return {permit_reply::kind::refused, std::nullopt, no.subscribers};
+        return decide::read_permit(got, false);
     }
 
     // As long as the server still knows whether the request has run.
@@ -61,16 +55,16 @@ public:
         return open.is_taken() ? never : decide::repeat_until(open.first_sent());
     }
 
-    bool fits(permit_request const& first, decide::request_state const&) const override
+    bool fits(waiter const& first, decide::request_state const&) const override
     {
-        return static_cast<permit_count_request const&>(first).wanted == permits_;
+        return first.permits == permits_;
     }
 
     void give(permit_queue& from, decide::request_state const&) override
     {
-        auto const first = from.pop();
-        from.tell_acquired(*first);
-        static_cast<permit_count_request&>(*first).grant();
+        auto const first = from.take_first();
+        first->tell_acquired();
+        first->grant();
     }
 
     std::optional<script_request> undo(decide::request_state const&) override
@@ -93,6 +87,17 @@ private:
     std::int64_t permits_ = 0;
 };
 
+template <class Handler>
+std::shared_ptr<waiter> make_waiter_for(
+    core_ptr inside, Handler handler, std::string name, std::int64_t permits
+)
+{
+    auto who =
+        make_waiter(std::move(inside), std::move(handler), state_kind::semaphore, std::move(name));
+    who->permits = permits;
+    return who;
+}
+
 }  // namespace
 
 void semaphore_acquire(
@@ -103,23 +108,9 @@ void semaphore_acquire(
 )
 {
     auto const wrong = check_amount(name, permits, 1, most_permits);
-    enter<permits_taken>(
-        make_permit_count_request(std::move(inside), std::move(handler), std::move(name), permits),
-        state_kind::semaphore,
-        wrong
-    );
-}
-
-void semaphore_try_acquire(
-    core_ptr inside,
-    asio::any_completion_handler<answered_bool> handler,
-    std::string name,
-    std::int64_t permits
-)
-{
-    semaphore_try_acquire_for(
-        std::move(inside), std::move(handler), std::move(name), milliseconds{0}, permits
-    );
+    auto const who =
+        make_waiter_for(std::move(inside), std::move(handler), std::move(name), permits);
+    start(who, wrong, &enter<permits_taken>);
 }
 
 void semaphore_try_acquire_for(
@@ -132,9 +123,9 @@ void semaphore_try_acquire_for(
 {
     auto const wrong = check_amount(name, permits, 1, most_permits);
     auto const who =
-        make_permit_count_request(std::move(inside), std::move(handler), std::move(name), permits);
-    auto const negative = limit_wait(*who, wait);
-    enter<permits_taken>(who, state_kind::semaphore, wrong ? wrong : negative);
+        make_waiter_for(std::move(inside), std::move(handler), std::move(name), permits);
+    auto const negative = who->limit_to(wait);
+    start(who, wrong ? wrong : negative, &enter<permits_taken>);
 }
 
 void semaphore_release(
@@ -186,17 +177,7 @@ void semaphore_available(
     core_ptr inside, asio::any_completion_handler<answered_count> handler, std::string name
 )
 {
-    auto const wrong = check_name(name);
-    auto key = inside->key_of(std::move(name));
-    query<std::int64_t>::start(
-        std::move(inside),
-        std::move(handler),
-        wrong,
-        std::move(key),
-        scripts::count,
-        {},
-        &read_count
-    );
+    ask_count(std::move(inside), std::move(handler), std::move(name));
 }
 
 }  // namespace colock::detail

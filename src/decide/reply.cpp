@@ -71,6 +71,18 @@ acquire_answer read_acquire(reply const& r) noexcept
     return {};
 }
 
+acquire_answer read_permit(reply const& r, bool has_leases) noexcept
+{
+    using kind = acquire_answer::kind;
+    if (r.what == reply::kind::integer && r.number == 1)
+        return {kind::granted};
+    auto const no = read_refusal(r);
+    if (!no.well_formed)
+        return {};
+    auto const known = has_leases ? std::max<std::int64_t>(no.number, -1) : -1;
+    return {kind::refused, 0, known, no.subscribers};
+}
+
 refusal_answer read_refusal(reply const& r) noexcept
 {
     auto const is_number = [](reply const& item) { return item.what == reply::kind::integer; };

@@ -70,6 +70,10 @@ struct acquire_answer {
 
 acquire_answer read_acquire(reply const&) noexcept;
 
+/// Reply of the scripts that take permits: 1, or a refusal. `has_leases`: its number says when the
+/// next permit comes back.
+acquire_answer read_permit(reply const&, bool has_leases) noexcept;
+
 /// Reply of the release scripts: an integer is the number of receivers, nil says that it was gone.
 struct release_answer {
     enum class kind { released, gone, malformed };

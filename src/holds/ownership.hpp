@@ -53,7 +53,7 @@ public:
     ownership(
         core& inside, ownership_listener& of, lock_ref which, std::uint64_t number, owner const& who
     )
-        : ownership{inside, &of, protocol::of(which.kind), which.name, number, who}
+        : ownership{inside, &of, which.how, which.name, number, who}
     {}
 
     /// A permit has no listener.

@@ -6,39 +6,6 @@ namespace colock {
 
 namespace {
 
-constexpr protocol of_plain{.has_list = true};
-
-constexpr protocol of_spin{.subscribes = false};
-
-constexpr protocol of_fenced{.has_list = true, .has_floor = false};
-
-constexpr protocol of_fair{
-    .acquire = &scripts::fair_acquire,
-    .release = &scripts::fair_release,
-    .force = &scripts::fair_force,
-    .has_queue = true,
-};
-
-constexpr protocol of_read{
-    .acquire = &scripts::read_acquire,
-    .extend = &scripts::read_extend,
-    .renew = &scripts::read_renew,
-    .release = &scripts::read_release,
-    .force = &scripts::read_write_force,
-    .has_leases = true,
-    .is_side = true,
-    .channel = &decide::read_write_channel,
-};
-
-constexpr protocol of_write{
-    .acquire = &scripts::write_acquire,
-    .release = &scripts::write_release,
-    .force = &scripts::read_write_force,
-    .is_side = true,
-    .field_end = ":write",
-    .channel = &decide::read_write_channel,
-};
-
 constexpr protocol permits{
     .acquire = &scripts::permit_acquire,
     .extend = &scripts::permit_extend,
@@ -52,19 +19,6 @@ constexpr protocol permits{
 }  // namespace
 
 protocol const& protocol::of_permits() noexcept { return permits; }
-
-protocol const& protocol::of(lock_kind kind) noexcept
-{
-    switch (kind) {
-    case lock_kind::plain: break;
-    case lock_kind::spin: return of_spin;
-    case lock_kind::fenced: return of_fenced;
-    case lock_kind::fair: return of_fair;
-    case lock_kind::read: return of_read;
-    case lock_kind::write: return of_write;
-    }
-    return of_plain;
-}
 
 std::string protocol::leases(std::string_view name, std::string_view prefix) const
 {
@@ -83,7 +37,7 @@ std::string protocol::release_argument(std::string_view name, std::string_view p
 {
     if (has_queue)
         return std::string{decide::redisson_fair_wait};
-    return is_side ? decide::lease_prefix(name, prefix) : std::string{};
+    return is_side() ? decide::lease_prefix(name, prefix) : std::string{};
 }
 
 }  // namespace colock

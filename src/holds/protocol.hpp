@@ -2,10 +2,11 @@
 
 #include "colock_scripts.hpp"
 #include "decide/names.hpp"
+#include "decide/reply.hpp"
 #include <colock/detail/lock_id.hpp>
 
 #include <cstddef>
-#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,11 +16,12 @@ namespace colock {
 using detail::lock_id;
 using detail::lock_kind;
 
-/// The differences between the kinds of locks that are one hash in Redis, and permits.
+/// How a kind of lock that is one hash in Redis differs from the others, and from a permit. The
+/// table of all kinds of locks is in `locks/lock_traits.cpp`.
 struct protocol {
-    static protocol const& of(lock_kind) noexcept;
     static protocol const& of_permits() noexcept;
 
+    lock_kind kind = lock_kind::plain;
     scripts::script const* acquire = &scripts::acquire;
     scripts::script const* extend = &scripts::extend;
     scripts::script const* renew = &scripts::renew;
@@ -30,14 +32,21 @@ struct protocol {
     bool subscribes = true;   ///< gets messages of releases; otherwise it pauses between tries
     bool has_floor = true;    ///< tokens in blocks; otherwise Redisson's, one by one
     bool has_queue = false;   ///< its queue is in Redis
-    bool has_leases = false;  ///< each hold has its own key; their prefix is an argument
-    bool is_side = false;     ///< a side of a read-write lock: there may be a reader too
+    bool has_leases = false;  ///< shared: each hold has its own key; their prefix is an argument
 
     bool is_permit = false;  ///< an id among the leases of a semaphore
 
     std::string_view why_gone = "the server no longer has it (expired, deleted or forced)";
+    /// An owner that has the lock of this kind and the same name keeps this one closed, too.
+    std::optional<lock_kind> closed_by{};
+    std::string_view side{};       ///< of a read-write lock, as its force takes it
     std::string_view field_end{};  ///< the end of its fields
     std::string (*channel)(std::string_view name, std::string_view prefix) = &decide::lock_channel;
+    bool decide::inspect_answer::*held = &decide::inspect_answer::locked;
+
+    /// A side of a read-write lock: there may be an ownership of the other side with the same
+    /// field.
+    bool is_side() const noexcept { return !side.empty(); }
 
     // `prefix` is the client's key prefix; the name begins with it.
 
@@ -56,12 +65,8 @@ struct protocol {
 
 /// Identifies a lock of a client.
 struct lock_ref {
-    lock_kind kind;
+    protocol const& how;
     std::string_view name;
-
-    friend bool operator==(lock_ref const&, lock_ref const&) = default;
 };
-
-inline lock_ref ref_of(lock_id const& id) noexcept { return {id.kind, id.name}; }
 
 }  // namespace colock

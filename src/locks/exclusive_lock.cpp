@@ -1,238 +1,158 @@
+#include "base/recycling.hpp"
 #include "core/core.hpp"
-#include "core/keyed_state.hpp"
-#include "core/subscription_manager.hpp"
-#include "decide/names.hpp"
-#include "locks/contention_state.hpp"
+#include "decide/handover.hpp"
+#include "locks/contention.hpp"
 #include "locks/exclusive_lock.hpp"
+#include "locks/re_entry.hpp"
 
 #include <iterator>
 #include <utility>
 
 namespace colock {
 
-namespace {
-
-/// The longest delay for the sake of other clients if there are no tenures to measure it by.
-constexpr milliseconds longest_delay{10};
-
-/// How long the turns of a key are remembered while nobody here wants the key.
-constexpr milliseconds memory{100};
-
-milliseconds longest_turn(config const& c)
-{
-    return c.max_tenure > milliseconds{0} ? c.max_tenure : longest_delay;
-}
-
-}  // namespace
-
-contention_state::contention_state(exclusive_lock& whose, config const& c)
-    : entry{whose.name(), whose.slot()}
-    , of{whose}
-    , turns{longest_turn(c), c.poller_gap.value_or(milliseconds{0}), c.poll_cap}
-    , channel{protocol::of(whose.ref().kind).channel(whose.name(), c.key_prefix)}
-    , alarm{[this] { of.on_alarm(); }}
-{}
-
-void contention_state::wake() { of.wake_if_asleep(); }
-
-void contention_state::expiring(std::int64_t pttl) { of.expiring(pttl); }
-
-exclusive_lock::exclusive_lock(core& inside, lock_ref which)
-    : keyed_state{inside, state_of(which.kind), std::string{which.name}}
+exclusive_lock::exclusive_lock(core& inside, protocol const& how, std::string of)
+    : wait_queue{inside, state_of(how.kind), std::move(of)}
+    , how_{how}
 {}
 
 exclusive_lock::~exclusive_lock() = default;
 
-exclusive_lock* exclusive_lock::find(core& inside, lock_ref which) noexcept
+exclusive_lock* exclusive_lock::find(core& inside, lock_kind kind, std::string_view of) noexcept
 {
-    return static_cast<exclusive_lock*>(inside.keyed_states().find(state_of(which.kind), which.name)
-    );
-}
-
-exclusive_lock& exclusive_lock::at(core& inside, lock_ref which)
-{
-    auto const make = [&] { return make_recycled<exclusive_lock>(inside, which); };
-    return find_or_make<exclusive_lock>(
-        inside.keyed_states(), state_of(which.kind), which.name, make
-    );
-}
-
-// Drops it if nothing refers to it any more. May destroy it.
-void exclusive_lock::forget_if_idle() noexcept
-{
-    if (!is_in_use() && (!contention_ || clock::now() >= contention_->remembered))
-        unregister();
-}
-
-contention_state& exclusive_lock::ensure_contention()
-{
-    if (!contention_)
-        contention_ = std::make_unique<contention_state>(*this, core_.settings());
-    return *contention_;
-}
-
-bool exclusive_lock::is_sleeping() const noexcept { return contention_ && contention_->sleeping; }
-
-void exclusive_lock::wake_if_asleep()
-{
-    if (is_sleeping())
-        wake();
+    return static_cast<exclusive_lock*>(inside.keyed_states().find(state_of(kind), of));
 }
 
 // ---- The queue ---------------------------------------------------------------------------------
 
 void exclusive_lock::admit(std::shared_ptr<waiter> const& who)
 {
-    who->asked = clock::now();
-    who->arrival = core_.next_arrival();
+    arrive(*who);
     if (ownership_ && who->shared_owner && ownership_->who() == who->who && ownership_->is_held()) {
-        re_enter(who);
+        // Look at the clock: after a pause of the process the timer has not fired yet.
+        auto const held = ownership_;
+        held->expire(clock::now());
+        if (held->is_held())
+            enter(who);
+        else
+            who->fail(error::lost);  // which may destroy this
         return;
     }
     // A single try may join an attempt that is not under way yet. Otherwise the lock is taken, or
     // others are first.
-    bool const is_taken =
-        (ownership_ && ownership_->is_held()) || (contending_ && !sending_) || stands_behind(*who);
+    bool const is_taken = (ownership_ && ownership_->is_held()) ||
+        (asking_.is_running() && !asking_.is_sending()) || stands_behind(*who);
     if (who->once && is_taken) {
         who->give_up();
         forget_if_idle();  // made only for this acquire
         return;
     }
-    who->queue = this;
-    who->queued = who;
-    queue_.push_back(*who);
-    ++core_.count.waiters;
-    if (who->wait) {
-        who->deadline = who->asked + *who->wait;
-        core_.set_alarm(who->limit, who->deadline);
-    }
-    if (!contending_)
-        contend();
+    join(who);
+    if (!asking_.is_running())
+        asking_.run();
 }
 
-void exclusive_lock::take_out(waiter& who)
+void exclusive_lock::end_waiters(error_code why)
 {
-    queue_.erase(queue_.iterator_to(who));
-    --core_.count.waiters;
-    who.limit.clear();
-    who.queue = nullptr;
-    on_queue_changed();
-}
-
-void exclusive_lock::leave(waiter& who, error_code why)
-{
-    auto const self = std::move(who.queued);
-    bool const was_head = &queue_.front() == &who;
-    take_out(who);
-    who.fail(why);
-    if (!was_head)
-        return;
-    // The next waiter is head and tries at once. If nobody is left, an attempt that is not sent yet
-    // is taken back.
-    if (!sending_)
-        wake();
-    else if (queue_.empty() && core_.transport().withdraw(*sending_))
-        sending_->answered.set({});
+    auto const life = shared_from_this();
+    wait_queue::end_waiters(why);
+    if (asking_.is_running())
+        asking_.on_head_left();
 }
 
 // Wakes the head only if it waits for another queue: neither an attempt under way nor a sleep until
 // a known time needs this.
 void exclusive_lock::go_on()
 {
-    if (contending_ && !sending_ && !is_sleeping())
-        wake();
+    if (asking_.is_running() && !asking_.is_sending() && !is_asleep())
+        asking_.wake();
 }
 
-bool exclusive_lock::ask_unless_told()
+// No owner may wait for itself.
+void exclusive_lock::admit_same_owner(waiter const& holder)
 {
-    bool const asks = is_sleeping() && !contention_->is_live && !contention_->place.is_standing();
-    if (asks)
-        wake();
-    return asks;
-}
-
-void exclusive_lock::end_waiters(error_code why)
-{
-    if (queue_.empty() && !contending_)
+    if (!holder.shared_owner)
         return;
-    while (!queue_.empty()) {
-        auto const self = std::move(queue_.front().queued);
-        waiter& who = queue_.front();
-        take_out(who);
-        who.fail(why);
-    }
-    if (sending_ && core_.transport().withdraw(*sending_))
-        sending_->answered.set({});
-    else
-        wake();
-}
-
-void exclusive_lock::forget()
-{
-    if (!contention_ || contending_)
-        return;
-    contention_->remembered = {};
-    forget_if_idle();
-}
-
-void exclusive_lock::destroy_pending() noexcept
-{
-    ownership_.reset();
-    while (!queue_.empty()) {
-        waiter& who = queue_.front();
-        queue_.pop_front();
-        who.limit.clear();
-        who.queue = nullptr;
-        auto const self = std::move(who.queued);
-        who.done = {};
+    for (auto at = queue_.begin(); ownership_ && at != queue_.end();) {
+        waiter& other = *at++;
+        if (other.shared_owner && other.who == holder.who)
+            enter(take_out(other));
     }
 }
 
-void exclusive_lock::send_away_who_tries_once()
+void exclusive_lock::enter(std::shared_ptr<waiter> const& who)
 {
-    for (auto at = queue_.begin(); at != queue_.end();) {
-        waiter& who = *at++;
-        if (!who.once)
-            continue;
-        auto const self = std::move(who.queued);
-        take_out(who);
-        who.give_up();
+    enter_again(who, ownership_, [this](waiter const& entered) { admit_same_owner(entered); });
+}
+
+// ---- The ownership -----------------------------------------------------------------------------
+
+void exclusive_lock::give(
+    std::uint64_t number, std::uint64_t last_token, std::uint64_t tokens, time_point sent
+)
+{
+    if (since_ == time_point{})
+        since_ = clock::now();
+    if (contention_) {
+        contention_->tokens.put(clock::now(), last_token, tokens);
+        contention_->turns.begin_wait();
     }
+    auto const who = take_first();
+    auto const taken = make_hold(*who, last_token);
+    ownership_ = make_recycled<ownership>(core_, *this, ref(), number, who->who);
+    ownership_->begin(taken, sent, who->lease);
+    who->grant(taken);
+    admit_same_owner(*who);
+    send_away_who_tries_once();
+    if (contention_ && contention_->disturbed)
+        ownership_->suspect();
 }
 
-// How many waiters after the head may get the lock without a script; counts only as many as matter.
-// If there can be no such hand-over, a block of tokens would be drawn in vain.
-std::uint64_t exclusive_lock::followers() const noexcept
+hold_ptr exclusive_lock::make_hold(waiter const& who, std::uint64_t only_token)
 {
-    if (core_.settings().max_tenure <= milliseconds{0} || !contention_ || !contention_->is_live)
-        return 0;
-    waiter const& first = queue_.front();
-    std::uint64_t found = 0;
-    for (auto at = std::next(queue_.begin()); at != queue_.end(); ++at, ++found)
-        if (found == decide::token_block::largest_first || !at->may_follow(first))
-            break;
-    return found;
+    auto taken = who.make_hold();
+    if (draws_tokens())
+        taken->token = contention_ ? contention_->tokens.take() : only_token;
+    return taken;
 }
 
-std::uint32_t exclusive_lock::expect_echo(std::string const& channel)
+bool exclusive_lock::hand_over(hold_state& last)
 {
-    return core_.subscriptions().expect_echo(channel, *this);
-}
-
-void exclusive_lock::published(unsigned receivers, bool told)
-{
-    auto const others = receivers + (told ? 1U : 0U);
-    bool const nobody_cares = others == 0 && !contention_ && !core_.settings().poller_gap;
-    if (nobody_cares || core_.refusal())
-        return;
-    auto const now = clock::now();
-    auto& r = ensure_contention();
-    r.turns.released(now, others, core_.round_trip().usual());
-    r.wakes = told;
-    r.heard = never;  // that message was about an older release
-    r.remembered = std::max(others != 0 ? now + memory : now, r.turns.next_gap());
-    if (!contending_ && r.remembered > now)
-        core_.set_alarm(r.alarm, r.remembered);
+    if (is_empty() || !may_go_on(*ownership_))  // empty also where the client closes
+        return false;
+    waiter const& next = first();
+    if (next.replicas != 0)
+        return false;  // that waiter asks over another link, and with another number
+    auto& others = ensure_contention();
+    auto const held = ownership_;
+    auto const how =
+        decide::handover{
+            .now = clock::now(),
+            .since = since_,
+            .max_tenure = core_.settings().max_tenure,
+            .valid_until = last.promised_until(),
+            .lease = last.proven,
+            .is_alike = last.renewed && next.renewed && last.lease == next.lease,
+            .is_undisturbed = others.is_live && !held->is_suspect(),
+            .has_token = !draws_tokens() || !others.tokens.empty(),
+            .is_quiet = !held->is_renewing()}
+            .decide();
+    switch (how) {
+    case decide::handover_kind::released: return false;
+    case decide::handover_kind::by_script:
+        asking_.take_over(held->number(), held->server_until());
+        held->let_go(last);
+        return true;
+    case decide::handover_kind::at_once: break;
+    }
+    auto const who = take_first();
+    auto const taken = make_hold(*who, 0);
+    held->pass_on(last, taken);
+    core_.events().handed_over(name());
+    who->grant(taken);
+    admit_same_owner(*who);
+    if (is_empty())  // without waiters nothing stays subscribed
+        others.set_alarm(clock::now() + core_.settings().linger);
+    return true;
 }
 
 void exclusive_lock::ended(ownership& which)
@@ -241,60 +161,126 @@ void exclusive_lock::ended(ownership& which)
         return;
     ownership_.reset();
     on_queue_changed();
-    if (number_ == 0)  // nobody takes over its field
+    if (!asking_.has_number())  // nobody takes over its field
         forget_tenure();
-    if (contending_)
-        wake();
+    if (asking_.is_running())
+        asking_.wake();
     else
         forget_if_idle();
 }
 
-// ---- The channel -------------------------------------------------------------------------------
-
-void exclusive_lock::subscribe()
+// The next tenure of the key begins from zero.
+void exclusive_lock::forget_tenure() noexcept
 {
-    auto& r = ensure_contention();
-    if (r.listens || !how().subscribes)
+    since_ = {};
+    if (contention_)
+        contention_->tokens.drop_rest();
+}
+
+// ---- Other clients -----------------------------------------------------------------------------
+
+contention& exclusive_lock::ensure_contention()
+{
+    if (contention_)
+        return *contention_;
+    listener& hears = *this;
+    auto const on_alarm = [this] {
+        if (asking_.is_running())
+            asking_.wake();
+        else
+            forget_if_idle();
+    };
+    contention_ =
+        std::make_unique<contention>(core_, *this, how_, asking_.wake_event(), hears, on_alarm);
+    return *contention_;
+}
+
+void exclusive_lock::end_contention()
+{
+    if (!contention_)
         return;
-    r.listens = true;
-    r.is_live = core_.subscriptions().add(r.channel, *this);
-    if (r.is_live && ownership_)
-        ownership_->suspect();  // a message may have come while nobody here listened
+    contention_->end();
+    if (!contention_->remember())
+        contention_.reset();
+}
+
+// Drops it if nothing refers to it any more. May destroy it.
+void exclusive_lock::forget_if_idle() noexcept
+{
+    if (!is_in_use() && (!contention_ || !contention_->is_remembered()))
+        unregister();
+}
+
+void exclusive_lock::forget()
+{
+    if (!contention_ || asking_.is_running())
+        return;
+    contention_->forget();
+    forget_if_idle();
+}
+
+bool exclusive_lock::is_asleep() const noexcept
+{
+    return contention_ && contention_->is_sleeping();
+}
+
+void exclusive_lock::on_reached()
+{
+    if (is_asleep())
+        asking_.wake();
+}
+
+bool exclusive_lock::ask_unless_told()
+{
+    bool const asks =
+        is_asleep() && !contention_->is_live && !contention_->list.place.is_standing();
+    if (asks)
+        asking_.wake();
+    return asks;
+}
+
+bool exclusive_lock::joins_list()
+{
+    return !is_empty() && contention_ && contention_->list.joins();
+}
+
+void exclusive_lock::joined(bool stands)
+{
+    if (contention_)
+        contention_->list.joined(stands);
+}
+
+void exclusive_lock::published(unsigned receivers, bool told)
+{
+    bool const somebody_cares =
+        receivers != 0 || told || contention_ || core_.settings().poller_gap;
+    if (!somebody_cares || core_.refusal())
+        return;
+    ensure_contention().released(receivers, told);
+    if (!asking_.is_running())
+        contention_->remember();
 }
 
 // Messages from before the subscription were missed.
 void exclusive_lock::on_subscribed()
 {
-    ensure_contention().is_live = true;
-    ensure_contention().disturbed = true;
+    auto& others = ensure_contention();
+    others.is_live = true;
+    others.disturbed = true;
     if (ownership_)
         ownership_->suspect();
     else
-        wake();
+        asking_.wake();
 }
 
 void exclusive_lock::on_interrupted() { ensure_contention().is_live = false; }
 
 void exclusive_lock::on_message(std::string_view)
 {
-    if (ownership_) {
+    if (ownership_)
         ownership_->suspect();  // only a client that takes this lock away publishes now
-        return;
-    }
-    auto& r = ensure_contention();
-    r.disturbed = true;
-    if (r.wakes && r.place.is_standing())
-        return;  // the first of the list has its turn
-    r.heard = r.turns.heard(
-        clock::now(),
-        head() ? head()->deadline : never,
-        {core_.round_trip().usual(), core_.round_trip().least()},
-        core_.jitter()
-    );
-    if (!r.sleeping)
-        return;
-    get_up();
-    sleep_to_cap();  // from now: the message that has come was not lost
+    else
+        ensure_contention().on_message(head() ? head()->deadline : never);
 }
 
 }  // namespace colock

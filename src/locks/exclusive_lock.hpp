@@ -1,14 +1,13 @@
 #pragma once
 
-#include "core/keyed_state.hpp"
 #include "core/subscription_manager.hpp"
+#include "decide/possible_grant.hpp"
+#include "decide/reply.hpp"
 #include "holds/ownership.hpp"
 #include "holds/ownership_listener.hpp"
 #include "holds/protocol.hpp"
-#include "locks/waiter.hpp"
 #include "redis/transport.hpp"
-
-#include <boost/intrusive/list.hpp>
+#include "waiting/wait_queue.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -16,61 +15,63 @@
 
 namespace colock {
 
-struct contention_state;
+class contention;
 
 /// All that this client knows of a key that one owner holds at a time: its ownership, its waiters,
 /// and the one attempt that is under way for the first of them.
 class exclusive_lock :
-    public keyed_state,
-    public ownership_listener,
     public wait_queue,
+    public ownership_listener,
     protected subscription_manager::listener {
 public:
-    exclusive_lock(core& inside, lock_ref);
+    exclusive_lock(core& inside, protocol const&, std::string name);
     ~exclusive_lock() override;
 
-    /// The state of this lock. `at` makes it if there is none.
-    static exclusive_lock* find(core&, lock_ref) noexcept;
-    static exclusive_lock& at(core&, lock_ref);
+    /// The state of this lock; nothing if there is none.
+    static exclusive_lock* find(core&, lock_kind, std::string_view name) noexcept;
 
-    lock_ref ref() const noexcept { return {static_cast<lock_kind>(kind()), name()}; }
     ownership* held() const noexcept { return ownership_.get(); }
 
-    /// Admits an acquire: it re-enters, joins the queue, or gets its answer at once.
-    void admit(std::shared_ptr<waiter> const&);
+    // ---- For the calls -------------------------------------------------------------------------
 
-    void leave(waiter&, error_code why) override;
+    ownership* held(owner const&) const noexcept override { return held(); }
+    void taken_away(time_point sent) override
+    {
+        if (ownership_)
+            ownership_->taken_away(sent);
+    }
+
+    /// Admits an acquire: it re-enters, joins the queue, or gets its answer at once.
+    void admit(std::shared_ptr<waiter> const&) override;
+
+    // ---- For the ownership ---------------------------------------------------------------------
 
     bool hand_over(hold_state& last) override;
-
-    std::uint32_t expect_echo(std::string const& channel) override;
+    std::uint32_t expect_echo(std::string const& channel) override
+    {
+        return core_.subscriptions().expect_echo(channel, *this);
+    }
     bool joins_list() override;
     void joined(bool stands) override;
     void published(unsigned others, bool told) override;
     void ended(ownership&) override;
 
-    /// The event that it sleeps for may have come.
-    void wake() { wake_.set(true); }
-    void wake_if_asleep();
-
-    /// The rest of the holder's lease, as PTTL reports it: -2 if nobody holds it.
-    void expiring(std::int64_t pttl);
+    // ---- For the core --------------------------------------------------------------------------
 
     bool is_in_use() const noexcept override
     {
-        return !queue_.empty() || contending_ || ownership_;
+        return !is_empty() || asking_.is_running() || ownership_;
     }
-    void on_reached() override { wake_if_asleep(); }
+    void on_reached() override;
     void end_waiters(error_code) override;
 
     /// Drops what is remembered of the turns between clients.
     void forget() override;
-    void destroy_pending() noexcept override;
-
-    bool is_sleeping() const noexcept;
-
-    /// Admits waiters with the same owner, because no owner may wait for itself.
-    void admit_same_owner(waiter const& holder);
+    void destroy_pending() noexcept override
+    {
+        ownership_.reset();
+        wait_queue::destroy_pending();
+    }
 
 protected:
     // Hooks for a lock with another queue beside this one; see `writers`.
@@ -81,10 +82,7 @@ protected:
     /// Whether the ownership may go to the next waiter unchanged.
     virtual bool may_go_on(ownership const&) const { return true; }
 
-    /// The waiters or the holder have changed.
-    virtual void on_queue_changed() {}
-
-    waiter const* head() const noexcept { return queue_.empty() ? nullptr : &queue_.front(); }
+    waiter const* head() const noexcept { return is_empty() ? nullptr : &first(); }
 
     /// Lets the head go on, which may have waited for another queue.
     void go_on();
@@ -95,71 +93,83 @@ protected:
     void on_message(std::string_view) override;
 
 private:
-    friend struct contention_state;
     struct attempt;
-    /// The consequence of an answer for the attempt.
-    enum class verdict { again, sleep };
 
-    strand_task contend();
-    verdict judge(attempt const&, answer const&);
-    verdict on_granted(attempt const&, std::uint64_t token, time_point sent);
-    verdict on_unsynced(error_code why);
-    verdict on_refused(attempt const&, decide::acquire_answer const&);
-    contention_state& ensure_contention();
-    bool stands_back() const noexcept;
-    protocol const& how() const noexcept { return protocol::of(ref().kind); }
-    bool draws_tokens() const noexcept;
-    std::string_view channel() const noexcept;
-    std::string_view place_to_ask() const noexcept;
-    std::string counter() const;
-    std::uint64_t tokens_to_ask();
+    /// Asks the server for the head of the queue, with one attempt at a time.
+    class asker {
+    public:
+        explicit asker(exclusive_lock& whose) : of_{whose} {}
+
+        /// Begins. It ends when nobody waits.
+        strand_task run();
+
+        bool is_running() const noexcept { return running_; }
+        bool is_sending() const noexcept { return sending_; }
+
+        /// The reason to wait may be over.
+        void wake() { wake_.set(true); }
+        event<bool>& wake_event() noexcept { return wake_; }
+
+        /// The head has left: the next one has its turn. If nobody is left, an attempt that is not
+        /// sent yet is taken back.
+        void on_head_left();
+
+        /// The head will ask with this field, which may exist at the server until then.
+        void take_over(std::uint64_t number, time_point until) noexcept;
+        bool has_number() const noexcept { return number_ != 0; }
+
+    private:
+        friend struct attempt;
+        /// The consequence of an answer for the attempt.
+        enum class verdict { again, sleep };
+
+        bool has_to_wait();
+        std::uint64_t tokens_to_ask() const;
+        std::uint64_t followers() const noexcept;
+        verdict judge(attempt const&, answer const&);
+        void on_granted(attempt const&, std::uint64_t token, time_point sent);
+        void on_unsynced(error_code why);
+        verdict on_refused(attempt const&, decide::acquire_answer const&);
+        void pause_between_tries(std::int64_t pttl);
+        void give_back();
+        void get_up() noexcept;
+
+        exclusive_lock& of_;
+        event<bool> wake_;
+        std::uint64_t number_ = 0;      ///< of the requested ownership, until it is given out
+        decide::possible_grant grant_;  ///< of that number
+        step* sending_ = nullptr;
+        std::uint32_t refusals_ = 0;  ///< for the moment, in a row
+        bool synced_ = false;  ///< `number_` was requested over the link that waits for replicas
+        bool running_ = false;
+    };
+
+    contention& ensure_contention();
     void end_contention();
-    void sleep_until(time_point);
-    void sleep_out(std::int64_t pttl);
-    void pause_between_tries(std::int64_t pttl);
-    void sleep_to_cap();
-    void get_up() noexcept;
-    void give_back();
+    bool is_asleep() const noexcept;
     void forget_tenure() noexcept;
     void forget_if_idle() noexcept;
 
-    void give(std::uint64_t last_token, std::uint64_t tokens, time_point sent);
-    hold_ptr take_head(std::shared_ptr<waiter>& who, std::uint64_t only_token);
-    void announce(waiter&, hold_ptr const&);
-    void re_enter(std::shared_ptr<waiter> const&);
+    lock_ref ref() const noexcept { return {how_, name()}; }
+    bool draws_tokens() const noexcept { return core_.settings().fencing || !how_.has_floor; }
+    void give(std::uint64_t number, std::uint64_t token, std::uint64_t tokens, time_point sent);
+    hold_ptr make_hold(waiter const&, std::uint64_t only_token);
     void enter(std::shared_ptr<waiter> const&);
-    void take_out(waiter&);
-    void send_away_who_tries_once();
-    std::uint64_t followers() const noexcept;
+    void admit_same_owner(waiter const& holder);
+    void on_left(waiter&, bool was_first) override
+    {
+        if (was_first)
+            asking_.on_head_left();
+    }
 
-    bool may_use_list() const noexcept;
-    bool joins_behind();
-    void hear_turn();
-    bool hears_anew(std::string_view asked, bool stands);
-    void stop_listening();
-    void on_turn_heard();
-    void on_turn(unsigned listening);
-    bool awaits_turn() noexcept;
-    void leave_list();
-    static strand_task send_leave(core&, std::string key, unsigned slot, std::string channel);
-
-    void subscribe();
     void on_subscribed() override;
     void on_interrupted() override;
-    void on_alarm();
 
-    boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>> queue_;
+    protocol const& how_;
     std::shared_ptr<ownership> ownership_;
-    std::unique_ptr<contention_state> contention_;  ///< none without contention
-    time_point since_{};                            ///< the tenure's first grant
-    std::uint64_t number_ = 0;  ///< of the requested ownership, until it is given out
-    time_point unclaimed_{};    ///< until then it may exist in Redis without a holder
-    event<bool> wake_;
-    step* sending_ = nullptr;
-    std::uint32_t refusals_ = 0;  ///< for the moment, in a row
-    bool synced_ = false;         ///< `number_` was requested over the link that waits for replicas
-    bool contending_ = false;
-    bool was_late_ = false;  ///< the last grant came too late
+    time_point since_{};  ///< the tenure's first grant
+    asker asking_{*this};
+    std::unique_ptr<contention> contention_;  ///< none without contention
 };
 
 }  // namespace colock

@@ -1,6 +1,5 @@
 #include "base/recycling.hpp"
 #include "core/core.hpp"
-#include "core/keyed_state.hpp"
 #include "decide/fair_wait.hpp"
 #include "locks/fair_lock.hpp"
 #include "locks/re_entry.hpp"
@@ -13,12 +12,13 @@
 
 namespace colock {
 
-fair_lock_state::fair_lock_state(core& inside, std::string of)
-    : keyed_state{inside, state_kind::fair, std::move(of)}
+fair_lock_state::fair_lock_state(core& inside, protocol const& how, std::string of)
+    : wait_queue{inside, state_of(lock_kind::fair), std::move(of)}
+    , how_{how}
     , keys_{name(), core_.settings().key_prefix}
-    , channel_{decide::lock_channel(name(), core_.settings().key_prefix)}
+    , channel_{how_.channel(name(), core_.settings().key_prefix)}
     , look_{[this] {
-        if (auto* const who = first())
+        if (auto* const who = first_to_ask())
             who->look();
     }}
     , clean_up_{[this] { give_back(spent_, clock::now()); }}
@@ -26,52 +26,41 @@ fair_lock_state::fair_lock_state(core& inside, std::string of)
 
 fair_lock_state::~fair_lock_state() = default;
 
-fair_lock_state* fair_lock_state::find(core& inside, std::string const& name)
-{
-    return static_cast<fair_lock_state*>(inside.keyed_states().find(state_kind::fair, name));
-}
-
-fair_lock_state& fair_lock_state::of(core& inside, std::string const& name)
-{
-    auto const make = [&] { return make_recycled<fair_lock_state>(inside, name); };
-    return find_or_make<fair_lock_state>(inside.keyed_states(), state_kind::fair, name, make);
-}
-
 void fair_lock_state::admit(std::shared_ptr<waiter> const& who)
 {
     auto const life = shared_from_this();
-    who->asked = clock::now();
+    arrive(*who);
     if (ownership_ && who->shared_owner && ownership_->who() == who->who && ownership_->is_held()) {
         enter(who);
         return;
     }
     bool const is_taken = ownership_ && ownership_->is_held();
-    bool const others_wait = first() && first()->has_ticket();
+    bool const others_wait = first_to_ask() && first_to_ask()->has_ticket();
     if (who->once && (is_taken || others_wait)) {
         who->give_up();
         return;
     }
-    if (who->wait) {
-        who->deadline = who->asked + *who->wait;
-        core_.set_alarm(who->limit, who->deadline);
-    }
-    auto const made = make_recycled<fair_waiter>(*this, who);
+    join(who);
+    auto const made = make_recycled<fair_waiter>(*this, *who);
+    who->asking = made.get();
     made->position = waiters_.insert(waiters_.end(), made);
     made->start();
 }
+
+void fair_lock_state::on_left(waiter& who, bool) { who.asking->let_go(); }
 
 void fair_lock_state::look_again(fair_waiter const& who, std::int64_t ask_in)
 {
     auto const cap = core_.settings().poll_cap;
     auto const at = decide::look_again(clock::now(), ask_in, cap, core_.jitter());
-    if (look_.is_set() && look_at_ <= at && first() != &who)
+    if (look_.is_set() && look_at_ <= at && first_to_ask() != &who)
         return;
     look_at_ = at;
     core_.set_alarm(look_, at);
 }
 
 // Single tries do not wait, nor do cancelled waiters that only expect an answer.
-fair_waiter* fair_lock_state::first() const noexcept
+fair_waiter* fair_lock_state::first_to_ask() const noexcept
 {
     auto const at = std::ranges::find_if(waiters_, [](auto const& t) { return t->is_waiting(); });
     return at == waiters_.end() ? nullptr : at->get();
@@ -98,9 +87,10 @@ void fair_lock_state::unregister_if_idle()
 // ---- What was granted --------------------------------------------------------------------------
 
 void fair_lock_state::give(
-    std::shared_ptr<waiter> const& who, std::uint64_t number, std::uint64_t token, time_point sent
+    waiter& waiting, std::uint64_t number, std::uint64_t token, time_point sent
 )
 {
+    auto const who = take_out(waiting);
     // There is one owner at a time, so an earlier ownership of this client is over. If the answers
     // of two links have crossed, only the server knows which one is earlier.
     auto const before = std::exchange(ownership_, nullptr);
@@ -110,18 +100,11 @@ void fair_lock_state::give(
         if (before->is_held())
             before->taken_away(sent);
     }
-    auto const taken =
-        make_recycled<hold_state>(core_.shared_from_this(), who->who, who->lease, who->renewed);
+    auto const taken = who->make_hold();
     taken->token = token;
-    taken->at_least = who->at_least;
-    taken->given = true;
-    ++core_.count.holds;
-    ownership_ =
-        make_recycled<ownership>(core_, *this, lock_ref{lock_kind::fair, name()}, number, who->who);
+    ownership_ = make_recycled<ownership>(core_, *this, ref(), number, who->who);
     ownership_->begin(taken, sent, who->lease);
-    auto const waited = std::chrono::duration_cast<microseconds>(clock::now() - who->asked);
-    core_.events().acquired(name(), waited, who->attempts);
-    who->grant(detail::make_hold(taken));
+    who->grant(taken);
     admit_same_owner(*who);
     if (crossed && ownership_)
         ownership_->suspect();
@@ -130,8 +113,7 @@ void fair_lock_state::give(
 void fair_lock_state::give_back(std::uint64_t number, time_point until, bool synced)
 {
     ++releasing_;
-    make_recycled<ownership>(core_, *this, lock_ref{lock_kind::fair, name()}, number, owner{})
-        ->give_back(until, synced);
+    make_recycled<ownership>(core_, *this, ref(), number, owner{})->give_back(until, synced);
 }
 
 // The first waiter may be dead. If nobody else comes, its place would stay for ever. So this client
@@ -142,6 +124,12 @@ void fair_lock_state::unheard(ownership const& released)
         return;
     spent_ = released.number();
     core_.set_alarm(clean_up_, clock::now() + decide::ticket_life);
+}
+
+void fair_lock_state::taken_away(time_point sent)
+{
+    if (ownership_)
+        ownership_->taken_away(sent);
 }
 
 void fair_lock_state::ended(ownership& which)
@@ -160,10 +148,13 @@ void fair_lock_state::admit_same_owner(waiter const& holder)
     if (!holder.shared_owner)
         return;
     auto const life = shared_from_this();
-    for (auto at = waiters_.begin(); ownership_ && at != waiters_.end();) {
-        auto const other = *at++;
-        if (other->waits_for(holder.who))
-            enter(other->detach_waiter());
+    for (auto at = queue_.begin(); ownership_ && at != queue_.end();) {
+        waiter& other = *at++;
+        if (!other.shared_owner || !(other.who == holder.who))
+            continue;
+        auto const entering = take_out(other);
+        entering->asking->let_go();
+        enter(entering);
     }
 }
 
@@ -183,9 +174,7 @@ void fair_lock_state::end_waiters(error_code why)
 {
     auto const life = shared_from_this();
     clean_up_.clear();
-    // From the end, so that the server has no waiters to move up behind the one that leaves.
-    for (auto const& each : std::vector(waiters_.rbegin(), waiters_.rend()))
-        each->stop(why);
+    wait_queue::end_waiters(why);
     unregister_if_idle();
 }
 
@@ -193,7 +182,8 @@ void fair_lock_state::destroy_pending() noexcept
 {
     ownership_.reset();
     for (auto const& each : waiters_)
-        each->destroy_pending();
+        each->forget_caller();
+    wait_queue::destroy_pending();
 }
 
 }  // namespace colock

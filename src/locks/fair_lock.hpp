@@ -1,15 +1,15 @@
 #pragma once
 
 #include "base/strand_task.hpp"
-#include "core/keyed_state.hpp"
 #include "core/subscription_manager.hpp"
 #include "decide/alarm_queue.hpp"
 #include "decide/names.hpp"
+#include "decide/possible_grant.hpp"
 #include "holds/ownership.hpp"
 #include "holds/ownership_listener.hpp"
 #include "holds/protocol.hpp"
 #include "locks/heartbeat.hpp"
-#include "locks/waiter.hpp"
+#include "waiting/wait_queue.hpp"
 
 #include <cstdint>
 #include <list>
@@ -25,12 +25,9 @@ class fair_lock_state;
 ///
 /// It asks until it has the lock or its caller gives up. Then it gives back what it may have left
 /// in Redis, a place or the lock.
-class fair_waiter final :
-    public wait_queue,
-    public heartbeat::ticket,
-    private subscription_manager::listener {
+class fair_waiter final : public heartbeat::ticket, private subscription_manager::listener {
 public:
-    fair_waiter(fair_lock_state& of, std::shared_ptr<waiter> who);
+    fair_waiter(fair_lock_state& of, waiter& who);
 
     /// Begins to ask. May end at once, and with it this object.
     void start() { ask(); }
@@ -41,9 +38,6 @@ public:
     /// Its caller waits, and has no answer yet.
     bool is_waiting() const noexcept { return who_ && !who_->once; }
 
-    /// Whether its caller named this owner.
-    bool waits_for(owner const&) const noexcept;
-
     std::string field() const;
 
     /// Grows with each fair waiter of the client.
@@ -52,12 +46,8 @@ public:
     heartbeat::names names() const override;
     std::shared_ptr<heartbeat::ticket> share() override { return *position; }
 
-    /// The caller gives up. This call may destroy this object.
-    void leave(waiter&, error_code why) override;
-    void stop(error_code why);
-
-    /// The caller gets the lock in another way. This call may destroy this object.
-    std::shared_ptr<waiter> detach_waiter();
+    /// Its caller has its answer, or gets it elsewhere. This call may destroy this object.
+    void let_go();
 
     /// Asks again, unless it is asking now.
     void look() override;
@@ -69,8 +59,8 @@ public:
     /// The answer to its heartbeat that was sent then; malformed: an unreadable answer.
     void kept(decide::keep_answer const&, time_point sent) override;
 
-    /// Destroys the handler without calling it, because the context is destroyed.
-    void destroy_pending() noexcept;
+    /// The context is destroyed, and with it the caller.
+    void forget_caller() noexcept { who_ = nullptr; }
 
     std::list<std::shared_ptr<fair_waiter>>::iterator position;  ///< in the list of its lock
 
@@ -81,16 +71,15 @@ private:
 
     strand_task ask();
     verdict judge(attempt const&, answer const&);
-    verdict on_granted(attempt const&, std::uint64_t token, time_point sent);
-    verdict on_unsynced(attempt const&, error_code why);
+    void on_granted(attempt const&, std::uint64_t token, time_point sent);
+    void on_unsynced(error_code why);
     verdict on_refused(attempt const&, std::int64_t ask_in, time_point sent);
     void may_stand(attempt const&) noexcept;
-    void may_have_ticket(attempt const&);
+    void keep_ticket(time_point alive_at);
     void ask_now();
     void begin_anew();
     void give_back();
-    void go();
-    std::shared_ptr<waiter> take_waiter();
+    void detach() noexcept;
     void fail(error_code);
     bool subscribe();
     void unsubscribe();
@@ -101,15 +90,14 @@ private:
 
     core& core_;
     fair_lock_state& lock_;
-    std::shared_ptr<waiter> who_;  ///< none once the caller has its answer
-    bool synced_;                  ///< asks over the link that waits for replicas
+    waiter* who_;  ///< in the queue of the lock; none once the caller has its answer
+    bool synced_;  ///< asks over the link that waits for replicas
     std::uint64_t number_;
-    time_point unclaimed_{};  ///< until then it may exist in Redis
-    time_point asked_{};      ///< when the last answered attempt was sent
-    std::string channel_;     ///< subscribed, if not empty
+    decide::possible_grant grant_;  ///< a place in the queue, or the lock
+    time_point asked_{};            ///< when the last answered attempt was sent
+    std::string channel_;           ///< subscribed, if not empty
     event<bool> wake_;
     step* sending_ = nullptr;
-    unsigned late_ = 0;  ///< grants in a row that came too late
     bool has_ticket_ = false;
     bool sleeping_ = false;
     bool reviving_ = false;
@@ -118,31 +106,26 @@ private:
 
 /// All that this client knows of one fair lock: its ownership and its waiters. The queue in Redis
 /// decides which waiter is next; there is no hand-over here.
-class fair_lock_state final :
-    public ownership_listener,
-    public keyed_state,
-    public std::enable_shared_from_this<fair_lock_state> {
+class fair_lock_state final : public wait_queue, public ownership_listener {
 public:
-    fair_lock_state(core& inside, std::string name);
+    fair_lock_state(core& inside, protocol const&, std::string name);
     ~fair_lock_state() override;
-
-    /// The state for this name; makes it if there is none.
-    static fair_lock_state& of(core&, std::string const& name);
-    static fair_lock_state* find(core&, std::string const& name);
 
     decide::fair_keys const& keys() const noexcept { return keys_; }
     std::string const& channel() const noexcept { return channel_; }
-    ownership* held() const noexcept { return ownership_.get(); }
+    ownership* held(owner const&) const noexcept override { return ownership_.get(); }
+    void taken_away(time_point sent) override;
 
     /// Admits an acquire: it re-enters, becomes a waiter, or gets its answer at once.
-    void admit(std::shared_ptr<waiter> const&);
+    void admit(std::shared_ptr<waiter> const&) override;
 
     // ---- For the waiters -----------------------------------------------------------------------
 
     /// The server has granted it.
-    void give(
-        std::shared_ptr<waiter> const&, std::uint64_t number, std::uint64_t token, time_point sent
-    );
+    void give(waiter&, std::uint64_t number, std::uint64_t token, time_point sent);
+
+    /// The caller of a fair waiter gets this answer.
+    void answer(waiter& who, error_code why) { dismiss(who, why); }
 
     /// Gives back what may exist in Redis until then and nobody wants: a place, or the lock.
     void give_back(std::uint64_t number, time_point until, bool synced = false);
@@ -168,11 +151,14 @@ public:
     void destroy_pending() noexcept override;
 
 private:
+    void on_left(waiter&, bool was_first) override;
     void enter(std::shared_ptr<waiter> const&);
     void admit_same_owner(waiter const&);
     void unregister_if_idle();
-    fair_waiter* first() const noexcept;
+    fair_waiter* first_to_ask() const noexcept;
+    lock_ref ref() const noexcept { return {how_, name()}; }
 
+    protocol const& how_;
     decide::fair_keys keys_;
     std::string channel_;  ///< of the lock; the channel of each waiter begins with it
     std::list<std::shared_ptr<fair_waiter>> waiters_;  ///< in order of arrival

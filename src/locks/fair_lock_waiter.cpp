@@ -3,7 +3,7 @@
 #include "core/subscription_manager.hpp"
 #include "decide/fair_wait.hpp"
 #include "decide/names.hpp"
-#include "decide/validity.hpp"
+#include "decide/outcome.hpp"
 #include "locks/fair_lock.hpp"
 #include "locks/heartbeat.hpp"
 
@@ -47,16 +47,13 @@ struct fair_waiter::attempt {
     step call;
 };
 
-fair_waiter::fair_waiter(fair_lock_state& of, std::shared_ptr<waiter> who)
-    : core_{*who->inside}
+fair_waiter::fair_waiter(fair_lock_state& of, waiter& who)
+    : core_{*who.inside}
     , lock_{of}
-    , who_{std::move(who)}
+    , who_{&who}
     , synced_{who_->replicas != 0}
     , number_{core_.next_number()}
-{
-    who_->queue = this;
-    ++core_.count.waiters;
-}
+{}
 
 std::string fair_waiter::field() const { return core_.field(number_); }
 
@@ -65,11 +62,6 @@ unsigned fair_waiter::slot() const noexcept { return lock_.slot(); }
 heartbeat::names fair_waiter::names() const
 {
     return {field(), lock_.name(), lock_.keys(), lock_.shared_from_this()};
-}
-
-bool fair_waiter::waits_for(owner const& who) const noexcept
-{
-    return who_ && who_->shared_owner && who_->who == who;
 }
 
 // Each turn of the loop asks the server once. A refusal is a place in the queue. When the lock is
@@ -106,75 +98,69 @@ strand_task fair_waiter::ask()
 
 fair_waiter::verdict fair_waiter::judge(attempt const& asked, answer const& got)
 {
-    // The first call with this step may have taken the lock before it failed because of another
-    // lock.
-    if (asked.call.alone && got.what != answer::kind::replied)
-        may_stand(asked);
-    switch (got.what) {
-    case answer::kind::withdrawn: return reviving_ && who_ ? verdict::sleep : verdict::again;
-    case answer::kind::failed: fail(got.ec); return verdict::again;
-    case answer::kind::lost: may_have_ticket(asked); return verdict::again;
-    case answer::kind::not_now: return who_ ? verdict::pause : verdict::again;
-    case answer::kind::replied: break;
-    }
-    if (!asked.call.synced)  // otherwise it would measure the replicas' time
-        core_.round_trip().note(clock::now() - got.sent);
-    asked_ = got.sent;
     auto const read = decide::read_acquire(got.value);
-    switch (read.what) {
-    case decide::acquire_answer::kind::granted:
-        if (got.unsynced && who_)
-            return on_unsynced(asked, got.unsynced);
-        return on_granted(asked, read.last_token, got.sent);
-    case decide::acquire_answer::kind::refused: return on_refused(asked, read.pttl, got.sent);
-    case decide::acquire_answer::kind::malformed: break;
+    auto const is = decide::judge(got, read, asked.call.alone);
+    if (is.may_stand)
+        may_stand(asked);
+    if (got.what == answer::kind::replied) {
+        if (!asked.call.synced)  // otherwise it would measure the replicas' time
+            core_.round_trip().note(clock::now() - got.sent);
+        asked_ = got.sent;
     }
-    may_stand(asked);
-    fail(error::bad_reply);
+    switch (is.what) {
+    case decide::outcome::kind::withdrawn:
+        return reviving_ && who_ ? verdict::sleep : verdict::again;
+    case decide::outcome::kind::failed: fail(is.why); break;
+    case decide::outcome::kind::lost:  // like a ticket with a place, it is kept alive and revived
+        if (who_ && !asked.once)
+            keep_ticket(clock::now());
+        break;
+    case decide::outcome::kind::pause: return who_ ? verdict::pause : verdict::again;
+    case decide::outcome::kind::refused: return on_refused(asked, read.pttl, got.sent);
+    case decide::outcome::kind::unsynced:
+        if (who_) {
+            on_unsynced(is.why);
+            break;
+        }
+        [[fallthrough]];
+    case decide::outcome::kind::granted: on_granted(asked, read.last_token, got.sent); break;
+    }
     return verdict::again;
 }
 
-fair_waiter::verdict fair_waiter::on_granted(
-    attempt const& asked, std::uint64_t token, time_point sent
-)
+// A waiter whose grants are always late goes to the end of the queue.
+void fair_waiter::on_granted(attempt const& asked, std::uint64_t token, time_point sent)
 {
-    may_stand(asked);
     if (!who_)
-        return verdict::again;
-    // Half of its validity is over, so the same field is acquired again, which renews it. If the
-    // server or the network is always that late, the waiter goes to the end of the queue, so that
-    // others have a chance.
-    if (!decide::is_fresh(clock::now(), sent, asked.lease)) {
-        if (late_++ != 0)
-            begin_anew();
-        return verdict::again;
+        return;
+    switch (grant_.use_of_grant(clock::now(), sent, asked.lease)) {
+    case decide::possible_grant::use::ask_again: return;
+    case decide::possible_grant::use::give_back: begin_anew(); return;
+    case decide::possible_grant::use::give: break;
     }
-    unclaimed_ = {};
+    grant_.is_taken_over();
     has_ticket_ = false;
-    lock_.give(take_waiter(), number_, token, sent);
-    return verdict::again;
+    auto& granted = *who_;
+    detach();
+    lock_.give(granted, number_, token, sent);
 }
 
 // The grant is given back, and the waiter begins at the end of the queue.
-fair_waiter::verdict fair_waiter::on_unsynced(attempt const& asked, error_code why)
+void fair_waiter::on_unsynced(error_code why)
 {
-    may_stand(asked);
-    if (asked.once || why != error::not_replicated)
+    if (who_->once || why != error::not_replicated)
         fail(why);
     else
         begin_anew();
-    return verdict::again;
 }
 
 fair_waiter::verdict fair_waiter::on_refused(
     attempt const& asked, std::int64_t ask_in, time_point sent
 )
 {
-    late_ = 0;
+    grant_.refused();
     if (asked.once) {
-        unclaimed_ = {};
-        if (who_)
-            take_waiter()->give_up();
+        fail({});
         return verdict::again;
     }
     may_stand(asked);
@@ -182,8 +168,7 @@ fair_waiter::verdict fair_waiter::on_refused(
         return verdict::again;
     if (who_->attempts == 1)
         core_.events().waiting(lock_.name(), milliseconds{ask_in});
-    if (!is_linked())
-        core_.heartbeats().add(*this, sent);
+    keep_ticket(sent);
     // Messages from before the subscription was live were missed, so ask once more.
     if (channel_.empty() && subscribe())
         return verdict::again;
@@ -194,17 +179,14 @@ fair_waiter::verdict fair_waiter::on_refused(
 // A slow server may have run it just now.
 void fair_waiter::may_stand(attempt const& asked) noexcept
 {
-    auto const longest = std::max(asked.lease, decide::ticket_life);
-    unclaimed_ = std::max(unclaimed_, clock::now() + longest);
+    grant_.may_stand(clock::now(), std::max(asked.lease, decide::ticket_life));
     has_ticket_ = has_ticket_ || !asked.once;
 }
 
-// Like a ticket with a place, it is kept alive, and revived when the server is reached again.
-void fair_waiter::may_have_ticket(attempt const& asked)
+void fair_waiter::keep_ticket(time_point alive_at)
 {
-    may_stand(asked);
-    if (who_ && !asked.once && !is_linked())
-        core_.heartbeats().add(*this, clock::now());
+    if (!is_linked())
+        core_.heartbeats().add(*this, alive_at);
 }
 
 void fair_waiter::begin_revival()
@@ -245,58 +227,30 @@ void fair_waiter::look()
 
 // ---- The caller --------------------------------------------------------------------------------
 
-std::shared_ptr<waiter> fair_waiter::take_waiter()
+void fair_waiter::detach() noexcept
 {
-    who_->limit.clear();
-    who_->queue = nullptr;
-    --core_.count.waiters;
+    who_ = nullptr;
     if (ticket::is_linked())
         ticket::unlink();
-    return std::exchange(who_, nullptr);
 }
 
 void fair_waiter::fail(error_code why)
 {
-    if (who_)
-        take_waiter()->fail(why);
-}
-
-void fair_waiter::leave(waiter&, error_code why)
-{
-    fail(why);
-    go();
-}
-
-void fair_waiter::stop(error_code why)
-{
-    fail(why);
-    go();
-}
-
-std::shared_ptr<waiter> fair_waiter::detach_waiter()
-{
-    auto who = take_waiter();
-    go();
-    return who;
+    if (!who_)
+        return;
+    auto& failed = *who_;
+    detach();
+    lock_.answer(failed, why);
 }
 
 // An attempt that is not sent yet is taken back; the answer of a sent one is awaited.
-void fair_waiter::go()
+void fair_waiter::let_go()
 {
+    detach();
     if (!sending_)
         wake_.set(true);
     else if (core_.transport().withdraw(*sending_))
         sending_->answered.set({});
-}
-
-void fair_waiter::destroy_pending() noexcept
-{
-    if (who_) {
-        who_->limit.clear();
-        who_->queue = nullptr;
-        auto const who = std::exchange(who_, nullptr);
-        who->done = {};
-    }
 }
 
 // ---- What it leaves in Redis -------------------------------------------------------------------
@@ -325,10 +279,12 @@ void fair_waiter::give_back()
     unsubscribe();
     auto const now = clock::now();
     // A place stays until a script removes it, even if it counts as dead.
-    auto const until = has_ticket_ ? std::max(unclaimed_, now + decide::ticket_life) : unclaimed_;
+    if (has_ticket_)
+        grant_.may_stand(now, decide::ticket_life);
+    auto const until = grant_.until();
+    grant_.is_taken_over();
     if (until > now)
         lock_.give_back(number_, until, synced_);
-    unclaimed_ = {};
     has_ticket_ = false;
 }
 

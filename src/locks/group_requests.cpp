@@ -94,7 +94,7 @@ void group_requests::try_all(time_point until)
     core_.set_alarm(limit_, until);
     for (std::size_t i = 0; i != of_.parts.size(); ++i) {
         auto const& [where, id] = of_.parts[i];
-        operations::try_acquire(where, expect(i), id, options_);
+        operations::try_acquire_for(where, expect(i), id, milliseconds{0}, options_);
     }
 }
 

@@ -1,12 +1,9 @@
-#include "base/recycling.hpp"
 #include "core/arguments.hpp"
 #include "core/core.hpp"
 #include "core/query.hpp"
 #include "decide/names.hpp"
-#include "decide/validity.hpp"
-#include "locks/exclusive_lock.hpp"
-#include "locks/fair_lock.hpp"
-#include "locks/read_write_lock.hpp"
+#include "holds/ownership.hpp"
+#include "locks/lock_traits.hpp"
 #include <colock/fenced_lock.hpp>
 #include <colock/lock.hpp>
 
@@ -16,82 +13,74 @@ namespace colock::detail {
 
 namespace {
 
-/// The ownership of this client; for readers, the one of this owner.
-ownership* find_held(core& inside, lock_ref which, owner const& who)
+wait_queue* find(core& inside, lock_kind kind, std::string const& name) noexcept
 {
-    if (which.kind == lock_kind::read) {
-        auto const r = readers::find(inside, which.name);
-        return r ? r->reading(who).get() : nullptr;
-    }
-    if (which.kind == lock_kind::fair) {
-        auto const* const queue = fair_lock_state::find(inside, std::string{which.name});
-        return queue ? queue->held() : nullptr;
-    }
-    auto const* const key = exclusive_lock::find(inside, which);
-    return key ? key->held() : nullptr;
+    return static_cast<wait_queue*>(inside.keyed_states().find(colock::state_of(kind), name));
+}
+
+/// The ownership of this client; where several may have the lock, the one of this owner.
+ownership* find_held(core& inside, lock_kind kind, std::string const& name, owner const& who)
+{
+    auto const* const queue = find(inside, kind, name);
+    return queue ? queue->held(who) : nullptr;
 }
 
 /// The ownership that this owner has; none if it has none.
-std::shared_ptr<ownership> held_by(core& inside, lock_ref which, owner const& who)
+std::shared_ptr<ownership> held_by(
+    core& inside, lock_kind kind, std::string const& name, owner const& who
+)
 {
-    auto* const held = find_held(inside, which, who);
+    auto* const held = find_held(inside, kind, name, who);
     return held && held->who() == who && held->is_held() ? held->shared_from_this() : nullptr;
 }
 
 /// Whether the waiter would wait for its own owner.
-bool waits_for_itself(core& inside, waiter const& who)
+bool waits_for_itself(lock_traits const& traits, waiter const& who)
 {
     if (!who.shared_owner)
         return false;
-    auto held = held_by(inside, ref_of(who.id), who.who);
-    if (held ? who.re_entrant : who.once || who.id.kind != lock_kind::write)
+    auto held = held_by(*who.inside, traits.how.kind, who.name, who.who);
+    if (held ? who.re_entrant : who.once || !traits.how.closed_by)
         return false;
     if (!held)
-        held = held_by(inside, {lock_kind::read, who.id.name}, who.who);
+        held = held_by(*who.inside, *traits.how.closed_by, who.name, who.who);
     if (!held)
         return false;
     held->expire(clock::now());  // after a pause of the process no timer has fired yet
     return held->is_held();
 }
 
-/// Admits the waiter to the queue of this lock.
-void admit(core& inside, std::shared_ptr<waiter> const& who)
+void admit(std::shared_ptr<waiter> const& who)
 {
-    if (waits_for_itself(inside, *who))
+    auto const& traits = lock_traits::of(static_cast<lock_kind>(who->kind));
+    if (waits_for_itself(traits, *who))
         return who->fail(error::would_deadlock);
-    switch (who->id.kind) {
-    case lock_kind::fair: return fair_lock_state::of(inside, who->id.name).admit(who);
-    case lock_kind::read: return readers::at(inside, who->id.name).admit(who);
-    case lock_kind::write: return writers::at(inside, who->id.name).admit(who);
-    default: return exclusive_lock::at(inside, ref_of(who->id)).admit(who);
-    }
+    auto const make = [&] { return traits.make(*who->inside, traits.how, who->name); };
+    queue_of<wait_queue>(*who, make).admit(who);
 }
 
-/// Makes a waiter for the call.
-template <class Handler, class Limit>
-void start_acquire(
-    core_ptr inside,
-    Handler handler,
-    lock_id id,
-    acquire_options const& options,
-    error_code wrong,
-    Limit limit
+template <class Handler>
+std::shared_ptr<waiter> make_acquire(
+    core_ptr inside, Handler handler, lock_id id, acquire_options const& options
 )
 {
-    auto const& strand = inside->strand();
-    id.name = inside->key_of(std::move(id.name));
-    auto const who =
-        make_recycled<waiter>(inside, std::move(id), options, inside->settings().lease);
-    who->listen(strand, handler);
-    who->done = completion{std::move(handler), inside->executor()};
-    asio::dispatch(strand, [who, wrong, limit] {
-        core& owner = *who->inside;
-        limit(*who);
-        if (auto const ec = wrong ? wrong : owner.enter())
-            who->fail(ec);
-        else
-            admit(owner, who);
-    });
+    auto who = make_waiter(
+        std::move(inside),
+        std::move(handler),
+        colock::state_of(id.kind),
+        std::move(id.name),
+        options
+    );
+    who->pauses = id.waits;
+    return who;
+}
+
+/// Several may read at once, so a read side can't stay taken for somebody who has released it.
+error_code check_lock(lock_id const& id, acquire_options const& options) noexcept
+{
+    bool const is_shared = lock_traits::of(id.kind).how.has_leases;
+    return is_shared && options.at_least != milliseconds{0} ? error_code{error::invalid_argument}
+                                                            : check(id, options);
 }
 
 error_code read_flag(answer const& got, bool& flag) noexcept
@@ -104,11 +93,9 @@ error_code read_flag(answer const& got, bool& flag) noexcept
 /// Reads whether a lock of this kind is held.
 query<bool>::reader locked_as(lock_kind kind)
 {
-    return [kind](answer const& from, bool& locked) {
+    return [held = lock_traits::of(kind).how.held](answer const& from, bool& locked) {
         auto const got = decide::read_inspect(from.value);
-        locked = kind == lock_kind::read ? got.is_read
-            : kind == lock_kind::write   ? got.is_written
-                                         : got.locked;
+        locked = got.*held;
         return got.well_formed ? error_code{} : error_code{error::bad_reply};
     };
 }
@@ -121,38 +108,30 @@ error_code read_lease(answer const& from, std::optional<milliseconds>& lease) no
     return got.well_formed ? error_code{} : error_code{error::bad_reply};
 }
 
-void tell_taken_away(core& inside, lock_ref which, time_point sent)
-{
-    if (auto* const held = find_held(inside, which, {}))
-        held->taken_away(sent);
-}
-
-/// The lock was forced: tells the holders of this client. All kinds except one have the same key.
+/// The lock was forced: tells the holders of this client. All locks of one name have the same key,
+/// but a read-write lock is another thing, and a force of its readers leaves its writer.
 void tell_taken_away(core& inside, lock_id const& id, time_point sent)
 {
-    bool const reads = id.kind == lock_kind::read;
-    if (reads || id.kind == lock_kind::write) {
-        if (auto const r = readers::find(inside, id.name))
-            r->taken_away(sent);  // for a writer: its own read side
-        if (!reads)
-            tell_taken_away(inside, ref_of(id), sent);
-        return;
+    auto const& forced = lock_traits::of(id.kind).how;
+    for (auto const& other : lock_traits::all()) {
+        bool const is_hit = forced.is_side() == other.how.is_side() &&
+            (!forced.has_leases || other.how.kind == id.kind);
+        if (auto* const queue = is_hit ? find(inside, other.how.kind, id.name) : nullptr)
+            queue->taken_away(sent);
     }
-    for (auto const kind : {lock_kind::plain, lock_kind::spin, lock_kind::fenced, lock_kind::fair})
-        tell_taken_away(inside, lock_ref{kind, id.name}, sent);
 }
 
 /// The script that takes the lock away from its holder.
 script_request force_request(lock_id const& id, std::string const& prefix)
 {
-    auto const& how = protocol::of(id.kind);
+    auto const& how = lock_traits::of(id.kind).how;
     script_request about{
-        how.force, how.queue_keys(id.name, prefix), {how.channel(id.name, prefix)}};
+        how.force, how.queue_keys(id.name, prefix), {how.channel(id.name, prefix)}, true};
     about.keys.insert(about.keys.begin(), id.name);
     if (auto const more = how.release_argument(id.name, prefix); !more.empty())
         about.arguments.push_back(more);
-    if (how.is_side)
-        about.arguments.insert(about.arguments.begin(), how.has_leases ? "read" : "write");
+    if (how.is_side())
+        about.arguments.emplace(about.arguments.begin(), how.side);
     return about;
 }
 
@@ -171,29 +150,9 @@ void single::acquire(
     core_ptr inside, handler<acquired> handler, lock_id id, acquire_options options
 )
 {
-    auto const wrong = check(id, options);
-    start_acquire(
-        std::move(inside), std::move(handler), std::move(id), options, wrong, [](waiter&) {}
-    );
-}
-
-void single::try_acquire(
-    core_ptr inside, handler<tried> handler, lock_id id, acquire_options options
-)
-{
-    auto const wrong = check(id, options);
-    start_acquire(
-        std::move(inside),
-        std::move(handler),
-        std::move(id),
-        options,
-        wrong,
-        [](waiter& who) {
-            who.once = true;
-            // Two rounds: the one under way, and its own.
-            auto const& settings = who.inside->settings();
-            who.wait = settings.timeout + (who.replicas ? 2 : 0) * settings.sync_timeout;
-        }
+    auto const wrong = check_lock(id, options);
+    start(
+        make_acquire(std::move(inside), std::move(handler), std::move(id), options), wrong, &admit
     );
 }
 
@@ -201,18 +160,10 @@ void single::try_acquire_for(
     core_ptr inside, handler<tried> handler, lock_id id, milliseconds wait, acquire_options options
 )
 {
-    if (wait == milliseconds{0})
-        return try_acquire(std::move(inside), std::move(handler), std::move(id), options);
-    auto const wrong =
-        wait < milliseconds{0} ? error_code{error::invalid_argument} : check(id, options);
-    start_acquire(
-        std::move(inside),
-        std::move(handler),
-        std::move(id),
-        options,
-        wrong,
-        [wait](waiter& who) { who.wait = std::min(wait, decide::longest_lease); }
-    );
+    auto const wrong = check_lock(id, options);
+    auto const who = make_acquire(std::move(inside), std::move(handler), std::move(id), options);
+    auto const negative = who->limit_to(wait);
+    start(who, wrong ? wrong : negative, &admit);
 }
 
 void single::try_acquire_until(
@@ -298,7 +249,7 @@ void single::hold_count(core_ptr inside, handler<answered_count> handler, lock_i
     asio::dispatch(
         strand,
         [inside = std::move(inside), done = std::move(done), id = std::move(id), who, wrong] {
-            auto const* const held = find_held(*inside, ref_of(id), who);
+            auto const* const held = find_held(*inside, id.kind, id.name, who);
             bool const mine = held && held->who() == who;
             (*done)(wrong, mine ? static_cast<std::int64_t>(held->living_holds()) : 0);
         }

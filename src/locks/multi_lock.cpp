@@ -19,14 +19,13 @@ namespace {
 
 using single = lock_operations<lock_id>;
 
-template <class Handler, class Prepare>
+template <class Handler>
 void start_group_acquire(
     core_ptr inside,
     Handler handler,
     lock_group of,
-    acquire_options const& options,
-    error_code wrong,
-    Prepare prepare
+    std::optional<milliseconds> wait,
+    acquire_options const& options
 )
 {
     if (!inside) {  // no part, so no client either
@@ -34,11 +33,15 @@ void start_group_acquire(
         std::visit([](auto& c) { c(error::invalid_argument, {}); }, nobody);
         return;
     }
+    auto const wrong =
+        wait && *wait < milliseconds{0} ? error::invalid_argument : check(of, options);
     auto const& strand = inside->strand();
     auto const who = std::make_shared<group_acquire>(inside, std::move(of), options);
     who->listen(strand, handler);
     who->done = completion{std::move(handler), inside->executor()};
-    prepare(*who);
+    who->once = wait == milliseconds{0};
+    if (wait && !who->once)
+        who->wait = std::min(*wait, decide::longest_lease);
     asio::dispatch(strand, [who, wrong] {
         if (wrong)
             std::visit([&](auto& c) { c(wrong, {}); }, who->done);
@@ -47,15 +50,20 @@ void start_group_acquire(
     });
 }
 
-template <class Value, class Ask>
+/// Asks each part by an operation of a single lock, which takes these arguments after the lock.
+template <class Value, class Operation, class... Arguments>
 void start_group_query(
     core_ptr inside,
     asio::any_completion_handler<void(error_code, Value)> handler,
     lock_group of,
     typename group_query<Value>::combine together,
-    Ask ask
+    Operation operation,
+    Arguments... arguments
 )
 {
+    auto const ask = [operation, arguments...](lock_group::part const& part, auto told) {
+        operation(part.where, std::move(told), part.id, arguments...);
+    };
     if (inside)
         group_query<Value>::start(inside, std::move(handler), std::move(of), together, ask);
     else
@@ -72,25 +80,7 @@ void group_operations::acquire(
     core_ptr inside, handler<acquired> handler, lock_group of, acquire_options options
 )
 {
-    auto const wrong = check(of, options);
-    start_group_acquire(
-        std::move(inside), std::move(handler), std::move(of), options, wrong, [](group_acquire&) {}
-    );
-}
-
-void group_operations::try_acquire(
-    core_ptr inside, handler<tried> handler, lock_group of, acquire_options options
-)
-{
-    auto const wrong = check(of, options);
-    start_group_acquire(
-        std::move(inside),
-        std::move(handler),
-        std::move(of),
-        options,
-        wrong,
-        [](group_acquire& who) { who.once = true; }
-    );
+    start_group_acquire(std::move(inside), std::move(handler), std::move(of), {}, options);
 }
 
 void group_operations::try_acquire_for(
@@ -101,18 +91,7 @@ void group_operations::try_acquire_for(
     acquire_options options
 )
 {
-    if (wait == milliseconds{0})
-        return try_acquire(std::move(inside), std::move(handler), std::move(of), options);
-    auto const wrong =
-        wait < milliseconds{0} ? error_code{error::invalid_argument} : check(of, options);
-    start_group_acquire(
-        std::move(inside),
-        std::move(handler),
-        std::move(of),
-        options,
-        wrong,
-        [wait](group_acquire& who) { who.wait = std::min(wait, decide::longest_lease); }
-    );
+    start_group_acquire(std::move(inside), std::move(handler), std::move(of), wait, options);
 }
 
 void group_operations::try_acquire_until(
@@ -130,13 +109,7 @@ void group_operations::try_acquire_until(
 void group_operations::is_locked(core_ptr inside, handler<answered_bool> handler, lock_group of)
 {
     start_group_query<bool>(
-        std::move(inside),
-        std::move(handler),
-        std::move(of),
-        &common,
-        [](lock_group::part const& part, auto told) {
-            single::is_locked(part.where, std::move(told), part.id);
-        }
+        std::move(inside), std::move(handler), std::move(of), &common, &single::is_locked
     );
 }
 
@@ -145,13 +118,7 @@ void group_operations::hold_count(
 )
 {
     start_group_query<std::int64_t>(
-        std::move(inside),
-        std::move(handler),
-        std::move(of),
-        &common,
-        [who](lock_group::part const& part, auto told) {
-            single::hold_count(part.where, std::move(told), part.id, who);
-        }
+        std::move(inside), std::move(handler), std::move(of), &common, &single::hold_count, who
     );
 }
 
@@ -160,26 +127,14 @@ void group_operations::remaining_lease(
 )
 {
     start_group_query<optional_lease>(
-        std::move(inside),
-        std::move(handler),
-        std::move(of),
-        &common,
-        [](lock_group::part const& part, auto told) {
-            single::remaining_lease(part.where, std::move(told), part.id);
-        }
+        std::move(inside), std::move(handler), std::move(of), &common, &single::remaining_lease
     );
 }
 
 void group_operations::force_release(core_ptr inside, handler<answered_bool> handler, lock_group of)
 {
     start_group_query<bool>(
-        std::move(inside),
-        std::move(handler),
-        std::move(of),
-        &greatest,
-        [](lock_group::part const& part, auto told) {
-            single::force_release(part.where, std::move(told), part.id);
-        }
+        std::move(inside), std::move(handler), std::move(of), &greatest, &single::force_release
     );
 }
 

@@ -14,9 +14,8 @@ void enter_again(
 )
 {
     auto const& inside = who->inside;
-    auto const taken = make_recycled<hold_state>(inside, who->who, who->lease, who->renewed);
+    auto const taken = who->make_hold();
     taken->token = held->token();
-    taken->at_least = who->at_least;
     auto entering = make_recycled<hold_operation>(inside, taken);
     entering->replicas = who->replicas;
     entering->entered = [who, taken, held, then = std::move(then)](error_code ec) {
@@ -33,13 +32,8 @@ void enter_again(
         if (ec && taken->now() == hold_state::status::released)
             ec = error::closed;
         if (!ec && !who->is_done()) {
-            taken->given = true;
-            ++who->inside->count.holds;
-            who->limit.clear();
-            using std::chrono::microseconds;
-            auto const waited = std::chrono::duration_cast<microseconds>(clock::now() - who->asked);
-            who->inside->events().acquired(held->name(), waited, 1);
-            who->grant(detail::make_hold(taken));
+            who->attempts = 1;
+            who->grant(taken);
             then(*who);
             return;
         }

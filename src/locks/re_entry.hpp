@@ -1,7 +1,7 @@
 #pragma once
 
 #include "holds/ownership.hpp"
-#include "locks/waiter.hpp"
+#include "waiting/waiter.hpp"
 
 #include <functional>
 #include <memory>

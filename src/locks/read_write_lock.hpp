@@ -2,15 +2,15 @@
 
 #include "base/recycling.hpp"
 #include "base/strand_task.hpp"
-#include "core/keyed_state.hpp"
 #include "core/pause.hpp"
 #include "core/subscription_manager.hpp"
 #include "decide/alarm_queue.hpp"
+#include "decide/possible_grant.hpp"
 #include "holds/ownership.hpp"
 #include "holds/ownership_listener.hpp"
 #include "locks/exclusive_lock.hpp"
-#include "locks/waiter.hpp"
 #include "redis/transport.hpp"
+#include "waiting/wait_queue.hpp"
 
 #include <boost/intrusive/list.hpp>
 
@@ -30,28 +30,26 @@ class writers;
 ///
 /// An owner that writes may also read, with the same number; see `writers`.
 class readers final :
-    public keyed_state,
-    public std::enable_shared_from_this<readers>,
-    public ownership_listener,
     public wait_queue,
+    public ownership_listener,
     private subscription_manager::listener {
 public:
-    readers(core& inside, std::string name);
+    readers(core& inside, protocol const&, std::string name);
     ~readers() override;
 
     static std::shared_ptr<readers> find(core&, std::string_view name);
-    static readers& at(core&, std::string const& name);
 
     /// Admits an acquire: it enters, asks, joins the queue, or gets its answer at once.
-    void admit(std::shared_ptr<waiter> const&);
-
-    void leave(waiter&, error_code why) override;
+    void admit(std::shared_ptr<waiter> const&) override;
 
     /// A reader waits here that came before this waiter.
-    bool has_one_before(waiter const& writer) const noexcept;
+    bool has_one_before(waiter const& writer) const noexcept
+    {
+        return !is_empty() && first().arrival < writer.arrival;
+    }
 
     /// Whether a reader waits here.
-    bool has_waiters() const noexcept { return !queue_.empty(); }
+    bool has_waiters() const noexcept { return !is_empty(); }
 
     /// Whether a reader has it, or is asking for it.
     bool has_readers() const noexcept;
@@ -60,17 +58,25 @@ public:
     bool is_closed() const noexcept { return closed_ && sleep_.is_set(); }
 
     /// The ownership with this number, or of this owner; nothing if there is none.
-    ownership* reading(std::uint64_t number) const noexcept;
+    ownership* reading(std::uint64_t number) const noexcept
+    {
+        auto const at = ownerships_.find(number);
+        return at == ownerships_.end() ? nullptr : at->second.get();
+    }
     std::shared_ptr<ownership> reading(owner const&) const noexcept;
 
     /// Looks a little later which readers may have their turn, when the current changes are done.
-    void look_again();
+    void look_again()
+    {
+        if (!look_.is_set())
+            core_.set_alarm(look_, clock::now());
+    }
 
     /// The lock may have been taken away.
     void suspect();
 
-    /// The lock was forced, by a script that was sent then.
-    void taken_away(time_point sent);
+    ownership* held(owner const& who) const noexcept override { return reading(who).get(); }
+    void taken_away(time_point sent) override;
 
     // ---- For an ownership ----------------------------------------------------------------------
 
@@ -80,53 +86,68 @@ public:
     std::uint32_t expect_echo(std::string const&) override { return 0; }
     void published(unsigned, bool) override {}
     void ended(ownership&) override;
-    bool keep_lost() override;
+    bool keep_lost() override
+    {
+        look_again();
+        return true;
+    }
     void settled() override { look_again(); }
 
     // ---- For the core --------------------------------------------------------------------------
 
     void on_reached() override { ask_again(); }
-    void end_waiters(error_code) override;
-    void destroy_pending() noexcept override;
+    void destroy_pending() noexcept override
+    {
+        wait_queue::destroy_pending();
+        ownerships_.clear();
+    }
 
 private:
     /// A reader that asks, with the texts of its script.
-    struct attempt :
-        boost::intrusive::list_base_hook<
+    class attempt :
+        public boost::intrusive::list_base_hook<
             boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+    public:
         attempt(readers&, std::shared_ptr<waiter>);
 
-        /// A slow server may have run it just now; and an earlier attempt may have set a longer
-        /// lease.
-        void may_stand() noexcept;
+        /// Asks until it is answered. The task owns the attempt.
+        static strand_task run(readers&, std::shared_ptr<waiter>);
 
-        std::shared_ptr<waiter> who;
-        std::uint64_t number;
-        protocol const& how;
-        recycled_string field;
-        std::string lease_text, prefix;
-        std::string_view keys[1];
-        std::string_view arguments[3];
-        step* sending = nullptr;
-        std::uint64_t news = 0;      ///< the value of `news_` when it was sent
-        time_point unclaimed{};      ///< until then it may exist in Redis without a holder
-        bool is_late = false;        ///< a grant came too late to be given out
-        std::uint32_t refusals = 0;  ///< for the moment
-        pause resting;
+        bool is_of(waiter const& reader) const noexcept { return who_.get() == &reader; }
+
+        /// Somebody else with the same owner asks.
+        bool is_for_owner_of(waiter const& reader) const noexcept
+        {
+            return !is_of(reader) && who_->shared_owner && who_->who == reader.who;
+        }
+
+        /// Takes it back if it is not sent yet.
+        void withdraw();
+
+    private:
+        enum class verdict { again, rest, over };
+
+        verdict judge(answer const&, bool alone);
+        verdict on_granted(time_point sent);
+        verdict on_refused(std::int64_t pttl);
+        verdict fail(error_code);
+        void give(time_point sent);
+        std::shared_ptr<ownership> make_ownership(owner const&);
+        bool is_wanted() const noexcept { return who_->queue == &of_; }
+
+        readers& of_;
+        std::shared_ptr<waiter> who_;
+        std::uint64_t number_;
+        recycled_string field_;
+        std::string lease_text_, prefix_;
+        std::string_view keys_[1];
+        std::string_view arguments_[3];
+        step* sending_ = nullptr;
+        std::uint64_t news_ = 0;        ///< the value of `readers::news_` when it was sent
+        decide::possible_grant grant_;  ///< of that number
+        std::uint32_t refusals_ = 0;    ///< for the moment
+        pause resting_;
     };
-    enum class verdict { again, rest, over };
-
-    strand_task ask(std::shared_ptr<waiter> who);
-    verdict judge(attempt&, answer const&);
-    verdict on_granted(attempt&, time_point sent);
-    verdict on_unsynced(attempt&, error_code why);
-    verdict on_refused(attempt&, std::int64_t pttl);
-    verdict fail(attempt&, error_code);
-    void give(attempt const&, time_point sent);
-    void give_back(attempt const&);
-    bool is_wanted(attempt const&) const noexcept;
-    void withdraw_unsent(waiter const&);
-    void sleep_out(std::int64_t pttl);
 
     void look();
     void stay_behind();
@@ -134,10 +155,14 @@ private:
     bool is_written_by(waiter const&) const noexcept;
     void enter(std::shared_ptr<waiter> const&);
     bool may_ask(waiter const&) const;
-    bool may_wait_once(waiter const&) const noexcept;
+    bool may_wait_once(waiter const& who) const noexcept
+    {
+        return is_asking_for_owner_of(who) || is_written_by(who);
+    }
     bool is_asking_for_owner_of(waiter const&) const noexcept;
     attempt* attempt_of(waiter const&) noexcept;
-    void take_out(waiter&);
+    void on_left(waiter&, bool was_first) override;
+    void on_queue_changed() override { look_again(); }
     void unregister_if_idle();
 
     void subscribe();
@@ -153,9 +178,9 @@ private:
 
     /// The ownership of the writer, if it is this client's.
     ownership* written() const noexcept;
-    lock_ref ref() const noexcept { return {lock_kind::read, name()}; }
+    lock_ref ref() const noexcept { return {how_, name()}; }
 
-    boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>> queue_;
+    protocol const& how_;
     boost::intrusive::list<attempt, boost::intrusive::constant_time_size<false>> attempts_;
     std::unordered_map<std::uint64_t, std::shared_ptr<ownership>>
         ownerships_;                    ///< by their numbers
@@ -171,14 +196,13 @@ private:
 /// arrival.
 class writers final : public exclusive_lock {
 public:
-    writers(core& inside, lock_ref which)
-        : exclusive_lock{inside, which}
+    writers(core& inside, protocol const& how, std::string name)
+        : exclusive_lock{inside, how, std::move(name)}
         , let_pass_{[this] { let_pass(); }}
     {}
 
-    /// The state for this name in this client, if there is any. `at` makes it if there is none.
+    /// The state for this name in this client, if there is any.
     static writers* find(core&, std::string_view name) noexcept;
-    static writers& at(core&, std::string_view name);
 
     /// Whether a writer waits here that came before this reader and goes first.
     bool has_one_before(waiter const& reader) const noexcept;

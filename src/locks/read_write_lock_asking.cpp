@@ -1,7 +1,7 @@
 // How a reader asks: one script, until it is answered.
 #include "base/recycling.hpp"
 #include "core/core.hpp"
-#include "decide/validity.hpp"
+#include "decide/outcome.hpp"
 #include "decide/wait_plan.hpp"
 #include "locks/read_write_lock.hpp"
 
@@ -11,190 +11,137 @@
 
 namespace colock {
 
-readers::attempt::attempt(readers& of, std::shared_ptr<waiter> w)
-    : who{std::move(w)}
-    , number{of.core_.next_number()}
-    , how{protocol::of(lock_kind::read)}
-    , field{of.core_.field<recycled_string>(number, how.field_end)}
-    , lease_text{std::to_string(who->lease.count())}
-    , prefix{how.leases(of.name(), of.core_.settings().key_prefix)}
-    , keys{of.name()}
-    , arguments{field, lease_text, prefix}
+readers::attempt::attempt(readers& of, std::shared_ptr<waiter> who)
+    : of_{of}
+    , who_{std::move(who)}
+    , number_{of.core_.next_number()}
+    , field_{of.core_.field<recycled_string>(number_, of.how_.field_end)}
+    , lease_text_{std::to_string(who_->lease.count())}
+    , prefix_{of.how_.leases(of.name(), of.core_.settings().key_prefix)}
+    , keys_{of.name()}
+    , arguments_{field_, lease_text_, prefix_}
 {
     of.attempts_.push_back(*this);
 }
 
-void readers::attempt::may_stand() noexcept
+// NOLINTNEXTLINE(*-avoid-reference-coroutine-parameters): it stays while an attempt is listed
+strand_task readers::attempt::run(readers& of, std::shared_ptr<waiter> who)
 {
-    unclaimed = std::max(unclaimed, clock::now() + who->lease);
-}
-
-strand_task readers::ask(std::shared_ptr<waiter> who)
-{
-    core::activity const asking{core_};
-    attempt now{*this, std::move(who)};
+    core::activity const asking{of.core_};
+    attempt now{of, std::move(who)};
     for (auto next = verdict::again; next != verdict::over;) {
         if (next == verdict::rest) {
-            core_.rest(now.resting, core_.repeat_pause(++now.refusals));
-            co_await now.resting.over;
-            if (!is_wanted(now))
+            of.core_.rest(now.resting_, of.core_.repeat_pause(++now.refusals_));
+            co_await now.resting_.over;
+            if (!now.is_wanted())
                 break;
         }
-        ++now.who->attempts;
-        now.news = news_;
-        step call{*now.how.acquire, slot(), now.keys, now.arguments};
-        now.who->ask_replicas(call);
-        now.sending = &call;
-        core_.transport().submit(call);
+        ++now.who_->attempts;
+        now.news_ = of.news_;
+        step call{*of.how_.acquire, of.slot(), now.keys_, now.arguments_};
+        now.who_->ask_replicas(call);
+        now.sending_ = &call;
+        of.core_.transport().submit(call);
         answer const got = co_await call.answered;
-        now.sending = nullptr;
-        if (call.alone && got.what != answer::kind::replied)
-            now.may_stand();
-        next = judge(now, got);
+        now.sending_ = nullptr;
+        next = now.judge(got, call.alone);
     }
-    if (now.unclaimed > clock::now())
-        give_back(now);
-    look_again();
+    // Gives back a grant, or a possible grant, that nobody wants any more.
+    if (now.grant_.stands(clock::now()))
+        now.make_ownership(owner{})->give_back(now.grant_.until(), now.who_->replicas != 0);
+    of.look_again();
 }
 
-bool readers::is_wanted(attempt const& asked) const noexcept { return asked.who->queue == this; }
-
-readers::verdict readers::judge(attempt& asked, answer const& got)
+readers::attempt::verdict readers::attempt::judge(answer const& got, bool alone)
 {
-    switch (got.what) {
-    case answer::kind::withdrawn: return verdict::over;
-    case answer::kind::failed: return fail(asked, got.ec);
-    case answer::kind::lost:
-        asked.may_stand();
-        return is_wanted(asked) ? verdict::again : verdict::over;
-    case answer::kind::not_now: return verdict::rest;
-    case answer::kind::replied: break;
-    }
-    if (asked.who->replicas == 0)  // otherwise it would measure the replicas' time
-        core_.round_trip().note(clock::now() - got.sent);
     auto const read = decide::read_acquire(got.value);
-    switch (read.what) {
-    case decide::acquire_answer::kind::granted:
-        if (got.unsynced && is_wanted(asked))
-            return on_unsynced(asked, got.unsynced);
-        return on_granted(asked, got.sent);
-    case decide::acquire_answer::kind::refused: return on_refused(asked, read.pttl);
-    case decide::acquire_answer::kind::malformed: break;
+    auto const is = decide::judge(got, read, alone);
+    if (is.may_stand)
+        grant_.may_stand(clock::now(), who_->lease);
+    // With replicas it would be their time.
+    if (got.what == answer::kind::replied && who_->replicas == 0)
+        of_.core_.round_trip().note(clock::now() - got.sent);
+    switch (is.what) {
+    case decide::outcome::kind::withdrawn: return verdict::over;
+    case decide::outcome::kind::failed: return fail(is.why);
+    case decide::outcome::kind::lost: return is_wanted() ? verdict::again : verdict::over;
+    case decide::outcome::kind::pause: return verdict::rest;
+    case decide::outcome::kind::refused: return on_refused(read.pttl);
+    case decide::outcome::kind::unsynced:
+        // The grant is given back; a waiter asks again with the others.
+        if (is_wanted())
+            return who_->once || is.why != error::not_replicated ? fail(is.why) : verdict::over;
+        [[fallthrough]];
+    case decide::outcome::kind::granted: break;
     }
-    asked.may_stand();
-    return fail(asked, error::bad_reply);
+    return on_granted(got.sent);
 }
 
-readers::verdict readers::fail(attempt& asked, error_code why)
+readers::attempt::verdict readers::attempt::fail(error_code why)
 {
-    if (is_wanted(asked)) {
-        take_out(*asked.who);
-        asked.who->fail(why);
-    }
+    if (is_wanted())
+        of_.dismiss(*who_, why);
     return verdict::over;
 }
 
-readers::verdict readers::on_granted(attempt& asked, time_point sent)
+readers::attempt::verdict readers::attempt::on_granted(time_point sent)
 {
-    asked.may_stand();
-    closed_ = false;
-    if (!is_wanted(asked))
+    of_.closed_ = false;
+    if (!is_wanted())
         return verdict::over;
-    // Half of its validity is over, so the same field is acquired again, which renews it. If the
-    // server or the network is always that late, the grant is given back in between, so that
-    // writers have a chance.
-    if (!decide::is_fresh(clock::now(), sent, asked.who->lease)) {
-        if (!std::exchange(asked.is_late, true))
-            return verdict::again;
-        closed_ = true;
-        core_.set_alarm(sleep_, clock::now() + core_.repeat_pause(1));
+    switch (grant_.use_of_grant(clock::now(), sent, who_->lease)) {
+    case decide::possible_grant::use::ask_again: return verdict::again;
+    case decide::possible_grant::use::give_back:  // so that writers have a chance
+        of_.closed_ = true;
+        of_.core_.set_alarm(of_.sleep_, clock::now() + of_.core_.repeat_pause(1));
         return verdict::over;
+    case decide::possible_grant::use::give: break;
     }
-    asked.unclaimed = {};
-    give(asked, sent);
+    grant_.is_taken_over();
+    give(sent);
     return verdict::over;
-}
-
-// The grant is given back; a waiter asks again with the others.
-readers::verdict readers::on_unsynced(attempt& asked, error_code why)
-{
-    asked.may_stand();
-    return asked.who->once || why != error::not_replicated ? fail(asked, why) : verdict::over;
 }
 
 // Somebody writes. But a message since the question may say that the writer has left.
-readers::verdict readers::on_refused(attempt& asked, std::int64_t pttl)
+readers::attempt::verdict readers::attempt::on_refused(std::int64_t pttl)
 {
-    asked.unclaimed = {};
-    auto const& who = asked.who;
-    bool const is_new = asked.news == news_;
-    closed_ = closed_ || is_new;
-    if (is_wanted(asked) && who->once) {
-        take_out(*who);
-        who->give_up();
-    }
-    if (is_wanted(asked) && who->attempts == 1)
-        core_.events().waiting(name(), milliseconds{pttl});
-    if (is_wanted(asked) && !is_new)
+    grant_.refused();
+    bool const is_new = news_ == of_.news_;
+    of_.closed_ = of_.closed_ || is_new;
+    if (is_wanted() && who_->once)
+        of_.dismiss(*who_, {});
+    if (is_wanted() && who_->attempts == 1)
+        of_.core_.events().waiting(of_.name(), milliseconds{pttl});
+    if (is_wanted() && !is_new)
         return verdict::again;
-    if (is_new && !queue_.empty()) {
-        sleep_out(pttl);
-        subscribe();
+    if (is_new && !of_.is_empty()) {
+        auto const now = clock::now();
+        auto const cap = of_.core_.settings().poll_cap;
+        of_.core_.set_alarm(of_.sleep_, decide::wake_time(now, pttl, cap).value_or(now + cap));
+        of_.subscribe();
     }
     return verdict::over;
 }
 
-void readers::sleep_out(std::int64_t pttl)
+std::shared_ptr<ownership> readers::attempt::make_ownership(owner const& who)
 {
-    auto const now = clock::now();
-    auto const cap = core_.settings().poll_cap;
-    core_.set_alarm(sleep_, decide::wake_time(now, pttl, cap).value_or(now + cap));
+    auto made = make_recycled<ownership>(of_.core_, of_, of_.ref(), number_, who);
+    of_.ownerships_.emplace(number_, made);
+    return made;
 }
 
-void readers::give(attempt const& asked, time_point sent)
+void readers::attempt::give(time_point sent)
 {
-    auto const who = asked.who;
-    take_out(*who);
-    auto const taken =
-        make_recycled<hold_state>(core_.shared_from_this(), who->who, who->lease, who->renewed);
-    taken->given = true;
-    ++core_.count.holds;
-    auto const made = make_recycled<ownership>(core_, *this, ref(), asked.number, who->who);
-    ownerships_.emplace(asked.number, made);
-    made->begin(taken, sent, who->lease);
-    core_.events().acquired(
-        name(), std::chrono::duration_cast<microseconds>(clock::now() - who->asked), who->attempts
-    );
-    who->grant(detail::make_hold(taken));
+    of_.take_out(*who_);
+    auto const taken = who_->make_hold();
+    make_ownership(who_->who)->begin(taken, sent, who_->lease);
+    who_->grant(taken);
 }
 
-// Gives back a grant, or a possible grant, that nobody wants any more.
-void readers::give_back(attempt const& asked)
+void readers::attempt::withdraw()
 {
-    auto const made = make_recycled<ownership>(core_, *this, ref(), asked.number, owner{});
-    ownerships_.emplace(asked.number, made);
-    made->give_back(asked.unclaimed, asked.who->replicas != 0);
-}
-
-readers::attempt* readers::attempt_of(waiter const& who) noexcept
-{
-    auto const at =
-        std::ranges::find_if(attempts_, [&](attempt const& a) { return a.who.get() == &who; });
-    return at == attempts_.end() ? nullptr : &*at;
-}
-
-bool readers::is_asking_for_owner_of(waiter const& who) const noexcept
-{
-    return who.shared_owner && std::ranges::any_of(attempts_, [&](attempt const& a) {
-               return a.who.get() != &who && a.who->shared_owner && a.who->who == who.who;
-           });
-}
-
-void readers::withdraw_unsent(waiter const& who)
-{
-    auto* const asking = attempt_of(who);
-    if (asking && asking->sending && core_.transport().withdraw(*asking->sending))
-        asking->sending->answered.set({});
+    if (sending_ && of_.core_.transport().withdraw(*sending_))
+        sending_->answered.set({});
 }
 
 }  // namespace colock

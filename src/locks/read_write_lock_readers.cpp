@@ -1,6 +1,5 @@
 #include "base/recycling.hpp"
 #include "core/core.hpp"
-#include "core/keyed_state.hpp"
 #include "core/subscription_manager.hpp"
 #include "locks/re_entry.hpp"
 #include "locks/read_write_lock.hpp"
@@ -11,8 +10,9 @@
 
 namespace colock {
 
-readers::readers(core& inside, std::string name)
-    : keyed_state{inside, state_kind::read, std::move(name)}
+readers::readers(core& inside, protocol const& how, std::string name)
+    : wait_queue{inside, state_of(lock_kind::read), std::move(name)}
+    , how_{how}
     , sleep_{[this] { ask_again(); }}
     , look_{[this] { look(); }}
 {}
@@ -21,14 +21,9 @@ readers::~readers() = default;
 
 std::shared_ptr<readers> readers::find(core& inside, std::string_view name)
 {
-    auto* const found = static_cast<readers*>(inside.keyed_states().find(state_kind::read, name));
-    return found ? found->shared_from_this() : nullptr;
-}
-
-readers& readers::at(core& inside, std::string const& name)
-{
-    auto const make = [&] { return make_recycled<readers>(inside, name); };
-    return find_or_make<readers>(inside.keyed_states(), state_kind::read, name, make);
+    auto* const found =
+        static_cast<readers*>(inside.keyed_states().find(state_of(lock_kind::read), name));
+    return found ? std::static_pointer_cast<readers>(found->shared_from_this()) : nullptr;
 }
 
 writers* readers::beside() const noexcept { return writers::find(core_, name()); }
@@ -37,12 +32,6 @@ ownership* readers::written() const noexcept
 {
     auto const* const w = beside();
     return w ? w->held() : nullptr;
-}
-
-ownership* readers::reading(std::uint64_t number) const noexcept
-{
-    auto const at = ownerships_.find(number);
-    return at == ownerships_.end() ? nullptr : at->second.get();
 }
 
 std::shared_ptr<ownership> readers::reading(owner const& who) const noexcept
@@ -57,8 +46,7 @@ std::shared_ptr<ownership> readers::reading(owner const& who) const noexcept
 
 void readers::admit(std::shared_ptr<waiter> const& who)
 {
-    who->asked = clock::now();
-    who->arrival = core_.next_arrival();
+    arrive(*who);
     auto const life = shared_from_this();
     if (may_enter(*who)) {
         enter(who);
@@ -68,61 +56,18 @@ void readers::admit(std::shared_ptr<waiter> const& who)
         who->give_up();
         return unregister_if_idle();
     }
-    who->queue = this;
-    who->queued = who;
-    queue_.push_back(*who);
-    ++core_.count.waiters;
-    if (who->wait) {
-        who->deadline = who->asked + *who->wait;
-        core_.set_alarm(who->limit, who->deadline);
-    }
+    join(who);
     if (may_ask(*who))
-        ask(who);
+        attempt::run(*this, who);
     else
         stay_behind();
 }
 
-void readers::take_out(waiter& who)
+// A sent request is given back if it is granted.
+void readers::on_left(waiter& who, bool)
 {
-    who.queued.reset();
-    queue_.erase(queue_.iterator_to(who));
-    --core_.count.waiters;
-    who.limit.clear();
-    who.queue = nullptr;
-    look_again();
-}
-
-void readers::leave(waiter& who, error_code why)
-{
-    auto const life = shared_from_this();
-    auto const self = who.queued;
-    take_out(who);
-    who.fail(why);
-    withdraw_unsent(who);  // a sent request is given back if it is granted
-}
-
-void readers::end_waiters(error_code why)
-{
-    while (!queue_.empty())
-        leave(queue_.front(), why);
-}
-
-void readers::destroy_pending() noexcept
-{
-    while (!queue_.empty()) {
-        waiter& who = queue_.front();
-        auto const self = std::move(who.queued);
-        queue_.pop_front();
-        who.limit.clear();
-        who.queue = nullptr;
-        who.done = {};
-    }
-    ownerships_.clear();
-}
-
-bool readers::has_one_before(waiter const& writer) const noexcept
-{
-    return !queue_.empty() && queue_.front().arrival < writer.arrival;
+    if (auto* const asking = attempt_of(who))
+        asking->withdraw();
 }
 
 bool readers::has_readers() const noexcept
@@ -150,10 +95,16 @@ bool readers::is_written_by(waiter const& who) const noexcept
     return who.shared_owner && writing && writing->who() == who.who && writing->is_held();
 }
 
-// A single try may wait for a request of the same owner that is under way.
-bool readers::may_wait_once(waiter const& who) const noexcept
+readers::attempt* readers::attempt_of(waiter const& who) noexcept
 {
-    return is_asking_for_owner_of(who) || is_written_by(who);
+    auto const at = std::ranges::find_if(attempts_, [&](auto const& a) { return a.is_of(who); });
+    return at == attempts_.end() ? nullptr : &*at;
+}
+
+bool readers::is_asking_for_owner_of(waiter const& who) const noexcept
+{
+    return who.shared_owner &&
+        std::ranges::any_of(attempts_, [&](auto const& a) { return a.is_for_owner_of(who); });
 }
 
 void readers::enter(std::shared_ptr<waiter> const& who)
@@ -181,7 +132,7 @@ bool readers::may_ask(waiter const& who) const
     auto const* const w = beside();
     if ((w && (w->held() || w->has_one_before(who))) || is_asking_for_owner_of(who))
         return false;
-    bool const is_first = queue_.empty() || &queue_.front() == &who;
+    bool const is_first = is_empty() || &first() == &who;
     return !closed_ || (!sleep_.is_set() && is_first && attempts_.empty());
 }
 
@@ -196,12 +147,6 @@ void readers::stay_behind()
         w->let_pass_in_time();
 }
 
-void readers::look_again()
-{
-    if (!look_.is_set())
-        core_.set_alarm(look_, clock::now());
-}
-
 // Gives all readers their turn that may have it now, in the order of their arrival.
 void readers::look()
 {
@@ -209,7 +154,7 @@ void readers::look()
     std::vector<std::shared_ptr<waiter>> waiting;
     for (auto const& who : queue_)
         if (!attempt_of(who))
-            waiting.push_back(std::static_pointer_cast<waiter>(who.queued));
+            waiting.push_back(who.queued);
     for (auto const& who : waiting) {
         if (who->queue != this)
             continue;
@@ -217,10 +162,9 @@ void readers::look()
             take_out(*who);
             enter(who);
         } else if (may_ask(*who)) {
-            ask(who);
+            attempt::run(*this, who);
         } else if (who->once && !may_wait_once(*who)) {
-            take_out(*who);
-            who->give_up();
+            dismiss(*who, {});
         } else {
             stay_behind();
         }
@@ -232,7 +176,7 @@ void readers::look()
 
 void readers::unregister_if_idle()
 {
-    if (!queue_.empty())
+    if (!is_empty())
         return;
     sleep_.clear();
     closed_ = false;
@@ -260,12 +204,6 @@ void readers::ended(ownership& which)
             writing->set_lease_again();
     }
     look_again();
-}
-
-bool readers::keep_lost()
-{
-    look_again();
-    return true;
 }
 
 void readers::suspect()

@@ -1,5 +1,4 @@
 #include "core/core.hpp"
-#include "core/keyed_state.hpp"
 #include "locks/read_write_lock.hpp"
 
 #include <utility>
@@ -15,15 +14,7 @@ constexpr milliseconds head_start{10};
 
 writers* writers::find(core& inside, std::string_view name) noexcept
 {
-    return static_cast<writers*>(inside.keyed_states().find(state_kind::write, name));
-}
-
-writers& writers::at(core& inside, std::string_view name)
-{
-    auto const make = [&] {
-        return make_recycled<writers>(inside, lock_ref{lock_kind::write, name});
-    };
-    return find_or_make<writers>(inside.keyed_states(), state_kind::write, name, make);
+    return static_cast<writers*>(exclusive_lock::find(inside, lock_kind::write, name));
 }
 
 std::shared_ptr<readers> writers::beside() const { return readers::find(core_, name()); }

@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(what_was_granted_after_it_was_forced_is_kept)
     redis.clear();
     serve_again();
     server->publish(channel());
-    exclusive_lock::find(inside(), {detail::lock_kind::plain, "k"})->held()->suspect();
+    exclusive_lock::find(inside(), detail::lock_kind::plain, "k")->held()->suspect();
     time.advance(1ms);
     BOOST_TEST(!before.value());
     auto const after = acquire();

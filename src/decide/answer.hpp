@@ -1,0 +1,29 @@
+#pragma once
+
+#include "decide/reply.hpp"
+#include <colock/error.hpp>
+
+#include <chrono>
+
+namespace colock {
+
+/// The outcome of a step that was handed to the transport.
+struct answer {
+    enum class kind {
+        replied,   ///< `value` is the server's reply
+        lost,      ///< it was written, then the connection was lost: it may have run
+        not_now,   ///< the server refused for the moment; nothing was done
+        failed,    ///< the server refused, or nothing can be sent: `ec` says why
+        withdrawn  ///< it was taken back before it was written
+    };
+
+    kind what = kind::withdrawn;
+    decide::reply value{};
+    error_code ec{};
+    std::chrono::steady_clock::time_point sent{};  ///< just before it was written: where validity
+                                                   ///< begins
+    bool passing = false;   ///< failed because memory, replicas or disk are missing, which may pass
+    error_code unsynced{};  ///< replied, and too few replicas have it: why
+};
+
+}  // namespace colock

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "decide/validity.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace colock::decide {
+
+/// A grant that a request may have left at the server without a holder: it is given to a waiter, or
+/// given back. Also decides what becomes of a grant that comes late.
+class possible_grant {
+public:
+    /// The server may have granted it, just now: a slow server runs it late. An earlier attempt
+    /// with the same field may have set a longer lease.
+    void may_stand(time_point now, milliseconds lease) noexcept { may_stand_until(now + lease); }
+    void may_stand_until(time_point end) noexcept { until_ = std::max(until_, end); }
+
+    bool stands(time_point now) const noexcept { return until_ > now; }
+    time_point until() const noexcept { return until_; }
+
+    /// It has a holder, or somebody else gives it back.
+    void is_taken_over() noexcept { until_ = {}; }
+
+    /// There is nothing at the server.
+    void refused() noexcept { *this = {}; }
+
+    enum class use {
+        give,       ///< at least half of its validity is left
+        ask_again,  ///< too late: the same field is acquired again, which renews it
+        give_back   ///< the server or the network is always that late: others have their chance
+    };
+
+    /// A grant has come, for a request that was sent then.
+    use use_of_grant(time_point now, time_point sent, milliseconds lease) noexcept
+    {
+        if (!is_fresh(now, sent, lease))
+            return std::exchange(was_late_, true) ? use::give_back : use::ask_again;
+        was_late_ = false;
+        return use::give;
+    }
+
+private:
+    time_point until_{};
+    bool was_late_ = false;  ///< the last grant
+};
+
+}  // namespace colock::decide

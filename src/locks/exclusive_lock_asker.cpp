@@ -1,0 +1,302 @@
+// How a lock asks the server for the head of its queue.
+#include "base/recycling.hpp"
+#include "core/core.hpp"
+#include "decide/backoff.hpp"
+#include "decide/names.hpp"
+#include "decide/outcome.hpp"
+#include "locks/contention.hpp"
+#include "locks/exclusive_lock.hpp"
+
+#include <iterator>
+#include <span>
+#include <utility>
+
+namespace colock {
+
+namespace {
+
+/// The counter that the tokens of this lock are drawn from, if they are.
+std::string counter_of(core const& inside, exclusive_lock const& lock, protocol const& how)
+{
+    return how.has_floor ? inside.fence_counter(lock.slot())
+                         : decide::token_counter(lock.name(), inside.settings().key_prefix);
+}
+
+}  // namespace
+
+/// One acquire script, with the texts that it refers to.
+struct exclusive_lock::attempt {
+    attempt(exclusive_lock& of, asker& by)
+        : lease{of.first().lease}
+        , tokens{by.tokens_to_ask()}
+        , field{of.core_.field<recycled_string>(by.number_, of.how_.field_end)}
+        , lease_text{std::to_string(lease.count())}
+        , tokens_text{std::to_string(tokens)}
+        , counter{of.draws_tokens() ? counter_of(of.core_, of, of.how_) : std::string{}}
+        , place{of.contention_ ? of.contention_->place_to_ask(of.first().once) : std::string_view{}}
+        , to_count{of.contention_ ? of.contention_->channel_to_count() : std::string_view{}}
+        , channel{of.how_.names_place() ? decide::place_and_channel<recycled_string>(place, to_count) : recycled_string{to_count}}
+        , keys{of.name(), counter}
+        , arguments{field, lease_text, tokens_text, channel}
+        , call{
+              *of.how_.acquire,
+              of.slot(),
+              std::span{keys}.first(of.draws_tokens() ? 2 : 1),
+              arguments}
+    {
+        if (of.draws_tokens())
+            call.floor = of.how_.has_floor ? link_floor : no_floor;
+        of.first().ask_replicas(call);
+        call.synced = by.synced_ = by.synced_ || call.synced;
+    }
+    attempt(attempt const&) = delete;
+    attempt& operator=(attempt const&) = delete;
+
+    milliseconds lease;
+    std::uint64_t tokens;
+    recycled_string field;
+    std::string lease_text, tokens_text, counter;
+    std::string_view place, to_count;
+    recycled_string channel;
+    std::string_view keys[2];
+    std::string_view arguments[4];
+    step call;
+};
+
+// Each turn of the loop asks the server once. Before that the head waits for this client's own
+// hold, for the turn of others, for the holder's release, or for the end of its lease.
+strand_task exclusive_lock::asker::run()
+{
+    core::activity const contending{of_.core_};
+    running_ = true;
+    if (of_.contention_)
+        of_.contention_->turns.begin_wait();
+    while (!of_.is_empty()) {
+        if (has_to_wait()) {
+            co_await wake_;
+            get_up();
+            continue;
+        }
+        if (number_ == 0) {
+            number_ = of_.core_.next_number();
+            synced_ = false;
+        }
+        attempt now{of_, *this};
+        if (!now.place.empty())
+            of_.contention_->list.place.sent();
+        ++of_.first().attempts;
+        wake_.reset();
+        if (of_.contention_)
+            of_.contention_->begin_attempt();
+        sending_ = &now.call;
+        of_.core_.transport().submit(now.call);
+        answer const got = co_await now.call.answered;
+        sending_ = nullptr;
+        if (judge(now, got) == verdict::sleep) {
+            co_await wake_;
+            get_up();
+        }
+    }
+    if (grant_.stands(clock::now()))
+        give_back();
+    else if (!of_.ownership_)
+        of_.forget_tenure();
+    of_.end_contention();
+    number_ = 0;
+    running_ = false;
+    of_.forget_if_idle();  // which may destroy this
+}
+
+bool exclusive_lock::asker::has_to_wait()
+{
+    auto const& head = of_.first();
+    if (of_.ownership_) {
+        // Hand-over needs the channel, to notice a forced release. A lock that is being released is
+        // not handed over.
+        bool const passes_on = of_.core_.settings().max_tenure > milliseconds{0};
+        if (passes_on && of_.ownership_->is_held() && of_.ensure_contention().subscribe())
+            of_.ownership_->suspect();  // a message may have come while nobody here listened
+        return true;
+    }
+    if (of_.stands_behind(head))
+        return true;
+    if (of_.contention_ && of_.contention_->list.awaits_turn()) {
+        wake_.reset();
+        of_.contention_->sleep_to_cap(head.deadline);
+        return true;
+    }
+    // A single try, or a waiter without time left, does not stand back for others.
+    auto const until = of_.contention_ ? of_.contention_->turns.back_until() : time_point{};
+    bool const stands_back = !head.once && clock::now() < until && until < head.deadline;
+    if (stands_back && !of_.contention_->joins_behind(head.once)) {
+        of_.contention_->sleep_until(until, head.deadline);
+        return true;
+    }
+    // A link does not know when the steps of another link are over.
+    bool const is_elsewhere = number_ != 0 && !synced_ && head.replicas != 0;
+    if (is_elsewhere && grant_.stands(clock::now())) {
+        give_back();
+        return true;
+    }
+    return false;
+}
+
+std::uint64_t exclusive_lock::asker::tokens_to_ask() const
+{
+    if (!of_.draws_tokens())
+        return 0;
+    if (!of_.contention_ || !of_.how_.has_floor)
+        return 1;
+    return of_.contention_->tokens.to_ask(clock::now(), followers());
+}
+
+// How many waiters after the head may get the lock without a script; counts only as many as matter.
+// If there can be no such hand-over, a block of tokens would be drawn in vain.
+std::uint64_t exclusive_lock::asker::followers() const noexcept
+{
+    bool const passes_on = of_.core_.settings().max_tenure > milliseconds{0};
+    if (!passes_on || !of_.contention_ || !of_.contention_->is_live)
+        return 0;
+    auto const& head = of_.first();
+    std::uint64_t found = 0;
+    for (auto at = std::next(of_.queue_.begin()); at != of_.queue_.end(); ++at, ++found)
+        if (found == decide::token_block::largest_first || !at->may_follow(head))
+            break;
+    return found;
+}
+
+void exclusive_lock::asker::get_up() noexcept
+{
+    if (of_.contention_)
+        of_.contention_->get_up();
+}
+
+void exclusive_lock::asker::on_head_left()
+{
+    if (!sending_)
+        wake();
+    else if (of_.is_empty() && of_.core_.transport().withdraw(*sending_))
+        sending_->answered.set({});
+}
+
+void exclusive_lock::asker::take_over(std::uint64_t number, time_point until) noexcept
+{
+    number_ = number;
+    grant_.may_stand_until(until);
+}
+
+exclusive_lock::asker::verdict exclusive_lock::asker::judge(attempt const& asked, answer const& got)
+{
+    auto const read = decide::read_acquire(got.value);
+    auto const is = decide::judge(got, read, asked.call.alone);
+    if (is.may_stand)
+        grant_.may_stand(clock::now(), asked.lease);
+    if (is.what != decide::outcome::kind::pause)
+        refusals_ = 0;
+    // The time of a synced call would be that of its replicas.
+    if (got.what == answer::kind::replied && !asked.call.synced)
+        of_.core_.round_trip().note(clock::now() - got.sent);
+    switch (is.what) {
+    case decide::outcome::kind::withdrawn:
+    case decide::outcome::kind::lost: break;
+    case decide::outcome::kind::failed: of_.end_waiters(is.why); break;
+    case decide::outcome::kind::pause:
+        if (of_.is_empty())
+            break;
+        of_.ensure_contention().sleep_until(
+            clock::now() + of_.core_.repeat_pause(++refusals_), of_.first().deadline
+        );
+        return verdict::sleep;
+    case decide::outcome::kind::unsynced:
+        if (!of_.is_empty() && of_.first().replicas != 0) {
+            on_unsynced(is.why);
+            break;
+        }
+        [[fallthrough]];
+    case decide::outcome::kind::granted: on_granted(asked, read.last_token, got.sent); break;
+    case decide::outcome::kind::refused: return on_refused(asked, read);
+    }
+    return verdict::again;
+}
+
+// If nobody is left, the loop gives the grant back. If the head has left, and the next waiter wants
+// another lease or more replicas, the same field is acquired again, which sets it.
+void exclusive_lock::asker::on_granted(attempt const& asked, std::uint64_t token, time_point sent)
+{
+    if (of_.contention_)
+        of_.contention_->list.place.granted();
+    if (of_.is_empty() || of_.first().lease != asked.lease ||
+        of_.first().replicas > asked.call.replicas)
+        return;
+    switch (grant_.use_of_grant(clock::now(), sent, asked.lease)) {
+    case decide::possible_grant::use::ask_again: break;
+    case decide::possible_grant::use::give_back: give_back(); break;
+    case decide::possible_grant::use::give:
+        grant_.is_taken_over();
+        of_.give(std::exchange(number_, 0), token, asked.tokens, sent);
+    }
+}
+
+// A waiter asks again when the grant has been given back; the wait for the replicas was its pause.
+void exclusive_lock::asker::on_unsynced(error_code why)
+{
+    give_back();
+    if (of_.first().once || why != error::not_replicated)
+        of_.dismiss(of_.first(), why);
+}
+
+exclusive_lock::asker::verdict exclusive_lock::asker::on_refused(
+    attempt const& asked, decide::acquire_answer const& got
+)
+{
+    number_ = 0;
+    grant_.refused();
+    of_.forget_tenure();
+    auto& others = of_.ensure_contention();
+    auto const back_until = others.turns.back_until();
+    others.refused(got, !asked.place.empty());
+    of_.send_away_who_tries_once();
+    if (of_.is_empty())
+        return verdict::again;
+    auto const& head = of_.first();
+    if (head.attempts == 1)
+        of_.core_.events().waiting(of_.name(), milliseconds{got.pttl});
+    if (!of_.how_.subscribes) {
+        pause_between_tries(got.pttl);
+        return verdict::sleep;
+    }
+    // Messages from before the subscription was live were missed.
+    if (others.hears_anew(asked.place, got.stands, of_.is_alone()))
+        return verdict::again;
+    // The lock is free for the client that was told. If that one has left, nobody tells.
+    if (got.stands && asked.place == decide::list_place::behind)
+        others.sleep_until(back_until, head.deadline);
+    else
+        others.sleep_out(got.pttl, head.deadline);
+    return verdict::sleep;
+}
+
+void exclusive_lock::asker::pause_between_tries(std::int64_t pttl)
+{
+    auto const& head = of_.first();
+    auto const [initial, max, factor] = head.pauses;
+    auto const pause =
+        decide::backoff_pause(initial, max, factor, head.attempts, of_.core_.jitter());
+    bool const is_sooner = pttl >= 0 && pttl < pause.count();
+    of_.ensure_contention().sleep_until(
+        clock::now() + (is_sooner ? milliseconds{pttl + 1} : pause), head.deadline
+    );
+}
+
+// Gives back a grant, or a possible grant, that nobody wants any more.
+void exclusive_lock::asker::give_back()
+{
+    of_.forget_tenure();
+    of_.ownership_ =
+        make_recycled<ownership>(of_.core_, of_, of_.ref(), std::exchange(number_, 0), owner{});
+    auto const until = grant_.until();
+    grant_.is_taken_over();
+    of_.ownership_->give_back(until, synced_);
+}
+
+}  // namespace colock

@@ -1,0 +1,70 @@
+#include "base/recycling.hpp"
+#include "locks/exclusive_lock.hpp"
+#include "locks/fair_lock.hpp"
+#include "locks/lock_traits.hpp"
+#include "locks/read_write_lock.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace colock {
+
+namespace {
+
+template <class State>
+std::shared_ptr<wait_queue> make(core& inside, protocol const& how, std::string const& name)
+{
+    return make_recycled<State>(inside, how, name);
+}
+
+constexpr lock_traits table[]{
+    {{.kind = lock_kind::plain, .has_list = true}, &make<exclusive_lock>},
+    {{.kind = lock_kind::spin, .subscribes = false}, &make<exclusive_lock>},
+    {{.kind = lock_kind::fenced, .has_list = true, .has_floor = false}, &make<exclusive_lock>},
+    {{.kind = lock_kind::fair,
+      .acquire = &scripts::fair_acquire,
+      .release = &scripts::fair_release,
+      .force = &scripts::fair_force,
+      .has_queue = true},
+     &make<fair_lock_state>},
+    {{.kind = lock_kind::read,
+      .acquire = &scripts::read_acquire,
+      .extend = &scripts::read_extend,
+      .renew = &scripts::read_renew,
+      .release = &scripts::read_release,
+      .force = &scripts::read_write_force,
+      .has_leases = true,
+      .side = "read",
+      .channel = &decide::read_write_channel,
+      .held = &decide::inspect_answer::is_read},
+     &make<readers>},
+    {{.kind = lock_kind::write,
+      .acquire = &scripts::write_acquire,
+      .release = &scripts::write_release,
+      .force = &scripts::read_write_force,
+      .closed_by = lock_kind::read,
+      .side = "write",
+      .field_end = ":write",
+      .channel = &decide::read_write_channel,
+      .held = &decide::inspect_answer::is_written},
+     &make<writers>}};
+
+constexpr bool is_in_order() noexcept
+{
+    for (std::size_t i = 0; i != std::size(table); ++i)
+        if (static_cast<std::size_t>(table[i].how.kind) != i)
+            return false;
+    return true;
+}
+static_assert(is_in_order());
+
+}  // namespace
+
+lock_traits const& lock_traits::of(lock_kind kind) noexcept
+{
+    return table[static_cast<std::size_t>(kind)];
+}
+
+std::span<lock_traits const> lock_traits::all() noexcept { return table; }
+
+}  // namespace colock

@@ -1,0 +1,144 @@
+#include "core/core.hpp"
+#include "core/keyed_state.hpp"
+#include "core/pause.hpp"
+#include "decide/names.hpp"
+#include "locks/wait_list.hpp"
+#include "redis/transport.hpp"
+
+#include <charconv>
+#include <utility>
+
+namespace colock {
+
+wait_list::wait_list(
+    core& inside,
+    keyed_state const& lock,
+    std::string const* channel,
+    event<bool>& ask,
+    std::function<void(unsigned)> on_turn
+)
+    : core_{inside}
+    , lock_{lock}
+    , channel_{channel}
+    , ask_{ask}
+    , on_turn_{std::move(on_turn)}
+{}
+
+bool wait_list::may_be_used() const noexcept
+{
+    return channel_ && !is_refused_ && core_.transport().counts_receivers();
+}
+
+std::string_view wait_list::to_ask(bool once, time_point back_until) const noexcept
+{
+    if (!may_be_used() || (once && !place.may_stand()))
+        return {};
+    return place.to_ask(is_live_, wakes && clock::now() < back_until);
+}
+
+void wait_list::hear()
+{
+    if (is_heard())
+        return;
+    turn_channel_ = decide::turn_channel(*channel_, core_.uuid());
+    is_live_ = core_.subscriptions().add(turn_channel_, *this);
+}
+
+wait_list::next wait_list::refused(std::string_view asked, bool stands)
+{
+    if (stands && !place.is_standing())
+        return next::ask;
+    if (stands && wakes)
+        return next::list_alone;
+    if (!wakes || !may_be_used())
+        return next::channel;
+    is_refused_ = is_live_ && !asked.empty();
+    if (is_refused_)
+        return next::channel;
+    hear();
+    return is_live_ ? next::ask : next::sleep;
+}
+
+bool wait_list::joins() noexcept
+{
+    bool const does = may_be_used() && is_live_;
+    if (does)
+        place.sent();
+    return does;
+}
+
+void wait_list::joined(bool stands) noexcept
+{
+    place.answered(stands);
+    awaits_turn_ = place.is_standing();
+}
+
+bool wait_list::awaits_turn() noexcept
+{
+    return std::exchange(awaits_turn_, false) && place.is_standing();
+}
+
+void wait_list::leave()
+{
+    if (is_heard())
+        core_.subscriptions().remove(std::exchange(turn_channel_, {}), *this);
+    is_live_ = false;
+    if (place.owes_an_answer() && !core_.is_stopped())
+        send_leave(core_, lock_.name(), lock_.slot(), *channel_);
+    place.gone();
+    awaits_turn_ = false;
+}
+
+// NOLINTBEGIN(*-avoid-reference-coroutine-parameters): tasks end before the core does
+strand_task wait_list::send_leave(
+    core& inside, std::string key, unsigned in_slot, std::string channel
+)
+// NOLINTEND(*-avoid-reference-coroutine-parameters)
+{
+    core::activity const leaving{inside};
+    std::string_view const keys[]{key};
+    std::string_view const arguments[]{channel, inside.uuid()};
+    pause before_repeat;
+    for (std::uint32_t refusals = 0;;) {
+        step s{scripts::leave, in_slot, keys, arguments};
+        inside.transport().submit(s);
+        answer const got = co_await s.answered;
+        bool const is_due = got.what == answer::kind::lost || got.what == answer::kind::not_now;
+        if (!is_due || inside.is_stopped())
+            co_return;
+        if (got.what == answer::kind::not_now) {
+            inside.rest(before_repeat, inside.repeat_pause(++refusals));
+            co_await before_repeat.over;
+        }
+    }
+}
+
+// Others may have been told before this client was heard.
+void wait_list::on_subscribed()
+{
+    is_live_ = true;
+    ask_.set(true);
+}
+
+void wait_list::on_message(std::string_view payload)
+{
+    unsigned listening = 0;
+    std::from_chars(payload.data(), payload.data() + payload.size(), listening);
+    place.told();
+    on_turn_(listening);
+}
+
+void wait_list::on_interrupted()
+{
+    is_live_ = false;
+    place.interrupted();
+}
+
+// A release passes over a client that does not listen, so this one waits by the lock's channel.
+void wait_list::on_not_subscribed()
+{
+    is_refused_ = true;
+    ask_.set(true);
+}
+
+}  // namespace colock

@@ -1,0 +1,78 @@
+#include "waiting/wait_queue.hpp"
+
+#include <ranges>
+#include <vector>
+
+namespace colock {
+
+void wait_queue::arrive(waiter& who)
+{
+    who.asked = clock::now();
+    who.arrival = core_.next_arrival();
+}
+
+void wait_queue::join(std::shared_ptr<waiter> const& who)
+{
+    who->queue = this;
+    who->queued = who;
+    queue_.push_back(*who);
+    ++core_.count.waiters;
+    if (who->wait) {
+        who->deadline = who->asked + *who->wait;
+        core_.set_alarm(who->limit, who->deadline);
+    }
+}
+
+std::shared_ptr<waiter> wait_queue::take_out(waiter& who)
+{
+    auto self = std::move(who.queued);
+    queue_.erase(queue_.iterator_to(who));
+    --core_.count.waiters;
+    who.limit.clear();
+    who.queue = nullptr;
+    on_queue_changed();
+    return self;
+}
+
+void waiter::leave(error_code why)
+{
+    if (queue)
+        queue->leave(*this, why);
+    else
+        fail(why);
+}
+
+void wait_queue::leave(waiter& who, error_code why)
+{
+    bool const was_first = &queue_.front() == &who;
+    auto const self = take_out(who);
+    who.fail(why);
+    on_left(who, was_first);  // which may destroy this
+}
+
+// Their requests are withdrawn from the end, so that nobody moves up that leaves, too.
+void wait_queue::end_waiters(error_code why)
+{
+    auto const life = shared_from_this();
+    std::vector<std::shared_ptr<waiter>> gone;
+    while (!queue_.empty()) {
+        gone.push_back(take_first());
+        gone.back()->fail(why);
+    }
+    for (auto const& who : std::views::reverse(gone))
+        on_left(*who, who == gone.front());
+}
+
+void wait_queue::destroy_pending() noexcept
+{
+    while (!queue_.empty()) {
+        waiter& who = queue_.front();
+        queue_.pop_front();
+        who.limit.clear();
+        who.queue = nullptr;
+        auto const self = std::move(who.queued);
+        who.done = {};
+    }
+}
+
+}  // namespace colock

@@ -1,0 +1,88 @@
+#pragma once
+
+#include "core/keyed_state.hpp"
+#include "waiting/waiter.hpp"
+
+#include <boost/intrusive/list.hpp>
+
+#include <memory>
+#include <utility>
+
+namespace colock {
+
+class ownership;
+
+/// The calls of this client that wait for one name, first come first served. The state of a lock, a
+/// semaphore or a latch derives from this class, and asks the server on their behalf.
+///
+/// A waiter in the queue owns itself. Completing one may not run anything of the user's, but waking
+/// the task that asks may run anything, and destroy the queue.
+class wait_queue : public keyed_state, public std::enable_shared_from_this<wait_queue> {
+public:
+    using keyed_state::keyed_state;
+
+    /// Takes in a call: it gets its answer at once, or joins the queue.
+    virtual void admit(std::shared_ptr<waiter> const&) = 0;
+
+    /// The caller of a waiter in the queue wants no more, for this reason; none: its wait ran out.
+    void leave(waiter&, error_code why);
+
+    void end_waiters(error_code why) override;
+    void destroy_pending() noexcept override;
+
+    // ---- For locks -----------------------------------------------------------------------------
+
+    /// The ownership of this client; where several owners may have the lock, the one of this owner.
+    virtual ownership* held(owner const&) const noexcept { return nullptr; }
+
+    /// The lock was forced, by a script that was sent then.
+    virtual void taken_away(time_point /*sent*/) {}
+
+protected:
+    bool is_empty() const noexcept { return queue_.empty(); }
+    waiter& first() noexcept { return queue_.front(); }
+    waiter const& first() const noexcept { return queue_.front(); }
+    bool is_alone() const noexcept { return &queue_.front() == &queue_.back(); }
+
+    /// A call begins.
+    void arrive(waiter&);
+
+    void join(std::shared_ptr<waiter> const&);
+
+    /// It is not in the queue any more, but not answered yet.
+    std::shared_ptr<waiter> take_out(waiter&);
+    std::shared_ptr<waiter> take_first() { return take_out(first()); }
+
+    /// Takes it out, and answers its caller.
+    void dismiss(waiter& who, error_code why) { take_out(who)->fail(why); }
+
+    /// A single try does not wait. `which` says which of them have had theirs.
+    template <class Predicate>
+    void send_away_who_tries_once(Predicate const& which)
+    {
+        for (auto at = queue_.begin(); at != queue_.end();)
+            if (waiter& who = *at++; who.once && which(who))
+                dismiss(who, {});
+    }
+    void send_away_who_tries_once()
+    {
+        send_away_who_tries_once([](waiter const&) { return true; });
+    }
+
+    /// This waiter has left by itself. Nobody wants the request that is for it alone any more.
+    virtual void on_left(waiter&, bool was_first) = 0;
+
+    /// A waiter was taken out, or the queue may go on for another reason.
+    virtual void on_queue_changed() {}
+
+    boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>> queue_;
+};
+
+/// The queue of this waiter; `make` makes it if there is none.
+template <class Queue, class Make>
+Queue& queue_of(waiter const& who, Make const& make)
+{
+    return find_or_make<Queue>(who.inside->keyed_states(), who.kind, who.name, make);
+}
+
+}  // namespace colock

@@ -1,0 +1,123 @@
+#pragma once
+
+#include "base/completion.hpp"
+#include "core/core.hpp"
+#include "core/keyed_state.hpp"
+#include "decide/alarm_queue.hpp"
+#include "holds/hold_state.hpp"
+#include <colock/detail/lock_id.hpp>
+#include <colock/options.hpp>
+#include <colock/permit_semaphore.hpp>
+
+#include <boost/intrusive/list.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+namespace colock {
+
+struct step;
+class wait_queue;
+class fair_waiter;
+
+/// A call that wants a lock, permits, or a latch at zero, until it has its answer. Its queue is the
+/// state of its kind and name.
+struct waiter final : operation, boost::intrusive::list_base_hook<> {
+    /// The kind of its answer: a hold, a permit or the mere fact; for a call that waits without
+    /// end, or for one that tries.
+    using result = std::variant<
+        completion<hold>,
+        completion<std::optional<hold>>,
+        completion<permit>,
+        completion<std::optional<permit>>,
+        completion<>,
+        completion<bool>>;
+
+    waiter(core_ptr, state_kind, std::string key, acquire_options const&);
+
+    void cancel() override { leave(asio::error::operation_aborted); }
+
+    /// It is not to wait longer. Zero: one attempt, within `config::timeout`. Negative: an error.
+    error_code limit_to(milliseconds);
+
+    // Each completes the caller.
+    void grant(hold_ptr const&);  ///< the caller has it from now on
+    void grant(hold_ptr const&, std::string permit_id);
+    void grant();
+    void fail(error_code);        ///< if it still waits
+    void give_up() { fail({}); }  ///< its wait is over, or it has tried in vain
+
+    /// Tells the observer. For a hold, `grant` does.
+    void tell_acquired() const;
+
+    bool is_done() const noexcept;
+
+    /// A hold as it wants it.
+    hold_ptr make_hold() const;
+
+    /// Sets the wanted replicas in a step that takes the lock.
+    void ask_replicas(step&) const;
+
+    /// Whether it may get the lock after that one unchanged: the same lease, over the same link.
+    bool may_follow(waiter const& other) const noexcept
+    {
+        return renewed && other.renewed && lease == other.lease && replicas == 0 &&
+            at_least == milliseconds{0};
+    }
+
+    core_ptr inside;
+    state_kind kind;
+    std::string name;  ///< of the key at the server
+    owner who;
+    milliseconds lease;
+    milliseconds at_least;  ///< the lock stays taken for this long
+    bool renewed;
+    bool shared_owner;                   ///< the caller named the owner: it may re-enter
+    bool re_entrant;                     ///< if not, an owner that has the lock is refused
+    unsigned replicas;                   ///< how many have to acknowledge it
+    backoff pauses{};                    ///< of a spin lock
+    std::int64_t permits = 0;            ///< of a semaphore
+    bool once = false;                   ///< one attempt
+    std::optional<milliseconds> wait{};  ///< the longest
+    time_point asked{};
+    time_point deadline = never;
+    std::uint32_t attempts = 0;     ///< how often the server was asked for it
+    std::uint64_t arrival = 0;      ///< its number in the order of all calls
+    wait_queue* queue = nullptr;    ///< the queue that it is in
+    fair_waiter* asking = nullptr;  ///< for a fair lock: asks for it
+    result done;
+    decide::alarm_queue::alarm limit;
+    std::shared_ptr<waiter> queued;  ///< itself, while it is in a queue
+
+private:
+    void begin(hold_ptr const&);
+    void leave(error_code why);
+};
+
+/// Makes a waiter of a call. `name` is without the client's prefix.
+template <class... Values>
+std::shared_ptr<waiter> make_waiter(
+    core_ptr inside,
+    asio::any_completion_handler<void(error_code, Values...)> handler,
+    state_kind kind,
+    std::string name,
+    acquire_options const& options = {}
+)
+{
+    auto key = inside->key_of(std::move(name));
+    auto who = make_recycled<waiter>(std::move(inside), kind, std::move(key), options);
+    who->listen(who->inside->strand(), handler);
+    who->done = completion<Values...>{std::move(handler), who->inside->executor()};
+    return who;
+}
+
+/// Brings it to the strand, and there to its queue by `admit`. It fails if something is `wrong`
+/// with the call, or the client refuses it.
+void start(
+    std::shared_ptr<waiter>, error_code wrong, void (*admit)(std::shared_ptr<waiter> const&)
+);
+
+}  // namespace colock
