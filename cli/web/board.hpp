@@ -46,6 +46,7 @@ public:
 
     /// From now on a holder that wasn't seen before has just come.
     void end_first_round() noexcept { is_first_round_ = false; }
+    bool is_first_round() const noexcept { return is_first_round_; }
 
     /// The leases may be renewed while nobody reads them.
     void forget_leases();

@@ -8,13 +8,13 @@ const chinese = {
   lease: '剩余租期', waiting: '等待', none: '没有被持有的锁。', events: '事件', quiet: '还没有事件。',
   footer: '本页只读。"等待"是监听释放消息的客户端数。', paused: '已暂停', acquired: '获得', released: '释放',
   gone: '租期已过', before: '早于 {0}', forever: '无租期', others: '另有 {0} 个', reading: '正在扫描…',
-  sum: '{0} 把锁，{1} 个客户端在等', more: '还有约 {0} 把锁没有显示：请用 PATTERN 缩小范围。',
+  sum: '{0} 把锁 · {1} 个客户端在等', more: '还有约 {0} 把锁没有显示：请用 PATTERN 缩小范围。',
   loose: '（无前缀）', read: '读', write: '写', times: '×{0}'
 };
 const english = {
   live: 'live', away: 'away: trying again', unread: 'Redis is away', paused: 'paused', acquired: 'acquired',
   released: 'released', gone: 'lease ended', before: 'before {0}', forever: 'none', others: 'and {0} more',
-  reading: 'scanning…', sum: '{0} locks, {1} clients wait', loose: '(no prefix)', read: 'reads',
+  reading: 'scanning…', sum: 'locks: {0} · waiting clients: {1}', loose: '(no prefix)', read: 'reads',
   write: 'writes', times: '×{0}',
   more: 'About {0} more locks are not shown: narrow the page with a PATTERN.'
 };
@@ -79,7 +79,7 @@ function make_group(prefix) {
 }
 
 function make_row(lock) {
-  const row = make('tr', {role: 'row', class: 'fresh'},
+  const row = make('tr', {role: 'row', class: was_whole ? 'fresh' : ''},
     make('th', {role: 'rowheader', scope: 'row'}, visible(lock.key)));
   for (const name of ['kind', 'holder', 'since', 'lease', 'waiting'])
     row.append(make('td', {role: 'cell', class: name, 'data-name': document.querySelector(
@@ -130,6 +130,7 @@ function order(parent, first, wanted) {
 }
 
 let state = null;
+let was_whole = false;  // the first locks to show are not new
 let is_paused = false;
 
 function draw() {
@@ -170,6 +171,7 @@ function draw() {
   at('trouble').hidden = !state.trouble;
   put(at('trouble'), visible(state.trouble));
   at('locks').classList.toggle('stale', state.is_away);
+  was_whole = was_whole || state.is_whole;
 }
 
 // ---- Events -------------------------------------------------------------------------------------
@@ -203,6 +205,7 @@ source.addEventListener('change', event => {
   if (!is_paused) add_event(JSON.parse(event.data));
 });
 source.onerror = () => {
+  was_whole = false;
   at('locks').classList.add('stale');
   show_link('away');
 };

@@ -26,11 +26,10 @@ constexpr std::size_t most_locks = 300;
 
 constexpr std::size_t readings_at_once = 32;
 
-/// The end of a pause that leaves the server nine tenths of the time.
-steady_time end_of_rest(steady_time begin)
+/// A pause that leaves the server nine tenths of the time.
+steady::duration rest_after(steady::duration worked)
 {
-    auto const now = steady::now();
-    return now + std::max<steady::duration>(shortest_pause, 9 * (now - begin));
+    return std::max<steady::duration>(shortest_pause, 9 * worked);
 }
 
 void rethrow(std::exception_ptr const& e)
@@ -70,12 +69,14 @@ asio::awaitable<void> reader::find()
     for (;;) {
         co_await feed_.wait_for_viewer();
         auto const begin = steady::now();
+        steady::duration worked{};  // nothing, if the server doesn't answer
         try {
             co_await scan();
+            worked = steady::now() - begin;
         } catch (failure const& f) {
             refusal_ = f.what();
         }
-        until_scan_.expires_at(end_of_rest(begin));
+        until_scan_.expires_after(rest_after(worked));
         co_await until_scan_.async_wait(asio::as_tuple(asio::deferred));
     }
 }
@@ -95,8 +96,7 @@ asio::awaitable<void> reader::scan()
     co_await all.run(options_.pattern);
     left_out_ = left_out;
     refusal_ = all.refusal();
-    has_scanned_ = true;
-    if (!found_.empty())
+    if (!std::exchange(has_scanned_, true) || !found_.empty())
         until_reading_.cancel();
 }
 
@@ -111,9 +111,11 @@ asio::awaitable<void> reader::follow()
             begin_anew();
         }
         auto const begin = steady::now();
+        steady::duration worked{};
         bool const has_all_keys = has_scanned_;
         try {
             co_await read_known();
+            worked = steady::now() - begin;
             trouble_.clear();
             if (has_all_keys)
                 board_.end_first_round();
@@ -122,7 +124,7 @@ asio::awaitable<void> reader::follow()
             board_.forget_leases();
         }
         show();
-        until_reading_.expires_at(end_of_rest(begin));
+        until_reading_.expires_after(rest_after(worked));
         co_await until_reading_.async_wait(asio::as_tuple(asio::deferred));
     }
 }
@@ -189,7 +191,7 @@ void reader::show()
         {"time", std::chrono::duration_cast<milliseconds>(now).count()},
         {"place", session_.place()},
         {"pattern", json_text(options_.pattern)},
-        {"is_whole", has_scanned_},
+        {"is_whole", !board_.is_first_round()},
         {"left_out", left_out_},
         {"is_away", !trouble_.empty()},
         {"trouble", json_text(without_passwords(trouble))},
