@@ -162,11 +162,6 @@ class Web(Case):
         for i in range(300):
             self.server.ask("HSET", f"{i}" + "k" * 4_000, OTHER, "1")
         web = self.serve()
-        slow = socket.socket()
-        self.addCleanup(slow.close)
-        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        slow.connect(("127.0.0.1", self.port))
-        slow.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
         descriptors = f"/proc/{web.pid}/fd"
 
         def sockets() -> int:
@@ -176,9 +171,13 @@ class Web(Case):
                     found += "socket:" in os.readlink(f"{descriptors}/{each}")
             return found
 
-        wait_for(lambda: sockets() >= 2, "the connection")
-        connected = sockets()
-        wait_for(lambda: sockets() < connected, "the end of it", 30)
+        before = sockets()
+        with socket.socket() as slow:
+            slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            slow.connect(("127.0.0.1", self.port))
+            slow.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            wait_for(lambda: sockets() > before, "the connection")
+            wait_for(lambda: sockets() == before, "the end of it", 60)
 
     def test_ends_by_signals(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
