@@ -33,6 +33,7 @@ class Page(Case):
         folder = os.environ.get("COLOCK_PICTURES")
         for scheme in ("light", "dark") if folder else ():
             self.browser.look(*size, dark=scheme == "dark")
+            self.browser.value("at('place').textContent = 'redis.example:6379'; true")
             self.browser.picture(f"{folder}/{name}-{scheme}.png")
 
     def test_a_lock_comes_and_goes(self) -> None:
