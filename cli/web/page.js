@@ -89,7 +89,7 @@ function make_row(lock) {
 
 /** What the server says of a holder; else since when this page's server has seen it. */
 function since(holder) {
-  if (holder.since_ms) return clock(holder.since_ms);
+  if (holder.held_ms !== undefined) return clock(Math.round((state.time - holder.held_ms) / 1000) * 1000);
   return holder.seen_to_come ? clock(holder.seen_at) : say('before', clock(holder.seen_at));
 }
 
