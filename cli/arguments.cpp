@@ -4,6 +4,7 @@
 #include "text.hpp"
 
 #include <CLI/CLI.hpp>
+#include <boost/asio/ip/address.hpp>
 
 #include <functional>
 #include <map>
@@ -73,6 +74,13 @@ CLI::App* add_command(CLI::App& app, options& o, std::string const& name)
 void add_key(CLI::App& app, options& o)
 {
     app.add_option("KEY", o.key, "the name of the lock")->required()->check(complaint_about_key);
+}
+
+std::string complaint_about_address(std::string const& text)
+{
+    boost::system::error_code ec;
+    boost::asio::ip::make_address(text, ec);
+    return ec ? shown(text) + " is no IP address: 127.0.0.1 for this machine, 0.0.0.0 for all" : "";
 }
 
 void add_json(CLI::App& app, options& o)
@@ -173,6 +181,26 @@ void add_elect(CLI::App& app, options& o)
         ->type_name("WORDS");
 }
 
+void add_watch(CLI::App& app, options& o)
+{
+    auto& watch = *add_command(app, o, "watch");
+    watch.add_option("KEY", o.key, "the name of the lock; of a page, a pattern as for ls (*)")
+        ->check(complaint_about_key);
+    auto* const json = watch.add_flag("--json", o.json, "for programs: one JSON object a line");
+    auto* const web =
+        watch
+            .add_option(
+                "--web", o.web_port, "show all locks on a page, on this port; 0 is a free one"
+            )
+            ->type_name("PORT")
+            ->check(CLI::Range(0, 65'535))
+            ->excludes(json);
+    watch.add_option("--web-address", o.web_address, "where the page listens (127.0.0.1)")
+        ->type_name("IP")
+        ->check(complaint_about_address)
+        ->needs(web);
+}
+
 void add_bench(CLI::App& app, options& o)
 {
     auto& load = *add_command(app, o, "bench");
@@ -198,7 +226,8 @@ void add_commands(CLI::App& app, options& o)
 {
     add_run(app, o);
     add_elect(app, o);
-    for (char const* name : {"info", "watch", "unlock"}) {
+    add_watch(app, o);
+    for (char const* name : {"info", "unlock"}) {
         auto& command = *add_command(app, o, name);
         add_key(command, o);
         if (std::string{name} == "unlock")

@@ -19,6 +19,7 @@ int elect(options const&, surroundings const&);
 int info(options const&);
 int ls(options const&);
 int watch(options const&);
+int watch_web(options const&);
 int unlock(options const&);
 int doctor(options const&);
 int bench_load(options const&);

@@ -55,7 +55,7 @@ Examples:
   colock ls 'order:*'
   colock ls --json | jq -r 'select(.lease_ms == null) | .key')"},
     {"watch",
-     "colock watch [OPTION...] KEY",
+     "colock watch [OPTION...] KEY | --web PORT [PATTERN]",
      "Shows each release and each change of holder of the lock KEY, until it is interrupted.",
      R"(Reads on every message and every 200 ms. What happens between two readings shows as its
 outcome; hand-overs inside a process don't show. Ends when its output has no reader any more.
@@ -63,7 +63,12 @@ outcome; hand-overs inside a process don't show. Ends when its output has no rea
 Examples:
   colock watch order:1
   colock watch order:1 | grep -m 1 released
-  colock watch --json order:1 >> order1.log)"},
+  colock watch --json order:1 >> order1.log
+
+With --web it shows all locks on a page instead, until SIGINT or SIGTERM: who holds them, since
+when, and how many wait. It prints the address of the page. It reads only while somebody looks.
+  colock watch --web 8000
+  colock watch --web 0 'order:*')"},
     {"unlock",
      "colock unlock [OPTION...] KEY",
      "Takes the lock KEY away from the holders that it shows, and wakes who waits.",

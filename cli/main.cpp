@@ -21,7 +21,7 @@ int carry_out(options const& o, surroundings const& here)
     if (o.command == "ls")
         return ls(o);
     if (o.command == "watch")
-        return watch(o);
+        return o.web_port ? watch_web(o) : watch(o);
     if (o.command == "unlock")
         return unlock(o);
     return o.command == "doctor" ? doctor(o) : bench_load(o);

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <utility>
 
 namespace cli {
 
@@ -80,6 +81,20 @@ void check_together(options const& o)
         refuse(o.command, "--tls-cert and --tls-key go together");
 }
 
+/// With a page, the word is a pattern; else it is a key, and may not be missing.
+void settle_watch(options& o)
+{
+    if (o.command != "watch")
+        return;
+    if (!o.web_port) {
+        if (o.key.empty())
+            refuse(o.command, "KEY is required");
+        return;
+    }
+    if (!o.key.empty())
+        o.pattern = std::exchange(o.key, {});
+}
+
 /// Others see the words of a process; a password in them is not for them.
 void blank_out(int argc, char** argv)
 {
@@ -143,6 +158,7 @@ options read_options(int argc, char** argv)
     if (o.runs_program())
         settle_program(o, std::move(program), false);
     check_together(o);
+    settle_watch(o);
     return o;
 }
 

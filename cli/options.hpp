@@ -4,6 +4,7 @@
 #include "bench/command.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,8 +35,11 @@ struct options {
     bool verbose = false;
 
     std::string key;
-    std::string pattern = "*";  ///< ls
+    std::string pattern = "*";  ///< ls, watch --web
     bool yes = false;           ///< unlock
+
+    std::optional<std::uint16_t> web_port;  ///< watch: of the page; 0 is a free one
+    std::string web_address = "127.0.0.1";
 
     // run, elect
     std::optional<milliseconds> wait;

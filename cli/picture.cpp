@@ -83,6 +83,17 @@ std::optional<owners> read_owners(reply const& hash)
     return found;
 }
 
+// ---- Two pictures ------------------------------------------------------------------------------
+
+std::vector<holder> those_who_went(picture const& before, picture const& now)
+{
+    std::vector<holder> found;
+    for (auto const& h : before.holders)
+        if (std::ranges::find(now.holders, h.field, &holder::field) == now.holders.end())
+            found.push_back(h);
+    return found;
+}
+
 // ---- For people --------------------------------------------------------------------------------
 
 std::string shown(holder const& h)

@@ -55,6 +55,9 @@ struct owners {
 };
 std::optional<owners> read_owners(reply const&);
 
+/// The holders of the first picture that the second one doesn't have.
+std::vector<holder> those_who_went(picture const& before, picture const& now);
+
 /// The words of a holder, for people.
 std::string shown(holder const&);
 

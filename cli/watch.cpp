@@ -65,15 +65,6 @@ struct circumstances {
     bool is_over;   ///< the lease that was known has passed since
 };
 
-std::vector<holder> those_who_went(picture const& before, picture const& now)
-{
-    std::vector<holder> found;
-    for (auto const& h : before.holders)
-        if (std::ranges::find(now.holders, h.field, &holder::field) == now.holders.end())
-            found.push_back(h);
-    return found;
-}
-
 // ---- Standard output ---------------------------------------------------------------------------
 
 /// Thrown when nobody reads what we write any more: the end of a watch.

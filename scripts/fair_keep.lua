@@ -28,7 +28,11 @@ for i = 1, #KEYS / 4 do
     else
         -- The timeout that Redisson would give a ticket that got this place now. Without it
         -- Redisson's scripts count a ticket as dead that has waited for longer than its timeout.
-        call('zadd', timeouts, 'xx', 'gt', text(now + (rank + 1) * wait), field)
+        -- Redis before 6.2 has no ZADD GT.
+        local timeout = now + (rank + 1) * wait
+        if tonumber(call('zscore', timeouts, field)) < timeout then
+            call('zadd', timeouts, text(timeout), field)
+        end
         local ttl = call('pttl', lock)
         if ttl == -2 then
             local ends = head == field and now or

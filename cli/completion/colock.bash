@@ -29,7 +29,8 @@ _colock() {
     --wait | --lease | --at-least | --grace | --connect-timeout)
         mapfile -t COMPREPLY < <(compgen -W '500ms 2s 10s 1m' -- "$word")
         ;;
-    --url | --tls-name | --say | --conflict-exit-code) ;;
+    --url | --tls-name | --say | --conflict-exit-code | --web) ;;
+    --web-address) mapfile -t COMPREPLY < <(compgen -W '127.0.0.1 ::1 0.0.0.0' -- "$word") ;;
     *)
         local words=
         case $command in
@@ -39,7 +40,8 @@ _colock() {
             words+=' --quiet --verbose --'
             ;;
         elect) words="$server --lease --say --on-lost --grace --quiet --verbose --" ;;
-        info | ls | watch | doctor) words="$server --json" ;;
+        info | ls | doctor) words="$server --json" ;;
+        watch) words="$server --json --web --web-address" ;;
         unlock) words="$server --yes" ;;
         bench)
             words="$server --json --seconds --warmup --workers --locks --processes --hungry --poller"

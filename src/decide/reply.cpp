@@ -38,7 +38,8 @@ redirection read_redirection(std::string_view text)
         return {kind::try_again};
     if (code == "CLUSTERDOWN" || text.find("while the cluster is down") != text.npos)
         return {kind::down};
-    if (text.find("attempted to access a non local key") != text.npos)
+    // The words before these differ from version to version.
+    if (text.find("to access a non local key") != text.npos)
         return {kind::cut_off};
     if (code != "MOVED" && code != "ASK")
         return {};

@@ -231,7 +231,7 @@ BOOST_AUTO_TEST_CASE(context_destroyed_with_all_pending)
 
 BOOST_AUTO_TEST_CASE(context_destroyed_while_the_server_is_busy)
 {
-    redis_server server{server_kind::redis, {"busy-reply-threshold 1"}};
+    redis_server server{server_kind::redis, {"lua-time-limit 1"}};
     redis_cli other{server.unix_socket()};
     lab at{server};
     auto& c = at.connect();

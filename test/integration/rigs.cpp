@@ -101,7 +101,9 @@ void check_undeclared_keys(half_migrated& at)
         "return redis.call('GET', ARGV[1])";
     auto const refused = at.source().ask("EVAL", script, "1", "{t}stays", "{t}moved");
     BOOST_TEST(
-        refused.text.starts_with("ERR Script attempted to access a non local key in a cluster node")
+        refused.text.find("ttempted to access a non local key in a cluster node") !=
+            std::string::npos,
+        refused.text
     );
     BOOST_TEST(at.source().ask("GET", "{t}stays").text == "written");
     // The target takes a key that it doesn't have yet for one that doesn't exist.

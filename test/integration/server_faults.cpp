@@ -195,7 +195,7 @@ void lose_a_hold_but_no_connection(
 
 BOOST_DATA_TEST_CASE(a_slow_script_costs_no_connection, each_server(), kind)
 {
-    redis_server server{kind, {"busy-reply-threshold 1"}};
+    redis_server server{kind, {"lua-time-limit 1"}};
     redis_cli other{server.unix_socket()};
     lose_a_hold_but_no_connection(
         server,

@@ -11,7 +11,8 @@
 
 namespace colock::test {
 
-/// Empty if there was none when this was built.
+/// That of COLOCK_REDIS_SERVER or COLOCK_VALKEY_SERVER in the environment, else the one that was
+/// there when this was built; empty if there was none.
 std::string server_program(server_kind kind);
 /// A file of the source tree.
 std::string in_source_tree(std::string_view path);

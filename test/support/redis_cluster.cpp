@@ -125,9 +125,12 @@ void redis_cluster::start(server_kind kind, std::vector<std::string> const& line
 void redis_cluster::give_slots(unsigned primaries)
 {
     for (unsigned i = 0; i != primaries; ++i) {
-        auto const first = std::to_string(all_slots * i / primaries);
-        auto const last = std::to_string(all_slots * (i + 1) / primaries - 1);
-        demand(i, {"CLUSTER", "ADDSLOTSRANGE", first, last});
+        // Redis before 7.0 has no ADDSLOTSRANGE.
+        std::vector<std::string> words{"CLUSTER", "ADDSLOTS"};
+        auto const end = all_slots * (i + 1) / primaries;
+        for (auto slot = all_slots * i / primaries; slot != end; ++slot)
+            words.push_back(std::to_string(slot));
+        demand(i, words);
     }
 }
 

@@ -200,7 +200,8 @@ BOOST_AUTO_TEST_CASE(what_else_a_node_of_a_cluster_says)
     for (auto const* text :
          {"ERR Script attempted to access a non local key in a cluster node script: 01, on @user",
           "ERR Script attempted to access a non local key in a cluster node",
-          "ERR Error running script: Lua script attempted to access a non local key"})
+          "ERR Error running script: Lua script attempted to access a non local key",
+          "ERR Attempted to access a non local key in a cluster node script: on @user_script:1."})
         BOOST_TEST((read_redirection(text).what == kind::cut_off), text);
 }
 
