@@ -25,7 +25,7 @@ constexpr auto linger = 1s;
 time_point const start{1'000s};
 
 /// The server's side, and what the manager would do: one change at a time, confirmed or refused.
-struct pubsub_link {
+struct link_of_table {
     subscription_table table{linger};
     time_point now = start;
     std::set<std::string> bad;
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_SUITE(decide_subscription_table)
 
 BOOST_AUTO_TEST_CASE(nothing_is_asked_while_the_link_is_down)
 {
-    pubsub_link link;
+    link_of_table link;
     BOOST_TEST((link.add("a") == state::wanted));
     BOOST_TEST(!link.ask());
     link.connect();
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_asked_while_the_link_is_down)
 
 BOOST_AUTO_TEST_CASE(what_comes_while_a_change_is_under_way_goes_with_the_next)
 {
-    pubsub_link link;
+    link_of_table link;
     link.connect();
     link.add("a");
     link.ask();
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(what_comes_while_a_change_is_under_way_goes_with_the_next)
 
 BOOST_AUTO_TEST_CASE(the_last_waiter_leaves_the_channel_to_linger)
 {
-    pubsub_link link;
+    link_of_table link;
     link.connect();
     link.add("a");
     link.add("a");
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(the_last_waiter_leaves_the_channel_to_linger)
 
 BOOST_AUTO_TEST_CASE(who_comes_back_within_the_linger_finds_it_live)
 {
-    pubsub_link link;
+    link_of_table link;
     link.connect();
     link.add("a");
     link.settle();
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(who_comes_back_within_the_linger_finds_it_live)
 
 BOOST_AUTO_TEST_CASE(a_channel_dropped_before_it_was_asked_for_is_not_asked_for)
 {
-    pubsub_link link;
+    link_of_table link;
     link.add("a");
     link.remove("a");
     link.now += linger;
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(a_channel_dropped_before_it_was_asked_for_is_not_asked_for)
 
 BOOST_AUTO_TEST_CASE(a_new_link_restores_all_even_what_lingers)
 {
-    pubsub_link link;
+    link_of_table link;
     link.connect();
     for (auto const* channel : {"a", "b", "c"})
         link.add(channel);
@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(a_new_link_restores_all_even_what_lingers)
 
 BOOST_AUTO_TEST_CASE(a_bad_channel_stops_no_other)
 {
-    pubsub_link link;
+    link_of_table link;
     link.connect();
     link.bad = {"ch13"};
     for (int i = 0; i != 64; ++i)
@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_CASE(a_bad_channel_stops_no_other)
 
 BOOST_AUTO_TEST_CASE(what_the_server_ends_is_asked_for_again)
 {
-    pubsub_link link;
+    link_of_table link;
     link.connect();
     link.add("a");
     link.settle();
@@ -246,7 +246,7 @@ BOOST_AUTO_TEST_CASE(what_the_server_ends_is_asked_for_again)
 
 BOOST_AUTO_TEST_CASE(a_refusal_is_remembered_for_half_a_minute)
 {
-    pubsub_link link;
+    link_of_table link;
     link.connect();
     link.bad = {"a"};
     link.add("a");
@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(a_refusal_is_remembered_for_half_a_minute)
 
 BOOST_AUTO_TEST_CASE(a_refused_channel_that_is_waited_for_is_tried_again)
 {
-    pubsub_link link;
+    link_of_table link;
     link.connect();
     link.bad = {"a"};
     link.add("a");
@@ -280,7 +280,7 @@ BOOST_AUTO_TEST_CASE(a_refused_channel_that_is_waited_for_is_tried_again)
 
 BOOST_AUTO_TEST_CASE(a_channel_that_comes_and_goes_is_listed_once)
 {
-    pubsub_link link;
+    link_of_table link;
     link.connect();
     for (int i = 0; i != 100; ++i) {
         link.add("a");
@@ -299,7 +299,7 @@ BOOST_AUTO_TEST_CASE(a_channel_that_comes_and_goes_is_listed_once)
 
 BOOST_AUTO_TEST_CASE(an_echo_is_of_one_connection)
 {
-    pubsub_link link;
+    link_of_table link;
     BOOST_TEST(link.table.expect_echo("a") == 0U);
     link.connect();
     link.add("a");
@@ -320,7 +320,7 @@ BOOST_AUTO_TEST_CASE(an_echo_is_of_one_connection)
 
 BOOST_AUTO_TEST_CASE(a_refused_channel_that_nobody_wants_is_forgotten)
 {
-    pubsub_link link;
+    link_of_table link;
     link.connect();
     link.bad = {"a"};
     link.add("a");
@@ -337,7 +337,7 @@ BOOST_AUTO_TEST_CASE(whatever_happens_what_is_wanted_is_subscribed_in_the_end)
     for (int round = 0; round != 150; ++round)
         BOOST_TEST_CONTEXT("seed " << random.seed() << " round " << round)
         {
-            pubsub_link link;
+            link_of_table link;
             auto const channel = [&] { return "ch" + std::to_string(random.below(20)); };
             for (int turn = 0; turn != 300; ++turn)
                 switch (random.below(10)) {
