@@ -10,31 +10,48 @@
 #include <colock/permit_semaphore.hpp>
 #include <colock/semaphore.hpp>
 
+#include <algorithm>
+#include <iterator>
+#include <set>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace colock::detail {
 
 namespace {
 
-/// A pending acquire of a permit.
+/// A script takes so many permits in one step without trouble.
+constexpr std::int64_t most_at_once = 1'000;
+
+/// A pending acquire of permits.
 class permit_hold_request final : public permit_request {
 public:
-    using result = std::variant<completion<permit>, completion<std::optional<permit>>>;
+    using result = std::variant<
+        completion<permit>,
+        completion<std::optional<permit>>,
+        completion<std::vector<permit>>>;
 
-    permit_hold_request(core_ptr c, std::string n, acquire_options const& options)
+    permit_hold_request(core_ptr c, std::string n, std::int64_t w, acquire_options const& options)
         : permit_request{std::move(c), std::move(n)}
+        , wanted{w}
         , who{options.as.value_or(owner{})}
         , lease{options.lease.value_or(inside->settings().lease)}
         , renewed{!options.lease || options.renew}
     {}
 
-    void grant(permit p)
+    void grant(std::vector<permit> permits)
     {
-        std::visit([&](auto& to) { to(error_code{}, std::move(p)); }, done);
+        if (auto* const all = std::get_if<completion<std::vector<permit>>>(&done))
+            (*all)(error_code{}, std::move(permits));
+        else if (auto* const tried = std::get_if<completion<std::optional<permit>>>(&done))
+            (*tried)(error_code{}, std::move(permits.front()));
+        else
+            std::get<completion<permit>>(done)(error_code{}, std::move(permits.front()));
     }
     void destroy_handler() noexcept override { done = {}; }
 
+    std::int64_t wanted;
     owner who;
     milliseconds lease;
     bool renewed;
@@ -51,11 +68,11 @@ private:
     }
 };
 
-/// A request takes one permit with its own id, so a repeat finds that id. A permit that nobody
-/// wants any more is released by its id.
-class id_taken final : public permit_protocol {
+/// A request takes permits with ids of their own, so a repeat finds those ids. Permits that nobody
+/// wants any more are released by their ids.
+class ids_taken final : public permit_protocol {
 public:
-    id_taken(core& inside, std::string const& name)
+    ids_taken(core& inside, std::string const& name)
         : core_{inside}
         , name_{name}
         , leases_{decide::permit_leases(name, inside.settings().key_prefix)}
@@ -68,8 +85,11 @@ public:
 
     void begin(permit_request const& first) override
     {
-        id_ = decide::permit_id(core_.uuid(), core_.next_number());
-        lease_ = static_cast<permit_hold_request const&>(first).lease;
+        auto const& who = static_cast<permit_hold_request const&>(first);
+        ids_.clear();
+        for (std::int64_t i = 0; i != who.wanted; ++i)
+            ids_ += decide::permit_id(core_.uuid(), core_.next_number());
+        lease_ = who.lease;
     }
 
     script_request ask() const override
@@ -77,7 +97,7 @@ public:
         return {
             &scripts::permit_acquire,
             {name_, leases_},
-            {id_, std::to_string(lease_.count()), channel()}};
+            {ids_, std::to_string(lease_.count()), channel()}};
     }
 
     permit_reply read(decide::reply const& got) const override
@@ -92,7 +112,7 @@ public:
         return {permit_reply::kind::refused, until, no.subscribers};
     }
 
-    // After its lease the permit comes back anyway.
+    // After their lease the permits come back anyway.
     time_point open_until(decide::request_state const& open) const override
     {
         return open.last_sent() + lease_;
@@ -101,7 +121,8 @@ public:
     // A grant is given out only while at least half of its validity is left.
     bool fits(permit_request const& first, decide::request_state const& open) const override
     {
-        return static_cast<permit_hold_request const&>(first).lease == lease_ &&
+        auto const& who = static_cast<permit_hold_request const&>(first);
+        return who.lease == lease_ && who.wanted == std::ssize(ids_) / decide::permit_id_size &&
             (!open.is_taken() || decide::is_fresh(clock::now(), open.last_sent(), lease_));
     }
 
@@ -109,32 +130,46 @@ public:
     {
         auto const first = std::static_pointer_cast<permit_hold_request>(from.pop());
         from.tell_acquired(*first);
-        auto const held = make_recycled<hold_state>(
-            core_.shared_from_this(), first->who, first->lease, first->renewed
-        );
-        held->given = true;
-        ++core_.count.holds;
-        auto const ownership = make_recycled<permit_ownership>(core_, name_, id_);
-        core_.keyed_states().add(ownership);
-        ownership->begin(held, taken.last_sent());
-        first->grant({make_hold(held), decide::hex_of(id_)});
+        std::vector<permit> permits;
+        for (std::size_t at = 0; at != ids_.size(); at += decide::permit_id_size)
+            permits.push_back(hold_one(*first, ids_.substr(at, decide::permit_id_size), taken));
+        first->grant(std::move(permits));
     }
 
     std::optional<script_request> undo(decide::request_state const&) override
     {
-        return script_request{&scripts::permit_release, {name_, leases_}, {id_, channel()}};
+        return script_request{&scripts::permit_release, {name_, leases_}, {ids_, channel()}};
     }
 
 private:
+    permit hold_one(
+        permit_hold_request const& who, std::string id, decide::request_state const& taken
+    )
+    {
+        auto const held =
+            make_recycled<hold_state>(core_.shared_from_this(), who.who, who.lease, who.renewed);
+        held->given = true;
+        ++core_.count.holds;
+        auto text = decide::hex_of(id);
+        auto const ownership = make_recycled<permit_ownership>(core_, name_, std::move(id));
+        core_.keyed_states().add(ownership);
+        ownership->begin(held, taken.last_sent());
+        return {make_hold(held), std::move(text)};
+    }
+
     core& core_;
     std::string name_;
     std::string leases_;
-    std::string id_;
+    std::string ids_;  ///< one after the other
     milliseconds lease_{};
 };
 
-error_code check(std::string const& name, acquire_options const& options) noexcept
+error_code check(
+    std::string const& name, std::int64_t permits, acquire_options const& options
+) noexcept
 {
+    if (permits < 1 || permits > most_at_once)
+        return error::invalid_argument;
     auto const least = options.renew ? decide::shortest_renewed_lease : decide::shortest_lease;
     bool const good =
         !options.lease || (*options.lease >= least && *options.lease <= decide::longest_lease);
@@ -148,14 +183,84 @@ std::shared_ptr<permit_hold_request> make_permit_hold_request(
     core_ptr inside,
     asio::any_completion_handler<void(error_code, Value)> handler,
     std::string name,
+    std::int64_t permits,
     acquire_options const& options
 )
 {
     auto key = inside->key_of(std::move(name));
-    auto who = make_recycled<permit_hold_request>(std::move(inside), std::move(key), options);
+    auto who =
+        make_recycled<permit_hold_request>(std::move(inside), std::move(key), permits, options);
     who->listen(who->inside->strand(), handler);
     who->done = completion<Value>{std::move(handler), who->inside->executor()};
     return who;
+}
+
+template <class Value>
+void take(
+    core_ptr inside,
+    asio::any_completion_handler<void(error_code, Value)> handler,
+    std::string name,
+    std::int64_t permits,
+    std::optional<milliseconds> wait,
+    acquire_options const& options
+)
+{
+    auto wrong = check(name, permits, options);
+    auto const who = make_permit_hold_request(
+        std::move(inside), std::move(handler), std::move(name), permits, options
+    );
+    if (wait && !wrong)
+        wrong = limit_wait(*who, *wait);
+    enter<ids_taken>(who, state_kind::permit_semaphore, wrong);
+}
+
+/// The ids as the scripts have them, one after the other; empty if one of them is no id, or if one
+/// comes twice.
+std::string joined(std::vector<std::string> const& ids)
+{
+    std::set<std::string> seen;
+    std::string all;
+    for (auto const& each : ids) {
+        auto const bytes = decide::permit_bytes(each);
+        if (!bytes || !seen.insert(*bytes).second)
+            return {};
+        all += *bytes;
+    }
+    return all;
+}
+
+/// Asks for the permits of a semaphore: those that are available, and those that are out.
+template <class Choose>
+void count_permits(
+    core_ptr inside,
+    asio::any_completion_handler<answered_count> handler,
+    std::string name,
+    Choose choose
+)
+{
+    auto const wrong = check_name(name);
+    auto key = inside->key_of(std::move(name));
+    auto const leases = decide::permit_leases(key, inside->settings().key_prefix);
+    auto const read = [choose](answer const& got, std::int64_t& count) -> error_code {
+        auto const& items = got.value.items;
+        auto const is_number = [](decide::reply const& item) {
+            return item.what == decide::reply::kind::integer;
+        };
+        if (items.size() != 2 || !std::ranges::all_of(items, is_number))
+            return error::bad_reply;
+        count = choose(items[0].number, items[1].number);
+        return {};
+    };
+    query<std::int64_t>::start(
+        std::move(inside),
+        std::move(handler),
+        wrong,
+        std::move(key),
+        scripts::permit_count,
+        {},
+        read,
+        leases
+    );
 }
 
 }  // namespace
@@ -167,12 +272,7 @@ void permit_acquire(
     acquire_options options
 )
 {
-    auto const wrong = check(name, options);
-    enter<id_taken>(
-        make_permit_hold_request(std::move(inside), std::move(handler), std::move(name), options),
-        state_kind::permit_semaphore,
-        wrong
-    );
+    take(std::move(inside), std::move(handler), std::move(name), 1, {}, options);
 }
 
 void permit_try_acquire(
@@ -182,9 +282,7 @@ void permit_try_acquire(
     acquire_options options
 )
 {
-    permit_try_acquire_for(
-        std::move(inside), std::move(handler), std::move(name), milliseconds{0}, options
-    );
+    take(std::move(inside), std::move(handler), std::move(name), 1, milliseconds{0}, options);
 }
 
 void permit_try_acquire_for(
@@ -195,11 +293,80 @@ void permit_try_acquire_for(
     acquire_options options
 )
 {
-    auto const wrong = check(name, options);
-    auto const who =
-        make_permit_hold_request(std::move(inside), std::move(handler), std::move(name), options);
-    auto const negative = limit_wait(*who, wait);
-    enter<id_taken>(who, state_kind::permit_semaphore, wrong ? wrong : negative);
+    take(std::move(inside), std::move(handler), std::move(name), 1, wait, options);
+}
+
+void permit_acquire_many(
+    core_ptr inside,
+    asio::any_completion_handler<permitted_many> handler,
+    std::string name,
+    std::int64_t permits,
+    acquire_options options
+)
+{
+    take(std::move(inside), std::move(handler), std::move(name), permits, {}, options);
+}
+
+void permit_try_acquire_many_for(
+    core_ptr inside,
+    asio::any_completion_handler<permitted_many> handler,
+    std::string name,
+    milliseconds wait,
+    std::int64_t permits,
+    acquire_options options
+)
+{
+    take(std::move(inside), std::move(handler), std::move(name), permits, wait, options);
+}
+
+void permit_return(
+    core_ptr inside,
+    asio::any_completion_handler<answered_bool> handler,
+    std::string name,
+    std::vector<std::string> ids
+)
+{
+    auto text = joined(ids);
+    bool const good = !text.empty() && ids.size() <= most_at_once && !check_name(name);
+    start_update(
+        std::move(inside),
+        std::move(handler),
+        {std::move(name),
+         scripts::permit_return,
+         std::ssize(ids),
+         &decide::semaphore_channel,
+         true,
+         std::move(text),
+         true},
+        valid_if(good)
+    );
+}
+
+void permit_extend(
+    core_ptr inside,
+    asio::any_completion_handler<answered_bool> handler,
+    std::string name,
+    std::string id,
+    milliseconds lease
+)
+{
+    auto bytes = decide::permit_bytes(id);
+    bool const good = bytes && lease >= decide::shortest_lease && lease <= decide::longest_lease &&
+        !check_name(name);
+    auto const key = inside->key_of(std::move(name));
+    auto const read = [](answer const& got, bool& was_out) -> error_code {
+        auto const outcome = decide::read_extend(got.value);
+        was_out = outcome == decide::extend_answer::extended;
+        return outcome == decide::extend_answer::malformed ? error_code{error::bad_reply}
+                                                           : error_code{};
+    };
+    script_request about{
+        &scripts::permit_extend,
+        {decide::permit_leases(key, inside->settings().key_prefix)},
+        {bytes.value_or(""), std::to_string(lease.count())}};
+    query<bool>::start(
+        std::move(inside), std::move(handler), valid_if(good), std::move(about), read
+    );
 }
 
 void permit_set(
@@ -212,22 +379,61 @@ void permit_set(
     semaphore_set(std::move(inside), std::move(handler), std::move(name), permits);
 }
 
+void permit_change(
+    core_ptr inside,
+    asio::any_completion_handler<finished> handler,
+    std::string name,
+    std::int64_t permits
+)
+{
+    auto const wrong = check_amount(name, permits, 0, most_permits);
+    start_update(
+        std::move(inside),
+        std::move(handler),
+        {std::move(name),
+         scripts::permit_set,
+         permits,
+         &decide::semaphore_channel,
+         false,
+         {},
+         true},
+        wrong
+    );
+}
+
 void permit_available(
     core_ptr inside, asio::any_completion_handler<answered_count> handler, std::string name
 )
 {
-    auto const wrong = check_name(name);
-    auto key = inside->key_of(std::move(name));
-    auto const leases = decide::permit_leases(key, inside->settings().key_prefix);
-    query<std::int64_t>::start(
+    count_permits(
         std::move(inside),
         std::move(handler),
-        wrong,
-        std::move(key),
-        scripts::permit_count,
-        {},
-        &read_count,
-        leases
+        std::move(name),
+        [](std::int64_t available, std::int64_t) { return available; }
+    );
+}
+
+void permit_acquired(
+    core_ptr inside, asio::any_completion_handler<answered_count> handler, std::string name
+)
+{
+    count_permits(
+        std::move(inside),
+        std::move(handler),
+        std::move(name),
+        [](std::int64_t, std::int64_t out) { return out; }
+    );
+}
+
+void permit_total(
+    core_ptr inside, asio::any_completion_handler<answered_count> handler, std::string name
+)
+{
+    count_permits(
+        std::move(inside),
+        std::move(handler),
+        std::move(name),
+        [](std::int64_t available, std::int64_t out) { return available + out; }
     );
 }
 

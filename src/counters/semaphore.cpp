@@ -93,6 +93,48 @@ private:
     std::int64_t permits_ = 0;
 };
 
+// Zero permits are there at once, as in Redisson. Nothing is sent for them.
+void grant_nothing(std::shared_ptr<permit_count_request> const& who, error_code wrong)
+{
+    asio::dispatch(who->inside->strand(), [who, wrong] {
+        if (auto const ec = wrong ? wrong : who->inside->enter())
+            who->complete(ec);
+        else
+            who->grant();
+    });
+}
+
+void enter_for_permits(std::shared_ptr<permit_count_request> const& who, error_code wrong)
+{
+    if (who->wanted == 0)
+        grant_nothing(who, wrong);
+    else
+        enter<permits_taken>(who, state_kind::semaphore, wrong);
+}
+
+/// Adds up, whatever the sign.
+void change_permits(
+    core_ptr inside,
+    asio::any_completion_handler<finished> handler,
+    std::string name,
+    std::int64_t permits,
+    std::int64_t least
+)
+{
+    auto const wrong = check_amount(name, permits, least, most_permits);
+    if (permits == 0)
+        return grant_nothing(
+            make_permit_count_request(std::move(inside), std::move(handler), std::move(name), 0),
+            wrong
+        );
+    start_update(
+        std::move(inside),
+        std::move(handler),
+        {std::move(name), scripts::semaphore_release, permits, &decide::semaphore_channel, true},
+        wrong
+    );
+}
+
 }  // namespace
 
 void semaphore_acquire(
@@ -102,12 +144,10 @@ void semaphore_acquire(
     std::int64_t permits
 )
 {
-    auto const wrong = check_amount(name, permits, 1, most_permits);
-    enter<permits_taken>(
-        make_permit_count_request(std::move(inside), std::move(handler), std::move(name), permits),
-        state_kind::semaphore,
-        wrong
-    );
+    auto const wrong = check_amount(name, permits, 0, most_permits);
+    auto const who =
+        make_permit_count_request(std::move(inside), std::move(handler), std::move(name), permits);
+    enter_for_permits(who, wrong);
 }
 
 void semaphore_try_acquire(
@@ -130,11 +170,11 @@ void semaphore_try_acquire_for(
     std::int64_t permits
 )
 {
-    auto const wrong = check_amount(name, permits, 1, most_permits);
+    auto const wrong = check_amount(name, permits, 0, most_permits);
     auto const who =
         make_permit_count_request(std::move(inside), std::move(handler), std::move(name), permits);
     auto const negative = limit_wait(*who, wait);
-    enter<permits_taken>(who, state_kind::semaphore, wrong ? wrong : negative);
+    enter_for_permits(who, wrong ? wrong : negative);
 }
 
 void semaphore_release(
@@ -144,12 +184,59 @@ void semaphore_release(
     std::int64_t permits
 )
 {
+    change_permits(std::move(inside), std::move(handler), std::move(name), permits, 0);
+}
+
+void semaphore_add(
+    core_ptr inside,
+    asio::any_completion_handler<finished> handler,
+    std::string name,
+    std::int64_t permits
+)
+{
+    change_permits(std::move(inside), std::move(handler), std::move(name), permits, -most_permits);
+}
+
+void semaphore_release_existing(
+    core_ptr inside,
+    asio::any_completion_handler<answered_bool> handler,
+    std::string name,
+    std::int64_t permits
+)
+{
     auto const wrong = check_amount(name, permits, 1, most_permits);
     start_update(
         std::move(inside),
         std::move(handler),
-        {std::move(name), scripts::semaphore_release, permits, &decide::semaphore_channel, true},
+        {std::move(name),
+         scripts::semaphore_release_existing,
+         permits,
+         &decide::semaphore_channel,
+         true},
         wrong
+    );
+}
+
+void semaphore_set_expiring(
+    core_ptr inside,
+    asio::any_completion_handler<answered_bool> handler,
+    std::string name,
+    std::int64_t permits,
+    milliseconds life
+)
+{
+    bool const lasts = life >= milliseconds{1} && life <= decide::longest_lease;
+    auto const wrong = check_amount(name, permits, 0, most_permits);
+    start_update(
+        std::move(inside),
+        std::move(handler),
+        {std::move(name),
+         scripts::semaphore_set,
+         permits,
+         &decide::semaphore_channel,
+         false,
+         std::to_string(permits) + ':' + std::to_string(life.count())},
+        wrong ? wrong : valid_if(lasts)
     );
 }
 
