@@ -310,7 +310,7 @@ public:
         );
     }
 
-    /// Gives the semaphore more permits, or with a negative number fewer, whoever has them. If more
+    /// Gives the semaphore more permits, or with a negative number fewer, also of those that are out. If more
     /// are out than are left then, `available` is negative until enough have come back. Makes the
     /// semaphore if it does not exist.
     ///
