@@ -33,7 +33,8 @@ enum class state_kind : unsigned char {
     permit,
     latch,
     updates,
-    group
+    group,
+    watch
 };
 
 static_assert(static_cast<int>(state_kind::write) == static_cast<int>(detail::lock_kind::write));
