@@ -44,8 +44,8 @@ void next_event(core_ptr, asio::any_completion_handler<heard_event>, watch_ptr);
 /// Move-only. It is empty when it is moved from.
 ///
 /// \par Executor
-///   A handler runs on its associated executor, or on the client's if it has none; never inline,
-///   and never on the client's strand.
+///   A handler runs on its associated executor, or on the client's if it has none (for an empty
+///   watch, on the system executor); never inline, and never on the client's strand.
 /// \par Thread-safety
 ///   Distinct watches are safe, a shared one is not.
 /// \par Lifetimes
