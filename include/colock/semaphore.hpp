@@ -310,9 +310,9 @@ public:
         );
     }
 
-    /// Gives the semaphore more permits, or with a negative number fewer, also of those that are out. If more
-    /// are out than are left then, `available` is negative until enough have come back. Makes the
-    /// semaphore if it does not exist.
+    /// Gives the semaphore more permits, or with a negative number fewer, also of those that are
+    /// out. If more are out than are left then, `available` is negative until enough have come
+    /// back. Makes the semaphore if it does not exist.
     ///
     /// \par Effects, completion signature and cancellation
     ///   As `release`, which is the same with a positive number.
