@@ -1,14 +1,26 @@
--- Takes one permit of each semaphore that has one left. An id that has its permit already keeps it.
+-- Takes permits of each semaphore that has enough left, all of them or none. Ids that have their
+-- permits already keep them.
 -- KEYS for each semaphore: semaphore, its leases
--- ARGV for each semaphore: id, lease in ms, channel
--- Reply: a list, for each semaphore 1 if it is taken; if there is none, a list with the time in ms
---        until the next lease ends, -1 if none does, and the number of the channel's subscribers if
---        the server counts them; an error if the keys do not hold a semaphore.
--- Idempotent: a repeat finds its id and sets the lease again.
+-- ARGV for each semaphore: ids, one for each permit, lease in ms, channel
+-- Reply: a list, for each semaphore 1 if they are taken; if there are too few, a list with the time
+--        in ms until the next lease ends, -1 if none does, and the number of the channel's
+--        subscribers if the server counts them; an error if the keys do not hold a semaphore.
+-- Idempotent: a repeat finds its ids and sets their lease again.
 local call = redis.call
 
 -- include crowd.lua
+-- include ids.lua
 -- include publish.lua
+
+-- The score of any of the ids: they were taken together.
+local function score_of(leases, ids)
+    for _, id in ipairs(ids) do
+        local score = redis.pcall('zscore', leases, id)
+        if score then
+            return score
+        end
+    end
+end
 
 local time = call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -16,14 +28,19 @@ local text = function(number) return string.format('%.0f', number) end
 local reply = {}
 for i = 1, #KEYS / 2 do
     local semaphore, leases = KEYS[2 * i - 1], KEYS[2 * i]
-    local id, ends, channel = ARGV[3 * i - 2], text(now + ARGV[3 * i - 1]), ARGV[3 * i]
-    local value, mine = redis.pcall('get', semaphore), redis.pcall('zscore', leases, id)
+    local ids, ends, channel = ids_in(ARGV[3 * i - 2]), text(now + ARGV[3 * i - 1]), ARGV[3 * i]
+    local value, mine = redis.pcall('get', semaphore), score_of(leases, ids)
+    local scores = {}
+    for _, id in ipairs(ids) do
+        scores[#scores + 1] = ends
+        scores[#scores + 1] = id
+    end
     if type(value) == 'table' or type(mine) == 'table' then
         reply[i] = type(value) == 'table' and value or mine
     elseif not tonumber(value or 0) then
         reply[i] = redis.error_reply('WRONGTYPE the key holds no number')
     elseif mine then
-        call('zadd', leases, ends, id)
+        call('zadd', leases, 'xx', unpack(scores))
         reply[i] = 1
     else
         -- Permits whose lease has ended come back, but only as many as unpack and a short script
@@ -36,9 +53,9 @@ for i = 1, #KEYS / 2 do
                 publish(channel, text(value))
             end
         end
-        if value and tonumber(value) >= 1 then
-            call('zadd', leases, ends, id)
-            call('decr', semaphore)
+        if value and tonumber(value) >= #ids then
+            call('zadd', leases, unpack(scores))
+            call('decrby', semaphore, #ids)
             local left = call('pttl', semaphore)
             if left > 0 then
                 call('pexpire', leases, left)

@@ -22,7 +22,7 @@ for i = 1, #KEYS / 2 do
         else
             call('set', record, number .. ' ' .. string.format('%.0f', available), 'px', life)
             if value then
-                call('set', semaphore, 0)
+                call('set', semaphore, 0, 'keepttl')
             end
             reply[i] = available
         end

@@ -1,4 +1,5 @@
--- Gives permits to each semaphore and tells the waiters.
+-- Adds permits to each semaphore and tells the waiters. A negative number takes some away, even if
+-- fewer are left.
 -- KEYS for each semaphore: semaphore, the client's last change there
 -- ARGV for each semaphore: permits, number of the change, life of its record in ms, channel
 -- Reply: a list, for each semaphore the permits that are left then; an error if the key does
@@ -7,6 +8,7 @@
 local call, pcall = redis.call, redis.pcall
 
 -- include publish.lua
+-- include tell_left.lua
 
 local reply = {}
 for i = 1, #KEYS / 2 do
@@ -19,7 +21,7 @@ for i = 1, #KEYS / 2 do
         local available = pcall('incrby', semaphore, permits)
         if type(available) == 'number' then
             call('set', record, number .. ' ' .. string.format('%.0f', available), 'px', life)
-            publish(ARGV[4 * i], string.format('%.0f', available))
+            tell_left(ARGV[4 * i], available)
         end
         reply[i] = available
     end

@@ -1,6 +1,7 @@
 -- Makes each semaphore that is not there yet, and tells the waiters.
 -- KEYS for each semaphore: semaphore, the client's last change there
--- ARGV for each semaphore: permits, number of the change, life of its record in ms, channel
+-- ARGV for each semaphore: permits, or permits:life of the semaphore in ms, number of the change,
+--      life of its record in ms, channel
 -- Reply: a list, for each semaphore 1 if it was made, 0 if it was there.
 -- Idempotent: the record has the number and the result of the last change.
 local call = redis.call
@@ -17,9 +18,14 @@ for i = 1, #KEYS / 2 do
     elseif call('exists', semaphore) == 1 then
         reply[i] = 0
     else
+        local count, ends_in = string.match(permits, '^(%d+):(%d+)$')
         call('set', record, number .. ' 1', 'px', life)
-        call('set', semaphore, permits)
-        publish(ARGV[4 * i], permits)
+        if count then
+            call('set', semaphore, count, 'px', ends_in)
+        else
+            call('set', semaphore, permits)
+        end
+        publish(ARGV[4 * i], count or permits)
         reply[i] = 1
     end
 end

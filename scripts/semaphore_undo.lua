@@ -8,6 +8,7 @@
 local call = redis.call
 
 -- include publish.lua
+-- include tell_left.lua
 
 local reply = {}
 for i = 1, #KEYS / 2 do
@@ -19,7 +20,7 @@ for i = 1, #KEYS / 2 do
     reply[i] = 0
     if last == ARGV[5 * i - 4] and call('exists', semaphore) == 1 then
         local available = call('incrby', semaphore, ARGV[5 * i - 2])
-        publish(ARGV[5 * i], string.format('%.0f', available))
+        tell_left(ARGV[5 * i], available)
         reply[i] = 1
     end
 end

@@ -1,8 +1,22 @@
 #include "counters.hpp"
+#include "decide/permit_id.hpp"
 
 #include <algorithm>
 
 namespace colock::testing {
+
+namespace {
+
+// As the scripts have them: one after the other.
+std::vector<std::string> ids_in(std::string const& text)
+{
+    std::vector<std::string> ids;
+    for (std::size_t at = 0; at < text.size(); at += decide::permit_id_size)
+        ids.push_back(text.substr(at, decide::permit_id_size));
+    return ids;
+}
+
+}  // namespace
 
 std::int64_t counters::value(std::string const& key) const
 {
@@ -10,10 +24,16 @@ std::int64_t counters::value(std::string const& key) const
     return at == values_.end() ? 0 : at->second;
 }
 
+// Redisson reads no negative number.
+std::int64_t counters::tell_left(std::string const& channel, std::int64_t left)
+{
+    return left >= 0 ? outside_.publish(channel, std::to_string(left)) : 0;
+}
+
 std::int64_t counters::change(std::string const& key, std::int64_t by, std::string const& channel)
 {
     auto const now = values_[key] += by;
-    outside_.publish(channel, std::to_string(now));
+    tell_left(channel, now);
     return now;
 }
 
@@ -74,10 +94,21 @@ reply counters::semaphore_release(script_call const& c)
     return once(c, [&] { return change(c.key(), c.number(0), c.argument(3)); });
 }
 
+reply counters::semaphore_release_existing(script_call const& c)
+{
+    return once(c, [&] {
+        bool const is_there = values_.contains(c.key());
+        if (is_there)
+            change(c.key(), c.number(0), c.argument(3));
+        return std::int64_t{is_there};
+    });
+}
+
+// The double knows no life of a semaphore: it lasts.
 reply counters::semaphore_set(script_call const& c)
 {
     semaphores_.insert(c.key());
-    return set(c, c.argument(0));
+    return set(c, std::to_string(c.number(0)));
 }
 
 reply counters::semaphore_drain(script_call const& c)
@@ -105,6 +136,16 @@ reply counters::latch_count_down(script_call const& c)
         else if (before > 0)
             outside_.publish(c.argument(3), "0");
         return left;
+    });
+}
+
+reply counters::latch_remove(script_call const& c)
+{
+    return once(c, [&] {
+        bool const was_there = values_.erase(c.key()) != 0;
+        if (was_there)
+            outside_.publish(c.argument(3), "0");
+        return std::int64_t{was_there};
     });
 }
 
@@ -141,17 +182,22 @@ reply counters::permit_acquire(script_call const& c)
 {
     semaphore_of_[c.key(1)] = c.key();
     auto& leases = leases_[c.key(1)];
+    auto const ids = ids_in(c.argument(0));
     auto const ends = clock::now() + milliseconds{c.number(1)};
-    if (auto const mine = leases.find(c.argument(0)); mine != leases.end()) {
-        mine->second = ends;
+    auto const is_out = [&](std::string const& id) { return leases.contains(id); };
+    if (std::ranges::any_of(ids, is_out)) {
+        for (auto const& id : ids)
+            if (is_out(id))
+                leases[id] = ends;
         return reply::of(std::int64_t{1});
     }
     if (outside_.blocks(c.key()))
         return outside_.refuse(outside::lease, c.argument(2));
     end_leases(c);
-    if (value(c.key()) >= 1) {
-        --values_[c.key()];
-        leases[c.argument(0)] = ends;
+    if (value(c.key()) >= std::ssize(ids)) {
+        values_[c.key()] -= std::ssize(ids);
+        for (auto const& id : ids)
+            leases[id] = ends;
         return reply::of(std::int64_t{1});
     }
     auto const first = std::ranges::min_element(leases, {}, [](auto const& p) { return p.second; });
@@ -172,20 +218,58 @@ reply counters::permit_extend(script_call const& c)
 reply counters::permit_release(script_call const& c)
 {
     auto& leases = leases_[c.key(1)];
-    auto const mine = leases.find(c.argument(0));
-    if (mine == leases.end())
+    bool is_whole = true;
+    std::int64_t count = 0;
+    for (auto const& id : ids_in(c.argument(0))) {
+        auto const mine = leases.find(id);
+        is_whole = is_whole && mine != leases.end() && mine->second > clock::now();
+        if (mine == leases.end())
+            continue;
+        leases.erase(mine);
+        ++count;
+    }
+    if (count == 0)
         return {};
-    bool const had_ended = mine->second <= clock::now();
-    leases.erase(mine);
-    auto const now = ++values_[c.key()];
-    auto const receivers = outside_.publish(c.argument(1), std::to_string(now));
-    return had_ended ? reply{} : reply::of(receivers);
+    auto const receivers = tell_left(c.argument(1), values_[c.key()] += count);
+    return is_whole ? reply::of(receivers) : reply{};
+}
+
+reply counters::permit_return(script_call const& c)
+{
+    return once(c, [&] {
+        auto& leases = leases_[c.key(2)];
+        auto const ids = ids_in(c.argument(0));
+        bool const all = std::ranges::all_of(ids, [&](std::string const& id) {
+            auto const mine = leases.find(id);
+            return mine != leases.end() && mine->second > clock::now();
+        });
+        if (!all)
+            return std::int64_t{0};
+        for (auto const& id : ids)
+            leases.erase(id);
+        tell_left(c.argument(3), values_[c.key()] += std::ssize(ids));
+        return static_cast<std::int64_t>(ids.size());
+    });
+}
+
+reply counters::permit_set(script_call const& c)
+{
+    return once(c, [&] {
+        auto& available = values_[c.key()];
+        auto const left = c.number(0) - std::ssize(leases_[c.key(2)]);
+        if (left > available && left > 0)
+            outside_.publish(c.argument(3), std::to_string(left));
+        return available = left;
+    });
 }
 
 reply counters::permit_count(script_call const& c)
 {
+    auto const& leases = leases_[c.key(1)];
     bool const is_occupied = outside_.occupied.contains(c.key());
-    return reply::of(is_occupied ? 0 : value(c.key()) + ended(leases_[c.key(1)]));
+    auto const available = is_occupied ? 0 : value(c.key()) + ended(leases);
+    return reply::of(std::vector{
+        reply::of(available), reply::of(std::ssize(leases) - ended(leases))});
 }
 
 std::vector<std::string> counters::held()

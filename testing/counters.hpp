@@ -21,13 +21,17 @@ public:
     reply semaphore_undo(script_call const&);
     reply semaphore_release(script_call const&);
     reply semaphore_set(script_call const&);
+    reply semaphore_release_existing(script_call const&);
     reply semaphore_drain(script_call const&);
     reply latch_set(script_call const&);
     reply latch_count_down(script_call const&);
+    reply latch_remove(script_call const&);
     reply count(script_call const&);
     reply permit_acquire(script_call const&);
     reply permit_extend(script_call const&);
     reply permit_release(script_call const&);
+    reply permit_return(script_call const&);
+    reply permit_set(script_call const&);
     reply permit_count(script_call const&);
 
     /// Semaphores of which permits with a lease are out.
@@ -43,6 +47,7 @@ private:
     template <class Change>
     reply once(script_call const&, Change const&);
     reply set(script_call const&, std::string const& payload);
+    std::int64_t tell_left(std::string const& channel, std::int64_t left);
     std::int64_t change(std::string const& key, std::int64_t by, std::string const& channel);
 
     /// Permits by id, and until when.

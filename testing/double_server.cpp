@@ -72,14 +72,18 @@ script_table const& table()
         {"semaphore_acquire", {&on_counters<&counters::semaphore_acquire>}},
         {"semaphore_undo", {&on_counters<&counters::semaphore_undo>}},
         {"semaphore_release", {&on_counters<&counters::semaphore_release>}},
+        {"semaphore_release_existing", {&on_counters<&counters::semaphore_release_existing>}},
         {"semaphore_set", {&on_counters<&counters::semaphore_set>}},
         {"semaphore_drain", {&on_counters<&counters::semaphore_drain>}},
         {"latch_set", {&on_counters<&counters::latch_set>}},
         {"latch_count_down", {&on_counters<&counters::latch_count_down>}},
+        {"latch_remove", {&on_counters<&counters::latch_remove>}},
         {"count", {&count}},
         {"permit_acquire", {&on_counters<&counters::permit_acquire>}},
         {"permit_extend", {&on_counters<&counters::permit_extend>}},
         {"permit_release", {&on_counters<&counters::permit_release>}},
+        {"permit_return", {&on_counters<&counters::permit_return>}},
+        {"permit_set", {&on_counters<&counters::permit_set>}},
         {"permit_count", {&on_counters<&counters::permit_count>}},
     };
     return all;

@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
@@ -50,6 +51,25 @@ asio::awaitable<void> work_until_lost(colock::permit_semaphore seats)
 // with_lock]
 // NOLINTEND(cppcoreguidelines-avoid-reference-coroutine-parameters)
 
+// [several
+asio::awaitable<bool> render(colock::permit_semaphore seats)
+{
+    // Both or none: two tasks that each have one and wait for the other's can't happen.
+    std::vector<colock::permit> const both = co_await seats.try_acquire_many_for(100ms, 2);
+    if (both.empty())
+        co_return false;
+    co_await simulate();
+    co_return true;
+}
+// several]
+
+// [by_id
+asio::awaitable<bool> take_back(colock::permit_semaphore seats, std::string id)
+{
+    co_return co_await seats.release(id);  // false: nobody has it any more
+}
+// by_id]
+
 asio::awaitable<void> example(std::string url)
 {
     colock::client redis{co_await asio::this_coro::executor, colock::config::from_url(url)};
@@ -63,6 +83,18 @@ asio::awaitable<void> example(std::string url)
     co_await work_until_lost(seats);
     auto const left = co_await seats.available();
     std::printf("%s; %d left\n", worked ? "worked" : "none was free", static_cast<int>(left));
+
+    // An operator gives the leased one back, and sells another seat.
+    bool const is_back = co_await take_back(seats, leased.id());
+    co_await seats.set_permits(3);
+    bool const rendered = co_await render(seats);
+    auto const all = co_await seats.permits();
+    std::printf(
+        "%s, %s; %d in all\n",
+        is_back ? "taken back" : "gone",
+        rendered ? "rendered" : "too few",
+        static_cast<int>(all)
+    );
     co_await redis.close();
 }
 

@@ -14,6 +14,8 @@
 #include <colock/fenced_lock.hpp>
 #include <colock/hold.hpp>
 #include <colock/lock.hpp>
+#include <colock/lock_event.hpp>
+#include <colock/lock_watch.hpp>
 #include <colock/log.hpp>
 #include <colock/multi_lock.hpp>
 #include <colock/observer.hpp>

@@ -22,6 +22,7 @@ void latch_set(
     core_ptr, asio::any_completion_handler<answered_bool>, std::string, std::int64_t count
 );
 void latch_count_down(core_ptr, asio::any_completion_handler<finished>, std::string);
+void latch_remove(core_ptr, asio::any_completion_handler<answered_bool>, std::string);
 void latch_wait(core_ptr, asio::any_completion_handler<finished>, std::string);
 void latch_wait_for(
     core_ptr,
@@ -108,13 +109,33 @@ public:
         );
     }
 
+    /// Removes the latch, whatever is left to count: it is open then, and all waiters pass. The
+    /// result says whether there was one. Redisson's `delete`; but Redisson does not let its
+    /// waiters pass.
+    ///
+    /// \par Effects
+    ///   `scripts/latch_remove.lua`, one round trip.
+    /// \par Completion signature
+    ///   `void(error_code, bool)`
+    /// \par Errors
+    ///   As `try_set_count`, and `error::wrong_type` if the key does not hold a latch.
+    /// \par Cancellation
+    ///   terminal, partial, total. Ends the wait for the answer; the request may still take effect.
+    template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
+    auto remove(Token&& token = {}) const
+    {
+        return detail::initiate<detail::answered_bool>(
+            core_, &detail::latch_remove, std::forward<Token>(token), name_
+        );
+    }
+
     /// Waits until the latch is open.
     ///
     /// \par Effects
     ///   `scripts/count.lua`, one round trip if the latch is open. If not, the client subscribes to
     ///   the channel and asks again when the subscription is confirmed. After that it asks on each
-    ///   message, and each `config::poll_cap` because no message tells of a latch that is deleted.
-    ///   One waiter of a client asks for all of them.
+    ///   message, and each `config::poll_cap` because no message tells of a key that somebody
+    ///   deletes. One waiter of a client asks for all of them.
     /// \par Completion signature
     ///   `void(error_code)`
     /// \par Completes when

@@ -16,6 +16,8 @@
 
 namespace colock {
 
+class lock_watch;
+
 namespace detail {
 
 struct lock_group;
@@ -333,6 +335,7 @@ protected:
 private:
     friend struct detail::lock_group;
     friend class fenced_lock;
+    friend class lock_watch;
 
     detail::core_ptr core_;
     Subject id_;

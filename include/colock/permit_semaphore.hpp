@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace colock {
 
@@ -40,6 +41,7 @@ using answered_bool = void(error_code, bool);
 using answered_count = void(error_code, std::int64_t);
 using permitted = void(error_code, permit);
 using tried_permit = void(error_code, std::optional<permit>);
+using permitted_many = void(error_code, std::vector<permit>);
 
 void permit_acquire(
     core_ptr, asio::any_completion_handler<permitted>, std::string, acquire_options
@@ -51,10 +53,43 @@ void permit_try_acquire_for(
     std::chrono::milliseconds wait,
     acquire_options
 );
+void permit_acquire_many(
+    core_ptr,
+    asio::any_completion_handler<permitted_many>,
+    std::string,
+    std::int64_t permits,
+    acquire_options
+);
+void permit_try_acquire_many_for(
+    core_ptr,
+    asio::any_completion_handler<permitted_many>,
+    std::string,
+    std::chrono::milliseconds wait,
+    std::int64_t permits,
+    acquire_options
+);
+void permit_return(
+    core_ptr, asio::any_completion_handler<answered_bool>, std::string, std::vector<std::string> ids
+);
+void permit_extend(
+    core_ptr,
+    asio::any_completion_handler<answered_bool>,
+    std::string,
+    std::string id,
+    std::chrono::milliseconds lease
+);
 void permit_set(
     core_ptr, asio::any_completion_handler<answered_bool>, std::string, std::int64_t permits
 );
+void permit_change(
+    core_ptr, asio::any_completion_handler<finished>, std::string, std::int64_t permits
+);
+void semaphore_add(
+    core_ptr, asio::any_completion_handler<finished>, std::string, std::int64_t permits
+);
 void permit_available(core_ptr, asio::any_completion_handler<answered_count>, std::string);
+void permit_acquired(core_ptr, asio::any_completion_handler<answered_count>, std::string);
+void permit_total(core_ptr, asio::any_completion_handler<answered_count>, std::string);
 
 }  // namespace detail
 
@@ -231,6 +266,207 @@ public:
         return try_acquire_for(wait, acquire_options{}, boost::asio::deferred);
     }
 
+    /// Takes several permits in one step, all of them or none. Waits until there are enough. Two
+    /// tasks that take their permits so cannot deadlock on each other.
+    ///
+    /// \par Effects
+    ///   As `acquire`. Each permit has its own id and is a hold of its own: it is renewed, lost,
+    ///   extended and released by itself. In the queue of a client nobody passes a waiter for many
+    ///   permits.
+    /// \par Guarantees
+    ///   As `acquire`, for each permit.
+    /// \par Completion signature
+    ///   `void(error_code, std::vector<permit>)`; as many permits as were asked for, or none and an
+    ///   error.
+    /// \par Errors
+    ///   As `acquire`, and `error::invalid_argument` for a number below 1 or over 1,000.
+    /// \par Cancellation
+    ///   As `acquire`.
+    template <detail::token_for<detail::permitted_many> Token = boost::asio::deferred_t>
+    auto acquire_many(std::int64_t permits, acquire_options options, Token&& token = {}) const
+    {
+        return detail::initiate<detail::permitted_many>(
+            core_, &detail::permit_acquire_many, std::forward<Token>(token), name_, permits, options
+        );
+    }
+
+    /// With the default options.
+    template <detail::token_for<detail::permitted_many> Token>
+    auto acquire_many(std::int64_t permits, Token&& token) const
+    {
+        return acquire_many(permits, acquire_options{}, std::forward<Token>(token));
+    }
+
+    /// With the default options.
+    auto acquire_many(std::int64_t permits) const
+    {
+        return acquire_many(permits, acquire_options{}, boost::asio::deferred);
+    }
+
+    /// Takes several permits in one step, and waits at most `wait` for them. Zero tries once. None
+    /// if the wait ran out.
+    ///
+    /// \par Effects
+    ///   As `acquire_many`. The limit counts from the call and includes connecting. It also holds
+    ///   while the server is silent.
+    /// \par Completion signature
+    ///   `void(error_code, std::vector<permit>)`; as many permits as were asked for, or none.
+    /// \par Errors
+    ///   As `acquire_many`, and `error::invalid_argument` for a negative wait. Zero: also
+    ///   `error::unavailable` or the connection's last error after `config::timeout`.
+    /// \par Cancellation
+    ///   As `acquire`.
+    template <
+        class Rep,
+        class Period,
+        detail::token_for<detail::permitted_many> Token = boost::asio::deferred_t>
+    auto try_acquire_many_for(
+        std::chrono::duration<Rep, Period> wait,
+        std::int64_t permits,
+        acquire_options options,
+        Token&& token = {}
+    ) const
+    {
+        return detail::initiate<detail::permitted_many>(
+            core_,
+            &detail::permit_try_acquire_many_for,
+            std::forward<Token>(token),
+            name_,
+            detail::round_up<milliseconds>(wait),
+            permits,
+            options
+        );
+    }
+
+    /// With the default options.
+    template <class Rep, class Period, detail::token_for<detail::permitted_many> Token>
+    auto try_acquire_many_for(
+        std::chrono::duration<Rep, Period> wait, std::int64_t permits, Token&& token
+    ) const
+    {
+        return try_acquire_many_for(wait, permits, acquire_options{}, std::forward<Token>(token));
+    }
+
+    /// With the default options.
+    template <class Rep, class Period>
+    auto try_acquire_many_for(std::chrono::duration<Rep, Period> wait, std::int64_t permits) const
+    {
+        return try_acquire_many_for(wait, permits, acquire_options{}, boost::asio::deferred);
+    }
+
+    /// Gives back permits whose ids one knows, wherever they were acquired: all of them, or none if
+    /// one of them is not out any more. The result says which. Redisson's `release(permitIds)`.
+    ///
+    /// Release the permits of this program by `permit::release`. A `permit` that is released by its
+    /// id counts as held until its next renewal, which says that it is lost.
+    ///
+    /// \par Effects
+    ///   `scripts/permit_return.lua`, one round trip. After a lost connection the client sends it
+    ///   again. It takes effect once, and the result is that of the first time.
+    /// \par Completion signature
+    ///   `void(error_code, bool)`
+    /// \par Errors
+    ///   - `error::invalid_argument` — an empty or over-long name, no id or over 1,000, an id
+    ///   twice,
+    ///     or one that is not 32 hexadecimal digits in lower case. Nothing was sent.
+    ///   - `error::wrong_type` — the keys do not hold such a semaphore.
+    ///   - `error::server_refused` — the server refuses us; its text is in the log.
+    ///   - `error::closed` — the client was closed or stopped.
+    ///   - `error::unavailable`, or the connection's last error — no answer within
+    ///     `config::timeout`. The release then goes on in the background until the server answers
+    ///     or the client stops.
+    /// \par Cancellation
+    ///   terminal, partial, total. Ends the wait for the answer; the release goes on.
+    template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
+    auto release(std::vector<std::string> ids, Token&& token = {}) const
+    {
+        return detail::initiate<detail::answered_bool>(
+            core_, &detail::permit_return, std::forward<Token>(token), name_, std::move(ids)
+        );
+    }
+
+    /// As above, one permit.
+    template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
+    auto release(std::string id, Token&& token = {}) const
+    {
+        return release(std::vector<std::string>(1, std::move(id)), std::forward<Token>(token));
+    }
+
+    /// Sets the rest of the lease of a permit whose id one knows, from now on. The result says
+    /// whether it was out. Redisson's `updateLeaseTime`.
+    ///
+    /// If a program holds the permit and renews it, its next renewal sets that program's lease
+    /// again.
+    ///
+    /// \par Effects
+    ///   `scripts/permit_extend.lua`, one round trip. After a lost connection the client sends it
+    ///   again, and the lease counts from then.
+    /// \par Completion signature
+    ///   `void(error_code, bool)`
+    /// \par Errors
+    ///   - `error::invalid_argument` — an empty or over-long name, a lease under 10 ms or over ten
+    ///     years, or an id that is not 32 hexadecimal digits in lower case. Nothing was sent.
+    ///   - `error::wrong_type`, `error::server_refused`, `error::closed`; `error::unavailable` or
+    ///     the connection's last error after `config::timeout`.
+    /// \par Cancellation
+    ///   terminal, partial, total. Ends the wait for the answer; the request may still take effect.
+    template <
+        class Rep,
+        class Period,
+        detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
+    auto extend(std::string id, std::chrono::duration<Rep, Period> lease, Token&& token = {}) const
+    {
+        return detail::initiate<detail::answered_bool>(
+            core_,
+            &detail::permit_extend,
+            std::forward<Token>(token),
+            name_,
+            std::move(id),
+            detail::round_up<milliseconds>(lease)
+        );
+    }
+
+    /// Sets how many permits there are, those that are out among them. Makes the semaphore if it
+    /// does not exist. If more are out than there shall be, `available` is negative until enough
+    /// have come back. Redisson's `setPermits`.
+    ///
+    /// \par Effects
+    ///   `scripts/permit_set.lua`, one round trip. A message tells the waiters of new permits. It
+    ///   takes effect once, even if it has to be sent again.
+    /// \par Completion signature
+    ///   `void(error_code)`
+    /// \par Errors and cancellation
+    ///   As `try_set_permits`, and `error::wrong_type`.
+    template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
+    auto set_permits(std::int64_t permits, Token&& token = {}) const
+    {
+        return detail::initiate<detail::finished>(
+            core_, &detail::permit_change, std::forward<Token>(token), name_, permits
+        );
+    }
+
+    /// Gives the semaphore more permits, or with a negative number fewer. If more are out than
+    /// there are then, `available` is negative until enough have come back. Makes the semaphore if
+    /// it does not exist. Zero changes nothing, and nothing is sent.
+    ///
+    /// \par Effects
+    ///   `scripts/semaphore_release.lua`, one round trip. A message tells the waiters. It takes
+    ///   effect once; after a lost connection the client sends it again.
+    /// \par Completion signature
+    ///   `void(error_code)`
+    /// \par Errors
+    ///   As `set_permits`; the number may be from -(2^31-1) to 2^31-1. After `error::unavailable`
+    ///   the change goes on in the background until the server answers or the client stops.
+    /// \par Cancellation
+    ///   terminal, partial, total. Ends the wait for the answer; the change goes on.
+    template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
+    auto add_permits(std::int64_t permits, Token&& token = {}) const
+    {
+        return detail::initiate<detail::finished>(
+            core_, &detail::semaphore_add, std::forward<Token>(token), name_, permits
+        );
+    }
+
     /// How many permits are available: those that are left, and those whose lease has ended.
     ///
     /// \par Effects
@@ -248,6 +484,31 @@ public:
     {
         return detail::initiate<detail::answered_count>(
             core_, &detail::permit_available, std::forward<Token>(token), name_
+        );
+    }
+
+    /// How many permits are out, by leases that have not ended. Redisson's `acquiredPermits`.
+    ///
+    /// \par Effects, completion signature, errors and cancellation
+    ///   As `available`.
+    template <detail::token_for<detail::answered_count> Token = boost::asio::deferred_t>
+    auto acquired(Token&& token = {}) const
+    {
+        return detail::initiate<detail::answered_count>(
+            core_, &detail::permit_acquired, std::forward<Token>(token), name_
+        );
+    }
+
+    /// How many permits there are: those that are available, and those that are out. Redisson's
+    /// `getPermits`.
+    ///
+    /// \par Effects, completion signature, errors and cancellation
+    ///   As `available`.
+    template <detail::token_for<detail::answered_count> Token = boost::asio::deferred_t>
+    auto permits(Token&& token = {}) const
+    {
+        return detail::initiate<detail::answered_count>(
+            core_, &detail::permit_total, std::forward<Token>(token), name_
         );
     }
 

@@ -36,6 +36,19 @@ void semaphore_release(
 void semaphore_set(
     core_ptr, asio::any_completion_handler<answered_bool>, std::string, std::int64_t permits
 );
+void semaphore_set_expiring(
+    core_ptr,
+    asio::any_completion_handler<answered_bool>,
+    std::string,
+    std::int64_t permits,
+    std::chrono::milliseconds life
+);
+void semaphore_add(
+    core_ptr, asio::any_completion_handler<finished>, std::string, std::int64_t permits
+);
+void semaphore_release_existing(
+    core_ptr, asio::any_completion_handler<answered_bool>, std::string, std::int64_t permits
+);
 void semaphore_drain(core_ptr, asio::any_completion_handler<answered_count>, std::string);
 void semaphore_available(core_ptr, asio::any_completion_handler<answered_count>, std::string);
 
@@ -93,7 +106,32 @@ public:
         );
     }
 
-    /// Takes permits. Waits until there are enough.
+    /// As above, and the semaphore ends after `life`, with all its permits: Redisson's
+    /// `trySetPermits` with a time to live. Then it has no permits until somebody makes it again.
+    ///
+    /// \par Errors
+    ///   As `try_set_permits`, and `error::invalid_argument` for a life under 1 ms or over ten
+    ///   years. Nothing was sent.
+    template <
+        class Rep,
+        class Period,
+        detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
+    auto try_set_permits(
+        std::int64_t permits, std::chrono::duration<Rep, Period> life, Token&& token = {}
+    ) const
+    {
+        return detail::initiate<detail::answered_bool>(
+            core_,
+            &detail::semaphore_set_expiring,
+            std::forward<Token>(token),
+            name_,
+            permits,
+            detail::round_up<milliseconds>(life)
+        );
+    }
+
+    /// Takes permits. Waits until there are enough. Zero permits are there at once: nothing is
+    /// sent, and nothing is taken.
     ///
     /// \par Effects
     ///   `scripts/semaphore_acquire.lua`, one round trip if there are enough. If not, the client
@@ -106,7 +144,7 @@ public:
     /// \par Completes when
     ///   The permits are taken, or one of the errors. While no connection is up, it waits.
     /// \par Errors
-    ///   - `error::invalid_argument` — an empty or over-long name, a number below 1 or over 2^31-1.
+    ///   - `error::invalid_argument` — an empty or over-long name, a number below 0 or over 2^31-1.
     ///     Nothing was sent.
     ///   - `error::wrong_type` — the key does not hold a semaphore.
     ///   - those of every operation; see `client`.
@@ -212,7 +250,7 @@ public:
     }
 
     /// Gives permits back, whether or not they were acquired. Makes the semaphore if it does not
-    /// exist.
+    /// exist. Zero permits change nothing, and nothing is sent.
     ///
     /// \par Preconditions
     ///   Nothing checks that the caller has the permits: a release too many lets one too many in.
@@ -246,6 +284,42 @@ public:
 
     /// One permit.
     auto release() const { return release(1, boost::asio::deferred); }
+
+    /// As `release`, but only if the semaphore exists: one that has ended or was deleted is not
+    /// made again. The result says whether it exists. Redisson's `releaseIfExists`.
+    ///
+    /// \par Effects
+    ///   `scripts/semaphore_release_existing.lua`, one round trip. After a lost connection the
+    ///   client sends it again.
+    /// \par Completion signature
+    ///   `void(error_code, bool)`
+    /// \par Errors
+    ///   As `release`, and `error::invalid_argument` for a number below 1.
+    /// \par Cancellation
+    ///   As `release`.
+    template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
+    auto release_if_exists(std::int64_t permits, Token&& token = {}) const
+    {
+        return detail::initiate<detail::answered_bool>(
+            core_, &detail::semaphore_release_existing, std::forward<Token>(token), name_, permits
+        );
+    }
+
+    /// Gives the semaphore more permits, or with a negative number fewer, also of those that are
+    /// out. If more are out than are left then, `available` is negative until enough have come
+    /// back. Makes the semaphore if it does not exist.
+    ///
+    /// \par Effects, completion signature and cancellation
+    ///   As `release`, which is the same with a positive number.
+    /// \par Errors
+    ///   As `release`; the number may be from -(2^31-1) to 2^31-1.
+    template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
+    auto add_permits(std::int64_t permits, Token&& token = {}) const
+    {
+        return detail::initiate<detail::finished>(
+            core_, &detail::semaphore_add, std::forward<Token>(token), name_, permits
+        );
+    }
 
     /// Takes all permits that are left. The result says how many there were.
     ///

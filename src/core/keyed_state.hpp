@@ -21,7 +21,14 @@ namespace colock {
 using detail::core;
 
 /// The purpose of a state. States of one name differ in it. The kinds of locks come first.
-enum class state_kind : unsigned char { semaphore = 64, permit_semaphore, latch, updates, group };
+enum class state_kind : unsigned char {
+    semaphore = 64,
+    permit_semaphore,
+    latch,
+    updates,
+    group,
+    watch
+};
 
 constexpr state_kind state_of(detail::lock_kind kind) noexcept
 {

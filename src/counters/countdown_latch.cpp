@@ -84,6 +84,19 @@ void latch_count_down(
     );
 }
 
+void latch_remove(
+    core_ptr inside, asio::any_completion_handler<answered_bool> handler, std::string name
+)
+{
+    auto const wrong = check_name(name);
+    start_update(
+        std::move(inside),
+        std::move(handler),
+        {std::move(name), scripts::latch_remove, 0, &decide::latch_channel, false},
+        wrong
+    );
+}
+
 void latch_wait(core_ptr inside, asio::any_completion_handler<finished> handler, std::string name)
 {
     auto const wrong = check_name(name);

@@ -9,17 +9,24 @@
 #include <colock/permit_semaphore.hpp>
 #include <colock/semaphore.hpp>
 
+#include <algorithm>
+#include <iterator>
+#include <set>
 #include <utility>
+#include <vector>
 
 namespace colock::detail {
 
 namespace {
 
-/// A request takes one permit with its own id, so a repeat finds that id. A permit that nobody
-/// wants any more is released by its id.
-class id_taken final : public permit_protocol {
+/// A script takes so many permits in one step without trouble.
+constexpr std::int64_t most_at_once = 1'000;
+
+/// A request takes permits with ids of their own, so a repeat finds those ids. Permits that nobody
+/// wants any more are released by their ids.
+class ids_taken final : public permit_protocol {
 public:
-    id_taken(core& inside, std::string const& name)
+    ids_taken(core& inside, std::string const& name)
         : core_{inside}
         , name_{name}
         , leases_{decide::permit_leases(name, inside.settings().key_prefix)}
@@ -32,9 +39,15 @@ public:
 
     void begin(waiter const& first) override
     {
-        number_ = core_.next_number();
-        id_ = decide::permit_id(core_.uuid(), number_);
+        permits_ = first.permits;
         lease_ = first.lease;
+        ids_.clear();
+        for (std::int64_t i = 0; i != permits_; ++i) {
+            auto const number = core_.next_number();
+            if (i == 0)
+                first_number_ = number;
+            ids_ += decide::permit_id(core_.uuid(), number);
+        }
     }
 
     script_request ask() const override
@@ -42,7 +55,7 @@ public:
         return {
             &scripts::permit_acquire,
             {name_, leases_},
-            {id_, std::to_string(lease_.count()), channel()}};
+            {ids_, std::to_string(lease_.count()), channel()}};
     }
 
     decide::acquire_answer read(decide::reply const& got) const override
@@ -50,7 +63,7 @@ public:
         return decide::read_permit(got, true);
     }
 
-    // After its lease the permit comes back anyway.
+    // After their lease the permits come back anyway.
     time_point open_until(decide::request_state const& open) const override
     {
         return open.last_sent() + lease_;
@@ -59,37 +72,64 @@ public:
     // A grant is given out only while at least half of its validity is left.
     bool fits(waiter const& first, decide::request_state const& open) const override
     {
-        return first.lease == lease_ &&
+        return first.lease == lease_ && first.permits == permits_ &&
             (!open.is_taken() || decide::is_fresh(clock::now(), open.last_sent(), lease_));
     }
 
     void give(permit_queue& from, decide::request_state const& taken) override
     {
         auto const first = from.take_first();
-        auto const held = first->make_hold();
-        auto const made = make_recycled<ownership>(
-            core_, nullptr, protocol::of_permits(), name_, number_, first->who
-        );
-        made->begin(held, taken.last_sent(), first->lease);
-        first->grant(held, decide::hex_of(id_));
+        std::vector<waiter::held_permit> permits;
+        for (std::int64_t i = 0; i != permits_; ++i) {
+            auto const number = first_number_ + static_cast<std::uint64_t>(i);
+            auto held = first->make_hold();
+            auto const made = make_recycled<ownership>(
+                core_, nullptr, protocol::of_permits(), name_, number, first->who
+            );
+            made->begin(held, taken.last_sent(), first->lease);
+            permits.push_back(
+                {std::move(held), decide::hex_of(decide::permit_id(core_.uuid(), number))}
+            );
+        }
+        first->grant(permits);
     }
 
     std::optional<script_request> undo(decide::request_state const&) override
     {
-        return script_request{&scripts::permit_release, {name_, leases_}, {id_, channel()}};
+        return script_request{&scripts::permit_release, {name_, leases_}, {ids_, channel()}};
     }
 
 private:
+    permit hold_one(
+        permit_hold_request const& who, std::string id, decide::request_state const& taken
+    )
+    {
+        auto const held =
+            make_recycled<hold_state>(core_.shared_from_this(), who.who, who.lease, who.renewed);
+        held->given = true;
+        ++core_.count.holds;
+        auto text = decide::hex_of(id);
+        auto const ownership = make_recycled<permit_ownership>(core_, name_, std::move(id));
+        core_.keyed_states().add(ownership);
+        ownership->begin(held, taken.last_sent());
+        return {make_hold(held), std::move(text)};
+    }
+
     core& core_;
     std::string name_;
     std::string leases_;
-    std::uint64_t number_ = 0;
-    std::string id_;
+    std::int64_t permits_ = 0;
+    std::uint64_t first_number_ = 0;  ///< of the ownerships, which count on from here
+    std::string ids_;                 ///< one after the other
     milliseconds lease_{};
 };
 
-error_code check(std::string const& name, acquire_options const& options) noexcept
+error_code check(
+    std::string const& name, std::int64_t permits, acquire_options const& options
+) noexcept
 {
+    if (permits < 1 || permits > most_at_once)
+        return error::invalid_argument;
     auto const least = options.renew ? decide::shortest_renewed_lease : decide::shortest_lease;
     bool const good =
         !options.lease || (*options.lease >= least && *options.lease <= decide::longest_lease);
@@ -98,17 +138,77 @@ error_code check(std::string const& name, acquire_options const& options) noexce
         : error_code{error::invalid_argument};
 }
 
-template <class Handler>
-std::shared_ptr<waiter> make_waiter_for(
-    core_ptr inside, Handler handler, std::string name, acquire_options const& options
+template <class Value>
+void take(
+    core_ptr inside,
+    asio::any_completion_handler<void(error_code, Value)> handler,
+    std::string name,
+    std::int64_t permits,
+    std::optional<milliseconds> wait,
+    acquire_options const& options
 )
 {
-    return make_waiter(
+    auto wrong = check(name, permits, options);
+    auto const who = make_waiter(
         std::move(inside),
         std::move(handler),
         state_kind::permit_semaphore,
         std::move(name),
         options
+    );
+    who->permits = permits;
+    if (wait)
+        if (auto const negative = who->limit_to(*wait); !wrong)
+            wrong = negative;
+    start(who, wrong, &enter<ids_taken>);
+}
+
+/// The ids as the scripts have them, one after the other; empty if one of them is no id, or if one
+/// comes twice.
+std::string joined(std::vector<std::string> const& ids)
+{
+    std::set<std::string> seen;
+    std::string all;
+    for (auto const& each : ids) {
+        auto const bytes = decide::permit_bytes(each);
+        if (!bytes || !seen.insert(*bytes).second)
+            return {};
+        all += *bytes;
+    }
+    return all;
+}
+
+/// Asks for the permits of a semaphore: those that are available, and those that are out.
+template <class Choose>
+void count_permits(
+    core_ptr inside,
+    asio::any_completion_handler<answered_count> handler,
+    std::string name,
+    Choose choose
+)
+{
+    auto const wrong = check_name(name);
+    auto key = inside->key_of(std::move(name));
+    auto const leases = decide::permit_leases(key, inside->settings().key_prefix);
+    auto const read = [choose](answer const& got, std::int64_t& count) -> error_code {
+        auto const& items = got.value.items;
+        auto const is_number = [](decide::reply const& item) {
+            return item.what == decide::reply::kind::integer;
+        };
+        if (items.size() != 2 || !std::ranges::all_of(items, is_number))
+            return error::bad_reply;
+        count = choose(items[0].number, items[1].number);
+        return {};
+    };
+    query<std::int64_t>::start(
+        std::move(inside),
+        std::move(handler),
+        wrong,
+        std::move(key),
+        scripts::permit_count,
+        {},
+        read,
+        leases
     );
 }
 
@@ -121,10 +221,7 @@ void permit_acquire(
     acquire_options options
 )
 {
-    auto const wrong = check(name, options);
-    auto const who =
-        make_waiter_for(std::move(inside), std::move(handler), std::move(name), options);
-    start(who, wrong, &enter<id_taken>);
+    take(std::move(inside), std::move(handler), std::move(name), 1, {}, options);
 }
 
 void permit_try_acquire_for(
@@ -135,11 +232,80 @@ void permit_try_acquire_for(
     acquire_options options
 )
 {
-    auto const wrong = check(name, options);
-    auto const who =
-        make_waiter_for(std::move(inside), std::move(handler), std::move(name), options);
-    auto const negative = who->limit_to(wait);
-    start(who, wrong ? wrong : negative, &enter<id_taken>);
+    take(std::move(inside), std::move(handler), std::move(name), 1, wait, options);
+}
+
+void permit_acquire_many(
+    core_ptr inside,
+    asio::any_completion_handler<permitted_many> handler,
+    std::string name,
+    std::int64_t permits,
+    acquire_options options
+)
+{
+    take(std::move(inside), std::move(handler), std::move(name), permits, {}, options);
+}
+
+void permit_try_acquire_many_for(
+    core_ptr inside,
+    asio::any_completion_handler<permitted_many> handler,
+    std::string name,
+    milliseconds wait,
+    std::int64_t permits,
+    acquire_options options
+)
+{
+    take(std::move(inside), std::move(handler), std::move(name), permits, wait, options);
+}
+
+void permit_return(
+    core_ptr inside,
+    asio::any_completion_handler<answered_bool> handler,
+    std::string name,
+    std::vector<std::string> ids
+)
+{
+    auto text = joined(ids);
+    bool const good = !text.empty() && ids.size() <= most_at_once && !check_name(name);
+    start_update(
+        std::move(inside),
+        std::move(handler),
+        {std::move(name),
+         scripts::permit_return,
+         std::ssize(ids),
+         &decide::semaphore_channel,
+         true,
+         std::move(text),
+         true},
+        valid_if(good)
+    );
+}
+
+void permit_extend(
+    core_ptr inside,
+    asio::any_completion_handler<answered_bool> handler,
+    std::string name,
+    std::string id,
+    milliseconds lease
+)
+{
+    auto bytes = decide::permit_bytes(id);
+    bool const good = bytes && lease >= decide::shortest_lease && lease <= decide::longest_lease &&
+        !check_name(name);
+    auto const key = inside->key_of(std::move(name));
+    auto const read = [](answer const& got, bool& was_out) -> error_code {
+        auto const outcome = decide::read_extend(got.value);
+        was_out = outcome == decide::extend_answer::extended;
+        return outcome == decide::extend_answer::malformed ? error_code{error::bad_reply}
+                                                           : error_code{};
+    };
+    script_request about{
+        &scripts::permit_extend,
+        {decide::permit_leases(key, inside->settings().key_prefix)},
+        {bytes.value_or(""), std::to_string(lease.count())}};
+    query<bool>::start(
+        std::move(inside), std::move(handler), valid_if(good), std::move(about), read
+    );
 }
 
 void permit_set(
@@ -152,22 +318,61 @@ void permit_set(
     semaphore_set(std::move(inside), std::move(handler), std::move(name), permits);
 }
 
+void permit_change(
+    core_ptr inside,
+    asio::any_completion_handler<finished> handler,
+    std::string name,
+    std::int64_t permits
+)
+{
+    auto const wrong = check_amount(name, permits, 0, most_permits);
+    start_update(
+        std::move(inside),
+        std::move(handler),
+        {std::move(name),
+         scripts::permit_set,
+         permits,
+         &decide::semaphore_channel,
+         false,
+         {},
+         true},
+        wrong
+    );
+}
+
 void permit_available(
     core_ptr inside, asio::any_completion_handler<answered_count> handler, std::string name
 )
 {
-    auto const wrong = check_name(name);
-    auto key = inside->key_of(std::move(name));
-    auto const leases = decide::permit_leases(key, inside->settings().key_prefix);
-    query<std::int64_t>::start(
+    count_permits(
         std::move(inside),
         std::move(handler),
-        wrong,
-        std::move(key),
-        scripts::permit_count,
-        {},
-        &read_count,
-        leases
+        std::move(name),
+        [](std::int64_t available, std::int64_t) { return available; }
+    );
+}
+
+void permit_acquired(
+    core_ptr inside, asio::any_completion_handler<answered_count> handler, std::string name
+)
+{
+    count_permits(
+        std::move(inside),
+        std::move(handler),
+        std::move(name),
+        [](std::int64_t, std::int64_t out) { return out; }
+    );
+}
+
+void permit_total(
+    core_ptr inside, asio::any_completion_handler<answered_count> handler, std::string name
+)
+{
+    count_permits(
+        std::move(inside),
+        std::move(handler),
+        std::move(name),
+        [](std::int64_t available, std::int64_t out) { return available + out; }
     );
 }
 

@@ -72,7 +72,9 @@ struct update_request {
     scripts::script const& what;
     std::int64_t amount;
     std::string (*channel)(std::string_view name, std::string_view prefix);  ///< or none
-    bool owed;  ///< it goes on even without a caller
+    bool owed;                ///< it goes on even without a caller
+    std::string text{};       ///< the script's first argument, if it is not the amount
+    bool has_leases = false;  ///< the script has the leases of permits as its third key
 };
 
 /// Begins an update, and reports its result as a value of this type, if any.
@@ -91,6 +93,9 @@ void start_update(
     auto const who =
         make_recycled<update>(inside, std::move(key), asked.what, asked.amount, std::move(channel));
     who->owed = asked.owed;
+    who->text = std::move(asked.text);
+    if (asked.has_leases)
+        who->third_key = decide::permit_leases(who->name, inside->settings().key_prefix);
     who->listen(strand, handler);
     auto done = std::make_shared<completion<Values...>>(std::move(handler), inside->executor());
     who->done = [done](error_code ec, std::int64_t result) {

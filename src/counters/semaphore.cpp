@@ -98,6 +98,37 @@ std::shared_ptr<waiter> make_waiter_for(
     return who;
 }
 
+// Zero permits are there at once, as in Redisson. Nothing is sent for them.
+void enter_for_permits(std::shared_ptr<waiter> const& who)
+{
+    if (who->permits == 0)
+        who->grant();
+    else
+        enter<permits_taken>(who);
+}
+
+/// Adds up, whatever the sign.
+void change_permits(
+    core_ptr inside,
+    asio::any_completion_handler<finished> handler,
+    std::string name,
+    std::int64_t permits,
+    std::int64_t least
+)
+{
+    auto const wrong = check_amount(name, permits, least, most_permits);
+    if (permits == 0) {
+        auto const who = make_waiter_for(std::move(inside), std::move(handler), std::move(name), 0);
+        return start(who, wrong, &enter_for_permits);
+    }
+    start_update(
+        std::move(inside),
+        std::move(handler),
+        {std::move(name), scripts::semaphore_release, permits, &decide::semaphore_channel, true},
+        wrong
+    );
+}
+
 }  // namespace
 
 void semaphore_acquire(
@@ -107,10 +138,10 @@ void semaphore_acquire(
     std::int64_t permits
 )
 {
-    auto const wrong = check_amount(name, permits, 1, most_permits);
+    auto const wrong = check_amount(name, permits, 0, most_permits);
     auto const who =
         make_waiter_for(std::move(inside), std::move(handler), std::move(name), permits);
-    start(who, wrong, &enter<permits_taken>);
+    start(who, wrong, &enter_for_permits);
 }
 
 void semaphore_try_acquire_for(
@@ -121,11 +152,11 @@ void semaphore_try_acquire_for(
     std::int64_t permits
 )
 {
-    auto const wrong = check_amount(name, permits, 1, most_permits);
+    auto const wrong = check_amount(name, permits, 0, most_permits);
     auto const who =
         make_waiter_for(std::move(inside), std::move(handler), std::move(name), permits);
     auto const negative = who->limit_to(wait);
-    start(who, wrong ? wrong : negative, &enter<permits_taken>);
+    start(who, wrong ? wrong : negative, &enter_for_permits);
 }
 
 void semaphore_release(
@@ -135,12 +166,59 @@ void semaphore_release(
     std::int64_t permits
 )
 {
+    change_permits(std::move(inside), std::move(handler), std::move(name), permits, 0);
+}
+
+void semaphore_add(
+    core_ptr inside,
+    asio::any_completion_handler<finished> handler,
+    std::string name,
+    std::int64_t permits
+)
+{
+    change_permits(std::move(inside), std::move(handler), std::move(name), permits, -most_permits);
+}
+
+void semaphore_release_existing(
+    core_ptr inside,
+    asio::any_completion_handler<answered_bool> handler,
+    std::string name,
+    std::int64_t permits
+)
+{
     auto const wrong = check_amount(name, permits, 1, most_permits);
     start_update(
         std::move(inside),
         std::move(handler),
-        {std::move(name), scripts::semaphore_release, permits, &decide::semaphore_channel, true},
+        {std::move(name),
+         scripts::semaphore_release_existing,
+         permits,
+         &decide::semaphore_channel,
+         true},
         wrong
+    );
+}
+
+void semaphore_set_expiring(
+    core_ptr inside,
+    asio::any_completion_handler<answered_bool> handler,
+    std::string name,
+    std::int64_t permits,
+    milliseconds life
+)
+{
+    bool const lasts = life >= milliseconds{1} && life <= decide::longest_lease;
+    auto const wrong = check_amount(name, permits, 0, most_permits);
+    start_update(
+        std::move(inside),
+        std::move(handler),
+        {std::move(name),
+         scripts::semaphore_set,
+         permits,
+         &decide::semaphore_channel,
+         false,
+         std::to_string(permits) + ':' + std::to_string(life.count())},
+        wrong ? wrong : valid_if(lasts)
     );
 }
 

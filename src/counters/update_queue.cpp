@@ -103,13 +103,16 @@ bool update_queue::take_next()
 script_request update_queue::next_step() const
 {
     auto const& any = *now_.of.front();
-    return {
+    script_request made{
         &any.what,
         {name(), record_},
-        {std::to_string(now_.amount),
+        {any.text.empty() ? std::to_string(now_.amount) : any.text,
          std::to_string(now_.number),
          decide::record_life_text(),
          any.channel}};
+    if (!any.third_key.empty())
+        made.keys.push_back(any.third_key);
+    return made;
 }
 
 strand_task update_queue::run()

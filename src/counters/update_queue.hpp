@@ -31,7 +31,9 @@ struct update final : operation {
     scripts::script const& what;
     std::int64_t amount;
     std::string channel;
-    bool owed = false;  ///< it is carried out even without a caller
+    std::string text{};       ///< the script's first argument, if it is not the amount
+    std::string third_key{};  ///< beside the counter and the record; or none
+    bool owed = false;        ///< it is carried out even without a caller
     std::function<void(error_code, std::int64_t result)> done;
     update_queue* queue = nullptr;     ///< the queue that it is in, while its caller waits
     decide::alarm_queue::alarm limit;  ///< `config::timeout` for the caller

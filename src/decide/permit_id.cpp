@@ -38,4 +38,19 @@ std::string hex_of(std::string_view bytes)
     return text;
 }
 
+std::optional<std::string> permit_bytes(std::string_view hex)
+{
+    if (hex.size() != 32)
+        return {};
+    std::string bytes;
+    for (std::size_t i = 0; i != hex.size(); i += 2) {
+        auto const high = hexadecimal_digits.find(hex[i]);
+        auto const low = hexadecimal_digits.find(hex[i + 1]);
+        if (high == hexadecimal_digits.npos || low == hexadecimal_digits.npos)
+            return {};
+        bytes += static_cast<char>(high << 4U | low);
+    }
+    return bytes;
+}
+
 }  // namespace colock::decide

@@ -50,31 +50,38 @@ void waiter::tell_acquired() const
     inside->events().acquired(name, waited, attempts);
 }
 
-void waiter::begin(hold_ptr const& taken)
+void waiter::begin(hold_ptr const& taken) const
 {
-    limit.clear();
     taken->given = true;
     ++inside->count.holds;
-    tell_acquired();
 }
 
 void waiter::grant(hold_ptr const& taken)
 {
+    limit.clear();
     begin(taken);
+    tell_acquired();
     if (auto* const tries = std::get_if<completion<std::optional<hold>>>(&done))
         (*tries)({}, detail::make_hold(taken));
     else
         std::get<completion<hold>>(done)({}, detail::make_hold(taken));
 }
 
-void waiter::grant(hold_ptr const& taken, std::string permit_id)
+void waiter::grant(std::vector<held_permit> const& taken)
 {
-    begin(taken);
-    permit got{detail::make_hold(taken), std::move(permit_id)};
-    if (auto* const tries = std::get_if<completion<std::optional<permit>>>(&done))
-        (*tries)({}, std::move(got));
+    limit.clear();
+    std::vector<permit> got;
+    for (auto const& [held, id] : taken) {
+        begin(held);
+        got.emplace_back(detail::make_hold(held), id);
+    }
+    tell_acquired();
+    if (auto* const all = std::get_if<completion<std::vector<permit>>>(&done))
+        (*all)({}, std::move(got));
+    else if (auto* const tries = std::get_if<completion<std::optional<permit>>>(&done))
+        (*tries)({}, std::move(got.front()));
     else
-        std::get<completion<permit>>(done)({}, std::move(got));
+        std::get<completion<permit>>(done)({}, std::move(got.front()));
 }
 
 void waiter::grant()

@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 namespace colock {
 
@@ -26,15 +27,22 @@ class fair_waiter;
 /// A call that wants a lock, permits, or a latch at zero, until it has its answer. Its queue is the
 /// state of its kind and name.
 struct waiter final : operation, boost::intrusive::list_base_hook<> {
-    /// The kind of its answer: a hold, a permit or the mere fact; for a call that waits without
-    /// end, or for one that tries.
+    /// The kind of its answer: a hold, a permit or several, or the mere fact; for a call that waits
+    /// without end, or for one that tries.
     using result = std::variant<
         completion<hold>,
         completion<std::optional<hold>>,
         completion<permit>,
         completion<std::optional<permit>>,
+        completion<std::vector<permit>>,
         completion<>,
         completion<bool>>;
+
+    /// A permit that was granted, with its id.
+    struct held_permit {
+        hold_ptr held;
+        std::string id;
+    };
 
     waiter(core_ptr, state_kind, std::string key, acquire_options const&);
 
@@ -45,7 +53,7 @@ struct waiter final : operation, boost::intrusive::list_base_hook<> {
 
     // Each completes the caller.
     void grant(hold_ptr const&);  ///< the caller has it from now on
-    void grant(hold_ptr const&, std::string permit_id);
+    void grant(std::vector<held_permit> const&);
     void grant();
     void fail(error_code);        ///< if it still waits
     void give_up() { fail({}); }  ///< its wait is over, or it has tried in vain
@@ -79,7 +87,7 @@ struct waiter final : operation, boost::intrusive::list_base_hook<> {
     bool re_entrant;                     ///< if not, an owner that has the lock is refused
     unsigned replicas;                   ///< how many have to acknowledge it
     backoff pauses{};                    ///< of a spin lock
-    std::int64_t permits = 0;            ///< of a semaphore
+    std::int64_t permits = 0;            ///< how many, of a semaphore
     bool once = false;                   ///< one attempt
     std::optional<milliseconds> wait{};  ///< the longest
     time_point asked{};
@@ -93,7 +101,7 @@ struct waiter final : operation, boost::intrusive::list_base_hook<> {
     std::shared_ptr<waiter> queued;  ///< itself, while it is in a queue
 
 private:
-    void begin(hold_ptr const&);
+    void begin(hold_ptr const&) const;
     void leave(error_code why);
 };
 

@@ -70,14 +70,27 @@ std::optional<std::string> line_process::hear()
 
 // ---- Redisson ----------------------------------------------------------------------------------
 
-java_peer::java_peer(redis_server& server)
+namespace {
+
+std::string class_path()
+{
+    std::string const folder =
+        java_peer::is_oldest() ? COLOCK_INTEROP_JAVA_OLDEST : COLOCK_INTEROP_JAVA;
+    return folder + "/classes:" + folder + "/libraries/*";
+}
+
+}  // namespace
+
+bool java_peer::is_oldest() { return std::getenv("COLOCK_OLDEST_REDISSON") != nullptr; }
+
+java_peer::java_peer(redis_server& server, std::string const& scheme)
     : process_{
           {COLOCK_JAVA,
            "-XX:TieredStopAtLevel=1",  // starts sooner
            "-cp",
-           COLOCK_INTEROP_CLASSPATH,
+           class_path(),
            "Peer",
-           "redis://127.0.0.1:" + std::to_string(server.port()),
+           scheme + "127.0.0.1:" + std::to_string(server.port()),
            std::to_string(watchdog.count())}}
 {
     stopwatch const waited;

@@ -47,7 +47,11 @@ public:
     /// Its watchdog keeps locks for that long, and renews them each third of it.
     static constexpr milliseconds watchdog = std::chrono::milliseconds{1'200};
 
-    explicit java_peer(redis_server& server);
+    /// With `cluster://` for the scheme it is a client of the cluster that the server belongs to.
+    explicit java_peer(redis_server& server, std::string const& scheme = "redis://");
+
+    /// Whether it is the oldest Redisson that docs/versions.md names, which lacks some operations.
+    static bool is_oldest();
 
     /// What a command has come to.
     struct outcome {

@@ -173,6 +173,8 @@ BOOST_AUTO_TEST_CASE(semaphore)
         BOOST_TEST(!co_await permits.try_acquire());
         co_await permits.release(1);
         BOOST_TEST(co_await permits.available() == 1);
+        co_await permits.add_permits(-1);
+        BOOST_TEST(co_await permits.release_if_exists(1));
         r.occupy("k");
         BOOST_TEST(!co_await permits.try_acquire_for(1min));
         r.occupy("k", 2s);
@@ -196,6 +198,13 @@ BOOST_AUTO_TEST_CASE(permit_semaphore)
         r.occupy("k", 2s);
         auto const late = co_await permits.try_acquire_for(1min);
         BOOST_TEST(late.has_value());
+        co_await permits.set_permits(4);
+        auto const three = co_await permits.acquire_many(3);
+        BOOST_TEST(co_await permits.acquired() == 4);
+        BOOST_TEST(co_await permits.permits() == 4);
+        BOOST_TEST(co_await permits.release(three.at(0).id()));
+        BOOST_TEST(co_await permits.extend(three.at(1).id(), 1min));
+        BOOST_TEST(co_await permits.available() == 1);
     }(redis));
     BOOST_TEST(redis.held().empty());
 }
@@ -213,6 +222,7 @@ BOOST_AUTO_TEST_CASE(countdown_latch)
         BOOST_TEST(!co_await latch.wait_for(1min));
         r.occupy("k", 3s);
         BOOST_TEST(co_await latch.wait_for(1min));
+        BOOST_TEST(!co_await latch.remove());
     }(redis));
 }
 

@@ -2,8 +2,13 @@
 
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 
+import java.lang.reflect.Method;
 import java.time.Duration;
+import java.util.List;
+import java.util.stream.Stream;
 
+import org.redisson.RedissonMultiLock;
+import org.redisson.RedissonRedLock;
 import org.redisson.api.RCountDownLatch;
 import org.redisson.api.RFencedLock;
 import org.redisson.api.RLock;
@@ -37,8 +42,20 @@ final class Objects {
             case "write" -> redisson.getReadWriteLock(name).writeLock();
             case "fenced" -> redisson.getFencedLock(name);
             case "spin" -> redisson.getSpinLock(name);
+            case "multi" -> new RedissonMultiLock(parts(redisson, name));
+            case "red" -> red(redisson, name);
             default -> throw no("kind", kind);
         };
+    }
+
+    @SuppressWarnings("deprecation")
+    private static RLock red(RedissonClient redisson, String names) {
+        return new RedissonRedLock(parts(redisson, names));
+    }
+
+    /** The locks whose names stand in a text, with commas between them. */
+    private static RLock[] parts(RedissonClient redisson, String names) {
+        return Stream.of(names.split(",")).map(redisson::getLock).toArray(RLock[]::new);
     }
 
     private static Object lock(RLock lock, String command, Arguments a) throws Exception {
@@ -57,20 +74,26 @@ final class Objects {
         };
     }
 
+    @SuppressWarnings("deprecation")  // 3.20 has no other tryAcquire with a wait
     private static Object semaphore(RSemaphore semaphore, String command, Arguments a)
             throws Exception {
         return switch (command) {
             case "trySetPermits" -> semaphore.trySetPermits(a.count());
             case "addPermits" -> nothing(() -> semaphore.addPermits(a.count()));
             case "acquire" -> nothing(() -> semaphore.acquire(a.count()));
-            case "tryAcquire" -> semaphore.tryAcquire(a.count(), Duration.ofMillis(a.number()));
+            case "tryAcquire" -> semaphore.tryAcquire(a.count(), a.number(), MILLISECONDS);
             case "release" -> nothing(() -> semaphore.release(a.count()));
+            case "releaseIfExists" -> newer(semaphore, RSemaphore.class, command, a.count());
+            case "trySetPermitsFor" -> newer(
+                    semaphore, RSemaphore.class, "trySetPermits", a.count(),
+                    Duration.ofMillis(a.number()));
             case "availablePermits" -> semaphore.availablePermits();
             case "drainPermits" -> semaphore.drainPermits();
             default -> throw no("command", command);
         };
     }
 
+    @SuppressWarnings("unchecked")
     private static Object permit(RPermitExpirableSemaphore permits, String command, Arguments a)
             throws Exception {
         return switch (command) {
@@ -81,7 +104,16 @@ final class Objects {
             case "release" -> nothing(() -> permits.release(a.text()));
             case "tryRelease" -> permits.tryRelease(a.text());
             case "updateLeaseTime" -> permits.updateLeaseTime(a.text(), a.number(), MILLISECONDS);
-            case "getLeaseTime" -> permits.getLeaseTime(a.text());
+            case "acquireMany" -> String.join(",", (List<String>) newer(
+                    permits, RPermitExpirableSemaphore.class, "acquire", a.count(), a.number(),
+                    MILLISECONDS));
+            case "releaseMany" -> newer(
+                    permits, RPermitExpirableSemaphore.class, "release",
+                    List.of(a.text().split(",")));
+            case "setPermits" -> newer(
+                    permits, RPermitExpirableSemaphore.class, command, a.count());
+            case "getLeaseTime" -> newer(
+                    permits, RPermitExpirableSemaphore.class, command, a.text());
             case "availablePermits" -> permits.availablePermits();
             case "acquiredPermits" -> permits.acquiredPermits();
             case "getPermits" -> permits.getPermits();
@@ -99,6 +131,27 @@ final class Objects {
             case "delete" -> latch.delete();
             default -> throw no("command", command);
         };
+    }
+
+    /** Calls what the oldest Redisson of these tests does not have yet. */
+    private static Object newer(Object of, Class<?> type, String method, Object... arguments)
+            throws Exception {
+        for (Method each : type.getMethods()) {
+            if (each.getName().equals(method) && fits(each.getParameterTypes(), arguments)) {
+                return each.invoke(of, arguments);
+            }
+        }
+        throw no("method", method);
+    }
+
+    private static boolean fits(Class<?>[] types, Object[] arguments) {
+        boolean fits = types.length == arguments.length;
+        for (int i = 0; fits && i != types.length; ++i) {
+            Class<?> wanted = types[i] == int.class ? Integer.class
+                    : types[i] == long.class ? Long.class : types[i];
+            fits = wanted.isInstance(arguments[i]);
+        }
+        return fits;
     }
 
     private interface Call {

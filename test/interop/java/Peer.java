@@ -14,12 +14,14 @@ import java.util.concurrent.Executors;
 import org.redisson.Redisson;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
+import org.redisson.config.ReadMode;
 
 /**
  * Redisson, told by lines what to do:
  *
  * <pre>
  *   java Peer redis://host:port WATCHDOG_MS
+ *   java Peer cluster://host:port WATCHDOG_MS      one node of a cluster
  *
  *   N THREAD COMMAND KIND NAME [ARGUMENT...]      →  N ok [VALUE]     or     N error TEXT
  * </pre>
@@ -39,11 +41,19 @@ public final class Peer {
     private Peer(String url, long watchdog) {
         Config config = new Config();
         config.setLockWatchdogTimeout(watchdog);
-        config.useSingleServer()
-                .setAddress(url)
-                .setConnectionPoolSize(32)
-                .setConnectionMinimumIdleSize(2)
-                .setSubscriptionConnectionMinimumIdleSize(1);
+        if (url.startsWith("cluster://")) {
+            config.useClusterServers()
+                    .addNodeAddress(url.replace("cluster://", "redis://"))
+                    .setReadMode(ReadMode.MASTER)
+                    .setMasterConnectionMinimumIdleSize(2)
+                    .setSubscriptionConnectionMinimumIdleSize(1);
+        } else {
+            config.useSingleServer()
+                    .setAddress(url)
+                    .setConnectionPoolSize(32)
+                    .setConnectionMinimumIdleSize(2)
+                    .setSubscriptionConnectionMinimumIdleSize(1);
+        }
         redisson = Redisson.create(config);
     }
 

@@ -194,7 +194,10 @@ outcome get(workspace& on, words given)
 outcome set(workspace& on, words given)
 {
     std::optional<std::int64_t> expires_at;
-    if (given.size() > 3) {
+    if (given.size() == 4 && is_option(given[3], "KEEPTTL")) {
+        if (auto const* const found = on.find(given[1]))
+            expires_at = found->expires_at;
+    } else if (given.size() > 3) {
         if (given.size() != 5 || !is_option(given[3], "PX"))
             throw refusal{"ERR syntax error"};
         auto const lease = integer(given[4]);

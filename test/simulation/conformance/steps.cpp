@@ -63,20 +63,27 @@ std::vector<script_form> const& script_forms()
         {semaphore_release,
          "semaphore permits",
          "lock changes",
+         "difference request life semaphore_channel"},
+        {semaphore_release_existing,
+         "semaphore",
+         "lock changes",
          "amount request life semaphore_channel"},
         {semaphore_set,
          "semaphore permits",
          "lock changes",
-         "amount request life semaphore_channel"},
+         "amount_and_life request life semaphore_channel"},
         {semaphore_drain, "semaphore", "lock changes", "zero request life semaphore_channel"},
         {latch_set, "latch", "lock changes", "amount request life latch_channel"},
         {latch_count_down, "latch", "lock changes", "amount request life latch_channel"},
+        {latch_remove, "latch", "lock changes", "zero request life latch_channel"},
         {count, "semaphore latch", "lock", ""},
         {leader_publish, "plain", "lock words", "field number spoken life"},
         {leader_read, "plain", "lock words", ""},
-        {permit_acquire, "permits", "lock leases", "id lease semaphore_channel"},
+        {permit_acquire, "permits", "lock leases", "ids lease semaphore_channel"},
         {permit_extend, "permits", "leases", "id lease"},
-        {permit_release, "permits", "lock leases", "id semaphore_channel"},
+        {permit_release, "permits", "lock leases", "ids semaphore_channel"},
+        {permit_return, "permits", "lock changes leases", "ids request life semaphore_channel"},
+        {permit_set, "permits", "lock changes leases", "amount request life semaphore_channel"},
         {permit_count, "permits", "lock leases", ""},
     };
     return all;
@@ -181,9 +188,9 @@ std::string step_maker::field()
     return (owner < 3 ? "0b7e4b0c-1111-4:" : "8743c9c0-0795-8:") + std::to_string(owner);
 }
 
-std::string step_maker::id() const
+std::string step_maker::id(char second) const
 {
-    return std::string("\0fedcba98765432", 15) + std::to_string(owner_);
+    return std::string{'\0', second} + "edcba98765432" + std::to_string(owner_);
 }
 
 std::string step_maker::channel_of(std::string_view role, std::string const& of)
@@ -220,6 +227,10 @@ std::string step_maker::argument(std::string_view role, std::string const& of)
         return one_of("0", "400", "30000", "60000");
     if (role == "amount")
         return number(1, 4);
+    if (role == "difference")
+        return number(dice_.one_in(4) ? -3 : 1, 4);
+    if (role == "amount_and_life")
+        return number(1, 4) + (!is_tame_ && dice_.one_in(2) ? ":5000" : "");
     if (role == "zero")
         return "0";
     if (role == "request")  // a new one, the last once more, or one that is late
@@ -230,6 +241,8 @@ std::string step_maker::argument(std::string_view role, std::string const& of)
         return decide::lease_prefix(of);
     if (role == "id")
         return id();
+    if (role == "ids")  // one or two of one owner
+        return dice_.one_in(3) ? id() + id('g') : id();
     if (role == "counted_channel" && dice_.one_in(2))
         return "";
     return channel_of(role, of);

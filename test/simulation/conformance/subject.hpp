@@ -162,7 +162,7 @@ private:
     std::string channel_of(std::string_view role, std::string const& name);
     std::string any_key();
     std::string field();
-    std::string id() const;
+    std::string id(char second = 'f') const;
 
     template <class... Texts>
     std::string one_of(Texts const&... texts)

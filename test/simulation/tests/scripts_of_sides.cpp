@@ -315,7 +315,10 @@ struct leasing : bench_of_scripts {
     {
         return run(scripts::permit_extend, {"leases"}, {id, lease});
     }
-    std::int64_t count() { return run(scripts::permit_count, {"k", "leases"}, {}).number; }
+    std::int64_t count()
+    {
+        return run(scripts::permit_count, {"k", "leases"}, {}).items.at(0).number;
+    }
     std::string left() { return text({"GET", "k"}); }
 };
 

@@ -1,0 +1,33 @@
+-- Gives permits to each semaphore that is there, and tells the waiters.
+-- KEYS for each semaphore: semaphore, the client's last change there
+-- ARGV for each semaphore: permits, number of the change, life of its record in ms, channel
+-- Reply: a list, for each semaphore 1, or 0 if it is not there; an error if the key does not hold a
+--        semaphore.
+-- Idempotent: the record has the number and the result of the last change.
+local call, pcall = redis.call, redis.pcall
+
+-- include publish.lua
+-- include tell_left.lua
+
+local reply = {}
+for i = 1, #KEYS / 2 do
+    local semaphore, record = KEYS[2 * i - 1], KEYS[2 * i]
+    local permits, number, life = ARGV[4 * i - 3], ARGV[4 * i - 2], ARGV[4 * i - 1]
+    local last, result = string.match(call('get', record) or '', '^(%d+) (-?%d+)$')
+    if last and tonumber(last) >= tonumber(number) then
+        reply[i] = tonumber(result)
+    else
+        local is_there = call('exists', semaphore) == 1
+        local available = is_there and pcall('incrby', semaphore, permits)
+        if type(available) == 'table' then
+            reply[i] = available
+        else
+            reply[i] = is_there and 1 or 0
+            call('set', record, number .. ' ' .. reply[i], 'px', life)
+            if is_there then
+                tell_left(ARGV[4 * i], available)
+            end
+        end
+    end
+end
+return reply

@@ -1,0 +1,213 @@
+#include "base/completion.hpp"
+#include "base/recycling.hpp"
+#include "core/arguments.hpp"
+#include "core/core.hpp"
+#include "core/keyed_state.hpp"
+#include "core/subscription_manager.hpp"
+#include "decide/heard_events.hpp"
+#include "locks/lock_traits.hpp"
+#include <colock/lock_watch.hpp>
+
+#include <boost/asio/system_executor.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace colock::detail {
+
+namespace {
+
+/// A caller that waits for an event.
+struct event_wait final : operation {
+    explicit event_wait(watch_ptr w) : of{std::move(w)} {}
+    void cancel() override;
+
+    watch_ptr of;
+    completion<lock_event> done;
+};
+
+}  // namespace
+
+/// The events of one lock that nobody has asked for yet, and the callers that wait for more.
+class watch_state final : public keyed_state, public std::enable_shared_from_this<watch_state> {
+public:
+    watch_state(core& inside, lock_id const& of, std::size_t limit)
+        : keyed_state{inside, state_kind::watch, std::to_string(inside.next_number()), 0}
+        , wrong_{valid_if(limit != 0 && !check_name(of.name))}
+        , heard_{limit}
+    {
+        auto const& settings = inside.settings();
+        auto const key = inside.key_of(of.name);
+        if (settings.topology != topology::cluster)
+            ears_.emplace_back(
+                *this, "__keyspace@" + std::to_string(settings.database) + "__:" + key, true
+            );
+        ears_.emplace_back(
+            *this, lock_traits::of(of.kind).how.channel(key, settings.key_prefix), false
+        );
+    }
+
+    void begin()
+    {
+        if (ended_)
+            return;
+        if (auto const ec = wrong_ ? wrong_ : core_.enter()) {
+            end(ec);
+            return;
+        }
+        core_.keyed_states().add(shared_from_this());
+        is_known_ = true;
+        for (auto& each : ears_)
+            each.is_live = core_.subscriptions().add(each.channel, each);
+        tell_if_live();
+    }
+
+    void end(error_code why)
+    {
+        if (ended_)
+            return;
+        ended_ = why;
+        auto const life = shared_from_this();
+        for (auto const& who : std::exchange(waiting_, {}))
+            who->done(why, {});
+        if (!std::exchange(is_known_, false))
+            return;
+        for (auto& each : ears_)
+            core_.subscriptions().remove(each.channel, each, false);
+        unregister();
+    }
+
+    void admit(std::shared_ptr<event_wait> const& who)
+    {
+        if (auto const event = heard_.take())
+            who->done({}, *event);
+        else if (ended_)
+            who->done(ended_, {});
+        else
+            waiting_.push_back(who);
+    }
+
+    void leave(event_wait& who)
+    {
+        auto const at =
+            std::ranges::find(waiting_, &who, [](auto const& each) { return each.get(); });
+        if (at == waiting_.end())
+            return;
+        auto const life = *at;
+        waiting_.erase(at);
+        who.done(asio::error::operation_aborted, {});
+    }
+
+    // ---- For the core --------------------------------------------------------------------------
+
+    void end_waiters(error_code why) override { end(why); }
+    void destroy_pending() noexcept override { waiting_.clear(); }
+
+private:
+    /// Listens to one channel.
+    struct ear final : subscription_manager::listener {
+        ear(watch_state& w, std::string c, bool keys)
+            : of{w}
+            , channel{std::move(c)}
+            , is_of_keys{keys}
+        {}
+
+        void on_subscribed() override
+        {
+            is_live = true;
+            of.tell_if_live();
+        }
+        void on_message(std::string_view payload) override
+        {
+            if (is_of_keys)
+                of.heard_.on_key(payload, clock::now());
+            else
+                of.heard_.on_release(clock::now());
+            of.hand_out();
+        }
+        bool hears_echoes() const override { return true; }
+        void on_echo() override { on_message({}); }
+        void on_interrupted() override { is_live = is_refused = false; }
+        void on_not_subscribed() override
+        {
+            is_refused = true;
+            of.tell_if_live();
+        }
+
+        watch_state& of;
+        std::string channel;
+        bool is_of_keys;
+        bool is_live = false;
+        bool is_refused = false;
+    };
+
+    void tell_if_live()
+    {
+        bool const is_over =
+            std::ranges::all_of(ears_, [](ear const& e) { return e.is_live || e.is_refused; });
+        if (is_over && std::ranges::any_of(ears_, &ear::is_live)) {
+            heard_.on_live(clock::now());
+            hand_out();
+        }
+    }
+
+    void hand_out()
+    {
+        while (!waiting_.empty()) {
+            auto const event = heard_.take();
+            if (!event)
+                return;
+            auto const who = std::move(waiting_.front());
+            waiting_.erase(waiting_.begin());
+            who->done({}, *event);
+        }
+    }
+
+    error_code wrong_;
+    error_code ended_;
+    decide::heard_events heard_;
+    std::vector<ear> ears_;
+    std::vector<std::shared_ptr<event_wait>> waiting_;
+    bool is_known_ = false;  ///< by the core
+};
+
+namespace {
+
+void event_wait::cancel() { of->leave(*this); }
+
+}  // namespace
+
+watch_ptr begin_watch(core_ptr inside, lock_id of, std::size_t limit)
+{
+    auto made = std::make_shared<watch_state>(*inside, of, limit);
+    asio::dispatch(inside->strand(), [inside, made] { made->begin(); });
+    return made;
+}
+
+void end_watch(core_ptr const& inside, watch_ptr const& watch) noexcept
+{
+    if (!watch || inside->is_shut_down())
+        return;
+    try {
+        asio::dispatch(inside->strand(), [inside, watch] {
+            watch->end(asio::error::operation_aborted);
+        });
+    } catch (std::exception const&) {  // no memory: it goes on until the client is closed
+    }
+}
+
+void next_event(core_ptr inside, asio::any_completion_handler<heard_event> handler, watch_ptr watch)
+{
+    if (!watch)
+        return completion<lock_event>{
+            std::move(handler), asio::system_executor{}}(error::invalid_argument, {});
+    auto const who = make_recycled<event_wait>(watch);
+    who->listen(inside->strand(), handler);
+    who->done = {std::move(handler), inside->executor()};
+    asio::dispatch(inside->strand(), [inside, watch, who] { watch->admit(who); });
+}
+
+}  // namespace colock::detail
