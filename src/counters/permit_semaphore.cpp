@@ -100,21 +100,6 @@ public:
     }
 
 private:
-    permit hold_one(
-        permit_hold_request const& who, std::string id, decide::request_state const& taken
-    )
-    {
-        auto const held =
-            make_recycled<hold_state>(core_.shared_from_this(), who.who, who.lease, who.renewed);
-        held->given = true;
-        ++core_.count.holds;
-        auto text = decide::hex_of(id);
-        auto const ownership = make_recycled<permit_ownership>(core_, name_, std::move(id));
-        core_.keyed_states().add(ownership);
-        ownership->begin(held, taken.last_sent());
-        return {make_hold(held), std::move(text)};
-    }
-
     core& core_;
     std::string name_;
     std::string leases_;
