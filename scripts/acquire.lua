@@ -18,15 +18,24 @@ local width = floor and 2 or 1
 
 -- include crowd.lua
 -- include draw.lua
+-- include none_exists.lua
 -- include wait_list.lua
 -- include refuse.lua
 
-local reply = {}
-for i = 1, #KEYS / width do
-    local lock = KEYS[width * i - width + 1]
+local function lock_of(i)
+    return KEYS[width * i - width + 1]
+end
+
+local reply, count = {}, #KEYS / width
+local taken = none_exists(count, lock_of) and {}  -- of locks that were all free, those taken since
+for i = 1, count do
+    local lock = lock_of(i)
     local field, lease = ARGV[4 * i - 2], ARGV[4 * i - 1]
     local place, channel = place_and_channel(ARGV[4 * i + 1])
-    local mine, left = 1, call('pttl', lock)
+    local mine, left = 1, -2
+    if not taken or taken[lock] then
+        left = call('pttl', lock)
+    end
     if left ~= -2 then
         mine = pcall('hexists', lock, field)
     end
@@ -45,7 +54,10 @@ for i = 1, #KEYS / width do
             token = draw(KEYS[2 * i], ARGV[4 * i], floor)
         end
         if type(token) == 'number' then
-            call('hset', lock, field, 1)
+            call('hset', lock, field, '1')
+            if taken then
+                taken[lock] = true
+            end
             local set = pcall('pexpire', lock, lease)
             if set ~= 1 then  -- refused: a lock without a lease must not stay
                 pcall('hdel', lock, field)

@@ -60,7 +60,7 @@ for i = 1, #KEYS / width do
         if floor then
             token = draw(KEYS[k + 5], ARGV[a + 3], floor)
         end
-        local set = type(token) == 'number' and pcall('hset', lock, field, 1)
+        local set = type(token) == 'number' and pcall('hset', lock, field, '1')
         if type(set) == 'number' then
             call('pexpire', lock, ARGV[a + 2])
             if placed then

@@ -10,17 +10,23 @@
 -- Idempotent: a repeat finds no field and does nothing.
 local pcall = redis.pcall
 
+-- include none_exists.lua
 -- include publish.lua
 -- include wait_list.lua
 -- include tell_first.lua
 
 local reply = {}
+local nobody_waits = none_exists(#KEYS, function(i)
+    local _, channel = place_and_channel(ARGV[2 * i])
+    return wait_list(channel)
+end)
 for i = 1, #KEYS do
     local field, place, channel = ARGV[2 * i - 1], place_and_channel(ARGV[2 * i])
     local removed = pcall('hdel', KEYS[i], field)
     if removed == 1 then
-        local list, receivers = wait_list(channel), publish(channel, '0')
-        if tell_first(list, channel, receivers) then
+        local receivers = publish(channel, '0')
+        local list = not nobody_waits and wait_list(channel)
+        if list and tell_first(list, channel, receivers) then
             local stands = place == 'last' and join(list, client_of(field), false)
             reply[i] = {receivers, stands and 1 or 0}
         else

@@ -7,6 +7,9 @@ end
 
 -- The place and the lock's channel that 'place:channel' names; twice '' if it is empty.
 local function place_and_channel(text)
+    if string.byte(text) == 58 then  -- a colon
+        return '', string.sub(text, 2)
+    end
     local colon = string.find(text, ':', 1, true) or 1
     return string.sub(text, 1, colon - 1), string.sub(text, colon + 1)
 end

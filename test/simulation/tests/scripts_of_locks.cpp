@@ -40,6 +40,35 @@ BOOST_AUTO_TEST_CASE(one_owner_at_a_time_until_its_lease_ends)
     BOOST_TEST(is(acquire("b"), begin + 2));
 }
 
+BOOST_AUTO_TEST_CASE(one_owner_at_a_time_though_a_call_asks_twice)
+{
+    std::vector<std::string_view> const keys{"1", "2", "3", "4", "5", "6", "1"};
+    std::vector<std::string_view> arguments{""};
+    for (auto const* const field : {"a", "b", "c", "d", "e", "f", "g"})
+        arguments.insert(arguments.end(), {field, "3000", "1", ""});
+    auto const got = redis.run(scripts::acquire.text, keys, arguments);
+    BOOST_TEST_REQUIRE(got.items.size() == keys.size());
+    for (std::size_t i = 0; i != keys.size(); ++i)
+        BOOST_TEST((i < 6 ? is(got.items[i], 0) : is_refused(got.items[i], 3'000)));
+}
+
+BOOST_AUTO_TEST_CASE(a_release_of_many_tells_those_who_wait)
+{
+    std::vector<std::string_view> const keys{"1", "2", "3", "4", "5", "6"};
+    std::vector<std::string_view> arguments;
+    for (auto const key : keys) {
+        ask({"HSET", key, "a", "1"});
+        arguments.insert(arguments.end(), {"a", ":redisson_lock__channel:{k}"});
+    }
+    BOOST_TEST(redis.run(scripts::release.text, keys, arguments).items.size() == keys.size());
+    BOOST_TEST(heard().find("{k}:w") == std::string::npos);
+    for (auto const key : keys)
+        ask({"HSET", key, "a", "1"});
+    ask({"RPUSH", "colock_wait:{k}", "w"});
+    redis.run(scripts::release.text, keys, arguments);
+    BOOST_TEST(heard().find("redisson_lock__channel:{k}:w=1") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(a_refusal_tells_how_many_wait)
 {
     redis.subscribers = [](audience to, std::string_view channel) {
