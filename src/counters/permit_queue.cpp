@@ -76,6 +76,8 @@ void permit_queue::leave(permit_request& who, error_code why)
     auto const self = std::move(who.queued);
     bool const was_first = &queue_.front() == &who;
     take_out(who);
+    if (why || !who.once)
+        core_.tell_ended(name(), who.asked, who.attempts, why);
     who.complete(why);
     if (was_first)
         ask_for_next();

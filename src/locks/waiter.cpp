@@ -53,8 +53,11 @@ void waiter::grant(hold h)
 void waiter::fail(error_code ec)
 {
     limit.clear();
-    if (!is_done())
-        std::visit([&](auto& c) { c(ec, {}); }, done);
+    if (is_done())
+        return;
+    if (ec || !once)
+        inside->tell_ended(id.name, asked, attempts, ec);
+    std::visit([&](auto& c) { c(ec, {}); }, done);
 }
 
 void waiter::give_up() { fail({}); }
