@@ -39,7 +39,7 @@ public:
     std::string refusal(error_code, std::string_view complaint, std::string const& host) const;
 
 private:
-    /// Which version of the files there is: place, size and time of change of each.
+    /// The version of the files: place, size and time of change of each.
     using version = std::vector<std::uint64_t>;
 
     version version_of_files() const;

@@ -173,8 +173,8 @@ BOOST_AUTO_TEST_CASE(permits_without_success)
     pending<bool> waits;
     pending<> cancelled;
     semaphore const few{client, "s"};
-    few.try_acquire_for(1, 200ms, waits.token());
-    few.acquire(1, cancelled.token());
+    few.try_acquire_for(200ms, waits.token());
+    few.acquire(cancelled.token());
     time.advance(250ms);
     BOOST_TEST_REQUIRE(waits.succeeded());
     BOOST_TEST(!waits.value());
