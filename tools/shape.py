@@ -17,7 +17,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 # The folders whose classes run on a client's strand; see docs/architecture.md.
-STRAND = ("core", "holds", "locks", "counters")
+STRAND = ("core", "holds", "waiting", "locks", "counters")
 
 LIMITS = {
     "classes of the strand layers": 50,

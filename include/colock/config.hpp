@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,9 +37,61 @@ enum class topology {
     cluster    ///< some nodes of a cluster, which know the others
 };
 
+/// A user and a password, and how long the server accepts them.
+struct credentials {
+    std::string username{};  ///< empty: the config's user
+    std::string password{};  ///< if both are empty, no AUTH is sent
+
+    /// The time until they expire, counted from the call of the `credentials_handler`. None: they
+    /// do not expire.
+    std::optional<std::chrono::milliseconds> valid_for{};
+};
+
+/// The question to a `credentials_provider`.
+struct credentials_request {
+    address server;          ///< the server to log in to
+    std::string username{};  ///< the user that the config names; empty: none
+};
+
+/// Takes the answer of a `credentials_provider`. If the code is set, there are no credentials now.
+///
+/// It may be called from any thread, also before the provider returns and after the client's end.
+/// Only the first call counts.
+using credentials_handler = std::function<void(error_code, credentials)>;
+
+/// Gets the credentials for one connection: a token from a cloud's identity service, or a password
+/// from a file or a vault that changes it.
+///
+/// \par Effects
+/// The client calls it before it connects, for each connection, and again when three quarters of
+/// `credentials::valid_for` are over. It then sends AUTH on the living connection. Locks stay held
+/// and waiters go on waiting meanwhile.
+///
+/// If the server refuses that AUTH, the client asks again with a growing pause, and replaces the
+/// connection shortly before the credentials expire. If the provider fails, the connection stays as
+/// it is, and the client asks again.
+///
+/// \par Threads
+/// The client calls it on its execution context, but never on its strand, and perhaps for several
+/// connections at once. A provider that blocks holds up only the thread that runs it, so with a
+/// context of one thread it should not block. It should keep what it got until that expires,
+/// because a client has several connections.
+///
+/// \par Errors
+/// A provider fails by an `error_code`, by an exception, or by no answer within
+/// `config::connect_timeout`. The log says which, with a remedy. The client asks again after 250
+/// ms, then after pauses that double. A connection is missing until then, so operations may end
+/// with `error::unavailable`. The log has the message of the code, but not the text of an
+/// exception, because that may contain a secret.
+using credentials_provider = std::function<void(credentials_request, credentials_handler)>;
+
 /// How connections are encrypted, and which authorities they trust. Files are in PEM format, and
 /// the client reads them when it first connects. If one can't be used, operations and `run()` fail
 /// with `error::invalid_tls`.
+///
+/// When a file has changed, the next connection uses the new one. Connections that are up keep what
+/// they began with. If a changed file can't be used, the client warns once and goes on with what it
+/// has read before. The system's authorities are read once.
 struct tls_options {
     bool enabled = false;  ///< whether connections are encrypted
 
@@ -90,6 +143,9 @@ struct config {
     std::string sentinel_username{};
     std::string sentinel_password{};  ///< of that user, of the Sentinels
 
+    /// Gets the credentials for the Sentinels, in place of `sentinel_password`.
+    credentials_provider sentinel_credentials{};
+
     /// TLS. Off, unless the URL says otherwise.
     tls_options tls{};
 
@@ -98,6 +154,10 @@ struct config {
     std::string username{};
     std::string password{};  ///< of that user
     int database = 0;        ///< 0 in a cluster
+
+    /// Gets the credentials for the servers, in place of `password`, when they change while the
+    /// program runs.
+    credentials_provider credentials{};
 
     /// The name of the connections in CLIENT LIST.
     std::string client_name = "colock";
@@ -145,9 +205,9 @@ struct config {
     /// for the shorter of this and `timeout`. None: `lease`.
     std::optional<milliseconds> close_timeout{};
 
-    /// How long each step of connecting may take: looking up the name, connecting (shared among the
-    /// addresses of a name), TLS, and the set-up with AUTH. None: a third of the lease, but at
-    /// least 200 ms and at most 4 s.
+    /// How long each step of connecting may take: getting credentials, looking up the name,
+    /// connecting (shared among the addresses of a name), TLS, and the set-up with AUTH. None: a
+    /// third of the lease, but at least 200 ms and at most 4 s.
     std::optional<milliseconds> connect_timeout{};
 
     /// A server that answers nothing for this long counts as gone. None: a third of the lease, but

@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -78,6 +79,8 @@ struct metrics_snapshot {
     duration_histogram held{};          ///< from a hold to its release; without lost holds
     std::uint64_t attempts = 0;         ///< scripts sent for successful acquires
     std::uint64_t waits = 0;            ///< acquires that the server refused and that began to wait
+    std::uint64_t gave_up = 0;          ///< waits that ran out
+    std::uint64_t cancelled = 0;        ///< acquires that their callers cancelled
     std::uint64_t renewals = 0;         ///< answered, each for one name
     std::uint64_t renewals_failed = 0;  ///< not answered, and tried again
     std::uint64_t lost = 0;             ///< holds that were lost
@@ -90,6 +93,17 @@ struct metrics_snapshot {
 
     std::uint64_t acquired() const noexcept { return waited.total(); }
     std::uint64_t released() const noexcept { return held.total(); }
+};
+
+/// The numbers of one name that a `metrics` counts apart. They only grow.
+struct named_snapshot {
+    std::string name{};           ///< as the observer is told it, with `config::key_prefix`
+    duration_histogram waited{};  ///< from the call of an acquire to its hold or permits
+    duration_histogram held{};    ///< from a hold to its release; without lost holds
+    std::uint64_t waits = 0;      ///< acquires that the server refused and that began to wait
+    std::uint64_t gave_up = 0;    ///< waits that ran out
+    std::uint64_t cancelled = 0;  ///< acquires that their callers cancelled
+    std::uint64_t lost = 0;       ///< holds that were lost
 };
 
 /// An observer that counts. `colock/metrics/prometheus.hpp` exports it to Prometheus, and
@@ -110,6 +124,11 @@ class metrics : public observer {
 public:
     /// Passes each event on to `next`, once it is counted.
     explicit metrics(std::shared_ptr<observer> next = {});
+
+    /// Also counts each of these names apart, for `by_name()`: the few locks that matter, as
+    /// "nightly-job" or "leader". A name is what the observer is told, with `config::key_prefix`.
+    /// An event costs a search among them.
+    explicit metrics(std::vector<std::string> names, std::shared_ptr<observer> next = {});
     ~metrics() override;
 
     /// From now on `metrics_snapshot::clients` includes this client. The client may end before this
@@ -118,10 +137,19 @@ public:
 
     metrics_snapshot snapshot() const;
 
+    /// The names that are counted apart, in alphabetical order.
+    std::vector<named_snapshot> by_name() const;
+
     void acquired(
         std::string_view name, microseconds waited, std::uint32_t attempts
     ) noexcept override;
     void waiting(std::string_view name, milliseconds lease) noexcept override;
+    void gave_up(
+        std::string_view name, microseconds waited, std::uint32_t attempts
+    ) noexcept override;
+    void cancelled(
+        std::string_view name, microseconds waited, std::uint32_t attempts
+    ) noexcept override;
     void renewed(std::string_view name, milliseconds valid_for) noexcept override;
     void renew_failed(
         std::string_view name, boost::system::error_code const& why
@@ -138,11 +166,16 @@ public:
 private:
     using counter = std::atomic<std::uint64_t>;
 
+    struct named;
+
     client_stats watched() const;
+    named* find(std::string_view name) const noexcept;
 
     std::shared_ptr<observer> next_;
     detail::duration_counts waited_, held_;
-    counter attempts_{}, waits_{}, renewals_{}, renewals_failed_{}, lost_{};
+    std::vector<std::unique_ptr<named>> named_;  ///< by name; never changed
+    counter attempts_{}, waits_{}, gave_up_{}, cancelled_{}, renewals_{}, renewals_failed_{},
+        lost_{};
     counter handed_over_here_{}, handed_over_there_{};
     counter links_opened_{}, links_lost_{}, reconnects_{}, subscriptions_refused_{};
     mutable std::mutex mutex_;

@@ -34,6 +34,19 @@ public:
     /// wait.
     virtual void waiting(std::string_view /*name*/, milliseconds /*lease*/) noexcept {}
 
+    /// A wait ran out after `waited`, without the lock or the permits; the client sent `attempts`
+    /// scripts for it. A call that does not wait, such as `try_acquire`, is not told.
+    virtual void gave_up(
+        std::string_view /*name*/, microseconds /*waited*/, std::uint32_t /*attempts*/
+    ) noexcept
+    {}
+
+    /// The caller cancelled an acquire, `waited` after the call.
+    virtual void cancelled(
+        std::string_view /*name*/, microseconds /*waited*/, std::uint32_t /*attempts*/
+    ) noexcept
+    {}
+
     /// The lease of `name` was renewed; it is valid for `valid_for` from now.
     virtual void renewed(std::string_view /*name*/, milliseconds /*valid_for*/) noexcept {}
 

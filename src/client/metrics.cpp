@@ -56,9 +56,25 @@ duration_histogram duration_counts::read() const noexcept
 
 }  // namespace detail
 
+struct metrics::named {
+    std::string name;
+    detail::duration_counts waited{}, held{};
+    counter waits{}, gave_up{}, cancelled{}, lost{};
+};
+
 metrics::metrics(std::shared_ptr<observer> next)
-    : next_{next ? std::move(next) : std::make_shared<observer>()}
+    : metrics{std::vector<std::string>{}, std::move(next)}
 {}
+
+metrics::metrics(std::vector<std::string> names, std::shared_ptr<observer> next)
+    : next_{next ? std::move(next) : std::make_shared<observer>()}
+{
+    std::ranges::sort(names);
+    auto const again = std::ranges::unique(names);
+    names.erase(again.begin(), again.end());
+    for (auto& each : names)
+        named_.push_back(std::make_unique<named>(std::move(each)));
+}
 
 metrics::~metrics() = default;
 
@@ -92,6 +108,8 @@ metrics_snapshot metrics::snapshot() const
         .held = held_.read(),
         .attempts = read(attempts_),
         .waits = read(waits_),
+        .gave_up = read(gave_up_),
+        .cancelled = read(cancelled_),
         .renewals = read(renewals_),
         .renewals_failed = read(renewals_failed_),
         .lost = read(lost_),
@@ -103,6 +121,31 @@ metrics_snapshot metrics::snapshot() const
         .subscriptions_refused = read(subscriptions_refused_)};
 }
 
+std::vector<named_snapshot> metrics::by_name() const
+{
+    std::vector<named_snapshot> all;
+    all.reserve(named_.size());
+    for (auto const& each : named_)
+        all.push_back(
+            {.name = each->name,
+             .waited = each->waited.read(),
+             .held = each->held.read(),
+             .waits = read(each->waits),
+             .gave_up = read(each->gave_up),
+             .cancelled = read(each->cancelled),
+             .lost = read(each->lost)}
+        );
+    return all;
+}
+
+metrics::named* metrics::find(std::string_view name) const noexcept
+{
+    auto const at = std::ranges::lower_bound(named_, name, {}, [](auto const& each) {
+        return std::string_view{each->name};
+    });
+    return at != named_.end() && (*at)->name == name ? at->get() : nullptr;
+}
+
 // ---- Events ------------------------------------------------------------------------------------
 
 void metrics::acquired(std::string_view name, microseconds waited, std::uint32_t attempts) noexcept
@@ -111,13 +154,33 @@ void metrics::acquired(std::string_view name, microseconds waited, std::uint32_t
     add(attempts_, attempts);
     if (attempts > 1)  // the server refused it before: somebody else had the lock
         add(handed_over_there_);
+    if (auto* const apart = find(name))
+        apart->waited.add(waited);
     next_->acquired(name, waited, attempts);
 }
 
 void metrics::waiting(std::string_view name, milliseconds lease) noexcept
 {
     add(waits_);
+    if (auto* const apart = find(name))
+        add(apart->waits);
     next_->waiting(name, lease);
+}
+
+void metrics::gave_up(std::string_view name, microseconds waited, std::uint32_t attempts) noexcept
+{
+    add(gave_up_);
+    if (auto* const apart = find(name))
+        add(apart->gave_up);
+    next_->gave_up(name, waited, attempts);
+}
+
+void metrics::cancelled(std::string_view name, microseconds waited, std::uint32_t attempts) noexcept
+{
+    add(cancelled_);
+    if (auto* const apart = find(name))
+        add(apart->cancelled);
+    next_->cancelled(name, waited, attempts);
 }
 
 void metrics::renewed(std::string_view name, milliseconds valid_for) noexcept
@@ -135,12 +198,16 @@ void metrics::renew_failed(std::string_view name, boost::system::error_code cons
 void metrics::lost(std::string_view name, boost::system::error_code const& why) noexcept
 {
     add(lost_);
+    if (auto* const apart = find(name))
+        add(apart->lost);
     next_->lost(name, why);
 }
 
 void metrics::released(std::string_view name, microseconds held) noexcept
 {
     held_.add(held);
+    if (auto* const apart = find(name))
+        apart->held.add(held);
     next_->released(name, held);
 }
 

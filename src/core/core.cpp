@@ -88,4 +88,20 @@ std::string core::fence_counter(unsigned slot) const
     return key.append(settings_.key_prefix).append(counter);
 }
 
+void core::tell_ended(
+    std::string_view name, time_point asked, std::uint32_t attempts, error_code why
+) noexcept
+{
+    if (why && why != asio::error::operation_aborted)
+        return;
+    // A call that is cancelled before it reaches the strand has not begun to wait.
+    bool const began = asked != time_point{};
+    auto const waited =
+        std::chrono::duration_cast<microseconds>(began ? clock::now() - asked : clock::duration{0});
+    if (why)
+        events_->cancelled(name, waited, attempts);
+    else
+        events_->gave_up(name, waited, attempts);
+}
+
 }  // namespace colock::detail

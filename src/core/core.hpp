@@ -56,6 +56,12 @@ public:
     config const& settings() const noexcept { return settings_; }
     observer& events() noexcept { return *events_; }
 
+    /// Tells the observer of an acquire that ends without success, if its wait ran out or it was
+    /// cancelled.
+    void tell_ended(
+        std::string_view name, time_point asked, std::uint32_t attempts, error_code why
+    ) noexcept;
+
     // ---- On the strand -------------------------------------------------------------------------
 
     colock::transport& transport() const noexcept { return *transport_; }

@@ -64,6 +64,10 @@ char const* validate_connections(config const& s) noexcept
         return "client_name must have no spaces";
     if (s.tls.certificate_file.empty() != s.tls.private_key_file.empty())
         return "tls needs certificate_file and private_key_file, or neither";
+    if (s.credentials && !s.password.empty())
+        return "password and credentials are both set; set one of them";
+    if (s.sentinel_credentials && !s.sentinel_password.empty())
+        return "sentinel_password and sentinel_credentials are both set; set one of them";
     constexpr milliseconds least{1};
     if (s.connect_timeout.value_or(least) < least || s.silence_timeout.value_or(least) < least ||
         s.sync_timeout < least || s.timeout < least)

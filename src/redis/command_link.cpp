@@ -169,9 +169,12 @@ void command_link::settle_error(step& s, reply&& value, bool in_company, time_po
         what == fault::wrong_type || what == fault::refused || what == fault::passing;
     if (&s.what == &any_command && is_for_asker)
         return s.answered.set({answer::kind::replied, std::move(value), {}, sent});
+    bool const is_logged_out = context_.settings.credentials && value.text.starts_with("NOAUTH");
+    if (is_logged_out)
+        loop_->restart(error::unavailable);  // its credentials have expired
     if (what == fault::read_only)
         loop_->leave_replica();
-    if (what == fault::read_only || what == fault::not_now)
+    if (what == fault::read_only || what == fault::not_now || is_logged_out)
         return s.answered.set({answer::kind::not_now, {}, error::unavailable, sent});
     if (what == fault::wrong_type)
         return s.answered.set({answer::kind::failed, {}, error::wrong_type, sent});

@@ -156,6 +156,8 @@ void connection::start_connect(endpoint const& to, clock::duration limit)
 void connection::start_handshake(std::string const& tls_host)
 {
     begin_step(connect_limit(context_->settings));
+    if (auto const ec = context_->tls->load(context_->settings.log))
+        return step_.set(ec);
     tls_ = std::make_unique<tls_stream>(socket_, context_->tls->context());
     if (auto const ec = context_->tls->prepare(tls_->native_handle(), tls_host, tls_complaint_))
         return step_.set(ec);
@@ -228,10 +230,11 @@ void connection::on_read(error_code ec, std::size_t bytes)
 // Writes at once as much as the socket accepts, without waiting for a turn of the event loop.
 void connection::flush(bool secret)
 {
+    writes_secret_ |= secret;
     if (!is_open() || writing_ || write_failed_ || !pipeline_.has_output())
         return;
     pipeline_.take_output(sending_);
-    secret_ = secret;
+    secret_ = std::exchange(writes_secret_, false);
     std::size_t sent = 0;
     if (!tls_) {
         error_code ec;

@@ -120,7 +120,8 @@ private:
     time_point look_at_ = never;
     std::string sending_;  ///< under way to the server
     bool writing_ = false;
-    bool secret_ = false;  ///< wipe the bytes after they are sent
+    bool secret_ = false;         ///< wipe the bytes after they are sent
+    bool writes_secret_ = false;  ///< the bytes that were not yet taken from the pipeline
     bool closing_ = false;
     error_code write_failed_{};  ///< nothing more can be sent
     error_code why_{};

@@ -23,6 +23,9 @@ constexpr milliseconds longest_pause{1'000};
 constexpr milliseconds first_pause_refused{250};
 constexpr milliseconds longest_pause_refused{10'000};
 
+/// The issuer of credentials may count as well, but the holds wait for the connection.
+constexpr milliseconds longest_pause_denied{2'000};
+
 /// Why a connection to a replica is given up.
 class refused_writes_category final : public boost::system::error_category {
 public:
@@ -48,6 +51,8 @@ connection_loop::connection_loop(
     , wanted_role_{here.wanted}
     , first_replies_{here.first_replies}
     , pushes_{pushes}
+    , query_{context, credential_query::purpose::servers}
+    , reauthentication_{context, static_cast<reauthentication::owner&>(*this)}
     , alarm_{[this] { on_alarm(); }}
     , down_reason_{error::unavailable}
 {}
@@ -65,6 +70,7 @@ void connection_loop::stop()
     alarm_.clear();  // an alarm would keep the context busy
     if (sentinels_)
         sentinels_->cancel();
+    query_.cancel();
     if (connected_)
         connection_->close(error::closed);
     else
@@ -103,6 +109,8 @@ void connection_loop::detach() noexcept
     wanted_ = connected_ = false;
     alarm_.clear();
     sentinels_.reset();
+    query_.cancel();
+    reauthentication_.end();
     if (connection_)
         connection_->detach();
     asked_.clear();
@@ -119,9 +127,14 @@ strand_task connection_loop::keep_up([[maybe_unused]] std::shared_ptr<connection
         news_.reset();
         end_reason_ = {};
         words_.clear();
+        has_credentials_ = true;
         connection_.reset();
         if (is_by_sentinel()) {
             find_primary();
+            co_await news_;
+        }
+        if (wanted_ && !end_reason_) {
+            get_credentials();
             co_await news_;
         }
         if (wanted_ && !end_reason_)
@@ -134,7 +147,9 @@ strand_task connection_loop::keep_up([[maybe_unused]] std::shared_ptr<connection
                 begin();
         }
         alarm_.clear();
+        reauthentication_.end();
         finish();
+        wipe(credentials_);
         if (!wanted_)
             break;
         context_.set_alarm(alarm_, clock::now() + next_pause());
@@ -199,44 +214,9 @@ void connection_loop::on_closed(error_code why)
     news_.set(news::ended);
 }
 
-// HELLO, SELECT and the owner's questions go out in one write, and cost one round trip.
-void connection_loop::send_set_up()
-{
-    resp::writer probe;
-    owner_->write_probe(probe);
-    auto& out = pipeline().out();
-    // Room for all of it: growing would leave a copy of the password in freed memory.
-    out.reserve(std::size_t{4} * 1'024 + probe.bytes().size());
-    set_up_of_servers(context_.settings, wanted_role_).write(out);
-    out.append(probe);
-    expect(out.commands(), [this](error_code ec, replies const& got) {
-        if (!ec) {
-            answered_ = got;
-            news_.set(news::answered);
-        } else if (!got.empty() && got.front().what == decide::reply::kind::error)
-            // A server that refuses all clients says so in one error, and closes.
-            end_reason_ = judge_set_up(got);
-    });
-    context_.set_alarm(alarm_, clock::now() + connect_limit(context_.settings));
-    connection_->flush(true);
-}
-
-error_code connection_loop::judge_set_up(replies const& got)
-{
-    auto const accepted = set_up_of_servers(context_.settings, wanted_role_).judge(got);
-    is_replica_ = accepted.is_replica;
-    if (!accepted.ec)
-        return {};
-    std::string_view const words{accepted.words};
-    words_ = redacted(words, context_.settings);
-    if (auto const by_rule = words.find("NOPERM"); by_rule != words.npos)
-        words_ += permission_remedy(words.substr(by_rule), context_.settings);
-    return accepted.ec;
-}
-
 void connection_loop::begin()
 {
-    auto const first = set_up_of_servers(context_.settings, wanted_role_);
+    auto const first = set_up_of_servers(context_.settings, credentials_, wanted_role_);
     auto refused = judge_set_up(answered_);
     if (!refused) {
         auto const begins = answered_.begin() + static_cast<std::ptrdiff_t>(first.replies());
@@ -250,6 +230,8 @@ void connection_loop::begin()
         return restart(refused);
     }
     alarm_.clear();
+    wipe(credentials_);
+    reauthentication_.begin(where_, expires_);
     pipeline().set_limits(reply_limits(context_.settings));
     up_ = true;
     ++epoch_;
@@ -289,6 +271,8 @@ milliseconds connection_loop::next_pause()
         return milliseconds{0};
     auto const tries = tries_ - 1;
     auto const jitter = context_.jitter();
+    if (!has_credentials_)
+        return decide::backoff_pause(first_pause_refused, longest_pause_denied, 2, tries, jitter);
     if (is_refusal(down_reason_))
         return decide::backoff_pause(first_pause_refused, longest_pause_refused, 2, tries, jitter);
     auto const outage = std::chrono::duration_cast<milliseconds>(clock::now() - down_since_);
@@ -330,12 +314,18 @@ void connection_loop::explain_failure()
     }
 }
 
-// The same failure is logged again only after a while.
 void connection_loop::report_failure()
 {
-    auto line = name_ + ": no connection to " +
+    log_once_a_while(
+        name_ + ": no connection to " +
         (is_by_sentinel() ? "the primary of " + context_.settings.master_name : describe(where_)) +
-        ": " + words_ + "; trying again";
+        ": " + words_ + "; trying again"
+    );
+}
+
+// The same failure is logged again only after a while.
+void connection_loop::log_once_a_while(std::string const& line)
+{
     auto const now = clock::now();
     std::erase_if(reported_, [&](auto const& r) { return now - r.second >= between_reports; });
     if (reported_.emplace(line, now).second)

@@ -3,9 +3,11 @@
 #include "base/strand_task.hpp"
 #include "decide/alarm_queue.hpp"
 #include "redis/connection.hpp"
+#include "redis/credential_query.hpp"
 #include "redis/exchange.hpp"
 #include "redis/link_context.hpp"
 #include "redis/link_settings.hpp"
+#include "redis/reauthentication.hpp"
 #include "redis/sentinel_query.hpp"
 #include "redis/set_up.hpp"
 
@@ -18,14 +20,16 @@
 
 namespace colock {
 
-/// Keeps one connection to a server up: finds the server, connects, sets the connection up, lets
-/// its owner ask its first questions, and begins again after a loss.
+/// Keeps one connection to a server up: finds the server, gets the credentials, connects, sets the
+/// connection up, lets its owner ask its first questions, and begins again after a loss. While the
+/// connection is up, it stays logged in.
 ///
 /// It sends only the set-up and the owner's questions until both have been answered, because a
 /// server also runs commands behind a refused set-up.
 class connection_loop final :
     public std::enable_shared_from_this<connection_loop>,
-    private connection::owner {
+    private connection::owner,
+    private reauthentication::owner {
 public:
     class owner {
     public:
@@ -111,10 +115,11 @@ public:
     void detach() noexcept;
 
 private:
-    enum class news { nothing, found, opened, answered, ended };
+    enum class news { nothing, found, credentials, opened, answered, ended };
 
     strand_task keep_up(std::shared_ptr<connection_loop> self);
     void find_primary();
+    void get_credentials();
     void open();
     void send_set_up();
     void begin();
@@ -126,8 +131,12 @@ private:
     void on_closed(error_code) override;
     void expect(std::size_t commands, exchange::on_replies done);
     bool is_by_sentinel() const noexcept;
+    void send_auth(credentials const&, exchange::on_replies done) override;
+    void report(std::string words) override;
+    void replace() override;
     void explain_failure();
     void report_failure();
+    void log_once_a_while(std::string const& line);
     std::string const& tls_host() const noexcept;
 
     link_context const& context_;
@@ -141,6 +150,10 @@ private:
     std::shared_ptr<connection> connection_;
     std::optional<connection::endpoint> last_good_;  ///< of the address
     std::unique_ptr<sentinel_query> sentinels_;
+    credential_query query_;
+    credentials credentials_;     ///< of the connection that is being made
+    time_point expires_ = never;  ///< of those
+    reauthentication reauthentication_;
     std::list<exchange> asked_;
     event<news> news_;
     decide::alarm_queue::alarm alarm_;
@@ -154,6 +167,7 @@ private:
     time_point down_since_{};
     std::map<std::string, time_point> reported_;  ///< failures that the log has
     bool is_replica_ = false;
+    bool has_credentials_ = true;  ///< for the connection that was to be made
     bool wanted_ = false;
     bool looping_ = false;
     bool connected_ = false;  ///< there is a connection, or it is being made

@@ -28,8 +28,7 @@ struct link_context {
     std::shared_ptr<colock::tls> tls{};  ///< none: connections are not encrypted
     std::shared_ptr<std::set<std::string>> warned = std::make_shared<std::set<std::string>>();
 
-    /// Loads the files that connections need; before the first connection, and again only after a
-    /// failure.
+    /// Loads the files that connections need, before the first one.
     error_code prepare() const { return tls ? tls->load(settings.log) : error_code{}; }
 
     /// Logs a line once, although each link and each connection finds the cause again.

@@ -64,8 +64,8 @@ inline resp::limits map_limits() noexcept
 }
 
 /// A server's text for the log: without the arguments of the command that it quotes, without the
-/// secrets of the config, and short enough for a line.
-std::string redacted(std::string_view server_text, config const&);
+/// secrets of the config and without `secret`, and short enough for a line.
+std::string redacted(std::string_view server_text, config const&, std::string_view secret = {});
 
 inline std::string describe(address const& a)
 {

@@ -105,7 +105,12 @@ std::vector<command_check> all_checks(config const& c, publishing how)
     return all;
 }
 
-std::string user_of(config const& c) { return c.username.empty() ? "default" : c.username; }
+std::string user_of(config const& c)
+{
+    if (!c.username.empty())
+        return c.username;
+    return c.credentials ? "<the user of config::credentials>" : "default";
+}
 
 std::string remedy(config const& c, std::string const& rules)
 {

@@ -1,3 +1,4 @@
+#include "redis/credential_query.hpp"
 #include "redis/link_settings.hpp"
 #include "redis/sentinel_query.hpp"
 #include "redis/set_up.hpp"
@@ -39,10 +40,15 @@ public:
         , connection_{std::make_shared<connection>(
               all.context_, static_cast<connection::owner&>(*this), nullptr, set_up_limits()
           )}
+        , query_{all.context_, credential_query::purpose::sentinels}
     {
-        connection_->open(where, {});
+        query_.start(where_, [this](credential_query::result got) { begin(std::move(got)); });
     }
-    ~sentinel() { connection_->detach(); }
+    ~sentinel()
+    {
+        wipe(credentials_);
+        connection_->detach();
+    }
 
     bool is_done() const noexcept { return done_; }
     bool is_refused() const noexcept { return refused_; }
@@ -51,10 +57,20 @@ public:
     std::string text() const { return describe(where_) + ": " + words_; }
 
 private:
+    void begin(credential_query::result got)
+    {
+        credentials_ = std::move(got.found);
+        if (got.words.empty())
+            return connection_->open(where_, {});
+        words_ = std::move(got.words);
+        ec_ = error::unavailable;
+        finish();
+    }
+
     void on_open() override
     {
         auto const& settings = all_.context_.settings;
-        auto const first = set_up_of_sentinels(settings);
+        auto const first = set_up_of_sentinels(credentials_);
         auto& out = connection_->pipeline().out();
         out.reserve(4'096);
         first.write(out);
@@ -74,7 +90,7 @@ private:
     void judge(replies const& got)
     {
         auto const& settings = all_.context_.settings;
-        auto const accepted = set_up_of_sentinels(settings).judge(got);
+        auto const accepted = set_up_of_sentinels(credentials_).judge(got);
         auto const& answer = got.back();
         named_ = read_address(answer);
         if (accepted.ec) {
@@ -90,7 +106,7 @@ private:
                 !answer.text.starts_with("IDONTKNOW");
             words_ = "gives no address: " + answer.text;
         }
-        words_ = redacted(words_, settings);
+        words_ = redacted(words_, settings, credentials_.password);
         ec_ = error::server_refused;
         finish();
     }
@@ -122,6 +138,8 @@ private:
     sentinel_query& all_;
     address where_;
     std::shared_ptr<connection> connection_;
+    credential_query query_;
+    credentials credentials_;
     std::unique_ptr<exchange> question_;
     std::optional<address> named_;
     std::string words_ = "no answer in time";
@@ -142,7 +160,9 @@ void sentinel_query::start()
 {
     cancel();
     has_answer_ = false;
-    context_.set_alarm(limit_, clock::now() + connect_limit(context_.settings));
+    // The provider has a limit of its own, which comes first.
+    auto const steps = context_.settings.sentinel_credentials ? 2 : 1;
+    context_.set_alarm(limit_, clock::now() + steps * connect_limit(context_.settings));
     for (auto const& where : context_.settings.addresses)
         asked_.push_back(std::make_unique<sentinel>(*this, where));
 }

@@ -96,14 +96,14 @@ set_up::verdict set_up::judge(std::span<reply const> got) const
         true};
 }
 
-set_up set_up_of_servers(config const& c, set_up::role wanted)
+set_up set_up_of_servers(config const& c, credentials const& with, set_up::role wanted)
 {
-    return {c.username, c.password, c.client_name, c.database, wanted};
+    return {with.username, with.password, c.client_name, c.database, wanted};
 }
 
-set_up set_up_of_sentinels(config const& c)
+set_up set_up_of_sentinels(credentials const& with)
 {
-    return {c.sentinel_username, c.sentinel_password, nothing};
+    return {with.username, with.password, nothing};
 }
 
 }  // namespace colock

@@ -41,8 +41,9 @@ struct set_up {
     verdict judge(std::span<decide::reply const> got) const;
 };
 
-/// For the servers that have the locks, and for the Sentinels that know them.
-set_up set_up_of_servers(config const&, set_up::role wanted);
-set_up set_up_of_sentinels(config const&);
+/// For the servers that have the locks, and for the Sentinels that know them. The result refers to
+/// the arguments.
+set_up set_up_of_servers(config const&, credentials const&, set_up::role wanted);
+set_up set_up_of_sentinels(credentials const&);
 
 }  // namespace colock

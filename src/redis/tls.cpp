@@ -9,6 +9,7 @@
 #include <openssl/x509v3.h>
 
 #include <new>
+#include <sys/stat.h>
 #include <utility>
 
 namespace colock {
@@ -101,8 +102,11 @@ tls::tls(tls_options options) : options_{std::move(options)} {}
 
 error_code tls::load(logger const& log)
 {
-    if (context_)
+    // Before the files are read, so that a change during that is seen the next time.
+    auto current = version_of_files();
+    if (context_ && current == tried_)
         return {};
+    tried_ = std::move(current);
     ::ERR_clear_error();
     std::unique_ptr<SSL_CTX, decltype(&::SSL_CTX_free)> fresh{
         ::SSL_CTX_new(::TLS_client_method()), &::SSL_CTX_free};
@@ -116,12 +120,37 @@ error_code tls::load(logger const& log)
     // Asio's context takes a pointer that is left here for its own.
     ::SSL_CTX_set_default_passwd_cb_userdata(fresh.get(), nullptr);
     ::ERR_clear_error();  // a system without authorities leaves errors that are not ours
+    if (!complaint.empty() && context_) {
+        write_log(
+            log,
+            log_level::warning,
+            "a changed file can't be used, what was read before stays in use: tls." + complaint +
+                ". Remedy: a file that can be used, moved to its place in one step"
+        );
+        return {};
+    }
     if (!complaint.empty()) {
         write_log(log, log_level::error, "config: tls." + complaint);
         return error::invalid_tls;
     }
     context_.emplace(fresh.release());
     return {};
+}
+
+tls::version tls::version_of_files() const
+{
+    version found;
+    for (auto const* file :
+         {&options_.ca_file, &options_.certificate_file, &options_.private_key_file}) {
+        struct stat now {};
+        if (file->empty() || ::stat(file->c_str(), &now) != 0)
+            now = {};
+        for (auto const part : {now.st_dev, now.st_ino})
+            found.push_back(part);
+        for (auto const part : {now.st_size, now.st_mtim.tv_sec, now.st_mtim.tv_nsec})
+            found.push_back(static_cast<std::uint64_t>(part));
+    }
+    return found;
 }
 
 std::string tls::read_files(SSL_CTX* into) const

@@ -5,10 +5,12 @@
 
 #include <boost/asio/ssl/context.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace colock {
 
@@ -18,8 +20,9 @@ class tls {
 public:
     explicit tls(tls_options options);
 
-    /// Reads the files, once, because the authorities of a system take tens of milliseconds. Logs
-    /// which file can't be used, and why.
+    /// Reads the files if it has not, or if one of them has changed since. Logs which file can't be
+    /// used, and why. What was read before stays in use then, with a warning, and that is no error.
+    /// Connections under way keep what they began with.
     error_code load(logger const& log);
 
     /// For streams. `load` must have succeeded.
@@ -36,11 +39,16 @@ public:
     std::string refusal(error_code, std::string_view complaint, std::string const& host) const;
 
 private:
+    /// The version of the files: place, size and time of change of each.
+    using version = std::vector<std::uint64_t>;
+
+    version version_of_files() const;
     std::string read_files(SSL_CTX*) const;
     std::string const& name_of(std::string const& host) const noexcept;
 
     tls_options options_;
     std::optional<boost::asio::ssl::context> context_;
+    version tried_;  ///< the last that was read, perhaps in vain
 };
 
 /// The possible cause if a connection ended before the server's first answer because only one side

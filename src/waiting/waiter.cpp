@@ -96,11 +96,13 @@ void waiter::grant()
 void waiter::fail(error_code ec)
 {
     limit.clear();
-    auto const tell = [ec]<class... Values>(completion<Values...>& caller) {
-        if (caller)
-            caller(ec, Values{}...);
-    };
-    std::visit(tell, done);
+    if (is_done())
+        return;
+    if (ec || !once)
+        inside->tell_ended(name, asked, attempts, ec);
+    std::visit(
+        [ec]<class... Values>(completion<Values...>& caller) { caller(ec, Values{}...); }, done
+    );
 }
 
 bool waiter::is_done() const noexcept

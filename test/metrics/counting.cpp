@@ -4,6 +4,7 @@
 #include "integration/suites.hpp"
 #include "unit/harness.hpp"
 #include <colock/metrics.hpp>
+#include <colock/semaphore.hpp>
 
 #include <cstdio>
 #include <memory>
@@ -59,7 +60,8 @@ struct counted {
     fake_transport* server = nullptr;
     script_server redis;
     std::shared_ptr<recorder> events = std::make_shared<recorder>();
-    std::shared_ptr<colock::metrics> metrics = std::make_shared<colock::metrics>(events);
+    std::shared_ptr<colock::metrics> metrics =
+        std::make_shared<colock::metrics>(std::vector<std::string>{"k", "a", "k"}, events);
     pending<> run;
     colock::client client;
 };
@@ -135,6 +137,68 @@ BOOST_AUTO_TEST_CASE(a_lock_that_comes_from_another_client)
     BOOST_TEST(after.attempts >= 2U);
     BOOST_TEST(after.waited.counts[class_of(205ms)] == 1U);
     BOOST_TEST((after.waited.sum >= 200ms));
+}
+
+BOOST_AUTO_TEST_CASE(acquires_without_success)
+{
+    redis.occupy("k", 10s);
+    pending_try waits, tries;
+    lock{client, "k"}.try_acquire_for(200ms, waits.token());
+    lock{client, "k"}.try_acquire(tries.token());
+    auto cancelled = acquire();
+    time.advance(250ms);
+    BOOST_TEST_REQUIRE(waits.succeeded());
+    BOOST_TEST(!waits.value());
+    BOOST_TEST_REQUIRE(tries.succeeded());
+    BOOST_TEST(now().gave_up == 1U);  // a call that only tries has not waited
+    BOOST_TEST(now().cancelled == 0U);
+    cancelled.cancel();
+    time.settle();
+    BOOST_TEST_REQUIRE(cancelled.aborted());
+    BOOST_TEST(now().gave_up == 1U);
+    BOOST_TEST(now().cancelled == 1U);
+    BOOST_TEST(now().acquired() == 0U);
+    auto const apart = metrics->by_name();
+    BOOST_TEST_REQUIRE(apart.size() == 2U);
+    BOOST_TEST(apart[0].name == "a");
+    BOOST_TEST(apart[0].gave_up + apart[0].cancelled + apart[0].waits == 0U);
+    BOOST_TEST(apart[1].name == "k");
+    BOOST_TEST(apart[1].gave_up == 1U);
+    BOOST_TEST(apart[1].cancelled == 1U);
+    BOOST_TEST(apart[1].waits == now().waits);
+}
+
+BOOST_AUTO_TEST_CASE(permits_without_success)
+{
+    pending<bool> waits;
+    pending<> cancelled;
+    semaphore const few{client, "s"};
+    few.try_acquire_for(200ms, waits.token());
+    few.acquire(cancelled.token());
+    time.advance(250ms);
+    BOOST_TEST_REQUIRE(waits.succeeded());
+    BOOST_TEST(!waits.value());
+    cancelled.cancel();
+    time.settle();
+    BOOST_TEST(cancelled.aborted());
+    BOOST_TEST(now().gave_up == 1U);
+    BOOST_TEST(now().cancelled == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(names_that_are_counted_apart)
+{
+    auto held = acquire();
+    time.advance(30ms);
+    release(held);
+    metrics->acquired("z", 1ms, 1);  // not in the list
+    metrics->lost("a", error::lost);
+    auto const apart = metrics->by_name();
+    BOOST_TEST_REQUIRE(apart.size() == 2U);
+    BOOST_TEST(apart[0].lost == 1U);
+    BOOST_TEST(apart[0].waited.total() == 0U);
+    BOOST_TEST(apart[1].waited.total() == 1U);
+    BOOST_TEST(apart[1].held.counts[class_of(30ms)] == 1U);
+    BOOST_TEST(now().acquired() == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(renewals_and_a_loss)

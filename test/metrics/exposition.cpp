@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace colock::test {
 
@@ -48,10 +49,17 @@ std::set<std::string> names_in(std::string_view text)
     return names;
 }
 
+/// With a name that is counted apart.
+std::vector<prometheus::MetricFamily> all_families()
+{
+    std::vector<std::string> const names{"leader"};
+    return prometheus_collector{"c", std::make_shared<metrics>(names)}.Collect();
+}
+
 std::set<std::string> families()
 {
     std::set<std::string> names;
-    for (auto const& each : prometheus_collector{"c", std::make_shared<metrics>()}.Collect())
+    for (auto const& each : all_families())
         names.insert(each.name);
     return names;
 }
@@ -60,7 +68,7 @@ std::set<std::string> families()
 std::set<std::string> series()
 {
     std::set<std::string> names;
-    for (auto const& each : prometheus_collector{"c", std::make_shared<metrics>()}.Collect()) {
+    for (auto const& each : all_families()) {
         bool const is_histogram = each.type == prometheus::MetricType::Histogram;
         if (!is_histogram)
             names.insert(each.name);
@@ -106,10 +114,29 @@ BOOST_AUTO_TEST_CASE(the_text_that_is_scraped)
     BOOST_TEST(text.find("\"k\"") == text.npos);  // no label by the name of a lock
 }
 
+BOOST_AUTO_TEST_CASE(names_that_are_counted_apart)
+{
+    std::vector<std::string> const names{"leader", "job"};
+    auto const counted = std::make_shared<metrics>(names);
+    counted->acquired("leader", 200us, 1);
+    counted->gave_up("job", 1s, 2);
+    counted->acquired("order:1", 200us, 1);
+    auto const text = text_of({"shop", counted});
+    for (std::string_view const line : {
+             "colock_named_acquire_wait_seconds_count{client=\"shop\",name=\"leader\"} 1\n",
+             "colock_named_acquire_wait_seconds_count{client=\"shop\",name=\"job\"} 0\n",
+             "colock_named_gave_up_total{client=\"shop\",name=\"job\"} 1\n",
+             "colock_gave_up_total{client=\"shop\"} 1\n",
+             "colock_acquire_wait_seconds_count{client=\"shop\"} 2\n",
+         })
+        BOOST_TEST(text.find(line) != text.npos, line << "is missing in\n" << text);
+    BOOST_TEST(text.find("order:1") == text.npos);
+}
+
 BOOST_AUTO_TEST_CASE(names_follow_the_rules_of_prometheus)
 {
     std::set<std::string> seen;
-    for (auto const& each : prometheus_collector{"c", std::make_shared<metrics>()}.Collect()) {
+    for (auto const& each : all_families()) {
         BOOST_TEST_CONTEXT(each.name)
         {
             using type = prometheus::MetricType;

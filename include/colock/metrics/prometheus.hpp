@@ -20,10 +20,10 @@ namespace colock {
 /// Exports the numbers of a `metrics` to Prometheus. Link `colock::prometheus`.
 ///
 /// Give it to a `prometheus::Exposer`, or write what `Collect()` returns with a
-/// `prometheus::TextSerializer`. Each series has one label, `client`. Lock names are not a label,
-/// because there may be as many as orders or users, and each would be a series for ever. To watch a
-/// few important locks apart, give them their own client and `metrics`, or count them in the
-/// observer to which `metrics` passes its events on.
+/// `prometheus::TextSerializer`. Each series has the label `client`. Lock names are not a label,
+/// because there may be as many as orders or users, and each would be a series for ever. Only the
+/// names that `metrics` counts apart have series of their own, `colock_named_...`, with the label
+/// `name`.
 ///
 /// \par Thread-safety
 ///   Safe: it is immutable and reads atomics.
@@ -43,6 +43,7 @@ public:
         add_acquires(to, now);
         add_holds(to, now);
         add_connections(to, now);
+        add_names(to, from_->by_name());
         return to;
     }
 
@@ -86,6 +87,8 @@ private:
             "Acquires that the server refused, and that began to wait.",
             now.waits
         );
+        counter(to, "gave_up_total", "Waits that ran out.", now.gave_up);
+        counter(to, "cancelled_total", "Acquires that their callers cancelled.", now.cancelled);
         auto& passed = family(
             to,
             type::Counter,
@@ -142,6 +145,34 @@ private:
         );
     }
 
+    void add_names(families_type& to, std::vector<named_snapshot> const& all) const
+    {
+        if (all.empty())
+            return;
+        auto const add = [&](type what, std::string const& name, std::string help, auto const& of) {
+            auto& made = family(to, what, "named_" + name, std::move(help)).metric;
+            for (auto const& each : all)
+                made.push_back(of(each, std::vector<metric::Label>{{"name", each.name}}));
+        };
+        auto const count = [&](std::string const& name, std::string help, auto member) {
+            add(type::Counter, name, std::move(help), [&](auto const& n, auto label) {
+                return counted(n.*member, std::move(label));
+            });
+        };
+        add(type::Histogram,
+            "acquire_wait_seconds",
+            "As acquire_wait_seconds, of one name.",
+            [&](auto const& n, auto label) { return measured(n.waited, std::move(label)); });
+        add(type::Histogram,
+            "hold_seconds",
+            "As hold_seconds, of one name.",
+            [&](auto const& n, auto label) { return measured(n.held, std::move(label)); });
+        count("waits_total", "As waits_total, of one name.", &named_snapshot::waits);
+        count("gave_up_total", "As gave_up_total, of one name.", &named_snapshot::gave_up);
+        count("cancelled_total", "As cancelled_total, of one name.", &named_snapshot::cancelled);
+        count("lost_total", "As lost_total, of one name.", &named_snapshot::lost);
+    }
+
     static prometheus::MetricFamily& family(
         families_type& to, type what, std::string const& name, std::string help
     )
@@ -168,7 +199,12 @@ private:
         families_type& to, std::string const& name, std::string help, duration_histogram const& of
     ) const
     {
-        auto made = labelled({});
+        family(to, type::Histogram, name, std::move(help)).metric.push_back(measured(of, {}));
+    }
+
+    metric measured(duration_histogram const& of, std::vector<metric::Label> more) const
+    {
+        auto made = labelled(std::move(more));
         std::uint64_t up_to_here = 0;
         for (std::size_t i = 0; i != duration_histogram::bounds.size(); ++i) {
             up_to_here += of.counts[i];
@@ -176,7 +212,7 @@ private:
         }
         made.histogram.sample_count = up_to_here + of.counts.back();
         made.histogram.sample_sum = seconds(of.sum);
-        family(to, type::Histogram, name, std::move(help)).metric.push_back(std::move(made));
+        return made;
     }
 
     metric counted(std::uint64_t value, std::vector<metric::Label> more) const

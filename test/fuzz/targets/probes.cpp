@@ -77,8 +77,9 @@ void check_verdict(error_code ec)
 /// As if the answers to HELLO and SELECT were the first of these.
 void judge_set_up(config const& c, std::span<reply const> got)
 {
+    credentials const who{c.username, c.password};
     for (auto const wanted : {set_up::role::any, set_up::role::primary}) {
-        auto const first = set_up_of_servers(c, wanted);
+        auto const first = set_up_of_servers(c, who, wanted);
         auto const [ec, words, is_replica] = first.judge(got);
         check_verdict(ec);
         require(ec != error::wrong_topology, "a set-up does not know the topology");

@@ -32,9 +32,10 @@ reply hello(std::string_view role)
 
 struct beginnings {
     config settings;
+    credentials who;
     set_up::role wanted = set_up::role::any;
 
-    set_up begun() const { return set_up_of_servers(settings, wanted); }
+    set_up begun() const { return set_up_of_servers(settings, who, wanted); }
     set_up::verdict judge(std::vector<reply> const& got) const { return begun().judge(got); }
     std::string written() const
     {
@@ -57,9 +58,9 @@ BOOST_AUTO_TEST_CASE(it_asks_for_what_the_config_says)
 {
     settings.client_name.clear();
     BOOST_TEST(written() == one_array({"HELLO", "3"}));
-    settings.password = "secret";
+    who.password = "secret";
     BOOST_TEST(written() == one_array({"HELLO", "3", "AUTH", "default", "secret"}));
-    settings.username = "me";
+    who.username = "me";
     settings.client_name = "c";
     settings.database = 4;
     BOOST_TEST(

@@ -199,6 +199,82 @@ BOOST_AUTO_TEST_CASE(a_file_that_comes_later)
     BOOST_TEST(!client.load({}));  // what is loaded stays
 }
 
+/// Replaces a file in one step.
+void replace_file(std::string const& from, std::string const& at)
+{
+    std::filesystem::copy_file(from, at + ".new");
+    std::filesystem::rename(at + ".new", at);
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_changes)
+{
+    tls_files const files{{"a.example"}}, later{{"a.example"}};
+    auto const ca = files.ca + ".current";
+    replace_file(files.ca, ca);
+    log_lines log;
+    tls client{trusting(ca)};
+    BOOST_REQUIRE(!client.load(log.sink()));
+    auto const* const before = client.context().native_handle();
+    BOOST_TEST(!client.load(log.sink()));
+    BOOST_TEST(client.context().native_handle() == before);  // nothing has changed
+    BOOST_TEST(!shake_hands(client, files, "a.example").client);
+    BOOST_TEST(static_cast<bool>(shake_hands(client, later, "a.example").client));
+
+    replace_file(later.ca, ca);
+    BOOST_TEST(!client.load(log.sink()));
+    BOOST_TEST(!shake_hands(client, later, "a.example").client);
+    BOOST_TEST(static_cast<bool>(shake_hands(client, files, "a.example").client));
+
+    // In place, as editors write.
+    std::filesystem::copy_file(files.ca, ca, std::filesystem::copy_options::overwrite_existing);
+    BOOST_TEST(!client.load(log.sink()));
+    BOOST_TEST(!shake_hands(client, files, "a.example").client);
+    BOOST_TEST(log.all() == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_changes_to_nonsense)
+{
+    tls_files const files{{"a.example"}};
+    auto const ca = files.ca + ".current";
+    replace_file(files.ca, ca);
+    log_lines log;
+    tls client{trusting(ca)};
+    BOOST_REQUIRE(!client.load(log.sink()));
+    std::ofstream{ca} << "half of a file";
+    for (int i = 0; i != 3; ++i) {
+        BOOST_TEST(!client.load(log.sink()));
+        BOOST_TEST(!shake_hands(client, files, "a.example").client);
+    }
+    BOOST_TEST(log.count("stays in use: tls.ca_file " + ca) == 1U, log.all());
+    BOOST_TEST(log.count("Remedy: ") == 1U, log.all());
+    replace_file(files.other_ca, ca);
+    BOOST_TEST(!client.load(log.sink()));
+    BOOST_TEST(static_cast<bool>(shake_hands(client, files, "a.example").client));
+}
+
+// The certificate has come, and its key has not.
+BOOST_AUTO_TEST_CASE(a_pair_of_files_that_changes)
+{
+    tls_files const files, later;
+    auto options = trusting(files.ca);
+    options.certificate_file = files.ca + ".crt";
+    options.private_key_file = files.ca + ".key";
+    replace_file(files.client_certificate, options.certificate_file);
+    replace_file(files.client_key, options.private_key_file);
+    log_lines log;
+    tls client{options};
+    BOOST_REQUIRE(!client.load(log.sink()));
+    auto const* const before = client.context().native_handle();
+    replace_file(later.client_certificate, options.certificate_file);
+    BOOST_TEST(!client.load(log.sink()));
+    BOOST_TEST(client.context().native_handle() == before);
+    BOOST_TEST(log.count("key values mismatch") == 1U, log.all());
+    replace_file(later.client_key, options.private_key_file);
+    BOOST_TEST(!client.load(log.sink()));
+    BOOST_TEST(client.context().native_handle() != before);
+    BOOST_TEST(log.count("stays in use") == 1U, log.all());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace colock::test

@@ -1,0 +1,256 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// Passwords that change, and certificates that are replaced, while locks are held and waited for.
+#include "integration/suites.hpp"
+#include "support/ports.hpp"
+#include "support/redis_cluster.hpp"
+#include "support/sentinel_group.hpp"
+#include "support/tls_files.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace colock::test {
+
+namespace {
+
+/// What issues passwords: the servers' user "app" has the newest one alone, and it expires soon.
+class issuer {
+public:
+    static constexpr milliseconds validity{800};
+
+    explicit issuer(std::vector<redis_server*> servers) : servers_{std::move(servers)} { rotate(); }
+
+    /// From now on only the new password is accepted.
+    void rotate()
+    {
+        password_ = "password-" + std::to_string(++number_);
+        for (auto* const server : servers_) {
+            auto const answer = server->ask(
+                "ACL", "SETUSER", "app", "on", "resetpass", ">" + password_, "~*", "&*", "+@all"
+            );
+            BOOST_TEST(answer.text == "OK");
+        }
+    }
+
+    credentials_provider provider()
+    {
+        return [this](credentials_request const&, credentials_handler const& done) {
+            ++asked;
+            done({}, {"app", password_, validity});
+        };
+    }
+
+    int asked = 0;
+
+private:
+    std::vector<redis_server*> servers_;
+    std::string password_;
+    int number_ = 0;
+};
+
+/// Held at one client through three rotations, then given to another, which has waited meanwhile.
+asio::awaitable<void> outlive_rotations(
+    lab& at, issuer& from, running_client& a, running_client& b, std::string name
+)
+{
+    hold first = co_await lock{a.client, name}.acquire();
+    tasks all{at.context()};
+    all.start([&]() -> asio::awaitable<void> {
+        hold second = co_await lock{b.client, name}.acquire();
+        co_await second.release();
+    });
+    bool const waits = co_await eventually([&] { return b.client.stats().waiters == 1; });
+    BOOST_TEST(waits);
+    for (int i = 0; i != 3; ++i) {
+        from.rotate();
+        auto const before = from.asked;
+        bool const asked = co_await eventually([&] { return from.asked >= before + 4; }, 3s);
+        BOOST_TEST(asked);
+    }
+    BOOST_TEST(bool{first});
+    co_await first.release();
+    co_await all.join(2s);  // the poll cap is 5 s
+    for (auto* const c : {&a, &b}) {
+        BOOST_TEST(c->client.stats().reconnects == 0U);
+        BOOST_TEST(c->log->all() == "");
+    }
+}
+
+config changing(config where, issuer& from)
+{
+    auto c = quick(std::move(where));
+    c.credentials = from.provider();
+    return c;
+}
+
+BOOST_AUTO_TEST_SUITE(credentials_that_change)
+
+BOOST_DATA_TEST_CASE(a_hold_and_a_wait_outlive_them, each_server(), kind)
+{
+    redis_server server{kind};
+    issuer from{{&server}};
+    lab at{server};
+    auto& a = at.connect(changing(server.by_socket(), from));
+    auto& b = at.connect(changing(server.by_socket(), from));
+    at.run([&]() -> asio::awaitable<void> {
+        co_await outlive_rotations(at, from, a, b, "orders:1");
+        // Each connection that goes comes again with the newest password.
+        from.rotate();
+        hold held = co_await lock{a.client, "orders:2"}.acquire();
+        server.ask("CLIENT", "KILL", "USER", "app");
+        bool const again = co_await eventually([&] { return a.client.stats().reconnects != 0; });
+        BOOST_TEST(again);
+        co_await held.release();
+        BOOST_TEST(a.log->count("password-") + b.log->count("password-") == 0U);
+    });
+}
+
+BOOST_DATA_TEST_CASE(the_server_that_refuses_has_its_connection_replaced, each_server(), kind)
+{
+    redis_server server{kind};
+    issuer from{{&server}};
+    lab at{server};
+    auto settings = changing(server.by_socket(), from);
+    bool is_wrong = false;
+    settings.credentials = [&](credentials_request const&, credentials_handler const& done) {
+        from.provider()({}, [&](error_code ec, credentials got) {
+            if (is_wrong)
+                got.password = "no-such";
+            done(ec, std::move(got));
+        });
+    };
+    auto& c = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        hold held = co_await lock{c.client, "orders:1"}.acquire();
+        is_wrong = true;
+        bool const told = co_await eventually(
+            [&] { return c.log->count("refuses AUTH with the new credentials: WRONGPASS") != 0; },
+            2s
+        );
+        BOOST_TEST(told);
+        BOOST_TEST(c.client.stats().links_up == 1U);
+        is_wrong = false;
+        co_await held.extend(10s);
+        co_await held.release();
+        BOOST_TEST(c.log->count("no-such") == 0U, c.log->all());
+    });
+}
+
+BOOST_DATA_TEST_CASE(at_sentinels_too, each_server(), kind)
+{
+    sentinel_group group{
+        kind,
+        {"requirepass data", "masterauth data"},
+        {"requirepass watch", "sentinel auth-pass " + sentinel_group::name() + " data"}};
+    issuer from{{&group.server(0), &group.server(1), &group.server(2)}};
+    lab at{group};
+    auto settings = changing(group.by_sentinel(), from);
+    settings.password.clear();
+    int sentinels_asked = 0;
+    settings.sentinel_credentials = [&](credentials_request const&,
+                                        credentials_handler const& done) {
+        ++sentinels_asked;
+        done({}, {{}, "watch"});
+    };
+    auto& a = at.connect(settings);
+    auto& b = at.connect(settings);
+    at.run(
+        [&]() -> asio::awaitable<void> {
+            co_await outlive_rotations(at, from, a, b, "orders:1");
+            BOOST_TEST(sentinels_asked >= 3);
+        },
+        20s
+    );
+}
+
+BOOST_DATA_TEST_CASE(in_a_cluster_too, each_server(), kind)
+{
+    redis_cluster cluster{kind, 3, 0};
+    issuer from{cluster.primaries()};
+    lab at{cluster};
+    auto& a = at.connect(changing(cluster.by_cluster(), from));
+    auto& b = at.connect(changing(cluster.by_cluster(), from));
+    at.run(
+        [&]() -> asio::awaitable<void> {
+            co_await outlive_rotations(at, from, a, b, "orders:1");
+            co_await outlive_rotations(at, from, a, b, "orders:2");
+        },
+        20s
+    );
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+// ---- TLS ---------------------------------------------------------------------------------------
+
+void put(std::string const& from, std::string const& at)
+{
+    std::filesystem::copy_file(from, at + ".new");
+    std::filesystem::rename(at + ".new", at);
+}
+
+BOOST_AUTO_TEST_SUITE(tls_files_that_change)
+
+// The server goes over to the certificates of another authority, and demands those of its clients.
+BOOST_DATA_TEST_CASE(the_next_connection_uses_them, each_server(), kind)
+{
+    tls_files const old, later;
+    reserved_port const port;
+    redis_server server{kind, tls_lines(old, port, client_certificates::demanded)};
+    config settings;
+    settings.addresses = {address{.host = "localhost", .port = port}};
+    settings.tls = {
+        .enabled = true,
+        .ca_file = old.ca + ".current",
+        .certificate_file = old.ca + ".crt",
+        .private_key_file = old.ca + ".key"};
+    put(old.ca, settings.tls.ca_file);
+    put(old.client_certificate, settings.tls.certificate_file);
+    put(old.client_key, settings.tls.private_key_file);
+    settings = quick(settings);
+    settings.lease = 3s;
+    settings.connect_timeout = 2s;
+    lab at{server};
+    auto& c = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        hold held = co_await lock{c.client, "orders:1"}.acquire();
+        put(later.ca, settings.tls.ca_file);
+        put(later.client_certificate, settings.tls.certificate_file);
+        put(later.client_key, settings.tls.private_key_file);
+        auto const answer = server.ask(
+            "CONFIG",
+            "SET",
+            "tls-cert-file",
+            later.server_certificate,
+            "tls-key-file",
+            later.server_key,
+            "tls-ca-cert-file",
+            later.ca
+        );
+        BOOST_TEST(answer.text == "OK");
+        BOOST_TEST(c.client.stats().reconnects == 0U);
+        server.ask("CLIENT", "KILL", "TYPE", "normal");
+        bool const again = co_await eventually([&] { return c.client.stats().reconnects != 0; });
+        BOOST_TEST(again);
+        BOOST_TEST(bool{held});
+        co_await held.release();
+        BOOST_TEST(c.log->count("no connection") == 0U, c.log->all());
+
+        // Half of a file: what was read before is used.
+        std::filesystem::resize_file(settings.tls.ca_file, 40);
+        server.ask("CLIENT", "KILL", "TYPE", "normal");
+        bool const still = co_await eventually([&] { return c.client.stats().reconnects >= 2; });
+        BOOST_TEST(still);
+        hold next = co_await lock{c.client, "orders:1"}.acquire();
+        co_await next.release();
+        BOOST_TEST(c.log->count("stays in use: tls.ca_file") == 1U, c.log->all());
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+
+}  // namespace colock::test
