@@ -106,15 +106,15 @@ struct logged_in : connection_loop::owner {
     /// User and password behind AUTH.
     static std::string secret_in(std::string const& command)
     {
-        std::vector<std::string> words;
+        std::vector<std::string> arguments;
         for (std::size_t at = 0; at < command.size();) {
             auto const end = std::min(command.find("\r\n", at), command.size());
             if (auto word = command.substr(at, end - at);
                 word.front() != '$' && word.front() != '*')
-                words.push_back(std::move(word));
+                arguments.push_back(std::move(word));
             at = end + 2;
         }
-        auto const auth = std::ranges::find(words, "AUTH");
+        auto const auth = std::ranges::find(arguments, "AUTH");
         return auth[1] + " " + auth[2];
     }
 
