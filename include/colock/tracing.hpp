@@ -158,12 +158,14 @@ private:
     using wall_clock = std::chrono::system_clock;
     using span_identity = typename Recorder::span_identity;
 
+    /// \cond
     /// The last that is known of a name.
     struct name_state {
         std::optional<wall_clock::time_point> acquired{};
         wall_clock::time_point hold_ended{};
         std::optional<span_identity> hold{};  ///< the last that has ended
     };
+    /// \endcond
 
     void end_wait(
         std::string_view name, microseconds waited, std::uint32_t attempts, trace_span::outcome how

@@ -41,8 +41,8 @@ struct credential_query::question {
         std::lock_guard const locked{self->lock};
         if (auto const strand = std::exchange(self->to, std::nullopt))
             asio::post(*strand, [self, what = std::move(what)]() mutable {
-                auto const life = self->life.lock();
-                if (life && self->asker)
+                auto const client = self->life.lock();
+                if (client && self->asker)
                     self->asker->complete(std::move(what));
             });
     }

@@ -21,8 +21,8 @@ public:
     explicit tls(tls_options options);
 
     /// Reads the files if it has not, or if one of them has changed since. Logs which file can't be
-    /// used, and why. What was read before stays in use then, with a warning, and that is no error.
-    /// Connections under way keep what they began with.
+    /// used, and why. The files that were read before stay in use then, with a warning and no
+    /// error. Connections under way keep what they began with.
     error_code load(logger const& log);
 
     /// For streams. `load` must have succeeded.
