@@ -80,7 +80,7 @@ script_table const& table()
         {"latch_remove", {&on_counters<&counters::latch_remove>}},
         {"count", {&count}},
         {"permit_acquire", {&on_counters<&counters::permit_acquire>}},
-        {"permit_extend", {&on_counters<&counters::permit_extend>}},
+        {"permit_extend", {&on_counters<&counters::permit_extend>, 1, 2}},
         {"permit_release", {&on_counters<&counters::permit_release>}},
         {"permit_return", {&on_counters<&counters::permit_return>}},
         {"permit_set", {&on_counters<&counters::permit_set>}},

@@ -83,6 +83,7 @@ void board::clear()
 std::vector<std::string> board::keys() const
 {
     std::vector<std::string> all;
+    all.reserve(locks_.size());
     for (auto const& [key, each] : locks_)
         all.push_back(key);
     return all;

@@ -64,7 +64,7 @@ std::string url_of(tcp::endpoint const& at)
     return "http://" + host + ":" + std::to_string(at.port()) + "/";
 }
 
-server::server(asio::any_io_executor executor, tcp::endpoint at, feed const& f, limits l)
+server::server(asio::any_io_executor executor, tcp::endpoint const& at, feed const& f, limits l)
     : feed_{f}
     , limits_{l}
     , acceptor_{executor}

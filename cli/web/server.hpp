@@ -29,7 +29,7 @@ struct limits {
 class server {
 public:
     /// Listens from now on. Port 0 is one that is free. \throws failure
-    server(asio::any_io_executor, tcp::endpoint, feed const&, limits = {});
+    server(asio::any_io_executor, tcp::endpoint const&, feed const&, limits = {});
 
     tcp::endpoint endpoint() const { return acceptor_.local_endpoint(); }
 

@@ -51,6 +51,10 @@ private:
     int issued_ = 0;
 };
 
+// The service outlives the client, and co_spawn keeps the lambda.
+// NOLINTBEGIN(cppcoreguidelines-avoid-reference-coroutine-parameters)
+// NOLINTBEGIN(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+// NOLINTBEGIN(performance-unnecessary-value-param)
 // [provider
 /// Asks the service for each connection, and again before its token expires.
 colock::credentials_provider provider_of(identity_service& service, asio::any_io_executor executor)
@@ -73,6 +77,9 @@ colock::credentials_provider provider_of(identity_service& service, asio::any_io
     };
 }
 // provider]
+// NOLINTEND(performance-unnecessary-value-param)
+// NOLINTEND(cppcoreguidelines-avoid-capturing-lambda-coroutines)
+// NOLINTEND(cppcoreguidelines-avoid-reference-coroutine-parameters)
 
 asio::awaitable<void> example(std::string url)
 {

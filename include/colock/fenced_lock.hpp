@@ -13,7 +13,7 @@ namespace detail {
 
 using answered_token = void(error_code, std::uint64_t);
 
-void last_token(core_ptr, handler<answered_token>, lock_id);
+void last_token(core_ptr, handler<answered_token>, lock_id const&);
 
 }  // namespace detail
 

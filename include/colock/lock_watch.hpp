@@ -18,7 +18,7 @@ class watch_state;
 using watch_ptr = std::shared_ptr<watch_state>;
 using heard_event = void(error_code, lock_event);
 
-watch_ptr begin_watch(core_ptr, lock_id, std::size_t limit);
+watch_ptr begin_watch(core_ptr, lock_id const&, std::size_t limit);
 void end_watch(core_ptr const&, watch_ptr const&) noexcept;
 void next_event(core_ptr, asio::any_completion_handler<heard_event>, watch_ptr);
 

@@ -69,13 +69,16 @@ void permit_try_acquire_many_for(
     acquire_options
 );
 void permit_return(
-    core_ptr, asio::any_completion_handler<answered_bool>, std::string, std::vector<std::string> ids
+    core_ptr,
+    asio::any_completion_handler<answered_bool>,
+    std::string,
+    std::vector<std::string> const& ids
 );
 void permit_extend(
     core_ptr,
     asio::any_completion_handler<answered_bool>,
     std::string,
-    std::string id,
+    std::string const& id,
     std::chrono::milliseconds lease
 );
 void permit_set(
@@ -387,9 +390,9 @@ public:
 
     /// As above, one permit.
     template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
-    auto release(std::string id, Token&& token = {}) const
+    auto release(std::string const& id, Token&& token = {}) const
     {
-        return release(std::vector<std::string>(1, std::move(id)), std::forward<Token>(token));
+        return release(std::vector<std::string>(1, id), std::forward<Token>(token));
     }
 
     /// Sets the rest of the lease of a permit whose id one knows, from now on. The result says

@@ -247,7 +247,7 @@ void permit_return(
     core_ptr inside,
     asio::any_completion_handler<answered_bool> handler,
     std::string name,
-    std::vector<std::string> ids
+    std::vector<std::string> const& ids
 )
 {
     auto text = joined(ids);
@@ -270,7 +270,7 @@ void permit_extend(
     core_ptr inside,
     asio::any_completion_handler<answered_bool> handler,
     std::string name,
-    std::string id,
+    std::string const& id,
     milliseconds lease
 )
 {

@@ -189,7 +189,7 @@ void single::is_locked(core_ptr inside, handler<answered_bool> handler, lock_id 
     );
 }
 
-void last_token(core_ptr inside, handler<answered_token> handler, lock_id id)
+void last_token(core_ptr inside, handler<answered_token> handler, lock_id const& id)
 {
     auto const wrong = check_name(id.name);
     auto counter = decide::token_counter(id.name, inside->settings().key_prefix);

@@ -180,7 +180,7 @@ void event_wait::cancel() { of->leave(*this); }
 
 }  // namespace
 
-watch_ptr begin_watch(core_ptr inside, lock_id of, std::size_t limit)
+watch_ptr begin_watch(core_ptr inside, lock_id const& of, std::size_t limit)
 {
     auto made = std::make_shared<watch_state>(*inside, of, limit);
     asio::dispatch(inside->strand(), [inside, made] { made->begin(); });

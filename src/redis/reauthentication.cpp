@@ -59,15 +59,15 @@ void reauthentication::on_alarm()
 
 void reauthentication::authenticate(credential_query::result got)
 {
-    auto& [words, found, expires] = got;
-    if (words.empty() && found.password.empty())
-        words = "config::credentials gave no password. Remedy: a password each time, if it expires";
-    if (!words.empty()) {
-        owner_.report(words + "; trying again, the connection stays logged in as before");
+    if (got.words.empty() && got.found.password.empty())
+        got.words =
+            "config::credentials gave no password. Remedy: a password each time, if it expires";
+    if (!got.words.empty()) {
+        owner_.report(got.words + "; trying again, the connection stays logged in as before");
         return try_again();
     }
-    offered_ = std::move(found);
-    expires_ = expires;
+    offered_ = std::move(got.found);
+    expires_ = got.expires;
     owner_.send_auth(offered_, [this](error_code ec, replies const& reply) { judge(ec, reply); });
 }
 

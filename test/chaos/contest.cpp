@@ -172,8 +172,9 @@ void contest::finish(milliseconds limit)
 bool contest::overlapped_only(std::vector<loss_of_keys> const& losses)
 {
     auto const lease = board_.plan().lease_ms * time{1'000'000};
-    auto const all = std::min<std::int64_t>(board_.count().overlaps, contest_board::most_overlaps);
-    for (std::int64_t i = 0; i != all; ++i) {
+    auto const overlaps =
+        std::min<std::int64_t>(board_.count().overlaps, contest_board::most_overlaps);
+    for (std::int64_t i = 0; i != overlaps; ++i) {
         auto const& one = board_.overlapped(static_cast<std::size_t>(i));
         bool const is_explained = std::ranges::any_of(losses, [&](loss_of_keys const& each) {
             return each.groups.contains(static_cast<int>(one.key) % board_.plan().groups) &&
@@ -182,7 +183,7 @@ bool contest::overlapped_only(std::vector<loss_of_keys> const& losses)
         if (!is_explained)
             return false;
     }
-    return all == board_.count().overlaps;
+    return overlaps == board_.count().overlaps;
 }
 
 void contest::report(std::string const& title)

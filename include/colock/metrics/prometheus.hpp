@@ -154,8 +154,8 @@ private:
             for (auto const& each : all)
                 made.push_back(of(each, std::vector<metric::Label>{{"name", each.name}}));
         };
-        auto const count = [&](std::string const& name, std::string help, auto member) {
-            add(type::Counter, name, std::move(help), [&](auto const& n, auto label) {
+        auto const count = [&](std::string const& name, std::string const& help, auto member) {
+            add(type::Counter, name, help, [&](auto const& n, auto label) {
                 return counted(n.*member, std::move(label));
             });
         };

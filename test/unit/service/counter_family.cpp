@@ -68,7 +68,7 @@ struct family : counters {
     /// The next answer of this script is lost: it runs, and the client asks again.
     void lose_next(scripts::script const& what)
     {
-        server->serve = [this, &what, usual = server->serve, lost = false](call const& c) mutable {
+        server->serve = [&what, usual = server->serve, lost = false](call const& c) mutable {
             auto got = usual(c);
             if (c.what == &what && !std::exchange(lost, true))
                 got = answer{answer::kind::lost, {}, asio::error::eof, {}};
