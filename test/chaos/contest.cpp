@@ -171,14 +171,14 @@ void contest::finish(milliseconds limit)
 
 bool contest::overlapped_only(std::vector<loss_of_keys> const& losses)
 {
-    auto const lease = board_.plan().lease_ms * time{1'000'000};
+    auto const one_lease = board_.plan().lease_ms * time{1'000'000};
     auto const overlaps =
         std::min<std::int64_t>(board_.count().overlaps, contest_board::most_overlaps);
     for (std::int64_t i = 0; i != overlaps; ++i) {
         auto const& one = board_.overlapped(static_cast<std::size_t>(i));
         bool const is_explained = std::ranges::any_of(losses, [&](loss_of_keys const& each) {
             return each.groups.contains(static_cast<int>(one.key) % board_.plan().groups) &&
-                one.at >= each.since && one.at <= each.since + lease;
+                one.at >= each.since && one.at <= each.since + one_lease;
         });
         if (!is_explained)
             return false;
