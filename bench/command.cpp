@@ -23,6 +23,7 @@ struct workload {
 
 std::map<std::string, workload> const workloads{
     {"W1", {run_pairs, "one worker with a key of its own: acquire, release, again"}},
+    {"W1d", {run_pairs, "as W1, but each hold is dropped, not released"}},
     {"W2", {run_pairs, "64 workers, each with a key of its own"}},
     {"W3", {run_contended, "100 workers of one process on one key, nothing held"}},
     {"W4", {run_processes, "4 processes of 8 workers on one key, held for 1 ms"}},
@@ -32,6 +33,8 @@ std::map<std::string, workload> const workloads{
     {"W8", {run_cancelled, "10,000 waiters on one key, half of them cancelled"}},
     {"W9", {run_beside_renewals, "W1 without, then with 100,000 holds that are renewed"}},
     {"W10", {run_crowd, "1000 clients with a waiter each: each gets the one key once"}},
+    {"W11", {run_mix, "16 processes of 32 workers on 1000 keys, few of them hot, held for 1 ms"}},
+    {"W12", {run_keys, "as keys, with 100,000"}},
     {"keys", {run_keys, "1000 keys that another process holds, a waiter on each"}},
 };
 
@@ -84,11 +87,11 @@ void add_options(CLI::App& app, request& r)
     add("--seconds", r.asked.seconds, "measured time")->check(CLI::PositiveNumber);
     add("--warmup", r.asked.warmup, "time before that")->capture_default_str();
     add("--workers", r.asked.workers, "by process; in keys by key; in W10 the clients");
-    add("--locks", r.asked.locks, "W6, W9, keys: how many");
-    add("--processes", r.asked.processes, "W4, W7, W10: how many");
+    add("--locks", r.asked.locks, "W6, W9, W11, W12, keys: how many");
+    add("--processes", r.asked.processes, "W4, W7, W10, W11: how many");
     add("--hungry", r.asked.hungry, "W4, W7: workers of the first process");
     app.add_flag("--poller", r.asked.poller, "W4, W7: one more process, which tries each 5 ms");
-    add("--hold-us", r.hold_us, "W4, W7: how long the key is held");
+    add("--hold-us", r.hold_us, "W4, W7, W11: how long the key is held");
     add("--start-at", r.asked.start_at, "W4: run one process; ms of the epoch when the time begins"
     );
     add("--xfile", r.asked.exclusive_file, "W4: the file that proves exclusion")

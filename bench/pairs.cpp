@@ -47,6 +47,7 @@ asio::awaitable<void> pairs::ping()
 asio::awaitable<void> pairs::work(int id)
 {
     bool const pings = asked_.workers == 1 && asked_.rounds == 0;
+    bool const drops = asked_.workload == "W1d";
     colock::lock const lock{redis_, asked_.key + ":" + std::to_string(id)};
     for (int count = 0;; ++count) {
         if (pings && count % pairs_per_ping == 0)
@@ -59,8 +60,9 @@ asio::awaitable<void> pairs::work(int id)
             done_.note_error();
             continue;
         }
-        auto [failed] = co_await held.release(asio::as_tuple(asio::deferred));
-        if (failed)
+        if (drops)
+            held = {};
+        else if (auto [failed] = co_await held.release(asio::as_tuple(asio::deferred)); failed)
             done_.note_error();
         auto const end = steady::now();
         done_.note(id, start, end, end - start);

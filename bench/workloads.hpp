@@ -36,7 +36,10 @@ boost::json::object run_beside_renewals(plan const&);
 /// W10: many clients, each with one waiter for the same key, which each gets once.
 boost::json::object run_crowd(plan const&);
 
-/// keys: another process holds many keys, and this one waits for each.
+/// W11: many processes on many keys, of which few are wanted often.
+boost::json::object run_mix(plan const&);
+
+/// keys and W12: another process holds many keys, and this one waits for each.
 boost::json::object run_keys(plan const&);
 
 /// connections: the memory of many that are open and idle.

@@ -238,7 +238,11 @@ void add_commands(CLI::App& app, options& o)
     auto& ls = *add_command(app, o, "ls");
     ls.add_option("PATTERN", o.pattern, "with *, ? and [...], as Redis has them (*)");
     add_json(ls, o);
-    add_json(*add_command(app, o, "doctor"), o);
+    auto& doctor = *add_command(app, o, "doctor");
+    add_json(doctor, o);
+    doctor.add_flag(
+        "--deadlocks", o.deadlocks, "look for clients that wait for each other instead"
+    );
     add_bench(app, o);
 }
 

@@ -22,6 +22,7 @@ int watch(options const&);
 int watch_web(options const&);
 int unlock(options const&);
 int doctor(options const&);
+int deadlocks(options const&);
 int bench_load(options const&);
 
 }  // namespace cli

@@ -80,17 +80,21 @@ Examples:
   colock unlock order:1
   colock unlock --yes order:1)"},
     {"doctor",
-     "colock doctor [OPTION...]",
+     "colock doctor [--deadlocks] [OPTION...]",
      "Checks the server's set-up, and says what in it would hurt locks.",
      R"(Looks at the version, the eviction policy, memory, persistence, replicas, permissions,
 connections, delays and the rate of the clock, at each primary. Changes nothing. Exits
 with 1 if something is bad.
 
+With --deadlocks it looks for clients that wait for each other instead, and reads twice, six
+seconds apart. Exits with 1 if there are some. It sees the clients that have a label.
+
 Examples:
   colock doctor
+  colock doctor --deadlocks
   colock doctor --url rediss://app@redis.example:6380 --json | jq 'select(.level == "bad")')"},
     {"bench",
-     "colock bench [OPTION...] W1..W10|keys",
+     "colock bench [OPTION...] W1..W12|W1d|keys",
      "Puts load on the server, and measures how locks do there.",
      R"(Uses keys that begin with --key, and deletes them. What the numbers mean is in
 docs/benchmarks.md.
@@ -106,6 +110,7 @@ Examples:
   unix://[user[:password]@]/path[?db=database]
   redis+sentinel://host[:port][,...]/name[/database]      rediss+sentinel://
   redis+cluster://host[:port][,...]                       rediss+cluster://
+  redis+replicated://host[:port][,...][/database]         rediss+replicated://
 A password belongs into $COLOCK_URL: others may read the words of a command.
 
 Durations are 500ms, 2s, 1m, 1h, or plain seconds. 'colock COMMAND --help' says more, and

@@ -7,6 +7,8 @@
 #include "taking.hpp"
 #include "text.hpp"
 
+#include <boost/asio/as_tuple.hpp>
+#include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 
 #include <cstdio>
@@ -48,11 +50,59 @@ void print(picture const& p)
             ", which is no lock; 'redis-cli' can look at it"};
 }
 
+/// Of a semaphore, a permit semaphore or a latch. False if it is none of these.
+asio::awaitable<bool> tell_counter(session& s, options const& o)
+{
+    using content = colock::lock_info::content;
+    auto asked = s.redis().inspect(o.key, asio::as_tuple(asio::deferred));
+    auto const [ec, found] = co_await std::move(asked);
+    bool const is_permits = found.what == content::permits;
+    if (ec || (!is_permits && found.what != content::counter))
+        co_return false;
+    char const* const kind = is_permits ? "permits" : "counter";
+    if (!o.json) {
+        std::printf("%s: %s\n", shown(o.key).c_str(), is_permits ? kind : "semaphore or latch");
+        row(is_permits ? "left" : "value", std::to_string(found.value));
+        if (found.waiting != 0)
+            row("waiting", counted(found.waiting, "client"));
+    }
+    boost::json::array holders;
+    for (auto const& h : found.holders) {
+        holder const one{h.id, {}, 1, h.label, h.held_for};
+        if (!o.json)
+            row("held by", shown(one));
+        boost::json::object each{{"owner", json_text(h.id)}};
+        if (!h.label.empty())
+            each["label"] = json_text(h.label);
+        if (h.held_for)
+            each["held_ms"] = h.held_for->count();
+        if (h.lease && *h.lease != milliseconds::max())
+            each["lease_ms"] = h.lease->count();
+        holders.push_back(std::move(each));
+    }
+    if (o.json)
+        std::printf(
+            "%s\n",
+            boost::json::serialize(boost::json::object{
+                                       {"key", json_text(o.key)},
+                                       {"locked", false},
+                                       {"kind", kind},
+                                       {"value", found.value},
+                                       {"waiting_clients", found.waiting},
+                                       {"holders", std::move(holders)}}
+            ).c_str()
+        );
+    co_return true;
+}
+
 asio::awaitable<int> tell(session& s, options const& o)
 {
     co_await s.connect();
     auto const found = co_await read_picture(s, o.key);
-    if (found.what == picture::content::something_else)
+    bool const is_other = found.what == picture::content::something_else;
+    if (is_other && found.type == "string" && co_await tell_counter(s, o))
+        co_return status_ok;
+    if (is_other)
         refuse_content(found, "read");
     if (o.json)
         std::printf("%s\n", boost::json::serialize(to_json(found)).c_str());

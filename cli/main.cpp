@@ -24,7 +24,7 @@ int carry_out(options const& o, surroundings const& here)
         return o.web_port ? watch_web(o) : watch(o);
     if (o.command == "unlock")
         return unlock(o);
-    return o.command == "doctor" ? doctor(o) : bench_load(o);
+    return o.command == "doctor" ? (o.deadlocks ? deadlocks(o) : doctor(o)) : bench_load(o);
 }
 
 }  // namespace cli

@@ -37,6 +37,7 @@ struct options {
     std::string key;
     std::string pattern = "*";  ///< ls, watch --web
     bool yes = false;           ///< unlock
+    bool deadlocks = false;     ///< doctor
 
     std::optional<std::uint16_t> web_port;  ///< watch: of the page; 0 is a free one
     std::string web_address = "127.0.0.1";

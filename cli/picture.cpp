@@ -13,22 +13,7 @@ namespace cli {
 
 namespace {
 
-constexpr std::size_t uuid_length = 36;
 constexpr std::string_view write_side = ":write";
-
-bool is_uuid(std::string_view text)
-{
-    if (text.size() != uuid_length)
-        return false;
-    for (std::size_t i = 0; i != uuid_length; ++i) {
-        bool const is_hyphen = i == 8 || i == 13 || i == 18 || i == 23;
-        bool const is_hex = (text[i] >= '0' && text[i] <= '9') ||
-            (text[i] >= 'a' && text[i] <= 'f') || (text[i] >= 'A' && text[i] <= 'F');
-        if (is_hyphen ? text[i] != '-' : !is_hex)
-            return false;
-    }
-    return true;
-}
 
 std::optional<std::int64_t> number_of(reply const& r)
 {
@@ -43,19 +28,6 @@ std::optional<std::int64_t> number_of(reply const& r)
 }
 
 }  // namespace
-
-bool is_owner(std::string_view field)
-{
-    if (field.size() <= uuid_length + 1 || field[uuid_length] != ':' ||
-        !is_uuid(field.substr(0, uuid_length)))
-        return false;
-    // A transaction of Redisson has its id behind the number.
-    auto number = field.substr(uuid_length + 1);
-    number = number.substr(0, number.find(':'));
-    if (number.starts_with('-'))
-        number.remove_prefix(1);
-    return !number.empty() && number.find_first_not_of("0123456789") == number.npos;
-}
 
 std::optional<owners> read_owners(reply const& hash)
 {
@@ -105,6 +77,10 @@ std::string shown(holder const& h)
         text += " (writes)";
     if (h.depth != 1)
         text += ", " + counted(h.depth, "time");
+    if (!h.label.empty())
+        text += ", " + shown(h.label);
+    if (h.held_for)
+        text += ", for " + shown(*h.held_for);
     return text;
 }
 
@@ -142,6 +118,10 @@ boost::json::object to_json(picture const& p)
         boost::json::object one{{"owner", json_text(h.field)}, {"depth", h.depth}};
         if (!h.side.empty())
             one["side"] = h.side;
+        if (!h.label.empty())
+            one["label"] = json_text(h.label);
+        if (h.held_for)
+            one["held_ms"] = h.held_for->count();
         holders.push_back(std::move(one));
     }
     if (p.more_holders != 0)

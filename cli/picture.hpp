@@ -1,6 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
+#include <decide/held_by.hpp>
 #include <decide/reply.hpp>
 
 #include <boost/json/object.hpp>
@@ -25,6 +26,8 @@ struct holder {
     std::string field;  ///< `<client uuid>:<number>`
     std::string side;   ///< of a read-write lock: read or write
     std::int64_t depth = 0;
+    std::string label{};                     ///< of its client, if that tells one
+    std::optional<milliseconds> held_for{};  ///< if its client tells that
 
     friend bool operator==(holder const&, holder const&) = default;
 };
@@ -44,8 +47,7 @@ struct picture {
     std::vector<std::string> queue;         ///< of a fair lock: the fields that wait, in order
 };
 
-/// Whether it is what a lock's hash has as a field: a client's uuid, a colon, a number.
-bool is_owner(std::string_view field);
+using colock::decide::is_owner;
 
 /// The owners in the reply to HGETALL, or to HSCAN; and `read` or `write` as the mode of a
 /// read-write lock. Nothing if it isn't a lock's.

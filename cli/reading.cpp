@@ -17,6 +17,8 @@ namespace decide = colock::decide;
 
 namespace {
 
+constexpr std::size_t at_once = 128;
+
 enum place : std::size_t { type, hash, ttl, queue, counter, listening, sharded, standing, places };
 
 std::vector<session::question> questions_about(std::string const& key)
@@ -113,7 +115,39 @@ asio::awaitable<picture> read_picture(session& from, std::string key)
             p.lease = milliseconds{answers[ttl].number};
     } else if (p.type != "none")
         p.what = picture::content::something_else;
+    co_await add_labels(from, {&p, 1});
     co_return p;
+}
+
+asio::awaitable<void> add_labels(session& from, std::span<picture> locks)
+{
+    std::vector<colock::lock_info> known;
+    std::vector<session::question> all;
+    std::vector<std::size_t> counts;
+    for (auto const& lock : locks) {
+        auto& one = known.emplace_back();
+        for (auto const& each : lock.holders)
+            one.holders.push_back(
+                {each.field, std::string{decide::client_of(each.field)}, {}, each.side, each.depth}
+            );
+        auto const before = all.size();
+        for (auto& each : decide::questions_about_clients(one))
+            all.push_back({std::move(each.about), std::move(each.words)});
+        counts.push_back(all.size() - before);
+    }
+    if (all.empty())
+        co_return;
+    auto const answers = co_await from.ask_all(std::move(all), at_once);
+    auto next = answers.begin();
+    for (std::size_t i = 0; i != locks.size(); ++i) {
+        auto const end = next + static_cast<std::ptrdiff_t>(counts[i]);
+        decide::add_labels(known[i], locks[i].key, {next, end});
+        next = end;
+        for (std::size_t h = 0; h != locks[i].holders.size(); ++h) {
+            locks[i].holders[h].label = known[i].holders[h].label;
+            locks[i].holders[h].held_for = known[i].holders[h].held_for;
+        }
+    }
 }
 
 asio::awaitable<std::string> own_field(session& from, std::string key)

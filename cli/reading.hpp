@@ -4,7 +4,13 @@
 #include "picture.hpp"
 #include "session.hpp"
 
+#include <span>
+
 namespace cli {
+
+/// Adds to the holders the labels of their clients, and since when they hold it, where the clients
+/// tell that.
+asio::awaitable<void> add_labels(session&, std::span<picture>);
 
 /// Reads what there is under the key, with who waits for it.
 asio::awaitable<picture> read_picture(session&, std::string key);

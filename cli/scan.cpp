@@ -133,14 +133,21 @@ asio::awaitable<void> lock_scan::read(primary const& server, std::vector<candida
         depths.push_back({server.key, {"HLEN", lock.key}});
     }
     auto const answers = co_await ask(std::move(depths));
+    std::vector<picture> found;
     std::span<reply const> next = answers;
     for (auto const& lock : locks) {
         auto const count = lock.fields.size();
         auto const of_lock = next.first(count + 2);
         if (std::ranges::all_of(of_lock, [this](reply const& r) { return is_answer(r); }))
-            take(lock, of_lock.first(count), of_lock[count], of_lock[count + 1].number);
+            if (auto p = picture_of(
+                    lock, of_lock.first(count), of_lock[count], of_lock[count + 1].number
+                ))
+                found.push_back(std::move(*p));
         next = next.subspan(of_lock.size());
     }
+    co_await add_labels(session_, found);
+    for (auto& p : found)
+        found_(std::move(p));
 }
 
 /// False of a refusal, which is noted.
@@ -151,7 +158,7 @@ bool lock_scan::is_answer(reply const& r)
     return r.what != reply::kind::error;
 }
 
-void lock_scan::take(
+std::optional<picture> lock_scan::picture_of(
     candidate const& lock, std::span<reply const> depths, reply const& lease, std::int64_t size
 )
 {
@@ -164,7 +171,7 @@ void lock_scan::take(
     }
     auto const owners = read_owners(hash);
     if (!owners || lease.number == no_such_key)
-        return;
+        return std::nullopt;
     picture p;
     p.key = lock.key;
     p.what = picture::content::lock;
@@ -174,7 +181,7 @@ void lock_scan::take(
         std::max<std::int64_t>(0, size - static_cast<std::int64_t>(hash.items.size() / 2));
     if (lease.number >= 0)
         p.lease = milliseconds{lease.number};
-    found_(std::move(p));
+    return p;
 }
 
 void lock_scan::note_refusal(reply const& answer)

@@ -50,7 +50,7 @@ private:
     asio::awaitable<void> read(primary const& server, std::vector<candidate> locks);
     asio::awaitable<std::vector<reply>> ask(std::vector<session::question> all);
     bool is_answer(reply const&);
-    void take(
+    std::optional<picture> picture_of(
         candidate const&, std::span<reply const> depths, reply const& lease, std::int64_t size
     );
     void note_refusal(reply const&);

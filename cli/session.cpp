@@ -42,7 +42,8 @@ colock::config with_ears(
             auto const text = without_passwords(std::string{line});
             if (is_verbose)
                 remark("colock " + command + ": " + text);
-            if (std::ranges::find(*said, text) == said->end())
+            // Without a label the command works as well: that explains no failure.
+            if (!text.starts_with("label: ") && std::ranges::find(*said, text) == said->end())
                 said->push_back(text);
         },
         colock::log_level::warning};
@@ -73,7 +74,9 @@ colock::config settings_of(options const& o)
             status_usage,
             std::string{"the URL of "} + (o.url.empty() ? "$COLOCK_URL" : "--url") + ": " +
                 parsed.error().message() + "; it is redis://host[:port][/db], unix://, " +
-                "redis+sentinel:// or redis+cluster:// ('colock --help' has all forms)"};
+                "redis+sentinel://, redis+cluster:// or redis+replicated:// ('colock --help' has "
+                "all " +
+                "forms)"};
     auto settings = std::move(*parsed);
     settings.sentinel_username = from_environment("COLOCK_SENTINEL_USERNAME");
     settings.sentinel_password = from_environment("COLOCK_SENTINEL_PASSWORD");
@@ -91,6 +94,8 @@ colock::config settings_of(options const& o)
     settings.links = 1;
     settings.timeout = o.connect_timeout;
     settings.client_name = "colock-" + o.command;
+    if (!o.runs_program())
+        settings.label = "";  // it holds nothing that anybody would look for
     return settings;
 }
 
@@ -99,6 +104,8 @@ std::string place_of(colock::config const& settings)
     std::string text;
     for (auto const& each : settings.addresses)
         text += (text.empty() ? "" : ",") + colock::describe(each);
+    if (settings.topology == colock::topology::replicated)
+        text = "the primary among " + text;
     if (settings.topology == colock::topology::sentinel)
         text = shown(settings.master_name) + " of the Sentinels " + text;
     return text;

@@ -224,7 +224,7 @@ void watcher::compare(picture const& before, picture const& now, circumstances h
 // Without a queue, nothing in Redis tells a fair lock from others.
 void watcher::print_end(holder const& h, picture const& now, circumstances how) const
 {
-    auto const name = shown(h.field);
+    auto const name = h.label.empty() ? shown(h.field) : shown(h.field) + ", " + shown(h.label);
     if (how.was_told)
         print(released, name, &now, &h);
     else if (how.is_over)
@@ -246,6 +246,8 @@ void watcher::print(event const& e, std::string const& more, picture const* p, h
             line["owner"] = json_text(who->field);
         if (who && !who->side.empty())
             line["side"] = who->side;
+        if (who && !who->label.empty())
+            line["label"] = json_text(who->label);
         if (p && p->lease)
             line["lease_ms"] = p->lease->count();
         return write_out(boost::json::serialize(line) + "\n");

@@ -7,6 +7,10 @@
 A line `-- include x.lua` in a script stands for the text of parts/x.lua beside it. A script that
 includes a part of which there are several forms, as parts/x.sharded.lua, has as many forms itself.
 
+A line `-- traits: ` at the top of a script is for the client: it becomes a member of the C++ object, and
+is not sent. The traits are `joins N`, `confirms`, `draws_tokens` and `looks_around`; scripts/README.md
+says what each means.
+
 Redis knows a script by the SHA-1 of its text: what --print gives is what is sent.
 """
 
@@ -24,6 +28,8 @@ TAKEN = {"all", "script"} | set(
 )
 
 FORMS = ("sharded", "both")
+TRAITS = re.compile(r"^-- traits: (.*)\n", re.MULTILINE)
+FLAGS = ("confirms", "draws_tokens", "looks_around")
 INCLUDE = re.compile(r"^-- include ([a-z_]+\.lua)\n", re.MULTILINE)
 
 HEAD = """\
@@ -36,10 +42,18 @@ HEAD = """\
 
 namespace colock::scripts {
 
+struct script_traits {
+    int joins = 0;              // the place in the order of those that share calls; 0: it does not
+    bool confirms = false;      // it confirms holds, or tickets
+    bool draws_tokens = false;  // a floor stands in front of its arguments
+    bool looks_around = false;  // it reads keys that the client can't name
+};
+
 struct script {
     std::string_view name;
     std::string_view sha1;  // of text, 40 hexadecimal digits
     std::string_view text;
+    script_traits traits{};
     script const* sharded = nullptr;  // the form that publishes so, if it publishes
     script const* both = nullptr;
 };
@@ -75,7 +89,23 @@ def expand(path: pathlib.Path, form: str) -> str:
         formed = whole.with_suffix(f".{form}.lua")
         return read(formed if formed.exists() else whole)
 
-    return INCLUDE.sub(part, read(path))
+    return INCLUDE.sub(part, TRAITS.sub("", read(path)))
+
+
+def traits(path: pathlib.Path) -> str:
+    """As C++ initializes them."""
+    found = TRAITS.findall(read(path))
+    if len(found) > 1:
+        fail(path, "has two lines of traits")
+    words = [word.strip() for word in found[0].split(",")] if found else []
+    members = []
+    for word in words:
+        if re.fullmatch(r"joins [1-9][0-9]*", word):
+            members.append(f".joins = {word.split()[1]}")
+        elif word not in FLAGS:
+            fail(path, f"has the unknown trait '{word}'")
+    members += [f".{flag} = true" for flag in FLAGS if flag in words]
+    return "{" + ", ".join(members) + "}"
 
 
 def definition(name: str, text: str, more: str) -> str:
@@ -90,11 +120,12 @@ def embed(path: pathlib.Path) -> tuple[str, str]:
         fail(path, f"'{name}' can't be the name of a C++ variable")
     text = expand(path, "plain")
     forms = {form: expand(path, form) for form in FORMS}
+    more = ",\n    " + traits(path)
     if all(formed == text for formed in forms.values()):
-        return name, definition(name, text, "")
+        return name, definition(name, text, more)
     parts = [definition(f"{name}_{form}", formed, "") for form, formed in forms.items()]
     pointers = "".join(f",\n    &{name}_{form}" for form in FORMS)
-    return name, "\n".join([*parts, definition(name, text, pointers)])
+    return name, "\n".join([*parts, definition(name, text, more + pointers)])
 
 
 def main() -> None:

@@ -1,3 +1,4 @@
+-- traits: joins 5, draws_tokens
 -- Takes each lock that is free, or that this same ownership has taken already.
 -- KEYS for each lock: lock, fencing counter; without fencing the lock alone
 -- ARGV 1 floor of the counters in microseconds, '' without fencing;
@@ -18,18 +19,16 @@ local width = floor and 2 or 1
 
 -- include crowd.lua
 -- include draw.lua
--- include none_exists.lua
+-- include none_exist.lua
 -- include wait_list.lua
 -- include refuse.lua
 
-local function lock_of(i)
-    return KEYS[width * i - width + 1]
+local reply, locks = {}, {}
+for i = 1, #KEYS / width do
+    locks[i] = KEYS[width * i - width + 1]
 end
-
-local reply, count = {}, #KEYS / width
-local taken = none_exists(count, lock_of) and {}  -- of locks that were all free, those taken since
-for i = 1, count do
-    local lock = lock_of(i)
+local taken = none_exist(locks) and {}  -- of locks that were all free, those taken since
+for i, lock in ipairs(locks) do
     local field, lease = ARGV[4 * i - 2], ARGV[4 * i - 1]
     local place, channel = place_and_channel(ARGV[4 * i + 1])
     local mine, left = 1, -2

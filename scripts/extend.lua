@@ -1,3 +1,4 @@
+-- traits: joins 2
 -- Sets the depth and the lease of each ownership: re-entry, partial release, a new lease.
 -- KEYS the locks
 -- ARGV for each lock: field, depth, lease in ms

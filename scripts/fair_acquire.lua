@@ -1,3 +1,4 @@
+-- traits: joins 13, draws_tokens
 -- Takes each lock that is free when this ticket's turn has come. Otherwise keeps the ticket's place
 -- in the queue, or adds the ticket at the end.
 -- KEYS for each lock: lock, queue, timeouts, tickets, fencing counter; without fencing all but this

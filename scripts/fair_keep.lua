@@ -1,3 +1,4 @@
+-- traits: confirms
 -- The heartbeat of waiters for fair locks: keeps their tickets alive.
 -- KEYS for each ticket: lock, queue, timeouts, tickets
 -- ARGV for each ticket: field, wait in ms by which Redisson reckons, life of the ticket in ms

@@ -1,3 +1,4 @@
+-- traits: joins 12
 -- Takes the lock or the place in the queue from each ticket, and tells the first in the queue if
 -- the lock is free: a release, or the end of a wait.
 -- KEYS for each lock: lock, queue, timeouts, tickets

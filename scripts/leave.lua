@@ -1,3 +1,4 @@
+-- traits: joins 4
 -- Removes the client from each wait list. If its turn may have come, tells the next one.
 -- KEYS the locks
 -- ARGV for each lock: channel, client

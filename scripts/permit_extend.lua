@@ -1,3 +1,4 @@
+-- traits: joins 14
 -- Sets a new lease of each permit that starts now: an extension, or a renewal.
 -- KEYS the leases of each permit's semaphore
 -- ARGV for each permit: id, lease in ms

@@ -1,3 +1,4 @@
+-- traits: joins 11
 -- Takes the read side of each read-write lock that has no writer.
 -- KEYS the locks
 -- ARGV for each lock: field, lease in ms, prefix of the lease keys

@@ -1,4 +1,6 @@
--- Takes each ownership's read side back, and tells the waiters when the lock is free.
+-- traits: joins 8, looks_around
+-- Takes each ownership's read side back. When the lock is free, tells the waiters by the channel,
+-- and of the wait list the first writer.
 -- KEYS the locks
 -- ARGV for each lock: field, channel, prefix of the lease keys
 -- Reply: a list, for each lock the number of receivers, or -1 if the server refuses to publish; 0
@@ -10,6 +12,8 @@ local call, pcall = redis.call, redis.pcall
 -- include lease_key.lua
 -- include longest.lua
 -- include publish.lua
+-- include wait_list.lua
+-- include tell_first.lua
 
 local reply = {}
 for i = 1, #KEYS do
@@ -36,7 +40,9 @@ for i = 1, #KEYS do
         reply[i] = 0
         if free then
             call('del', lock)
-            reply[i] = publish(ARGV[3 * i - 1], '0')
+            local channel = ARGV[3 * i - 1]
+            reply[i] = publish(channel, '0')
+            tell_first(wait_list(channel), channel, reply[i])
         end
     end
 end

@@ -1,10 +1,11 @@
+-- traits: joins 6, confirms
 -- Renews each ownership's read side.
 -- KEYS the locks
 -- ARGV for each lock: field, lease in ms, prefix of the lease keys
--- Reply: a list, for each lock 1, or 0 if the field is gone.
+-- Reply: 1 if all are renewed; else a list, for each lock 1, or 0 if the field is gone.
 -- Idempotent. Never shortens the lock's lease: other readers may have longer ones.
 local call, pcall = redis.call, redis.pcall
-local reply = {}
+local reply, renewed = {}, 0
 for i = 1, #KEYS do
     local lock, field, lease = KEYS[i], ARGV[3 * i - 2], ARGV[3 * i - 1]
     local depth = pcall('hget', lock, field)
@@ -21,6 +22,7 @@ for i = 1, #KEYS do
             call('pexpire', lock, lease)
         end
         reply[i] = 1
+        renewed = renewed + 1
     end
 end
-return reply
+return renewed == #KEYS and 1 or reply

@@ -1,3 +1,4 @@
+-- traits: looks_around
 -- Takes one side of each read-write lock away from its holders and tells the waiters.
 -- KEYS the locks
 -- ARGV for each lock: side, 'read' or 'write'; channel; prefix of the lease keys
@@ -7,7 +8,8 @@
 local call, pcall = redis.call, redis.pcall
 
 -- include publish.lua
-
+-- include wait_list.lua
+-- include tell_first.lua
 
 -- The leases of all readers; the writer may be one of them.
 local function remove_leases(lock, prefix)
@@ -27,7 +29,9 @@ for i = 1, #KEYS do
     if mode == side then
         remove_leases(KEYS[i], ARGV[3 * i])
         call('del', KEYS[i])
-        publish(ARGV[3 * i - 1], side == 'read' and '0' or '1')
+        local channel = ARGV[3 * i - 1]
+        local receivers = publish(channel, side == 'read' and '0' or '1')
+        tell_first(wait_list(channel), channel, receivers)
         reply[i] = 1
     end
 end

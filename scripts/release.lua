@@ -1,3 +1,4 @@
+-- traits: joins 3
 -- Gives each ownership back, and tells the waiters: by the lock's channel all that listen there,
 -- and of the wait list the first client alone, by a channel of its own.
 -- KEYS the locks
@@ -10,24 +11,24 @@
 -- Idempotent: a repeat finds no field and does nothing.
 local pcall = redis.pcall
 
--- include none_exists.lua
+-- include none_exist.lua
 -- include publish.lua
 -- include wait_list.lua
 -- include tell_first.lua
 
-local reply = {}
-local nobody_waits = none_exists(#KEYS, function(i)
-    local _, channel = place_and_channel(ARGV[2 * i])
-    return wait_list(channel)
-end)
+local reply, places, channels, lists = {}, {}, {}, {}
 for i = 1, #KEYS do
-    local field, place, channel = ARGV[2 * i - 1], place_and_channel(ARGV[2 * i])
+    places[i], channels[i] = place_and_channel(ARGV[2 * i])
+    lists[i] = wait_list(channels[i])
+end
+local nobody_waits = none_exist(lists)
+for i = 1, #KEYS do
+    local field, channel = ARGV[2 * i - 1], channels[i]
     local removed = pcall('hdel', KEYS[i], field)
     if removed == 1 then
         local receivers = publish(channel, '0')
-        local list = not nobody_waits and wait_list(channel)
-        if list and tell_first(list, channel, receivers) then
-            local stands = place == 'last' and join(list, client_of(field), false)
+        if not nobody_waits and tell_first(lists[i], channel, receivers) then
+            local stands = places[i] == 'last' and join(lists[i], client_of(field), false)
             reply[i] = {receivers, stands and 1 or 0}
         else
             reply[i] = receivers

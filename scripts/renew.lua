@@ -1,13 +1,18 @@
+-- traits: joins 1, confirms
 -- Renews each ownership.
 -- KEYS the locks
 -- ARGV for each lock: field, lease in ms
--- Reply: a list, for each lock 1, or 0 if the field is gone, or an error.
+-- Reply: 1 if all are renewed; else a list, for each lock 1, or 0 if the field is gone, or an error.
 -- Idempotent.
-local reply = {}
+local pcall = redis.pcall
+local reply, renewed = {}, 0
 for i = 1, #KEYS do
     reply[i] = 0
-    if redis.pcall('hexists', KEYS[i], ARGV[2 * i - 1]) == 1 then
-        reply[i] = redis.pcall('pexpire', KEYS[i], ARGV[2 * i])
+    if pcall('hexists', KEYS[i], ARGV[2 * i - 1]) == 1 then
+        reply[i] = pcall('pexpire', KEYS[i], ARGV[2 * i])
+    end
+    if reply[i] == 1 then
+        renewed = renewed + 1
     end
 end
-return reply
+return renewed == #KEYS and 1 or reply

@@ -1,30 +1,41 @@
+-- traits: joins 10, draws_tokens
 -- Takes the write side of each read-write lock that is free, or that this same ownership has taken
 -- already.
 -- KEYS for each lock: lock, fencing counter; without fencing the lock alone
 -- ARGV 1 floor of the counters in microseconds, '' without fencing;
---      then for each lock: field with ':write', lease in ms, number of tokens, channel whose
---      subscribers are counted ('' for none)
--- Reply: a list, for each lock an integer if granted, the last token taken (0 without fencing); a
---        list if somebody else holds it: the lock's PTTL and, if the server counts them, the number
---        of subscribers; an error if the key does not hold a lock.
--- Idempotent: a repeat finds its field, renews the lease and takes new tokens.
+--      then for each lock: field with ':write', lease in ms, number of tokens, and
+--      'place:channel' or '', as in acquire.lua
+-- Reply: a list as of acquire.lua. Only writers stand in the wait list. While somebody reads, the
+--        reply never says that the first is told, because a reader that does not know the list may
+--        be the last to leave.
+-- Idempotent: as acquire.lua.
 local call, pcall = redis.call, redis.pcall
 local floor = tonumber(ARGV[1])
 local width = floor and 2 or 1
 
 -- include crowd.lua
 -- include draw.lua
--- include none_exists.lua
+-- include none_exist.lua
+-- include wait_list.lua
+-- include refuse.lua
 
-local function lock_of(i)
-    return KEYS[width * i - width + 1]
+-- The field of the writer; nothing if somebody reads.
+local function writer_of(lock)
+    for _, field in ipairs(call('hget', lock, 'mode') == 'write' and call('hkeys', lock) or {}) do
+        if string.sub(field, -6) == ':write' then
+            return field
+        end
+    end
 end
 
-local reply, count = {}, #KEYS / width
-local taken = none_exists(count, lock_of) and {}  -- of locks that were all free, those taken since
-for i = 1, count do
-    local lock = lock_of(i)
+local reply, locks = {}, {}
+for i = 1, #KEYS / width do
+    locks[i] = KEYS[width * i - width + 1]
+end
+local taken = none_exist(locks) and {}  -- of locks that were all free, those taken since
+for i, lock in ipairs(locks) do
     local field, lease = ARGV[4 * i - 2], ARGV[4 * i - 1]
+    local place, channel = place_and_channel(ARGV[4 * i + 1])
     local mine, left = 1, -2
     if not taken or taken[lock] then
         left = call('pttl', lock)
@@ -32,8 +43,12 @@ for i = 1, count do
     if left ~= -2 then
         mine = pcall('hexists', lock, field)
     end
-    if mine == 0 then
-        reply[i] = {left, crowd(ARGV[4 * i + 1])}
+    local behind = left == -2 and place == 'behind' and
+        join(wait_list(channel), client_of(field), false)
+    if behind then
+        reply[i] = {-1, behind, 3}
+    elseif mine == 0 then
+        reply[i] = refuse(left, writer_of(lock), field, channel, place)
     elseif mine ~= 1 then
         reply[i] = mine
     else
@@ -51,6 +66,8 @@ for i = 1, count do
             if set ~= 1 then  -- refused: a lock without a lease must not stay
                 pcall('hdel', lock, field, 'mode')
                 token = set
+            elseif place == 'check' then
+                pcall('lrem', wait_list(channel), 1, client_of(field))
             end
         end
         reply[i] = token

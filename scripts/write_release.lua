@@ -1,13 +1,17 @@
--- Takes each ownership's write side back and tells the waiters. Its owner's read side stays.
+-- traits: joins 9, looks_around
+-- Takes each ownership's write side back and tells the waiters, as a release does. Its owner's read
+-- side stays.
 -- KEYS the locks
--- ARGV for each lock: field with ':write', channel, prefix of the lease keys
--- Reply: a list, for each lock the number of receivers, or -1 if the server refuses to publish;
---        false if the field is gone; an error if the key does not hold a lock.
+-- ARGV for each lock: field with ':write', 'place:channel' as in release.lua, prefix of the lease
+--      keys
+-- Reply: as of release.lua.
 -- Idempotent: a repeat finds no field and does nothing.
 local call, pcall = redis.call, redis.pcall
 
 -- include lease_key.lua
 -- include publish.lua
+-- include wait_list.lua
+-- include tell_first.lua
 
 -- The longest lease of the owner's read side; the lock's TTL if not all of them can be read.
 local function longest(lock, field, prefix)
@@ -22,6 +26,7 @@ end
 local reply = {}
 for i = 1, #KEYS do
     local lock, field, prefix = KEYS[i], ARGV[3 * i - 2], ARGV[3 * i]
+    local place, channel = place_and_channel(ARGV[3 * i - 1])
     local removed = pcall('hdel', lock, field)
     if removed == 1 then
         -- While there is a writer, only the writer itself may read.
@@ -32,7 +37,13 @@ for i = 1, #KEYS do
         else
             call('del', lock)
         end
-        reply[i] = publish(ARGV[3 * i - 1], '1')
+        -- Where the owner reads on, the first writer learns that somebody reads now.
+        local list, receivers = wait_list(channel), publish(channel, '1')
+        reply[i] = receivers
+        if tell_first(list, channel, receivers) then
+            local stands = place == 'last' and join(list, client_of(field), false)
+            reply[i] = {receivers, stands and 1 or 0}
+        end
     else
         reply[i] = removed ~= 0 and removed
     end

@@ -10,6 +10,7 @@ COLOCK = ROOT / "build/release/bench/colock-bench"
 PEERS = pathlib.Path(os.environ.get("PEERS_BUILD") or ROOT / "build/peers")
 
 LOOPS = ("W1", "W2", "W3", "W4", "W5")
+MIX = ("W11",)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +67,7 @@ def _all() -> list[Driver]:
     python = str(PEERS / "redispy/venv/bin/python")
     return [
         _ours("raw", "--raw", workloads=("PING", "W1", "W2")),
-        _ours("colock", workloads=("PING", *LOOPS, "W6", "W7", "W8", "W9", "W10", "connections")),
+        _ours("colock", workloads=("PING", *LOOPS, "W6", "W7", "W8", "W9", "W10", "W11", "W12", "W1d", "connections")),
         _ours("colock-unix", workloads=("PING", "W1", "W2"), over="unix"),
         _ours("colock-tls", workloads=("PING", "W1", "W2", "connections"), over="tls"),
         # Each unlock deletes a latch key; MONITOR shows it outside of scripts.
@@ -86,11 +87,11 @@ def _all() -> list[Driver]:
             "rueidislock",
             "gopeers/bin/rueidislock",
             scripts,
-            workloads=(*LOOPS, "W6"),
-            variants=(*((loop, "loop") for loop in LOOPS), ("W6", "noloop5s")),
+            workloads=(*LOOPS, *MIX, "W6"),
+            variants=(*((loop, "loop") for loop in (*LOOPS, *MIX)), ("W6", "noloop5s")),
         ),
-        _driver("redsync", "gopeers/bin/redsync", f"set {scripts}"),
-        _driver("bsmredislock", "gopeers/bin/bsmredislock", scripts),
+        _driver("redsync", "gopeers/bin/redsync", f"set {scripts}", workloads=(*LOOPS, *MIX)),
+        _driver("bsmredislock", "gopeers/bin/bsmredislock", scripts, workloads=(*LOOPS, *MIX)),
         _driver(
             "redis-semaphore",
             "nodepeers/driver.js",
@@ -98,7 +99,7 @@ def _all() -> list[Driver]:
             "node",
             workloads=(*LOOPS, "W6"),
         ),
-        _driver("redispp", "redispp/driver", "set eval", workloads=(*LOOPS, "W6")),
+        _driver("redispp", "redispp/driver", "set eval", workloads=(*LOOPS, *MIX, "W6")),
         _driver("redispy_async", "redispy/driver_async.py", f"set {scripts}", python),
         _driver("redispy_sync", "redispy/driver_sync.py", f"set {scripts}", python),
     ]

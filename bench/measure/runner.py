@@ -15,7 +15,7 @@ from measure.drivers import PEERS, Driver
 from measure.server import Server
 
 EXCLUSIVE_FILE = pathlib.Path("/dev/shm/peerlock.x")
-W4_PROCESSES = 4
+PROCESSES = {"W4": 4, "W11": 16}  # of a driver that knows of one
 # Each driver's names have this in them; counters beside the locks don't.
 COUNT_LOCKS = "return #redis.call('keys', '*peerlock:*')"
 
@@ -155,14 +155,15 @@ def watch_idle(processes: Processes, server: Server) -> dict:
 def run(what: Run, server: Server) -> dict:
     """The driver's own JSON and the server's side; with "fail" if there is none. Flushes."""
     server.command("FLUSHALL")
-    EXCLUSIVE_FILE.unlink(missing_ok=True)
+    for left in EXCLUSIVE_FILE.parent.glob(EXCLUSIVE_FILE.name + "*"):
+        left.unlink(missing_ok=True)
     driver, workload = what.driver, what.workload
     command = [*driver.command, workload, *server.address_options(driver.over)]
     command += ["--variant", what.variant]
     if what.workers:
         command += ["--workers", str(what.workers)]
     command += ["--seconds", f"{what.seconds:g}", *what.options]
-    count = W4_PROCESSES if workload == "W4" and not driver.own_processes else 1
+    count = 1 if driver.own_processes else PROCESSES.get(workload, 1)
     if count > 1:
         command += ["--start-at", str(int((time.time() + driver.start_seconds) * 1000))]
     logs = PEERS / "logs"

@@ -208,6 +208,27 @@ TABLES = (
         workers=1000,
     ),
     Table(
+        "W11",
+        "16 processes of 32 workers on 1000 keys, few of them hot, held for 1 ms",
+        (Column("acquisitions/s", field("rate")), *WAITS, *COSTS),
+    ),
+    Table(
+        "W12",
+        "a waiter on each of 100,000 keys that another process holds",
+        (
+            Column("client's share of a processor", field("cpu_share")),
+            Column("server's", field("server_cpu_share")),
+            Column("bytes a waiter", field("bytes_per_waiter")),
+        ),
+        best="server_cpu_share",
+        least_first=True,
+    ),
+    Table(
+        "W1d",
+        "as W1, but each hold is dropped",
+        (Column("pairs/s", field("rate")), *LATENCIES, *COSTS),
+    ),
+    Table(
         "connections",
         "idle connections of one process",
         (

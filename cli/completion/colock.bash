@@ -40,14 +40,15 @@ _colock() {
             words+=' --quiet --verbose --'
             ;;
         elect) words="$server --lease --say --on-lost --grace --quiet --verbose --" ;;
-        info | ls | doctor) words="$server --json" ;;
+        info | ls) words="$server --json" ;;
+        doctor) words="$server --json --deadlocks" ;;
         watch) words="$server --json --web --web-address" ;;
         unlock) words="$server --yes" ;;
         bench)
             words="$server --json --seconds --warmup --workers --locks --processes --hungry --poller"
             words+=' --hold-us --start-at --xfile --variant --key --links --lease --poll-cap'
             words+=' --max-tenure --poller-gap --no-fencing --metrics'
-            if [[ $word != -* ]]; then words='W1 W2 W3 W4 W5 W6 W7 W8 W9 W10 keys'; fi
+            if [[ $word != -* ]]; then words='W1 W2 W3 W4 W5 W6 W7 W8 W9 W10 W11 W12 W1d keys'; fi
             ;;
         esac
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")

@@ -13,7 +13,6 @@
 #include <atomic>
 #include <future>
 #include <optional>
-#include <thread>
 #include <vector>
 
 namespace asio = boost::asio;
@@ -73,16 +72,18 @@ int thousand_in_a_rush(colock::client& redis)
 int threads_that_block(colock::client& redis)
 {
     int count = 0;
-    std::vector<std::jthread> threads;
+    auto const count_one = [&] {
+        colock::lock const lock{redis, "by threads"};
+        colock::hold held = lock.acquire(asio::use_future).get();  // the thread waits
+        ++count;
+        held.release(asio::use_future).get();
+    };
+    std::vector<std::future<void>> threads;
     threads.reserve(8);
     for (int i = 0; i < 8; ++i)
-        threads.emplace_back([&] {
-            colock::lock const lock{redis, "by threads"};
-            colock::hold held = lock.acquire(asio::use_future).get();  // the thread waits
-            ++count;
-            held.release(asio::use_future).get();
-        });
-    threads.clear();  // joins them
+        threads.push_back(std::async(std::launch::async, count_one));
+    for (auto& thread : threads)
+        thread.get();  // throws what the thread has thrown
     return count;
 }
 // blocking]

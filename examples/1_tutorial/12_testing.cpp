@@ -10,8 +10,10 @@
 #include <boost/asio/detached.hpp>
 #include <boost/system/system_error.hpp>
 
+#include <exception>
 #include <functional>
 #include <string>
+#include <utility>
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
@@ -38,16 +40,13 @@ asio::awaitable<std::string> pay(colock::client& redis, std::string order, card 
     }
 }
 
-/// As above, with a limit for the wait.
+/// The same with a limit for the wait. It throws error::lost after a loss.
 asio::awaitable<std::string> pay_soon(colock::client& redis, std::string order, card charge)
 {
     colock::lock const lock{redis, "order:" + order};
-    auto held = co_await lock.try_acquire_for(1min);
-    if (!held)
-        co_return "busy";
-    co_await charge(order);
-    co_await held->release();
-    co_return "charged";
+    auto const work = [&](colock::hold&) { return charge(order); };
+    bool const charged = co_await colock::with_lock_for(lock, 1min, work);
+    co_return charged ? "charged" : "busy";
 }
 // code]
 
@@ -99,15 +98,18 @@ void with_a_server()
     private_server server;  // redis-server on a socket in a temporary folder
     asio::io_context context;
     colock::client redis{context.get_executor(), server.settings()};
-    redis.run(asio::detached);
 
     std::string result;
-    auto const test = [&]() -> asio::awaitable<void> {
-        result = co_await pay(redis, "7", charge_nothing);
-        co_await redis.close();
+    std::exception_ptr failure;
+    auto const end = [&](std::exception_ptr thrown, std::string got) {
+        failure = std::move(thrown);
+        result = std::move(got);
+        redis.close(asio::detached);
     };
-    asio::co_spawn(context, test(), asio::detached);
+    asio::co_spawn(context, pay(redis, "7", charge_nothing), end);
     context.run();
+    if (failure)
+        std::rethrow_exception(failure);
     std::printf("with a server: %s\n", result.c_str());
     expect(result == "charged", "it works");
 }

@@ -15,6 +15,7 @@
 
 #include <stop_token>
 #include <thread>
+#include <utility>
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
@@ -74,25 +75,25 @@ asio::awaitable<void> under_my_own_hold(colock::lock lock)
 // NOLINTEND(cppcoreguidelines-avoid-reference-coroutine-parameters)
 
 // [token
-void compute(std::stop_token const& stop)  // for long, and knows nothing of coroutines
+/// Computes for a minute; knows nothing of coroutines. False: it was stopped before the end.
+bool compute(std::stop_token const& stop)
 {
-    while (!stop.stop_requested())
+    for (int step = 0; step != 60'000 && !stop.stop_requested(); ++step)
         std::this_thread::sleep_for(1ms);
-    std::puts("stop_token(): the thread stops");
+    return !stop.stop_requested();
 }
 
-asio::awaitable<void> computing(std::stop_token stop)
-{
-    compute(stop);
-    co_return;
-}
+asio::awaitable<bool> computing(std::stop_token stop) { co_return compute(stop); }
 
 asio::awaitable<void> for_other_libraries(colock::lock lock)
 {
     colock::hold held = co_await lock.acquire();
     asio::thread_pool threads{1};
-    co_await asio::co_spawn(threads, computing(held.stop_token()), asio::use_awaitable);
-    expect(!held, "lost");
+    auto running = asio::co_spawn(threads, computing(held.stop_token()), asio::use_awaitable);
+    if (co_await std::move(running))
+        co_await held.release();  // throws error::lost if the lock was lost at the very end
+    else
+        std::puts("stop_token(): the thread stops");
 }
 // token]
 

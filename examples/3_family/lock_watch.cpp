@@ -1,6 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
-// Somebody who does not want the lock hears what happens to it.
+// A program that does not want the lock hears what happens to it; and a holder is asked to let go.
 //
 //     lock_watch [URL]        redis://127.0.0.1:6379 by default
 #include "../run.hpp"
@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <string>
 
 namespace asio = boost::asio;
@@ -43,6 +44,32 @@ asio::awaitable<void> deploy(colock::lock deployment)
     }
 }
 
+// [asked
+asio::awaitable<void> work_until_asked(colock::lock deployment)
+{
+    colock::hold held = co_await deployment.acquire();
+    colock::lock_watch const watch{deployment};
+    for (;;) {
+        colock::lock_event const event = co_await watch.next();  // beside it the work goes on
+        if (event.what == colock::lock_event::kind::requested)
+            break;
+    }
+    std::printf("asked to let go\n");
+    co_await held.release();
+}
+// asked]
+
+asio::awaitable<void> take_over(colock::lock deployment)
+{
+    std::optional<colock::hold> held;
+    while (!held) {  // the holder may not listen yet
+        co_await colock::lock_watch::ask_to_release(deployment);
+        held = co_await deployment.try_acquire_for(std::chrono::milliseconds{100});
+    }
+    std::printf("taken over\n");
+    co_await held->release();
+}
+
 asio::awaitable<void> example(std::string url)
 {
     colock::client redis{co_await asio::this_coro::executor, colock::config::from_url(url)};
@@ -50,6 +77,7 @@ asio::awaitable<void> example(std::string url)
     colock::lock const deployment{redis, "deployment"};
     co_await (wait_for_a_release(deployment) || deploy(deployment));
     std::printf("released\n");
+    co_await (work_until_asked(deployment) && take_over(deployment));
     co_await redis.close();
 }
 

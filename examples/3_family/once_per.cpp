@@ -42,7 +42,7 @@ asio::awaitable<void> on_the_hour(colock::client& redis)
 {
     colock::lock const job{redis, "report"};
     bool const mine = co_await colock::once_per(job, 2s, report);
-    std::printf("%s\n", mine ? "it was my turn" : "another node has run it");
+    std::printf("%s\n", mine ? "it was my turn" : "somebody has begun it in this period");
 }
 // job]
 

@@ -54,32 +54,35 @@ asio::awaitable<void> release_old(raw_redis* server, std::string me)
 }
 // old]
 
+// NOLINTBEGIN(cppcoreguidelines-avoid-reference-coroutine-parameters)
 // [both
 /// The version between: it excludes the old version and the new one. False: busy.
 asio::awaitable<bool> under_both(raw_redis* server, colock::lock lock, std::string me, work charge)
 {
-    if (!co_await try_old(server, me))  // 1. the old lock, in all processes first
-        co_return false;
     bool done = false;
     std::exception_ptr failure;
     try {
-        if (auto held = co_await lock.try_acquire_for(200ms)) {  // 2. colock's
-            co_await charge();
-            co_await held->release();
-            done = true;
-        }
-    } catch (...) {
+        if (!co_await try_old(server, me))  // 1. the old lock, in all processes first
+            co_return false;
+        auto const under = [&](colock::hold&) { return charge(); };
+        done = co_await colock::with_lock_for(lock, 200ms, under);  // 2. colock's
+    } catch (...) {  // also of try_old, whose SET may have taken effect
         failure = std::current_exception();
     }
     // 3. The old lock goes last and on every way out, also when this coroutine is being cancelled.
     co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-    co_await release_old(server, me);
+    try {
+        co_await release_old(server, me);
+    } catch (std::exception const& e) {  // does not hide whether the work was done
+        std::fprintf(stderr, "%s stays until its lease ends: %s\n", old_name.c_str(), e.what());
+    }
     co_await asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
     if (failure)
         std::rethrow_exception(failure);
     co_return done;
 }
 // both]
+// NOLINTEND(cppcoreguidelines-avoid-reference-coroutine-parameters)
 
 asio::awaitable<void> nothing() { co_return; }
 

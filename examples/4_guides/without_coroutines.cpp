@@ -52,27 +52,30 @@ int count_in_threads(colock::blocking::client& blocking)
 {
     colock::blocking::mutex mutex{blocking, "counter"};
     int count = 0;
-    std::vector<std::jthread> threads;
+    auto const count_one = [&] {
+        std::lock_guard const guard{mutex};  // throws if the server refuses
+        ++count;
+    };
+    std::vector<std::future<void>> threads;
     threads.reserve(8);
     for (int i = 0; i < 8; ++i)
-        threads.emplace_back([&] {
-            std::lock_guard const guard{mutex};
-            ++count;
-        });
-    threads.clear();  // joins them
+        threads.push_back(std::async(std::launch::async, count_one));
+    for (auto& thread : threads)
+        thread.get();  // throws what the thread has thrown
     return count;
 }
 // mutex]
 
 // [guard
-/// False: somebody else has the lock, or it was lost in between.
+/// False: nothing is printed. Throws error::lost if the lock was lost while the page was printed.
 bool print(colock::blocking::mutex& printer, std::function<void()> const& page)
 {
     std::unique_lock mine{printer, 2s};  // waits for at most 2 s
     if (!mine.owns_lock() || !printer.held().valid_for(50ms))
         return false;
-    page();
-    return static_cast<bool>(printer.held());
+    page();                     // if it throws, the destructor of `mine` unlocks
+    mine.release()->release();  // takes the mutex out of `mine`, and unlocks it
+    return true;
 }
 // guard]
 
@@ -99,7 +102,7 @@ void charge_later(colock::lock const& lock, std::function<void(std::string)> con
             return done(ec.message());
         if (!held)
             return done("busy");
-        // … the work, which must not block …
+        // … the work, which must neither block nor throw …
         held->release([done](colock::error_code failure) {
             done(failure ? failure.message() : "charged");
         });

@@ -12,6 +12,7 @@
 #include <colock/metrics/prometheus.hpp>
 
 #include <CLI/CLI.hpp>
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
@@ -100,14 +101,20 @@ asio::awaitable<void> sell(options asked)
          .locking = !asked.without_lock}};
     pages shown{sale, exposition(counted, redis)};
     web site{executor, asked.port, shown};
-    asio::co_spawn(executor, site.run(), asio::detached);
+    asio::signal_set signals{executor, SIGINT, SIGTERM};
+    std::exception_ptr failure;
+    asio::co_spawn(executor, site.run(), [&](std::exception_ptr thrown) {
+        failure = std::move(thrown);
+        signals.cancel();  // a site that accepts nobody any more ends as at a signal
+    });
     std::printf("seckill %s: http://127.0.0.1:%u\n", asked.name.c_str(), unsigned{site.port()});
     std::fflush(stdout);
 
-    asio::signal_set signals{executor, SIGINT, SIGTERM};
-    co_await signals.async_wait(asio::deferred);
+    co_await signals.async_wait(asio::as_tuple(asio::deferred));
     co_await site.stop();    // the answers that are under way
     co_await redis.close();  // what is held is released
+    if (failure)
+        std::rethrow_exception(failure);
     std::printf("seckill %s: closed\n", asked.name.c_str());
 }
 // main]

@@ -79,6 +79,20 @@ web::web(asio::any_io_executor executor, std::uint16_t port, pages& what, time_l
 asio::awaitable<void> web::run()
 {
     accepting_ = true;
+    std::exception_ptr failure;
+    try {
+        co_await accept();
+    } catch (...) {
+        failure = std::current_exception();
+    }
+    accepting_ = false;
+    ended_.cancel();
+    if (failure)
+        std::rethrow_exception(failure);
+}
+
+asio::awaitable<void> web::accept()
+{
     while (!stopping_) {
         auto [ec, socket] = co_await acceptor_.async_accept(tuple);
         if (stopping_)
@@ -91,8 +105,6 @@ asio::awaitable<void> web::run()
         sessions_.push_back({std::move(socket)});
         asio::co_spawn(acceptor_.get_executor(), serve(std::prev(sessions_.end())), asio::detached);
     }
-    accepting_ = false;
-    ended_.cancel();
 }
 
 asio::awaitable<void> web::stop()

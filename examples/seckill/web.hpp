@@ -32,7 +32,7 @@ public:
 
     std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
 
-    /// Serves until `stop`.
+    /// Serves until `stop`. Throws if it cannot go on accepting connections.
     asio::awaitable<void> run();
 
     /// Takes no more connections, ends those that are idle, and waits for the answers that are
@@ -46,6 +46,7 @@ private:
     };
     using place = std::list<session>::iterator;
 
+    asio::awaitable<void> accept();
     asio::awaitable<void> serve(place);
     asio::awaitable<void> talk(session&);
     asio::awaitable<bool> read(session&, boost::beast::flat_buffer&, request&);

@@ -28,16 +28,16 @@ namespace colock::blocking {
 ///   Safe: all members but the destructor may be called on a shared object from any thread.
 class client {
 public:
-    /// A client of its own, served by a thread of its own. Opens no connection before the first
-    /// operation.
+    /// Makes its own client and its own thread, which serves that client. Opens no connection
+    /// before the first operation.
     explicit client(config settings = {});
 
     /// Uses a client that the program has already. Other threads have to run its execution context
     /// meanwhile. It must outlive this.
     explicit client(colock::client& shared);
 
-    /// Closes a client of its own, as `close` does, but throws nothing: the log has what failed.
-    /// Call it on no thread that serves the client.
+    /// Closes its own client, as `close` does, but throws nothing: a failure goes to the log. Does
+    /// nothing to a shared client. Do not call it on a thread that serves the client.
     ~client();
 
     client(client const&) = delete;
@@ -48,7 +48,8 @@ public:
 
     /// Ends the client in order, and waits for that: `colock::client::close`.
     ///
-    /// \throws boost::system::system_error with its errors
+    /// \throws boost::system::system_error with the errors of `colock::client::close`, and with
+    ///   `error::would_deadlock` on a thread that serves the client
     void close();
 
 private:
@@ -69,10 +70,12 @@ private:
 ///   `held().fencing_token()`. An `unlock` after a loss releases nothing of the next holder, also
 ///   if that is another thread with the same object.
 /// \par Exceptions
-///   `lock` and the `try_lock` functions throw `boost::system::system_error` with the errors of
-///   `colock::lock::acquire` and its sisters, and with `error::would_deadlock` if the calling
-///   thread has the lock already, or serves the client and so would wait for itself. The text names
-///   the lock.
+///   `lock`, the `try_lock` functions and `release` throw `boost::system::system_error`. `lock` has
+///   the errors of `colock::lock::acquire`, the `try_lock` functions have those of
+///   `colock::lock::try_acquire_for`, and `release` those of `hold::release`. On a thread that
+///   serves the client each of them throws `error::would_deadlock`, because the thread would wait
+///   for itself. If the calling thread has the lock already, `lock` throws `error::would_deadlock`,
+///   and the `try_lock` functions return false. The text names the lock.
 /// \par Thread-safety
 ///   Safe, but for the destructor. `unlock` and `held` concern the calling thread.
 /// \par Lifetimes
@@ -100,12 +103,14 @@ public:
     std::string const& name() const noexcept { return of_.name(); }
 
     /// Waits until this thread has the lock. `client::close` ends the wait with `error::closed`.
+    /// Throws `error::would_deadlock` if this thread has the lock already.
     void lock();
 
-    /// Tries once. False if somebody else has the lock, or this thread.
+    /// Tries once. False if somebody else or this thread has the lock.
     bool try_lock();
 
-    /// Waits at most that long. False if the wait ran out, or this thread has the lock.
+    /// Waits at most that long. False if the wait ran out. False at once if this thread has the
+    /// lock.
     template <class Rep, class Period>
     bool try_lock_for(std::chrono::duration<Rep, Period> wait)
     {
@@ -120,21 +125,19 @@ public:
         return try_lock_for(until - Clock::now());
     }
 
-    /// Releases what this thread holds, and waits for the server's answer, at most
-    /// `config::timeout`.
+    /// Releases the hold of this thread, and waits for the server's answer, at most
+    /// `config::timeout`. Does nothing if this thread has no hold.
     ///
-    /// \par Preconditions
-    ///   This thread holds the mutex; if not, the call does nothing.
-    ///
-    /// Throws nothing; a failure goes to the log, and the lock is then free when
-    /// its lease ends. On a thread that serves the client it does not wait.
+    /// Throws nothing: a failure goes to the log, and the lock is then free when its lease ends. On
+    /// a thread that serves the client it does not wait.
     void unlock() noexcept;
 
-    /// As `unlock`, but reports how it went.
+    /// As `unlock`, but reports a failure.
     ///
     /// \throws boost::system::system_error with the errors of `hold::release`: `error::lost` if
-    ///   somebody else may have had the lock meanwhile, `error::not_held` if this thread has not
-    ///   locked it.
+    ///   somebody else may have had the lock meanwhile, `error::not_held` if this thread has no
+    ///   hold. On a thread that serves the client it throws `error::would_deadlock`, and the thread
+    ///   keeps its hold.
     void release();
 
     /// The hold of this thread; an empty one if it has none. Valid until this thread unlocks.

@@ -1,16 +1,20 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
+#include <colock/claim.hpp>
 #include <colock/config.hpp>
 #include <colock/detail/abi.hpp>
 #include <colock/detail/initiate.hpp>
 #include <colock/error.hpp>
+#include <colock/inspect.hpp>
+#include <colock/options.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 namespace colock {
@@ -19,6 +23,7 @@ template <class>
 class basic_lock;
 class countdown_latch;
 class election;
+class hold;
 class permit_semaphore;
 class semaphore;
 
@@ -36,6 +41,10 @@ struct client_stats {
 
 namespace detail {
 using finished = void(error_code);
+using inspected = void(error_code, lock_info);
+void client_inspect(core_ptr, asio::any_completion_handler<inspected>, std::string name);
+using adopted = void(error_code, hold);
+void adopt_claim(core_ptr, asio::any_completion_handler<adopted>, claim, acquire_options);
 struct client_access;  // of the tests
 void client_run(core_ptr, asio::any_completion_handler<finished>);
 void client_close(core_ptr, asio::any_completion_handler<finished>);
@@ -193,6 +202,72 @@ public:
         return detail::initiate<detail::pinged>(
             core_, &detail::client_ping, std::forward<Token>(token)
         );
+    }
+
+    /// Tells who holds the lock, permit semaphore or read-write lock of this name, and how many
+    /// wait; of a semaphore or a latch, its number.
+    ///
+    /// \par Effects
+    ///   Some commands that read, two round trips. They are not one step for the server, so the
+    ///   picture may be blurred while the lock changes hands; and it may be out of date when it
+    ///   arrives. Nothing may be decided by it.
+    /// \par Completion signature
+    ///   `void(error_code, lock_info)`
+    /// \par Errors
+    ///   - `error::invalid_argument` — a bad name.
+    ///   - `error::wrong_type` — the key holds something that is none of these. Choose another
+    ///     name.
+    ///   - `error::server_refused` — the user may not read the key: it needs HSCAN and PTTL.
+    ///   - `error::closed`; `error::unavailable` or the connection's last error after
+    ///     `config::timeout`.
+    /// \par Cancellation
+    ///   terminal, partial, total: ends the wait.
+    template <detail::token_for<detail::inspected> Token = boost::asio::deferred_t>
+    auto inspect(std::string name, Token&& token = {}) const
+    {
+        return detail::initiate<detail::inspected>(
+            core_, &detail::client_inspect, std::forward<Token>(token), std::move(name)
+        );
+    }
+
+    /// Takes over the lock of a claim that its holder has given away; see `claim.hpp`. The hold
+    /// belongs to this client from now on, and is renewed as any other. The client needs the
+    /// giver's server, database and `key_prefix`.
+    ///
+    /// \par Effects
+    ///   `scripts/adopt.lua`, one round trip: it replaces the giver's field by a new one, sets the
+    ///   lease of the options, and draws a new fencing token, so that a late write of the giver is
+    ///   refused.
+    /// \par Completion signature
+    ///   `void(error_code, hold)`; the hold is empty if and only if there is an error.
+    /// \par Completes when
+    ///   The server has answered, or after `config::timeout`.
+    /// \par Errors
+    ///   - `error::claim_gone` — somebody has adopted the claim before, or its lease has ended.
+    ///     Acquire the lock as usual.
+    ///   - `error::invalid_argument` — the claim has no valid kind, name or field, or the options
+    ///     ask for replicas or break a rule of `acquire`. Nothing was sent.
+    ///   - `error::wrong_type` — the key does not hold a lock.
+    ///   - `error::server_refused` — the server refuses the script; the claim is still good.
+    ///   - `error::closed`; `error::unavailable` or the connection's last error after
+    ///     `config::timeout`. The claim may be used up, as after a cancellation.
+    /// \par Cancellation
+    ///   terminal, partial, total. Completes at once with `operation_aborted`. If nothing was sent
+    ///   yet, the claim is still good. Otherwise it may be used up: the client then releases the
+    ///   lock in the background.
+    template <detail::token_for<detail::adopted> Token = boost::asio::deferred_t>
+    auto adopt(claim what, acquire_options options, Token&& token = {}) const
+    {
+        return detail::initiate<detail::adopted>(
+            core_, &detail::adopt_claim, std::forward<Token>(token), std::move(what), options
+        );
+    }
+
+    /// With the default options.
+    template <detail::token_for<detail::adopted> Token = boost::asio::deferred_t>
+    auto adopt(claim what, Token&& token = {}) const
+    {
+        return adopt(std::move(what), acquire_options{}, std::forward<Token>(token));
     }
 
     /// Ends the client at once.

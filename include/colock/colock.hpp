@@ -4,6 +4,7 @@
 /// Distributed locks for C++20 coroutines on Boost.Asio, over Redis or Valkey.
 
 #include <colock/blocking.hpp>
+#include <colock/claim.hpp>
 #include <colock/client.hpp>
 #include <colock/config.hpp>
 #include <colock/countdown_latch.hpp>

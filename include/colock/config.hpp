@@ -32,9 +32,10 @@ struct address {
 
 /// The kind of deployment that the addresses belong to.
 enum class topology {
-    single,    ///< one server; the first address is used
-    sentinel,  ///< Sentinels, which know where the primary is now
-    cluster    ///< some nodes of a cluster, which know the others
+    single,     ///< one server; the first address is used
+    sentinel,   ///< Sentinels, which know where the primary is now
+    cluster,    ///< some nodes of a cluster, which know the others
+    replicated  ///< a primary and its replicas, all of them; the one that says so is the primary
 };
 
 /// A user and a password, and how long the server accepts them.
@@ -128,8 +129,8 @@ enum class publishing {
 struct config {
     using milliseconds = std::chrono::milliseconds;
 
-    /// The server, or some Sentinels or nodes of the cluster. The client asks them in this order,
-    /// and they name the others.
+    /// The server; some Sentinels or nodes of the cluster, which the client asks in this order, and
+    /// which name the others; or a primary and all its replicas.
     std::vector<address> addresses{address{}};
 
     /// The kind of deployment that the addresses belong to.
@@ -162,6 +163,16 @@ struct config {
     /// The name of the connections in CLIENT LIST.
     std::string client_name = "colock";
 
+    /// Others see this text beside the client's id, so that they know who holds a lock: in
+    /// `client::inspect`, `colock info` and `colock doctor --deadlocks`. None: `host:pid`. At most
+    /// 128 bytes of UTF-8 without control characters.
+    ///
+    /// The client keeps it in a key of its own, `<prefix>colock_client:<id>`, with what it has held
+    /// or waited for longer than a second. It writes that key every 5 s while there is any of this,
+    /// and the key ends 15 s later. Redisson's keys and the scripts of the locks stay as they are.
+    /// Empty: nothing of this is written.
+    std::optional<std::string> label{};
+
     /// The lease of a hold that asks for none. The client renews it every third of this time while
     /// the hold lives. A lock outlives the process that held it by at most this long. At least 100
     /// ms. Redisson's lockWatchdogTimeout; 30 s there as well.
@@ -174,6 +185,17 @@ struct config {
     /// A hold counts as lost this long before its validity ends, so that its owner can stop before
     /// anybody else gets the lock. None: a tenth of the lease, but at least 10 ms and at most 1 s.
     std::optional<milliseconds> loss_margin{};
+
+    /// A holder hears at once, and not at its next renewal, that its lock was deleted, forced, or
+    /// has expired: the client subscribes to the keyspace events of each key that it holds, and
+    /// asks the server at each one that may have taken the lock away. From about two round trips
+    /// after the acquire on, a loss is then known one message and one script after it. It costs one
+    /// SUBSCRIBE and one UNSUBSCRIBE a hold, so it is for locks that are held for long.
+    ///
+    /// `notify-keyspace-events` has to have `Kghx`, and an ACL user needs the channels
+    /// `&__keyspace@*`; without them all is as without this field. It has no effect in a cluster,
+    /// whose nodes do not pass these events on, and for permits.
+    bool instant_notice = false;
 
     /// The longest time that a waiter sleeps before it asks the server again, and so the cost of a
     /// lost message. At least 10 ms.
@@ -255,8 +277,12 @@ struct config {
     ///   Sentinels (default port 26379) and their name for the primary
     /// - `redis+cluster://[user[:password]@]host[:port][,host[:port]...]`: some of the nodes of a
     ///   cluster
-    /// - `rediss://`, `rediss+sentinel://`, `rediss+cluster://`: the same over TLS, with the
-    ///   authorities of the system unless `tls` says otherwise
+    /// - `redis+replicated://[user[:password]@]host[:port][,host[:port]...][/database]`: a primary
+    ///   and its replicas, in any order. The client connects to the first that is a primary. When
+    ///   it loses that one, it tries it once more, and then the others in turn. Nobody but you sees
+    ///   to it that there is one primary at most: with two, two clients may hold the same lock
+    /// - `rediss://`, `rediss+sentinel://` and so on: the same over TLS, with the authorities of
+    ///   the system unless `tls` says otherwise
     ///
     /// User and password are percent-decoded. The error code says which part is bad.
     static boost::system::result<config> parse(std::string_view url);

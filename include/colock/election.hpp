@@ -58,6 +58,10 @@ public:
         return release(std::forward<Token>(token));
     }
 
+    /// A leadership does not travel: its words would stay behind.
+    template <class... Token>
+    void give(Token&&...) = delete;
+
     /// Tells everybody something else about the leader. The words last for 30 days: a leader that
     /// leads for longer publishes them again.
     ///

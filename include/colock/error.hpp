@@ -70,7 +70,8 @@ enum class error {
     /// The URL's user or password has a `%` that no two hexadecimal digits follow.
     invalid_url_credentials,
 
-    /// The URL names no host, or one with characters that a host cannot have.
+    /// The URL names no host, or one with characters that a host cannot have, or names a server of
+    /// a list twice.
     invalid_url_host,
 
     /// The URL's port is not a number from 1 to 65535.
@@ -112,6 +113,10 @@ enum class error {
     /// Nothing was sent. Remedy: release what the owner holds first, or take the write side from
     /// the start.
     would_deadlock,
+
+    /// The claim is void: somebody has adopted it before, or its lease has ended. Nothing was
+    /// changed. Remedy: acquire the lock as usual.
+    claim_gone,
 };
 
 /// Classes of errors: `if (ec == colock::condition::retryable) …`.

@@ -1,6 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
+#include <colock/claim.hpp>
 #include <colock/detail/initiate.hpp>
 #include <colock/error.hpp>
 #include <colock/owner.hpp>
@@ -22,6 +23,7 @@ namespace detail {
 class hold_state;
 using hold_ptr = std::shared_ptr<hold_state>;
 using finished = void(error_code);
+using given = void(error_code, claim);
 
 core_ptr core_of(hold_ptr const&) noexcept;
 hold make_hold(hold_ptr) noexcept;
@@ -30,6 +32,7 @@ void release_hold(core_ptr, asio::any_completion_handler<finished>, hold_ptr);
 void extend_hold(
     core_ptr, asio::any_completion_handler<finished>, hold_ptr, std::chrono::milliseconds
 );
+void give_hold(core_ptr, asio::any_completion_handler<given>, hold_ptr);
 void wait_lost(core_ptr, asio::any_completion_handler<finished>, hold_ptr);
 
 }  // namespace detail
@@ -46,7 +49,10 @@ void wait_lost(core_ptr, asio::any_completion_handler<finished>, hold_ptr);
 ///   renewal was answered, or the server says that the lock is gone), the hold is *lost*: `lost()`
 ///   completes, `stop_token()` is stopped, and the hold turns false. All of this happens before
 ///   anybody else can get the lock. A process that does not run can't be told; it is told as soon
-///   as it runs again. The bool and `valid_for()` look at the clock, so they are right at any time.
+///   as it runs again. The bool and `valid_for()` read the steady clock, so they are right even
+///   before a stopped process is told. There is one exception: while the whole machine is suspended
+///   (a laptop that sleeps, a paused virtual machine), Linux stops that clock. After that they may
+///   say true for a lock that is gone, until the first renewal finds the loss.
 /// \par Executor
 ///   A handler runs on its associated executor, or on the client's if it has none (for an empty
 ///   hold, which has no client, on the system executor); never inline, and never on the client's
@@ -149,6 +155,32 @@ public:
         );
     }
 
+    /// Gives the lock away without releasing it, for work that goes on in another process, which
+    /// adopts the claim. See `claim.hpp`, and `client::adopt`. For holds of `lock`, `spin_lock` and
+    /// `fenced_lock`.
+    ///
+    /// \par Effects
+    ///   None at the server. The hold ends as if it were released, but the lock stays taken until
+    ///   the claim is adopted, or until its lease ends. A renewal that is under way may still set
+    ///   that lease once more. To leave more time for the way, `extend` the hold first.
+    /// \par Completion signature
+    ///   `void(error_code, claim)`
+    /// \par Errors
+    ///   - `error::invalid_argument` — the hold is of another kind, or on several locks; its owner
+    ///     has entered again, or had entered with `acquire_options::at_least`; or another operation
+    ///     of the hold is under way. The hold stays as it is.
+    ///   - `error::lost` — the hold is lost.
+    ///   - `error::not_held` — the hold is empty, moved from or released.
+    /// \par Cancellation
+    ///   None: it completes without waiting.
+    template <detail::token_for<detail::given> Token = boost::asio::deferred_t>
+    auto give(Token&& token = {})
+    {
+        return detail::initiate<detail::given>(
+            detail::core_of(state_), &detail::give_hold, std::forward<Token>(token), state_
+        );
+    }
+
     /// Waits until the hold is lost. Any number of calls may wait.
     ///
     /// \par Completion signature
@@ -187,8 +219,9 @@ public:
     /// for clock drift. The clock's epoch if the hold is empty, released or lost.
     clock::time_point valid_until() const noexcept;
 
-    /// Whether the lock is valid for at least `time` from now. It reads the clock and relies on no
-    /// timer. Call it before a write that can't be undone.
+    /// Whether the lock is valid for at least `time` from now. It reads the steady clock and relies
+    /// on no timer. Call it before a write that can't be undone. If the machine may be suspended,
+    /// only a resource that checks the fencing token is safe.
     template <class Rep, class Period>
     bool valid_for(std::chrono::duration<Rep, Period> time) const noexcept
     {

@@ -11,7 +11,8 @@ struct lock_event {
         live,      ///< the watch hears the server from here on; what happened before may be missing
         acquired,  ///< the lock was free, and somebody has it
         released,  ///< somebody has released it, or it was deleted or forced
-        expired    ///< its lease has ended, and nobody had released it
+        expired,   ///< its lease has ended, and nobody had released it
+        requested  ///< somebody asks its holder to let go of it: `ask_to_release`
     };
 
     kind what = kind::live;

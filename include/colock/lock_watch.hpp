@@ -21,6 +21,7 @@ using heard_event = void(error_code, lock_event);
 watch_ptr begin_watch(core_ptr, lock_id const&, std::size_t limit);
 void end_watch(core_ptr const&, watch_ptr const&) noexcept;
 void next_event(core_ptr, asio::any_completion_handler<heard_event>, watch_ptr);
+void ask_to_release(core_ptr, asio::any_completion_handler<answered_bool>, lock_id const&);
 
 }  // namespace detail
 
@@ -99,6 +100,31 @@ public:
     {
         return detail::initiate<detail::heard_event>(
             core_, &detail::next_event, std::forward<Token>(token), state_
+        );
+    }
+
+    /// Asks the holder of the lock to let go of it, for example before a planned hand-over. A
+    /// request is a message to all watches of that name, which hear `lock_event::kind::requested`.
+    /// It is up to the holder's program whether it releases the lock, and when: nothing is taken
+    /// away. Ask for a `lock` that the holder watches as the same kind.
+    ///
+    /// \par Effects
+    ///   `scripts/request.lua`, one round trip. The message goes to the channel of the lock's
+    ///   releases with `:request` behind it. Redisson does not listen there.
+    /// \par Completion signature
+    ///   `void(error_code, bool)`: whether somebody listens, for example a watch that has just
+    ///   ended. In a cluster without sharded channels only listeners at the same node are counted.
+    /// \par Errors
+    ///   - `error::invalid_argument` — an empty or over-long name. Nothing was sent.
+    ///   - `error::server_refused` — an ACL user needs +publish and the channel, `&redisson_*`.
+    ///   - `error::bad_reply`, and those of every operation; see `client`.
+    /// \par Cancellation
+    ///   terminal, partial, total. The message may have gone out.
+    template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
+    static auto ask_to_release(basic_lock<detail::lock_id> const& of, Token&& token = {})
+    {
+        return detail::initiate<detail::answered_bool>(
+            of.core_, &detail::ask_to_release, std::forward<Token>(token), of.id_
         );
     }
 

@@ -10,6 +10,23 @@
 
 namespace colock {
 
+/// One event of one acquire. Many calls may wait for the same name; the number tells them apart.
+struct acquire_step {
+    enum class kind {
+        waits,     ///< as `observer::waiting`
+        acquired,  ///< as `observer::acquired`
+        gave_up,   ///< as `observer::gave_up`
+        cancelled  ///< as `observer::cancelled`
+    };
+
+    kind what;
+    std::uint64_t number;   ///< of the acquire in its client, from 1; 0 if it was cancelled
+                            ///< before it began
+    std::string_view name;  ///< valid during the call
+    std::chrono::microseconds waited;  ///< since the acquire began
+    std::uint32_t scripts;             ///< that the client has sent for it so far
+};
+
 /// A client reports its events to its observer: the place to count, to measure and to trace.
 ///
 /// Override what you need. Each function is called on the client's strand. The views are valid
@@ -47,8 +64,21 @@ public:
     ) noexcept
     {}
 
+    /// The same four events once more, right after the functions above, with the number of the
+    /// acquire: for logs and traces that follow each call.
+    virtual void acquiring(acquire_step const& /*step*/) noexcept {}
+
     /// The lease of `name` was renewed; it is valid for `valid_for` from now.
     virtual void renewed(std::string_view /*name*/, milliseconds /*valid_for*/) noexcept {}
+
+    /// Whether `renewed` is called for each lock. If not, `renewed_many` is called in its place. A
+    /// client with very many holds renews them at less cost then, because it need not look at each
+    /// one.
+    virtual bool wants_each_renewal() const noexcept { return true; }
+
+    /// The leases of `holds` holds were renewed by one call; each is valid for `valid_for` from
+    /// now.
+    virtual void renewed_many(std::size_t /*holds*/, milliseconds /*valid_for*/) noexcept {}
 
     /// A renewal was not answered; the client tries again until the hold is lost.
     virtual void renew_failed(
@@ -84,5 +114,15 @@ public:
     ) noexcept
     {}
 };
+
+namespace detail {
+
+/// Stands for no observer.
+class silent_observer final : public observer {
+public:
+    bool wants_each_renewal() const noexcept override { return false; }
+};
+
+}  // namespace detail
 
 }  // namespace colock

@@ -19,6 +19,10 @@ public:
     /// A new owner, equal to no other in this process.
     owner() noexcept;
 
+    /// A number that no other owner of this process has. `client::inspect` and the report of a
+    /// client show it.
+    std::uint64_t number() const noexcept { return id_; }
+
     friend bool operator==(owner const&, owner const&) noexcept = default;
 
 private:

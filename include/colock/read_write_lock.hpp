@@ -16,8 +16,8 @@ namespace colock {
 ///   client subscribes, and asks again on a message, when the writer's lease ends, and each
 ///   `config::poll_cap`. Only the first waiting reader of a client asks; when it has got in, the
 ///   others ask too. Readers of one client share nothing: each owner has its own field and its own
-///   lease. A reader that comes after a waiting writer of the same client waits for that writer, as
-///   long as that helps the writer.
+///   lease. A reader that comes after a waiting writer of the same client waits for that writer,
+///   unless only readers of other clients keep that writer out: then the wait would not help it.
 /// \par Re-entry
 ///   An owner of a hold of this side enters again without waiting, even while writers wait. So does
 ///   the owner of the write side: a writer may read. It may release the two in any order. If it
@@ -69,9 +69,10 @@ class write_lock : public basic_lock<detail::lock_id> {
 ///   there is no writer.
 /// \par Who comes first
 ///   A client serves its waiters, on either side, in the order of their arrival, so a stream of
-///   readers does not keep the writers of the same client out. Between clients there is no such
-///   order: readers of other clients may come in while a writer waits. If only such readers have
-///   kept a writer out for 10 ms, the readers that wait in the writer's client pass it too, once.
+///   readers does not keep the writers of the same client out. Between clients the writers take
+///   turns, as with `lock`, but readers of other clients may come in while a writer waits. If only
+///   such readers have kept a writer out for 10 ms, the readers that wait in the writer's client
+///   pass it too, once.
 ///
 /// Executor, thread-safety, lifetimes, errors and cancellation are as for `lock`.
 class read_write_lock {

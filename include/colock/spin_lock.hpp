@@ -8,8 +8,9 @@
 
 namespace colock {
 
-/// A `lock` whose waiters try again after pauses instead of subscribing: Redisson's RSpinLock, on
-/// the same key as its RLock, so that the two exclude each other.
+/// A `lock` whose waiters try again after pauses instead of subscribing, as those of Redisson's
+/// `getSpinLock` do. It has the same key as a `lock` and Redisson's RLock, so that all of these
+/// exclude each other.
 ///
 /// Use it for locks that are seldom contended and held for a few milliseconds, where thousands of
 /// names would need too many subscriptions. Otherwise `lock` is faster and fairer: a waiter here

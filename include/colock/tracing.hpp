@@ -80,7 +80,7 @@ public:
     /// Passes each event on to `next`, once it is recorded.
     explicit tracing_observer(Recorder recorder, std::shared_ptr<observer> next = {})
         : record_{std::move(recorder)}
-        , next_{next ? std::move(next) : std::make_shared<observer>()}
+        , next_{next ? std::move(next) : std::make_shared<detail::silent_observer>()}
     {}
 
     void acquired(
@@ -126,6 +126,7 @@ public:
         next_->lost(name, why);
     }
 
+    void acquiring(acquire_step const& step) noexcept override { next_->acquiring(step); }
     void waiting(std::string_view name, milliseconds lease) noexcept override
     {
         next_->waiting(name, lease);
@@ -133,6 +134,11 @@ public:
     void renewed(std::string_view name, milliseconds valid_for) noexcept override
     {
         next_->renewed(name, valid_for);
+    }
+    bool wants_each_renewal() const noexcept override { return next_->wants_each_renewal(); }
+    void renewed_many(std::size_t holds, milliseconds valid_for) noexcept override
+    {
+        next_->renewed_many(holds, valid_for);
     }
     void renew_failed(std::string_view name, boost::system::error_code const& why) noexcept override
     {

@@ -1,17 +1,25 @@
--- The list of the clients that wait for a lock, in the order of their turns. It lies in the lock's
--- slot, and the lock's channel says its name. It is no key of the call, so that a lock can be taken
--- and released where the server refuses the list or moves the slot.
+-- The list of the clients that wait for a lock, or to write, in the order of their turns. It lies
+-- in the lock's slot, and the lock's channel says its name. It is no key of the call, so that a lock
+-- can be taken and released where the server refuses the list or moves the slot.
+local find, sub = string.find, string.sub
 local function wait_list(channel)
-    return (string.gsub(channel, 'redisson_lock__channel:', 'colock_wait:', 1))
+    local at, last = find(channel, 'redisson_lock__channel:', 1, true)
+    if not at then
+        at, last = find(channel, 'redisson_rwlock:', 1, true)
+    end
+    local list = 'colock_wait:' .. sub(channel, (last or 0) + 1)
+    return (at or 1) == 1 and list or sub(channel, 1, at - 1) .. list
 end
 
 -- The place and the lock's channel that 'place:channel' names; twice '' if it is empty.
 local function place_and_channel(text)
-    if string.byte(text) == 58 then  -- a colon
-        return '', string.sub(text, 2)
+    if text == '' then
+        return '', ''
+    elseif string.byte(text) == 58 then  -- a colon
+        return '', sub(text, 2)
     end
-    local colon = string.find(text, ':', 1, true) or 1
-    return string.sub(text, 1, colon - 1), string.sub(text, colon + 1)
+    local colon = find(text, ':', 1, true) or 1
+    return sub(text, 1, colon - 1), sub(text, colon + 1)
 end
 
 -- The client that a field belongs to.

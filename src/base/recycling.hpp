@@ -13,7 +13,7 @@ namespace colock {
 /// of each size. Under a sanitizer nothing is kept: it must see each block freed.
 class recycled_memory {
 public:
-    static constexpr std::size_t step = 64;
+    static constexpr std::size_t step = 32;
     static constexpr std::size_t largest = 1280;
     static constexpr std::size_t most_kept = 16U << 10U;
 

@@ -31,7 +31,7 @@ void client_state::stop()
 {
     if (is_stopped())
         return;
-    phase_ = phase_ == phase::closing ? phase::closed : phase::stopped;
+    life_.now = life_.now == phase::closing ? phase::closed : phase::stopped;
     part();
     end_run({});
     finish_closing(error::closed);
@@ -49,17 +49,17 @@ void client_state::cancel_close(std::shared_ptr<operation> const& who)
 
 void client_state::close(std::shared_ptr<operation> who, completion<> done)
 {
-    if (phase_ == phase::closed || phase_ == phase::closing)
+    if (life_.now == phase::closed || life_.now == phase::closing)
         return done(error::closed);
-    if (phase_ != phase::running) {
+    if (life_.now != phase::running) {
         // No link will come up, so the leases run out.
         bool const held = !holds_.is_empty() || count.holds != 0 || count.owed_releases != 0;
-        phase_ = phase::closing;
+        life_.now = phase::closing;
         stop();
         return done(held ? error_code{error::unavailable} : error_code{});
     }
-    unreleased_ = false;
-    phase_ = phase::closing;
+    life_.unreleased = false;
+    life_.now = phase::closing;
     closer_ = std::move(who);
     closing_ = std::move(done);
     set_alarm(close_limit_, clock::now() + settings().close_timeout.value_or(settings().lease));
@@ -71,7 +71,7 @@ void client_state::close(std::shared_ptr<operation> who, completion<> done)
 
 void client_state::on_less()
 {
-    if (phase_ == phase::closing)
+    if (life_.now == phase::closing)
         holds_.release_more();
     finish_closing_if_done();
 }
@@ -80,7 +80,7 @@ void client_state::finish_closing_if_done()
 {
     // A lock without an ownership may have an acquire under way, which may still be granted.
     if (closer_ && !is_stopped() && holds_.is_empty() && states_.is_empty())
-        finish_closing(unreleased_ ? error_code{error::unavailable} : error_code{});
+        finish_closing(life_.unreleased ? error_code{error::unavailable} : error_code{});
 }
 
 void client_state::finish_closing(error_code ec)
@@ -99,15 +99,15 @@ void client_state::finish_closing(error_code ec)
 // A closing that is under way goes on, because it has its own limit.
 void client_state::retire()
 {
-    dropped_.release_all();
-    if (phase_ == phase::closing)
+    holds_.release_dropped();
+    if (life_.now == phase::closing)
         return;
-    if (phase_ != phase::running) {
+    if (life_.now != phase::running) {
         stop();
-        phase_ = phase::closed;
+        life_.now = phase::closed;
         return;
     }
-    phase_ = phase::closing;
+    life_.now = phase::closing;
     flushing_ = shared_from_this();
     auto const limit = settings().close_timeout.value_or(settings().timeout);
     set_alarm(flush_limit_, clock::now() + std::min(limit, settings().timeout));
@@ -132,7 +132,7 @@ void client_state::on_quiet() noexcept
 
 void client_state::end_flush_if_done()
 {
-    if (flushing_ && activities_ == 0)
+    if (flushing_ && life_.activities == 0)
         stop();
 }
 
@@ -183,7 +183,7 @@ void client_state::shut_down() noexcept
 
 void client_state::destroy_pending() noexcept
 {
-    if (shut_down_.exchange(true))
+    if (life_.shut_down.exchange(true))
         return;
     // Handlers own the user's coroutines, which own locks, holds and clients. All of them are
     // destroyed here, while this object is still complete.
@@ -199,7 +199,7 @@ void client_state::destroy_pending() noexcept
     states_.destroy_pending();
     destroy_pauses();
     alarms_.shut_down();
-    dropped_.release_all();
+    holds_.release_dropped();
 }
 
 }  // namespace colock::detail

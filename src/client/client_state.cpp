@@ -28,13 +28,13 @@ bool any_slot(unsigned) { return true; }
 }  // namespace
 
 client_state::client_state(asio::any_io_executor executor, config settings, identity drawn)
-    : core{std::move(executor), std::move(settings), std::move(drawn), {&states_, &holds_, &dropped_, &watchdog_, &poller_, &heartbeats_, &subscriptions_}}
+    : core{std::move(executor), std::move(settings), std::move(drawn), {&states_, &holds_, &watchdog_, &poller_, &heartbeats_, &subscriptions_}}
     , process_{::getpid()}
     , close_limit_{[this] { finish_closing(error::unavailable); }}
     , idle_look_{[this] { look_if_idle(); }}
     , flush_limit_{[this] { give_up_flush(); }}
+    , reporting_{*this}
     , holds_{*this}
-    , dropped_{*this}
     , watchdog_{*this}
     , poller_{*this}
     , heartbeats_{*this}
@@ -74,20 +74,21 @@ error_code client_state::start()
         return ec;
     if (auto const ec = transport().prepare())
         return ec;
-    phase_ = phase::running;
+    life_.now = phase::running;
     transport().start();
     holds_.confirm(any_slot);  // held since before a stop; sending brings their links up
     watchdog_.send_all();
     states_.on_reached(any_slot);
+    reporting_.begin();
     return {};
 }
 
 error_code client_state::enter()
 {
     was_wanted_ = true;
-    if (phase_ == phase::running)
+    if (life_.now == phase::running)
         return {};
-    if (phase_ != phase::idle)
+    if (life_.now != phase::idle)
         return error::closed;
     if (failure_ && clock::now() < start_again_)
         return failure_;
@@ -103,11 +104,11 @@ error_code client_state::enter()
 
 void client_state::run(std::shared_ptr<operation> who, completion<> done)
 {
-    if (phase_ == phase::closing || phase_ == phase::closed)
+    if (life_.now == phase::closing || life_.now == phase::closed)
         return done(error::closed);
     if (running_)
         return done(asio::error::already_started);
-    if (phase_ != phase::running)
+    if (life_.now != phase::running)
         if (auto const ec = start())
             return done(ec);
     failure_ = {};
@@ -198,19 +199,19 @@ void client_state::on_pubsub_down(unsigned pubsub)
 // does, because a program that has nothing more to do must come to its end.
 void client_state::look_if_idle()
 {
-    if (phase_ != phase::running || running_)
+    if (life_.now != phase::running || running_)
         return;
     if (std::exchange(was_wanted_, false) || !is_idle())
         return set_alarm(idle_look_, clock::now() + idle_after);
     states_.forget();
-    phase_ = phase::idle;
+    life_.now = phase::idle;
     part();
 }
 
 bool client_state::is_idle() const noexcept
 {
-    return activities_ == 0 && holds_.is_empty() && !states_.is_in_use() &&
-        count.subscriptions == 0 && dropped_.is_empty();
+    return life_.activities == 0 && holds_.is_empty() && !states_.is_in_use() &&
+        count.subscriptions == 0 && !holds_.has_dropped();
 }
 
 /// Closes the connections, with all that serves them.
@@ -218,6 +219,7 @@ void client_state::part()
 {
     idle_look_.clear();
     flush_limit_.clear();
+    reporting_.stop();
     transport().stop();
     states_.end_waiters(error::closed);
     poller_.stop();

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "base/completion.hpp"
+#include "client/reporting.hpp"
 #include "core/core.hpp"
 #include "core/keyed_state.hpp"
 #include "core/subscription_manager.hpp"
-#include "holds/dropped_holds.hpp"
 #include "holds/hold_registry.hpp"
 #include "holds/watchdog.hpp"
 #include "locks/heartbeat.hpp"
@@ -70,7 +70,10 @@ private:
     void on_ended(unsigned pubsub, std::string_view channel) override;
     void on_message(std::string_view channel, std::string_view payload) override;
 
-    bool has_links() const noexcept { return phase_ == phase::running || phase_ == phase::closing; }
+    bool has_links() const noexcept
+    {
+        return life_.now == phase::running || life_.now == phase::closing;
+    }
 
     error_code check_settings() const;
     error_code start();
@@ -99,13 +102,13 @@ private:
     alarm_clock::alarm close_limit_;
     alarm_clock::alarm idle_look_;
     alarm_clock::alarm flush_limit_;
+    reporting reporting_;
     core_ptr flushing_;  ///< itself: the client is gone, and releases are being sent
 
     // Destroyed from the bottom up: the tasks that wait for the transport go first, while the state
     // that they refer to still exists.
     keyed_state_registry states_;
     hold_registry holds_;
-    colock::dropped_holds dropped_;
     colock::watchdog watchdog_;
     colock::poller poller_;
     heartbeat heartbeats_;

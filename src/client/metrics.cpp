@@ -67,7 +67,7 @@ metrics::metrics(std::shared_ptr<observer> next)
 {}
 
 metrics::metrics(std::vector<std::string> names, std::shared_ptr<observer> next)
-    : next_{next ? std::move(next) : std::make_shared<observer>()}
+    : next_{next ? std::move(next) : std::make_shared<detail::silent_observer>()}
 {
     std::ranges::sort(names);
     auto const again = std::ranges::unique(names);
@@ -187,6 +187,14 @@ void metrics::renewed(std::string_view name, milliseconds valid_for) noexcept
 {
     add(renewals_);
     next_->renewed(name, valid_for);
+}
+
+bool metrics::wants_each_renewal() const noexcept { return next_->wants_each_renewal(); }
+
+void metrics::renewed_many(std::size_t holds, milliseconds valid_for) noexcept
+{
+    add(renewals_, holds);
+    next_->renewed_many(holds, valid_for);
 }
 
 void metrics::renew_failed(std::string_view name, boost::system::error_code const& why) noexcept

@@ -4,6 +4,7 @@
 #include "core/core.hpp"
 #include "core/query.hpp"
 #include "core/subscription_manager.hpp"
+#include "decide/names.hpp"
 #include "locks/lock_traits.hpp"
 #include "redis/any_command.hpp"
 
@@ -42,10 +43,13 @@ void release_of(
     auto const& prefix = inside->settings().key_prefix;
     id.name = inside->key_of(std::move(id.name));
     auto const& how = lock_traits::of(id.kind).how;
+    auto channel = how.channel(id.name, prefix);
+    if (how.names_place())
+        channel = decide::place_and_channel<std::string>("", channel);
     script_request about{
-        how.release,
+        how.script.release,
         how.queue_keys(id.name, prefix),
-        {std::move(field), how.channel(id.name, prefix)}};
+        {std::move(field), std::move(channel)}};
     about.keys.insert(about.keys.begin(), id.name);
     if (auto more = how.release_argument(id.name, prefix); !more.empty())
         about.arguments.push_back(std::move(more));

@@ -29,11 +29,13 @@ core::core(asio::any_io_executor executor, config settings, identity drawn, part
     , strand_{asio::make_strand(executor_)}
     , alarms_{strand_}
     , settings_{std::move(settings)}
-    , events_{settings_.observer ? settings_.observer : std::make_shared<observer>()}
     , uuid_{std::move(drawn.uuid)}
     , random_{drawn.seed}
     , parts_{made}
-{}
+{
+    if (!settings_.observer)
+        settings_.observer = std::make_shared<detail::silent_observer>();
+}
 
 void core::rest(pause& p, milliseconds how_long)
 {
@@ -72,7 +74,7 @@ void core::ask_replicas(step& s, unsigned replicas, milliseconds lease) const
 // close() reports that a stopping client can't confirm all releases.
 void core::note_unreleased(std::string_view what, error_code why) noexcept
 {
-    unreleased_ = true;
+    life_.unreleased = true;
     if (why != error::closed)
         log(log_level::warning, [&] {
             return "release " + std::string{what} +
@@ -88,20 +90,19 @@ std::string core::fence_counter(unsigned slot) const
     return key.append(settings_.key_prefix).append(counter);
 }
 
-void core::tell_ended(
-    std::string_view name, time_point asked, std::uint32_t attempts, error_code why
-) noexcept
+void core::tell(acquire_step const& step) noexcept
 {
-    if (why && why != asio::error::operation_aborted)
-        return;
-    // A call that is cancelled before it reaches the strand has not begun to wait.
-    bool const began = asked != time_point{};
-    auto const waited =
-        std::chrono::duration_cast<microseconds>(began ? clock::now() - asked : clock::duration{0});
-    if (why)
-        events_->cancelled(name, waited, attempts);
-    else
-        events_->gave_up(name, waited, attempts);
+    switch (step.what) {
+    case acquire_step::kind::waits: break;  // `waiting` says more
+    case acquire_step::kind::acquired:
+        events().acquired(step.name, step.waited, step.scripts);
+        break;
+    case acquire_step::kind::gave_up: events().gave_up(step.name, step.waited, step.scripts); break;
+    case acquire_step::kind::cancelled:
+        events().cancelled(step.name, step.waited, step.scripts);
+        break;
+    }
+    events().acquiring(step);
 }
 
 }  // namespace colock::detail

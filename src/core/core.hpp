@@ -24,7 +24,6 @@
 
 namespace colock {
 
-class dropped_holds;
 class heartbeat;
 class hold_registry;
 class keyed_state_registry;
@@ -54,20 +53,16 @@ public:
     strand_type const& strand() const noexcept { return strand_; }
     asio::any_io_executor const& executor() const noexcept { return executor_; }
     config const& settings() const noexcept { return settings_; }
-    observer& events() noexcept { return *events_; }
+    observer& events() noexcept { return *settings_.observer; }
 
-    /// Tells the observer of an acquire that ends without success, if its wait ran out or it was
-    /// cancelled.
-    void tell_ended(
-        std::string_view name, time_point asked, std::uint32_t attempts, error_code why
-    ) noexcept;
+    /// Tells the observer what has become of an acquire.
+    void tell(acquire_step const& step) noexcept;
 
     // ---- On the strand -------------------------------------------------------------------------
 
     colock::transport& transport() const noexcept { return *transport_; }
 
     // The parts that a client makes once. The layer of each has its header.
-    colock::dropped_holds& dropped_holds() const noexcept { return *parts_.dropped; }
     heartbeat& heartbeats() const noexcept { return *parts_.heartbeats; }
     hold_registry& holds() const noexcept { return *parts_.holds; }
     keyed_state_registry& keyed_states() const noexcept { return *parts_.states; }
@@ -80,15 +75,18 @@ public:
     virtual error_code enter() = 0;
 
     /// The client sends nothing until `run()` is called again, if ever.
-    bool is_stopped() const noexcept { return phase_ == phase::stopped || phase_ == phase::closed; }
+    bool is_stopped() const noexcept
+    {
+        return life_.now == phase::stopped || life_.now == phase::closed;
+    }
 
     /// It gives back what it has, and then stops.
-    bool is_closing() const noexcept { return phase_ == phase::closing; }
+    bool is_closing() const noexcept { return life_.now == phase::closing; }
 
     /// The error if the client refuses new work, or none.
     error_code refusal() const noexcept
     {
-        bool const refuses = phase_ == phase::closing || phase_ == phase::closed;
+        bool const refuses = life_.now == phase::closing || life_.now == phase::closed;
         return refuses ? error_code{error::closed} : error_code{};
     }
 
@@ -96,14 +94,14 @@ public:
     /// not idle.
     class activity {
     public:
-        explicit activity(core& of) noexcept : of_{&of} { ++of.activities_; }
+        explicit activity(core& of) noexcept : of_{&of} { ++of.life_.activities; }
         activity(activity const&) = delete;
         activity& operator=(activity const&) = delete;
         ~activity() { finish(); }
 
         void finish() noexcept
         {
-            if (auto* const of = std::exchange(of_, nullptr); of && --of->activities_ == 0)
+            if (auto* const of = std::exchange(of_, nullptr); of && --of->life_.activities == 0)
                 of->on_quiet();
         }
 
@@ -190,16 +188,23 @@ public:
     client_counters& count = *counters;
 
     /// The context is destroyed, and nothing of the client runs any more.
-    bool is_shut_down() const noexcept { return shut_down_; }
+    bool is_shut_down() const noexcept { return life_.shut_down; }
 
 protected:
     enum class phase { idle, running, stopped, closing, closed };
+
+    /// How far the client is; `client_state` moves it on.
+    struct lifecycle {
+        phase now = phase::idle;
+        std::size_t activities = 0;  ///< under way
+        bool unreleased = false;     ///< since closing began
+        std::atomic<bool> shut_down = false;
+    };
 
     /// The parts, which `client_state` owns.
     struct parts {
         keyed_state_registry* states;
         hold_registry* holds;
-        colock::dropped_holds* dropped;
         colock::watchdog* renewals;
         colock::poller* polled;
         heartbeat* heartbeats;
@@ -223,14 +228,10 @@ private:
 protected:
     alarm_clock alarms_;
     colock::transport* transport_ = nullptr;
-    phase phase_ = phase::idle;
-    std::size_t activities_ = 0;  ///< under way
-    bool unreleased_ = false;     ///< since closing began
-    std::atomic<bool> shut_down_ = false;
+    lifecycle life_;
 
 private:
     config settings_;
-    std::shared_ptr<observer> events_;
     std::string uuid_;
     std::mt19937_64 random_;
     std::uint64_t last_number_ = 0;

@@ -1,9 +1,26 @@
 #include "core/core.hpp"
 #include "core/keyed_state.hpp"
+#include "decide/presence.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace colock {
+
+std::string_view word_of(state_kind kind) noexcept
+{
+    constexpr std::array<std::string_view, 6> locks{
+        "lock", "spin", "fenced", "fair", "read", "write"};
+    static_assert(locks.size() == static_cast<std::size_t>(detail::lock_kind::write) + 1);
+    if (auto const i = static_cast<std::size_t>(kind); i < locks.size())
+        return locks[i];
+    switch (kind) {
+    case state_kind::semaphore: return "semaphore";
+    case state_kind::permit_semaphore: return "permit";
+    case state_kind::latch: return "latch";
+    default: return "";  // nobody holds these, or waits for them
+    }
+}
 
 keyed_state::keyed_state(
     core& inside, state_kind kind, std::string name, std::optional<unsigned> slot
@@ -72,6 +89,15 @@ void keyed_state_registry::on_reached(slot_filter const& mine)
     for (auto const& each : all())
         if (mine(each->slot()))
             each->on_reached();
+}
+
+void keyed_state_registry::tell(presence& to) const
+{
+    for (auto const& [id, each] : known_) {
+        each->tell(to);
+        if (to.is_full())
+            return;
+    }
 }
 
 void keyed_state_registry::end_waiters(error_code why)

@@ -18,6 +18,7 @@
 
 namespace colock {
 
+class presence;
 using detail::core;
 
 /// The purpose of a state. States of one name differ in it. The kinds of locks come first.
@@ -27,13 +28,17 @@ enum class state_kind : unsigned char {
     latch,
     updates,
     group,
-    watch
+    watch,
+    adoption
 };
 
 constexpr state_kind state_of(detail::lock_kind kind) noexcept
 {
     return static_cast<state_kind>(kind);
 }
+
+/// The word for it in a client's report.
+std::string_view word_of(state_kind) noexcept;
 
 /// State that a client keeps for as long as it has something to do: a lock with its waiters, a
 /// queue for permits or updates. Found by its kind and its name.
@@ -54,6 +59,9 @@ public:
 
     /// Its server is reached again: it may be another one, and messages may have been missed.
     virtual void on_reached() {}
+
+    /// Tells the client's report what it holds and the acquires that wait.
+    virtual void tell(presence&) const {}
 
     /// Refuses new calls from now on.
     virtual void end_waiters(error_code) {}
@@ -100,6 +108,7 @@ public:
 
     // The same call for all of them.
     void on_reached(slot_filter const&);
+    void tell(presence&) const;
     void end_waiters(error_code why);
     void forget();
     void release_all();

@@ -151,6 +151,11 @@ strand_task permit_queue::contend()
             sleep_.clear();
         }
     }
+    end_contending();
+}
+
+void permit_queue::end_contending()
+{
     if (std::exchange(subscribed_, false))
         core_.subscriptions().remove(channel_, *this, !others_.is_large());
     contending_ = false;
@@ -226,7 +231,7 @@ bool permit_queue::on_refused(decide::acquire_answer const& refused)
     if (is_empty() || (for_all && queue_.back().attempts == 0))
         return false;
     if (first().attempts == 1)
-        core_.events().waiting(name(), milliseconds{refused.pttl});
+        first().tell_waiting(milliseconds{refused.pttl});
     // Messages from before the subscription was live were missed, so ask once more.
     if (!subscribed_) {
         subscribed_ = true;
@@ -269,7 +274,7 @@ void permit_queue::on_message(std::string_view payload)
     std::from_chars(payload.data(), payload.data() + payload.size(), room);
     auto const now = clock::now();
     auto const delay = others_.heard(room, core_.round_trip().least(), core_.jitter());
-    auto const deadline = is_empty() ? never : first().deadline;
+    auto const deadline = is_empty() ? never : first().deadline();
     heard_ = decide::crowd::in_time(now, now + delay, deadline, core_.jitter());
     if (sleeping_)
         sleep_out();

@@ -82,6 +82,7 @@ private:
     using action = decide::request_state::action;
 
     strand_task contend();
+    void end_contending();
     /// Each returns true if the loop has to wait before the next turn.
     bool conclude_request(answer const&);
     bool conclude_undo(answer const&);

@@ -49,6 +49,9 @@ public:
             add(lock_event::kind::released, at);
     }
 
+    /// A message on the channel of its requests.
+    void on_request(time_point at) { add(lock_event::kind::requested, at); }
+
     std::optional<lock_event> take()
     {
         if (kept_.empty())

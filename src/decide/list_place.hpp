@@ -61,7 +61,7 @@ public:
     bool is_standing() const noexcept { return state_ == state::standing; }
     bool may_stand() const noexcept { return state_ == state::standing || state_ == state::unsure; }
 
-    /// Somebody else waits for what this client does next.
+    /// The client may stand in the list, or was told, so it has to say if it gives up.
     bool owes_an_answer() const noexcept { return state_ != state::absent; }
 
 private:

@@ -88,6 +88,11 @@ std::string turn_channel(std::string_view lock_channel, std::string_view client)
     return std::string{lock_channel}.append(":").append(client);
 }
 
+std::string request_channel(std::string_view lock_channel)
+{
+    return std::string{lock_channel}.append(":request");
+}
+
 std::string semaphore_channel(std::string_view name, std::string_view prefix)
 {
     return derived(prefix, "redisson_sc:", name);

@@ -1,8 +1,10 @@
+#include "decide/client_report.hpp"
 #include "decide/names.hpp"
 #include "decide/validate.hpp"
 #include "decide/validity.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <sys/un.h>
 
 namespace colock::decide {
@@ -16,6 +18,14 @@ bool keeps_slots_together(std::string const& prefix) noexcept
 {
     return prefix.find_first_of("{}") == prefix.npos ||
         slot_of(prefix + "a") == slot_of(prefix + "b");
+}
+
+bool has_duplicates(std::vector<address> const& all) noexcept
+{
+    for (auto at = all.begin(); at != all.end(); ++at)
+        if (std::find(std::next(at), all.end(), *at) != all.end())
+            return true;
+    return false;
 }
 
 char const* validate_place(config const& s) noexcept
@@ -36,6 +46,8 @@ char const* validate_place(config const& s) noexcept
     if (s.database < 0)
         return "database must not be negative";
     switch (s.topology) {
+    case topology::replicated:
+        return has_duplicates(s.addresses) ? "addresses names a server twice" : nullptr;
     case topology::single:
         return s.addresses.size() == 1
             ? nullptr
@@ -62,6 +74,8 @@ char const* validate_connections(config const& s) noexcept
         return "links must be from 1 to 64";
     if (s.client_name.find_first_of(" \n\r\t") != std::string::npos)
         return "client_name must have no spaces";
+    if (s.label && !is_label(*s.label))
+        return "label must be at most 128 bytes of UTF-8, without control characters";
     if (s.tls.certificate_file.empty() != s.tls.private_key_file.empty())
         return "tls needs certificate_file and private_key_file, or neither";
     if (s.credentials && !s.password.empty())

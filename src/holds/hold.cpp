@@ -1,8 +1,8 @@
 #include "base/recycling.hpp"
 #include "core/core.hpp"
 #include "decide/validity.hpp"
-#include "holds/dropped_holds.hpp"
 #include "holds/hold_operation.hpp"
+#include "holds/hold_registry.hpp"
 #include "holds/hold_state.hpp"
 #include "holds/hold_target.hpp"
 #include <colock/hold.hpp>
@@ -73,6 +73,23 @@ void extend_hold(core_ptr inside, done_handler to, hold_ptr state, milliseconds 
     );
 }
 
+void give_hold(core_ptr inside, asio::any_completion_handler<given> to, hold_ptr state)
+{
+    completion<claim> done{
+        std::move(to),
+        inside ? inside->executor() : asio::any_io_executor{asio::system_executor{}}};
+    if (!state)
+        return done(error::not_held, {});
+    asio::dispatch(
+        inside->strand(),
+        [inside, done = std::move(done), state = std::move(state)]() mutable {
+            claim made;
+            auto const ec = state->target->give(*state, made);
+            done(ec, std::move(made));
+        }
+    );
+}
+
 void wait_lost(core_ptr inside, done_handler to, hold_ptr state)
 {
     if (!state)
@@ -81,7 +98,7 @@ void wait_lost(core_ptr inside, done_handler to, hold_ptr state)
     wait->listen(inside->strand(), to);
     wait->done = {std::move(to), inside->executor()};
     asio::dispatch(inside->strand(), [wait] {
-        switch (wait->watched->now()) {
+        switch (wait->watched->current_status()) {
         case hold_state::status::held:
             if (wait->done)  // not cancelled before it began
                 wait->watched->add(wait);
@@ -126,16 +143,17 @@ owner const& hold::as() const noexcept { return state_->who; }
 // Looks at the clock as well: a stopped process may call this before its timer reports the loss.
 hold::operator bool() const noexcept
 {
-    return state_ && state_->now() == hold_state::status::held && valid_past(clock::duration{0});
+    return state_ && state_->current_status() == hold_state::status::held &&
+        valid_past(clock::duration{0});
 }
 
 void hold::abandon() noexcept
 {
     if (auto state = std::exchange(state_, nullptr);
-        state && state->now() != hold_state::status::released) {
+        state && state->current_status() != hold_state::status::released) {
         auto& inside = *state->inside;
         auto const life = state->inside;
-        inside.dropped_holds().add(std::move(state));
+        inside.holds().drop(std::move(state));
     }
 }
 

@@ -1,4 +1,5 @@
 #include "core/core.hpp"
+#include "decide/presence.hpp"
 #include "holds/hold_list.hpp"
 
 #include <algorithm>
@@ -17,14 +18,14 @@ std::size_t hold_list::living() const noexcept
 
 bool hold_list::is_renewed(hold_state const& hold, time_point now) const noexcept
 {
-    return hold.now() == status::held && hold.is_renewed(now, core_.settings().max_hold);
+    return hold.current_status() == status::held && hold.is_renewed(now, core_.settings().max_hold);
 }
 
 milliseconds hold_list::promised(time_point now) const noexcept
 {
     milliseconds longest{0};
     for (auto const& hold : holds_)
-        if (hold.now() == status::held)
+        if (hold.current_status() == status::held)
             longest = std::max(longest, hold.promise(now, core_.settings().max_hold));
     return longest;
 }
@@ -36,6 +37,15 @@ milliseconds hold_list::shortest_renewed(time_point now) const noexcept
         if (is_renewed(hold, now))
             shortest = std::min(shortest, hold.lease);
     return shortest;
+}
+
+bool hold_list::is_one_renewed(time_point sent, milliseconds lease) const noexcept
+{
+    if (holds_.empty() || !is_only(holds_.front()) || core_.settings().max_hold)
+        return false;
+    auto const& hold = holds_.front();
+    return hold.current_status() == status::held && hold.renewed && hold.lease == lease &&
+        hold.promised_until() == decide::valid_until(sent, lease);
 }
 
 time_point hold_list::lose_at(hold_state const& hold) const noexcept
@@ -87,7 +97,7 @@ void hold_list::lose_all(error_code why)
 
 void hold_list::lose(hold_state& hold, error_code why, std::string_view because)
 {
-    if (hold.now() != status::held)
+    if (hold.current_status() != status::held)
         return;
     hold.lose();
     core_.events().lost(of_.name(), why);
@@ -100,11 +110,18 @@ void hold_list::lose(hold_state& hold, error_code why, std::string_view because)
 void hold_list::remove(hold_state& hold, error_code why)
 {
     hold.unlink();
-    if (hold.now() == status::held && hold.given)
+    if (hold.current_status() == status::held && hold.given)
         core_.events().released(
             of_.name(), std::chrono::duration_cast<microseconds>(clock::now() - hold.born)
         );
     hold.mark_released(why);
+}
+
+void hold_list::tell(presence& to) const
+{
+    auto const first = std::ranges::find_if(holds_, &hold_state::is_confirmed);
+    if (first != holds_.end())
+        to.holds(of_.kind_word(), of_.name(), of_.shown_id(), first->who, first->born);
 }
 
 void hold_list::destroy_pending() noexcept

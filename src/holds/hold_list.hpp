@@ -10,6 +10,8 @@
 
 namespace colock {
 
+class presence;
+
 /// The holds that live on one ownership.
 class hold_list {
 public:
@@ -34,11 +36,15 @@ public:
     /// are none.
     milliseconds shortest_renewed(time_point now) const noexcept;
 
+    /// There is one hold, renewed with this lease and without a limit, and its validity comes from
+    /// the script of `sent`.
+    bool is_one_renewed(time_point sent, milliseconds lease) const noexcept;
+
     /// When the first of them is lost if nothing proves more.
     time_point lose_at() const noexcept;
 
-    /// The script of `sent` has set this lease: for those that are renewed, and those that
-    /// `asking` names.
+    /// The script that was sent at `sent` has set this lease: for those that are renewed, and those
+    /// that `asking` names.
     void confirm(time_point sent, milliseconds set, hold_operations const& asking);
 
     /// Loses those whose time has come; false if there are none.
@@ -49,6 +55,9 @@ public:
 
     /// The owner has released it, or the client closes.
     void remove(hold_state&, error_code why);
+
+    /// Tells the client's report of the one that is held longest.
+    void tell(presence&) const;
 
     void destroy_pending() noexcept;
 

@@ -15,7 +15,7 @@ hold_operation::hold_operation(core_ptr c, hold_ptr h)
         auto why = inside->transport().down_reason(slot);
         if (!why)
             why = refused;
-        if (hold->now() == hold_state::status::lost)
+        if (hold->current_status() == hold_state::status::lost)
             why = error::lost;
         if (done)
             done(why ? why : error_code{error::unavailable});

@@ -26,10 +26,9 @@ void loss_wait::cancel()
 
 time_point hold_state::valid_until() const noexcept
 {
-    if (now() != status::held)
+    if (current_status() != status::held)
         return {};
-    auto const own = time_point{time_point::duration{until_.load(std::memory_order_acquire)}};
-    return target ? target->valid_until(own) : own;
+    return target ? target->valid_until(*this) : own_until();
 }
 
 std::stop_token hold_state::stop_token()
@@ -37,7 +36,7 @@ std::stop_token hold_state::stop_token()
     std::scoped_lock const guard{stop_mutex};
     if (!stop_.stop_possible()) {
         stop_ = std::stop_source{};
-        if (now() == status::lost || (now() == status::released && closed))
+        if (current_status() == status::lost || (current_status() == status::released && closed))
             stop_.request_stop();
     }
     return stop_.get_token();
@@ -45,7 +44,7 @@ std::stop_token hold_state::stop_token()
 
 void hold_state::lose()
 {
-    if (now() != status::held)
+    if (current_status() != status::held)
         return;
     status_.store(status::lost, std::memory_order_release);
     if (given)
@@ -79,7 +78,7 @@ error_code hold_state::why_ended() const noexcept
 void hold_state::mark_released(error_code why)
 {
     auto const waits = std::exchange(loss_waits, nullptr);
-    if (now() == status::held) {
+    if (current_status() == status::held) {
         if (given)
             --inside->count.holds;
         closed = why == error::closed;

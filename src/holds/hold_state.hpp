@@ -47,9 +47,15 @@ public:
 
     // ---- From any thread -----------------------------------------------------------------------
 
-    status now() const noexcept { return status_.load(std::memory_order_acquire); }
+    status current_status() const noexcept { return status_.load(std::memory_order_acquire); }
 
     time_point valid_until() const noexcept;
+
+    /// The same as far as this state knows; its target may know more.
+    time_point own_until() const noexcept
+    {
+        return time_point{time_point::duration{until_.load(std::memory_order_acquire)}};
+    }
 
     std::stop_token stop_token();
 
@@ -68,7 +74,7 @@ public:
         return time_point{time_point::duration{until_.load(std::memory_order_relaxed)}};
     }
 
-    /// The script of `sent` has set this lease.
+    /// The script that was sent at `sent` has set this lease.
     void confirm(time_point sent, milliseconds set) noexcept
     {
         set_valid_until(hold_terms::confirm(sent, set, promised_until()));
@@ -77,7 +83,7 @@ public:
     /// The server has confirmed the hold, and nothing contradicts it.
     bool is_confirmed() const noexcept
     {
-        return now() == status::held && promised_until() != time_point{};
+        return current_status() == status::held && promised_until() != time_point{};
     }
 
     /// The hold is lost: tells all callers that wait for that.

@@ -23,13 +23,16 @@ public:
     /// The user has dropped the hold.
     virtual void abandon_hold(hold_ptr const&) = 0;
 
+    /// Ends its only hold without releasing it, so that another client may adopt the claim.
+    virtual error_code give(detail::hold_state&, claim&) { return error::invalid_argument; }
+
     /// Its slot: a caller that waits in vain is told why the link of that slot is down.
     virtual unsigned slot() const noexcept = 0;
 
     // ---- From any thread, while the hold lives -------------------------------------------------
 
-    /// Until when the hold is valid; `own` is what its own state says.
-    virtual time_point valid_until(time_point own) const noexcept { return own; }
+    /// Until when the hold is valid, if it is held. Its own state may know less than its target.
+    virtual time_point valid_until(detail::hold_state const&) const noexcept = 0;
 
     /// The token of lock `i` of several, counted from 0.
     virtual std::uint64_t fencing_token(std::size_t) const noexcept { return 0; }

@@ -1,7 +1,6 @@
 #include "base/recycling.hpp"
 #include "core/core.hpp"
 #include "holds/ownership.hpp"
-#include "holds/watchdog.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -23,7 +22,6 @@ ownership::ownership(
     , field_{inside, how, name, number}
     , who_{who}
     , holds_{inside, field_}
-    , steps_{inside, *this}
 {
     core_.holds().add(*this);
 }
@@ -41,14 +39,18 @@ void ownership::begin(hold_ptr first, time_point sent, milliseconds lease)
     first->confirm(sent, lease);
     holds_.add(*first);
     renewal_.plan(core_.watchdog().first_renewal(sent, lease));
+    if (listener_)
+        listen();
     watch();
 }
 
 void ownership::begin_beside(ownership& other)
 {
+    other.leave_cohort();
     server_.begin(clock::now(), other.server_until());
     beside_ = other.weak_from_this();
     other.beside_ = weak_from_this();
+    listen();
 }
 
 void ownership::set_lease_again()
@@ -63,34 +65,33 @@ void ownership::give_back(time_point until, bool synced)
 {
     server_.begin_unwanted(how().has_queue ? never : until);
     if (synced)
-        steps_.go_synced();
+        steps().go_synced();
     ask(nullptr);
 }
 
 // ---- What the owners want ----------------------------------------------------------------------
 
-void ownership::ask(hold_ptr hold)
-{
-    steps_.ask(make_recycled<hold_operation>(core_.shared_from_this(), std::move(hold)));
-}
-
 void ownership::enter(std::shared_ptr<hold_operation> who)
 {
+    leave_cohort();
     auto& hold = *who->hold;
     auto const now = clock::now();
     hold.target = shared_from_this();
     hold.born = now;
     hold.ends = now + hold.lease;
     holds_.add(hold);
-    steps_.ask(std::move(who));
+    steps().ask(std::move(who));
 }
 
 void ownership::release(std::shared_ptr<hold_operation> who)
 {
+    leave_cohort();
     auto const hold = who->hold;
     expire(clock::now());  // look at the clock: after a pause of the process no timer has fired yet
     if (!hold->is_linked()) {
-        who->complete(hold->now() == status::lost ? error_code{error::lost} : error_code{});
+        who->complete(
+            hold->current_status() == status::lost ? error_code{error::lost} : error_code{}
+        );
         return;
     }
     bool const may_go_on = stage_ == stage::standing && !is_settling() && listener_ &&
@@ -106,7 +107,7 @@ void ownership::release(std::shared_ptr<hold_operation> who)
             finish();
         return;
     }
-    steps_.ask(std::move(who));
+    steps().ask(std::move(who));
 }
 
 // The field's promised lease is the same, and so are the times of the watchdog.
@@ -126,23 +127,45 @@ void ownership::pass_on(hold_state& last, hold_ptr const& next)
     remove(last, asio::error::operation_aborted);
 }
 
+error_code ownership::give(hold_state& only, claim& to)
+{
+    leave_cohort();
+    auto const now = clock::now();
+    expire(now);
+    if (only.current_status() != status::held)
+        return only.current_status() == status::lost ? error::lost : error::not_held;
+    if (!may_move(only))
+        return error::invalid_argument;
+    to = {
+        std::string{field_.kind_word()},
+        field_.given_name(),
+        field_.shown_id(),
+        token_,
+        std::chrono::floor<milliseconds>(only.promised_until() - now)};
+    auto const self = shared_from_this();
+    let_go(only);
+    return {};
+}
+
 void ownership::extend(std::shared_ptr<hold_operation> who, milliseconds lease)
 {
+    leave_cohort();
     auto& hold = *who->hold;
     auto const now = clock::now();
     expire(now);
-    if (hold.now() != status::held) {
-        who->complete(hold.now() == status::lost ? error::lost : error::not_held);
+    if (hold.current_status() != status::held) {
+        who->complete(hold.current_status() == status::lost ? error::lost : error::not_held);
         return;
     }
     hold.set_valid_until(hold.ask(now, lease, hold.promised_until()));
-    steps_.ask(std::move(who));
+    steps().ask(std::move(who));
     watch();
 }
 
 void ownership::release_all()
 {
     auto const self = shared_from_this();
+    leave_cohort();
     while (!holds_.is_empty())
         remove(holds_.front(), error::closed);
     if (is_gone())
@@ -163,6 +186,9 @@ void ownership::remove(hold_state& hold, error_code why)
 
 void ownership::expire(time_point now)
 {
+    if (auto* const in = cohort_.of(); in && now < in->loss_time())
+        return;
+    leave_cohort();
     if (now < holds_.lose_at())
         return;
     auto const self = shared_from_this();
@@ -178,6 +204,7 @@ void ownership::expire(time_point now)
 void ownership::gone(error_code why)
 {
     auto const self = shared_from_this();
+    leave_cohort();
     if (std::exchange(stage_, stage::gone) == stage::releasing)
         --core_.count.owed_releases;
     forget_renewal();
@@ -191,6 +218,7 @@ void ownership::gone(error_code why)
 // that ends soon never asks.
 void ownership::suspect()
 {
+    leave_cohort();
     auto const now = clock::now();
     auto const asks_at = begun() + 2 * core_.round_trip().usual();
     server_.suspect(now);
@@ -227,6 +255,8 @@ void ownership::extended(time_point sent, milliseconds set, hold_operations cons
 void ownership::renew_now()
 {
     // A renewal under way is not sent yet, because the loss of the link has ended all sent ones.
+    if (auto* const in = cohort_.of())
+        return core_.watchdog().enqueue(*in);
     if (!may_renew() || renewal_.is_wanted() || !is_held())
         return;
     renewal_.want();
@@ -291,9 +321,12 @@ void ownership::renewed(time_point sent, milliseconds set, double jitter)
         return;
     auto const lease = std::min(shortest, set);
     renewal_.plan(decide::renewal_schedule::renewal_time(sent, lease, jitter));
-    core_.events().renewed(
-        name(), std::chrono::duration_cast<milliseconds>(decide::valid_until(sent, lease) - now)
-    );
+    auto const valid_for =
+        std::chrono::duration_cast<milliseconds>(decide::valid_until(sent, lease) - now);
+    if (core_.events().wants_each_renewal())
+        core_.events().renewed(name(), valid_for);
+    else
+        core_.events().renewed_many(1, valid_for);
     if (is_suspect())  // since the renewal was sent
         suspect();
 }
@@ -315,10 +348,21 @@ ownership::times ownership::next_times() const noexcept
     return {renews ? renewal_.due_at() : never, holds_.lose_at()};
 }
 
-void ownership::watch()
+// ---- Cohorts -----------------------------------------------------------------------------------
+
+// The hold has the cohort's time before it is no longer a member, so that no thread ever reads an
+// older one.
+std::optional<decide::renewal::round> ownership::leave(cohort const& in)
 {
-    auto const [renew_at, lose_at] = next_times();
-    core_.watchdog().watch(*this, renew_at, lose_at);
+    holds_.confirm(in.sent(), in.lease(), {});
+    server_.extend(in.answered(), in.lease());
+    cohort_.set(nullptr);
+    renewal_.plan(in.renew_at());
+    std::optional<decide::renewal::round> under_way;
+    if (in.is_under_way())
+        under_way = renewal_.begin(in.lease());
+    watch();
+    return under_way;
 }
 
 // ---- The end -----------------------------------------------------------------------------------
@@ -342,6 +386,7 @@ void ownership::settled()
 void ownership::finish()
 {
     auto const self = shared_from_this();
+    leave_cohort();
     forget_renewal();
     if (is_releasing())
         --core_.count.owed_releases;

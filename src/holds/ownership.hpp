@@ -5,15 +5,18 @@
 #include "decide/lease.hpp"
 #include "decide/renewal.hpp"
 #include "decide/renewal_schedule.hpp"
+#include "holds/cohort.hpp"
 #include "holds/hold_list.hpp"
 #include "holds/hold_operation.hpp"
 #include "holds/hold_registry.hpp"
 #include "holds/hold_state.hpp"
 #include "holds/hold_target.hpp"
+#include "holds/loss_notice.hpp"
 #include "holds/ownership_listener.hpp"
 #include "holds/protocol.hpp"
 #include "holds/server_field.hpp"
 #include "holds/settlement.hpp"
+#include "holds/watchdog.hpp"
 #include "redis/transport.hpp"
 
 #include <boost/intrusive/list.hpp>
@@ -48,15 +51,10 @@ class ownership final :
     public std::enable_shared_from_this<ownership>,
     public decide::renewal_schedule::entry,
     public renewal_hook,
-    public registry_entry {
+    public registry_hook {
 public:
-    ownership(
-        core& inside, ownership_listener& of, lock_ref which, std::uint64_t number, owner const& who
-    )
-        : ownership{inside, &of, which.how, which.name, number, who}
-    {}
-
-    /// A permit has no listener.
+    /// A permit has no listener, and neither has a grant that is given back while its lock has
+    /// another ownership.
     ownership(
         core& inside,
         ownership_listener* of,
@@ -65,6 +63,11 @@ public:
         std::uint64_t number,
         owner const& who
     );
+    ~ownership()
+    {
+        if (auto* const in = cohort_.of())
+            core_.watchdog().strike_out(*this, *in);
+    }
 
     std::string const& name() const noexcept { return field_.name(); }
     std::uint64_t number() const noexcept { return field_.number(); }
@@ -84,6 +87,9 @@ public:
     /// It may have been taken away, and no later script has found it.
     bool is_suspect() const noexcept { return server_.is_suspect(); }
 
+    /// It has not ended.
+    bool is_listed() const noexcept { return registry_hook::is_linked(); }
+
     /// The server no longer has it.
     bool is_gone() const noexcept { return stage_ == stage::gone; }
 
@@ -91,7 +97,7 @@ public:
     bool is_current() const noexcept { return listener_ != nullptr; }
 
     /// A step of it is under way.
-    bool is_settling() const noexcept { return steps_.is_running(); }
+    bool is_settling() const noexcept { return steps_ && steps_->is_running(); }
 
     /// It has a holder that has not been told of a loss.
     bool is_held() const noexcept { return living_holds() != 0; }
@@ -116,6 +122,8 @@ public:
     void enter(std::shared_ptr<hold_operation>);
     void release(std::shared_ptr<hold_operation>) override;
     void extend(std::shared_ptr<hold_operation>, milliseconds lease) override;
+
+    error_code give(hold_state& only, claim& to) override;
 
     /// The user of a hold has dropped it.
     void abandon_hold(hold_ptr const& hold) override
@@ -152,15 +160,34 @@ public:
             suspect();
     }
 
+    /// Another ownership of this client has the lock, by a script that was sent then.
+    void replaced(time_point sent)
+    {
+        auto const self = shared_from_this();
+        taken_away(sent);
+        detach();
+    }
+
     /// Somebody may have taken it away: asks the server whether it still stands.
     void suspect();
+
+    /// Until when its hold is valid. From any thread.
+    time_point valid_until(hold_state const& of) const noexcept override
+    {
+        auto const by_cohort = cohort_.valid_until();  // first, because who leaves has its own time
+        return std::max(by_cohort, of.own_until());
+    }
 
     /// Destroys handlers without calling them, because the context is destroyed.
     void destroy_pending() noexcept
     {
-        auto const asked = steps_.take_asked();
+        notice_.reset();
+        auto const asked = steps_ ? steps_->take_asked() : hold_operations{};
         holds_.destroy_pending();
     }
+
+    /// Tells the client's report who holds it.
+    void tell(presence& to) const { holds_.tell(to); }
 
     // ---- For the watchdog ----------------------------------------------------------------------
 
@@ -185,6 +212,18 @@ public:
         renewal_.count_answer();
         return renewal_.is_current(which);
     }
+
+    /// The call of `sent` has renewed it with this lease, and nothing else concerns it: it may be
+    /// renewed in a cohort from now on.
+    bool may_join(time_point sent, milliseconds lease) const noexcept
+    {
+        return may_renew() && !awaits_renewal() && !is_renewing() && !is_suspect() && !beside() &&
+            holds_.is_one_renewed(sent, lease);
+    }
+    void join(cohort* which) noexcept { cohort_.set(which); }
+
+    /// Takes over its times from the cohort. The round of the renewal under way, if there is one.
+    std::optional<decide::renewal::round> leave(cohort const&);
 
     /// The server may not know it any more: queues it for renewal.
     void renew_now();
@@ -214,7 +253,7 @@ private:
     }
     bool is_releasing() const noexcept { return stage_ == stage::releasing; }
 
-    /// The script of `sent` has set this lease.
+    /// The script that was sent at `sent` has set this lease.
     void extended(time_point sent, milliseconds set, hold_operations const& asking);
 
     /// The steps are answered.
@@ -253,14 +292,54 @@ private:
 
     // --------------------------------------------------------------------------------------------
 
-    void ask(hold_ptr);
+    /// Anything but a renewal is about to happen to it.
+    void leave_cohort()
+    {
+        if (auto* const in = cohort_.of())
+            core_.watchdog().take_out(*this, *in);
+    }
+    settlement& steps()
+    {
+        if (!steps_)
+            steps_ = std::make_unique<settlement>(core_, *this);
+        return *steps_;
+    }
+
+    /// It can move to another owner: it has this hold alone, nothing is under way, and it need not
+    /// stay taken longer.
+    bool may_move(hold_state const& only) const noexcept
+    {
+        auto const now = clock::now();
+        return stage_ == stage::standing && is_current() && !is_settling() &&
+            holds_.is_only(only) && !only.is_kept(now) && !server_.is_kept(now) &&
+            (how().kind == lock_kind::plain || how().kind == lock_kind::spin ||
+             how().kind == lock_kind::fenced);
+    }
+    void ask(hold_ptr hold)
+    {
+        leave_cohort();
+        steps().ask(make_recycled<hold_operation>(core_.shared_from_this(), std::move(hold)));
+    }
     void renewed(time_point sent, milliseconds set, double jitter);
     void renewal_failed(error_code why, bool is_busy);
     times next_times() const noexcept;
-    void watch();
+    void watch()
+    {
+        auto const [renew_at, lose_at] = next_times();
+        core_.watchdog().watch(*this, renew_at, lose_at);
+    }
     void remove(hold_state&, error_code why);
+    /// Hears the server's events of its key, if the config asks for it.
+    void listen()
+    {
+        notice_ = loss_notice::of(core_, name(), [this] {
+            auto const life = shared_from_this();
+            suspect();
+        });
+    }
     void detach()
     {
+        notice_.reset();
         if (auto* const key = std::exchange(listener_, nullptr))
             key->ended(*this);
     }
@@ -305,7 +384,9 @@ private:
     hold_list holds_;
     decide::server_lease server_;
     decide::renewal renewal_;
-    settlement steps_;
+    cohort::membership cohort_;
+    std::unique_ptr<settlement> steps_;    ///< none before the first step
+    std::unique_ptr<loss_notice> notice_;  ///< none unless the config asks for it
     stage stage_ = stage::standing;
 };
 

@@ -1,7 +1,10 @@
 // The registry of holds, which knows each ownership.
 #include "core/core.hpp"
+#include "decide/presence.hpp"
 #include "holds/hold_registry.hpp"
 #include "holds/ownership.hpp"
+
+#include <boost/asio/post.hpp>
 
 #include <memory>
 #include <utility>
@@ -14,19 +17,29 @@ namespace {
 /// How many releases are under way at a time while a client closes.
 constexpr std::size_t most_owed_releases = 4'096;
 
-ownership& of(registry_entry& each) { return static_cast<ownership&>(each); }
+ownership& of(registry_hook& each) { return static_cast<ownership&>(each); }
+ownership const& of(registry_hook const& each) { return static_cast<ownership const&>(each); }
 
 }  // namespace
 
-void hold_registry::remove(registry_entry& held) noexcept
+void hold_registry::remove(registry_hook& held) noexcept
 {
-    if (!held.is_listed())
+    if (!held.is_linked())
         return;
     auto const at = all_.iterator_to(held);
     if (next_release_ == at)
         ++next_release_;
     all_.erase(at);
     core_.on_less();
+}
+
+void hold_registry::tell(presence& to) const
+{
+    for (auto const& each : all_) {
+        if (to.has_enough_holds())
+            return;
+        of(each).tell(to);
+    }
 }
 
 void hold_registry::confirm(slot_filter const& mine)
@@ -51,6 +64,34 @@ void hold_registry::release_more()
     while (next_release_ != all_.end() && core_.count.owed_releases < most_owed_releases)
         of(*next_release_++).shared_from_this()->release_all();
     releasing_ = false;
+}
+
+void hold_registry::drop(hold_ptr dropped) noexcept
+{
+    if (core_.is_shut_down())
+        return;
+    hold_state& state = *dropped;
+    state.next_abandoned = first_dropped_.load(std::memory_order_relaxed);
+    state.self = std::move(dropped);
+    while (!first_dropped_.compare_exchange_weak(
+        state.next_abandoned, &state, std::memory_order_release, std::memory_order_relaxed
+    )) {}
+    try {
+        asio::post(core_.strand(), [this, life = core_.shared_from_this()] { release_dropped(); });
+    } catch (...) {
+        // It stays on the list, and is released with the next one that is dropped.
+    }
+}
+
+void hold_registry::release_dropped() noexcept
+{
+    auto* next = first_dropped_.exchange(nullptr, std::memory_order_acquire);
+    while (next) {
+        hold_ptr const dropped = std::move(next->self);
+        next = next->next_abandoned;
+        if (dropped->target && !core_.is_shut_down())
+            dropped->target->abandon_hold(dropped);
+    }
 }
 
 void hold_registry::destroy_pending() noexcept

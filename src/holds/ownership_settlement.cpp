@@ -50,7 +50,8 @@ struct settlement::request {
         , texts{of, *this}
         , keys{texts.keys()}
         , arguments{texts.arguments()}
-        , call{last ? *of.how().release : *of.how().extend, of.slot(), keys, arguments}
+        , call{
+              last ? *of.how().script.release : *of.how().script.extend, of.slot(), keys, arguments}
     {
         call.synced = synced;
     }
@@ -136,12 +137,7 @@ strand_task settlement::run([[maybe_unused]] std::shared_ptr<ownership> self)
             conclude(now, doing, got);
             continue;
         }
-        if (got.passing && !now.last)
-            end_all_but_releases(doing, got.ec);
-        for (auto const& who : doing)
-            who->refused = got.passing ? got.ec : error_code{};
-        unsure_ = unsure_ || (now.last && got.what == answer::kind::lost);
-        asked_.insert(asked_.begin(), doing.begin(), doing.end());
+        keep_due(now, doing, got);
         if (got.what != answer::kind::lost) {
             core_.rest(before_repeat, core_.repeat_pause(++refusals));
             co_await before_repeat.over;
@@ -170,6 +166,16 @@ bool settlement::may_send_again(answer const& got, hold_operations const& doing)
         (is_unsent(got) && of_.is_releasing()) || (got.passing && gives_back);
 }
 
+void settlement::keep_due(request const& which, hold_operations& doing, answer const& got)
+{
+    if (got.passing && !which.last)
+        end_all_but_releases(doing, got.ec);
+    for (auto const& who : doing)
+        who->refused = got.passing ? got.ec : error_code{};
+    unsure_ = unsure_ || (which.last && got.what == answer::kind::lost);
+    asked_.insert(asked_.begin(), doing.begin(), doing.end());
+}
+
 void settlement::conclude(request const& which, hold_operations const& doing, answer const& got)
 {
     auto outcome = why_unanswered(got, core_.is_stopped());
@@ -178,7 +184,7 @@ void settlement::conclude(request const& which, hold_operations const& doing, an
     else if (got.what == answer::kind::replied)
         outcome = conclude_extension(which, doing, got);
     for (auto const& who : doing) {
-        bool const was_lost = who->hold && who->hold->now() == hold_state::status::lost;
+        bool const was_lost = who->hold && who->hold->current_status() == hold_state::status::lost;
         bool const is_missing = !outcome && got.unsynced && who->replicas != 0;
         who->complete(was_lost ? error_code{error::lost} : is_missing ? got.unsynced : outcome);
     }

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -21,7 +22,10 @@ namespace {
 constexpr milliseconds coalescing_window{64};
 
 /// Locks or permits per renewal call: a long call would make the server's other clients wait.
-constexpr std::size_t largest_batch = 128;
+constexpr std::size_t largest_call = cohort::largest;
+
+/// A cohort of fewer members than this takes in others that are due with it.
+constexpr std::size_t large_enough = largest_call * 3 / 4;
 
 /// Calls under way per lane.
 constexpr unsigned most_under_way = 2;
@@ -39,50 +43,127 @@ void end_with_failure(std::exception_ptr const& failure)
 
 }  // namespace
 
-/// The renewals of one lane, by the script.
+/// The renewals that are due in one lane, by the script.
 struct watchdog::line {
-    using list = boost::intrusive::list<
-        ownership,
-        boost::intrusive::base_hook<renewal_hook>,
-        boost::intrusive::constant_time_size<false>>;
+    template <class Entry, class Hook>
+    using list = boost::intrusive::
+        list<Entry, boost::intrusive::base_hook<Hook>, boost::intrusive::constant_time_size<false>>;
 
-    list* next()
+    struct queue {
+        bool empty() const noexcept { return cohorts.empty() && single.empty(); }
+
+        list<cohort, cohort_hook> cohorts;
+        list<ownership, renewal_hook> single;
+    };
+
+    queue* next()
     {
         auto const at = std::ranges::find_if(due, [](auto& each) { return !each.second.empty(); });
         return at == due.end() ? nullptr : &at->second;
     }
     bool is_idle() { return under_way == 0 && !next(); }
 
-    std::map<scripts::script const*, list> due;
+    std::map<scripts::script const*, queue> due;
     unsigned under_way = 0;
 };
 
-/// The renewals of one call.
-struct watchdog::batch {
-    struct part {
-        std::shared_ptr<ownership> of;
-        decide::renewal::round round;
-    };
+/// The renewals of one call: a cohort, and others behind it.
+struct watchdog::call {
+    void add(cohort& first)
+    {
+        base = &first;
+        of_base = first.size();
+    }
 
     void add(std::shared_ptr<ownership> of)
     {
+        auto const place = size();
         if (auto const round = of->begin_renewal(texts))
-            parts.push_back({std::move(of), *round});
+            parts.push_back({std::move(of), *round, place});
     }
 
-    script_texts texts;
-    std::vector<part> parts;
+    /// All are there, and the call stays where it is: makes its words.
+    void finish()
+    {
+        if (base)
+            base->begin_call(words);
+        for (auto const key : texts.keys())
+            words.keys.push_back(key);
+        for (auto const argument : texts.arguments())
+            words.arguments.push_back(argument);
+    }
+
+    std::size_t size() const noexcept { return of_base + parts.size(); }
+
+    /// Of the one at this place in the call.
+    std::span<std::string_view const> arguments(std::size_t place) const
+    {
+        auto const each = words.arguments.size() / words.keys.size();
+        return std::span{words.arguments}.subspan(place * each, each);
+    }
+
+    cohort* base = nullptr;
+    std::size_t of_base = 0;  ///< how many of the call are its members
+    std::vector<cohort::part> parts;
+    script_texts texts;  ///< of `parts`
+    cohort::words words;
 };
+
+namespace {
+
+/// An answer for a whole call, as each of its parts reads it.
+class part_answers {
+public:
+    part_answers(answer const& got, std::size_t parts) noexcept
+    {
+        if (got.what != answer::kind::replied)
+            return;
+        if (got.value.items.size() == parts)
+            items_ = got.value.items;
+        else if (decide::read_extend(got.value) == decide::extend_answer::extended)
+            all_ = &got.value;
+    }
+
+    /// None: the answer says nothing of it.
+    decide::reply const* operator[](std::size_t place) const noexcept
+    {
+        return items_.empty() ? all_ : &items_[place];
+    }
+
+    bool is_extended(std::size_t place) const noexcept
+    {
+        auto const* const one = (*this)[place];
+        return one && decide::read_extend(*one) == decide::extend_answer::extended;
+    }
+
+private:
+    std::span<decide::reply const> items_;
+    decide::reply const* all_ = nullptr;
+};
+
+}  // namespace
 
 watchdog::watchdog(core& owner) : core_{owner}, timer_{owner.strand()} {}
 
-watchdog::~watchdog() = default;
+watchdog::~watchdog()
+{
+    for (auto const& each : all_cohorts_)
+        for (auto* const one : each->members())
+            if (one)
+                one->join(nullptr);
+}
+
+// ---- Times -------------------------------------------------------------------------------------
 
 void watchdog::watch(ownership& of, time_point renew_at, time_point lose_at)
 {
     if (lose_at == never)
         return forget(of);
-    bool const earliest = schedule_.set(of, renew_at, lose_at);
+    on_scheduled(schedule_.set(of, renew_at, lose_at));
+}
+
+void watchdog::on_scheduled(bool is_earliest)
+{
     if (!running_) {
         running_ = true;
         asio::co_spawn(
@@ -90,7 +171,7 @@ void watchdog::watch(ownership& of, time_point renew_at, time_point lose_at)
             run(core_.shared_from_this(), round_),
             asio::bind_executor(core_.strand(), &end_with_failure)
         );
-    } else if (earliest && schedule_.next() < armed_)
+    } else if (is_earliest && next() < armed_)
         wake();
 }
 
@@ -101,15 +182,9 @@ void watchdog::forget(ownership& of) noexcept
         stop();
 }
 
-void watchdog::wake()
-{
-    armed_ = schedule_.next();
-    timer_.expires_at(armed_);  // the wait of `run` ends with an error, and it looks again
-}
-
 void watchdog::stop()
 {
-    if (!schedule_.empty())
+    if (!schedule_.empty() || !cohorts_.empty())
         return;  // holds live until their leases end, and must be told then
     ++round_;
     running_ = false;
@@ -120,11 +195,11 @@ asio::awaitable<void, strand_type> watchdog::run(core_ptr owner, std::uint64_t r
 {
     watchdog& self = owner->watchdog();
     while (round == self.round_) {
-        if (self.schedule_.empty() && owner->is_stopped()) {
+        if (self.schedule_.empty() && self.cohorts_.empty() && owner->is_stopped()) {
             self.stop();
             break;
         }
-        self.armed_ = self.schedule_.next();
+        self.armed_ = self.next();
         self.timer_.expires_at(self.armed_);
         error_code woken;
         co_await self.timer_.async_wait(asio::redirect_error(asio::deferred, woken));
@@ -135,19 +210,40 @@ asio::awaitable<void, strand_type> watchdog::run(core_ptr owner, std::uint64_t r
 
 void watchdog::process_due()
 {
-    auto const due = schedule_.take(clock::now(), coalescing_window);
+    auto const now = clock::now();
+    auto const due = schedule_.take(now, coalescing_window);
+    auto const due_cohorts = cohorts_.take(now, coalescing_window);
     std::vector<std::shared_ptr<ownership>> lost;
     lost.reserve(due.lost.size());
     for (auto* const e : due.lost)
         lost.push_back(static_cast<ownership*>(e)->shared_from_this());
     for (auto* const e : due.renew)
         enqueue(static_cast<ownership&>(*e));
+    for (auto* const e : due_cohorts.renew)
+        enqueue(static_cast<cohort&>(*e));
+    for (auto* const e : due_cohorts.lost) {
+        auto& all = static_cast<cohort&>(*e);
+        for (auto* const one : all.members())
+            if (one)
+                lost.push_back(one->shared_from_this());
+        dissolve(all);
+    }
     // Losses come first, by the clock: after a pause of the whole process no renewal comes before
     // them.
     for (auto const& of : lost)
         of->expire(clock::now());
     send_all();
 }
+
+time_point watchdog::first_renewal(time_point sent, milliseconds lease)
+{
+    using schedule = decide::renewal_schedule;
+    return core_.count.holds.load(std::memory_order_relaxed) < many_holds
+        ? schedule::renewal_time(sent, lease, core_.jitter())
+        : schedule::spread_time(sent, lease, core_.jitter());
+}
+
+// ---- Calls -------------------------------------------------------------------------------------
 
 void watchdog::send_all()
 {
@@ -159,18 +255,22 @@ void watchdog::send_all()
         send(lane);
 }
 
-time_point watchdog::first_renewal(time_point sent, milliseconds lease)
-{
-    using schedule = decide::renewal_schedule;
-    return core_.count.holds.load(std::memory_order_relaxed) < many_holds
-        ? schedule::renewal_time(sent, lease, core_.jitter())
-        : schedule::spread_time(sent, lease, core_.jitter());
-}
-
 void watchdog::enqueue(ownership& of)
 {
     if (!of.renewal_hook::is_linked())
-        in(core_.transport().lane_of(of.slot())).due[of.how().renew].push_back(of);
+        in(core_.transport().lane_of(of.slot())).due[of.how().script.renew].single.push_back(of);
+}
+
+// Its members may have come into different lanes since they were together.
+void watchdog::enqueue(cohort& all)
+{
+    if (all.is_queued() || all.is_under_way())
+        return;
+    auto const slots = all.slots();
+    auto const lane = core_.transport().lane_of(slots.front());
+    in(lane).due[&all.script()].cohorts.push_back(all);
+    if (std::ranges::any_of(slots, [&](auto s) { return core_.transport().lane_of(s) != lane; }))
+        dissolve(all);
 }
 
 watchdog::line& watchdog::in(unsigned lane)
@@ -192,10 +292,19 @@ void watchdog::send(unsigned lane)
             break;
         }
         auto& due = *here.next();
-        batch some;
-        while (!due.empty() && some.parts.size() != largest_batch) {
-            auto next = due.front().shared_from_this();
-            due.pop_front();
+        call some;
+        if (!due.cohorts.empty()) {
+            auto& first = due.cohorts.front();
+            due.cohorts.pop_front();
+            some.add(first);
+        }
+        while (!due.cohorts.empty() && some.size() < large_enough &&
+               due.cohorts.front().lease() == some.base->lease() &&
+               some.size() + due.cohorts.front().size() <= largest_call)
+            dissolve(due.cohorts.front());  // its members follow, and join
+        while (!due.single.empty() && some.size() != largest_call) {
+            auto next = due.single.front().shared_from_this();
+            due.single.pop_front();
             some.add(std::move(next));
         }
         send(lane, std::move(some));
@@ -205,51 +314,175 @@ void watchdog::send(unsigned lane)
         lines_.erase(lane);
 }
 
-void watchdog::send(unsigned lane, batch some)
+void watchdog::send(unsigned lane, call some)
 {
-    if (some.parts.empty())
+    if (some.size() == 0)
         return;
     ++in(lane).under_way;
     renew(lane, std::move(some));
 }
 
-strand_task watchdog::renew(unsigned lane, batch some)
+strand_task watchdog::renew(unsigned lane, call some)
 {
-    auto const& first = *some.parts.front().of;
-    auto const keys = some.texts.keys(), arguments = some.texts.arguments();
-    step s{*first.how().renew, first.slot(), keys, arguments};
+    some.finish();
+    auto const& script =
+        some.base ? some.base->script() : *some.parts.front().of->how().script.renew;
+    auto const slot = some.base ? some.base->slots().front() : some.parts.front().of->slot();
+    step s{script, slot, some.words.keys, some.words.arguments};
     s.whole = true;
     core_.transport().submit(s);
     answer const got = co_await s.answered;
     --in(lane).under_way;
-    auto const& items = got.value.items;
-    bool const is_whole = got.what == answer::kind::replied && items.size() == some.parts.size();
-    if (got.what == answer::kind::failed && got.sent != time_point{} && some.parts.size() > 1) {
+    if (got.what == answer::kind::failed && got.sent != time_point{} && some.size() > 1)
         split(lane, some);
-        co_return;
-    }
-    double const jitter = core_.jitter();
-    for (std::size_t i = 0; i != some.parts.size(); ++i) {
-        auto const& [of, round] = some.parts[i];
-        auto const next = of->renewal_answered(round, got, is_whole ? &items[i] : nullptr, jitter);
-        watch(*of, next.renew_at, next.lose_at);
-    }
+    else
+        conclude(some, got);
     send(lane);
 }
 
 // Another lock of the call may be the forbidden one: repeat with each half.
-void watchdog::split(unsigned lane, batch const& refused)
+void watchdog::split(unsigned lane, call& refused)
 {
+    if (refused.base) {
+        dissolve(*refused.base);
+        std::ranges::move(refused.base->end_call(), std::back_inserter(refused.parts));
+        drop(*refused.base);
+    }
     std::vector<std::shared_ptr<ownership>> again;
-    for (auto const& [of, round] : refused.parts)
+    for (auto const& [of, round, place] : refused.parts)
         if (of->renewal_refused(round))
             again.push_back(of);
-    batch halves[2];
+    call halves[2];
     for (std::size_t i = 0; i != again.size(); ++i)
         halves[2 * i < again.size() ? 0 : 1].add(again[i]);
     for (auto& half : halves)
         send(lane, std::move(half));
-    send(lane);
+}
+
+// Look at the clock before the answer: after a pause of the process no timer has fired yet.
+void watchdog::conclude(call& over, answer const& got)
+{
+    part_answers const answers{got, over.words.keys.size()};
+    double const jitter = core_.jitter();
+    auto* const base = over.base;
+    if (base) {
+        bool all = base->size() != 0 && clock::now() < base->loss_time();
+        for (std::size_t i = 0; all && i != base->members().size(); ++i)
+            all = !base->members()[i] || answers.is_extended(i);
+        if (!all)
+            dissolve(*base);
+        std::ranges::move(base->end_call(), std::back_inserter(over.parts));
+        if (all)
+            succeed(*base, got.sent, jitter);
+        else
+            over.base = nullptr;
+    }
+    for (auto const& [of, round, place] : over.parts) {
+        auto const next = of->renewal_answered(round, got, answers[place], jitter);
+        watch(*of, next.renew_at, next.lose_at);
+    }
+    gather(over, got, jitter);
+    if (base != over.base)
+        drop(*base);  // only now, because the words of the call are its own
+}
+
+// ---- Cohorts -----------------------------------------------------------------------------------
+
+void watchdog::take_out(ownership& one, cohort& of)
+{
+    bool const was_queued = of.is_queued();
+    if (auto const round = one.leave(of))
+        of.keep_answer_for({one.shared_from_this(), *round, of.place_of(one)});
+    else if (was_queued)
+        enqueue(one);
+    strike_out(one, of);
+}
+
+void watchdog::strike_out(ownership const& one, cohort& of) noexcept
+{
+    of.remove(one);
+    if (of.size() == 0 && !of.is_under_way())
+        drop(of);
+}
+
+void watchdog::dissolve(cohort& of)
+{
+    auto const members = of.members();
+    for (auto* const one : std::vector(members.begin(), members.end()))
+        if (one)
+            take_out(*one, of);
+}
+
+void watchdog::drop(cohort& of) noexcept
+{
+    if (of.members().empty())
+        return;  // it was dropped already
+    cohorts_.remove(of);
+    of.disband();
+    spare_cohorts_.push_back(&of);
+}
+
+void watchdog::succeed(cohort& of, time_point sent, double jitter)
+{
+    auto const now = clock::now();
+    of.renewed(sent, now);
+    on_scheduled(cohorts_.set(
+        of, decide::renewal_schedule::renewal_time(sent, of.lease(), jitter), of.loss_time()
+    ));
+    auto const valid_for = std::chrono::duration_cast<milliseconds>(of.valid_until() - now);
+    if (!core_.events().wants_each_renewal())
+        return core_.events().renewed_many(of.size(), valid_for);
+    for (auto const* const one : of.members())
+        if (one)
+            core_.events().renewed(one->name(), valid_for);
+}
+
+// Ownerships that one call has renewed are renewed by one call again.
+void watchdog::gather(call const& over, answer const& got, double jitter)
+{
+    std::vector<cohort::part const*> ready;
+    for (auto const& part : over.parts)
+        if (over.base && part.place < over.of_base)
+            continue;  // it has left in the meantime
+        else if (part.of->may_join(got.sent, part.round.lease))
+            ready.push_back(&part);
+    auto const join = [&](cohort& to) {
+        std::erase_if(ready, [&](auto const* part) {
+            if (part->round.lease != to.lease())
+                return false;
+            auto const& of = part->of;
+            to.add(*of, of->slot(), over.words.keys[part->place], over.arguments(part->place));
+            schedule_.remove(*of);
+            of->join(&to);
+            return true;
+        });
+        to.fit();
+    };
+    if (over.base)
+        join(*over.base);
+    while (ready.size() > 1) {
+        auto const& first = *ready.front();
+        cohort::terms const terms{
+            first.of->how().script.renew, first.round.lease, core_.settings().loss_margin};
+        join(form(terms, got.sent, jitter));
+    }
+}
+
+cohort& watchdog::form(cohort::terms const& terms, time_point sent, double jitter)
+{
+    if (spare_cohorts_.empty()) {
+        all_cohorts_.push_back(std::make_unique<cohort>());
+        spare_cohorts_.reserve(all_cohorts_.capacity());
+        spare_cohorts_.push_back(all_cohorts_.back().get());
+    }
+    auto& made = *spare_cohorts_.back();
+    spare_cohorts_.pop_back();
+    made.form(terms, core_.uuid());
+    made.renewed(sent, clock::now());
+    on_scheduled(cohorts_.set(
+        made, decide::renewal_schedule::renewal_time(sent, terms.lease, jitter), made.loss_time()
+    ));
+    return made;
 }
 
 }  // namespace colock

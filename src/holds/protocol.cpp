@@ -7,10 +7,11 @@ namespace colock {
 namespace {
 
 constexpr protocol permits{
-    .acquire = &scripts::permit_acquire,
-    .extend = &scripts::permit_extend,
-    .renew = &scripts::permit_extend,
-    .release = &scripts::permit_release,
+    .script =
+        {.acquire = &scripts::permit_acquire,
+         .extend = &scripts::permit_extend,
+         .renew = &scripts::permit_extend,
+         .release = &scripts::permit_release},
     .is_permit = true,
     .why_gone = "the server no longer has it (its lease ended there, or it was released by its id)",
     .channel = &decide::semaphore_channel,

@@ -21,12 +21,16 @@ using detail::lock_kind;
 struct protocol {
     static protocol const& of_permits() noexcept;
 
+    struct script_set {
+        scripts::script const* acquire = &scripts::acquire;
+        scripts::script const* extend = &scripts::extend;
+        scripts::script const* renew = &scripts::renew;
+        scripts::script const* release = &scripts::release;
+        scripts::script const* force = &scripts::force;
+    };
+
     lock_kind kind = lock_kind::plain;
-    scripts::script const* acquire = &scripts::acquire;
-    scripts::script const* extend = &scripts::extend;
-    scripts::script const* renew = &scripts::renew;
-    scripts::script const* release = &scripts::release;
-    scripts::script const* force = &scripts::force;
+    script_set script{};
 
     bool has_list = false;    ///< its releases tell the first of a wait list at the server
     bool subscribes = true;   ///< gets messages of releases; otherwise it pauses between tries
@@ -57,16 +61,13 @@ struct protocol {
     std::vector<std::string> queue_keys(std::string_view name, std::string_view prefix) const;
 
     /// Its scripts take a place in the wait list, with the channel.
-    bool names_place() const noexcept { return release == &scripts::release; }
+    bool names_place() const noexcept
+    {
+        return script.release == &scripts::release || script.release == &scripts::write_release;
+    }
 
     /// The further argument of a release, after lock, field and channel; empty if none.
     std::string release_argument(std::string_view name, std::string_view prefix) const;
-};
-
-/// Identifies a lock of a client.
-struct lock_ref {
-    protocol const& how;
-    std::string_view name;
 };
 
 }  // namespace colock

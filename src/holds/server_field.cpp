@@ -1,4 +1,5 @@
 #include "core/core.hpp"
+#include "core/keyed_state.hpp"
 #include "decide/names.hpp"
 #include "decide/permit_id.hpp"
 #include "holds/server_field.hpp"
@@ -22,6 +23,17 @@ std::string server_field::given_name() const { return name_.substr(prefix().size
 std::string server_field::description() const
 {
     return how_.is_permit ? "a permit of " + name_ : name_ + " (" + core_.field(number_) + ")";
+}
+
+std::string_view server_field::kind_word() const noexcept
+{
+    return word_of(how_.is_permit ? state_kind::permit_semaphore : state_of(how_.kind));
+}
+
+std::string server_field::shown_id() const
+{
+    return how_.is_permit ? decide::hex_of(decide::permit_id(core_.uuid(), number_))
+                          : core_.field(number_, how_.field_end);
 }
 
 std::string server_field::channel() const { return how_.channel(name_, prefix()); }

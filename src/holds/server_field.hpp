@@ -80,6 +80,10 @@ public:
     /// For the log.
     std::string description() const;
 
+    // For the client's report.
+    std::string_view kind_word() const noexcept;
+    std::string shown_id() const;  ///< the field; of a permit its id in hexadecimal digits
+
     std::string channel() const;
 
     void write_extension(script_texts&, std::size_t depth, milliseconds lease) const;

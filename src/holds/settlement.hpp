@@ -1,10 +1,12 @@
 #pragma once
 
+#include "base/recycling.hpp"
 #include "base/strand_task.hpp"
 #include "holds/hold_operation.hpp"
 #include "redis/transport.hpp"
 #include <colock/detail/initiate.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -20,6 +22,12 @@ using detail::core;
 class settlement {
 public:
     settlement(core& inside, ownership& of) noexcept : core_{inside}, of_{of} {}
+
+    static void* operator new(std::size_t size) { return recycled_memory::allocate(size); }
+    static void operator delete(void* block, std::size_t size) noexcept
+    {
+        recycled_memory::release(block, size);
+    }
 
     void ask(std::shared_ptr<hold_operation>);
 
@@ -40,6 +48,8 @@ private:
     strand_task run(std::shared_ptr<ownership> self);
     void begin_release(request const&);
     bool may_send_again(answer const&, hold_operations const& doing) const noexcept;
+    /// The step has to be sent again: its operations stay asked for.
+    void keep_due(request const&, hold_operations& doing, answer const&);
     void conclude(request const&, hold_operations const& doing, answer const&);
     error_code conclude_release(request const&, answer const&, error_code unanswered);
     error_code conclude_extension(request const&, hold_operations const& doing, answer const&);

@@ -35,7 +35,7 @@ error_code ended_by_others(hold const& held)
     if (!state)
         return {};
     using status = hold_state::status;
-    auto const now = state->now();
+    auto const now = state->current_status();
     // The clock may show a loss before any handler could report it.
     if (now == status::lost || (now == status::held && !held))
         return error::lost;

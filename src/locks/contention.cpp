@@ -117,6 +117,8 @@ void contention::released(unsigned receivers, bool told)
     auto const others = receivers + (told ? 1U : 0U);
     turns.released(now, others, core_.round_trip().usual());
     list.wakes = told;
+    if (told)
+        list.told_another();
     heard_ = never;  // that message was about an older release
     remembered_ = std::max(others != 0 ? now + memory : now, turns.next_gap());
 }

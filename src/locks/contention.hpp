@@ -37,7 +37,8 @@ public:
     /// True if messages arrive only from now on, and one may have been missed.
     bool subscribe();
 
-    /// After a refusal: hears what there is to hear. True if a message may have been missed until
+    /// After a refusal: subscribes to the client's own channel or to the lock's, as the refusal
+    /// requires. True if a message may have been missed until
     /// now, so that the client has to ask once more. `is_alone`: nobody waits here behind the head.
     bool hears_anew(std::string_view asked, bool stands, bool is_alone);
 

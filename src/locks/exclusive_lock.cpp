@@ -17,11 +17,6 @@ exclusive_lock::exclusive_lock(core& inside, protocol const& how, std::string of
 
 exclusive_lock::~exclusive_lock() = default;
 
-exclusive_lock* exclusive_lock::find(core& inside, lock_kind kind, std::string_view of) noexcept
-{
-    return static_cast<exclusive_lock*>(inside.keyed_states().find(state_of(kind), of));
-}
-
 // ---- The queue ---------------------------------------------------------------------------------
 
 void exclusive_lock::admit(std::shared_ptr<waiter> const& who)
@@ -59,14 +54,6 @@ void exclusive_lock::end_waiters(error_code why)
         asking_.on_head_left();
 }
 
-// Wakes the head only if it waits for another queue: neither an attempt under way nor a sleep until
-// a known time needs this.
-void exclusive_lock::go_on()
-{
-    if (asking_.is_running() && !asking_.is_sending() && !is_asleep())
-        asking_.wake();
-}
-
 // No owner may wait for itself.
 void exclusive_lock::admit_same_owner(waiter const& holder)
 {
@@ -98,13 +85,42 @@ void exclusive_lock::give(
     }
     auto const who = take_first();
     auto const taken = make_hold(*who, last_token);
-    ownership_ = make_recycled<ownership>(core_, *this, ref(), number, who->who);
-    ownership_->begin(taken, sent, who->lease);
-    who->grant(taken);
-    admit_same_owner(*who);
+    begin(*who, taken, number, sent);
     send_away_who_tries_once();
     if (contention_ && contention_->disturbed)
         ownership_->suspect();
+}
+
+// An ownership that stands already ends: only one owner at a time has the lock at the server.
+void exclusive_lock::begin(
+    waiter& who, hold_ptr const& taken, std::uint64_t number, time_point sent
+)
+{
+    if (auto const before = std::exchange(ownership_, nullptr))
+        before->replaced(sent);
+    ownership_ = make_recycled<ownership>(core_, this, how_, name(), number, who.who);
+    ownership_->begin(taken, sent, who.lease);
+    who.grant(taken);
+    admit_same_owner(who);
+}
+
+// Another client may have had the lock, so the tenure begins, and no token is left of an earlier
+// one.
+void exclusive_lock::adopt(
+    std::shared_ptr<waiter> const& who, std::uint64_t number, std::uint64_t token, time_point sent
+)
+{
+    forget_tenure();
+    since_ = clock::now();
+    auto const taken = who->make_hold();
+    taken->token = token;
+    bool const is_disturbed = ownership_ || (contention_ && contention_->disturbed);
+    begin(*who, taken, number, sent);
+    send_away_who_tries_once();
+    if (is_disturbed)
+        ownership_->suspect();
+    if (asking_.is_running() && !asking_.is_sending())
+        asking_.wake();  // the head waits for this hold from now on
 }
 
 hold_ptr exclusive_lock::make_hold(waiter const& who, std::uint64_t only_token)
@@ -115,9 +131,11 @@ hold_ptr exclusive_lock::make_hold(waiter const& who, std::uint64_t only_token)
     return taken;
 }
 
+// The queue is empty also where the client closes. An attempt is under way beside the ownership if
+// the lock was adopted meanwhile: its answer is about its own field.
 bool exclusive_lock::hand_over(hold_state& last)
 {
-    if (is_empty() || !may_go_on(*ownership_))  // empty also where the client closes
+    if (is_empty() || asking_.is_sending() || !may_go_on(*ownership_))
         return false;
     waiter const& next = first();
     if (next.replicas != 0)
@@ -224,12 +242,6 @@ bool exclusive_lock::is_asleep() const noexcept
     return contention_ && contention_->is_sleeping();
 }
 
-void exclusive_lock::on_reached()
-{
-    if (is_asleep())
-        asking_.wake();
-}
-
 bool exclusive_lock::ask_unless_told()
 {
     bool const asks =
@@ -280,7 +292,7 @@ void exclusive_lock::on_message(std::string_view)
     if (ownership_)
         ownership_->suspect();  // only a client that takes this lock away publishes now
     else
-        ensure_contention().on_message(head() ? head()->deadline : never);
+        ensure_contention().on_message(head() ? head()->deadline() : never);
 }
 
 }  // namespace colock

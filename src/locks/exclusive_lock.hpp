@@ -28,7 +28,10 @@ public:
     ~exclusive_lock() override;
 
     /// The state of this lock; nothing if there is none.
-    static exclusive_lock* find(core&, lock_kind, std::string_view name) noexcept;
+    static exclusive_lock* find(core& inside, lock_kind kind, std::string_view name) noexcept
+    {
+        return static_cast<exclusive_lock*>(inside.keyed_states().find(state_of(kind), name));
+    }
 
     ownership* held() const noexcept { return ownership_.get(); }
 
@@ -43,6 +46,12 @@ public:
 
     /// Admits an acquire: it re-enters, joins the queue, or gets its answer at once.
     void admit(std::shared_ptr<waiter> const&) override;
+
+    /// The server has moved the lock to this waiter, who is in no queue, by a script that was sent
+    /// then.
+    void adopt(
+        std::shared_ptr<waiter> const&, std::uint64_t number, std::uint64_t token, time_point sent
+    );
 
     // ---- For the ownership ---------------------------------------------------------------------
 
@@ -62,7 +71,11 @@ public:
     {
         return !is_empty() || asking_.is_running() || ownership_;
     }
-    void on_reached() override;
+    void on_reached() override
+    {
+        if (is_asleep())
+            asking_.wake();
+    }
     void end_waiters(error_code) override;
 
     /// Drops what is remembered of the turns between clients.
@@ -84,8 +97,13 @@ protected:
 
     waiter const* head() const noexcept { return is_empty() ? nullptr : &first(); }
 
-    /// Lets the head go on, which may have waited for another queue.
-    void go_on();
+    /// Lets the head go on, which may have waited for another queue. Neither an attempt under way
+    /// nor a sleep until a known time needs this.
+    void go_on()
+    {
+        if (asking_.is_running() && !asking_.is_sending() && !is_asleep())
+            asking_.wake();
+    }
 
     /// Without a live subscription a sleeping head asks at once.
     bool ask_unless_told();
@@ -124,6 +142,7 @@ private:
         enum class verdict { again, sleep };
 
         bool has_to_wait();
+        void begin(attempt const&);
         std::uint64_t tokens_to_ask() const;
         std::uint64_t followers() const noexcept;
         verdict judge(attempt const&, answer const&);
@@ -150,9 +169,9 @@ private:
     void forget_tenure() noexcept;
     void forget_if_idle() noexcept;
 
-    lock_ref ref() const noexcept { return {how_, name()}; }
     bool draws_tokens() const noexcept { return core_.settings().fencing || !how_.has_floor; }
     void give(std::uint64_t number, std::uint64_t token, std::uint64_t tokens, time_point sent);
+    void begin(waiter&, hold_ptr const& taken, std::uint64_t number, time_point sent);
     hold_ptr make_hold(waiter const&, std::uint64_t only_token);
     void enter(std::shared_ptr<waiter> const&);
     void admit_same_owner(waiter const& holder);

@@ -39,7 +39,7 @@ struct exclusive_lock::attempt {
         , keys{of.name(), counter}
         , arguments{field, lease_text, tokens_text, channel}
         , call{
-              *of.how_.acquire,
+              *of.how_.script.acquire,
               of.slot(),
               std::span{keys}.first(of.draws_tokens() ? 2 : 1),
               arguments}
@@ -82,12 +82,7 @@ strand_task exclusive_lock::asker::run()
             synced_ = false;
         }
         attempt now{of_, *this};
-        if (!now.place.empty())
-            of_.contention_->list.place.sent();
-        ++of_.first().attempts;
-        wake_.reset();
-        if (of_.contention_)
-            of_.contention_->begin_attempt();
+        begin(now);
         sending_ = &now.call;
         of_.core_.transport().submit(now.call);
         answer const got = co_await now.call.answered;
@@ -107,6 +102,16 @@ strand_task exclusive_lock::asker::run()
     of_.forget_if_idle();  // which may destroy this
 }
 
+void exclusive_lock::asker::begin(attempt const& which)
+{
+    if (!which.place.empty())
+        of_.contention_->list.place.sent();
+    ++of_.first().attempts;
+    wake_.reset();
+    if (of_.contention_)
+        of_.contention_->begin_attempt();
+}
+
 bool exclusive_lock::asker::has_to_wait()
 {
     auto const& head = of_.first();
@@ -122,14 +127,14 @@ bool exclusive_lock::asker::has_to_wait()
         return true;
     if (of_.contention_ && of_.contention_->list.awaits_turn()) {
         wake_.reset();
-        of_.contention_->sleep_to_cap(head.deadline);
+        of_.contention_->sleep_to_cap(head.deadline());
         return true;
     }
     // A single try, or a waiter without time left, does not stand back for others.
     auto const until = of_.contention_ ? of_.contention_->turns.back_until() : time_point{};
-    bool const stands_back = !head.once && clock::now() < until && until < head.deadline;
+    bool const stands_back = !head.once && clock::now() < until && until < head.deadline();
     if (stands_back && !of_.contention_->joins_behind(head.once)) {
-        of_.contention_->sleep_until(until, head.deadline);
+        of_.contention_->sleep_until(until, head.deadline());
         return true;
     }
     // A link does not know when the steps of another link are over.
@@ -204,7 +209,7 @@ exclusive_lock::asker::verdict exclusive_lock::asker::judge(attempt const& asked
         if (of_.is_empty())
             break;
         of_.ensure_contention().sleep_until(
-            clock::now() + of_.core_.repeat_pause(++refusals_), of_.first().deadline
+            clock::now() + of_.core_.repeat_pause(++refusals_), of_.first().deadline()
         );
         return verdict::sleep;
     case decide::outcome::kind::unsynced:
@@ -251,7 +256,8 @@ exclusive_lock::asker::verdict exclusive_lock::asker::on_refused(
 {
     number_ = 0;
     grant_.refused();
-    of_.forget_tenure();
+    if (!of_.ownership_)  // otherwise the client has adopted the lock meanwhile
+        of_.forget_tenure();
     auto& others = of_.ensure_contention();
     auto const back_until = others.turns.back_until();
     others.refused(got, !asked.place.empty());
@@ -260,7 +266,7 @@ exclusive_lock::asker::verdict exclusive_lock::asker::on_refused(
         return verdict::again;
     auto const& head = of_.first();
     if (head.attempts == 1)
-        of_.core_.events().waiting(of_.name(), milliseconds{got.pttl});
+        head.tell_waiting(milliseconds{got.pttl});
     if (!of_.how_.subscribes) {
         pause_between_tries(got.pttl);
         return verdict::sleep;
@@ -270,9 +276,9 @@ exclusive_lock::asker::verdict exclusive_lock::asker::on_refused(
         return verdict::again;
     // The lock is free for the client that was told. If that one has left, nobody tells.
     if (got.stands && asked.place == decide::list_place::behind)
-        others.sleep_until(back_until, head.deadline);
+        others.sleep_until(back_until, head.deadline());
     else
-        others.sleep_out(got.pttl, head.deadline);
+        others.sleep_out(got.pttl, head.deadline());
     return verdict::sleep;
 }
 
@@ -284,19 +290,25 @@ void exclusive_lock::asker::pause_between_tries(std::int64_t pttl)
         decide::backoff_pause(initial, max, factor, head.attempts, of_.core_.jitter());
     bool const is_sooner = pttl >= 0 && pttl < pause.count();
     of_.ensure_contention().sleep_until(
-        clock::now() + (is_sooner ? milliseconds{pttl + 1} : pause), head.deadline
+        clock::now() + (is_sooner ? milliseconds{pttl + 1} : pause), head.deadline()
     );
 }
 
-// Gives back a grant, or a possible grant, that nobody wants any more.
+// Gives back a grant, or a possible grant, that nobody wants any more. The lock may have another
+// ownership by now, if this client has adopted it.
 void exclusive_lock::asker::give_back()
 {
-    of_.forget_tenure();
-    of_.ownership_ =
-        make_recycled<ownership>(of_.core_, of_, of_.ref(), std::exchange(number_, 0), owner{});
+    auto* const listener = of_.ownership_ ? nullptr : &of_;
+    auto const unwanted = make_recycled<ownership>(
+        of_.core_, listener, of_.how_, of_.name(), std::exchange(number_, 0), owner{}
+    );
+    if (listener) {
+        of_.forget_tenure();
+        of_.ownership_ = unwanted;
+    }
     auto const until = grant_.until();
     grant_.is_taken_over();
-    of_.ownership_->give_back(until, synced_);
+    unwanted->give_back(until, synced_);
 }
 
 }  // namespace colock

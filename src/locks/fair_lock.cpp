@@ -102,7 +102,7 @@ void fair_lock_state::give(
     }
     auto const taken = who->make_hold();
     taken->token = token;
-    ownership_ = make_recycled<ownership>(core_, *this, ref(), number, who->who);
+    ownership_ = make_recycled<ownership>(core_, this, how_, name(), number, who->who);
     ownership_->begin(taken, sent, who->lease);
     who->grant(taken);
     admit_same_owner(*who);
@@ -113,7 +113,7 @@ void fair_lock_state::give(
 void fair_lock_state::give_back(std::uint64_t number, time_point until, bool synced)
 {
     ++releasing_;
-    make_recycled<ownership>(core_, *this, ref(), number, owner{})->give_back(until, synced);
+    make_recycled<ownership>(core_, this, how_, name(), number, owner{})->give_back(until, synced);
 }
 
 // The first waiter may be dead. If nobody else comes, its place would stay for ever. So this client

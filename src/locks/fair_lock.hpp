@@ -156,7 +156,6 @@ private:
     void admit_same_owner(waiter const&);
     void unregister_if_idle();
     fair_waiter* first_to_ask() const noexcept;
-    lock_ref ref() const noexcept { return {how_, name()}; }
 
     protocol const& how_;
     decide::fair_keys keys_;

@@ -167,7 +167,7 @@ fair_waiter::verdict fair_waiter::on_refused(
     if (!who_)
         return verdict::again;
     if (who_->attempts == 1)
-        core_.events().waiting(lock_.name(), milliseconds{ask_in});
+        who_->tell_waiting(milliseconds{ask_in});
     keep_ticket(sent);
     // Messages from before the subscription was live were missed, so ask once more.
     if (channel_.empty() && subscribe())

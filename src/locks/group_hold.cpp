@@ -48,7 +48,7 @@ void group_hold::on_part_ended(error_code why)
     is_any_lost_ = is_any_lost_ || !why;
     --held_;
     auto const whole = whole_.lock();
-    if (held_ >= needed_ || !whole || whole->now() != status::held)
+    if (held_ >= needed_ || !whole || whole->current_status() != status::held)
         return;
     if (is_any_lost_)
         whole->lose();
@@ -103,9 +103,9 @@ void group_hold::for_all(Act act, outcome told)
 void group_hold::release(std::shared_ptr<hold_operation> who)
 {
     auto const whole = who->hold;
-    if (whole->now() == status::released)
+    if (whole->current_status() == status::released)
         return who->complete({});
-    bool const was_lost = whole->now() == status::lost;
+    bool const was_lost = whole->current_status() == status::lost;
     whole->mark_released(asio::error::operation_aborted);
     for_all(
         [](hold& part, auto handler) { part.release(std::move(handler)); },
@@ -118,7 +118,7 @@ void group_hold::release(std::shared_ptr<hold_operation> who)
 
 void group_hold::extend(std::shared_ptr<hold_operation> who, milliseconds lease)
 {
-    auto const now = who->hold->now();
+    auto const now = who->hold->current_status();
     if (now != status::held)
         return who->complete(now == status::lost ? error::lost : error::not_held);
     for_all(
@@ -134,7 +134,7 @@ void group_hold::abandon_hold(hold_ptr const& whole)
     unregister();
 }
 
-time_point group_hold::valid_until(time_point) const noexcept
+time_point group_hold::valid_until(hold_state const&) const noexcept
 {
     // The last moment at which enough parts are valid.
     time_point last = never;

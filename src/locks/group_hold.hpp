@@ -40,7 +40,7 @@ public:
 
     // ---- From any thread -----------------------------------------------------------------------
 
-    time_point valid_until(time_point own) const noexcept override;
+    time_point valid_until(hold_state const&) const noexcept override;
     std::uint64_t fencing_token(std::size_t i) const noexcept override;
     std::string shown_name() const override { return names_; }
 

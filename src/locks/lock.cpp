@@ -126,7 +126,7 @@ script_request force_request(lock_id const& id, std::string const& prefix)
 {
     auto const& how = lock_traits::of(id.kind).how;
     script_request about{
-        how.force, how.queue_keys(id.name, prefix), {how.channel(id.name, prefix)}, true};
+        how.script.force, how.queue_keys(id.name, prefix), {how.channel(id.name, prefix)}, true};
     about.keys.insert(about.keys.begin(), id.name);
     if (auto const more = how.release_argument(id.name, prefix); !more.empty())
         about.arguments.push_back(more);

@@ -3,8 +3,10 @@
 #include "core/arguments.hpp"
 #include "core/core.hpp"
 #include "core/keyed_state.hpp"
+#include "core/query.hpp"
 #include "core/subscription_manager.hpp"
 #include "decide/heard_events.hpp"
+#include "decide/names.hpp"
 #include "locks/lock_traits.hpp"
 #include <colock/lock_watch.hpp>
 
@@ -12,6 +14,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,11 +46,17 @@ public:
         auto const key = inside.key_of(of.name);
         if (settings.topology != topology::cluster)
             ears_.emplace_back(
-                *this, "__keyspace@" + std::to_string(settings.database) + "__:" + key, true
+                *this,
+                "__keyspace@" + std::to_string(settings.database) + "__:" + key,
+                [this](std::string_view event) { heard_.on_key(event, clock::now()); }
             );
-        ears_.emplace_back(
-            *this, lock_traits::of(of.kind).how.channel(key, settings.key_prefix), false
-        );
+        auto const channel = lock_traits::of(of.kind).how.channel(key, settings.key_prefix);
+        ears_.emplace_back(*this, channel, [this](std::string_view) {
+            heard_.on_release(clock::now());
+        });
+        ears_.emplace_back(*this, decide::request_channel(channel), [this](std::string_view) {
+            heard_.on_request(clock::now());
+        });
     }
 
     void begin()
@@ -109,10 +118,10 @@ public:
 private:
     /// Listens to one channel.
     struct ear final : subscription_manager::listener {
-        ear(watch_state& w, std::string c, bool keys)
+        ear(watch_state& w, std::string c, std::function<void(std::string_view)> h)
             : of{w}
             , channel{std::move(c)}
-            , is_of_keys{keys}
+            , hear{std::move(h)}
         {}
 
         void on_subscribed() override
@@ -122,10 +131,7 @@ private:
         }
         void on_message(std::string_view payload) override
         {
-            if (is_of_keys)
-                of.heard_.on_key(payload, clock::now());
-            else
-                of.heard_.on_release(clock::now());
+            hear(payload);
             of.hand_out();
         }
         bool hears_echoes() const override { return true; }
@@ -139,7 +145,7 @@ private:
 
         watch_state& of;
         std::string channel;
-        bool is_of_keys;
+        std::function<void(std::string_view)> hear;
         bool is_live = false;
         bool is_refused = false;
     };
@@ -197,6 +203,31 @@ void end_watch(core_ptr const& inside, watch_ptr const& watch) noexcept
         });
     } catch (std::exception const&) {  // no memory: it goes on until the client is closed
     }
+}
+
+void ask_to_release(
+    core_ptr inside, asio::any_completion_handler<answered_bool> handler, lock_id const& id
+)
+{
+    auto const wrong = check_name(id.name);
+    auto key = inside->key_of(id.name);
+    auto const& prefix = inside->settings().key_prefix;
+    auto to = decide::request_channel(lock_traits::of(id.kind).how.channel(key, prefix));
+    query<bool>::start(
+        std::move(inside),
+        std::move(handler),
+        wrong,
+        std::move(key),
+        scripts::request,
+        std::move(to),
+        [](answer const& from, bool& heard) {
+            heard = from.value.number > 0;
+            bool const is_number = from.value.what == decide::reply::kind::integer;
+            return !is_number           ? error_code{error::bad_reply}
+                : from.value.number < 0 ? error_code{error::server_refused}
+                                        : error_code{};
+        }
+    );
 }
 
 void next_event(core_ptr inside, asio::any_completion_handler<heard_event> handler, watch_ptr watch)

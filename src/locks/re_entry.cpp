@@ -29,7 +29,7 @@ void enter_again(
             ec = error::lost;  // the answer came after its own validity
         if (!ec && !held->is_current())
             ec = error::lost;  // the ownership was lost in the meantime
-        if (ec && taken->now() == hold_state::status::released)
+        if (ec && taken->current_status() == hold_state::status::released)
             ec = error::closed;
         if (!ec && !who->is_done()) {
             who->attempts = 1;
@@ -41,7 +41,7 @@ void enter_again(
         held->abandon_hold(taken);
     };
     if (who->wait)
-        inside->set_alarm(who->limit, who->asked + *who->wait);
+        inside->set_alarm(who->limit, who->deadline());
     held->enter(std::move(entering));
 }
 

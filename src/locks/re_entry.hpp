@@ -8,9 +8,8 @@
 
 namespace colock {
 
-/// Lets a waiter into an ownership that its owner has already. When that is answered the lock may
-/// be on another one: the hold is then lost. If it has got in, and its listener is there, `then`
-/// follows.
+/// Lets a waiter into an ownership that its owner has already. By the time of the answer the lock
+/// may have another ownership; the hold is then lost. `then` follows a success.
 void enter_again(
     std::shared_ptr<waiter> const& who,
     std::shared_ptr<ownership> const& held,

@@ -178,7 +178,6 @@ private:
 
     /// The ownership of the writer, if it is this client's.
     ownership* written() const noexcept;
-    lock_ref ref() const noexcept { return {how_, name()}; }
 
     protocol const& how_;
     boost::intrusive::list<attempt, boost::intrusive::constant_time_size<false>> attempts_;

@@ -38,7 +38,7 @@ strand_task readers::attempt::run(readers& of, std::shared_ptr<waiter> who)
         }
         ++now.who_->attempts;
         now.news_ = of.news_;
-        step call{*of.how_.acquire, of.slot(), now.keys_, now.arguments_};
+        step call{*of.how_.script.acquire, of.slot(), now.keys_, now.arguments_};
         now.who_->ask_replicas(call);
         now.sending_ = &call;
         of.core_.transport().submit(call);
@@ -111,7 +111,7 @@ readers::attempt::verdict readers::attempt::on_refused(std::int64_t pttl)
     if (is_wanted() && who_->once)
         of_.dismiss(*who_, {});
     if (is_wanted() && who_->attempts == 1)
-        of_.core_.events().waiting(of_.name(), milliseconds{pttl});
+        who_->tell_waiting(milliseconds{pttl});
     if (is_wanted() && !is_new)
         return verdict::again;
     if (is_new && !of_.is_empty()) {
@@ -125,7 +125,7 @@ readers::attempt::verdict readers::attempt::on_refused(std::int64_t pttl)
 
 std::shared_ptr<ownership> readers::attempt::make_ownership(owner const& who)
 {
-    auto made = make_recycled<ownership>(of_.core_, of_, of_.ref(), number_, who);
+    auto made = make_recycled<ownership>(of_.core_, &of_, of_.how_, of_.name(), number_, who);
     of_.ownerships_.emplace(number_, made);
     return made;
 }

@@ -118,7 +118,7 @@ void readers::enter(std::shared_ptr<waiter> const& who)
         // It takes over the field of a lost ownership.
         if (auto const lost = ownerships_.extract(writing->number()))
             lost.mapped()->gone(error::lost);
-        held = make_recycled<ownership>(core_, *this, ref(), writing->number(), who->who);
+        held = make_recycled<ownership>(core_, this, how_, name(), writing->number(), who->who);
         held->begin_beside(*writing);
         ownerships_.emplace(held->number(), held);
     }

@@ -61,7 +61,7 @@ wait_list::next wait_list::refused(std::string_view asked, bool stands)
 
 bool wait_list::joins() noexcept
 {
-    bool const does = may_be_used() && is_live_;
+    bool const does = may_be_used() && is_live_ && !place.may_stand();
     if (does)
         place.sent();
     return does;

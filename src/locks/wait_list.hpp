@@ -48,9 +48,14 @@ public:
     };
     next refused(std::string_view asked, bool stands);
 
-    /// A release of this client is about to be sent: whether it takes a place by that.
+    /// A release of this client is about to be sent: whether it takes a place by that. Not if it
+    /// may have one already, from before it adopted the lock.
     bool joins() noexcept;
     void joined(bool stands) noexcept;
+
+    /// A release of this client has told another one. If this client stands behind that one, from
+    /// before it adopted the lock, it waits for its turn, too.
+    void told_another() noexcept { awaits_turn_ = place.is_standing(); }
 
     /// Our release has put us there, so there is nothing to ask for yet. True once.
     bool awaits_turn() noexcept;

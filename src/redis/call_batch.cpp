@@ -11,38 +11,15 @@ using decide::reply;
 
 namespace {
 
-// Steps of the same script go together. If steps of one key meet, this order is right whichever was
-// handed over first: an older renewal must not shorten the lease that an extension sets, and a
-// release makes way for an acquire. The plain lock's scripts come first, because mostly there are
-// no others.
-constexpr std::array joined{
-    &scripts::renew,
-    &scripts::extend,
-    &scripts::release,
-    &scripts::leave,
-    &scripts::acquire,
-    &scripts::read_renew,
-    &scripts::read_extend,
-    &scripts::read_release,
-    &scripts::write_release,
-    &scripts::write_acquire,
-    &scripts::read_acquire,
-    &scripts::fair_release,
-    &scripts::fair_acquire,
-    &scripts::permit_extend};
+constexpr bool joins(scripts::script const* s) noexcept { return s->traits.joins != 0; }
 
-/// A call for many locks that confirms holds. It comes before all others, because they may take
-/// locks away that were not confirmed in time.
-bool confirms(scripts::script const& s) noexcept
-{
-    return &s == &scripts::renew || &s == &scripts::read_renew || &s == &scripts::fair_keep;
-}
-
-/// The script draws tokens: a floor stands in front of its arguments.
-bool is_fenced(scripts::script const& s) noexcept
-{
-    return &s == &scripts::acquire || &s == &scripts::write_acquire || &s == &scripts::fair_acquire;
-}
+/// The scripts whose steps go together, in the order in which they are written.
+constexpr auto joined = [] {
+    std::array<scripts::script const*, std::ranges::count_if(scripts::all, joins)> some{};
+    std::ranges::copy_if(scripts::all, some.begin(), joins);
+    std::ranges::sort(some, {}, [](auto const* s) { return s->traits.joins; });
+    return some;
+}();
 
 /// Not a script: its reply is the reply of its one step.
 bool is_bare(scripts::script const& what) noexcept
@@ -91,6 +68,7 @@ void call_batch::write_wait(resp::writer& out)
         out.push("WAIT", most, longest.count());
 }
 
+// Calls that confirm holds come first: the others may take away what was not confirmed in time.
 void call_batch::arrange(step_list& from, bool by_slot)
 {
     auto const take = [&](auto const& belongs) {
@@ -110,7 +88,7 @@ void call_batch::arrange(step_list& from, bool by_slot)
                 {at, 1, steps_[at]->whole || is_bare(steps_[at]->what), steps_[at]->asking}
             );
     };
-    put_alone(take([](step const& s) { return s.whole && confirms(s.what); }));
+    put_alone(take([](step const& s) { return s.whole && s.what.traits.confirms; }));
     for (auto const* script : joined) {
         if (from.empty())
             break;
@@ -157,7 +135,7 @@ void call_batch::write(std::span<step* const> some, manner const& how, resp::wri
     auto const& form = form_of(any.what, how.publish);
     bool const text = is_as_text(any, form, how);
     std::size_t const keys = some.size() * any.keys.size();
-    bool const fenced = is_fenced(any.what);
+    bool const fenced = any.what.traits.draws_tokens;
     out.begin(3 + keys + (fenced ? 1 : 0) + some.size() * any.arguments.size());
     out.add(text ? "EVAL" : "EVALSHA");
     out.add(text ? form.text : form.sha1);

@@ -13,14 +13,6 @@ namespace {
 /// How long another node's answer does not override the one of this node.
 constexpr milliseconds hint_life{1'000};
 
-/// The script looks at keys of readers that it can't name beforehand. If the lock has arrived at
-/// the new node and they have not, it would take them for gone.
-bool looks_around(scripts::script const& what) noexcept
-{
-    return &what == &scripts::read_release || &what == &scripts::read_extend ||
-        &what == &scripts::write_release || &what == &scripts::read_write_force;
-}
-
 }  // namespace
 
 cluster::cluster(link_context context, transport_listener& who)
@@ -137,11 +129,8 @@ void cluster::on_redirect(
 )
 {
     if (!started_) {
-        bool const is_cut_off = to.what == kind::cut_off;
-        s.answered.set(
-            {is_cut_off ? answer::kind::lost : answer::kind::failed, {}, error::closed, sent}
-        );
-        return;
+        auto const what = to.what == kind::cut_off ? answer::kind::lost : answer::kind::failed;
+        return s.answered.set({what, {}, error::closed, sent});
     }
     bool const is_divisible = s.whole && s.keys.size() > 1;
     auto const where = address{to.host.empty() ? from.where().host : to.host, to.port};
@@ -153,7 +142,7 @@ void cluster::on_redirect(
         s.answered.set({answer::kind::not_now, {}, error::unavailable, sent});
         break;
     case kind::ask:
-        if (!is_divisible && !looks_around(s.what)) {
+        if (!is_divisible && !s.what.traits.looks_around) {  // see scripts/README.md
             s.asking = s.alone = true;
             at(map_.number_of(where)).submit(s);
             break;

@@ -27,10 +27,7 @@ command_link::command_link(link_context const& context, listener& who, descripti
           context,
           static_cast<connection_loop::owner&>(*this),
           connection_loop::description{
-              description_.name,
-              description_.where,
-              context.settings.topology == topology::sentinel ? set_up::role::primary
-                                                              : set_up::role::any}
+              description_.name, description_.where, wanted_role(context.settings)}
       )}
 {}
 

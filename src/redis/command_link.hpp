@@ -86,6 +86,11 @@ public:
 
     std::size_t index() const noexcept { return description_.index; }
     address const& where() const noexcept { return loop_->where(); }
+    void follow(address const& primary)
+    {
+        if (where() != primary)
+            loop_->move_to(primary);
+    }
     std::uint64_t epoch() const noexcept { return loop_->epoch(); }
     error_code down_reason() const noexcept
     {

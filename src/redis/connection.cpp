@@ -78,12 +78,11 @@ strand_task connection::connect(address where, std::string tls_host, std::option
     std::vector<endpoint> addresses;
     if (where.unix_socket.empty()) {
         start_lookup(where);
-        if (auto const ec = co_await step_) {
-            if (!first)
-                co_return close(ec);
-            addresses.push_back(*first);  // the name does not resolve; this address served before
-        } else
-            addresses = in_order(found_, first);
+        auto const ec = co_await step_;
+        if (ec && !first)
+            co_return close(ec);
+        // If the name does not resolve, the address that served before may serve again.
+        addresses = ec ? std::vector{*first} : in_order(found_, first);
     } else
         addresses.emplace_back(asio::local::stream_protocol::endpoint{where.unix_socket});
 

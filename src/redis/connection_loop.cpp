@@ -4,6 +4,7 @@
 #include "redis/permissions.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace colock {
@@ -128,6 +129,7 @@ strand_task connection_loop::keep_up([[maybe_unused]] std::shared_ptr<connection
         end_reason_ = {};
         words_.clear();
         has_credentials_ = true;
+        is_replica_ = false;
         connection_.reset();
         if (is_by_sentinel()) {
             find_primary();
@@ -146,10 +148,7 @@ strand_task connection_loop::keep_up([[maybe_unused]] std::shared_ptr<connection
             else if (what == news::answered)
                 begin();
         }
-        alarm_.clear();
-        reauthentication_.end();
         finish();
-        wipe(credentials_);
         if (!wanted_)
             break;
         context_.set_alarm(alarm_, clock::now() + next_pause());
@@ -189,6 +188,36 @@ void connection_loop::find_primary()
                 news_.set(news::found);
             });
     sentinels_->start();
+}
+
+// How many servers are tried before a pause.
+std::uint32_t connection_loop::servers_in_turn() const noexcept
+{
+    bool const is_list = context_.settings.topology == topology::replicated;
+    return is_list ? static_cast<std::uint32_t>(context_.settings.addresses.size()) : 1;
+}
+
+// A server of a list that refuses, or is a replica, says nothing of the others: only the last one
+// decides what is told. A provider of credentials that fails is the same for all.
+bool connection_loop::ends_round() noexcept
+{
+    if (!has_credentials_)
+        failed_ = 0;
+    else
+        ++failed_;
+    return failed_ % servers_in_turn() == 0;
+}
+
+// Of a primary and its replicas, any may be the primary now, and a name may lead to any.
+void connection_loop::try_next_server()
+{
+    auto const& all = context_.settings.addresses;
+    if (context_.settings.topology != topology::replicated)
+        return;
+    last_good_.reset();
+    auto const here = std::ranges::find(all, where_);
+    bool const is_last = here == all.end() || std::next(here) == all.end();
+    connect_to(is_last ? all.front() : *std::next(here));
 }
 
 void connection_loop::open()
@@ -234,6 +263,7 @@ void connection_loop::begin()
     reauthentication_.begin(where_, expires_);
     pipeline().set_limits(reply_limits(context_.settings));
     up_ = true;
+    failed_ = 0;
     ++epoch_;
     down_reason_ = {};
     reported_.clear();
@@ -244,6 +274,9 @@ void connection_loop::begin()
 /// The connection has ended, or none came up.
 void connection_loop::finish()
 {
+    alarm_.clear();
+    reauthentication_.end();
+    wipe(credentials_);
     if (!owner_)
         return;
     auto const now = clock::now();
@@ -260,13 +293,19 @@ void connection_loop::finish()
         explain_failure();
         if (down_reason_ == error::server_refused)
             down_reason_ = detail::refusal(words_, false);
-        report_failure();
+        if (ends_round())
+            report_failure();
+        else
+            down_reason_ = error::unavailable;
+        try_next_server();
     }
     owner_->on_failed(down_reason_);
 }
 
 milliseconds connection_loop::next_pause()
 {
+    if (failed_ % servers_in_turn() != 0)
+        return milliseconds{0};  // the next server of the list
     if (tries_++ == 0)
         return milliseconds{0};
     auto const tries = tries_ - 1;

@@ -131,6 +131,9 @@ private:
     void on_closed(error_code) override;
     void expect(std::size_t commands, exchange::on_replies done);
     bool is_by_sentinel() const noexcept;
+    std::uint32_t servers_in_turn() const noexcept;
+    bool ends_round() noexcept;
+    void try_next_server();
     void send_auth(credentials const&, exchange::on_replies done) override;
     void report(std::string words) override;
     void replace() override;
@@ -157,7 +160,8 @@ private:
     std::list<exchange> asked_;
     event<news> news_;
     decide::alarm_queue::alarm alarm_;
-    std::uint32_t tries_ = 0;  ///< in a row, since a connection that lasted
+    std::uint32_t tries_ = 0;   ///< in a row, since a connection that lasted
+    std::uint32_t failed_ = 0;  ///< since a connection was up: servers of a list
     replies answered_;
     std::uint64_t epoch_ = 0;
     error_code end_reason_{};  ///< why the connection ended or could not be made

@@ -27,10 +27,7 @@ pubsub_link::pubsub_link(
           context,
           static_cast<connection_loop::owner&>(*this),
           connection_loop::description{
-              std::move(name),
-              std::move(where),
-              context.settings.topology == topology::sentinel ? set_up::role::primary
-                                                              : set_up::role::any},
+              std::move(name), std::move(where), wanted_role(context.settings)},
           static_cast<resp::push_handler*>(this)
       )}
 {}

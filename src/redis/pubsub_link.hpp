@@ -50,6 +50,11 @@ public:
     bool is_started() const noexcept { return started_; }
     unsigned index() const noexcept { return index_; }
     address const& where() const noexcept { return loop_->where(); }
+    void follow(address const& primary)
+    {
+        if (where() != primary)
+            loop_->move_to(primary);
+    }
 
 private:
     void write_probe(resp::writer&) override;

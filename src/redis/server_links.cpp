@@ -84,6 +84,13 @@ void server_links::stop()
         pubsub_->stop();
 }
 
+void server_links::follow(address const& primary)
+{
+    for (auto const& each : links_)
+        each->follow(primary);
+    pubsub_->follow(primary);
+}
+
 void server_links::retire()
 {
     for (auto const& each : links_)

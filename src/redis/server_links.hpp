@@ -34,6 +34,9 @@ public:
     void start();
     void stop();
 
+    /// The primary among several servers is there now: all links go there.
+    void follow(address const& primary);
+
     /// Stops idle links until they are wanted again.
     void retire();
 

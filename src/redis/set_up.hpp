@@ -41,8 +41,16 @@ struct set_up {
     verdict judge(std::span<decide::reply const> got) const;
 };
 
-/// For the servers that have the locks, and for the Sentinels that know them. The result refers to
-/// the arguments.
+/// Where several servers may be the primary, the connection has to be to that one.
+inline set_up::role wanted_role(config const& c) noexcept
+{
+    bool const is_one_of_several =
+        c.topology == topology::sentinel || c.topology == topology::replicated;
+    return is_one_of_several ? set_up::role::primary : set_up::role::any;
+}
+
+// For the servers that have the locks, and for the Sentinels that know them. The result refers to
+// the arguments.
 set_up set_up_of_servers(config const&, credentials const&, set_up::role wanted);
 set_up set_up_of_sentinels(credentials const&);
 

@@ -58,6 +58,10 @@ void single_server::on_command_link_up(command_link& link)
     listener_.on_link_up(link.index(), link.epoch());
     if (link.epoch() != 1)
         listener_.on_reached([&](unsigned slot) { return &links_.link(slot) == &link; });
+    // Another link may still be with a server that was the primary before, and notices nothing if
+    // it never writes there.
+    if (context_.settings.topology == topology::replicated)
+        links_.follow(address{link.where()});
 }
 
 void single_server::on_command_link_down(command_link& link, error_code why)

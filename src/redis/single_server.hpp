@@ -5,8 +5,8 @@
 
 namespace colock {
 
-/// One server, or the one that Sentinels name. The link of a key is its hash slot modulo the number
-/// of links, and so is its lane.
+/// One server, or the primary among several. The lane of a key is its hash slot modulo
+/// `config::links`, and its link that lane modulo the links in use.
 class single_server final :
     public transport,
     private command_link::listener,

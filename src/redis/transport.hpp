@@ -127,8 +127,8 @@ public:
     /// True if the step was not written and never will be; `answered` is then not set.
     virtual bool withdraw(step&) noexcept = 0;
 
-    /// The lane of a slot: one of the slots that share calls with it. Calls for many keys, such as
-    /// renewals, are sent by lanes.
+    /// The lane of a slot: a number that is the same for slots whose keys may share one call. Calls
+    /// for many keys, such as renewals, are sent by lanes.
     virtual unsigned lane_of(unsigned slot) const noexcept = 0;
 
     /// Whether steps of this slot can be sent.

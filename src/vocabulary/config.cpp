@@ -133,6 +133,8 @@ error_code read_addresses(std::string_view text, std::uint16_t port, config& int
         end = into.topology == topology::single ? text.npos : text.find(',');
         if (auto const ec = read_host_and_port(text.substr(0, end), next))
             return ec;
+        if (into.topology == topology::replicated && std::ranges::count(into.addresses, next) > 1)
+            return error::invalid_url_host;
         if (end == text.npos)
             break;
     }
@@ -193,6 +195,8 @@ error_code read_scheme(std::string_view scheme, config& into)
         into.topology = topology::sentinel;
     else if (plus != scheme.npos && scheme.substr(plus + 1) == "cluster")
         into.topology = topology::cluster;
+    else if (plus != scheme.npos && scheme.substr(plus + 1) == "replicated")
+        into.topology = topology::replicated;
     else if (plus != scheme.npos)
         return error::invalid_url_scheme;
     bool const is_unix = transport == "unix" && into.topology == topology::single;

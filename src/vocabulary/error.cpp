@@ -39,11 +39,10 @@ char const* text(error e) noexcept
         return "the server lacks or refuses WAIT, which sync_replicas needs; allow the user +wait";
     case error::invalid_url_scheme:
         return "the URL's scheme is unknown; use redis://, rediss://, unix:// or one with "
-               "+sentinel or "
-               "+cluster";
+               "+sentinel, +cluster or +replicated";
     case error::invalid_url_credentials:
         return "the URL's user or password has a % without two hexadecimal digits";
-    case error::invalid_url_host: return "the URL names no valid host";
+    case error::invalid_url_host: return "the URL names no valid host, or a server of a list twice";
     case error::invalid_url_port: return "the URL's port is not a number from 1 to 65535";
     case error::invalid_url_database: return "the URL's database is not a number from 0 on";
     case error::invalid_url_path: return "the URL names no absolute path of a unix socket";
@@ -58,6 +57,8 @@ char const* text(error e) noexcept
         return "the client's config breaks a rule, so it connects to nothing; the log says which";
     case error::would_deadlock:
         return "the acquire would wait for its own owner; release what that owner holds first";
+    case error::claim_gone:
+        return "the claim was adopted before, or its lease has ended; acquire the lock as usual";
     }
     return "unknown colock error";
 }

@@ -1,3 +1,4 @@
+#include "decide/presence.hpp"
 #include "waiting/wait_queue.hpp"
 
 #include <ranges>
@@ -17,10 +18,8 @@ void wait_queue::join(std::shared_ptr<waiter> const& who)
     who->queued = who;
     queue_.push_back(*who);
     ++core_.count.waiters;
-    if (who->wait) {
-        who->deadline = who->asked + *who->wait;
-        core_.set_alarm(who->limit, who->deadline);
-    }
+    if (who->wait)
+        core_.set_alarm(who->limit, who->deadline());
 }
 
 std::shared_ptr<waiter> wait_queue::take_out(waiter& who)
@@ -32,14 +31,6 @@ std::shared_ptr<waiter> wait_queue::take_out(waiter& who)
     who.queue = nullptr;
     on_queue_changed();
     return self;
-}
-
-void waiter::leave(error_code why)
-{
-    if (queue)
-        queue->leave(*this, why);
-    else
-        fail(why);
 }
 
 void wait_queue::leave(waiter& who, error_code why)
@@ -61,6 +52,12 @@ void wait_queue::end_waiters(error_code why)
     }
     for (auto const& who : std::views::reverse(gone))
         on_left(*who, who == gone.front());
+}
+
+void wait_queue::tell(presence& to) const
+{
+    for (waiter const& who : queue_)
+        to.waits(word_of(kind()), name(), who.who, who.asked);
 }
 
 void wait_queue::destroy_pending() noexcept

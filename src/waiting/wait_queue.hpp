@@ -28,6 +28,7 @@ public:
     void leave(waiter&, error_code why);
 
     void end_waiters(error_code why) override;
+    void tell(presence&) const override;
     void destroy_pending() noexcept override;
 
     // ---- For locks -----------------------------------------------------------------------------

@@ -24,9 +24,30 @@ struct step;
 class wait_queue;
 class fair_waiter;
 
+/// The hold that a caller wants: its `acquire_options`, with the client's lease where they name
+/// none.
+struct acquire_terms {
+    acquire_terms(acquire_options const&, milliseconds usual_lease);
+
+    owner who;
+    milliseconds lease;
+    milliseconds at_least;  ///< the lock stays taken for this long
+    bool renewed;
+    bool shared_owner;  ///< the caller named the owner: it may re-enter
+    bool re_entrant;    ///< if not, an owner that has the lock is refused
+    unsigned replicas;  ///< how many have to acknowledge it
+
+    /// Whether the lock may go on to them unchanged from those: the same lease, over the same link.
+    bool may_follow(acquire_terms const& others) const noexcept
+    {
+        return renewed && others.renewed && lease == others.lease && replicas == 0 &&
+            at_least == milliseconds{0};
+    }
+};
+
 /// A call that wants a lock, permits, or a latch at zero, until it has its answer. Its queue is the
 /// state of its kind and name.
-struct waiter final : operation, boost::intrusive::list_base_hook<> {
+struct waiter final : operation, acquire_terms, boost::intrusive::list_base_hook<> {
     /// The kind of its answer: a hold, a permit or several, or the mere fact; for a call that waits
     /// without end, or for one that tries.
     using result = std::variant<
@@ -59,9 +80,16 @@ struct waiter final : operation, boost::intrusive::list_base_hook<> {
     void give_up() { fail({}); }  ///< its wait is over, or it has tried in vain
 
     /// Tells the observer. For a hold, `grant` does.
-    void tell_acquired() const;
+    void tell(acquire_step::kind what) const;
+    void tell_acquired() const { tell(acquire_step::kind::acquired); }
+
+    /// Tells the observer that its wait begins, for as long as this at first.
+    void tell_waiting(milliseconds lease) const;
 
     bool is_done() const noexcept;
+
+    /// The end of its wait, once it has begun.
+    time_point deadline() const noexcept { return wait ? asked + *wait : never; }
 
     /// A hold as it wants it.
     hold_ptr make_hold() const;
@@ -69,29 +97,14 @@ struct waiter final : operation, boost::intrusive::list_base_hook<> {
     /// Sets the wanted replicas in a step that takes the lock.
     void ask_replicas(step&) const;
 
-    /// Whether it may get the lock after that one unchanged: the same lease, over the same link.
-    bool may_follow(waiter const& other) const noexcept
-    {
-        return renewed && other.renewed && lease == other.lease && replicas == 0 &&
-            at_least == milliseconds{0};
-    }
-
     core_ptr inside;
     state_kind kind;
-    std::string name;  ///< of the key at the server
-    owner who;
-    milliseconds lease;
-    milliseconds at_least;  ///< the lock stays taken for this long
-    bool renewed;
-    bool shared_owner;                   ///< the caller named the owner: it may re-enter
-    bool re_entrant;                     ///< if not, an owner that has the lock is refused
-    unsigned replicas;                   ///< how many have to acknowledge it
+    std::string name;                    ///< of the key at the server
     backoff pauses{};                    ///< of a spin lock
     std::int64_t permits = 0;            ///< how many, of a semaphore
     bool once = false;                   ///< one attempt
     std::optional<milliseconds> wait{};  ///< the longest
     time_point asked{};
-    time_point deadline = never;
     std::uint32_t attempts = 0;     ///< how often the server was asked for it
     std::uint64_t arrival = 0;      ///< its number in the order of all calls
     wait_queue* queue = nullptr;    ///< the queue that it is in

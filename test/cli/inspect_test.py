@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import unittest
 
@@ -15,7 +16,7 @@ from support import UUID, Case, Redis, wait_for
 
 CLI = pathlib.Path(__file__).resolve().parents[2] / "cli"
 COMMANDS = ("run", "elect", "info", "ls", "watch", "unlock", "doctor", "bench")
-WORKLOADS = [f"W{n}" for n in range(1, 11)] + ["keys"]
+WORKLOADS = [*(f"W{n}" for n in range(1, 13)), "W1d", "keys"]
 OTHER = "11111111-2222-3333-4444-555555555555:7"
 
 
@@ -147,7 +148,7 @@ class Info(Case):
         waits = self.start("run", "k", "--", "true")
         wait_for(lambda: self.info()["waiting_clients"] == 1, "the waiter")
         self.assertRegex(self.colock("info", "k").out,
-                         r"^k: lock\n  held by   \S+\n  lease     1?\d\S* s left\n  waiting   1 client\n$")
+                         r"^k: lock\n  held by   \S+(, \S+, for [^\n]+)?\n  lease     1?\d\S* s left\n  waiting   1 client\n$")
         waits.kill()
 
     def test_fair_and_its_queue(self) -> None:
@@ -173,10 +174,43 @@ class Info(Case):
         self.assertIn("none: it stays", out)
 
     def test_what_is_no_lock(self) -> None:
-        self.server.ask("SET", "s", "5")
+        self.server.ask("SET", "s", "five")
         self.server.ask("HSET", "h", "name", "value")
         self.check(self.colock("info", "s"), 65, "s: read", "string", "semaphore")
         self.check(self.colock("info", "h"), 65, "hash")
+
+    def test_a_semaphore_and_permits(self) -> None:
+        self.server.ask("SET", "n", "5")
+        self.assertIn("n: semaphore or latch\n  value     5", self.colock("info", "n").out)
+        self.server.ask("SET", "p", "2")
+        self.server.ask("ZADD", "{p}:timeout", "922337203685477", "0123456789abcdef")
+        self.server.ask("ZADD", "{p}:timeout", "1", "ended00000000000")
+        found = json.loads(self.colock("info", "--json", "p").out)
+        self.assertEqual((found["kind"], found["value"]), ("permits", 3))
+        self.assertEqual([h["owner"] for h in found["holders"]], [b"0123456789abcdef".hex()])
+
+    def test_says_who_holds_it_and_since_when(self) -> None:
+        self.hold()
+        label = f"{socket.gethostname()}:"
+
+        def holder() -> dict[str, object]:
+            return self.info()["holders"][0]  # type: ignore
+
+        wait_for(lambda: "held_ms" in holder(), "since when it is held")
+        self.assertTrue(str(holder()["label"]).startswith(label))
+        self.assertGreaterEqual(int(str(holder()["held_ms"])), 1000)
+        for words in (("info", "k"), ("ls",)):
+            self.assertRegex(self.colock(*words).out, re.escape(label) + r"\d+, for \d")
+
+    def test_a_label_cannot_steer_a_terminal(self) -> None:
+        self.server.ask("HSET", "k", OTHER, "1")
+        client, label = OTHER[:36], "\x1b[31mevil\n"
+        parts = ["1", client, label, "1", "holds", "lock", "k", OTHER, "1", "5000"]
+        text = "".join(f"{len(p)}:{p}" for p in parts)
+        self.server.ask("SET", "colock_client:" + client.replace("-", "")[:16], text, "PX", "15000")
+        out = self.colock("info", "k").out
+        self.assertIn(r"\x1b[31mevil\x0a", out)
+        self.assertNotIn("\x1b", out)
 
     def test_of_a_large_hash_the_beginning(self) -> None:
         fields = [w for n in range(1000) for w in (f"{OTHER}{n}", "1")]
@@ -353,10 +387,10 @@ class Bench(Case):
         whole = self.colock("bench", "--help").out
         listed = whole.split("\nWorkloads:\n")[1].split("\n\n")[0]
         self.assertEqual([line.split()[0] for line in listed.splitlines()], sorted(WORKLOADS))
-        self.assertIn("W1..W10|keys\n", whole)
+        self.assertIn("W1..W12|W1d|keys\n", whole)
         zsh = (CLI / "completion/_colock").read_text()
         self.assertIn("1:workload:(" + " ".join(WORKLOADS) + ")", zsh)
-        self.assertIn("\\fIW1\\fR..\\fIW10\\fR|\\fIkeys\\fR\n", (CLI / "colock.1").read_text())
+        self.assertIn("\\fIW1\\fR..\\fIW12\\fR|\\fIW1d\\fR|\\fIkeys\\fR\n", (CLI / "colock.1").read_text())
 
     def test_its_keys_tell_whose_they_are(self) -> None:
         self.start("bench", "W6", "--locks", "10", "--seconds", "5")
@@ -376,6 +410,52 @@ class Bench(Case):
 def options_part(text: str) -> str:
     """Without the examples."""
     return text.split("\nExamples:")[0].split("Exit status:")[0]
+
+
+class Deadlocks(Case):
+    TAKER = os.environ.get("COLOCK_TAKER", "")
+
+    def take(self, *words: str) -> None:
+        taker = subprocess.Popen([self.TAKER, self.server.url, *words], stdout=subprocess.PIPE)
+        self.addCleanup(taker.wait)
+        self.addCleanup(taker.kill)
+
+    def find(self, *words: str) -> support.Result:
+        return self.colock("doctor", "--deadlocks", *words)
+
+    def test_there_is_none(self) -> None:
+        result = self.find()
+        self.check(result, 0)
+        self.assertIn("ok    no deadlock among the 0 clients", result.out)
+        self.assertIn("note  no client tells", result.out)
+
+    @unittest.skipUnless(TAKER, "needs the worker")
+    def test_two_processes_wait_for_each_other(self) -> None:
+        self.take("one", "a", "b")
+        self.take("two", "b", "a")
+        wait_for(lambda: self.waiting() == 2, "both tell that they wait", 20)
+        result = self.find()
+        self.check(result, 1)
+        self.assertIn("bad   deadlock: each of these waits for the next one", result.out)
+        self.assertRegex(result.out, r"one has a \(for .*\) and waits for b")
+        self.assertRegex(result.out, r"two has b \(for .*\) and waits for a")
+        self.assertIn("colock unlock", result.out)
+        lines = [json.loads(line) for line in self.find("--json").out.splitlines()]
+        self.assertTrue(lines[0]["certain"])
+        self.assertEqual({link["has"] for link in lines[0]["cycle"]}, {"a", "b"})
+
+    @unittest.skipUnless(TAKER, "needs the worker")
+    def test_who_waits_for_a_holder_that_tells_nothing(self) -> None:
+        self.server.ask("HSET", "b", OTHER, "1")
+        self.take("one", "a", "b")
+        wait_for(lambda: self.waiting() == 1, "it tells that it waits", 20)
+        result = self.find()
+        self.check(result, 0)
+        self.assertIn("1 holder of awaited locks can't be followed", result.out)
+
+    def waiting(self) -> int:
+        keys = [key for key in self.server.keys() if key.startswith("colock_client:")]
+        return sum("5:waits" in str(self.server.ask("GET", key)) for key in keys)
 
 
 if __name__ == "__main__":

@@ -19,15 +19,15 @@ BOOST_DATA_TEST_CASE(a_pipe_that_nobody_reads_delays_no_renewal, each_server(), 
     blocked_stderr full;
     at.run([&]() -> asio::awaitable<void> {
         auto settings = server.by_socket();
-        settings.lease = 500ms;
+        settings.lease = 1'500ms;  // a renewal fits between two lost connections
         BOOST_TEST_REQUIRE(bool{settings.log.sink});
         client mine{at.context().get_executor(), settings};
         mine.run(asio::detached);
         auto const held = co_await lock{mine, unique_name("log")}.acquire();
-        auto const until = std::chrono::steady_clock::now() + 1'500ms;
+        auto const until = std::chrono::steady_clock::now() + 4s;
         while (std::chrono::steady_clock::now() < until) {
             server.ask("CLIENT", "KILL", "TYPE", "normal");  // a warning each time
-            asio::steady_timer pause{at.context(), 100ms};
+            asio::steady_timer pause{at.context(), 250ms};
             co_await pause.async_wait();
             BOOST_TEST_REQUIRE(bool{held});
         }

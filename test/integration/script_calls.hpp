@@ -62,6 +62,8 @@ public:
         auto got = own_.command(words);
         if (got.what == reply::kind::error)
             return {got};
+        if (got.what == reply::kind::integer)
+            return std::vector(keys.size(), got);  // one number for all keys
         return std::move(got.items);
     }
 
@@ -297,7 +299,7 @@ struct read_write_calls : script_calls {
     }
     reply unwrite(std::string const& who)
     {
-        return run(scripts::write_release, {name}, {who + ":write", channel, prefix}).at(0);
+        return run(scripts::write_release, {name}, {who + ":write", ":" + channel, prefix}).at(0);
     }
     reply force(std::string const& side)
     {

@@ -15,7 +15,10 @@ namespace {
 
 /// Both sides of a lock that has several parts, on one server.
 struct group {
-    group(java_lab& at, std::string java_kind) : kind{std::move(java_kind)}, c{at.connect()}
+    group(java_lab& at, std::string java_kind)
+        : kind{std::move(java_kind)}
+        , java{shared_java()}
+        , c{at.connect()}
     {
         for (int i = 0; i != 3; ++i) {
             parts.emplace_back(c.client, unique_name(kind));
@@ -26,10 +29,11 @@ struct group {
     template <class... Arguments>
     auto ask(std::string command, Arguments... arguments)
     {
-        return shared_java().ask("t1", std::move(command), kind, names, arguments...);
+        return java.ask("t1", std::move(command), kind, names, arguments...);
     }
 
     std::string kind;
+    java_peer& java;  // begun here, because its start takes longer than a lease of these tests
     running_client& c;
     std::vector<lock> parts;
     std::string names;  ///< of the parts

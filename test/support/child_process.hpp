@@ -1,7 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
-#include "../../testing/child.hpp"
+#include "../../test_double/child.hpp"
 
 namespace colock::test {
 

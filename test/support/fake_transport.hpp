@@ -1,7 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
-#include "../../testing/in_process_transport.hpp"
+#include "../../test_double/in_process_transport.hpp"
 #include "client/client_access.hpp"
 #include <colock/client.hpp>
 

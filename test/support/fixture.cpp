@@ -197,7 +197,8 @@ void lab::check_no_key_is_left()
             BOOST_TEST(
                 (key.text.rfind("colock_fence:", 0) == 0 ||
                  key.text.rfind("redisson_lock_token:", 0) == 0 ||
-                 key.text.rfind("colock_once", 0) == 0 || key.text.rfind("other:", 0) == 0),
+                 key.text.rfind("colock_once", 0) == 0 ||
+                 key.text.rfind("colock_client:", 0) == 0 || key.text.rfind("other:", 0) == 0),
                 "left in Redis: " << key.text
             );
         server->ask("FLUSHALL");

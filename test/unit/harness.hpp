@@ -91,6 +91,10 @@ struct recorder final : observer {
         last_waited = waited;
         last_attempts = attempts;
     }
+    void acquiring(acquire_step const& step) noexcept override
+    {
+        steps.emplace_back(step.number, step.what);
+    }
     void waiting(std::string_view n, milliseconds lease) noexcept override
     {
         note("waiting", n);
@@ -135,6 +139,7 @@ struct recorder final : observer {
     }
 
     std::vector<std::pair<std::string, std::string>> events;
+    std::vector<std::pair<std::uint64_t, acquire_step::kind>> steps;
     microseconds last_waited{}, last_held{};
     milliseconds last_lease{}, last_valid{};
     std::uint32_t last_attempts = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "unit/harness.hpp"
+#include <colock/claim.hpp>
 
 #include <deque>
 #include <functional>
@@ -81,6 +82,16 @@ struct world {
         if (holds.at(i).is_done())
             holds[i].value().lost(others.emplace_back().token());
     }
+    void give(std::size_t i)
+    {
+        if (holds.at(i).is_done())
+            holds[i].value().give(claims.emplace_back().token());
+    }
+    void adopt(std::size_t i)
+    {
+        if (claims.size() > i && claims[i].succeeded())
+            client->it.adopt(claims[i].value(), holds.emplace_back().token());
+    }
     void close() { client->it.close(others.emplace_back().token()); }
 
     /// Calls `f` with each operation begun so far.
@@ -96,10 +107,12 @@ struct world {
             f(p);
         for (auto& p : questions)
             f(p);
+        for (auto& p : claims)
+            f(p);
     }
     std::size_t operations() const
     {
-        return 1 + holds.size() + tries.size() + others.size() + questions.size();
+        return 1 + holds.size() + tries.size() + others.size() + questions.size() + claims.size();
     }
     bool holds_something()
     {
@@ -119,6 +132,7 @@ struct world {
     std::deque<pending_try> tries;
     std::deque<pending<>> others;
     std::deque<pending<bool>> questions;
+    std::deque<pending<claim>> claims;
     std::shared_ptr<wrapped> client;
 };
 

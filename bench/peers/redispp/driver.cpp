@@ -4,11 +4,13 @@
 // every 15 s = ttl/2).
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <iostream>
 #include <map>
+#include <random>
 #include <sw/redis++/patterns/redlock.h>
 #include <sw/redis++/redis++.h>
 #include <unistd.h>
@@ -73,7 +75,13 @@ int main(int argc, char** argv)
         startAt = std::stol(o["start-at"]);
     if (!workers)
         workers = std::map<std::string, int>{
-            {"W1", 1}, {"W2", 64}, {"W3", 100}, {"W4", 8}, {"W5", 1000}, {"W6", 64}}[W];
+            {"W1", 1},
+            {"W2", 64},
+            {"W3", 100},
+            {"W4", 8},
+            {"W5", 1000},
+            {"W6", 64},
+            {"W11", 32}}[W];
     ConnectionOptions co;
     auto c = redis_.find(':');
     co.host = redis_.substr(0, c);
@@ -149,7 +157,11 @@ int main(int argc, char** argv)
         fprintf(stderr, "END\n");
         usleep(500000);
     } else {
-        bool own = W == "W1" || W == "W2", w3 = W == "W3", w4 = W == "W4";
+        bool own = W == "W1" || W == "W2", w3 = W == "W3", mix = W == "W11", w4 = W == "W4" || mix;
+        std::vector<double> zipf(1000);  // W11: few of the keys come often
+        double sum = 0;
+        for (std::size_t k = 0; k != zipf.size(); k++)
+            zipf[k] = sum += std::pow(double(k + 1), -0.99);
         auto start = Clock::now() + std::chrono::nanoseconds((long)(warmup * 1e9));
         if (startAt)
             start = Clock::now() +
@@ -165,8 +177,21 @@ int main(int argc, char** argv)
         for (int i = 0; i < workers; i++)
             ts.emplace_back([&, i] {
                 Wk& w = ws[i];
-                RedMutex m(r, own ? key + ":" + std::to_string(i) : key, nullptr, mo, watcher);
+                auto const make = [&](std::string const& name) {
+                    return std::make_unique<RedMutex>(r, name, nullptr, mo, watcher);
+                };
+                std::mt19937_64 dice(getpid() * 64 + i);
+                auto made = make(own ? key + ":" + std::to_string(i) : key);
+                auto file = xfile;
                 for (;;) {
+                    if (mix) {
+                        auto const at = std::uniform_real_distribution<>(0, sum)(dice);
+                        auto const k =
+                            std::lower_bound(zipf.begin(), zipf.end() - 1, at) - zipf.begin();
+                        made = make(key + ":" + std::to_string(k));
+                        file = xfile + "." + std::to_string(k);
+                    }
+                    RedMutex& m = *made;
                     auto t0 = Clock::now();
                     if (t0 > end)
                         return;
@@ -184,13 +209,13 @@ int main(int argc, char** argv)
                         counter++;
                         inside_--;
                     } else if (w4) {
-                        int fd = open(xfile.c_str(), O_CREAT | O_EXCL | O_WRONLY, 0600);
+                        int fd = open(file.c_str(), O_CREAT | O_EXCL | O_WRONLY, 0600);
                         if (fd < 0)
                             w.ov++;
                         std::this_thread::sleep_for(std::chrono::microseconds(holdUs));
                         if (fd >= 0) {
                             close(fd);
-                            unlink(xfile.c_str());
+                            unlink(file.c_str());
                         }
                         w.hold += ns(t1, Clock::now());
                     }

@@ -64,7 +64,9 @@ private:
             now.owed_releases
         );
         gauge(to, "subscriptions", "Channels that are subscribed.", now.subscriptions);
-        gauge(to, "links_up", "Connections that are up, that for pub/sub included.", now.links_up);
+        gauge(
+            to, "links_up", "Connections that are up, including the one for pub/sub.", now.links_up
+        );
     }
 
     void add_acquires(families_type& to, metrics_snapshot const& now) const
@@ -72,13 +74,13 @@ private:
         histogram(
             to,
             "acquire_wait_seconds",
-            "Time from the call of an acquire to what it acquired.",
+            "Time from the call of an acquire until it had what it asked for.",
             now.waited
         );
         counter(
             to,
             "acquire_attempts_total",
-            "Scripts that were sent for what was acquired.",
+            "Scripts that were sent for those acquires that succeeded.",
             now.attempts
         );
         counter(
@@ -93,7 +95,7 @@ private:
             to,
             type::Counter,
             "handovers_total",
-            "Locks that went to who waited for them: within the process, or by way of the server."
+            "Locks that passed to a waiter, within the process or through the server."
         );
         passed.metric.push_back(counted(now.handed_over_here, {{"via", "process"}}));
         passed.metric.push_back(counted(now.handed_over_there, {{"via", "server"}}));
@@ -128,7 +130,7 @@ private:
         counter(
             to,
             "links_lost_total",
-            "Connections for commands that went, for whatever reason.",
+            "Connections for commands that were lost, or dropped by a closed client.",
             now.links_lost
         );
         counter(
@@ -140,7 +142,7 @@ private:
         counter(
             to,
             "subscriptions_refused_total",
-            "Subscriptions that the server refused; who waits asks by time alone.",
+            "Subscriptions that the server refused; waiters then get no messages and only poll.",
             now.subscriptions_refused
         );
     }

@@ -16,10 +16,12 @@ namespace asio = boost::asio;
 // One order is charged by one task at a time, whichever process it reaches.
 asio::awaitable<void> pay(colock::client& redis, std::string order)
 {
-    colock::lock lock{redis, "order:" + order};   // sends nothing yet
-    colock::hold held = co_await lock.acquire();  // waits its turn; then the hold is renewed
-    std::cout << "charged order " << order << " with token " << held.fencing_token() << '\n';
-    co_await held.release();  // the next one gets in; after an exception the destructor does this
+    colock::lock lock{redis, "order:" + order};  // a name; sends nothing
+    auto charge = [&](colock::hold& held) -> asio::awaitable<void> {
+        std::cout << "charged order " << order << " with token " << held.fencing_token() << '\n';
+        co_return;
+    };
+    co_await colock::with_lock(lock, charge);  // waits its turn; releases on every way out
 }
 
 int main(int argc, char** argv)

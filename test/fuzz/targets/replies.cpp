@@ -100,9 +100,12 @@ void check_answers(reply const& r)
         "a place is gone by 0 alone"
     );
     require(
-        (keep.what == decide::keep_answer::kind::waits) == is_refused &&
-            (!is_refused || keep.ask_in == acquire.pttl),
-        "a ticket waits by what refuses"
+        (keep.what == decide::keep_answer::kind::waits) == (is_refused && r.items.size() == 1),
+        "a ticket waits by a refusal of one number"
+    );
+    require(
+        keep.what != decide::keep_answer::kind::waits || keep.ask_in == acquire.pttl,
+        "a ticket asks again when a refused acquire does"
     );
     require(!inspect.locked || inspect.well_formed, "held by an answer");
     require(!(inspect.is_read || inspect.is_written) || inspect.well_formed, "a side by an answer");

@@ -51,6 +51,8 @@ std::string url_of(config const& c)
         url += "+sentinel";
     else if (c.topology == topology::cluster)
         url += "+cluster";
+    else if (c.topology == topology::replicated)
+        url += "+replicated";
     url += "://" + credentials + hosts_of(c) + "/";
     if (c.topology == topology::sentinel)
         url += encoded(c.master_name) + "/";

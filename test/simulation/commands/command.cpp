@@ -162,7 +162,22 @@ std::string to_text(double number)
     if (std::isinf(number))
         return number > 0 ? "inf" : "-inf";
     std::array<char, 32> digits{};
-    auto const written = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+    auto* const end = digits.data() + digits.size();
+    if (std::abs(number) >= bound) {
+        // The fewest digits that tell this number from its neighbours; then zeros, if few are due.
+        auto const shortest =
+            std::to_chars(digits.data(), end, number, std::chars_format::scientific);
+        std::string text{digits.data(), shortest.ptr};
+        auto const power = std::stoul(text.substr(text.find('e') + 1));
+        auto significant = text.substr(0, text.find('e'));
+        std::erase(significant, '.');
+        auto const sign = std::size_t{number < 0};
+        if (power < significant.size() - sign + 7) {
+            significant.resize(power + 1 + sign, '0');
+            return significant;
+        }
+    }
+    auto const written = std::to_chars(digits.data(), end, number);
     return {digits.data(), written.ptr};
 }
 

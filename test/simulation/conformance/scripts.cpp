@@ -22,8 +22,8 @@ namespace {
 
 bool only_reads(std::string_view script)
 {
-    return script == "inspect" || script == "count" || script == "permit_count" ||
-        script == "leader_read";
+    return script == "inspect" || script == "request" || script == "count" ||
+        script == "permit_count" || script == "leader_read";
 }
 
 /// How often each script has changed something.
@@ -137,7 +137,7 @@ public:
     {
         std::vector<std::string_view> const keys{c.keys.begin(), c.keys.end()};
         std::vector<std::string_view> const arguments{c.arguments.begin(), c.arguments.end()};
-        if (c.what->name == "expiring")
+        if (is_for_many(c))
             return run_step(c, keys, arguments);
         std::vector<reply> all;
         auto const front = c.of->front.empty() ? 0U : 1U;
@@ -153,6 +153,12 @@ public:
     }
 
 private:
+    /// The client sends it for many locks as one step.
+    static bool is_for_many(script_call const& c)
+    {
+        return c.what->name == "expiring" || c.what->name.ends_with("renew");
+    }
+
     reply run_step(
         script_call const& c,
         std::span<std::string_view const> keys,
@@ -160,7 +166,7 @@ private:
     )
     {
         step one{*c.what, 0, keys, arguments};
-        one.whole = c.what->name == "expiring";
+        one.whole = is_for_many(c);
         return server_.run(one).value;
     }
 

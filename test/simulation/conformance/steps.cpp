@@ -32,8 +32,10 @@ std::vector<script_form> const& script_forms()
         {extend, "plain fair read_write", "lock", "holder depth lease"},
         {renew, "plain fair read_write", "lock", "holder lease"},
         {release, "plain", "lock", "field place_and_channel"},
-        {leave, "plain", "lock", "channel client"},
+        {leave, "plain read_write", "lock", "listed_channel client"},
         {force, "plain", "lock", "channel"},
+        {adopt, "plain", "lock counter", "claimed field lease", "floor"},
+        {request, "plain", "lock", "channel"},
         {expiring, "plain fair read_write", "lock", "kept_list", "limit"},
         {inspect, "plain fair read_write", "lock", ""},
         {fair_acquire,
@@ -51,9 +53,9 @@ std::vector<script_form> const& script_forms()
         {write_acquire,
          "read_write",
          "lock counter",
-         "writer lease tokens read_write_channel",
+         "writer lease tokens place_and_channel",
          "floor"},
-        {write_release, "read_write", "lock", "writer read_write_channel prefix"},
+        {write_release, "read_write", "lock", "writer place_and_channel prefix"},
         {read_write_force, "read_write", "lock", "side read_write_channel prefix"},
         {semaphore_acquire, "semaphore", "lock takings", "amount request life semaphore_channel"},
         {semaphore_undo,
@@ -182,9 +184,10 @@ std::string step_maker::key(std::string_view role, std::string const& of)
     return of;
 }
 
-std::string step_maker::field()
+std::string step_maker::field() { return field_of(dice_.one_in(8) ? 1 + dice_.below(4) : owner_); }
+
+std::string step_maker::field_of(int owner)
 {
-    auto const owner = dice_.one_in(8) ? 1 + dice_.below(4) : owner_;
     return (owner < 3 ? "0b7e4b0c-1111-4:" : "8743c9c0-0795-8:") + std::to_string(owner);
 }
 
@@ -201,10 +204,18 @@ std::string step_maker::channel_of(std::string_view role, std::string const& of)
                                        : decide::lock_channel(of);
 }
 
+/// The channel whose lock, of the kind of these steps, has a wait list.
+std::string step_maker::listed_channel(std::string const& of) const
+{
+    return kind_ == "read_write" ? decide::read_write_channel(of) : decide::lock_channel(of);
+}
+
 std::string step_maker::argument(std::string_view role, std::string const& of)
 {
     if (role == "field" || (role == "holder" && kind_ != "read_write"))
         return field();
+    if (role == "claimed")
+        return field_of(1 + dice_.below(4));
     if (role == "writer" || role == "holder")
         return field() + ":write";
     if (role == "lease" || role == "floor" || role == "wait" || role.ends_with("life"))
@@ -212,9 +223,11 @@ std::string step_maker::argument(std::string_view role, std::string const& of)
     if (role == "client")
         return field().substr(0, 15);
     if (role == "place_and_channel")
-        return one_of("", "last", "first", "check", "behind") + ":" + decide::lock_channel(of);
-    if (role == "kept_list" && dice_.one_in(2))
-        return "";
+        return one_of("", "last", "first", "check", "behind") + ":" + listed_channel(of);
+    if (role == "listed_channel")
+        return listed_channel(of);
+    if (role == "kept_list")
+        return dice_.one_in(2) ? "" : listed_channel(of);
     if (role == "tokens")
         return one_of("1", "64");
     if (role == "number")

@@ -160,8 +160,10 @@ private:
     std::string tame_time(std::string_view role);
     std::string odd_argument(std::string_view role);
     std::string channel_of(std::string_view role, std::string const& name);
+    std::string listed_channel(std::string const& of) const;
     std::string any_key();
     std::string field();
+    static std::string field_of(int owner);
     std::string id(char second = 'f') const;
 
     template <class... Texts>

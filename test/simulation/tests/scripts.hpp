@@ -42,6 +42,8 @@ struct bench_of_scripts {
     {
         auto got =
             redis.run(what.text, {keys.begin(), keys.end()}, {arguments.begin(), arguments.end()});
+        if (got.what == reply::kind::integer && what.name.ends_with("renew"))
+            return got;  // of all locks of the call
         BOOST_TEST_REQUIRE((got.what == reply::kind::list), got.text);
         BOOST_TEST_REQUIRE(got.items.size() == 1U);
         return std::move(got.items.front());

@@ -5,10 +5,12 @@
 #include "simulation/world/machine.hpp"
 #include "simulation/world/node.hpp"
 #include "simulation/world/scenario.hpp"
+#include <colock/claim.hpp>
 #include <colock/hold.hpp>
 
 #include <list>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -39,6 +41,8 @@ struct object {
     std::uint64_t last_owner = 0;  ///< who had them
     std::int64_t out = 0;          ///< permits of a semaphore that users have
     bool is_doubtful = false;      ///< a count may have gone with a client or a server
+
+    std::optional<claim> given;  ///< the last that somebody gave away
 
     bool is_cluster = false;  ///< `at` are the nodes of a cluster, which has the one part
 };

@@ -148,7 +148,8 @@ void node::note(
     for (std::size_t i = 0; i != answers && i * width < words.size(); ++i) {
         auto const& one = is_list ? got.items[i] : got;
         bool const is_number = one.what == reply::kind::integer;
-        if (is_number && one.number > 0 && what.name.find("acquire") != what.name.npos)
+        bool const grants = what.name.find("acquire") != what.name.npos || what.name == "adopt";
+        if (is_number && one.number > 0 && grants)
             remember_grant(words[i * width], static_cast<std::uint64_t>(one.number));
         if (is_number && what.name.find("force") != what.name.npos)
             ++forced_[std::string{words[i * width]}];

@@ -50,7 +50,7 @@ std::string_view name_of(fault_kind k) noexcept
 
 std::string_view name_of(mutant m) noexcept
 {
-    constexpr std::array<std::string_view, 10> names{
+    constexpr std::array<std::string_view, 11> names{
         "none",
         "release_ignores_owner",
         "renewal_revives",
@@ -60,7 +60,8 @@ std::string_view name_of(mutant m) noexcept
         "grant_is_kept",
         "slow_clock",
         "permits_never_end",
-        "latch_opens_early"};
+        "latch_opens_early",
+        "claim_stays"};
     return names[static_cast<std::size_t>(m)];
 }
 
@@ -109,6 +110,7 @@ scenario kinds()
     s.tries = 15;
     s.timed_tries = 20;
     s.drops = 20;
+    s.gifts = 10;
     s.coroutines = 5;
     s.long_stays = 1;
     return s;

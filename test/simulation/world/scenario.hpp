@@ -53,7 +53,8 @@ enum class mutant {
     grant_is_kept,          ///< releases are answered and not run, now and then
     slow_clock,             ///< clients' clocks are 3 % slow: they trust too long
     permits_never_end,      ///< the semaphore's script gives one more than there are
-    latch_opens_early       ///< a latch goes with its first count
+    latch_opens_early,      ///< a latch goes with its first count
+    claim_stays             ///< whoever adopts a lock leaves its claim good
 };
 std::string_view name_of(mutant) noexcept;
 
@@ -80,6 +81,7 @@ struct scenario {
     unsigned tries = 0;
     unsigned timed_tries = 0;
     unsigned drops = 0;
+    unsigned gifts = 0;       ///< the lock is given away; half of those who come then adopt it
     unsigned coroutines = 0;  ///< with_lock
     unsigned long_stays = 0;  ///< some leases long
     int sync_replicas = 0;

@@ -49,6 +49,8 @@ section draw_section(scenario const& plan, dice d, std::size_t objects)
     s.drops = d.percent(plan.drops);
     s.synced = plan.sync_replicas;
     s.permits = 1 + static_cast<std::int64_t>(d.below(2));
+    s.gives = d.percent(plan.gifts);
+    s.adopts = d.percent(50);
     return s;
 }
 
@@ -94,7 +96,7 @@ void user::go_on()
 void user::begin()
 {
     idle_ = false;
-    cancelled_ = false;
+    cancelled_ = is_adopted_ = false;
     ++operation_;
     auto& around = home_.around();
     waits_since_ = around.time().now();
@@ -129,6 +131,8 @@ void user::ask()
 {
     auto const& at = home_.at(0);
     auto const& name = of_->parts.front();
+    if (now_.adopts && of_->given)
+        return adopt();
     auto const parts = [&] {
         std::vector<lock> all;
         for (std::size_t i = 0; i != of_->parts.size(); ++i)
@@ -181,6 +185,43 @@ void user::ask_for(Lock const& l)
     }
 }
 
+// ---- Claims ------------------------------------------------------------------------------------
+
+bool user::may_travel() const noexcept
+{
+    return of_->what == kind::plain || of_->what == kind::spin || of_->what == kind::fenced;
+}
+
+// The claim stays there for the others, who must not get anything by it.
+void user::adopt()
+{
+    is_adopted_ = true;
+    auto how = options();
+    how.sync_replicas = 0;
+    home_.at(0).adopt(
+        *of_->given,
+        how,
+        cancellable([self = shared_from_this(), tried = *of_->given](error_code ec, hold got) {
+            if (ec != error::claim_gone)
+                return self->on_answer(ec, std::move(got));
+            if (self->of_->given == tried)
+                self->of_->given.reset();
+            self->finish();
+        })
+    );
+}
+
+void user::give()
+{
+    held_.give([self = shared_from_this()](error_code ec, claim what) {
+        if (ec != error::invalid_argument)  // an extension or a re-entry is under way
+            self->check_error(ec);
+        if (!ec)
+            self->of_->given = std::move(what);
+        self->finish();
+    });
+}
+
 void user::check_error(error_code ec) const
 {
     if (!ec || !home_.around().is_untroubled())
@@ -217,7 +258,7 @@ judge::stay user::told_by(hold const& h) const
         uuids_,
         of_->what != kind::read_write || now_.writes};
     s.owner = now_.as_owner ? static_cast<std::uint64_t>(number_) + 1 : 0;
-    s.synced = now_.synced;
+    s.synced = is_adopted_ ? 0 : now_.synced;
     s.permit = permit_;
     s.before = mishaps_;
     return s;
@@ -273,6 +314,8 @@ void user::leave()
         held_ = hold{};
         return finish();
     }
+    if (now_.gives && may_travel())
+        return give();
     held_.release([self = shared_from_this()](error_code ec) {
         self->check_error(ec);
         self->finish();

@@ -34,6 +34,8 @@ struct section {
     bool as_owner = false;
     bool re_enters = false;
     bool drops = false;
+    bool gives = false;
+    bool adopts = false;  ///< if there is a claim
     int synced = 0;
     std::optional<moment> cancel_after{};
     moment pause{};
@@ -74,6 +76,9 @@ private:
     void ask();
     template <class Lock>
     void ask_for(Lock const& l);
+    bool may_travel() const noexcept;
+    void adopt();
+    void give();
     void ask_semaphore();
     void ask_latch();
     void run_coroutine();
@@ -116,7 +121,8 @@ private:
     bool idle_ = true;
     bool is_dead_ = false;
     bool cancelled_ = false;
-    int counts_left_ = 0;  ///< of a latch
+    bool is_adopted_ = false;  ///< its hold was another's
+    int counts_left_ = 0;      ///< of a latch
 };
 
 }  // namespace colock::simulation

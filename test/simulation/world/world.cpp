@@ -334,7 +334,7 @@ std::string_view world::broken_text(scripts::script const& what)
     case mutant::renewal_revives:
         return by(
             "renew",
-            "if redis.pcall('hexists', KEYS[i], ARGV[2 * i - 1]) == 1 then",
+            "if pcall('hexists', KEYS[i], ARGV[2 * i - 1]) == 1 then",
             "if redis.call('hset', KEYS[i], ARGV[2 * i - 1], 1) then"
         );
     case mutant::acquire_ignores_owner:
@@ -349,6 +349,7 @@ std::string_view world::broken_text(scripts::script const& what)
         );
     case mutant::latch_opens_early:
         return by("latch_count_down", "if left > 0 then", "if left > 1 then");
+    case mutant::claim_stays: return by("adopt", "if from ~= to then", "if false then");
     default: return {};
     }
 }

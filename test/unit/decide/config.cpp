@@ -70,6 +70,21 @@ BOOST_AUTO_TEST_CASE(unix_sockets)
     BOOST_TEST(read("unix:///run/a@b.sock").addresses.front().unix_socket == "/run/a@b.sock");
 }
 
+BOOST_AUTO_TEST_CASE(a_list_of_a_primary_and_its_replicas)
+{
+    auto const got = *config::parse("rediss+replicated://me:secret@h1:1,[::1],h3/2");
+    BOOST_TEST((got.topology == topology::replicated));
+    BOOST_TEST((got.addresses.size() == 3U && got.addresses[1].host == "::1"));
+    BOOST_TEST((got.addresses[0].port == 1 && got.addresses[2].port == 6379));
+    BOOST_TEST((got.database == 2 && got.username == "me" && got.tls.enabled));
+    BOOST_TEST(decide::validate(got) == nullptr);
+    BOOST_TEST((config::parse("redis+replicated://h1,h2,h1").error() == error::invalid_url_host));
+    auto twice = got;
+    twice.addresses.push_back(twice.addresses.front());
+    BOOST_TEST_REQUIRE(decide::validate(twice) != nullptr);
+    BOOST_TEST(std::string{decide::validate(twice)}.find("twice") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(sentinels)
 {
     auto const got = *config::parse("rediss+sentinel://me:secret@h1:1,[::1],h3/my%20name/2");

@@ -199,6 +199,29 @@ BOOST_AUTO_TEST_CASE(a_user_without_keyspace_events_hears_releases)
     BOOST_TEST((heard(all) == kind::released));
 }
 
+BOOST_AUTO_TEST_CASE(the_holder_is_asked_to_let_go)
+{
+    auto const ask = [this](lock const& of) {
+        pending<bool> p;
+        lock_watch::ask_to_release(of, p.token());
+        time.settle();
+        return p;
+    };
+    BOOST_TEST((ask(mutex("")).ec() == error::invalid_argument));
+    auto nobody = ask(mutex());
+    BOOST_TEST_REQUIRE(nobody.succeeded());
+    BOOST_TEST(!nobody.value());
+    auto held = acquire();
+    lock_watch const all{mutex()};
+    BOOST_TEST((heard(all) == kind::live));
+    auto asked = ask(mutex());
+    BOOST_TEST_REQUIRE(asked.succeeded());
+    BOOST_TEST(asked.value());
+    BOOST_TEST((heard(all) == kind::requested));
+    BOOST_TEST(is_silent(all));
+    BOOST_TEST(bool{held.value()});
+}
+
 BOOST_AUTO_TEST_CASE(bad_ones_are_refused_and_closing_ends_all)
 {
     BOOST_TEST((next(lock_watch{mutex("")}).ec() == error::invalid_argument));

@@ -2,7 +2,9 @@
 //
 // How clients wait in the list at the server: each is a client of its own, and the server runs the
 // real scripts.
+#include "client/raw_commands.hpp"
 #include "unit/harness.hpp"
+#include <colock/read_write_lock.hpp>
 
 #include <array>
 
@@ -88,6 +90,16 @@ struct clients_in_line {
         settle();
         return std::move(p.value());
     }
+    template <class Side>
+    pending_hold enter(Side const& of)
+    {
+        pending_hold p;
+        of.acquire(p.token());
+        settle();
+        return p;
+    }
+    pending_hold write(one& who) { return enter(read_write_lock{who.client, "k"}.write()); }
+    pending_hold read(one& who) { return enter(read_write_lock{who.client, "k"}.read()); }
     void release(one& who, hold& h)
     {
         auto const p = who.release(h);
@@ -106,6 +118,7 @@ struct clients_in_line {
     config settings_;
     one a{redis, settings_}, b{redis, settings_}, c{redis, settings_};
     std::array<one*, 3> all{&a, &b, &c};
+    std::string const read_write_channel = "redisson_rwlock:{k}";
     std::string const foreign = "5f2a1d7c-8b2e-4c11-9c55-0d3f5e2b7a10:1";
 };
 
@@ -418,6 +431,64 @@ BOOST_AUTO_TEST_CASE(a_client_with_waiters_of_its_own_takes_its_place_as_it_rele
     BOOST_TEST((list() == ids{a.id()}));
     release(b, second.value());
     BOOST_TEST(mine.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(the_first_writer_alone_is_told_of_a_writers_release)
+{
+    auto first = write(a);
+    auto const second = write(b), third = write(c);
+    BOOST_TEST((list() == ids{b.id(), c.id()}));
+    BOOST_TEST(!c.listens_to(read_write_channel));
+    auto const before = c.server->written().size();
+    release(a, first.value());
+    BOOST_TEST(second.succeeded());
+    BOOST_TEST(!third.is_done());
+    BOOST_TEST(c.server->written().size() == before);
+    release(b, second.value());
+    BOOST_TEST(third.succeeded());
+    BOOST_TEST(list().empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_last_reader_tells_the_first_writer_who_hears_everybody_as_well)
+{
+    auto one_reads = read(a), another_reads = read(a);
+    auto const second = write(b);
+    BOOST_TEST(b.listens_to(read_write_channel));  // a reader of Redisson knows no list
+    release(a, one_reads.value());
+    BOOST_TEST(!second.is_done());
+    release(a, another_reads.value());
+    BOOST_TEST(second.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_reader_gets_in_between_writers_that_stand_in_the_list)
+{
+    auto first = write(a);
+    auto const reading = read(c);
+    auto const second = write(b);
+    release(a, first.value());
+    BOOST_TEST((reading.succeeded() != second.succeeded()));
+    auto const& entered = reading.is_done() ? reading : second;
+    release(reading.is_done() ? c : b, entered.value());
+    BOOST_TEST(second.succeeded());
+    BOOST_TEST(reading.succeeded());
+    BOOST_TEST(list().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_field_of_any_client_is_released_with_the_message_of_the_lock)
+{
+    auto held = take(a);
+    auto const second = wait(b);
+    pending<bool> had_it;
+    auto const field = a.server->written().back().field();
+    raw_commands{c.client}.release_of(
+        detail::lock_id{"k", detail::lock_kind::plain}, field, had_it.token()
+    );
+    settle();
+    BOOST_TEST(had_it.value());
+    BOOST_TEST(second.succeeded());
+    auto const late = a.release(held);
+    settle();
+    BOOST_TEST(late.ec() == make_error_code(error::lost));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -435,6 +435,30 @@ BOOST_AUTO_TEST_CASE(without_a_pubsub_link_the_poll_cap_is_enough)
     BOOST_TEST(got.succeeded());
 }
 
+// Three wait for one name, and each has its own end.
+BOOST_AUTO_TEST_CASE(the_number_of_a_call_tells_its_events_apart)
+{
+    using kind = acquire_step::kind;
+    auto first = acquire();
+    auto second = try_for(50ms);
+    auto third = acquire();
+    BOOST_TEST_REQUIRE(events->steps.size() == 1U);
+    auto const [number, what] = events->steps.front();
+    BOOST_TEST((what == kind::waits));
+    third.cancel();
+    time.advance(60ms);
+    is_free = true;
+    message();
+    time.advance(20ms);
+    BOOST_TEST((first.succeeded() && second.succeeded() && third.aborted()));
+    std::vector<std::pair<std::uint64_t, kind>> const all{
+        {number, kind::waits},
+        {number + 2, kind::cancelled},
+        {number + 1, kind::gave_up},
+        {number, kind::acquired}};
+    BOOST_TEST((events->steps == all));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

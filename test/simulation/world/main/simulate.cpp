@@ -35,7 +35,7 @@ again; the exit status is then 1.
 
 mutant mutant_named(std::string const& name)
 {
-    for (int i = 0; i <= static_cast<int>(mutant::latch_opens_early); ++i)
+    for (int i = 0; i <= static_cast<int>(mutant::claim_stays); ++i)
         if (name == name_of(static_cast<mutant>(i)))
             return static_cast<mutant>(i);
     throw std::invalid_argument{"no mutant has this name: " + name};

@@ -156,6 +156,7 @@ BOOST_AUTO_TEST_CASE(a_latch_that_opens_early_is_found)
 {
     check_found(mutant::latch_opens_early, "kinds");
 }
+BOOST_AUTO_TEST_CASE(a_claim_that_stays_is_found) { check_found(mutant::claim_stays, "kinds"); }
 
 BOOST_AUTO_TEST_CASE(a_failure_is_made_small)
 {

@@ -1,23 +1,27 @@
 #include "base/recycling.hpp"
 #include "decide/validity.hpp"
-#include "waiting/waiter.hpp"
+#include "waiting/wait_queue.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace colock {
 
-waiter::waiter(core_ptr c, state_kind what, std::string key, acquire_options const& options)
-    : inside{std::move(c)}
-    , kind{what}
-    , name{std::move(key)}
-    , who{options.as.value_or(owner{})}
-    , lease{std::max(options.lease.value_or(inside->settings().lease), options.at_least)}
+acquire_terms::acquire_terms(acquire_options const& options, milliseconds usual_lease)
+    : who{options.as.value_or(owner{})}
+    , lease{std::max(options.lease.value_or(usual_lease), options.at_least)}
     , at_least{options.at_least}
     , renewed{!options.lease || options.renew}
     , shared_owner{options.as.has_value()}
     , re_entrant{options.re_entrant}
     , replicas{static_cast<unsigned>(options.sync_replicas)}
+{}
+
+waiter::waiter(core_ptr c, state_kind what, std::string key, acquire_options const& options)
+    : acquire_terms{options, c->settings().lease}
+    , inside{std::move(c)}
+    , kind{what}
+    , name{std::move(key)}
     , limit{[this] {
         auto const life = shared_from_this();
         auto why = once ? inside->transport().down_reason(decide::slot_of(name)) : error_code{};
@@ -44,10 +48,18 @@ hold_ptr waiter::make_hold() const
     return made;
 }
 
-void waiter::tell_acquired() const
+// A call that is cancelled before it reaches the strand has not begun to wait.
+void waiter::tell(acquire_step::kind what) const
 {
-    auto const waited = std::chrono::duration_cast<microseconds>(clock::now() - asked);
-    inside->events().acquired(name, waited, attempts);
+    bool const began = asked != time_point{};
+    auto const waited = began ? clock::now() - asked : clock::duration{0};
+    inside->tell({what, arrival, name, std::chrono::duration_cast<microseconds>(waited), attempts});
+}
+
+void waiter::tell_waiting(milliseconds some) const
+{
+    inside->events().waiting(name, some);
+    tell(acquire_step::kind::waits);
 }
 
 void waiter::begin(hold_ptr const& taken) const
@@ -93,13 +105,23 @@ void waiter::grant()
         std::get<completion<>>(done)({});
 }
 
+void waiter::leave(error_code why)
+{
+    if (queue)
+        queue->leave(*this, why);
+    else
+        fail(why);
+}
+
 void waiter::fail(error_code ec)
 {
     limit.clear();
     if (is_done())
         return;
-    if (ec || !once)
-        inside->tell_ended(name, asked, attempts, ec);
+    if (ec == asio::error::operation_aborted)
+        tell(acquire_step::kind::cancelled);
+    else if (!ec && !once)
+        tell(acquire_step::kind::gave_up);
     std::visit(
         [ec]<class... Values>(completion<Values...>& caller) { caller(ec, Values{}...); }, done
     );

@@ -128,8 +128,11 @@ reply held_locks::listed_refusal(script_call const& c)
     auto const [place, channel] = place_and_channel(c.argument(3));
     auto const client = client_of(c.argument(0));
     auto const* const lock = find(c.key());
-    auto const holder = lock ? lock->begin()->first : std::string{};
-    bool const wakes = holder.size() > version_place && holder[version_place] == '8';
+    auto const tells_first = [](auto const& f) {
+        return f.first.size() > version_place && f.first[version_place] == '8';
+    };
+    bool const is_read = c.argument(0).ends_with(write_end) && !is_written(c.key());
+    bool const wakes = lock && !is_read && tells_first(*lock->begin());
     std::int64_t count = 0;
     auto const* const list = list_of(channel);
     bool stands = place == "check" && list && std::ranges::count(list->clients, client) != 0;
@@ -191,9 +194,10 @@ bool held_locks::drop(std::string const& channel, std::string const& client)
 bool held_locks::tell_first(std::string const& channel, std::int64_t message)
 {
     while (auto* const list = list_of(channel)) {
-        auto const client = list->clients.front();
+        auto turn = channel;
+        turn.append(1, ':').append(list->clients.front());
         list->clients.pop_front();
-        if (outside_.publish(channel + ':' + client, std::to_string(message)) > 0)
+        if (outside_.publish(turn, std::to_string(message)) > 0)
             return true;
     }
     return false;
@@ -215,12 +219,14 @@ reply held_locks::renew(script_call const& c)
     return of_bool(true);
 }
 
-reply held_locks::release(script_call const& c)
+reply held_locks::release(script_call const& c) { return give_back(c, "0"); }
+
+reply held_locks::give_back(script_call const& c, std::string const& message)
 {
     if (!remove(c.key(), c.argument(0)))
         return {};
     auto const [place, channel] = place_and_channel(c.argument(1));
-    std::int64_t const receivers = outside_.publish(channel, "0");
+    std::int64_t const receivers = outside_.publish(channel, message);
     if (!tell_first(channel, receivers))
         return reply::of(receivers);
     bool const joins = place == "last";
@@ -247,6 +253,22 @@ reply held_locks::force(script_call const& c)
     if (was_held)
         tell_first(c.argument(0), outside_.publish(c.argument(0), "0"));
     return of_bool(was_held);
+}
+
+reply held_locks::adopt(script_call const& c)
+{
+    auto const from = c.argument(0), to = c.argument(1);
+    if (!has(c.key(), from) && !has(c.key(), to))
+        return reply::of(std::vector{reply::of(pttl(c.key()))});
+    if (from != to)
+        locks_[c.key()].erase(from);
+    locks_[c.key()][to] = {1, after(c.number(2))};
+    return reply::of(c.keys.size() == 2 ? ++tokens_[c.key(1)] : 0);
+}
+
+reply held_locks::request(script_call const& c)
+{
+    return reply::of(static_cast<std::int64_t>(outside_.publish(c.argument(0), "")));
 }
 
 reply held_locks::inspect(script_call const& c)
@@ -291,27 +313,20 @@ reply held_locks::read_release(script_call const& c)
     auto const had = locks_[c.key()][c.argument(0)].until;
     remove(c.key(), c.argument(0));
     auto* const rest = find(c.key());
-    if (!rest)
-        return reply::of(outside_.publish(c.argument(1), "0"));
+    if (!rest) {
+        auto const receivers = outside_.publish(c.argument(1), "0");
+        tell_first(c.argument(1), receivers);
+        return reply::of(std::int64_t{receivers});
+    }
     for (auto& [field, one] : *rest)
         if (field.ends_with(write_end))
             one.until = std::max(one.until, had);
     return reply::of(std::int64_t{0});
 }
 
-reply held_locks::write_acquire(script_call const& c)
-{
-    bool const is_granted =
-        (!find(c.key()) && !outside_.blocks(c.key())) || has(c.key(), c.argument(0));
-    return is_granted ? grant(c, c.keys.size() == 2) : refusal(c.key(), c.argument(3));
-}
+reply held_locks::write_acquire(script_call const& c) { return acquire(c); }
 
-reply held_locks::write_release(script_call const& c)
-{
-    if (!remove(c.key(), c.argument(0)))
-        return {};
-    return reply::of(outside_.publish(c.argument(1), "1"));
-}
+reply held_locks::write_release(script_call const& c) { return give_back(c, "1"); }
 
 reply held_locks::read_write_force(script_call const& c)
 {
@@ -321,7 +336,8 @@ reply held_locks::read_write_force(script_call const& c)
     bool const was_held = was_occupied || (find(key) && is_written(key) == writes);
     if (was_held) {
         locks_.erase(key);
-        outside_.publish(c.argument(1), writes ? "1" : "0");
+        auto const channel = c.argument(1);
+        tell_first(channel, outside_.publish(channel, writes ? "1" : "0"));
     }
     return of_bool(was_held);
 }

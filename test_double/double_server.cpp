@@ -14,6 +14,7 @@ namespace {
 struct script_entry {
     reply (*run)(held_locks&, fair_lines&, counters&, script_call const&);
     std::size_t keys = 0, arguments = 0;  ///< 0: there are no calls for many
+    bool sums_up = false;                 ///< answers 1 if that is the answer for each of many
 };
 
 template <auto Member>
@@ -51,14 +52,16 @@ script_table const& table()
     static script_table const all{
         {"acquire", {&on_locks<&locks::acquire>}},
         {"extend", {&on_locks<&locks::extend>}},
-        {"renew", {&on_locks<&locks::renew>, 1, 2}},
+        {"renew", {&on_locks<&locks::renew>, 1, 2, true}},
         {"release", {&on_locks<&locks::release>}},
         {"leave", {&on_locks<&locks::leave>}},
         {"force", {&on_locks<&locks::force>}},
+        {"adopt", {&on_locks<&locks::adopt>}},
+        {"request", {&on_locks<&locks::request>}},
         {"inspect", {&on_locks<&locks::inspect>}},
         {"read_acquire", {&on_locks<&locks::read_acquire>}},
         {"read_extend", {&on_locks<&locks::read_extend>}},
-        {"read_renew", {&on_locks<&locks::renew>, 1, 3}},
+        {"read_renew", {&on_locks<&locks::renew>, 1, 3, true}},
         {"read_release", {&on_locks<&locks::read_release>}},
         {"write_acquire", {&on_locks<&locks::write_acquire>}},
         {"write_release", {&on_locks<&locks::write_release>}},
@@ -128,7 +131,11 @@ reply double_server::run_many(step const& s)
             {all.keys.subspan(i * one.keys, one.keys),
              all.arguments.subspan(i * one.arguments, one.arguments)}
         ));
-    return reply::of(std::move(each));
+    auto const is_one = [](reply const& r) {
+        return r.what == reply::kind::integer && r.number == 1;
+    };
+    return one.sums_up && std::ranges::all_of(each, is_one) ? reply::of(1)
+                                                            : reply::of(std::move(each));
 }
 
 reply double_server::expiring(script_call const& c)

@@ -27,6 +27,8 @@ public:
     reply release(script_call const&);
     reply leave(script_call const&);
     reply force(script_call const&);
+    reply adopt(script_call const&);
+    reply request(script_call const&);
     reply inspect(script_call const&);
     reply read_acquire(script_call const&);
     reply read_extend(script_call const&);
@@ -70,7 +72,7 @@ private:
     };
     using fields = std::map<std::string, ownership>;
 
-    /// The clients that wait for a lock.
+    /// The clients that wait for a lock, or to write.
     struct wait_list {
         std::deque<std::string> clients;
         time_point until{};
@@ -82,6 +84,7 @@ private:
     bool is_written(std::string const& key);
     reply refusal(std::string const& key, std::string const& channel = {});
     reply listed_refusal(script_call const&);
+    reply give_back(script_call const&, std::string const& message);
     std::int64_t join(std::string const& channel, std::string const& client, bool is_first);
     bool drop(std::string const& channel, std::string const& client);
     bool tell_first(std::string const& channel, std::int64_t message);

@@ -18,7 +18,7 @@ public:
     using counts = std::map<std::string, std::size_t, std::less<>>;
 
     explicit event_counter(std::shared_ptr<observer> next)
-        : next_{next ? std::move(next) : std::make_shared<observer>()}
+        : next_{next ? std::move(next) : std::make_shared<detail::silent_observer>()}
     {}
 
     counts times_acquired, times_released, times_lost;
@@ -51,6 +51,11 @@ public:
     void renewed(std::string_view n, milliseconds valid) noexcept override
     {
         next_->renewed(n, valid);
+    }
+    bool wants_each_renewal() const noexcept override { return next_->wants_each_renewal(); }
+    void renewed_many(std::size_t holds, milliseconds valid) noexcept override
+    {
+        next_->renewed_many(holds, valid);
     }
     void renew_failed(std::string_view n, error_code const& why) noexcept override
     {

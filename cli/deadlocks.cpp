@@ -1,0 +1,252 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+// colock doctor --deadlocks: clients that wait for each other.
+#include "commands.hpp"
+#include "picture.hpp"
+#include "progress.hpp"
+#include "reading.hpp"
+#include "session.hpp"
+#include "status.hpp"
+#include "text.hpp"
+#include "waits.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+
+namespace cli {
+
+namespace {
+
+namespace decide = colock::decide;
+
+constexpr std::size_t most_cycles = 20, at_once = 128;
+
+/// Within this time each client has told again for which locks it waits.
+constexpr milliseconds between_looks = decide::report_beat + milliseconds{1'000};
+
+constexpr char const* remedy =
+    "Remedy: end one of these processes, or free one of the locks with 'colock unlock'. In the "
+    "programs: take locks in one order everywhere, take them together with a multi_lock, or limit "
+    "the wait with try_acquire_for.";
+
+/// The clients and locks at one moment.
+struct look {
+    std::vector<client_report> clients;
+    fields_of_locks locks;
+    std::set<std::string> silent;  ///< holders of awaited locks that tell nothing of themselves
+    std::vector<cycle_of_waits> cycles;
+};
+
+class deadlock_search {
+public:
+    deadlock_search(session& s, options const& o, colock::config settings)
+        : session_{s}
+        , options_{o}
+        , settings_{std::move(settings)}
+    {}
+
+    asio::awaitable<int> run()
+    {
+        co_await session_.connect();
+        progress const line{session_.context().get_executor(), "doctor", [] {
+                                return "looking who waits for whom";
+                            }};
+        // The cycles refer to the reports, which must not move.
+        auto first = std::make_unique<look>();
+        co_await read(*first);
+        std::set<std::string> seen;
+        for (auto const& each : first->cycles)
+            seen.insert(name_of(each));
+        if (!seen.empty()) {
+            // Clients that wait for each other in the same way at two moments have waited all the
+            // time.
+            asio::steady_timer pause{session_.context(), between_looks};
+            co_await pause.async_wait(asio::as_tuple(asio::deferred));
+            first = std::make_unique<look>();
+            co_await read(*first);
+            std::erase_if(first->cycles, [&](auto const& each) {
+                return !seen.contains(name_of(each));
+            });
+        }
+        for (auto const& each : first->cycles)
+            print(each);
+        print_end(*first);
+        co_return first->cycles.empty() ? status_ok : status_no;
+    }
+
+private:
+    asio::awaitable<void> read(look&);
+    asio::awaitable<void> read_clients(look&);
+    asio::awaitable<void> read_locks(look&);
+    void print(cycle_of_waits const&) const;
+    void print_end(look const&) const;
+
+    session& session_;
+    options const& options_;
+    colock::config settings_;
+};
+
+asio::awaitable<void> deadlock_search::read(look& l)
+{
+    co_await read_clients(l);
+    co_await read_locks(l);
+    l.cycles = find_cycles(l.clients, l.locks, most_cycles);
+}
+
+asio::awaitable<void> deadlock_search::read_clients(look& l)
+{
+    std::set<std::string> keys;
+    auto const servers = co_await primaries_of(session_, settings_);
+    for (auto const& server : servers) {
+        std::string cursor = "0";
+        do {
+            // A client may have a prefix for its keys.
+            auto const answer = co_await session_.ask(
+                server.key, words("SCAN", cursor, "MATCH", "*colock_client:*", "COUNT", "1000")
+            );
+            if (answer.items.size() != 2)
+                throw failure{
+                    status_refused,
+                    "scan: " + session_.place() + ": " + answer.text + "; the user needs SCAN"};
+            cursor = answer.items[0].text;
+            for (auto const& key : answer.items[1].items)
+                keys.insert(key.text);
+        } while (cursor != "0");
+    }
+    std::vector<session::question> all;
+    for (auto const& key : keys) {
+        all.push_back({key, {"GET", key}});
+        all.push_back({key, {"PTTL", key}});
+    }
+    auto const answers = co_await session_.ask_all(std::move(all), at_once);
+    for (std::size_t i = 0; i + 1 < answers.size(); i += 2)
+        if (auto found = decide::read_client_report(answers[i].text)) {
+            auto const since = decide::report_life - milliseconds{answers[i + 1].number};
+            for (auto& each : found->entries)
+                each.age += std::max(since, milliseconds{0});
+            l.clients.push_back(std::move(*found));
+        }
+}
+
+/// Reads the holders of the locks for which somebody waits.
+asio::awaitable<void> deadlock_search::read_locks(look& l)
+{
+    std::set<std::string> keys, clients;
+    for (auto const& client : l.clients) {
+        clients.insert(client.client);
+        for (auto const& each : client.entries)
+            if (each.waits && each.kind != "semaphore" && each.kind != "permit" &&
+                each.kind != "latch")
+                keys.insert(each.key);
+    }
+    std::vector<session::question> all;
+    all.reserve(keys.size());
+    for (auto const& key : keys)
+        all.push_back({key, {"HSCAN", key, "0", "COUNT", "1000"}});
+    auto const answers = co_await session_.ask_all(std::move(all), at_once);
+    auto key = keys.begin();
+    for (auto const& answer : answers) {
+        auto const is_scan = answer.items.size() == 2;
+        auto const found = is_scan ? read_owners(answer.items[1]) : std::nullopt;
+        if (found)
+            for (auto const& h : found->all) {
+                l.locks[*key].push_back(h.field);
+                if (!clients.contains(std::string{decide::client_of(h.field)}))
+                    l.silent.insert(h.field);
+            }
+        ++key;
+    }
+}
+
+void deadlock_search::print(cycle_of_waits const& cycle) const
+{
+    bool const is_certain = std::ranges::all_of(cycle, &link_of_waits::is_certain);
+    auto const name = [](link_of_waits const& each) {
+        return each.client->label.empty() ? each.client->client : each.client->label;
+    };
+    if (options_.json) {
+        boost::json::array links;
+        for (auto const& each : cycle)
+            links.push_back(boost::json::object{
+                {"client", json_text(each.client->client)},
+                {"label", json_text(each.client->label)},
+                {"has", json_text(each.has->key)},
+                {"held_ms", each.has->age.count()},
+                {"wants", json_text(each.wants->key)},
+                {"waits_ms", each.wants->age.count()}});
+        boost::json::object const line{
+            {"check", "deadlock"}, {"level", "bad"}, {"certain", is_certain}, {"cycle", links}};
+        std::printf("%s\n", boost::json::serialize(line).c_str());
+        return;
+    }
+    std::printf(
+        "bad   deadlock: %s\n",
+        is_certain ? "each of these waits for the next one"
+                   : "each of these waits for the next one, if the task that has the one lock is "
+                     "the task that waits for the other"
+    );
+    for (auto const& each : cycle)
+        std::printf(
+            "      %s has %s (for %s) and waits for %s (for %s)\n",
+            shown(name(each)).c_str(),
+            shown(each.has->key).c_str(),
+            shown(each.has->age).c_str(),
+            shown(each.wants->key).c_str(),
+            shown(each.wants->age).c_str()
+        );
+    std::printf("      %s\n", remedy);
+}
+
+void deadlock_search::print_end(look const& l) const
+{
+    bool const is_cut =
+        std::ranges::any_of(l.clients, [](auto const& each) { return !each.is_whole; });
+    auto const clients = counted(static_cast<std::int64_t>(l.clients.size()), "client");
+    auto const silent = static_cast<std::int64_t>(l.silent.size());
+    if (options_.json) {
+        boost::json::object const line{
+            {"check", "clients"},
+            {"level", silent == 0 && !is_cut ? "ok" : "note"},
+            {"clients", l.clients.size()},
+            {"silent_holders", silent},
+            {"whole", !is_cut}};
+        std::printf("%s\n", boost::json::serialize(line).c_str());
+        return;
+    }
+    if (l.cycles.empty())
+        std::printf(
+            "ok    no deadlock among the %s that tell what they wait for\n", clients.c_str()
+        );
+    if (l.clients.empty() || silent != 0)
+        std::printf(
+            "note  %s: Redisson, older versions and clients with an empty label don't tell what "
+            "they wait for, so deadlocks with them are not seen\n",
+            l.clients.empty()
+                ? "no client tells"
+                : (counted(silent, "holder") + " of awaited locks can't be followed").c_str()
+        );
+    if (is_cut)
+        std::printf(
+            "note  some clients hold or wait for more than %zu locks, and tell of these alone, or "
+            "of "
+            "no waits\n",
+            decide::most_reported
+        );
+}
+
+}  // namespace
+
+int deadlocks(options const& o)
+{
+    auto settings = settings_of(o);
+    session s{o, settings};
+    deadlock_search e{s, o, std::move(settings)};
+    return s.run(e.run());
+}
+
+}  // namespace cli

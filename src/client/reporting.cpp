@@ -1,0 +1,87 @@
+#include "client/reporting.hpp"
+#include "core/keyed_state.hpp"
+#include "core/script_call.hpp"
+#include "decide/presence.hpp"
+#include "holds/hold_registry.hpp"
+#include "redis/any_command.hpp"
+
+#include <string>
+#include <utility>
+
+namespace colock {
+
+namespace {
+
+/// A hold that lives for less than a second is never reported, and costs nothing.
+constexpr milliseconds first_beat = decide::youngest_reported;
+
+/// Among more locks than these the client does not look for those that wait, because everything
+/// else would wait for that.
+constexpr std::size_t most_keys = 10'000;
+
+}  // namespace
+
+reporting::reporting(core& owner) : core_{owner}, next_{[this] { send(); }} {}
+
+void reporting::begin()
+{
+    auto const& label = core_.settings().label;
+    if (label && !label->empty() && !is_off_)
+        core_.set_alarm(next_, clock::now() + first_beat);
+}
+
+void reporting::stop() { next_.clear(); }
+
+strand_task reporting::send()
+{
+    core_.set_alarm(next_, clock::now() + decide::report_beat);
+    if (is_sending_)
+        co_return;
+    presence now{clock::now()};
+    now.told.client = core_.uuid();
+    now.told.label = *core_.settings().label;
+    core_.holds().tell(now);
+    if (core_.count.waiters != 0) {  // otherwise a walk over all held locks would find nothing
+        if (core_.count.keys <= most_keys)
+            core_.keyed_states().tell(now);
+        else
+            now.told.is_whole = false;
+    }
+    bool const has_news = !now.told.entries.empty() || has_told_;
+    has_told_ = !now.told.entries.empty();
+    if (!has_news)
+        co_return;
+    auto const key = decide::client_report_key(core_.uuid(), core_.settings().key_prefix);
+    auto const slot = decide::slot_of(key);
+    script_call call{
+        {&any_command,
+         {key},
+         {"SET",
+          key,
+          decide::write_client_report(now.told),
+          "PX",
+          std::to_string(decide::report_life.count())}},
+        slot};
+    is_sending_ = true;
+    core_.transport().submit(call.call);
+    answer const got = co_await call.call.answered;
+    is_sending_ = false;
+    if (got.what == answer::kind::replied && got.value.what == decide::reply::kind::error &&
+        decide::classify(got.value.text) == decide::fault::refused)
+        refused(got.value.text);
+}
+
+// Locks work as before, so this is said once.
+void reporting::refused(std::string_view why)
+{
+    is_off_ = true;
+    next_.clear();
+    core_.log(log_level::warning, [&] {
+        return "label: the server refuses " + core_.settings().key_prefix +
+            "colock_client:*, so nobody sees who holds the locks of this client: " +
+            std::string{why} + ". Remedy: allow +set on ~" + core_.settings().key_prefix +
+            "colock_client:*, or config::label = \"\"";
+    });
+}
+
+}  // namespace colock

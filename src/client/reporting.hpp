@@ -1,0 +1,34 @@
+#pragma once
+
+#include "base/strand_task.hpp"
+#include "core/core.hpp"
+#include "decide/alarm_queue.hpp"
+
+#include <memory>
+
+namespace colock {
+
+/// Keeps the client's report at the server, while the client is connected and has a label: who it
+/// is, and what it has held or waited for longer than a second.
+///
+/// One SET every few seconds while there is something to report, and nothing in the scripts of the
+/// locks. Nothing depends on it: a report that is lost is written again.
+class reporting {
+public:
+    explicit reporting(core& owner);
+
+    void begin();
+    void stop();
+
+private:
+    strand_task send();
+    void refused(std::string_view why);
+
+    core& core_;
+    decide::alarm_queue::alarm next_;
+    bool is_sending_ = false;
+    bool has_told_ = false;  ///< the last report has entries
+    bool is_off_ = false;    ///< the server refuses it
+};
+
+}  // namespace colock

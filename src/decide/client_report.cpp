@@ -1,0 +1,153 @@
+#include "decide/client_report.hpp"
+
+#include <array>
+#include <charconv>
+#include <unistd.h>
+
+namespace colock::decide {
+
+namespace {
+
+constexpr std::string_view form = "1";
+constexpr std::size_t words_of_entry = 6, words_before = 4;
+constexpr std::size_t uuid_half = 18;  ///< with the hyphens
+constexpr std::size_t id_half = 16;
+
+void add(std::string& to, std::string_view word)
+{
+    to.append(std::to_string(word.size())).append(1, ':').append(word);
+}
+
+template <class Number>
+bool read_number(std::string_view text, Number& into) noexcept
+{
+    auto const* const end = text.data() + text.size();
+    auto const [at, ec] = std::from_chars(text.data(), end, into);
+    return ec == std::errc{} && at == end && !text.empty();
+}
+
+/// The words of the text; nothing if it is malformed.
+std::optional<std::vector<std::string_view>> split(std::string_view text)
+{
+    std::vector<std::string_view> words;
+    while (!text.empty()) {
+        auto const colon = text.find(':');
+        std::size_t length = 0;
+        if (colon == text.npos || !read_number(text.substr(0, colon), length))
+            return {};
+        text.remove_prefix(colon + 1);
+        if (length > text.size())
+            return {};
+        words.push_back(text.substr(0, length));
+        text.remove_prefix(length);
+    }
+    return words;
+}
+
+/// The bytes of the first character of UTF-8, by its lead; 0 if there is none.
+std::size_t length_of_first(std::string_view text) noexcept
+{
+    auto const lead = static_cast<unsigned char>(text.front());
+    std::size_t const length = lead < 0x80U ? 1
+        : lead >= 0xc2U && lead < 0xe0U     ? 2
+        : lead >= 0xe0U && lead < 0xf0U     ? 3
+        : lead >= 0xf0U && lead < 0xf5U     ? 4
+                                            : 0;
+    if (length > text.size())
+        return 0;
+    for (std::size_t i = 1; i < length; ++i)
+        if ((static_cast<unsigned char>(text[i]) & 0xc0U) != 0x80U)
+            return 0;
+    return length;
+}
+
+/// It begins with a control character: of ASCII, DEL, or one of Latin-1's.
+bool is_control(std::string_view text) noexcept
+{
+    auto const first = static_cast<unsigned char>(text.front());
+    return first < 0x20U || first == 0x7fU ||
+        (first == 0xc2U && static_cast<unsigned char>(text[1]) < 0xa0U);
+}
+
+}  // namespace
+
+bool is_label(std::string_view text) noexcept
+{
+    if (text.size() > longest_label)
+        return false;
+    while (!text.empty()) {
+        auto const length = length_of_first(text);
+        if (length == 0 || is_control(text))
+            return false;
+        text.remove_prefix(length);
+    }
+    return true;
+}
+
+std::string default_label()
+{
+    std::array<char, 65> host{};
+    if (::gethostname(host.data(), host.size() - 1) != 0)
+        host[0] = '\0';
+    std::string name{host.data()};
+    if (name.empty() || !is_label(name))
+        name = "localhost";
+    return name + ":" + std::to_string(::getpid());
+}
+
+std::string write_client_report(client_report const& report)
+{
+    std::string text;
+    add(text, form);
+    add(text, report.client);
+    add(text, report.label);
+    add(text, report.is_whole ? "1" : "0");
+    for (auto const& each : report.entries) {
+        add(text, each.waits ? "waits" : "holds");
+        add(text, each.kind);
+        add(text, each.key);
+        add(text, each.id);
+        add(text, std::to_string(each.owner));
+        add(text, std::to_string(each.age.count()));
+    }
+    return text;
+}
+
+std::optional<client_report> read_client_report(std::string_view text)
+{
+    auto const words = split(text);
+    if (!words || words->size() < words_before || words->front() != form ||
+        (words->size() - words_before) % words_of_entry != 0)
+        return {};
+    client_report report{
+        std::string{(*words)[1]}, std::string{(*words)[2]}, {}, (*words)[3] == "1"};
+    for (auto i = words_before; i != words->size(); i += words_of_entry) {
+        auto const word = [&](std::size_t n) { return (*words)[i + n]; };
+        client_report::entry next{
+            word(0) == "waits", std::string{word(1)}, std::string{word(2)}, std::string{word(3)}};
+        std::int64_t age = 0;
+        if ((!next.waits && word(0) != "holds") || !read_number(word(4), next.owner) ||
+            !read_number(word(5), age) || age < 0)
+            return {};
+        next.age = client_report::milliseconds{age};
+        report.entries.push_back(std::move(next));
+    }
+    return report;
+}
+
+std::string client_report_key(std::string_view uuid, std::string_view prefix)
+{
+    std::string key{prefix};
+    key += "colock_client:";
+    for (char const digit : uuid.substr(0, uuid_half))
+        if (digit != '-')
+            key += digit;
+    return key;
+}
+
+std::string permit_report_key(std::string_view id, std::string_view prefix)
+{
+    return std::string{prefix}.append("colock_client:").append(id.substr(0, id_half));
+}
+
+}  // namespace colock::decide

@@ -1,0 +1,231 @@
+#include "base/recycling.hpp"
+#include "base/strand_task.hpp"
+#include "core/arguments.hpp"
+#include "core/core.hpp"
+#include "core/pause.hpp"
+#include "core/script_call.hpp"
+#include "decide/claim.hpp"
+#include "decide/names.hpp"
+#include "decide/outcome.hpp"
+#include "decide/possible_grant.hpp"
+#include "holds/ownership.hpp"
+#include "locks/exclusive_lock.hpp"
+#include "locks/lock_traits.hpp"
+#include <colock/claim.hpp>
+#include <colock/client.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace colock {
+
+namespace {
+
+/// The calls of this client that want to adopt the same ownership of another client. It asks the
+/// server for the first of them; the others find the claim gone.
+///
+/// The caller may leave at any time. A step that was not sent is taken back then. If the server may
+/// have moved the lock, it is released again.
+class adoption final : public wait_queue {
+public:
+    /// `key`: under which the client finds it.
+    adoption(core&, protocol const&, std::string key, std::string lock, std::string field);
+
+    void admit(std::shared_ptr<waiter> const&) override;
+
+    /// It waits for an answer and for no holder.
+    void tell(presence&) const override {}
+
+private:
+    struct request;
+
+    strand_task ask();
+    void judge(request const&, answer const&);
+    void on_moved(std::uint64_t token, time_point sent);
+    void give_back();
+    void on_left(waiter&, bool was_first) override;
+
+    protocol const& how_;
+    std::string lock_;
+    std::string field_;         ///< of the claim
+    std::uint64_t number_ = 0;  ///< of the ownership that it becomes
+    decide::possible_grant grant_;
+    step* sending_ = nullptr;
+    pause before_repeat_;
+    std::uint32_t refusals_ = 0;  ///< for the moment, in a row
+    bool running_ = false;
+};
+
+/// One script, with the texts that it refers to.
+struct adoption::request : script_call {
+    explicit request(adoption& of) : script_call{about(of), of.slot()}, lease{of.first().lease}
+    {
+        if (keys.size() > 1)
+            call.floor = of.how_.has_floor ? link_floor : no_floor;
+    }
+
+    static script_request about(adoption& of)
+    {
+        script_request made{
+            &scripts::adopt,
+            {of.lock_},
+            {of.field_, of.core_.field(of.number_), std::to_string(of.first().lease.count())}};
+        if (!of.how_.has_floor)
+            made.keys.push_back(decide::token_counter(of.lock_, of.core_.settings().key_prefix));
+        else if (of.core_.settings().fencing)
+            made.keys.push_back(of.core_.fence_counter(of.slot()));
+        return made;
+    }
+
+    milliseconds lease;
+};
+
+adoption::adoption(
+    core& inside, protocol const& how, std::string key, std::string lock, std::string field
+)
+    : wait_queue{inside, state_kind::adoption, std::move(key), decide::slot_of(lock)}
+    , how_{how}
+    , lock_{std::move(lock)}
+    , field_{std::move(field)}
+{}
+
+void adoption::admit(std::shared_ptr<waiter> const& who)
+{
+    arrive(*who);
+    join(who);
+    if (!running_)
+        ask();
+}
+
+strand_task adoption::ask()
+{
+    core::activity const adopting{core_};
+    running_ = true;
+    number_ = core_.next_number();
+    while (!is_empty()) {
+        request now{*this};
+        ++first().attempts;
+        sending_ = &now.call;
+        core_.transport().submit(now.call);
+        answer const got = co_await now.call.answered;
+        sending_ = nullptr;
+        judge(now, got);
+        if (got.what == answer::kind::not_now && !is_empty()) {
+            core_.rest(before_repeat_, core_.repeat_pause(++refusals_));
+            co_await before_repeat_.over;
+        }
+    }
+    if (grant_.stands(clock::now()))
+        give_back();
+    unregister();  // which may destroy this
+}
+
+void adoption::judge(request const& asked, answer const& got)
+{
+    using kind = decide::outcome::kind;
+    auto const read = decide::read_acquire(got.value);
+    auto const is = decide::judge(got, read);  // the script never shares a call
+    if (is.may_stand)
+        grant_.may_stand(clock::now(), asked.lease);
+    if (is.what != kind::pause)
+        refusals_ = 0;
+    if (is.what == kind::refused)
+        grant_.refused();
+    if (is_empty())
+        return;
+    if (is.what == kind::refused)
+        dismiss(first(), error::claim_gone);
+    else if (is.what == kind::failed)
+        dismiss(first(), is.why);
+    else if (is.what == kind::granted && first().lease == asked.lease)
+        on_moved(read.last_token, got.sent);
+}
+
+// If the answer comes too late to be of use, the next one sets the lease again, unless the server
+// or the network is always that late.
+void adoption::on_moved(std::uint64_t token, time_point sent)
+{
+    switch (grant_.use_of_grant(clock::now(), sent, first().lease)) {
+    case decide::possible_grant::use::ask_again: break;
+    case decide::possible_grant::use::give_back:
+        give_back();
+        dismiss(first(), error::unavailable);
+        break;
+    case decide::possible_grant::use::give: {
+        grant_.is_taken_over();
+        auto const who = take_first();
+        auto const make = [&] { return make_recycled<exclusive_lock>(core_, how_, lock_); };
+        find_or_make<exclusive_lock>(core_.keyed_states(), state_of(how_.kind), lock_, make)
+            .adopt(who, std::exchange(number_, core_.next_number()), token, sent);
+    }
+    }
+}
+
+void adoption::give_back()
+{
+    auto const unwanted = make_recycled<ownership>(
+        core_, nullptr, how_, lock_, std::exchange(number_, core_.next_number()), owner{}
+    );
+    auto const until = grant_.until();
+    grant_.is_taken_over();
+    unwanted->give_back(until);
+}
+
+void adoption::on_left(waiter&, bool was_first)
+{
+    if (was_first && sending_ && core_.transport().withdraw(*sending_))
+        std::exchange(sending_, nullptr)->answered.set({});
+    else if (is_empty())
+        before_repeat_.finish();
+}
+
+}  // namespace
+
+namespace detail {
+
+namespace {
+
+/// The kind of lock that a claim names; nothing if it can't be adopted.
+protocol const* kind_of(claim const& what) noexcept
+{
+    for (auto const kind : {lock_kind::plain, lock_kind::spin, lock_kind::fenced})
+        if (what.kind == word_of(colock::state_of(kind)))
+            return &lock_traits::of(kind).how;
+    return nullptr;
+}
+
+}  // namespace
+
+void adopt_claim(
+    core_ptr inside,
+    asio::any_completion_handler<adopted> handler,
+    claim what,
+    acquire_options options
+)
+{
+    auto const* const how = kind_of(what);
+    bool const is_good = how && decide::is_possible(what) && options.sync_replicas == 0 &&
+        !check(lock_id{what.name}, options);
+    auto const who = make_waiter(
+        std::move(inside), std::move(handler), state_kind::adoption, std::move(what.name), options
+    );
+    who->wait = who->inside->settings().timeout;
+    who->once = true;
+    asio::dispatch(who->inside->strand(), [who, how, is_good, field = std::move(what.field)] {
+        core& owner = *who->inside;
+        auto const wrong = is_good ? error_code{} : error_code{error::invalid_argument};
+        if (auto const ec = wrong ? wrong : owner.enter())
+            return who->fail(ec);
+        auto const key = field + ' ' + who->name;
+        auto const make = [&] {
+            return make_recycled<adoption>(owner, *how, key, who->name, field);
+        };
+        find_or_make<adoption>(owner.keyed_states(), state_kind::adoption, key, make).admit(who);
+    });
+}
+
+}  // namespace detail
+
+}  // namespace colock

@@ -1,0 +1,496 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// A lock that moves from one client to another without being released, on the scripts themselves,
+// in virtual time.
+#include "unit/service/group.hpp"
+#include <colock/claim.hpp>
+#include <colock/fair_lock.hpp>
+#include <colock/fenced_lock.hpp>
+#include <colock/spin_lock.hpp>
+
+#include <boost/asio/bind_executor.hpp>
+
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace colock::test {
+
+namespace {
+
+/// Two clients of one server; the fixture's own is the giver.
+struct travelling : served {
+    travelling()
+        : other{detail::client_access::make(detail::client_state::make(
+              context.get_executor(),
+              with(short_leases()),
+              [this](detail::core& inside, transport_listener& who) {
+                  auto made = std::make_unique<fake_transport>(inside, who);
+                  there = made.get();
+                  redis.attach(*there);
+                  return made;
+              }
+          ))}
+    {
+        other.run(other_run.token());
+        time.settle();
+    }
+
+    pending<claim> give(hold& from)
+    {
+        pending<claim> p;
+        from.give(p.token());
+        time.settle();
+        return p;
+    }
+    pending_hold begin_adopt(claim const& what, acquire_options options = {})
+    {
+        pending_hold p;
+        other.adopt(what, options, p.token());
+        return p;
+    }
+    pending_hold adopt(claim const& what, acquire_options options = {})
+    {
+        auto p = begin_adopt(what, options);
+        time.settle();
+        return p;
+    }
+
+    /// A claim on "k", and its giver's hold is gone.
+    claim given(acquire_options options = {})
+    {
+        auto held = take(mutex(), options);
+        auto got = give(held.value());
+        BOOST_TEST_REQUIRE(got.succeeded());
+        return got.value();
+    }
+
+    void expect_nothing_left()
+    {
+        time.advance(100ms);
+        BOOST_TEST(!redis.is_locked("k"));
+        BOOST_TEST(other.stats().keys == 0U);
+        BOOST_TEST(other.stats().holds == 0U);
+        BOOST_TEST(client.stats().keys == 0U);
+    }
+
+    fake_transport* there = nullptr;
+    pending<> other_run;
+    colock::client other;
+};
+
+template <class Lock>
+void expect_stays(travelling& all, Lock const& of, acquire_options options = {})
+{
+    auto held = all.take(of, options);
+    BOOST_TEST_REQUIRE(held.succeeded());
+    auto refused = all.give(held.value());
+    BOOST_TEST((refused.ec() == error::invalid_argument));
+    BOOST_TEST(bool{held.value()});
+    BOOST_TEST(all.release(held.value()).succeeded());
+    all.time.advance(10ms);
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(service_claim, travelling)
+
+BOOST_AUTO_TEST_CASE(the_lock_moves_and_is_renewed_by_its_new_holder)
+{
+    auto held = take(mutex());
+    auto const token = held.value().fencing_token();
+    auto watch = lost(held.value());
+    auto const before = redis.fields("k");
+    auto got = give(held.value());
+    BOOST_TEST_REQUIRE(got.succeeded());
+    auto const& what = got.value();
+    BOOST_TEST((what.kind == "lock" && what.name == "k" && what.token == token));
+    BOOST_TEST((what.valid_for == validity));
+    BOOST_TEST((before == std::set<std::string>{what.field}));
+    BOOST_TEST((redis.fields("k") == before));
+    BOOST_TEST(!held.value());
+    BOOST_TEST(watch.aborted());
+    BOOST_TEST(release(held.value()).succeeded());  // of what it no longer has
+    BOOST_TEST(client.stats().holds == 0U);
+
+    time.advance(500ms);
+    auto here = adopt(what);
+    BOOST_TEST_REQUIRE(here.succeeded());
+    BOOST_TEST(here.value().fencing_token() > token);
+    BOOST_TEST((redis.fields("k").size() == 1U && !redis.fields("k").contains(what.field)));
+    BOOST_TEST((redis.lease_left("k") == 3s));
+    auto const sent = server->written().size();
+    time.advance(10s);
+    BOOST_TEST(bool{here.value()});
+    BOOST_TEST(redis.is_locked("k"));
+    BOOST_TEST(server->written().size() == sent);  // the giver has nothing to do with it any more
+    release(here.value());
+    expect_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(one_of_two_adopts_it)
+{
+    auto const what = given();
+    auto first = begin_adopt(what);
+    auto second = begin_adopt(what);
+    pending_hold third;
+    client.adopt(what, third.token());
+    time.settle();
+    BOOST_TEST(first.succeeded());
+    BOOST_TEST((second.ec() == error::claim_gone));
+    BOOST_TEST((third.ec() == error::claim_gone));
+    BOOST_TEST(bool{first.value()});
+    BOOST_TEST(redis.fields("k").size() == 1U);
+    release(first.value());
+    expect_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(nobody_adopts_what_has_ended)
+{
+    auto const what = given();
+    time.advance(3s + 1ms);
+    auto free = take(mutex());
+    BOOST_TEST(free.succeeded());
+    BOOST_TEST((adopt(what).ec() == error::claim_gone));
+    BOOST_TEST(bool{free.value()});
+    release(free.value());
+    BOOST_TEST((adopt(what).ec() == error::claim_gone));
+    expect_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(a_forced_release_ends_it)
+{
+    auto const what = given();
+    force("k");
+    BOOST_TEST((adopt(what).ec() == error::claim_gone));
+}
+
+BOOST_AUTO_TEST_CASE(each_kind_that_is_one_field_moves)
+{
+    fenced_lock const fenced{client, "f"};
+    auto held = take(fenced);
+    auto const token = held.value().fencing_token();
+    auto there_now = adopt(give(held.value()).value());
+    BOOST_TEST_REQUIRE(there_now.succeeded());
+    BOOST_TEST(there_now.value().fencing_token() == token + 1);
+    auto back = take(spin_lock{client, "s"});
+    auto spun = adopt(give(back.value()).value());
+    BOOST_TEST(spun.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_more_than_one_hold_of_one_field_stays)
+{
+    owner const me;
+    expect_stays(*this, fair_lock{client, "fair"});
+    expect_stays(*this, both());
+    expect_stays(*this, mutex("kept"), {.at_least = 10ms});
+    auto first = take(mutex(), {.as = me});
+    auto again = take(mutex(), {.as = me});
+    BOOST_TEST((give(first.value()).ec() == error::invalid_argument));
+    release(again.value());
+    BOOST_TEST(give(first.value()).succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_held_is_not_given)
+{
+    hold nothing;
+    pending<claim> p;
+    nothing.give(asio::bind_executor(context, p.token()));
+    auto const settled = [&] {
+        time.settle();
+        return p.is_done();
+    };
+    while (!settled())  // the system executor's thread posts to us
+        std::this_thread::yield();
+    BOOST_TEST((p.ec() == error::not_held));
+
+    auto held = take(mutex(), {.lease = 50ms});
+    time.jump(60ms);
+    BOOST_TEST((give(held.value()).ec() == error::lost));
+    auto next = take(mutex());
+    release(next.value());
+    BOOST_TEST((give(next.value()).ec() == error::not_held));
+}
+
+BOOST_AUTO_TEST_CASE(not_while_its_lease_changes)
+{
+    auto held = take(mutex());
+    pending<> longer;
+    held.value().extend(5s, longer.token());
+    pending<claim> too_early;
+    held.value().give(too_early.token());
+    time.settle();
+    BOOST_TEST((too_early.ec() == error::invalid_argument));
+    BOOST_TEST(longer.succeeded());
+    auto what = give(held.value());
+    BOOST_TEST_REQUIRE(what.succeeded());
+    BOOST_TEST((what.value().valid_for > 4s));
+    time.advance(4s);
+    BOOST_TEST(adopt(what.value()).succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(the_givers_last_renewal_changes_nothing)
+{
+    auto held = take(mutex());
+    auto& late = server->expect(scripts::renew);
+    time.advance(1s);
+    BOOST_TEST_REQUIRE(late.has_come());
+    auto what = give(held.value());
+    auto here = adopt(what.value());
+    late.reply(not_there());
+    time.settle();
+    BOOST_TEST(bool{here.value()});
+    BOOST_TEST(redis.is_locked("k"));
+    BOOST_TEST(events->count("lost") == 0);
+}
+
+BOOST_AUTO_TEST_CASE(the_givers_waiters_come_after_the_adopter)
+{
+    auto held = take(mutex());
+    auto waits = take(mutex());
+    auto here = adopt(give(held.value()).value());
+    time.advance(5s);
+    BOOST_TEST(!waits.is_done());
+    release(here.value());
+    time.advance(10ms);
+    BOOST_TEST(waits.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(the_adopters_waiters_come_after_it)
+{
+    auto held = take(mutex());
+    pending_hold waits, enters;
+    lock{other, "k"}.acquire(waits.token());
+    time.advance(50ms);
+    owner const me;
+    auto here = adopt(give(held.value()).value(), {.as = me});
+    BOOST_TEST_REQUIRE(here.succeeded());
+    lock{other, "k"}.acquire({.as = me}, enters.token());
+    time.advance(10s);
+    BOOST_TEST(!waits.is_done());
+    BOOST_TEST(enters.succeeded());
+    auto const token = here.value().fencing_token();
+    release(enters.value());
+    release(here.value());
+    time.advance(10ms);
+    BOOST_TEST_REQUIRE(waits.succeeded());
+    BOOST_TEST(waits.value().fencing_token() > token);
+    release(waits.value());
+    time.advance(1s);
+    BOOST_TEST(!redis.is_locked("k"));
+}
+
+// An attempt for a waiter is under way when the adopted hold is released: the release may not be
+// left to that attempt.
+BOOST_AUTO_TEST_CASE(a_release_beside_an_attempt_is_sent)
+{
+    auto const what = given();
+    auto& late = there->expect(scripts::adopt);
+    auto here = adopt(what);
+    auto& refused_later = there->expect(scripts::acquire);
+    pending_hold waits;
+    lock{other, "k"}.acquire(waits.token());
+    time.settle();
+    late.reply(redis.run(late.seen()));
+    auto const answer = redis.run(refused_later.seen());
+    time.settle();
+    BOOST_TEST_REQUIRE(here.succeeded());
+    BOOST_TEST(release(here.value()).succeeded());
+    BOOST_TEST(!redis.is_locked("k"));
+    refused_later.reply(answer);
+    time.advance(1001ms);
+    BOOST_TEST(waits.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_single_try_of_the_adopter_is_over_then)
+{
+    auto const what = given();
+    there->expect(scripts::acquire).not_now();
+    pending_try once;
+    lock{other, "k"}.try_acquire(once.token());
+    time.settle();
+    BOOST_TEST(!once.is_done());
+    auto here = adopt(what);
+    BOOST_TEST_REQUIRE(here.succeeded());
+    BOOST_TEST((once.succeeded() && !once.value()));
+}
+
+BOOST_AUTO_TEST_CASE(its_giver_may_adopt_it_again)
+{
+    auto held = take(mutex());
+    auto waits = take(mutex());
+    auto const token = held.value().fencing_token();
+    auto what = give(held.value());
+    pending_hold back;
+    client.adopt(what.value(), back.token());
+    time.settle();
+    BOOST_TEST_REQUIRE(back.succeeded());
+    BOOST_TEST(back.value().fencing_token() > token);
+    release(back.value());
+    time.advance(10ms);
+    BOOST_TEST(waits.succeeded());
+    BOOST_TEST(waits.value().fencing_token() > back.value().fencing_token());
+}
+
+BOOST_AUTO_TEST_CASE(after_a_lost_answer_the_same_ownership_is_asked_for)
+{
+    auto const what = given();
+    auto& late = there->expect(scripts::adopt);
+    auto p = adopt(what);
+    BOOST_TEST_REQUIRE(late.has_come());
+    redis.run(late.seen());
+    auto const fields = redis.fields("k");
+    late.lose();
+    time.settle();
+    BOOST_TEST(p.succeeded());
+    BOOST_TEST((redis.fields("k") == fields));
+    release(p.value());
+    expect_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_before_it_is_sent_the_claim_is_still_good)
+{
+    auto const what = given();
+    there->all_down();
+    auto p = adopt(what);
+    p.cancel();
+    time.settle();
+    BOOST_TEST(p.aborted());
+    there->all_up();
+    time.settle();
+    BOOST_TEST(there->count(scripts::adopt) == 0U);
+    auto q = adopt(what);
+    BOOST_TEST(q.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_while_it_is_under_way_the_lock_is_released)
+{
+    auto const what = given();
+    auto& late = there->expect(scripts::adopt);
+    auto p = adopt(what);
+    p.cancel();
+    time.settle();
+    BOOST_TEST(p.aborted());
+    late.reply(redis.run(late.seen()));
+    expect_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(if_nobody_hears_the_answer_the_lock_is_released)
+{
+    auto const what = given();
+    auto& late = there->expect(scripts::adopt);
+    auto p = adopt(what);
+    p.cancel();
+    redis.run(late.seen());
+    late.lose();
+    expect_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(a_silent_server_ends_it_in_time)
+{
+    auto const what = given();
+    auto& late = there->expect(scripts::adopt);
+    auto p = adopt(what);
+    time.advance(config{}.timeout + 1ms);
+    BOOST_TEST((p.ec() == error::unavailable));
+    late.reply(redis.run(late.seen()));
+    time.settle();
+    BOOST_TEST(other.stats().holds == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_refusal_for_the_moment_is_asked_again)
+{
+    auto const what = given();
+    there->expect(scripts::adopt).not_now();
+    auto p = adopt(what);
+    BOOST_TEST(!p.is_done());
+    time.advance(500ms);
+    BOOST_TEST(p.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_refusal_is_told)
+{
+    auto const what = given();
+    there->expect(scripts::adopt).fail(error::server_refused);
+    BOOST_TEST((adopt(what).ec() == error::server_refused));
+    BOOST_TEST(other.stats().keys == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(closing_ends_it_and_leaves_nothing)
+{
+    auto const what = given();
+    auto& late = there->expect(scripts::adopt);
+    auto p = adopt(what);
+    pending<> closed;
+    other.close(closed.token());
+    time.settle();
+    BOOST_TEST((p.ec() == error::closed));
+    late.reply(redis.run(late.seen()));
+    time.advance(100ms);
+    BOOST_TEST(closed.succeeded());
+    BOOST_TEST(!redis.is_locked("k"));
+    BOOST_TEST((adopt(what).ec() == error::closed));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_claim_is_not_sent)
+{
+    auto const good = given();
+    auto const sent = there->written().size();
+    auto const expect_invalid = [&](auto const& change, acquire_options options = {}) {
+        auto bad = good;
+        change(bad);
+        BOOST_TEST((adopt(bad, options).ec() == error::invalid_argument));
+    };
+    expect_invalid([](claim& c) { c.kind = "fair"; });
+    expect_invalid([](claim& c) { c.name.clear(); });
+    expect_invalid([](claim& c) { c.field = "x"; });
+    expect_invalid([](claim& c) { c.field += ":write"; });
+    expect_invalid([](claim&) {}, {.lease = 1ms});
+    expect_invalid([](claim&) {}, {.sync_replicas = 1});
+    BOOST_TEST(there->written().size() == sent);
+    BOOST_TEST(adopt(good).succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(the_new_lease_is_the_adopters)
+{
+    auto here = adopt(given(), {.lease = 7s});
+    BOOST_TEST_REQUIRE(here.succeeded());
+    BOOST_TEST((redis.lease_left("k") == 7s));
+    time.advance(7s);
+    BOOST_TEST(!here.value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+// ---- The text of a claim -----------------------------------------------------------------------
+
+BOOST_AUTO_TEST_SUITE(decide_claim)
+
+BOOST_AUTO_TEST_CASE(its_text_is_read_back)
+{
+    claim const what{
+        "fenced", std::string{"a b\n\0c", 6}, "8743c9c0-0795-8a07-9b4f-0123456789ab:17", 42, 29s};
+    auto const read = claim::parse(what.to_string());
+    BOOST_TEST_REQUIRE(read.has_value());
+    BOOST_TEST((*read == what));
+}
+
+BOOST_AUTO_TEST_CASE(other_text_is_none)
+{
+    auto const good =
+        claim{"lock", "k", "8743c9c0-0795-8a07-9b4f-0123456789ab:17", 42, 29s}.to_string();
+    BOOST_TEST_REQUIRE(claim::parse(good).has_value());
+    for (std::size_t i = 0; i + 1 < good.size(); ++i)
+        BOOST_TEST(!claim::parse(good.substr(0, i)).has_value(), good.substr(0, i));
+    for (auto const* bad :
+         {"colock-claim-2 lock 42 29000 8743c9c0-0795-8a07-9b4f-0123456789ab:17 k",
+          "colock-claim-1 lock x 29000 8743c9c0-0795-8a07-9b4f-0123456789ab:17 k",
+          "colock-claim-1 lock 42 2s 8743c9c0-0795-8a07-9b4f-0123456789ab:17 k",
+          "colock-claim-1 lock 42 29000 8743c9c0-0795-8a07-9b4f-0123456789ab:x k",
+          "colock-claim-1 lock 42 29000 8743c9c0:17 k"})
+        BOOST_TEST(!claim::parse(bad).has_value(), bad);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace colock::test

@@ -1,0 +1,336 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "unit/harness.hpp"
+#include <colock/metrics.hpp>
+#include <colock/permit_semaphore.hpp>
+#include <colock/read_write_lock.hpp>
+
+namespace colock::test {
+
+namespace {
+
+constexpr std::size_t size = 6;
+
+/// Holds that one call has renewed, so that they are a cohort; the real scripts run.
+struct together : harness {
+    explicit together(config settings = short_leases()) : harness{std::move(settings)}
+    {
+        redis.attach(*server);
+        for (std::size_t n = 0; names.size() != size; ++n)
+            if (auto name = "key" + std::to_string(n);
+                server->link_of(decide::slot_of(name)) == link())
+                names.push_back(name);
+        for (auto const& name : names)
+            all.push_back(std::move(acquire(mutex(name), {.as = me}).value()));
+        renew_all();
+        BOOST_TEST_REQUIRE(last().keys.size() == size);
+    }
+
+    /// Confirms all holds by one call.
+    void renew_all()
+    {
+        server->link_down(link());
+        server->link_up(link());
+        time.settle();
+    }
+
+    /// Lets time pass until the next call of renewals is written. The server runs it, and its
+    /// answer is held back.
+    expectation& next_call()
+    {
+        auto& next = server->expect(scripts::renew);
+        BOOST_TEST_REQUIRE(time.advance_until([&] { return next.has_come(); }, 1'001ms));
+        ran = redis.run(next.seen());
+        return next;
+    }
+    void answer_late(expectation& held_back)
+    {
+        held_back.reply(ran);
+        time.settle();
+    }
+
+    std::size_t calls() const { return server->count(scripts::renew); }
+    bool are_held() const
+    {
+        return std::ranges::all_of(all, [](auto const& h) { return static_cast<bool>(h); });
+    }
+    bool are_valid_from(time_point sent) const
+    {
+        return std::ranges::all_of(all, [sent](auto const& h) {
+            return h.valid_until() == sent + validity;
+        });
+    }
+
+    reply ran;  ///< of `next_call`
+    owner const me;
+    script_server redis;
+    std::vector<std::string> names;
+    std::vector<hold> all;
+};
+
+BOOST_FIXTURE_TEST_SUITE(service_cohorts, together)
+
+BOOST_AUTO_TEST_CASE(one_call_renews_all_again_and_again)
+{
+    auto const before = calls();
+    auto const told = events->count("renewed");
+    time.advance(10s);
+    auto const more = calls() - before;
+    BOOST_TEST((more >= 10U && more <= 11U));
+    BOOST_TEST(last().keys.size() == size);
+    BOOST_TEST(last().arguments.size() == 2 * size);
+    BOOST_TEST(are_valid_from(last().sent));
+    BOOST_TEST((events->count("renewed") - told == static_cast<std::ptrdiff_t>(more * size)));
+    for (auto const& name : names)
+        BOOST_TEST((redis.lease_left(name) > 1'900ms));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_acquired_later_joins)
+{
+    std::string other = "x";
+    while (server->link_of(decide::slot_of(other)) != link())
+        other += 'x';
+    auto const late = std::move(acquire(mutex(other)).value());
+    renew_all();
+    BOOST_TEST(last().keys.size() == size + 1);
+    auto const before = calls();
+    time.advance(5s);
+    BOOST_TEST(calls() - before <= 6U);
+    BOOST_TEST(last().keys.size() == size + 1);
+    BOOST_TEST((late.valid_until() == last().sent + validity));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_released_is_renewed_no_more)
+{
+    BOOST_TEST(release(all[2]).succeeded());
+    answer_late(next_call());
+    BOOST_TEST(last().keys.size() == size - 1);
+    BOOST_TEST(std::ranges::count(last().keys, names[2]) == 0);
+    time.advance(5s);
+    BOOST_TEST(!redis.is_locked(names[2]));
+    all.erase(all.begin() + 2);
+    BOOST_TEST(are_held());
+}
+
+BOOST_AUTO_TEST_CASE(a_release_during_a_call_takes_nothing_back)
+{
+    auto& call = next_call();
+    auto undone = release(all[2]);
+    answer_late(call);
+    BOOST_TEST(undone.succeeded());
+    BOOST_TEST(!redis.is_locked(names[2]));
+    all.erase(all.begin() + 2);
+    BOOST_TEST(are_valid_from(call.seen().sent));
+    time.advance(5s);
+    BOOST_TEST(are_held());
+    BOOST_TEST(events->count("lost") == 0);
+}
+
+BOOST_AUTO_TEST_CASE(an_extension_during_a_call_counts_and_stays)
+{
+    auto& call = next_call();
+    auto const asked = time.now();
+    auto longer = extend(all[2], 60s);
+    BOOST_TEST(longer.succeeded());
+    answer_late(call);  // which had set the old lease before
+    BOOST_TEST((redis.lease_left(names[2]) > 59s));
+    time.advance(5s);
+    BOOST_TEST((redis.lease_left(names[2]) > 50s));
+    BOOST_TEST((all[2].valid_until() >= asked + 59s));
+    for (auto const& name : names)
+        BOOST_TEST((name == names[2] || redis.lease_left(name) <= 3s));
+    BOOST_TEST(are_held());
+}
+
+BOOST_AUTO_TEST_CASE(a_shorter_lease_counts_from_now_on)
+{
+    BOOST_TEST(extend(all[2], 500ms).succeeded());
+    BOOST_TEST((all[2].valid_until() <= time.now() + 500ms));
+    time.advance(5s);
+    BOOST_TEST((redis.lease_left(names[2]) <= 500ms));
+    BOOST_TEST(are_held());
+}
+
+BOOST_AUTO_TEST_CASE(a_hold_entered_again_has_its_depth)
+{
+    auto const inner = std::move(acquire(mutex(names[2]), {.as = me}).value());
+    time.advance(5s);
+    BOOST_TEST(release(all[2]).succeeded());
+    BOOST_TEST(redis.is_locked(names[2]));
+    time.advance(5s);
+    BOOST_TEST(static_cast<bool>(inner));
+}
+
+BOOST_AUTO_TEST_CASE(one_that_is_gone_is_lost_alone)
+{
+    auto told = lost(all[2]);
+    redis.ask({"DEL", names[2]});
+    time.advance(1'001ms);
+    BOOST_TEST(told.succeeded());
+    BOOST_TEST(!all[2]);
+    all.erase(all.begin() + 2);
+    BOOST_TEST(are_held());
+    auto const before = calls();
+    time.advance(5s);
+    BOOST_TEST(calls() - before <= 6U);  // the others are together still
+    BOOST_TEST(are_held());
+}
+
+BOOST_AUTO_TEST_CASE(a_lost_answer_is_asked_for_again)
+{
+    auto const until = all.front().valid_until();
+    next_call().lose();
+    time.settle();
+    BOOST_TEST((all.front().valid_until() == until));
+    BOOST_TEST(events->count("renew_failed") == static_cast<std::ptrdiff_t>(size));
+    time.advance(1s);
+    BOOST_TEST(are_held());
+    for (auto const& each : all)
+        BOOST_TEST((each.valid_until() > until));
+}
+
+BOOST_AUTO_TEST_CASE(a_refusal_takes_nobody_else_along)
+{
+    server->serve = [this](call const& c) -> std::optional<answer> {
+        if (std::ranges::find(c.keys, names[2]) != c.keys.end())
+            return answer{answer::kind::failed, {}, error::server_refused, {}};
+        return answer{answer::kind::replied, redis.run(c), {}, {}};
+    };
+    time.advance(4s);
+    for (std::size_t i = 0; i != size; ++i)
+        BOOST_TEST(static_cast<bool>(all[i]) == (i != 2));
+}
+
+BOOST_AUTO_TEST_CASE(unrenewed_all_are_lost_a_margin_before_their_end)
+{
+    auto const until = all.front().valid_until();
+    std::vector<pending<>> told;
+    for (auto const& each : all)
+        told.push_back(lost(each));
+    next_call();  // and never an answer
+    time.advance_until([&] { return told.front().is_done(); }, 4s);
+    BOOST_TEST((time.now() == until - margin));
+    for (auto const& each : told)
+        BOOST_TEST(each.succeeded());
+    BOOST_TEST(events->count("lost") == static_cast<std::ptrdiff_t>(size));
+}
+
+BOOST_AUTO_TEST_CASE(after_a_standstill_a_late_answer_revives_nobody)
+{
+    auto& call = next_call();
+    auto const renewed = events->count("renewed");
+    time.jump(2s);
+    call.reply(done());
+    time.settle();
+    for (auto const& each : all)
+        BOOST_TEST(!each);
+    BOOST_TEST(events->count("renewed") == renewed);
+}
+
+BOOST_AUTO_TEST_CASE(after_a_standstill_a_release_finds_the_loss)
+{
+    time.jump(validity);
+    BOOST_TEST((release(all[2]).ec() == error::lost));
+}
+
+BOOST_AUTO_TEST_CASE(a_forced_one_is_told_and_the_others_stay)
+{
+    auto& call = next_call();
+    auto told = lost(all[2]);
+    pending<bool> forced;
+    mutex(names[2]).force_release(forced.token());
+    time.settle();
+    BOOST_TEST(told.succeeded());
+    answer_late(call);
+    all.erase(all.begin() + 2);
+    BOOST_TEST(are_held());
+    BOOST_TEST(are_valid_from(call.seen().sent));
+}
+
+BOOST_AUTO_TEST_CASE(the_link_goes_in_the_middle_of_a_call)
+{
+    next_call();
+    renew_all();
+    BOOST_TEST(last().keys.size() == size);
+    BOOST_TEST(are_valid_from(last().sent));
+}
+
+BOOST_AUTO_TEST_CASE(readers_and_permits_have_cohorts_too)
+{
+    std::string name = "x";
+    while (server->link_of(decide::slot_of(name)) != link())
+        name += 'x';
+    redis.set_counter(name, 3);
+    permit_semaphore const permits{client, name};
+    std::vector<read_write_lock> sides;
+    for (auto const* const end : {"a", "b", "c"}) {
+        sides.emplace_back(client, "{" + name + "}" + end);
+        pending_hold read;
+        pending<permit> one;
+        sides.back().read().acquire(read.token());
+        permits.acquire(one.token());
+        time.settle();
+        all.push_back(std::move(read.value()));
+        all.push_back(std::move(one.value()));
+    }
+    renew_all();
+    auto const count = [this](scripts::script const& s) { return server->count(s); };
+    auto const reads = count(scripts::read_renew), extensions = count(scripts::permit_extend);
+    time.advance(10s);
+    BOOST_TEST(count(scripts::read_renew) - reads <= 11U);
+    BOOST_TEST(count(scripts::permit_extend) - extensions <= 11U);
+    BOOST_TEST(are_held());
+    BOOST_TEST(redis.permits_out(name) == 3);
+    for (auto const* const end : {"a", "b", "c"})
+        BOOST_TEST((redis.lease_left("{" + name + "}" + end) > 1'900ms));
+    redis.ask({"DEL", "{" + name + "}b"});
+    time.advance(1'001ms);
+    BOOST_TEST(std::ranges::count_if(all, [](auto const& h) { return !h; }) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(closing_releases_all_of_them)
+{
+    next_call();
+    pending<> closed;
+    client.close(closed.token());
+    time.settle();
+    time.advance(10ms);
+    BOOST_TEST(closed.succeeded());
+    for (auto const& name : names)
+        BOOST_TEST(!redis.is_locked(name));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+/// Does not want to hear of each renewal.
+struct counting final : observer {
+    bool wants_each_renewal() const noexcept override { return false; }
+    void renewed(std::string_view, milliseconds) noexcept override { ++single; }
+    void renewed_many(std::size_t holds, milliseconds valid) noexcept override
+    {
+        many += holds;
+        last_valid = valid;
+    }
+
+    std::size_t single = 0, many = 0;
+    milliseconds last_valid{};
+};
+
+BOOST_AUTO_TEST_SUITE(service_cohort_events)
+
+BOOST_FIXTURE_TEST_CASE(an_observer_may_hear_how_many_were_renewed, together)
+{
+    auto const count = std::make_shared<counting>();
+    auto const metrics = std::make_shared<colock::metrics>(count);
+    BOOST_TEST(!metrics->wants_each_renewal());
+    BOOST_TEST(colock::metrics{}.wants_each_renewal() == false);
+    BOOST_TEST(colock::metrics{events}.wants_each_renewal());
+    metrics->renewed_many(3, 5ms);
+    BOOST_TEST(count->many == 3U);
+    BOOST_TEST((count->last_valid == 5ms));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+
+}  // namespace colock::test

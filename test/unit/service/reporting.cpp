@@ -1,0 +1,173 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "decide/client_report.hpp"
+#include "redis/any_command.hpp"
+#include "unit/harness.hpp"
+
+namespace colock::test {
+
+namespace {
+
+config labelled(std::string label = "here:1")
+{
+    auto settings = short_leases();
+    settings.label = std::move(label);
+    return settings;
+}
+
+struct told : harness {
+    explicit told(config settings = labelled()) : harness{std::move(settings)}
+    {
+        redis.attach(*server);
+    }
+
+    std::string key() const { return decide::client_report_key(client.id()); }
+
+    std::optional<decide::client_report> report()
+    {
+        return decide::read_client_report(redis.ask({"GET", key()}).text);
+    }
+
+    lock_info inspected(std::string name)
+    {
+        pending<lock_info> p;
+        client.inspect(std::move(name), p.token());
+        time.settle();
+        BOOST_TEST_REQUIRE(p.succeeded());
+        return p.value();
+    }
+
+    script_server redis;
+};
+
+struct silent : told {
+    silent() : told{labelled("")} {}
+};
+
+BOOST_AUTO_TEST_SUITE(service_reporting)
+
+BOOST_FIXTURE_TEST_CASE(what_lives_for_less_than_a_second_is_not_told, told)
+{
+    auto held = acquire();
+    time.advance(999ms);
+    release(held.value());
+    time.advance(20s);
+    BOOST_TEST(server->count(any_command) == 0);
+}
+
+BOOST_FIXTURE_TEST_CASE(the_last_report_says_that_nothing_is_held, told)
+{
+    auto held = acquire();
+    time.advance(7s);
+    BOOST_TEST_REQUIRE(report().has_value());
+    BOOST_TEST((report()->client == client.id() && report()->label == "here:1"));
+    BOOST_TEST(report()->entries.size() == 1);
+    release(held.value());
+    time.advance(5s);
+    BOOST_TEST_REQUIRE(report().has_value());
+    BOOST_TEST(report()->entries.empty());
+    auto const before = server->count(any_command);
+    time.advance(30s);
+    BOOST_TEST(server->count(any_command) == before);
+    BOOST_TEST(!report());
+}
+
+// To look for them would hold up everything else.
+BOOST_FIXTURE_TEST_CASE(among_very_many_locks_no_waits_are_told, told)
+{
+    std::vector<pending_hold> held(10'001);
+    for (std::size_t i = 0; i != held.size(); ++i)
+        mutex("k" + std::to_string(i)).acquire(held[i].token());
+    time.settle();
+    auto waits = acquire(mutex("k0"));
+    time.advance(7s);
+    BOOST_TEST_REQUIRE(report().has_value());
+    BOOST_TEST(!report()->is_whole);
+    BOOST_TEST(std::ranges::none_of(report()->entries, [](auto const& e) { return e.waits; }));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_holder_and_a_waiter_are_told, told)
+{
+    owner const who;
+    auto held = acquire({.as = who});
+    auto waits = acquire();
+    time.advance(7s);
+    auto const all = report()->entries;
+    BOOST_TEST_REQUIRE(all.size() == 2);
+    BOOST_TEST((!all[0].waits && all[0].key == "k" && all[0].owner == who.number()));
+    BOOST_TEST(redis.fields("k").contains(all[0].id));
+    BOOST_TEST((all[0].age >= 5'990ms && all[0].age <= 6'010ms));
+    BOOST_TEST((all[1].waits && all[1].kind == "lock" && all[1].key == "k"));
+    BOOST_TEST(server->count(any_command) == 2);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_holds_it_is_seen, told)
+{
+    auto held = acquire();
+    BOOST_TEST((inspected("k").holders.at(0).label.empty()));
+    time.advance(7s);
+    auto const found = inspected("k");
+    BOOST_TEST((found.what == lock_info::content::lock && found.lease.has_value()));
+    BOOST_TEST_REQUIRE(found.holders.size() == 1);
+    auto const& holder = found.holders.front();
+    BOOST_TEST((holder.label == "here:1" && holder.client == client.id() && holder.depth == 1));
+    BOOST_TEST_REQUIRE(holder.held_for.has_value());
+    BOOST_TEST((*holder.held_for >= 6'990ms && *holder.held_for <= 7'010ms));
+    redis.ask({"SET", "n", "3"});
+    BOOST_TEST((inspected("n").what == lock_info::content::counter && inspected("n").value == 3));
+    BOOST_TEST((inspected("x").what == lock_info::content::nothing));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_is_no_lock_is_an_error, told)
+{
+    redis.ask({"SET", "text", "five"});
+    for (auto const& [name, why] :
+         {std::pair{"text", error::wrong_type}, std::pair{"", error::invalid_argument}}) {
+        pending<lock_info> p;
+        client.inspect(name, p.token());
+        time.settle();
+        BOOST_TEST((p.ec() == why));
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(without_a_label_nothing_is_sent, silent)
+{
+    auto held = acquire();
+    time.advance(20s);
+    BOOST_TEST(server->count(any_command) == 0);
+    BOOST_TEST(!report());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_refusal_is_said_once, told)
+{
+    auto held = acquire({.lease = 60s});  // which is not renewed
+    server->expect(any_command).reply(reply::error("NOPERM no permissions to access a key"));
+    time.advance(20s);
+    BOOST_TEST(server->count(any_command) == 1);
+    BOOST_TEST(std::ranges::count_if(log, [](auto const& line) {
+                   return line.find("~colock_client:*") != line.npos;
+               }) == 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(after_a_stop_nothing_is_told, told)
+{
+    auto held = acquire();
+    time.advance(7s);
+    client.stop();
+    auto const before = server->count(any_command);
+    time.advance(20s);
+    BOOST_TEST(before == 2);
+    BOOST_TEST(server->count(any_command) == before);
+    BOOST_TEST(!report());
+}
+
+BOOST_AUTO_TEST_CASE(a_bad_label_is_a_bad_config)
+{
+    harness with{labelled("a\nb")};
+    BOOST_TEST((with.run.ec() == error::invalid_argument));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+
+}  // namespace colock::test
