@@ -35,17 +35,11 @@ std::vector<std::optional<std::int64_t>> read_expiring(decide::reply const& got,
 struct poller::ring {
     ring(poller& whose, ring_key which) : of{whose}, lane{which.first}, is_sure{which.second} {}
 
-    milliseconds interval() const noexcept
-    {
-        auto const cap = of.core_.settings().poll_cap;
-        return is_sure ? decide::sure_interval(size, cap) : cap;
-    }
-    time_point due() const noexcept { return keys.front().asked_ + interval(); }
+    time_point due() const noexcept { return keys.front().asked_ + of.interval(is_sure); }
 
     poller& of;
     unsigned lane;
     bool is_sure;
-    std::size_t size = 0;
     boost::intrusive::
         list<entry, boost::intrusive::base_hook<place>, boost::intrusive::constant_time_size<false>>
             keys;
@@ -66,19 +60,16 @@ void poller::add(entry& key)
         here = std::make_unique<ring>(*this, which);
     key.asked_ = clock::now();
     here->keys.push_back(key);
-    key.ring_size_ = &here->size;
-    ++here->size;
+    key.count_ = which.second ? &sure_keys_ : &other_keys_;
+    ++*key.count_;
     if (!here->alarm.is_set() && !here->asking)
         set_alarm(*here);
 }
 
-milliseconds poller::interval_of(entry const& key) const
+milliseconds poller::interval(bool is_sure) const noexcept
 {
     auto const cap = core_.settings().poll_cap;
-    if (!key.is_sure_to_be_told())
-        return cap;
-    auto const found = rings_.find({core_.transport().lane_of(key.slot_), true});
-    return found == rings_.end() ? cap : found->second->interval();
+    return is_sure ? decide::sure_interval(sure_keys_, cap) : cap;
 }
 
 // Keys may leave, and the others are due earlier then.
@@ -153,7 +144,7 @@ strand_task poller::ask(ring& here)
     auto const asking_for = take_due(here, clock::now());
     here.asking = true;
     std::vector<std::string_view> const keys{asking_for.names.begin(), asking_for.names.end()};
-    auto const limit = std::to_string(here.interval().count());
+    auto const limit = std::to_string(interval(here.is_sure).count());
     std::vector<std::string_view> arguments{limit};
     arguments.insert(arguments.end(), asking_for.channels.begin(), asking_for.channels.end());
     step s{scripts::expiring, here.lane, keys, arguments};

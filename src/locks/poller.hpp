@@ -49,7 +49,7 @@ public:
             if (!place::is_linked())
                 return;
             place::unlink();
-            --*ring_size_;
+            --*count_;
         }
 
         /// Nothing is known: the key has to ask for itself.
@@ -74,9 +74,9 @@ public:
         friend class poller;
         std::string_view name_;
         unsigned slot_;
-        std::size_t index_ = 0;  ///< in the call under way
-        std::size_t* ring_size_ = nullptr;
-        time_point asked_{};  ///< last, or added since
+        std::size_t index_ = 0;         ///< in the call under way
+        std::size_t* count_ = nullptr;  ///< of such keys
+        time_point asked_{};            ///< last, or added since
     };
 
     explicit poller(core& owner);
@@ -85,7 +85,10 @@ public:
     void add(entry&);
 
     /// How often it asks for such a key.
-    milliseconds interval_of(entry const&) const;
+    milliseconds interval_of(entry const& key) const noexcept
+    {
+        return interval(key.is_sure_to_be_told());
+    }
 
     /// The client stops: asks for nothing any more.
     void stop();
@@ -100,6 +103,7 @@ private:
 
     void run(ring&);
     void set_alarm(ring&);
+    milliseconds interval(bool is_sure) const noexcept;
     static void wake_all(ring&);
     static void wake(call_list&);
     strand_task ask(ring&);
@@ -112,6 +116,7 @@ private:
     words take_due(ring&, time_point now);
 
     core& core_;
+    std::size_t sure_keys_ = 0, other_keys_ = 0;
     std::map<ring_key, std::unique_ptr<ring>> rings_;  ///< by lane, and of sure keys; permanent
 };
 
