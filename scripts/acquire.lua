@@ -8,9 +8,9 @@
 --      place that it may have, else the last, or 'behind' for the last even if the lock is free
 -- Reply: a list, for each lock an integer if granted, the last token taken (0 without fencing); a
 --        list if it has to wait: the lock's PTTL (-1 if the lock is free, for those before); how
---        many wait, as far as it is known; and the sum of 1 if the client stands in the wait list,
---        and 2 if the holder's release tells the first of the list; an error if the key does not
---        hold a lock.
+--        many wait, as far as it is known; and the sum of 1 if the client stands in the wait list, 2
+--        if the holder's release tells the first of the list, and 4 if the client is the first;
+--        an error if the key does not hold a lock.
 -- Idempotent: a repeat finds its field, renews the lease and takes new tokens. A repeat of a
 -- refusal can put the client into the list twice, so it says 'check'.
 local call, pcall = redis.call, redis.pcall

@@ -136,13 +136,15 @@ reply held_locks::listed_refusal(script_call const& c)
     std::int64_t count = 0;
     auto const* const list = list_of(channel);
     bool stands = place == "check" && list && std::ranges::count(list->clients, client) != 0;
+    bool is_first = stands && list->clients.front() == client;
     if (place.empty()) {
         count = channel.empty() || !outside_.subscribers ? 0 : outside_.subscribers(channel);
     } else if (!stands) {
         count = join(channel, client, place == "first");
         stands = true;
+        is_first = count == 1 || place == "first";
     }
-    auto const sum = std::int64_t{stands} + (wakes ? 2 : 0);
+    auto const sum = std::int64_t{stands} + (wakes ? 2 : 0) + (is_first ? 4 : 0);
     return reply::of(std::vector{reply::of(pttl(c.key())), reply::of(count), reply::of(sum)});
 }
 

@@ -19,7 +19,7 @@ namespace colock {
 /// The part of a lock that it needs only under contention, in this client or between clients: the
 /// turns of the clients, the wait list at the server, the channel of the lock, and the sleep of the
 /// head until it is worth asking.
-class contention final : private poller::entry {
+class contention final : private poller::entry, private wait_list::waiting_client {
 public:
     /// `wake` ends a sleep of the head. `on_alarm` follows when a sleep is over, or when what is
     /// remembered may be forgotten. `hears` gets the messages of the lock's channel.
@@ -106,7 +106,12 @@ private:
     {
         return list.place.may_stand() ? std::string_view{channel_} : std::string_view{};
     }
-    void on_turn(unsigned listening);
+    bool is_sure_to_be_told() const noexcept override
+    {
+        return list.wakes && list.place.is_first();
+    }
+    void on_turn(unsigned listening) override;
+    void on_unheard() override;
     void unsubscribe();
 
     core& core_;
