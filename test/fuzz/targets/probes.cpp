@@ -135,7 +135,9 @@ void judge_commands(link_lab& lab, publishing how, std::vector<reply> const& got
         );
     }
     if (got.size() != places)
-        require(listener_of(link).judge_probe(got) == error::bad_reply, "a probe has so many answers");
+        require(
+            listener_of(link).judge_probe(got) == error::bad_reply, "a probe has so many answers"
+        );
 }
 
 void judge_map(link_lab& lab, std::vector<reply> const& got, bool is_content)
