@@ -110,7 +110,7 @@ CONFIGURATIONS |= {
 # By name only: minutes, and gigabytes.
 LONG_MEMORY = 8000
 LONG = {
-    "passing-confirms": passing("any delay, confirmations beside other steps", "NUMBERS=3 LEASE=3 CONFIRMS"),
+    "passing-confirms": passing("any delay, confirmations beside other steps", "NUMBERS=3 LEASE=2 CONFIRMS"),
     "passing-cancels": passing("any delay, waiters that give up", FREE + "CANCELS"),
     "passing-restart": passing("any delay, the server comes back empty once",
         FREE.replace("NUMBERS=4", "NUMBERS=5") + "RESTARTS=1"),
