@@ -40,6 +40,9 @@ std::string wait_list(std::string_view name, std::string_view prefix = {});
 /// The channel that tells this client alone that its turn for a lock has come.
 std::string turn_channel(std::string_view lock_channel, std::string_view client);
 
+/// The channel that tells this client that others wait for a lock, which it may keep.
+std::string wanted_channel(std::string_view lock_channel, std::string_view client);
+
 /// The channel by which others ask the holder to let go.
 std::string request_channel(std::string_view lock_channel);
 

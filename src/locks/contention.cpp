@@ -111,7 +111,7 @@ void contention::on_turn(unsigned listening)
     sleep_to_cap(deadline);
 }
 
-void contention::released(unsigned receivers, bool told)
+void contention::released(unsigned receivers, bool told, bool comes_back)
 {
     auto const now = clock::now();
     auto const others = receivers + (told ? 1U : 0U);
@@ -120,7 +120,7 @@ void contention::released(unsigned receivers, bool told)
     if (told)
         list.told_another();
     heard_ = never;  // that message was about an older release
-    remembered_ = std::max(others != 0 ? now + memory : now, turns.next_gap());
+    remembered_ = std::max(others != 0 || comes_back ? now + memory : now, turns.next_gap());
 }
 
 // ---- The sleep of the head ---------------------------------------------------------------------
@@ -209,10 +209,11 @@ void contention::refused(decide::acquire_answer const& got, bool named) noexcept
         turns.counted(got.subscribers);
 }
 
-void contention::end()
+void contention::end(bool hears_on)
 {
     alarm_.clear();
-    unsubscribe();
+    if (!hears_on)
+        unsubscribe();
     list.leave();
 }
 

@@ -60,8 +60,8 @@ public:
     void on_message(time_point deadline);
 
     /// After a release of this client, which this many others have heard of. `told`: also the first
-    /// of the wait list.
-    void released(unsigned receivers, bool told);
+    /// of the wait list. `comes_back`: this is to be known if the client takes it again.
+    void released(unsigned receivers, bool told, bool comes_back);
 
     // ---- The sleep of the head, until its deadline at the longest ------------------------------
 
@@ -85,7 +85,8 @@ public:
 
     // ---- While nobody waits here ---------------------------------------------------------------
 
-    void end();
+    /// `hears_on`: the client goes on to listen to the lock's channel.
+    void end(bool hears_on = false);
 
     /// Keeps the knowledge of the turns for a while, for the next waiter: true if there is any.
     bool remember();
