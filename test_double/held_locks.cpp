@@ -1,4 +1,3 @@
-#include "decide/names.hpp"
 #include "held_locks.hpp"
 
 #include <algorithm>
@@ -205,7 +204,7 @@ bool held_locks::drop(std::string const& channel, std::string const& client)
 void held_locks::tell_holder(std::string const& field, std::string const& channel)
 {
     if (field.size() > variant_place && field[variant_place] == 'b' && field[version_place] == '8')
-        outside_.publish(decide::wanted_channel(channel, client_of(field)), {});
+        outside_.publish(channel + ":" + client_of(field) + ":wanted", {});
 }
 
 bool held_locks::tell_first(std::string const& channel, std::int64_t message)
