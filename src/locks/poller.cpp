@@ -103,11 +103,20 @@ void poller::run(ring& here)
     }
 }
 
+// A key that changes from one ring to the other while a call is under way is asked for anew; the
+// answer of the older call says nothing new.
+void poller::put(entry& key, call_list& of)
+{
+    if (key.call_place::is_linked())
+        key.call_place::unlink();
+    of.push_back(key);
+}
+
 void poller::wake_all(ring& here)
 {
     call_list all;
     for (auto& key : here.keys)
-        all.push_back(key);
+        put(key, all);
     wake(all);
 }
 
@@ -131,7 +140,7 @@ poller::words poller::take_due(ring& from, time_point now)
         key.asked_ = now;
         from.keys.push_back(key);
         key.index_ = all.names.size();
-        from.asked.push_back(key);
+        put(key, from.asked);
         all.names.emplace_back(key.name_);
         all.channels.emplace_back(key.kept_list());
     }

@@ -104,6 +104,7 @@ private:
     void run(ring&);
     void set_alarm(ring&);
     milliseconds interval(bool is_sure) const noexcept;
+    static void put(entry&, call_list&);
     static void wake_all(ring&);
     static void wake(call_list&);
     strand_task ask(ring&);
