@@ -130,15 +130,16 @@ void poller::wake(call_list& some)
     }
 }
 
-// They stay in the ring: a key that isn't free is not touched until it is due again.
+// Each is added again, to the ring that it belongs to now: a key that isn't free is not touched
+// until it is due again.
 poller::words poller::take_due(ring& from, time_point now)
 {
     words all;
-    while (all.names.size() != largest_call && from.due() <= now + coalescing_window) {
+    while (all.names.size() != largest_call && !from.keys.empty() &&
+           from.due() <= now + coalescing_window) {
         entry& key = from.keys.front();
-        from.keys.pop_front();
-        key.asked_ = now;
-        from.keys.push_back(key);
+        key.leave();
+        add(key);
         key.index_ = all.names.size();
         put(key, from.asked);
         all.names.emplace_back(key.name_);
@@ -150,8 +151,8 @@ poller::words poller::take_due(ring& from, time_point now)
 // NOLINTNEXTLINE(*-avoid-reference-coroutine-parameters): a ring is there for good
 strand_task poller::ask(ring& here)
 {
-    auto const asking_for = take_due(here, clock::now());
     here.asking = true;
+    auto const asking_for = take_due(here, clock::now());
     std::vector<std::string_view> const keys{asking_for.names.begin(), asking_for.names.end()};
     auto const limit = std::to_string(interval(here.is_sure).count());
     std::vector<std::string_view> arguments{limit};
