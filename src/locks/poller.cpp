@@ -103,7 +103,7 @@ void poller::run(ring& here)
     }
 }
 
-// A key that changes from one ring to the other while a call is under way is asked for anew; the
+// A key that changes from one ring to the other while a call is under way is asked for again; the
 // answer of the older call says nothing new.
 void poller::put(entry& key, call_list& of)
 {
