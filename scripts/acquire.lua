@@ -21,6 +21,7 @@ local width = floor and 2 or 1
 -- include draw.lua
 -- include none_exist.lua
 -- include wait_list.lua
+-- include stand.lua
 -- include refuse.lua
 
 local reply, locks = {}, {}
