@@ -10,7 +10,7 @@ namespace bench {
 /// Counts what the watchdog does.
 class renewal_counter : public colock::observer {
 public:
-    std::int64_t renewed() const noexcept { return renewed_; }
+    std::int64_t renewals() const noexcept { return renewed_; }
     std::int64_t lost() const noexcept { return lost_; }
 
     bool wants_each_renewal() const noexcept override { return false; }

@@ -48,7 +48,7 @@ json::object run_holds(plan const& asked)
 
         call_out("HELD");
         double const holding = resident_bytes();
-        auto const renewed = count->renewed();
+        auto const renewed = count->renewals();
         meter spent{server};
         auto const idle_begun = steady::now();
         co_await sleep_for(seconds(asked.seconds));
@@ -57,7 +57,7 @@ json::object run_holds(plan const& asked)
         out["idle_s"] = seconds(steady::now() - idle_begun);
         call_out("END");
 
-        out["renewals"] = count->renewed() - renewed;
+        out["renewals"] = count->renewals() - renewed;
         out["lost"] = std::ranges::count_if(held, [](auto const& hold) { return !hold; });
         out["rss_base_mb"] = megabytes(base);
         out["rss_held_mb"] = megabytes(holding);

@@ -53,7 +53,7 @@ json::object run_beside_renewals(plan const& asked)
         std::vector<colock::hold> held(static_cast<std::size_t>(asked.locks));
         auto const refused = co_await hold_many(&redis, asked.key + ":held", 256, &held);
         meter spent{server};
-        auto const renewed = count->renewed();
+        auto const renewed = count->renewals();
         pairs beside{redis, asked};
         co_await beside.run();
 
@@ -63,7 +63,7 @@ json::object run_beside_renewals(plan const& asked)
         put_costs(out, beside.done().acquired_in_all(), pings);
         out["locks"] = asked.locks;
         out["errors"] = out["errors"].as_int64() + refused;
-        out["renewals"] = count->renewed() - renewed;
+        out["renewals"] = count->renewals() - renewed;
         out["lost"] = count->lost();
         out["ping_p50_us"] = beside.pings().microseconds(0.5);
         auto& without = before.done().latencies();

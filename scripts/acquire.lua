@@ -8,9 +8,11 @@
 --      place that it may have, else the last, or 'behind' for the last even if the lock is free
 -- Reply: a list, for each lock an integer if granted, the last token taken (0 without fencing); a
 --        list if it has to wait: the lock's PTTL (-1 if the lock is free, for those before); how
---        many wait, as far as it is known; and the sum of 1 if the client stands in the wait list,
---        and 2 if the holder's release tells the first of the list; an error if the key does not
---        hold a lock.
+--        many wait, as far as it is known; and the sum of 1 if the client stands in the wait list, 2
+--        if the holder's release tells the first of the list, and 4 if the client is the first;
+--        an error if the key does not hold a lock.
+-- If the lock's holder may keep it after its release, the script tells it that others wait: when the
+-- first joins the wait list, and when a lock is granted that has such a list.
 -- Idempotent: a repeat finds its field, renews the lease and takes new tokens. A repeat of a
 -- refusal can put the client into the list twice, so it says 'check'.
 local call, pcall = redis.call, redis.pcall
@@ -20,9 +22,11 @@ local width = floor and 2 or 1
 -- include crowd.lua
 -- include draw.lua
 -- include none_exist.lua
+-- include publish.lua
 -- include wait_list.lua
 -- include stand.lua
 -- include refuse.lua
+-- include tell_holder.lua
 
 local reply, locks = {}, {}
 for i = 1, #KEYS / width do
@@ -44,7 +48,12 @@ for i, lock in ipairs(locks) do
     if behind then
         reply[i] = {-1, behind, 3}
     elseif mine == 0 then
-        reply[i] = refuse(left, pcall('hkeys', lock)[1], field, channel, place)
+        local holder = pcall('hkeys', lock)[1]
+        local refused = refuse(left, holder, field, channel, place)
+        if refused[2] == 1 and refused[3] == 7 then  -- the first in the list
+            tell_holder(holder, channel)
+        end
+        reply[i] = refused
     elseif mine ~= 1 then
         reply[i] = mine
     else
@@ -62,8 +71,13 @@ for i, lock in ipairs(locks) do
             if set ~= 1 then  -- refused: a lock without a lease must not stay
                 pcall('hdel', lock, field)
                 token = set
-            elseif place == 'check' then
-                pcall('lrem', wait_list(channel), 1, client_of(field))
+            elseif channel ~= '' then
+                if place == 'check' then
+                    pcall('lrem', wait_list(channel), 1, client_of(field))
+                end
+                if may_keep(field) and pcall('exists', wait_list(channel)) == 1 then
+                    tell_holder(field, channel)
+                end
             end
         end
         reply[i] = token

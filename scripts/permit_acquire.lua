@@ -15,7 +15,7 @@ local call = redis.call
 -- include wait_list.lua
 -- include tell_first.lua
 -- include stand.lua
--- include guests.lua
+-- include permit_waiters.lua
 
 -- The score of any of the ids: they were taken together.
 local function score_of(leases, ids)

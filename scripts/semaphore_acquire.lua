@@ -4,8 +4,8 @@
 --      'place:channel' as in acquire.lua, client ('' without a place)
 -- Reply: a list, for each semaphore 1 if they are taken; if they are not, a list with the permits
 --        that are left; how many wait, as far as it is known; and the sum of 1 if the client stands
---        in the wait list, and 2 if it has to listen to no other channel than its own; an error if
---        the key does not hold a semaphore.
+--        in the wait list, 2 if it has to listen to no other channel than its own, and 4 if it is
+--        the first of the list; an error if the key does not hold a semaphore.
 -- Idempotent: a repeat finds its number. The numbers of a client grow. A request with a lower
 --             number than the last one was given up or undone, so it takes nothing.
 local call = redis.call
@@ -15,7 +15,7 @@ local call = redis.call
 -- include wait_list.lua
 -- include tell_first.lua
 -- include stand.lua
--- include guests.lua
+-- include permit_waiters.lua
 
 local reply = {}
 for i = 1, #KEYS / 2 do

@@ -13,6 +13,9 @@ time_point after(std::int64_t lease) { return clock::now() + milliseconds{lease}
 /// In the id of a client, which stands for whether its releases tell the list.
 constexpr std::size_t version_place = 14;
 
+/// The same for whether it may keep a lock after its release.
+constexpr std::size_t variant_place = 19;
+
 constexpr std::chrono::seconds list_life{60};
 
 std::string client_of(std::string const& field) { return field.substr(0, field.find(':')); }
@@ -120,6 +123,8 @@ reply held_locks::acquire(script_call const& c)
         return listed_refusal(c);
     if (place == "check")
         drop(channel, client_of(c.argument(0)));
+    if (list_of(channel))
+        tell_holder(c.argument(0), channel);
     return grant(c, c.keys.size() == 2);
 }
 
@@ -136,13 +141,17 @@ reply held_locks::listed_refusal(script_call const& c)
     std::int64_t count = 0;
     auto const* const list = list_of(channel);
     bool stands = place == "check" && list && std::ranges::count(list->clients, client) != 0;
+    bool is_first = stands && list->clients.front() == client;
     if (place.empty()) {
         count = channel.empty() || !outside_.subscribers ? 0 : outside_.subscribers(channel);
     } else if (!stands) {
         count = join(channel, client, place == "first");
         stands = true;
+        is_first = count == 1 || place == "first";
+        if (count == 1 && wakes)
+            tell_holder(lock->begin()->first, channel);
     }
-    auto const sum = std::int64_t{stands} + (wakes ? 2 : 0);
+    auto const sum = std::int64_t{stands} + (wakes ? 2 : 0) + (is_first ? 4 : 0);
     return reply::of(std::vector{reply::of(pttl(c.key())), reply::of(count), reply::of(sum)});
 }
 
@@ -189,6 +198,13 @@ bool held_locks::drop(std::string const& channel, std::string const& client)
     if (stood)
         list->clients.erase(entry);
     return stood;
+}
+
+// That somebody waits, if it is a client that may keep the lock.
+void held_locks::tell_holder(std::string const& field, std::string const& channel)
+{
+    if (field.size() > variant_place && field[variant_place] == 'b' && field[version_place] == '8')
+        outside_.publish(channel + ":" + client_of(field) + ":wanted", {});
 }
 
 bool held_locks::tell_first(std::string const& channel, std::int64_t message)

@@ -87,6 +87,7 @@ private:
     reply give_back(script_call const&, std::string const& message);
     std::int64_t join(std::string const& channel, std::string const& client, bool is_first);
     bool drop(std::string const& channel, std::string const& client);
+    void tell_holder(std::string const& field, std::string const& channel);
     bool tell_first(std::string const& channel, std::int64_t message);
 
     outside& outside_;

@@ -6,8 +6,7 @@
     check_docs.py --output FILE COMMAND [ARG...]
                                 runs the program made of FILE: it prints what the pages show
 
-- Code is compiled code: each ```cpp block comes right after a comment `<!-- FILE NAME -->` and
-  equals what stands between `// [NAME` and `// NAME]` in that file.
+- Code is compiled code, and no code block escapes: tools/snippets.py.
 - Output is a program's output: where a page has blocks of ```text, each right after a comment
   `<!-- output FILE -->`, they are together all that the program prints. A number behind `~` is a
   measured one, and may differ. Each program of examples/1_tutorial is on some page.
@@ -29,13 +28,12 @@ import re
 import subprocess
 import sys
 import tempfile
-import textwrap
 from collections.abc import Iterator
 
 import reference_pages
+import snippets
 
 FOLDERS = "bench|cli|cmake|docs|examples|include|scripts|src|test|tools"
-SOURCE = re.compile(r"<!-- (?P<file>\S+) (?P<name>\w+) -->")
 OUTPUT = re.compile(r"<!-- output (?P<file>\S+) -->")
 MEASURED = re.compile(r" *~[\d.,]+")
 LINK = re.compile(r"\[[^\]]*\]\((?P<to>[^)\s]+)\)")
@@ -92,32 +90,6 @@ def anchors(text: str) -> set[str]:
             repeats = sum(1 for other in found if re.fullmatch(re.escape(name) + r"(-\d+)?", other))
             found.add(f"{name}-{repeats}" if repeats else name)
     return found
-
-
-def region(text: str, name: str) -> str | None:
-    found = re.search(rf"^ *// \[{name}\n(.*?)^ *// {name}\]$", text, re.DOTALL | re.MULTILINE)
-    return textwrap.dedent(found[1]) if found else None
-
-
-def check_code(root: pathlib.Path, path: pathlib.Path, text: str) -> Iterator[tuple[int, str]]:
-    lines = text.splitlines()
-    for number, line in enumerate(lines, 1):
-        if line != "```cpp":
-            continue
-        source = SOURCE.fullmatch(lines[number - 2]) if number > 1 else None
-        if not source:
-            yield number, "a block of C++ without a line <!-- FILE NAME --> before it"
-            continue
-        try:
-            end = lines.index("```", number)
-            expected = region((root / source["file"]).read_text(), source["name"])
-        except (OSError, ValueError) as e:
-            yield number, str(e)
-            continue
-        if expected is None:
-            yield number, f"{source['file']} has no region '{source['name']}'"
-        elif expected != "".join(line + "\n" for line in lines[number:end]):
-            yield number, f"differs from region '{source['name']}' of {source['file']}"
 
 
 def outputs(text: str) -> Iterator[tuple[int, str, str | None]]:
@@ -335,7 +307,7 @@ def check(root: pathlib.Path) -> list[str]:
     findings: dict[str, None] = {}
     for path in documents(root):
         text = path.read_text()
-        for part in (check_code, check_links, check_version):
+        for part in (snippets.check_blocks, snippets.check_lines, check_links, check_version):
             for line, message in part(root, path, text):
                 findings[f"{path.relative_to(root)}:{line}: {message}"] = None
     for place, line, message in (
@@ -380,13 +352,10 @@ def self_test_output() -> None:
 def self_test() -> None:
     self_test_output()
     good = {
-        "README.md": "# A\n\n[b](docs/b.md#two-words-1) `docs/b.md`\n\n"
-        "<!-- examples/e.cpp part -->\n```cpp\nint a;\n```\n",
-        "docs/b.md": "# B\n\n## Two words\n\n## Two, words!\n\n```\n[x](nowhere)\n```\n[up](../README.md)\n",
+        "docs/b.md": "# B\n\n## Two words\n\n## Two, words!\n\n```text\n[x](nowhere)\n```\n[up](../README.md)\n",
         "docs/architecture.md": "`src/base` `src/redis`\n",
         "CMakeLists.txt": "project(colock VERSION 0.2.0)\n",
         "docs/version.md": "find_package(colock 0.2) GIT_TAG v0.2.0 libcolock0.2\n",
-        "examples/e.cpp": "  // [part\n  int a;\n  // part]\n",
         "examples/1_tutorial/1_a.cpp": "",
         "docs/tutorial/1.md": OUTPUT_PAGE + "\nnext: [b](2.md)\n",
         "docs/tutorial/2.md": "# 2\n\nBefore: [a](1.md)\n",
@@ -404,12 +373,10 @@ def self_test() -> None:
         "BOOST_DATA_TEST_CASE_F(\n    h, again, k)\n",
         "test/replay/lost.cpp": "BOOST_AUTO_TEST_SUITE(lost)\n"
         "BOOST_DATA_TEST_CASE(\n    by_time, k)\n",
+        **snippets.GOOD,
         **reference_pages.EXAMPLE,
     }
     bad = {
-        "differs": {"examples/e.cpp": "// [part\nint b;\n// part]\n"},
-        "no region": {"examples/e.cpp": "int a;\n"},
-        "without a line": {"README.md": "```cpp\nint a;\n```\n"},
         "no heading": {"README.md": "[b](docs/b.md#three)\n"},
         "asks for version 0.1,": {"docs/version.md": "find_package(colock 0.1)\n"},
         "asks for version 0.2.1,": {"docs/version.md": "GIT_TAG v0.2.1\n"},
@@ -436,6 +403,7 @@ def self_test() -> None:
             "docs/guarantees.md": "## One\n\n| a | `held/again` |\n\n## Two\n\n`held/again`\n"
         },
         "does not name lost/by_time": {"docs/failures.md": "| a | b |\n"},
+        **snippets.BAD,
         **reference_pages.mistakes(),
     }
     for expected, change in {"": {}, **bad}.items():

@@ -8,7 +8,8 @@
 
 docs/zh/FOLLOWS has a line for each page in docs/zh, and for README.zh-CN.md: its name, and the hash
 of the English page that it follows. Both pages have to link to each other in their third line, and to
-show the same programs and outputs in the same order.
+show the same programs and outputs in the same order. What a Chinese page shows of commands, CMake and
+other code, the English page shows too, line for line but for the comments.
 """
 
 import hashlib
@@ -17,9 +18,13 @@ import re
 import sys
 import tempfile
 
+import snippets
+
 LIST = "docs/zh/FOLLOWS"
 README = "README.zh-CN.md"
 SHOWN = re.compile(r"^<!-- .* -->$", re.MULTILINE)
+# check_docs.py compares these blocks with the programs; a picture's labels are in its page's language.
+WITH_PROGRAM = ("cpp", "text", "mermaid")
 
 
 def pages(root: pathlib.Path) -> list[str]:
@@ -50,6 +55,16 @@ def shown(page: pathlib.Path) -> list[str]:
     return SHOWN.findall(page.read_text(encoding="utf-8"))
 
 
+def code(page: pathlib.Path) -> dict[str, int]:
+    """The lines of blocks that no program stands behind, without comments, each with its number."""
+    found = {}
+    for number, _, language, lines in snippets.blocks(page.read_text(encoding="utf-8")):
+        for at, line in enumerate(lines, number + 1):
+            if language not in WITH_PROGRAM and (plain := line.partition(" #")[0].strip()):
+                found[plain] = at
+    return found
+
+
 def third_line(page: pathlib.Path) -> str:
     return (page.read_text(encoding="utf-8").splitlines() + [""] * 3)[2]
 
@@ -70,6 +85,9 @@ def check(root: pathlib.Path) -> list[str]:
             )
         if shown(english) != shown(chinese):
             findings.append(f"{about}: shows other programs or outputs than {english.relative_to(root)}")
+        here, there = code(chinese), code(english)
+        for line in here.keys() - there.keys():
+            findings.append(f"{about}:{here[line]}: {english.relative_to(root)} does not show this line")
         for page, link in zip((english, chinese), links(name), strict=True):
             if third_line(page) != link:
                 findings.append(f"{page.relative_to(root)}:3: the link to the other language: {link}")
@@ -98,6 +116,11 @@ def self_test() -> None:
         assert not check(root), check(root)
         (root / "README.md").write_text("# S\n")
         assert any(f"bring {README}" in finding for finding in check(root))
+        chinese.write_text(chinese.read_text() + "```sh\nls b  # 乙\n```\n")
+        assert any("docs/zh/a.md:6: docs/a.md does not show" in finding for finding in check(root))
+        english.write_text(english.read_text() + "```sh\nls b # B\n```\n")
+        update(root)
+        assert check(root) == ["README.md:3: the link to the other language: English | [中文](README.zh-CN.md)"]
         chinese.write_text("# 甲\n")
         assert any("docs/zh/a.md: shows other" in finding for finding in check(root))
         assert any("docs/zh/a.md:3" in finding for finding in check(root))

@@ -13,6 +13,7 @@ from measure.problem import Failure
 FOLDER = ROOT / "build/bench"
 DOCUMENT = ROOT / "docs/benchmarks.md"
 PICTURES = ROOT / "docs/img"
+OF_README = "overview"
 
 
 class Results:
@@ -105,7 +106,9 @@ def publish(results: Results, text: str, pictures: dict[str, str], to_docs: bool
     PICTURES.mkdir(parents=True, exist_ok=True)
     for name, picture in pictures.items():
         (PICTURES / f"{document_part}-{name}.svg").write_text(picture)
-    shown = "\n\n".join(f"![{name}](img/{document_part}-{name}.svg)" for name in pictures)
+    shown = "\n\n".join(
+        f"![{name}](img/{document_part}-{name}.svg)" for name in pictures if name != OF_README
+    )
     part = f"{results.header()}\n\n{shown}\n\n{text}"
     DOCUMENT.write_text(replace_part(DOCUMENT.read_text(), document_part, part))
     print(f"{kind}: {DOCUMENT.relative_to(ROOT)}")

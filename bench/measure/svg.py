@@ -1,14 +1,33 @@
-"""Pictures without a library: panels of bars, and panels of lines."""
+"""Pictures without a library: panels of bars, of dots and of lines. Their colours follow the reader's
+choice of a light or a dark page."""
 
 import dataclasses
 import math
 from collections.abc import Sequence
 from html import escape
 
-FONT = "font-family='system-ui,sans-serif'"
-INK, FAINT, GROUND = "#222", "#ddd", "#fff"
-COLOURS = ("#1f5fa8", "#d9822b", "#3a8f4d", "#a23b72", "#6b6b6b", "#8f7a1f")
-OURS, OTHERS = "#1f5fa8", "#a9bdd3"
+CURVES = 6
+# Colours by class: light pages first, then what differs on dark ones.
+STYLE = """<style>
+text { font: 12px system-ui, sans-serif; fill: #1f2328; }
+.small { font-size: 10px; } .ours { font-weight: bold; } .title { font-weight: bold; }
+.grid { stroke: #d8dee4; } .span { stroke: #8c959f; stroke-width: 2; }
+.bar { fill: #a7b4c2; } .bar-ours { fill: #1f6feb; }
+.p50 { fill: #57606a; } .p99 { fill: #bf8700; } .longest { fill: #cf222e; }
+.c0 { stroke: #1f6feb; fill: #1f6feb; } .c1 { stroke: #bc4c00; fill: #bc4c00; }
+.c2 { stroke: #1a7f37; fill: #1a7f37; } .c3 { stroke: #8250df; fill: #8250df; }
+.c4 { stroke: #57606a; fill: #57606a; } .c5 { stroke: #7d6608; fill: #7d6608; }
+polyline.c0, polyline.c1, polyline.c2, polyline.c3, polyline.c4, polyline.c5 { fill: none; }
+@media (prefers-color-scheme: dark) {
+text { fill: #e6edf3; }
+.grid { stroke: #30363d; } .span { stroke: #6e7681; }
+.bar { fill: #545d68; } .bar-ours { fill: #388bfd; }
+.p50 { fill: #c9d1d9; } .p99 { fill: #e3b341; } .longest { fill: #ff7b72; }
+.c0 { stroke: #58a6ff; fill: #58a6ff; } .c1 { stroke: #ffa657; fill: #ffa657; }
+.c2 { stroke: #3fb950; fill: #3fb950; } .c3 { stroke: #bc8cff; fill: #bc8cff; }
+.c4 { stroke: #b1bac4; fill: #b1bac4; } .c5 { stroke: #d9c04f; fill: #d9c04f; }
+}
+</style>"""
 
 
 def short(value: float) -> str:
@@ -21,33 +40,32 @@ def short(value: float) -> str:
     return f"{value:.3g}"
 
 
-def text(x: float, y: float, words: str, anchor: str = "start", more: str = "") -> str:
-    return (
-        f"<text x='{x:.1f}' y='{y:.1f}' text-anchor='{anchor}' fill='{INK}' {more}>"
-        f"{escape(words)}</text>"
-    )
+def text(x: float, y: float, words: str, anchor: str = "start", kind: str = "") -> str:
+    named = f" class='{kind}'" if kind else ""
+    return f"<text x='{x:.1f}' y='{y:.1f}' text-anchor='{anchor}'{named}>{escape(words)}</text>"
 
 
-def line(x1: float, y1: float, x2: float, y2: float, colour: str = FAINT, width: float = 1) -> str:
-    return (
-        f"<line x1='{x1:.1f}' y1='{y1:.1f}' x2='{x2:.1f}' y2='{y2:.1f}' stroke='{colour}'"
-        f" stroke-width='{width}'/>"
-    )
+def line(x1: float, y1: float, x2: float, y2: float, kind: str = "grid") -> str:
+    return f"<line x1='{x1:.1f}' y1='{y1:.1f}' x2='{x2:.1f}' y2='{y2:.1f}' class='{kind}'/>"
 
 
-def box(x: float, y: float, width: float, height: float, colour: str) -> str:
+def box(x: float, y: float, width: float, height: float, kind: str) -> str:
     return (
         f"<rect x='{x:.1f}' y='{y:.1f}' width='{max(width, 0.5):.1f}' height='{height:.1f}'"
-        f" fill='{colour}'/>"
+        f" class='{kind}'/>"
     )
 
 
-def document(width: float, height: float, parts: Sequence[str]) -> str:
+def dot(x: float, y: float, kind: str, radius: float = 4) -> str:
+    return f"<circle cx='{x:.1f}' cy='{y:.1f}' r='{radius:g}' class='{kind}'/>"
+
+
+def document(width: float, height: float, parts: Sequence[str], title: str) -> str:
     head = (
         f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width:.0f} {height:.0f}'"
-        f" width='{width:.0f}' height='{height:.0f}' {FONT} font-size='12'>"
+        f" width='{width:.0f}' height='{height:.0f}' role='img' aria-labelledby='title'>"
     )
-    return "\n".join([head, box(0, 0, width, height, GROUND), *parts, "</svg>"]) + "\n"
+    return "\n".join([head, f"<title id='title'>{escape(title)}</title>", STYLE, *parts, "</svg>"]) + "\n"
 
 
 @dataclasses.dataclass
@@ -88,8 +106,8 @@ def decades(values: Sequence[float]) -> tuple[float, float]:
 
 
 @dataclasses.dataclass
-class Bar:
-    """One value, or several of one thing, the greatest behind."""
+class Row:
+    """One thing with one value, or with several, the least first."""
 
     name: str
     values: Sequence[float]
@@ -97,42 +115,74 @@ class Bar:
 
 
 @dataclasses.dataclass
-class BarPanel:
+class Panel:
     title: str
-    bars: Sequence[Bar]
+    rows: Sequence[Row]
 
 
-SHADES = {True: ("#1f5fa8", "#6f9bd0", "#c3d6ec"), False: ("#5f6b76", "#9aa5af", "#d5dbe0")}
-BAR, GAP, NAMES, BAR_WIDTH = 14, 5, 120, 560
+ROW, BAR, NAMES, ROW_WIDTH = 19, 14, 130, 550
 
 
-def bars(panels: Sequence[BarPanel], unit: str, logarithmic: bool = False, note: str = "") -> str:
-    """Horizontal bars, a panel below the other, each with a scale of its own."""
+def bars(panels: Sequence[Panel], unit: str) -> list[str]:
+    """Horizontal bars from 0, a panel below the other, each with a scale of its own."""
+    return _stacked(panels, unit, False, _bar)
+
+
+def dots(panels: Sequence[Panel], unit: str, kinds: dict[str, str]) -> list[str]:
+    """A dot for each value, by its place on a scale in powers of ten. `kinds` are class and name of
+    the values, in their order."""
+
+    def draw(row: Row, scale: Scale, at: float) -> list[str]:
+        places = [scale(value) for value in row.values]
+        span = [line(min(places), at + 7, max(places), at + 7, "span")] if len(places) > 1 else []
+        return span + [dot(x, at + 7, kind) for x, kind in zip(places, kinds, strict=True)]
+
+    return _stacked(panels, unit, True, draw, kinds)
+
+
+def _bar(row: Row, scale: "Scale", at: float) -> list[str]:
+    kind = "bar-ours" if row.ours else "bar"
+    return [box(NAMES, at, scale(row.values[0]) - NAMES, BAR, kind)]
+
+
+def stacked_document(parts: Sequence[Sequence[str]], title: str) -> str:
+    """What bars() and dots() made, one below the other."""
+    y, shown = 0.0, []
+    for part in parts:
+        height, *elements = part
+        shown += [f"<g transform='translate(0 {y:.1f})'>", *elements, "</g>"]
+        y += float(height)
+    return document(NAMES + ROW_WIDTH + 130, y + 4, shown, title)
+
+
+def _stacked(panels, unit: str, logarithmic: bool, draw, kinds: dict[str, str] | None = None) -> list[str]:
+    """Its height, then its elements."""
     parts, y = [], 10.0
+    if kinds:
+        x = float(NAMES)
+        for kind, name in kinds.items():
+            parts += [dot(x + 4, y + 4, kind), text(x + 14, y + 8, name)]
+            x += 34 + 7 * len(name)
+        parts.append(text(x, y + 8, "scale in powers of ten", kind="small"))
+        y += 18
     for panel in panels:
-        values = [value for bar in panel.bars for value in bar.values]
+        values = [value for row in panel.rows for value in row.values]
         low, high = decades(values) if logarithmic else (0, max([*values, 1e-9]) * 1.02)
-        scale = Scale(low, high, NAMES, NAMES + BAR_WIDTH, logarithmic)
-        parts.append(text(10, y + 12, f"{panel.title}, {unit}", more="font-weight='bold'"))
+        scale = Scale(low, high, NAMES, NAMES + ROW_WIDTH, logarithmic)
+        parts.append(text(10, y + 12, f"{panel.title}, {unit}", kind="title"))
         top = y + 22
-        y = top + len(panel.bars) * (BAR + GAP)
+        y = top + len(panel.rows) * ROW
         for tick in scale.ticks():
             parts.append(line(scale(tick), top, scale(tick), y))
-            parts.append(text(scale(tick), y + 12, short(tick), "middle", "font-size='10'"))
-        for i, bar in enumerate(panel.bars):
-            at = top + i * (BAR + GAP)
-            weight = "font-weight='bold'" if bar.ours else ""
-            parts.append(text(NAMES - 6, at + 11, bar.name, "end", weight))
-            shades = SHADES[bar.ours]
-            for value, shade in reversed(list(zip(bar.values, shades, strict=False))):
-                parts.append(box(NAMES, at, scale(value) - NAMES, BAR, shade))
-            label = " / ".join(short(value) for value in bar.values)
-            parts.append(text(scale(max(bar.values)) + 5, at + 11, label, more="font-size='10'"))
+            parts.append(text(scale(tick), y + 12, short(tick), "middle", "small"))
+        for i, row in enumerate(panel.rows):
+            at = top + i * ROW
+            parts.append(text(NAMES - 10, at + 11, row.name, "end", "ours" if row.ours else ""))
+            parts += draw(row, scale, at)
+            label = " / ".join(short(value) for value in row.values)
+            parts.append(text(scale(max(row.values)) + 9, at + 11, label, kind="small"))
         y += 32
-    if note:
-        parts.append(text(10, y, note, more="font-size='10'"))
-        y += 14
-    return document(NAMES + BAR_WIDTH + 130, y, parts)
+    return [f"{y:.1f}", *parts]
 
 
 @dataclasses.dataclass
@@ -160,7 +210,8 @@ def lines(panels: Sequence[LinePanel], columns: int = 2) -> str:
     for i, panel in enumerate(panels):
         parts += _plot(panel, (i % columns) * PANEL_WIDTH, (i // columns) * panel_height)
     rows = math.ceil(len(panels) / columns)
-    return document(PANEL_WIDTH * min(columns, len(panels)), panel_height * rows, parts)
+    title = "; ".join(f"{panel.title}: {panel.y_name}" for panel in panels)
+    return document(PANEL_WIDTH * min(columns, len(panels)), panel_height * rows, parts, title)
 
 
 def _plot(panel: LinePanel, left: float, top: float) -> list[str]:
@@ -168,27 +219,25 @@ def _plot(panel: LinePanel, left: float, top: float) -> list[str]:
     x0, y0 = left + LEFT, top + 44
     x_scale = Scale(*decades([x for x, _ in points]), x0, x0 + PLOT_WIDTH, True)
     y_scale = Scale(*decades([y for _, y in points]), y0 + PLOT_HEIGHT, y0, True)
-    parts = [text(left + 10, top + 16, panel.title, more="font-weight='bold'")]
-    parts.append(text(left + 10, top + 30, panel.y_name, more="font-size='10'"))
+    parts = [text(left + 10, top + 16, panel.title, kind="title")]
+    parts.append(text(left + 10, top + 30, panel.y_name, kind="small"))
     for tick in x_scale.ticks():
         parts.append(line(x_scale(tick), y0, x_scale(tick), y0 + PLOT_HEIGHT))
         parts.append(
-            text(x_scale(tick), y0 + PLOT_HEIGHT + 12, short(tick), "middle", "font-size='10'")
+            text(x_scale(tick), y0 + PLOT_HEIGHT + 12, short(tick), "middle", "small")
         )
     for tick in y_scale.ticks():
         parts.append(line(x0, y_scale(tick), x0 + PLOT_WIDTH, y_scale(tick)))
-        parts.append(text(x0 - 4, y_scale(tick) + 4, short(tick), "end", "font-size='10'"))
+        parts.append(text(x0 - 4, y_scale(tick) + 4, short(tick), "end", "small"))
     bottom = y0 + PLOT_HEIGHT + 24
-    parts.append(text(x0 + PLOT_WIDTH / 2, bottom, panel.x_name, "middle", "font-size='10'"))
+    parts.append(text(x0 + PLOT_WIDTH / 2, bottom, panel.x_name, "middle", "small"))
     for i, one in enumerate(panel.lines):
-        colour = COLOURS[i % len(COLOURS)]
+        kind = f"c{i % CURVES}"
         shown = [(x_scale(x), y_scale(y)) for x, y in one.points if x > 0 and y > 0]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in shown)
-        parts.append(
-            f"<polyline points='{path}' fill='none' stroke='{colour}' stroke-width='1.5'/>"
-        )
-        parts += [f"<circle cx='{x:.1f}' cy='{y:.1f}' r='2.5' fill='{colour}'/>" for x, y in shown]
+        parts.append(f"<polyline points='{path}' class='{kind}' stroke-width='1.5'/>")
+        parts += [dot(x, y, kind, 2.5) for x, y in shown]
         at = bottom + 14 * (i + 1)
-        parts.append(line(x0, at - 4, x0 + 18, at - 4, colour, 2))
-        parts.append(text(x0 + 24, at, one.name, more="font-size='11'"))
+        parts.append(line(x0, at - 4, x0 + 18, at - 4, kind))
+        parts.append(text(x0 + 24, at, one.name))
     return parts

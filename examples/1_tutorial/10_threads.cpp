@@ -88,6 +88,21 @@ int threads_that_block(colock::client& redis)
 }
 // blocking]
 
+// [fails
+void a_thread_is_told(colock::client& redis)
+{
+    colock::lock const nameless{redis, ""};
+    auto const take = [&] { nameless.acquire(asio::use_future).get(); };
+    std::future<void> thread = std::async(std::launch::async, take);
+    try {
+        thread.get();
+    } catch (boost::system::system_error const& e) {
+        std::printf("a thread that fails: %s\n", e.code().message().c_str());
+        expect(e.code() == colock::error::invalid_argument, "a lock needs a name");
+    }
+}
+// fails]
+
 int main(int argc, char** argv)
 {
     // [main
@@ -101,6 +116,7 @@ int main(int argc, char** argv)
         expect(sections == 100, "one at a time");
         std::printf("1000 try for a second: %d is in\n", thousand_in_a_rush(redis));
         std::printf("8 threads that block: %d were in\n", threads_that_block(redis));
+        a_thread_is_told(redis);
         redis.close(asio::use_future).get();
     } catch (std::exception const& e) {
         std::fprintf(stderr, "%s\n", e.what());

@@ -8,6 +8,7 @@
 #include "tutorial.hpp"
 #include <colock/colock.hpp>
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
@@ -88,6 +89,17 @@ asio::awaitable<void> look(examples::raw_redis* java)
 }
 // layout]
 
+// [forced
+asio::awaitable<void> java_forces(colock::lock lock, examples::raw_redis* java)
+{
+    colock::hold held = co_await lock.acquire();
+    co_await java_unlock(java);  // as forceUnlock() does
+    auto const [failure] = co_await held.release(asio::as_tuple(asio::deferred));
+    std::printf("Java forces it: %s\n", failure.message().c_str());
+    expect(failure == colock::error::lost, "the release says so");
+}
+// forced]
+
 asio::awaitable<void> lesson(std::string url)
 {
     auto settings = colock::config::from_url(url);
@@ -108,6 +120,7 @@ asio::awaitable<void> lesson(std::string url)
     co_await held.release();
     auto const message = co_await listener.reply();
     std::printf("C++ releases, Java hears: %s\n", message.c_str());
+    co_await java_forces(lock, &java);
     co_await redis.close();
 }
 

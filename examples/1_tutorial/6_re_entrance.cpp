@@ -7,6 +7,7 @@
 #include "tutorial.hpp"
 #include <colock/colock.hpp>
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/detached.hpp>
 
 #include <optional>
@@ -88,6 +89,19 @@ asio::awaitable<void> with_a_lease(colock::lock lock)
 }
 // lease]
 
+// [twice
+asio::awaitable<void> not_twice(colock::lock lock)
+{
+    colock::owner const me;
+    colock::hold outer = co_await lock.acquire({.as = me});
+    colock::acquire_options const once{.as = me, .re_entrant = false};
+    auto const [failure, inner] = co_await lock.acquire(once, asio::as_tuple(asio::deferred));
+    std::printf("not twice: %s\n", failure.message().c_str());
+    expect(failure == colock::error::would_deadlock && !inner, "at once, and nothing is taken");
+    co_await outer.release();
+}
+// twice]
+
 asio::awaitable<void> lesson(std::string url)
 {
     colock::client redis{co_await asio::this_coro::executor, colock::config::from_url(url)};
@@ -99,6 +113,7 @@ asio::awaitable<void> lesson(std::string url)
     co_await without_owner(lock);
     co_await in_any_order(lock, &server);
     co_await with_a_lease(lock);
+    co_await not_twice(lock);
     co_await redis.close();
 }
 

@@ -7,6 +7,7 @@
 #include "tutorial.hpp"
 #include <colock/colock.hpp>
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
@@ -66,6 +67,20 @@ asio::awaitable<void> downgrade(colock::read_write_lock here, colock::read_write
 }
 // downgrade]
 
+// [upgrade
+asio::awaitable<void> upgrade(colock::read_write_lock catalogue)
+{
+    colock::owner const me;
+    colock::acquire_options const mine{.as = me};
+    colock::hold reading = co_await catalogue.read().acquire(mine);
+    auto const [failure, writing] =
+        co_await catalogue.write().acquire(mine, asio::as_tuple(asio::deferred));
+    std::printf("a reader asks to write: %s\n", failure.message().c_str());
+    expect(failure == colock::error::would_deadlock && !writing, "it would wait for itself");
+    co_await reading.release();
+}
+// upgrade]
+
 // [keys
 asio::awaitable<void> look(colock::read_write_lock lock, examples::raw_redis* server)
 {
@@ -93,6 +108,7 @@ asio::awaitable<void> lesson(std::string url)
     co_await readers_together(here, there);
     co_await writer_waits(here, there);
     co_await downgrade(here, there);
+    co_await upgrade(here);
     co_await look(here, &server);
 
     co_await b.close();

@@ -23,6 +23,7 @@ std::string const tokens_key = "seckill:tokens";  // a hash: user, newest token
 /// Each script begins with it: a server that checks or orders shows its token, and is refused if a
 /// newer one was shown. The token is for the case in which the lock can't help: a server has slept
 /// past its lease, and others were here since.
+// [fence
 constexpr std::string_view fence_part = R"(
     local user, token = ARGV[1], tonumber(ARGV[2])
     if token ~= 0 then
@@ -32,6 +33,7 @@ constexpr std::string_view fence_part = R"(
         redis.call('HSET', KEYS[1], user, ARGV[2])
     end
 )";
+// fence]
 
 constexpr std::string_view look_part = R"(
     return redis.call('SISMEMBER', KEYS[2], user) == 1 and 'already ordered' or 'free'

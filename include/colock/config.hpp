@@ -199,6 +199,11 @@ struct config {
 
     /// The longest time that a waiter sleeps before it asks the server again, and so the cost of a
     /// lost message. At least 10 ms.
+    ///
+    /// A client that waits for more than 5,000 names asks for 5,000 of them a second, and for each
+    /// one after 20 s at the latest, as long as it is the first in the name's wait list and its
+    /// subscription is live. No message is lost then. But the waiter of a lock that is deleted
+    /// without a message gets in that much later.
     milliseconds poll_cap{1'000};
 
     /// How long a subscription outlives its last waiter; up to twice as long if that waiter was
@@ -209,6 +214,20 @@ struct config {
     /// process and without a command, before it releases the lock for the waiters of other clients.
     /// 0: no hand-over.
     milliseconds max_tenure{10};
+
+    /// How long a released lock may stay with the client, so that the next acquire of the same
+    /// client takes it without a command. At most `max_tenure`, which also limits all holds in a
+    /// row. 0: a release goes to the server at once.
+    ///
+    /// The client keeps a plain, spin or fenced lock that it has also had the time before, if no
+    /// other client has wanted it meanwhile. A waiter of colock that stands in the lock's wait list
+    /// ends that at once, and so do `close()` and the client's destructor. Redisson's clients,
+    /// group locks, spin locks and others that only poll wait up to this much longer.
+    ///
+    /// `release()` of a kept lock completes before the server knows: others may have the lock
+    /// within this time, and until then `is_locked()` says that it is held. If the process dies
+    /// while it keeps a lock, the lock is free when its lease ends, as if it were held.
+    milliseconds keep{0};
 
     /// Clients that poll find a contended lock free only by chance. If this is set, one release per
     /// second leaves the lock free for this long, so that they can get it. At most 1 s. None: no

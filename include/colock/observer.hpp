@@ -93,8 +93,8 @@ public:
     /// A hold was released by its owner after `held`.
     virtual void released(std::string_view /*name*/, microseconds /*held*/) noexcept {}
 
-    /// The lock of a released hold went to the next waiter of this client, without a command.
-    /// `acquired` follows.
+    /// The lock of a released hold went to the next waiter of this client, without a command, or to
+    /// a later acquire while the client kept it (`config::keep`). `acquired` follows.
     virtual void handed_over(std::string_view /*name*/) noexcept {}
 
     /// A connection to the server is up; `link` is its number. The numbers of a server are

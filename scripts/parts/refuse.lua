@@ -4,5 +4,5 @@
 -- version 8.
 local function refuse(left, holder, field, channel, place)
     local wakes = type(holder) == 'string' and string.sub(holder, 15, 15) == '8' and 2 or 0
-    return (stand(left, wakes, client_of(field), channel, place))
+    return stand(left, wakes, client_of(field), channel, place)
 end

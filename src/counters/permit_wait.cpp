@@ -58,8 +58,7 @@ void permit_wait::refused(
 {
     if (!list_) {
         channel_ = make_channel();
-        auto const on_turn = [this](unsigned) { wake_.set(true); };
-        list_.emplace(core_, whose_, permits_ != 0 ? &channel_ : nullptr, wake_, on_turn);
+        list_.emplace(core_, whose_, permits_ != 0 ? &channel_ : nullptr, wake_, *this);
         stand_for(permits_);
     }
     list_->wakes = got.wakes;

@@ -15,7 +15,9 @@ namespace colock {
 
 /// How the first of a queue for permits waits after a refusal: the client's place in the wait list
 /// at the server, the channel of the semaphore or latch, and the time until it is worth asking.
-class permit_wait final : private subscription_manager::listener {
+class permit_wait final :
+    private subscription_manager::listener,
+    private wait_list::waiting_client {
 public:
     /// `wake` ends a sleep. `on_message` gets those of the channel.
     permit_wait(
@@ -70,6 +72,8 @@ private:
     void on_subscribed() override { wake_.set(true); }
     void on_message(std::string_view payload) override { on_message_(payload); }
     void on_interrupted() override {}  // the poll cap serves until it is confirmed again
+    void on_turn(unsigned) override { wake_.set(true); }
+    void on_unheard() override {}  // as above
 
     core& core_;
     keyed_state const& whose_;

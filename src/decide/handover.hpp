@@ -30,7 +30,7 @@ struct handover {
     {
         if (max_tenure <= milliseconds{0} || now - since >= max_tenure)
             return handover_kind::released;
-        bool const is_fresh = valid_until - now >= (lease - drift(lease)) / 2;
+        bool const is_fresh = now <= fresh_until(valid_until, lease);
         if (is_alike && is_undisturbed && has_token && is_fresh)
             return handover_kind::at_once;
         // A step under way could set its older lease after the script.

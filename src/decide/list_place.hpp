@@ -31,8 +31,9 @@ public:
     }
 
     /// Its answer. A message that came in between may be older or newer than that.
-    void answered(bool stands) noexcept
+    void answered(bool stands, bool is_first = false) noexcept
     {
+        is_first_ = is_first;
         bool const is_clear = !std::exchange(was_told_, false);
         state_ = !is_clear ? state::unsure : stands ? state::standing : state::absent;
     }
@@ -59,6 +60,9 @@ public:
     void gone() noexcept { state_ = state::absent; }
 
     bool is_standing() const noexcept { return state_ == state::standing; }
+
+    /// The next release tells this client and no other one.
+    bool is_first() const noexcept { return is_standing() && is_first_; }
     bool may_stand() const noexcept { return state_ == state::standing || state_ == state::unsure; }
 
     /// The client may stand in the list, or was told, so it has to say if it gives up.
@@ -68,6 +72,7 @@ private:
     enum class state { absent, standing, told, unsure };
 
     state state_ = state::absent;
+    bool is_first_ = false;  ///< while it stands
     bool was_told_ = false;  ///< since the script was sent whose answer is awaited
 };
 

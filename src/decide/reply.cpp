@@ -68,7 +68,14 @@ acquire_answer read_acquire(reply const& r) noexcept
     if (r.what == reply::kind::integer && r.number >= 0)
         return {kind::granted, static_cast<std::uint64_t>(r.number), 0};
     if (auto const no = read_refusal(r); no.well_formed)
-        return {kind::refused, 0, no.number, no.subscribers, no.list % 2 == 1, no.list / 2 == 1};
+        return {
+            kind::refused,
+            0,
+            no.number,
+            no.subscribers,
+            (no.list & 1) != 0,
+            (no.list & 2) != 0,
+            (no.list & 4) != 0};
     return {};
 }
 

@@ -66,6 +66,7 @@ struct acquire_answer {
     std::int64_t subscribers = 0;  ///< refused: how many wait, as far as they were counted
     bool stands = false;           ///< refused: the client has a place in the wait list
     bool wakes = false;            ///< refused: the holder's release tells the first of that list
+    bool is_first = false;         ///< refused: the client is the first of it
 };
 
 acquire_answer read_acquire(reply const&) noexcept;

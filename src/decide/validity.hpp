@@ -43,4 +43,10 @@ constexpr bool is_fresh(time_point now, time_point sent, milliseconds lease) noe
     return now - sent <= (valid_until(sent, lease) - sent) / 2;
 }
 
+/// Until when a hold that is valid until then may be passed on: half of its validity is left.
+constexpr time_point fresh_until(time_point until, milliseconds lease) noexcept
+{
+    return until - (lease - drift(lease)) / 2;
+}
+
 }  // namespace colock::decide

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -18,6 +20,19 @@ constexpr std::optional<std::chrono::steady_clock::time_point> wake_time(
     if (pttl < 0 || pttl >= poll_cap.count())  // no lease: only a release or a force can free it
         return std::nullopt;
     return now + milliseconds{pttl + 1};
+}
+
+/// How often a client asks for `keys` keys for which a message is sure to come unless the
+/// connection breaks, which the client notices: for 5,000 of them a second, but for each one at the
+/// poll cap at the earliest, and after 20 s at the latest, while its wait list still lives.
+constexpr std::chrono::milliseconds sure_interval(
+    std::size_t keys, std::chrono::milliseconds poll_cap
+) noexcept
+{
+    using std::chrono::milliseconds;
+    constexpr milliseconds longest{20'000};
+    auto const spread = milliseconds{static_cast<std::int64_t>(keys / 5)};
+    return std::max(poll_cap, std::min(spread, longest));
 }
 
 }  // namespace colock::decide

@@ -111,20 +111,21 @@ void ownership::release(std::shared_ptr<hold_operation> who)
 }
 
 // The field's promised lease is the same, and so are the times of the watchdog.
-void ownership::pass_on(hold_state& last, hold_ptr const& next)
+void ownership::take_over(
+    hold_ptr const& next, decide::hold_terms const& left, time_point valid_until
+)
 {
     auto const now = clock::now();
     who_ = next->who;
     token_ = next->token;
     next->target = shared_from_this();
     next->born = now;
-    next->ends = last.ends;
-    next->proven = last.proven;
-    next->set_valid_until(last.promised_until());
+    next->ends = left.ends;
+    next->proven = left.proven;
+    next->set_valid_until(valid_until);
     holds_.add(*next);
     if (!awaits_renewal() && renewal_.due_at() == never)
         renewal_.plan(now);  // the renewals of the last hold had ended
-    remove(last, asio::error::operation_aborted);
 }
 
 error_code ownership::give(hold_state& only, claim& to)
@@ -171,7 +172,7 @@ void ownership::release_all()
     if (is_gone())
         finish();
     else if (!is_releasing())
-        ask(nullptr);
+        give_up();
 }
 
 void ownership::remove(hold_state& hold, error_code why)
@@ -205,8 +206,11 @@ void ownership::gone(error_code why)
 {
     auto const self = shared_from_this();
     leave_cohort();
-    if (std::exchange(stage_, stage::gone) == stage::releasing)
+    auto const before = std::exchange(stage_, stage::gone);
+    if (before == stage::releasing)
         --core_.count.owed_releases;
+    if (before == stage::vacant)
+        return finish();
     forget_renewal();
     holds_.lose_all(why);
     watch();
@@ -216,8 +220,12 @@ void ownership::gone(error_code why)
 // A message with the grant or right after it usually comes from the release before it. From now on
 // each hand-over needs a script. But the renewal that asks the server can wait, and an ownership
 // that ends soon never asks.
+//
+// Without a hold there is nothing to ask for: it is released, if it still stands.
 void ownership::suspect()
 {
+    if (is_vacant())
+        return give_up();
     leave_cohort();
     auto const now = clock::now();
     auto const asks_at = begun() + 2 * core_.round_trip().usual();

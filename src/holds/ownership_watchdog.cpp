@@ -44,7 +44,7 @@ void end_with_failure(std::exception_ptr const& failure)
 }  // namespace
 
 /// The renewals that are due in one lane, by the script.
-struct watchdog::line {
+struct watchdog::lane_renewals {
     template <class Entry, class Hook>
     using list = boost::intrusive::
         list<Entry, boost::intrusive::base_hook<Hook>, boost::intrusive::constant_time_size<false>>;
@@ -168,7 +168,7 @@ void watchdog::on_scheduled(bool is_earliest)
         running_ = true;
         asio::co_spawn(
             core_.strand(),
-            run(core_.shared_from_this(), round_),
+            run(core_.shared_from_this(), loop_),
             asio::bind_executor(core_.strand(), &end_with_failure)
         );
     } else if (is_earliest && next() < armed_)
@@ -186,15 +186,15 @@ void watchdog::stop()
 {
     if (!schedule_.empty() || !cohorts_.empty())
         return;  // holds live until their leases end, and must be told then
-    ++round_;
+    ++loop_;
     running_ = false;
     timer_.cancel();
 }
 
-asio::awaitable<void, strand_type> watchdog::run(core_ptr owner, std::uint64_t round)
+asio::awaitable<void, strand_type> watchdog::run(core_ptr owner, std::uint64_t loop)
 {
     watchdog& self = owner->watchdog();
-    while (round == self.round_) {
+    while (loop == self.loop_) {
         if (self.schedule_.empty() && self.cohorts_.empty() && owner->is_stopped()) {
             self.stop();
             break;
@@ -203,7 +203,7 @@ asio::awaitable<void, strand_type> watchdog::run(core_ptr owner, std::uint64_t r
         self.timer_.expires_at(self.armed_);
         error_code woken;
         co_await self.timer_.async_wait(asio::redirect_error(asio::deferred, woken));
-        if (round == self.round_)
+        if (loop == self.loop_)
             self.process_due();
     }
 }
@@ -248,8 +248,8 @@ time_point watchdog::first_renewal(time_point sent, milliseconds lease)
 void watchdog::send_all()
 {
     std::vector<unsigned> lanes;
-    lanes.reserve(lines_.size());
-    for (auto const& [lane, there] : lines_)
+    lanes.reserve(lanes_.size());
+    for (auto const& [lane, there] : lanes_)
         lanes.push_back(lane);
     for (auto const lane : lanes)
         send(lane);
@@ -273,18 +273,18 @@ void watchdog::enqueue(cohort& all)
         dissolve(all);
 }
 
-watchdog::line& watchdog::in(unsigned lane)
+watchdog::lane_renewals& watchdog::in(unsigned lane)
 {
-    auto& there = lines_[lane];
+    auto& there = lanes_[lane];
     if (!there)
-        there = std::make_unique<line>();
+        there = std::make_unique<lane_renewals>();
     return *there;
 }
 
 // While the link is down nothing is sent, so that no lost ownership is renewed.
 void watchdog::send(unsigned lane)
 {
-    line& here = in(lane);
+    lane_renewals& here = in(lane);
     ++here.under_way;  // an answer that comes at once must not end the lane
     while (here.next() && here.under_way <= most_under_way && !core_.is_stopped()) {
         if (!core_.transport().is_up(lane)) {
@@ -311,7 +311,7 @@ void watchdog::send(unsigned lane)
     }
     --here.under_way;
     if (here.is_idle())
-        lines_.erase(lane);
+        lanes_.erase(lane);
 }
 
 void watchdog::send(unsigned lane, call some)

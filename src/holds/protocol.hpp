@@ -38,6 +38,8 @@ struct protocol {
     bool has_queue = false;   ///< its queue is in Redis
     bool has_leases = false;  ///< shared: each hold has its own key; their prefix is an argument
 
+    bool may_be_kept = false;  ///< after its release, for the next acquire: see `config::keep`
+
     bool is_permit = false;  ///< an id among the leases of a semaphore
 
     std::string_view why_gone = "the server no longer has it (expired, deleted or forced)";

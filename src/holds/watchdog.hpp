@@ -62,10 +62,10 @@ public:
     void stop();
 
 private:
-    struct line;
+    struct lane_renewals;
     struct call;
 
-    static asio::awaitable<void, strand_type> run(core_ptr, std::uint64_t round);
+    static asio::awaitable<void, strand_type> run(core_ptr, std::uint64_t loop);
     void process_due();
     time_point next() const noexcept { return std::min(schedule_.next(), cohorts_.next()); }
     void on_scheduled(bool is_earliest);
@@ -75,7 +75,7 @@ private:
         timer_.expires_at(armed_);  // the wait of `run` ends with an error, and it looks again
     }
 
-    line& in(unsigned lane);
+    lane_renewals& in(unsigned lane);
     void send(unsigned lane, call some);
     strand_task renew(unsigned lane, call some);
     void split(unsigned lane, call& refused);
@@ -92,10 +92,10 @@ private:
     decide::renewal_schedule cohorts_;
     std::vector<std::unique_ptr<cohort>> all_cohorts_;  ///< kept as long as the client, for readers
     std::vector<cohort*> spare_cohorts_;
-    std::unordered_map<unsigned, std::unique_ptr<line>> lines_;  ///< by lane; no idle ones
+    std::unordered_map<unsigned, std::unique_ptr<lane_renewals>> lanes_;  ///< by lane; no idle ones
     timer_type timer_;
     time_point armed_ = never;
-    std::uint64_t round_ = 0;  ///< of the loop: an older one ends
+    std::uint64_t loop_ = 0;  ///< of the loop: an older one ends
     bool running_ = false;
 };
 

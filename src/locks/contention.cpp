@@ -33,7 +33,7 @@ contention::contention(
 )
     : entry{lock.name(), lock.slot()}
     , turns{longest_turn(inside.settings()), inside.settings().poller_gap.value_or(milliseconds{0}), inside.settings().poll_cap}
-    , list{inside, lock, how.has_list ? &channel_ : nullptr, wake, [this](unsigned listening) { on_turn(listening); }}
+    , list{inside, lock, how.has_list ? &channel_ : nullptr, wake, *this}
     , core_{inside}
     , channel_{how.subscribes ? how.channel(lock.name(), inside.settings().key_prefix) : std::string{}}
     , wake_{wake}
@@ -111,7 +111,7 @@ void contention::on_turn(unsigned listening)
     sleep_to_cap(deadline);
 }
 
-void contention::released(unsigned receivers, bool told)
+void contention::released(unsigned receivers, bool told, bool comes_back)
 {
     auto const now = clock::now();
     auto const others = receivers + (told ? 1U : 0U);
@@ -120,7 +120,7 @@ void contention::released(unsigned receivers, bool told)
     if (told)
         list.told_another();
     heard_ = never;  // that message was about an older release
-    remembered_ = std::max(others != 0 ? now + memory : now, turns.next_gap());
+    remembered_ = std::max(others != 0 || comes_back ? now + memory : now, turns.next_gap());
 }
 
 // ---- The sleep of the head ---------------------------------------------------------------------
@@ -138,7 +138,7 @@ void contention::sleep_until(time_point cap, time_point deadline)
 void contention::sleep_out(std::int64_t pttl, time_point deadline)
 {
     auto const now = clock::now();
-    auto const cap = core_.settings().poll_cap;
+    auto const cap = core_.poller().interval_of(*this);
     auto const ends = decide::wake_time(now, pttl, cap);
     if (!ends)
         return sleep_to_cap(deadline);
@@ -156,6 +156,15 @@ void contention::sleep_to_cap(time_point deadline)
     alarm_.clear();
     if (!is_polled())
         core_.poller().add(*this);
+}
+
+// Where the poller asks rarely, because of the messages, it has to ask more often now.
+void contention::on_unheard()
+{
+    if (!is_polled())
+        return;
+    entry::leave();
+    core_.poller().add(*this);
 }
 
 void contention::get_up() noexcept
@@ -195,15 +204,16 @@ void contention::refused(decide::acquire_answer const& got, bool named) noexcept
     if (!got.wakes)
         turns.passed_over();
     if (named)
-        list.place.answered(got.stands);
+        list.place.answered(got.stands, got.is_first);
     if (got.subscribers > 0)
         turns.counted(got.subscribers);
 }
 
-void contention::end()
+void contention::end(bool hears_on)
 {
     alarm_.clear();
-    unsubscribe();
+    if (!hears_on)
+        unsubscribe();
     list.leave();
 }
 

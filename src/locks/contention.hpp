@@ -19,7 +19,7 @@ namespace colock {
 /// The part of a lock that it needs only under contention, in this client or between clients: the
 /// turns of the clients, the wait list at the server, the channel of the lock, and the sleep of the
 /// head until it is worth asking.
-class contention final : private poller::entry {
+class contention final : private poller::entry, private wait_list::waiting_client {
 public:
     /// `wake` ends a sleep of the head. `on_alarm` follows when a sleep is over, or when what is
     /// remembered may be forgotten. `hears` gets the messages of the lock's channel.
@@ -60,8 +60,8 @@ public:
     void on_message(time_point deadline);
 
     /// After a release of this client, which this many others have heard of. `told`: also the first
-    /// of the wait list.
-    void released(unsigned receivers, bool told);
+    /// of the wait list. `comes_back`: this is to be known if the client takes it again.
+    void released(unsigned receivers, bool told, bool comes_back);
 
     // ---- The sleep of the head, until its deadline at the longest ------------------------------
 
@@ -85,7 +85,8 @@ public:
 
     // ---- While nobody waits here ---------------------------------------------------------------
 
-    void end();
+    /// `hears_on`: the client goes on to listen to the lock's channel.
+    void end(bool hears_on = false);
 
     /// Keeps the knowledge of the turns for a while, for the next waiter: true if there is any.
     bool remember();
@@ -106,7 +107,12 @@ private:
     {
         return list.place.may_stand() ? std::string_view{channel_} : std::string_view{};
     }
-    void on_turn(unsigned listening);
+    bool is_sure_to_be_told() const noexcept override
+    {
+        return list.wakes && list.place.is_first();
+    }
+    void on_turn(unsigned listening) override;
+    void on_unheard() override;
     void unsubscribe();
 
     core& core_;

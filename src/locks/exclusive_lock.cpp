@@ -3,7 +3,7 @@
 #include "decide/handover.hpp"
 #include "locks/contention.hpp"
 #include "locks/exclusive_lock.hpp"
-#include "locks/re_entry.hpp"
+#include "locks/kept_lock.hpp"
 
 #include <iterator>
 #include <utility>
@@ -13,7 +13,14 @@ namespace colock {
 exclusive_lock::exclusive_lock(core& inside, protocol const& how, std::string of)
     : wait_queue{inside, state_of(how.kind), std::move(of)}
     , how_{how}
-{}
+{
+    if (how.may_be_kept && inside.settings().keep > milliseconds{0})
+        kept_ = std::make_unique<kept_lock>(
+            inside,
+            how.subscribes ? how.channel(name(), inside.settings().key_prefix) : "",
+            [this] { stop_keeping(); }
+        );
+}
 
 exclusive_lock::~exclusive_lock() = default;
 
@@ -32,6 +39,8 @@ void exclusive_lock::admit(std::shared_ptr<waiter> const& who)
             who->fail(error::lost);  // which may destroy this
         return;
     }
+    if (ownership_ && ownership_->is_vacant() && take_kept(who))
+        return;
     // A single try may join an attempt that is not under way yet. Otherwise the lock is taken, or
     // others are first.
     bool const is_taken = (ownership_ && ownership_->is_held()) ||
@@ -52,6 +61,7 @@ void exclusive_lock::end_waiters(error_code why)
     wait_queue::end_waiters(why);
     if (asking_.is_running())
         asking_.on_head_left();
+    stop_keeping();
 }
 
 // No owner may wait for itself.
@@ -64,11 +74,6 @@ void exclusive_lock::admit_same_owner(waiter const& holder)
         if (other.shared_owner && other.who == holder.who)
             enter(take_out(other));
     }
-}
-
-void exclusive_lock::enter(std::shared_ptr<waiter> const& who)
-{
-    enter_again(who, ownership_, [this](waiter const& entered) { admit_same_owner(entered); });
 }
 
 // ---- The ownership -----------------------------------------------------------------------------
@@ -112,6 +117,8 @@ void exclusive_lock::adopt(
 {
     forget_tenure();
     since_ = clock::now();
+    if (kept_)
+        kept_->begin_unheard();
     auto const taken = who->make_hold();
     taken->token = token;
     bool const is_disturbed = ownership_ || (contention_ && contention_->disturbed);
@@ -135,26 +142,26 @@ hold_ptr exclusive_lock::make_hold(waiter const& who, std::uint64_t only_token)
 // the lock was adopted meanwhile: its answer is about its own field.
 bool exclusive_lock::hand_over(hold_state& last)
 {
-    if (is_empty() || asking_.is_sending() || !may_go_on(*ownership_))
+    if (is_empty())
+        return kept_ && kept_->keep(*ownership_, last, contention_.get(), since_);
+    if (asking_.is_sending() || !may_go_on(*ownership_))
         return false;
     waiter const& next = first();
     if (next.replicas != 0)
         return false;  // that waiter asks over another link, and with another number
     auto& others = ensure_contention();
     auto const held = ownership_;
-    auto const how =
-        decide::handover{
-            .now = clock::now(),
-            .since = since_,
-            .max_tenure = core_.settings().max_tenure,
-            .valid_until = last.promised_until(),
-            .lease = last.proven,
-            .is_alike = last.renewed && next.renewed && last.lease == next.lease,
-            .is_undisturbed = others.is_live && !held->is_suspect(),
-            .has_token = !draws_tokens() || !others.tokens.empty(),
-            .is_quiet = !held->is_renewing()}
-            .decide();
-    switch (how) {
+    switch (decide::handover{
+        .now = clock::now(),
+        .since = since_,
+        .max_tenure = core_.settings().max_tenure,
+        .valid_until = last.promised_until(),
+        .lease = last.proven,
+        .is_alike = last.renewed && next.renewed && last.lease == next.lease,
+        .is_undisturbed = others.is_live && !held->is_suspect(),
+        .has_token = !draws_tokens() || !others.tokens.empty(),
+        .is_quiet = !held->is_renewing()}
+                .decide()) {
     case decide::handover_kind::released: return false;
     case decide::handover_kind::by_script:
         asking_.take_over(held->number(), held->server_until());
@@ -170,6 +177,30 @@ bool exclusive_lock::hand_over(hold_state& last)
     admit_same_owner(*who);
     if (is_empty())  // without waiters nothing stays subscribed
         others.set_alarm(clock::now() + core_.settings().linger);
+    return true;
+}
+
+// As when it is handed over.
+bool exclusive_lock::take_kept(std::shared_ptr<waiter> const& who)
+{
+    auto const life = shared_from_this();
+    auto const held = ownership_;
+    bool const has_token = !draws_tokens() || (contention_ && !contention_->tokens.empty());
+    switch (kept_->how_to_take(*who, *held, contention_.get(), since_, has_token)) {
+    case decide::handover_kind::released: held->give_up(); return false;
+    case decide::handover_kind::by_script:
+        join(who);
+        asking_.take_over(held->number(), held->server_until());
+        held->let_go();  // which wakes a task that runs
+        if (!asking_.is_running())
+            asking_.run();
+        return true;
+    case decide::handover_kind::at_once: break;
+    }
+    auto const taken = make_hold(*who, 0);
+    held->occupy(taken, kept_->last(), kept_->valid_until());
+    core_.events().handed_over(name());
+    who->grant(taken);
     return true;
 }
 
@@ -217,16 +248,23 @@ void exclusive_lock::end_contention()
 {
     if (!contention_)
         return;
-    contention_->end();
-    if (!contention_->remember())
+    bool const hears_on = ownership_ && kept_ && kept_->is_expected();
+    contention_->end(hears_on);
+    bool const is_remembered = contention_->remember();
+    if (!hears_on && !is_remembered)
         contention_.reset();
 }
 
 // Drops it if nothing refers to it any more. May destroy it.
 void exclusive_lock::forget_if_idle() noexcept
 {
-    if (!is_in_use() && (!contention_ || !contention_->is_remembered()))
-        unregister();
+    if (is_in_use() || (contention_ && contention_->is_remembered()))
+        return;
+    if (kept_)
+        kept_->end();
+    if (contention_)
+        contention_->end();
+    unregister();
 }
 
 void exclusive_lock::forget()
@@ -265,10 +303,10 @@ void exclusive_lock::joined(bool stands)
 void exclusive_lock::published(unsigned receivers, bool told)
 {
     bool const somebody_cares =
-        receivers != 0 || told || contention_ || core_.settings().poller_gap;
+        receivers != 0 || told || contention_ || kept_ || core_.settings().poller_gap;
     if (!somebody_cares || core_.refusal())
         return;
-    ensure_contention().released(receivers, told);
+    ensure_contention().released(receivers, told, kept_ != nullptr);
     if (!asking_.is_running())
         contention_->remember();
 }

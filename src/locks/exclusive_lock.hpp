@@ -6,6 +6,7 @@
 #include "holds/ownership.hpp"
 #include "holds/ownership_listener.hpp"
 #include "holds/protocol.hpp"
+#include "locks/re_entry.hpp"
 #include "redis/transport.hpp"
 #include "waiting/wait_queue.hpp"
 
@@ -16,6 +17,7 @@
 namespace colock {
 
 class contention;
+class kept_lock;
 
 /// All that this client knows of a key that one owner holds at a time: its ownership, its waiters,
 /// and the one attempt that is under way for the first of them.
@@ -75,6 +77,8 @@ public:
     {
         if (is_asleep())
             asking_.wake();
+        else
+            stop_keeping();  // the server may be another one
     }
     void end_waiters(error_code) override;
 
@@ -165,6 +169,15 @@ private:
 
     contention& ensure_contention();
     void end_contention();
+
+    // The lock may stay with this client after its release; see `config::keep`.
+    bool take_kept(std::shared_ptr<waiter> const&);
+    void stop_keeping()
+    {
+        if (ownership_ && ownership_->is_vacant())
+            ownership_->give_up();  // which may destroy this
+    }
+
     bool is_asleep() const noexcept;
     void forget_tenure() noexcept;
     void forget_if_idle() noexcept;
@@ -173,7 +186,10 @@ private:
     void give(std::uint64_t number, std::uint64_t token, std::uint64_t tokens, time_point sent);
     void begin(waiter&, hold_ptr const& taken, std::uint64_t number, time_point sent);
     hold_ptr make_hold(waiter const&, std::uint64_t only_token);
-    void enter(std::shared_ptr<waiter> const&);
+    void enter(std::shared_ptr<waiter> const& who)
+    {
+        enter_again(who, ownership_, [this](waiter const& entered) { admit_same_owner(entered); });
+    }
     void admit_same_owner(waiter const& holder);
     void on_left(waiter&, bool was_first) override
     {
@@ -189,6 +205,7 @@ private:
     time_point since_{};  ///< the tenure's first grant
     asker asking_{*this};
     std::unique_ptr<contention> contention_;  ///< none without contention
+    std::unique_ptr<kept_lock> kept_;         ///< none unless the config asks for it
 };
 
 }  // namespace colock

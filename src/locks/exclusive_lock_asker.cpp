@@ -6,6 +6,7 @@
 #include "decide/outcome.hpp"
 #include "locks/contention.hpp"
 #include "locks/exclusive_lock.hpp"
+#include "locks/kept_lock.hpp"
 
 #include <iterator>
 #include <span>
@@ -81,6 +82,8 @@ strand_task exclusive_lock::asker::run()
             number_ = of_.core_.next_number();
             synced_ = false;
         }
+        if (of_.kept_)
+            of_.kept_->begin_attempt(of_.contention_.get());
         attempt now{of_, *this};
         begin(now);
         sending_ = &now.call;
@@ -162,6 +165,8 @@ std::uint64_t exclusive_lock::asker::followers() const noexcept
     bool const passes_on = of_.core_.settings().max_tenure > milliseconds{0};
     if (!passes_on || !of_.contention_ || !of_.contention_->is_live)
         return 0;
+    if (of_.kept_ && of_.kept_->is_expected())
+        return decide::token_block::largest_first;  // acquires that are still to come
     auto const& head = of_.first();
     std::uint64_t found = 0;
     for (auto at = std::next(of_.queue_.begin()); at != of_.queue_.end(); ++at, ++found)

@@ -18,9 +18,10 @@ std::shared_ptr<wait_queue> make(core& inside, protocol const& how, std::string 
 }
 
 constexpr lock_traits table[]{
-    {{.kind = lock_kind::plain, .has_list = true}, &make<exclusive_lock>},
-    {{.kind = lock_kind::spin, .subscribes = false}, &make<exclusive_lock>},
-    {{.kind = lock_kind::fenced, .has_list = true, .has_floor = false}, &make<exclusive_lock>},
+    {{.kind = lock_kind::plain, .has_list = true, .may_be_kept = true}, &make<exclusive_lock>},
+    {{.kind = lock_kind::spin, .subscribes = false, .may_be_kept = true}, &make<exclusive_lock>},
+    {{.kind = lock_kind::fenced, .has_list = true, .has_floor = false, .may_be_kept = true},
+     &make<exclusive_lock>},
     {{.kind = lock_kind::fair,
       .script =
           {.acquire = &scripts::fair_acquire,

@@ -1,8 +1,10 @@
 #include "core/core.hpp"
 #include "decide/reply.hpp"
+#include "decide/wait_plan.hpp"
 #include "locks/poller.hpp"
 #include "redis/link_settings.hpp"
 
+#include <algorithm>
 #include <optional>
 
 namespace colock {
@@ -29,12 +31,15 @@ std::vector<std::optional<std::int64_t>> read_expiring(decide::reply const& got,
 
 }  // namespace
 
-/// The keys of one lane, in the order in which they are due: all sleep equally long.
+/// The keys of one lane, in the order in which they were asked for: all sleep equally long.
 struct poller::ring {
-    ring(poller& whose, unsigned which) : of{whose}, lane{which} {}
+    ring(poller& whose, ring_key which) : of{whose}, lane{which.first}, is_sure{which.second} {}
+
+    time_point due() const noexcept { return keys.front().asked_ + of.interval(is_sure); }
 
     poller& of;
     unsigned lane;
+    bool is_sure;
     boost::intrusive::
         list<entry, boost::intrusive::base_hook<place>, boost::intrusive::constant_time_size<false>>
             keys;
@@ -49,19 +54,34 @@ poller::~poller() = default;
 
 void poller::add(entry& key)
 {
-    auto const lane = core_.transport().lane_of(key.slot_);
-    auto& here = rings_[lane];
+    ring_key const which{core_.transport().lane_of(key.slot_), key.is_sure_to_be_told()};
+    auto& here = rings_[which];
     if (!here)
-        here = std::make_unique<ring>(*this, lane);
-    key.due_ = clock::now() + core_.settings().poll_cap;
+        here = std::make_unique<ring>(*this, which);
+    key.asked_ = clock::now();
     here->keys.push_back(key);
+    key.count_ = which.second ? &sure_keys_ : &other_keys_;
+    ++*key.count_;
     if (!here->alarm.is_set() && !here->asking)
-        core_.set_alarm(here->alarm, key.due_);
+        set_alarm(*here);
+}
+
+milliseconds poller::interval(bool is_sure) const noexcept
+{
+    auto const cap = core_.settings().poll_cap;
+    return is_sure ? decide::sure_interval(sure_keys_, cap) : cap;
+}
+
+// Keys may leave, and the others are due earlier then.
+void poller::set_alarm(ring& here)
+{
+    auto const latest = clock::now() + core_.settings().poll_cap;
+    core_.set_alarm(here.alarm, std::min(here.due(), latest));
 }
 
 void poller::stop()
 {
-    for (auto const& [lane, here] : rings_)
+    for (auto const& [which, here] : rings_)
         here->alarm.clear();
 }
 
@@ -71,8 +91,8 @@ void poller::run(ring& here)
 {
     if (here.asking || here.keys.empty())
         return;
-    if (here.keys.front().due_ > clock::now())
-        core_.set_alarm(here.alarm, here.keys.front().due_);
+    if (here.due() > clock::now())
+        set_alarm(here);
     else if (core_.transport().is_up(here.lane))
         ask(here);
     else {
@@ -83,11 +103,20 @@ void poller::run(ring& here)
     }
 }
 
+// A key that changes from one ring to the other while a call is under way is asked for again; the
+// answer of the older call says nothing new.
+void poller::put(entry& key, call_list& of)
+{
+    if (key.call_place::is_linked())
+        key.call_place::unlink();
+    of.push_back(key);
+}
+
 void poller::wake_all(ring& here)
 {
     call_list all;
     for (auto& key : here.keys)
-        all.push_back(key);
+        put(key, all);
     wake(all);
 }
 
@@ -101,18 +130,18 @@ void poller::wake(call_list& some)
     }
 }
 
-// They stay in the ring: a key that isn't free is not touched until it is due again.
+// Each is added again, to the ring that it belongs to now: a key that isn't free is not touched
+// until it is due again.
 poller::words poller::take_due(ring& from, time_point now)
 {
     words all;
-    auto const again = now + core_.settings().poll_cap;
-    while (all.names.size() != largest_call && from.keys.front().due_ <= now + coalescing_window) {
+    while (all.names.size() != largest_call && !from.keys.empty() &&
+           from.due() <= now + coalescing_window) {
         entry& key = from.keys.front();
-        from.keys.pop_front();
-        key.due_ = again;
-        from.keys.push_back(key);
+        key.leave();
+        add(key);
         key.index_ = all.names.size();
-        from.asked.push_back(key);
+        put(key, from.asked);
         all.names.emplace_back(key.name_);
         all.channels.emplace_back(key.kept_list());
     }
@@ -122,10 +151,10 @@ poller::words poller::take_due(ring& from, time_point now)
 // NOLINTNEXTLINE(*-avoid-reference-coroutine-parameters): a ring is there for good
 strand_task poller::ask(ring& here)
 {
-    auto const asking_for = take_due(here, clock::now());
     here.asking = true;
+    auto const asking_for = take_due(here, clock::now());
     std::vector<std::string_view> const keys{asking_for.names.begin(), asking_for.names.end()};
-    auto const limit = std::to_string(core_.settings().poll_cap.count());
+    auto const limit = std::to_string(interval(here.is_sure).count());
     std::vector<std::string_view> arguments{limit};
     arguments.insert(arguments.end(), asking_for.channels.begin(), asking_for.channels.end());
     step s{scripts::expiring, here.lane, keys, arguments};

@@ -8,10 +8,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace colock {
@@ -21,7 +22,10 @@ using detail::core;
 /// Asks for many keys in one call whether they are free. So a lost message costs a waiter at most
 /// the poll cap, and polling costs the server one call for each 128 waiting keys.
 ///
-/// It asks for each added key once per poll cap, until the key leaves.
+/// It asks for each added key once per poll cap, until the key leaves. A client that waits for more
+/// than 5,000 keys asks less often for those whose message is sure to come,
+/// `decide::sure_interval`. Such a key waits longer than the poll cap only where there is no
+/// message: after a DEL, say, or where it was told to a process that does not run.
 class poller {
     template <class Tag>
     using hook = boost::intrusive::list_base_hook<
@@ -42,8 +46,10 @@ public:
         bool is_polled() const noexcept { return place::is_linked(); }
         void leave() noexcept
         {
-            if (place::is_linked())
-                place::unlink();
+            if (!place::is_linked())
+                return;
+            place::unlink();
+            --*count_;
         }
 
         /// Nothing is known: the key has to ask for itself.
@@ -57,15 +63,20 @@ public:
         /// list alive.
         virtual std::string_view kept_list() const noexcept { return {}; }
 
+        /// The next release tells this client, by a channel that it hears now. If that changes, the
+        /// key leaves, and is added again.
+        virtual bool is_sure_to_be_told() const noexcept { return false; }
+
     protected:
-        ~entry() = default;
+        ~entry() { leave(); }
 
     private:
         friend class poller;
         std::string_view name_;
         unsigned slot_;
-        std::size_t index_ = 0;  ///< in the call under way
-        time_point due_{};
+        std::size_t index_ = 0;         ///< in the call under way
+        std::size_t* count_ = nullptr;  ///< of such keys
+        time_point asked_{};            ///< last, or added since
     };
 
     explicit poller(core& owner);
@@ -73,17 +84,27 @@ public:
 
     void add(entry&);
 
+    /// How often it asks for such a key.
+    milliseconds interval_of(entry const& key) const noexcept
+    {
+        return interval(key.is_sure_to_be_told());
+    }
+
     /// The client stops: asks for nothing any more.
     void stop();
 
 private:
     struct ring;
+    using ring_key = std::pair<unsigned, bool>;
     using call_list = boost::intrusive::list<
         entry,
         boost::intrusive::base_hook<call_place>,
         boost::intrusive::constant_time_size<false>>;
 
     void run(ring&);
+    void set_alarm(ring&);
+    milliseconds interval(bool is_sure) const noexcept;
+    static void put(entry&, call_list&);
     static void wake_all(ring&);
     static void wake(call_list&);
     strand_task ask(ring&);
@@ -96,7 +117,8 @@ private:
     words take_due(ring&, time_point now);
 
     core& core_;
-    std::unordered_map<unsigned, std::unique_ptr<ring>> rings_;  ///< by lane, permanent
+    std::size_t sure_keys_ = 0, other_keys_ = 0;
+    std::map<ring_key, std::unique_ptr<ring>> rings_;  ///< by lane, and of sure keys; permanent
 };
 
 }  // namespace colock

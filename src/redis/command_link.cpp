@@ -25,7 +25,7 @@ command_link::command_link(link_context const& context, listener& who, descripti
     , description_{std::move(here)}
     , loop_{std::make_shared<connection_loop>(
           context,
-          static_cast<connection_loop::owner&>(*this),
+          static_cast<connection_loop::listener&>(*this),
           connection_loop::description{
               description_.name, description_.where, wanted_role(context.settings)}
       )}

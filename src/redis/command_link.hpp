@@ -19,7 +19,7 @@ namespace colock {
 /// once only if steps come one at a time, each after the answer to the last. Steps wait while the
 /// link is down, and are never sent twice: a step that was written before the connection was lost
 /// is `lost`, and its sender decides what to do.
-class command_link final : private connection_loop::owner, private call_batch::listener {
+class command_link final : private connection_loop::listener, private call_batch::listener {
 public:
     class listener {
     public:

@@ -35,10 +35,10 @@ std::vector<connection::endpoint> in_order(
 }  // namespace
 
 connection::connection(
-    link_context const& context, owner& who, resp::push_handler* pushes, resp::limits most
+    link_context const& context, listener& who, resp::push_handler* pushes, resp::limits most
 )
     : context_{&context}
-    , owner_{&who}
+    , listener_{&who}
     , socket_{context.strand}
     , pipeline_{time_limits_of(context.settings), most, pushes}
     , lookup_{context.strand}
@@ -53,7 +53,7 @@ template <class Act>
 auto connection::guarded(Act act)
 {
     return [self = shared_from_this(), act = std::move(act)](auto... results) {
-        if (!self->owner_)
+        if (!self->listener_)
             return;
         if (auto const life = self->context_->life.lock())
             act(*self, results...);
@@ -135,7 +135,7 @@ void connection::start_lookup(address const& where)
     lookup_
         .start(where.host, where.port, [this](error_code ec, name_lookup::endpoints const& found) {
             auto const self = shared_from_this();
-            auto const life = owner_ ? context_->life.lock() : nullptr;
+            auto const life = listener_ ? context_->life.lock() : nullptr;
             if (!life || stage_ != stage::name)
                 return;
             found_ = found;
@@ -182,7 +182,7 @@ void connection::begin_exchange()
     socket_.non_blocking(true, ignored);
     pipeline_.begin(clock::now());
     read();
-    owner_->on_open();
+    listener_->on_open();
 }
 
 // The strand is entered within the turn, and left before the caller goes on.
@@ -217,9 +217,9 @@ void connection::on_read(error_code ec, std::size_t bytes)
         return;
     if (ec)
         return close(ec);
-    if (auto const bad = pipeline_.received(bytes, clock::now()); bad && owner_)
+    if (auto const bad = pipeline_.received(bytes, clock::now()); bad && listener_)
         close(bad);
-    if (!owner_ || closing_)
+    if (!listener_ || closing_)
         return;
     flush();
     if (!closing_)
@@ -323,7 +323,7 @@ void connection::look()
 
 void connection::close(error_code why)
 {
-    if (!owner_ || std::exchange(closing_, true))
+    if (!listener_ || std::exchange(closing_, true))
         return;
     why_ = why;
     ++step_number_;
@@ -340,16 +340,16 @@ void connection::finish()
 {
     auto const self = shared_from_this();
     pipeline_.fail(why_);
-    if (auto* const told = std::exchange(owner_, nullptr))
+    if (auto* const told = std::exchange(listener_, nullptr))
         told->on_closed(why_);
 }
 
 void connection::detach() noexcept
 {
-    if (!owner_)
+    if (!listener_)
         return;
     auto const is_context_gone = context_->is_context_gone();
-    owner_ = nullptr;
+    listener_ = nullptr;
     context_ = nullptr;
     limit_.clear();
     look_.clear();

@@ -32,7 +32,7 @@ public:
     /// How far it had come when it ended.
     enum class stage { name, address, tls, open };
 
-    class owner {
+    class listener {
     public:
         /// Commands can be sent.
         virtual void on_open() = 0;
@@ -42,12 +42,12 @@ public:
         virtual void on_closed(error_code why) = 0;
 
     protected:
-        ~owner() = default;
+        ~listener() = default;
     };
 
     /// `most` limits the server's messages until `pipeline().set_limits`.
     connection(
-        link_context const& context, owner& who, resp::push_handler* pushes, resp::limits most
+        link_context const& context, listener& who, resp::push_handler* pushes, resp::limits most
     );
     ~connection();
 
@@ -64,7 +64,7 @@ public:
     /// Ends it; `on_closed` follows.
     void close(error_code why);
 
-    /// Forgets the owner and the pipeline's handlers: nothing is called any more.
+    /// Forgets the listener and the pipeline's handlers: nothing is called any more.
     void detach() noexcept;
 
     bool is_open() const noexcept { return stage_ == stage::open && !closing_; }
@@ -102,7 +102,7 @@ private:
     void set_alarm(decide::alarm_queue::alarm&, time_point at);
 
     link_context const* context_;
-    owner* owner_;
+    listener* listener_;
     socket_type socket_;
     std::unique_ptr<tls_stream> tls_;
     std::string tls_complaint_;

@@ -43,17 +43,17 @@ boost::system::error_category const& refused_writes() noexcept
 }  // namespace
 
 connection_loop::connection_loop(
-    link_context const& context, owner& who, description here, resp::push_handler* pushes
+    link_context const& context, listener& who, description here, resp::push_handler* pushes
 )
     : context_{context}
-    , owner_{&who}
+    , listener_{&who}
     , name_{std::move(here.name)}
     , where_{std::move(here.where)}
     , wanted_role_{here.wanted}
     , first_replies_{here.first_replies}
     , pushes_{pushes}
     , query_{context, credential_query::purpose::servers}
-    , reauthentication_{context, static_cast<reauthentication::owner&>(*this)}
+    , reauthentication_{context, static_cast<reauthentication::listener&>(*this)}
     , alarm_{[this] { on_alarm(); }}
     , down_reason_{error::unavailable}
 {}
@@ -106,7 +106,7 @@ void connection_loop::connect_to(address where)
 
 void connection_loop::detach() noexcept
 {
-    owner_ = nullptr;
+    listener_ = nullptr;
     wanted_ = connected_ = false;
     alarm_.clear();
     sentinels_.reset();
@@ -157,7 +157,7 @@ strand_task connection_loop::keep_up([[maybe_unused]] std::shared_ptr<connection
     }
     looping_ = false;
     connection_.reset();
-    if (owner_)
+    if (listener_)
         down_reason_ = error::unavailable;
 }
 
@@ -223,7 +223,7 @@ void connection_loop::try_next_server()
 void connection_loop::open()
 {
     connection_ = std::make_shared<connection>(
-        context_, static_cast<connection::owner&>(*this), pushes_, first_replies_
+        context_, static_cast<connection::listener&>(*this), pushes_, first_replies_
     );
     connected_ = true;
     connection_->open(where_, tls_host(), last_good_);
@@ -249,7 +249,7 @@ void connection_loop::begin()
     auto refused = judge_set_up(answered_);
     if (!refused) {
         auto const begins = answered_.begin() + static_cast<std::ptrdiff_t>(first.replies());
-        refused = owner_->judge_probe({begins, answered_.end()});
+        refused = listener_->judge_probe({begins, answered_.end()});
     }
     answered_.clear();
     if (refused) {
@@ -268,7 +268,7 @@ void connection_loop::begin()
     down_reason_ = {};
     reported_.clear();
     up_since_ = clock::now();
-    owner_->on_up();
+    listener_->on_up();
 }
 
 /// The connection has ended, or none came up.
@@ -277,7 +277,7 @@ void connection_loop::finish()
     alarm_.clear();
     reauthentication_.end();
     wipe(credentials_);
-    if (!owner_)
+    if (!listener_)
         return;
     auto const now = clock::now();
     // If a connection drops as soon as it is up, the client reconnects only after a pause.
@@ -287,7 +287,7 @@ void connection_loop::finish()
     down_reason_ = !is_stopped && end_reason_ ? end_reason_ : error_code{error::unavailable};
     if (std::exchange(up_, false)) {
         down_since_ = now;
-        return owner_->on_down(down_reason_);
+        return listener_->on_down(down_reason_);
     }
     if (!is_stopped) {
         explain_failure();
@@ -299,7 +299,7 @@ void connection_loop::finish()
             down_reason_ = error::unavailable;
         try_next_server();
     }
-    owner_->on_failed(down_reason_);
+    listener_->on_failed(down_reason_);
 }
 
 milliseconds connection_loop::next_pause()

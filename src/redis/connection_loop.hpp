@@ -21,17 +21,17 @@
 namespace colock {
 
 /// Keeps one connection to a server up: finds the server, gets the credentials, connects, sets the
-/// connection up, lets its owner ask its first questions, and begins again after a loss. While the
-/// connection is up, it stays logged in.
+/// connection up, lets its listener ask its first questions, and begins again after a loss. While
+/// the connection is up, it stays logged in.
 ///
-/// It sends only the set-up and the owner's questions until both have been answered, because a
+/// It sends only the set-up and the listener's questions until both have been answered, because a
 /// server also runs commands behind a refused set-up.
 class connection_loop final :
     public std::enable_shared_from_this<connection_loop>,
-    private connection::owner,
-    private reauthentication::owner {
+    private connection::listener,
+    private reauthentication::listener {
 public:
-    class owner {
+    class listener {
     public:
         /// Writes the questions that follow the set-up, for each connection. Only questions without
         /// effects.
@@ -47,7 +47,7 @@ public:
         virtual void on_failed(error_code why) = 0;
 
     protected:
-        ~owner() = default;
+        ~listener() = default;
     };
 
     struct description {
@@ -59,7 +59,7 @@ public:
 
     connection_loop(
         link_context const& context,
-        owner& who,
+        listener& who,
         description here,
         resp::push_handler* pushes = nullptr
     );
@@ -111,7 +111,7 @@ public:
     error_code down_reason() const noexcept { return down_reason_; }
     std::string const& name() const noexcept { return name_; }
 
-    /// Forgets the owner: nothing is called any more.
+    /// Forgets the listener: nothing is called any more.
     void detach() noexcept;
 
 private:
@@ -143,7 +143,7 @@ private:
     std::string const& tls_host() const noexcept;
 
     link_context const& context_;
-    owner* owner_;
+    listener* listener_;
     std::string name_;
     address where_;
     set_up::role wanted_role_;

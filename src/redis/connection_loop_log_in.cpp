@@ -22,11 +22,11 @@ void connection_loop::get_credentials()
     });
 }
 
-// HELLO, SELECT and the owner's questions go out in one write, and cost one round trip.
+// HELLO, SELECT and the listener's questions go out in one write, and cost one round trip.
 void connection_loop::send_set_up()
 {
     resp::writer probe;
-    owner_->write_probe(probe);
+    listener_->write_probe(probe);
     auto& out = pipeline().out();
     // Room for all of it: growing would leave a copy of the password in freed memory.
     out.reserve(std::size_t{4} * 1'024 + probe.bytes().size());

@@ -25,7 +25,7 @@ pubsub_link::pubsub_link(
     , index_{index}
     , loop_{std::make_shared<connection_loop>(
           context,
-          static_cast<connection_loop::owner&>(*this),
+          static_cast<connection_loop::listener&>(*this),
           connection_loop::description{
               std::move(name), std::move(where), wanted_role(context.settings)},
           static_cast<resp::push_handler*>(this)

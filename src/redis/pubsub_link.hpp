@@ -17,7 +17,7 @@ namespace colock {
 /// Each channel has its own command, because a refused channel must not affect others, and in a
 /// cluster they have different slots. A push confirms it, or an error refuses it.
 class pubsub_link final :
-    private connection_loop::owner,
+    private connection_loop::listener,
     private resp::push_handler,
     private resp::reply_handler {
 public:

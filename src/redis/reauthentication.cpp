@@ -14,9 +14,9 @@ constexpr milliseconds last_retry{10'000};
 
 }  // namespace
 
-reauthentication::reauthentication(link_context const& context, owner& who)
+reauthentication::reauthentication(link_context const& context, listener& who)
     : context_{context}
-    , owner_{who}
+    , listener_{who}
     , query_{context, credential_query::purpose::servers}
     , alarm_{[this] { on_alarm(); }}
 {}
@@ -53,7 +53,7 @@ void reauthentication::plan(time_point expires)
 void reauthentication::on_alarm()
 {
     if (is_refused_ && clock::now() >= replace_at_)
-        return owner_.replace();
+        return listener_.replace();
     query_.start(server_, [this](credential_query::result got) { authenticate(std::move(got)); });
 }
 
@@ -63,12 +63,14 @@ void reauthentication::authenticate(credential_query::result got)
         got.words =
             "config::credentials gave no password. Remedy: a password each time, if it expires";
     if (!got.words.empty()) {
-        owner_.report(got.words + "; trying again, the connection stays logged in as before");
+        listener_.report(got.words + "; trying again, the connection stays logged in as before");
         return try_again();
     }
     offered_ = std::move(got.found);
     expires_ = got.expires;
-    owner_.send_auth(offered_, [this](error_code ec, replies const& reply) { judge(ec, reply); });
+    listener_.send_auth(offered_, [this](error_code ec, replies const& reply) {
+        judge(ec, reply);
+    });
 }
 
 void reauthentication::judge(error_code ec, replies const& got)
@@ -81,7 +83,7 @@ void reauthentication::judge(error_code ec, replies const& got)
     if (is_accepted)
         return plan(expires_);
     is_refused_ = true;
-    owner_.report(
+    listener_.report(
         "the server refuses AUTH with the new credentials: " + text +
         ". Remedy: a user and password that the server accepts, from config::credentials; trying "
         "again, and with a new connection before the old credentials expire"

@@ -18,7 +18,7 @@ namespace colock {
 /// come up either, so the old one is kept for as long as the server keeps it.
 class reauthentication {
 public:
-    class owner {
+    class listener {
     public:
         /// Sends AUTH. `done` is called with its reply, or with an error if the connection is lost.
         virtual void send_auth(credentials const&, exchange::on_replies done) = 0;
@@ -30,10 +30,10 @@ public:
         virtual void replace() = 0;
 
     protected:
-        ~owner() = default;
+        ~listener() = default;
     };
 
-    reauthentication(link_context const& context, owner& who);
+    reauthentication(link_context const& context, listener& who);
 
     /// The connection to this server is up, with credentials that expire then.
     void begin(address const& server, time_point expires);
@@ -49,7 +49,7 @@ private:
     void try_again();
 
     link_context const& context_;
-    owner& owner_;
+    listener& listener_;
     credential_query query_;
     address server_;
     decide::alarm_queue::alarm alarm_;

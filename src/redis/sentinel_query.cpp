@@ -32,13 +32,13 @@ std::optional<address> read_address(reply const& r)
 }  // namespace
 
 /// One Sentinel, and what it said.
-class sentinel_query::sentinel final : private connection::owner {
+class sentinel_query::sentinel final : private connection::listener {
 public:
     sentinel(sentinel_query& all, address const& where)
         : all_{all}
         , where_{where}
         , connection_{std::make_shared<connection>(
-              all.context_, static_cast<connection::owner&>(*this), nullptr, set_up_limits()
+              all.context_, static_cast<connection::listener&>(*this), nullptr, set_up_limits()
           )}
         , query_{all.context_, credential_query::purpose::sentinels}
     {

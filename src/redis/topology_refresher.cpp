@@ -28,7 +28,7 @@ topology_refresher::topology_refresher(link_context const& context, listener& wh
     , nodes_{context.settings.addresses}
     , loop_{std::make_shared<connection_loop>(
           context,
-          static_cast<connection_loop::owner&>(*this),
+          static_cast<connection_loop::listener&>(*this),
           connection_loop::description{
               "cluster topology",
               nodes_.empty() ? address{} : nodes_.front(),

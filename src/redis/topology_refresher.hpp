@@ -13,7 +13,7 @@ namespace colock {
 ///
 /// If that node can't be reached, or does not know the owner of a slot, it asks the next one: the
 /// nodes of the config, and those that it has learned of since.
-class topology_refresher final : private connection_loop::owner {
+class topology_refresher final : private connection_loop::listener {
 public:
     class listener {
     public:

@@ -15,13 +15,13 @@ wait_list::wait_list(
     keyed_state const& lock,
     std::string const* channel,
     event<bool>& ask,
-    std::function<void(unsigned)> on_turn
+    waiting_client& whose
 )
     : core_{inside}
     , lock_{lock}
     , channel_{channel}
     , ask_{ask}
-    , on_turn_{std::move(on_turn)}
+    , whose_{whose}
 {}
 
 bool wait_list::may_be_used() const noexcept
@@ -139,13 +139,14 @@ void wait_list::on_message(std::string_view payload)
     unsigned listening = 0;
     std::from_chars(payload.data(), payload.data() + payload.size(), listening);
     place.told();
-    on_turn_(listening);
+    whose_.on_turn(listening);
 }
 
 void wait_list::on_interrupted()
 {
     is_live_ = false;
     place.interrupted();
+    whose_.on_unheard();
 }
 
 // A release passes over a client that does not listen, so this one waits by the lock's channel.

@@ -6,7 +6,6 @@
 #include "decide/reply.hpp"
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 
@@ -20,14 +19,26 @@ class keyed_state;
 /// while the holder may be a client that does not know the list, such as Redisson.
 class wait_list final : private subscription_manager::listener {
 public:
-    /// `channel` is that of the lock, none if its kind has no list. `on_turn` hears how many
-    /// clients listen to that channel; `ask` is set when a message may have been missed.
+    class waiting_client {
+    public:
+        /// `listening`: how many clients listen to the lock's channel.
+        virtual void on_turn(unsigned listening) = 0;
+
+        /// The turn may come unheard, until a message may have been missed.
+        virtual void on_unheard() = 0;
+
+    protected:
+        ~waiting_client() = default;
+    };
+
+    /// `channel` is that of the lock, none if its kind has no list. `ask` is set when a message may
+    /// have been missed.
     wait_list(
         core&,
         keyed_state const& lock,
         std::string const* channel,
         event<bool>& ask,
-        std::function<void(unsigned listening)> on_turn
+        waiting_client& whose
     );
 
     /// The releases of this lock's holders may tell this client.
@@ -87,7 +98,7 @@ private:
     keyed_state const& lock_;
     std::string const* channel_;
     event<bool>& ask_;
-    std::function<void(unsigned)> on_turn_;
+    waiting_client& whose_;
     std::string turn_channel_;  ///< subscribed, if not empty
     std::int64_t permits_ = 1;
     bool is_live_ = false;

@@ -76,7 +76,7 @@ def expect(text: str, *parts: str) -> None:
 
 def install_lines(page: str) -> list[str]:
     """What a page says to type, up to the prefix."""
-    return re.findall(r"^ *(cmake --(?:preset|build|install) .*?)(?: /\S+)?$",
+    return re.findall(r"^ *(cmake --(?:preset|build --preset|install) .*?)(?: (?:/\S+|\"\$HOME/\S+\"))?$",
                       (ROOT / page).read_text(), re.MULTILINE)
 
 
@@ -150,9 +150,11 @@ class Package:
         self.prefix = self.work / "readme-prefix"
         shutil.rmtree(self.prefix, ignore_errors=True)
         lines = install_lines("README.md")
-        for page in ("README.zh-CN.md", "docs/install.md"):
+        for page in ("README.zh-CN.md", "docs/install.md", "docs/zh/install.md"):
             if install_lines(page) != lines:
                 sys.exit(f"run.py: {page} and README.md say differently how to install")
+        if install_lines("docs/zh/command.md") != install_lines("docs/command.md"):
+            sys.exit("run.py: the pages of the command say differently how to install")
         self.follow(lines)
         self.first(self.build("first", "readme"))
         self.follow(install_lines("docs/command.md"))

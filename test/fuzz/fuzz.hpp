@@ -100,9 +100,9 @@ public:
 /// What a link's connection calls. A link keeps it from others, so the cast has to be that of C,
 /// which may look behind a private base.
 template <class Link>
-connection_loop::owner& owner_of(Link& link) noexcept
+connection_loop::listener& listener_of(Link& link) noexcept
 {
-    return (connection_loop::owner&)link;
+    return (connection_loop::listener&)link;
 }
 
 }  // namespace colock::fuzz

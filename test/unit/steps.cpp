@@ -115,6 +115,33 @@ scenario const& all_of(char const* name)
           [](world& w) { w.release(2); },
           [](world& w) { w.release(1); },
           20ms}},
+        {"kept",
+         {[](world& w) { w.acquire(); },
+          [](world& w) { w.release(0); },
+          [](world& w) { w.acquire(); },
+          [](world& w) { w.release(1); },
+          [](world& w) { w.acquire(); },
+          [](world& w) { w.release(2); },
+          [](world& w) { w.acquire(); },
+          [](world& w) { w.release(3); },
+          [](world& w) { w.try_for(0ms); },
+          3ms,
+          [](world& w) { w.acquire({.lease = 200ms}); },
+          10ms}},
+        {"kept_to_the_end",
+         {[](world& w) { w.acquire(); },
+          [](world& w) { w.release(0); },
+          [](world& w) { w.acquire(); },
+          [](world& w) { w.release(1); },
+          [](world& w) { w.acquire(); },
+          [](world& w) { w.release(2); },
+          [](world& w) { w.server->publish(w.wanted_channel()); },
+          [](world& w) { w.acquire(); },
+          [](world& w) { w.release(3); },
+          [](world& w) { w.acquire(); },
+          [](world& w) { w.release(4); },
+          [](world& w) { w.close(); },
+          10ms}},
         {"stop",
          {[](world& w) {
               w.acquire({.lease = 50ms});
@@ -139,15 +166,19 @@ std::array const names{
     "lost_links",
     "not_now",
     "given_away",
+    "kept",
+    "kept_to_the_end",
     "stop"};
 
+milliseconds keep_of(std::string_view name) { return name.starts_with("kept") ? 4ms : 0ms; }
+
 /// How many handlers it takes to the end.
-std::size_t length_of(scenario const& what)
+std::size_t length_of(char const* name)
 {
-    world w;
+    world w{keep_of(name)};
     std::size_t constexpr plenty = 100'000;
     std::size_t budget = plenty;
-    BOOST_TEST_REQUIRE(play(w, what, budget));
+    BOOST_TEST_REQUIRE(play(w, all_of(name), budget));
     return plenty - budget;
 }
 
@@ -156,12 +187,12 @@ BOOST_AUTO_TEST_SUITE(steps)
 BOOST_AUTO_TEST_CASE(destroyed_after_each_handler_client_first)
 {
     for (auto const* name : names) {
-        auto const length = length_of(all_of(name));
+        auto const length = length_of(name);
         BOOST_TEST_MESSAGE(name << ": " << length << " handlers");
         for (std::size_t k = 0; k <= length; ++k)
             BOOST_TEST_CONTEXT(name << " after " << k)
             {
-                world w;
+                world w{keep_of(name)};
                 auto budget = k;
                 play(w, all_of(name), budget);
                 w.client.reset();
@@ -182,11 +213,11 @@ BOOST_AUTO_TEST_CASE(destroyed_after_each_handler_and_run_to_the_end)
     // Without its client nothing keeps the context at work for longer than what is owed may take:
     // `config::timeout`, which is 100 ms here.
     for (auto const* name : names) {
-        auto const length = length_of(all_of(name));
+        auto const length = length_of(name);
         for (std::size_t k = 0; k <= length; ++k)
             BOOST_TEST_CONTEXT(name << " after " << k)
             {
-                world w;
+                world w{keep_of(name)};
                 auto budget = k;
                 play(w, all_of(name), budget);
                 w.client.reset();
@@ -202,11 +233,11 @@ BOOST_AUTO_TEST_CASE(destroyed_after_each_handler_and_run_to_the_end)
 BOOST_AUTO_TEST_CASE(destroyed_after_each_handler_context_first)
 {
     for (auto const* name : names) {
-        auto const length = length_of(all_of(name));
+        auto const length = length_of(name);
         for (std::size_t k = 0; k <= length; ++k)
             BOOST_TEST_CONTEXT(name << " after " << k)
             {
-                world w;
+                world w{keep_of(name)};
                 // The client and what is held live in a handler that never runs.
                 auto budget = k;
                 play(w, all_of(name), budget);
@@ -228,13 +259,13 @@ BOOST_AUTO_TEST_CASE(destroyed_after_each_handler_context_first)
 BOOST_AUTO_TEST_CASE(each_operation_cancelled_after_each_handler_with_each_type)
 {
     for (auto const* name : names) {
-        auto const length = length_of(all_of(name));
+        auto const length = length_of(name);
         std::size_t const most = 9;
         for (std::size_t k = 0; k <= length; ++k)
             for (std::size_t which = 0; which != most; ++which)
                 BOOST_TEST_CONTEXT(name << " after " << k << ", operation " << which)
                 {
-                    world w;
+                    world w{keep_of(name)};
                     auto budget = k;
                     bool const ended = play(w, all_of(name), budget);
                     if (which >= w.operations())
@@ -248,7 +279,8 @@ BOOST_AUTO_TEST_CASE(each_operation_cancelled_after_each_handler_with_each_type)
                     });
                     static_cast<void>(ended);
                     bool const stopped = which == 0 || std::string_view{name} == "stop" ||
-                        std::string_view{name} == "close";
+                        std::string_view{name} == "close" ||
+                        std::string_view{name} == "kept_to_the_end";
                     if (w.redis.fields("k").contains("somebody:1"))
                         w.redis.free("k");
                     w.server->all_up();
@@ -275,6 +307,8 @@ BOOST_AUTO_TEST_CASE(each_operation_cancelled_after_each_handler_with_each_type)
                                 p.value().reset();
                         w.time.advance(25ms);
                     }
+                    if (keep_of(name) != 0ms)
+                        w.time.advance(200ms);  // in which the client remembers its turn
                     w.for_each_operation([&](auto const& p) {
                         BOOST_TEST((p.calls() == 1 || static_cast<void const*>(&p) == &w.run));
                     });

@@ -14,9 +14,10 @@
 // What is played handler by handler.
 namespace colock::test::stepwise {
 
-inline config quick_config(std::shared_ptr<observer> events)
+inline config quick_config(std::shared_ptr<observer> events, milliseconds keep)
 {
     config c;
+    c.keep = keep;
     c.lease = 300ms;
     c.linger = 20ms;
     c.timeout = 100ms;
@@ -28,11 +29,13 @@ inline config quick_config(std::shared_ptr<observer> events)
 
 /// All that a scenario happens in. Its parts can be taken away in any order.
 struct world {
-    world() : context{std::make_unique<asio::io_context>()}, time{*context}
+    explicit world(milliseconds keep = 0ms)
+        : context{std::make_unique<asio::io_context>()}
+        , time{*context}
     {
         auto inside = detail::client_state::make(
             context->get_executor(),
-            quick_config(events),
+            quick_config(events, keep),
             [this](detail::core& c, transport_listener& who) {
                 auto made = std::make_unique<fake_transport>(c, who);
                 server = made.get();
@@ -91,6 +94,11 @@ struct world {
     {
         if (claims.size() > i && claims[i].succeeded())
             client->it.adopt(claims[i].value(), holds.emplace_back().token());
+    }
+    std::string wanted_channel() const
+    {
+        auto const& inside = *detail::client_access::inside(client->it);
+        return decide::wanted_channel(harness::channel(), inside.uuid());
     }
     void close() { client->it.close(others.emplace_back().token()); }
 

@@ -7,6 +7,7 @@
 - Links out of docs/ lead into the site as well: those to a public header to its class in the
   reference, those to any other file to a page that shows it.
 - A line that ends and goes on in Chinese has no blank at its end.
+- Code in a cell of a table writes | as \\|, as GitHub wants it, and is shown without the \\.
 - Pages with diagrams bring the script that draws them.
 """
 
@@ -51,6 +52,7 @@ LINK = re.compile(r"\]\((?P<to>[^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 WIDE = "[\u2e80-\u9fff\uff00-\uffef]"
 CHINESE_LINE_END = re.compile(rf"(?<={WIDE})\n *(?={WIDE})")
+CELL = re.compile(r"<td\b.*?</td>", re.DOTALL)
 COMMENT = re.compile(r"^<!-- .*? -->\n", re.MULTILINE)
 
 # The way back from the reference.
@@ -213,6 +215,10 @@ def on_page_markdown(markdown, page, config, files):
             parts.append(fence[0])
             end = fence.end()
     return "".join(parts)
+
+
+def on_page_content(html, page, config, files):
+    return CELL.sub(lambda cell: cell[0].replace("\\|", "|"), html)
 
 
 # ---- Navigation and diagrams -------------------------------------------------------------------

@@ -127,7 +127,7 @@ void judge_commands(link_lab& lab, publishing how, std::vector<reply> const& got
     command_link link{lab.context, none, {"commands", 0, address{}, how}};
     for (std::size_t at = 0; at + places <= got.size(); at += places + 1) {
         auto const from = got.begin() + static_cast<std::ptrdiff_t>(at);
-        auto const ec = owner_of(link).judge_probe({from, from + places});
+        auto const ec = listener_of(link).judge_probe({from, from + places});
         check_verdict(ec);
         require(ec || !lab.settings.fencing || is_time(from[1]), "fencing needs a time");
         require(
@@ -135,7 +135,9 @@ void judge_commands(link_lab& lab, publishing how, std::vector<reply> const& got
         );
     }
     if (got.size() != places)
-        require(owner_of(link).judge_probe(got) == error::bad_reply, "a probe has so many answers");
+        require(
+            listener_of(link).judge_probe(got) == error::bad_reply, "a probe has so many answers"
+        );
 }
 
 void judge_map(link_lab& lab, std::vector<reply> const& got, bool is_content)
@@ -143,18 +145,18 @@ void judge_map(link_lab& lab, std::vector<reply> const& got, bool is_content)
     map_reader reader;
     reader.content = is_content;
     topology_refresher refresher{lab.context, reader};
-    auto& owner = owner_of(refresher);
+    auto& listener = listener_of(refresher);
     for (std::size_t at = 0; at + 1 < got.size(); at += 2) {
         // Log lines name hosts as the cluster does.
         if (!is_error(got[at]) && has_text(got[at], link_lab::secret))
             continue;
-        auto const ec = owner.judge_probe({got[at], got[at + 1]});
+        auto const ec = listener.judge_probe({got[at], got[at + 1]});
         check_verdict(ec);
         if (ec)
-            owner.on_failed(ec);
+            listener.on_failed(ec);
         else {
-            owner.on_up();
-            owner.on_down(error::unavailable);
+            listener.on_up();
+            listener.on_down(error::unavailable);
         }
     }
 }
@@ -164,7 +166,7 @@ void judge_ping(link_lab& lab, std::vector<reply> const& got)
     nobody none;
     pubsub_link link{lab.context, none, "pushes", 0, address{}};
     for (auto const& r : got) {
-        auto const ec = owner_of(link).judge_probe({r});
+        auto const ec = listener_of(link).judge_probe({r});
         bool const is_there = !is_error(r) || decide::classify(r.text) == decide::fault::passing;
         require(ec.failed() != is_there, "a PING is answered or refused");
     }

@@ -52,10 +52,12 @@ process::~process()
 process::known_client process::make_client(std::size_t deployment)
 {
     auto const older = around_.plan().older_ids;
+    auto settings = around_.plan().settings;
+    settings.keep = around_.keep_of(number_);
     auto uuid = draw_uuid(dice_, number_, older != 0 && number_ % older == older - 1 ? '4' : '8');
     auto inside = detail::client_state::make(
         computer_.get_executor(),
-        around_.plan().settings,
+        std::move(settings),
         [&](detail::core& c, transport_listener& who) {
             return std::make_unique<simulated_transport>(
                 c,
@@ -70,6 +72,7 @@ process::known_client process::make_client(std::size_t deployment)
         },
         {uuid, dice_.next()}
     );
+    uuid = inside->uuid();  // which says whether it keeps locks
     auto made = std::unique_ptr<client>{new client(detail::client_access::make(std::move(inside)))};
     if (number_ % 2 == 0)  // the others connect and rest as they are used
         made->run([](error_code) {});

@@ -54,6 +54,9 @@ public:
     std::vector<node*> nodes_of(std::size_t deployment) const;
     std::size_t deployments() const noexcept { return deployments_.size(); }
 
+    /// How long the clients of this machine keep released locks.
+    milliseconds keep_of(int machine) const;
+
     /// No new sections: all comes to rest.
     bool is_ending() const noexcept { return ending_; }
 

@@ -221,6 +221,9 @@ BOOST_AUTO_TEST_CASE(granted_and_refused_differ_by_shape_not_by_sign)
     BOOST_TEST((listed(1).stands && !listed(1).wakes));
     BOOST_TEST((!listed(2).stands && listed(2).wakes));
     BOOST_TEST((listed(3).stands && listed(3).wakes && listed(3).subscribers == 12));
+    BOOST_TEST(!listed(3).is_first);
+    BOOST_TEST((listed(5).stands && !listed(5).wakes && listed(5).is_first));
+    BOOST_TEST((listed(7).stands && listed(7).wakes && listed(7).is_first));
 
     // A hash without TTL: Redisson's own script took its -1 for a grant.
     auto const eternal = read_acquire(reply::of(std::vector{reply::of(-1)}));

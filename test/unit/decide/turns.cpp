@@ -479,6 +479,23 @@ BOOST_AUTO_TEST_CASE(an_answer_says_whether_it_stands)
     BOOST_TEST(!p.owes_an_answer());
 }
 
+BOOST_AUTO_TEST_CASE(the_first_is_first_while_it_stands)
+{
+    list_place p;
+    p.sent();
+    p.answered(true, true);
+    BOOST_TEST(p.is_first());
+    p.interrupted();
+    BOOST_TEST(!p.is_first());
+    p.sent();
+    p.answered(true, false);
+    BOOST_TEST(!p.is_first());
+    p.sent();
+    p.answered(true, true);
+    p.told();
+    BOOST_TEST(!p.is_first());
+}
+
 BOOST_AUTO_TEST_CASE(a_told_client_asks_for_the_front)
 {
     list_place p;

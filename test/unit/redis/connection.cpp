@@ -44,7 +44,7 @@ struct replies_of_one final : resp::reply_handler {
 };
 
 /// A connection that is open, and a server that says only what the test makes it say.
-struct open_connection final : connection::owner {
+struct open_connection final : connection::listener {
     open_connection()
     {
         client->open(rig.where(), {});

@@ -18,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// One connection, which asks for nothing but PING.
-struct logged_in : connection_loop::owner {
+struct logged_in : connection_loop::listener {
     logged_in()
     {
         rig.settings.log = log.sink();

@@ -67,7 +67,7 @@ private:
     int number_ = 0;
 };
 
-BOOST_FIXTURE_TEST_SUITE(scripts_of_guests, guests)
+BOOST_FIXTURE_TEST_SUITE(scripts_of_permit_waiters, guests)
 
 BOOST_AUTO_TEST_CASE(the_first_alone_listens_to_the_common_channel)
 {
