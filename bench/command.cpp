@@ -100,7 +100,7 @@ void add_options(CLI::App& app, request& r)
         ->capture_default_str();
     add("--variant",
         r.asked.variant,
-        "copied into the result; of W10 what is waited for: lock, fair, semaphore");
+        "copied into the result; of W10 what is waited for: lock, fair, semaphore, permit");
     add("--key", r.asked.key, "the key, or what the names of the keys begin with")
         ->capture_default_str();
     add("--links", r.links, "command connections")->capture_default_str();

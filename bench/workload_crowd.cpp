@@ -41,14 +41,15 @@ public:
         , plain_{redis, asked.key}
         , fair_{redis, asked.key}
         , semaphore_{redis, asked.key}
+        , permits_{redis, asked.key}
     {
-        if (kind_ != "lock" && kind_ != "fair" && kind_ != "semaphore")
-            throw std::runtime_error("W10 has the variants lock, fair and semaphore");
+        if (kind_ != "lock" && kind_ != "fair" && kind_ != "semaphore" && kind_ != "permit")
+            throw std::runtime_error("W10 has the variants lock, fair, semaphore and permit");
     }
 
     asio::awaitable<void> prepare()
     {
-        if (kind_ == "semaphore")
+        if (kind_ == "semaphore" || kind_ == "permit")
             co_await semaphore_.try_set_permits(1, asio::deferred);
     }
 
@@ -58,6 +59,8 @@ public:
             co_await semaphore_.acquire(asio::deferred);
         else if (kind_ == "fair")
             held_ = co_await fair_.acquire(asio::deferred);
+        else if (kind_ == "permit")
+            permit_ = co_await permits_.acquire(asio::deferred);
         else
             held_ = co_await plain_.acquire(asio::deferred);
     }
@@ -66,6 +69,8 @@ public:
     {
         if (kind_ == "semaphore")
             co_await semaphore_.release(asio::deferred);
+        else if (kind_ == "permit")
+            co_await permit_.release(asio::deferred);
         else
             co_await held_.release(asio::deferred);
     }
@@ -75,7 +80,9 @@ private:
     colock::lock plain_;
     colock::fair_lock fair_;
     colock::semaphore semaphore_;
+    colock::permit_semaphore permits_;
     colock::hold held_;
+    colock::permit permit_;
 };
 
 /// One client with one waiter.

@@ -24,6 +24,7 @@ local width = floor and 2 or 1
 -- include none_exist.lua
 -- include publish.lua
 -- include wait_list.lua
+-- include stand.lua
 -- include refuse.lua
 -- include tell_holder.lua
 

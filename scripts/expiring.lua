@@ -10,15 +10,6 @@ local call, limit = redis.call, tonumber(ARGV[1])
 
 -- include wait_list.lua
 
--- Whether the list is still there. It lives for a minute more.
-local function keep(list)
-    local left = redis.pcall('pttl', list)
-    if type(left) == 'number' and left < 30000 then
-        return redis.pcall('pexpire', list, 60000) ~= 0
-    end
-    return true
-end
-
 local reply = {}
 for i = 1, #KEYS do
     local pttl, channel = call('pttl', KEYS[i]), ARGV[i + 1]

@@ -1,7 +1,8 @@
 -- traits: joins 4
--- Removes the client from each wait list. If its turn may have come, tells the next one.
--- KEYS the locks
--- ARGV for each lock: channel, client
+-- Removes the client from each wait list. If its turn may have come, tells the next one; of permits,
+-- those that can get in.
+-- KEYS the locks, or semaphores
+-- ARGV for each lock: channel, entry of the client
 -- Reply: a list, for each lock 1 if the client stood in the list, else 0.
 -- A repeat finds no client in the list, and tells the next one once more, who asks in vain.
 
@@ -11,12 +12,14 @@
 
 local reply = {}
 for i = 1, #KEYS do
-    local channel, client = ARGV[2 * i - 1], ARGV[2 * i]
+    local channel, entry = ARGV[2 * i - 1], ARGV[2 * i]
     local list = wait_list(channel)
-    local is_first = redis.pcall('lindex', list, 0) == client
-    local removed = redis.pcall('lrem', list, 1, client) == 1
+    local is_first = redis.pcall('lindex', list, 0) == entry
+    local removed = redis.pcall('lrem', list, 1, entry) == 1
     if is_first or not removed then
-        tell_first(list, channel, 0)
+        local permits = redis.pcall('get', KEYS[i])
+        permits = type(permits) == 'string' and tonumber(permits) or nil
+        tell_first(list, channel, 0, permits, permits)
     end
     reply[i] = removed and 1 or 0
 end

@@ -1,16 +1,21 @@
 -- Takes permits of each semaphore that has enough left, all of them or none. Ids that have their
 -- permits already keep them.
 -- KEYS for each semaphore: semaphore, its leases
--- ARGV for each semaphore: ids, one for each permit, lease in ms, channel
+-- ARGV for each semaphore: ids, one for each permit, lease in ms, 'place:channel' as in acquire.lua,
+--      client ('' without a place)
 -- Reply: a list, for each semaphore 1 if they are taken; if there are too few, a list with the time
---        in ms until the next lease ends, -1 if none does, and the number of the channel's
---        subscribers if the server counts them; an error if the keys do not hold a semaphore.
+--        in ms until the next lease ends, -1 if none does, and two numbers more as of
+--        semaphore_acquire.lua; an error if the keys do not hold a semaphore.
 -- Idempotent: a repeat finds its ids and sets their lease again.
 local call = redis.call
 
 -- include crowd.lua
 -- include ids.lua
 -- include publish.lua
+-- include wait_list.lua
+-- include tell_first.lua
+-- include stand.lua
+-- include permit_waiters.lua
 
 -- The score of any of the ids: they were taken together.
 local function score_of(leases, ids)
@@ -28,7 +33,9 @@ local text = function(number) return string.format('%.0f', number) end
 local reply = {}
 for i = 1, #KEYS / 2 do
     local semaphore, leases = KEYS[2 * i - 1], KEYS[2 * i]
-    local ids, ends, channel = ids_in(ARGV[3 * i - 2]), text(now + ARGV[3 * i - 1]), ARGV[3 * i]
+    local ids, ends = ids_in(ARGV[4 * i - 3]), text(now + ARGV[4 * i - 2])
+    local place, channel = place_and_channel(ARGV[4 * i - 1])
+    local entry = entry_of(ARGV[4 * i], tostring(#ids))
     local value, mine = redis.pcall('get', semaphore), score_of(leases, ids)
     local scores = {}
     for _, id in ipairs(ids) do
@@ -55,16 +62,21 @@ for i = 1, #KEYS / 2 do
         end
         if value and tonumber(value) >= #ids then
             call('zadd', leases, unpack(scores))
-            call('decrby', semaphore, #ids)
-            local left = call('pttl', semaphore)
-            if left > 0 then
-                call('pexpire', leases, left)
+            value = call('decrby', semaphore, #ids)
+            local lasts = call('pttl', semaphore)
+            if lasts > 0 then
+                call('pexpire', leases, lasts)
             end
+            follow(value, entry, channel, place, #ended > 0)
             reply[i] = 1
         else
+            if #ended > 0 then
+                tell_first(wait_list(channel), channel, 0, value, value)
+            end
             local first = call('zrange', leases, 0, 0, 'withscores')
             local never = not first[2] or tonumber(first[2]) >= 922337203685477
-            reply[i] = {never and -1 or math.max(first[2] - now, 0), crowd(channel)}
+            local ends_in = never and -1 or math.max(first[2] - now, 0)
+            reply[i] = refuse_permits(ends_in, entry, channel, place)
         end
     end
 end

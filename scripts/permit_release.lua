@@ -9,6 +9,8 @@ local call, pcall = redis.call, redis.pcall
 
 -- include ids.lua
 -- include publish.lua
+-- include wait_list.lua
+-- include tell_first.lua
 -- include tell_left.lua
 
 local time = call('time')
@@ -33,7 +35,7 @@ for i = 1, #KEYS / 2 do
         reply[i] = available
         if type(available) == 'number' then
             call('zrem', leases, unpack(out))
-            local receivers = tell_left(ARGV[2 * i], available)
+            local receivers = tell_left(ARGV[2 * i], available, #out)
             reply[i] = is_whole and receivers
         end
     end

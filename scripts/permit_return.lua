@@ -9,6 +9,8 @@ local call, pcall = redis.call, redis.pcall
 
 -- include ids.lua
 -- include publish.lua
+-- include wait_list.lua
+-- include tell_first.lua
 -- include tell_left.lua
 
 local time = call('time')
@@ -48,7 +50,7 @@ for i = 1, #KEYS / 3 do
             reply[i] = out and #ids or 0
             if out then
                 call('zrem', leases, unpack(ids))
-                tell_left(ARGV[4 * i], available)
+                tell_left(ARGV[4 * i], available, #ids)
             end
             call('set', record, number .. ' ' .. reply[i], 'px', life)
         end

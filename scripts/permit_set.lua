@@ -8,6 +8,9 @@
 local call, pcall = redis.call, redis.pcall
 
 -- include publish.lua
+-- include wait_list.lua
+-- include tell_first.lua
+-- include tell_left.lua
 
 local reply = {}
 for i = 1, #KEYS / 3 do
@@ -27,7 +30,7 @@ for i = 1, #KEYS / 3 do
             local more = left - (value or 0)
             call('incrby', semaphore, string.format('%.0f', more))
             if more > 0 and left > 0 then
-                publish(ARGV[4 * i], string.format('%.0f', left))
+                tell_left(ARGV[4 * i], left, more)
             end
             call('set', record, number .. ' ' .. string.format('%.0f', left), 'px', life)
             reply[i] = left

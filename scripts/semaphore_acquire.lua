@@ -1,19 +1,28 @@
 -- Takes permits of each semaphore that has enough, once for each request.
 -- KEYS for each semaphore: semaphore, the client's last taking request there
--- ARGV for each semaphore: permits, number of the request, life of its record in ms, channel
+-- ARGV for each semaphore: permits, number of the request, life of its record in ms,
+--      'place:channel' as in acquire.lua, client ('' without a place)
 -- Reply: a list, for each semaphore 1 if they are taken; if they are not, a list with the permits
---        that are left and, if the server counts them, the number of the channel's subscribers; an
---        error if the key does not hold a semaphore.
+--        that are left; how many wait, as far as it is known; and the sum of 1 if the client stands
+--        in the wait list, 2 if it has to listen to no other channel than its own, and 4 if it is
+--        the first of the list; an error if the key does not hold a semaphore.
 -- Idempotent: a repeat finds its number. The numbers of a client grow. A request with a lower
 --             number than the last one was given up or undone, so it takes nothing.
 local call = redis.call
 
 -- include crowd.lua
+-- include publish.lua
+-- include wait_list.lua
+-- include tell_first.lua
+-- include stand.lua
+-- include permit_waiters.lua
 
 local reply = {}
 for i = 1, #KEYS / 2 do
     local semaphore, record = KEYS[2 * i - 1], KEYS[2 * i]
-    local wanted, number = ARGV[4 * i - 3], ARGV[4 * i - 2]
+    local wanted, number = ARGV[5 * i - 4], ARGV[5 * i - 3]
+    local place, channel = place_and_channel(ARGV[5 * i - 1])
+    local entry = entry_of(ARGV[5 * i], wanted)
     local value = redis.pcall('get', semaphore)
     local available = type(value) ~= 'table' and tonumber(value or 0)
     local last = call('get', record)
@@ -24,11 +33,15 @@ for i = 1, #KEYS / 2 do
     elseif last == number then
         reply[i] = 1
     elseif not value or available < tonumber(wanted) or tonumber(last or 0) > tonumber(number) then
-        reply[i] = {available, crowd(ARGV[4 * i])}
+        if tonumber(last or 0) > tonumber(number) then
+            place = ''  -- the client does not wait for this one any more
+        end
+        reply[i] = refuse_permits(available, entry, channel, place)
     else
         -- Calls that can fail come before calls that take.
-        call('set', record, number, 'px', ARGV[4 * i - 1])
-        call('decrby', semaphore, wanted)
+        call('set', record, number, 'px', ARGV[5 * i - 2])
+        local left = call('decrby', semaphore, wanted)
+        follow(left, entry, channel, place)
         reply[i] = 1
     end
 end

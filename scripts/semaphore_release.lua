@@ -8,6 +8,8 @@
 local call, pcall = redis.call, redis.pcall
 
 -- include publish.lua
+-- include wait_list.lua
+-- include tell_first.lua
 -- include tell_left.lua
 
 local reply = {}
@@ -21,7 +23,7 @@ for i = 1, #KEYS / 2 do
         local available = pcall('incrby', semaphore, permits)
         if type(available) == 'number' then
             call('set', record, number .. ' ' .. string.format('%.0f', available), 'px', life)
-            tell_left(ARGV[4 * i], available)
+            tell_left(ARGV[4 * i], available, tonumber(permits))
         end
         reply[i] = available
     end

@@ -7,6 +7,8 @@
 local call, pcall = redis.call, redis.pcall
 
 -- include publish.lua
+-- include wait_list.lua
+-- include tell_first.lua
 -- include tell_left.lua
 
 local reply = {}
@@ -25,7 +27,7 @@ for i = 1, #KEYS / 2 do
             reply[i] = is_there and 1 or 0
             call('set', record, number .. ' ' .. reply[i], 'px', life)
             if is_there then
-                tell_left(ARGV[4 * i], available)
+                tell_left(ARGV[4 * i], available, tonumber(permits))
             end
         end
     end

@@ -7,6 +7,9 @@
 local call = redis.call
 
 -- include publish.lua
+-- include wait_list.lua
+-- include tell_first.lua
+-- include tell_left.lua
 
 local reply = {}
 for i = 1, #KEYS / 2 do
@@ -25,7 +28,7 @@ for i = 1, #KEYS / 2 do
         else
             call('set', semaphore, permits)
         end
-        publish(ARGV[4 * i], count or permits)
+        tell_left(ARGV[4 * i], tonumber(count or permits), tonumber(count or permits))
         reply[i] = 1
     end
 end

@@ -8,6 +8,8 @@
 local call = redis.call
 
 -- include publish.lua
+-- include wait_list.lua
+-- include tell_first.lua
 -- include tell_left.lua
 
 local reply = {}
@@ -20,7 +22,7 @@ for i = 1, #KEYS / 2 do
     reply[i] = 0
     if last == ARGV[5 * i - 4] and call('exists', semaphore) == 1 then
         local available = call('incrby', semaphore, ARGV[5 * i - 2])
-        tell_left(ARGV[5 * i], available)
+        tell_left(ARGV[5 * i], available, tonumber(ARGV[5 * i - 2]))
         reply[i] = 1
     end
 end

@@ -17,6 +17,7 @@ local width = floor and 2 or 1
 -- include draw.lua
 -- include none_exist.lua
 -- include wait_list.lua
+-- include stand.lua
 -- include refuse.lua
 
 -- The field of the writer; nothing if somebody reads.

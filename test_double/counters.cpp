@@ -16,6 +16,10 @@ std::vector<std::string> ids_in(std::string const& text)
     return ids;
 }
 
+// The double has no wait list for permits: all that wait listen to the channel. So the place in
+// 'place:channel' is empty.
+std::string channel_in(std::string const& text) { return text.substr(text.find(':') + 1); }
+
 }  // namespace
 
 std::int64_t counters::value(std::string const& key) const
@@ -73,7 +77,7 @@ reply counters::semaphore_acquire(script_call const& c)
     auto const available = outside_.blocks(c.key()) ? 0 : value(c.key());
     bool const is_there = values_.contains(c.key());
     if (!is_there || available < c.number(0) || last > c.number(1))
-        return outside_.refuse(available, c.argument(3));
+        return outside_.refuse(available, channel_in(c.argument(3)));
     values_[c.key()] -= c.number(0);
     last = c.number(1);
     return reply::of(std::int64_t{1});
@@ -175,7 +179,7 @@ void counters::end_leases(script_call const& c)
     std::erase_if(leases, [](auto const& p) { return p.second <= clock::now(); });
     auto const now = values_[c.key()] += count;
     if (now > 0)
-        outside_.publish(c.argument(2), std::to_string(now));
+        outside_.publish(channel_in(c.argument(2)), std::to_string(now));
 }
 
 reply counters::permit_acquire(script_call const& c)
@@ -192,7 +196,7 @@ reply counters::permit_acquire(script_call const& c)
         return reply::of(std::int64_t{1});
     }
     if (outside_.blocks(c.key()))
-        return outside_.refuse(outside::lease, c.argument(2));
+        return outside_.refuse(outside::lease, channel_in(c.argument(2)));
     end_leases(c);
     if (value(c.key()) >= std::ssize(ids)) {
         values_[c.key()] -= std::ssize(ids);
@@ -202,7 +206,7 @@ reply counters::permit_acquire(script_call const& c)
     }
     auto const first = std::ranges::min_element(leases, {}, [](auto const& p) { return p.second; });
     auto const left = first == leases.end() ? -1 : until(first->second).count();
-    return outside_.refuse(left, c.argument(2));
+    return outside_.refuse(left, channel_in(c.argument(2)));
 }
 
 reply counters::permit_extend(script_call const& c)

@@ -1,15 +1,38 @@
--- Needs `publish`.
+-- Needs `publish`, `who_wants` and `join`.
 -- Tells the first client of the list that it is its turn, and removes it. Clients that are not
 -- connected are removed and passed over. Returns whether one was told.
-local function tell_first(list, channel, message)
+-- Of permits it tells those that can get in, until what they want is `enough`. A client that wants
+-- more than is `left` keeps its place.
+local function tell_first(list, channel, message, left, enough)
+    left, enough = left or 1, enough or 1
+    local told, at = false, 0  -- before `at` stand those that want more
     for _ = 1, 256 do
-        local client = redis.pcall('lpop', list)
-        if type(client) ~= 'string' then
-            return false
+        if left < 1 or enough < 1 then
+            return told
         end
-        if publish(channel .. ':' .. client, message) > 0 then
-            return true
+        local entry
+        if at == 0 then
+            entry = redis.pcall('lpop', list)
+        else
+            entry = redis.pcall('lindex', list, at)
+        end
+        if type(entry) ~= 'string' then
+            return told
+        end
+        local client, wanted = who_wants(entry)
+        if wanted > left then
+            if at == 0 then
+                join(list, entry, true)
+            end
+            at = at + 1
+        else
+            if at > 0 then
+                redis.pcall('lrem', list, 1, entry)
+            end
+            if publish(channel .. ':' .. client, message) > 0 then
+                told, left, enough = true, left - wanted, enough - wanted
+            end
         end
     end
-    return false
+    return told
 end

@@ -1,11 +1,14 @@
--- The list of the clients that wait for a lock, or to write, in the order of their turns. It lies
--- in the lock's slot, and the lock's channel says its name. It is no key of the call, so that a lock
--- can be taken and released where the server refuses the list or moves the slot.
+-- The list of the clients that wait for a lock, to write, or for permits, in the order of their
+-- turns. It lies in the key's slot, and the key's channel says its name. It is no key of the call, so
+-- that a lock can be taken and released where the server refuses the list or moves the slot.
 local find, sub = string.find, string.sub
 local function wait_list(channel)
     local at, last = find(channel, 'redisson_lock__channel:', 1, true)
     if not at then
         at, last = find(channel, 'redisson_rwlock:', 1, true)
+    end
+    if not at then
+        at, last = find(channel, 'redisson_sc:', 1, true)
     end
     local list = 'colock_wait:' .. sub(channel, (last or 0) + 1)
     return (at or 1) == 1 and list or sub(channel, 1, at - 1) .. list
@@ -27,14 +30,34 @@ local function client_of(field)
     return string.match(field, '^[^:]*')
 end
 
--- Puts the client into the list, before or behind all others. Returns how many it has, or nothing
--- if the server refuses. Without a client that keeps it alive the list ends after a minute.
-local function join(list, client, is_first)
+-- The client of an entry, and how many permits it wants: an entry is the client alone, or
+-- 'client:permits' if it wants several.
+local function who_wants(entry)
+    local colon = find(entry, ':', 1, true)
+    if not colon then
+        return entry, 1
+    end
+    return sub(entry, 1, colon - 1), tonumber(sub(entry, colon + 1)) or 1
+end
+
+-- Whether the list is still there. It lives for a minute more.
+local function keep(list)
+    local left = redis.pcall('pttl', list)
+    if type(left) == 'number' and left < 30000 then
+        return redis.pcall('pexpire', list, 60000) ~= 0
+    end
+    return true
+end
+
+-- Puts the entry of a client into the list, before or behind all others. Returns how many it has,
+-- or nothing if the server refuses. Without a client that keeps it alive the list ends after a
+-- minute.
+local function join(list, entry, is_first)
     local length
     if is_first then
-        length = redis.pcall('lpush', list, client)
+        length = redis.pcall('lpush', list, entry)
     else
-        length = redis.pcall('rpush', list, client)
+        length = redis.pcall('rpush', list, entry)
     end
     if type(length) == 'number' then
         if length == 1 then

@@ -22,7 +22,7 @@ public:
         return decide::latch_channel(name_, core_.settings().key_prefix);
     }
     void begin(waiter const&) override {}
-    script_request ask() const override { return {&scripts::count, {name_}, {}}; }
+    script_request ask(std::string_view) const override { return {&scripts::count, {name_}, {}}; }
 
     decide::acquire_answer read(decide::reply const& got) const override
     {

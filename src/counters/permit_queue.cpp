@@ -1,12 +1,10 @@
 #include "core/core.hpp"
-#include "core/subscription_manager.hpp"
 #include "counters/permit_queue.hpp"
 #include "decide/backoff.hpp"
 #include "decide/names.hpp"
 #include "decide/outcome.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 namespace colock {
@@ -23,7 +21,7 @@ permit_queue::permit_queue(
 )
     : wait_queue{inside, kind, std::move(name)}
     , protocol_{std::move(protocol)}
-    , others_{inside.settings().poll_cap}
+    , wait_{inside, *this, wake_, [this](std::string_view payload) { on_message(payload); }}
     , sleep_{[this] { wake(); }}
     , expiry_{[this] { withdraw_unsent(); }}
 {}
@@ -111,30 +109,38 @@ permit_queue::action permit_queue::decide_next()
     return request_.next(waited_for, waited_for && protocol_->fits(first(), request_));
 }
 
+std::optional<script_request> permit_queue::script_for(action next)
+{
+    undoing_ = next == action::undo;
+    if (undoing_)
+        return protocol_->undo(request_);
+    if (next == action::begin) {
+        protocol_->begin(first());
+        wait_.stand_for(protocol_->wanted());
+    }
+    count_attempt();
+    return protocol_->ask(wait_.place(first().once));
+}
+
 // Each turn of the loop asks the server once for the first in the queue, or gives back what nobody
 // wants.
 strand_task permit_queue::contend()
 {
     core::activity const contending{core_};
     contending_ = true;
-    others_.begin_wait();
+    wait_.begin();
     for (auto next = decide_next(); next != action::none; next = decide_next()) {
         if (next == action::give) {
             protocol_->give(*this, std::exchange(request_, {}));
             continue;
         }
-        if (next == action::begin)
-            protocol_->begin(first());
-        undoing_ = next == action::undo;
-        auto what = undoing_ ? protocol_->undo(request_) : protocol_->ask();
+        auto what = script_for(next);
         if (!what) {
             request_.closed();
             continue;
         }
-        if (!undoing_)
-            count_attempt();
         wake_.reset();
-        heard_ = never;
+        wait_.begin_attempt();
         script_call now{std::move(*what), slot()};
         if (request_.is_open() && !core_.is_stopped())  // it would keep a stopped client busy
             core_.set_alarm(expiry_, protocol_->open_until(request_));
@@ -156,8 +162,7 @@ strand_task permit_queue::contend()
 
 void permit_queue::end_contending()
 {
-    if (std::exchange(subscribed_, false))
-        core_.subscriptions().remove(channel_, *this, !others_.is_large());
+    wait_.end();
     contending_ = false;
     keyed_state::unregister();
 }
@@ -181,7 +186,7 @@ bool permit_queue::conclude_request(answer const& got)
         break;
     case decide::outcome::kind::unsynced:
     case decide::outcome::kind::granted:
-        others_.begin_wait();
+        wait_.granted();
         request_.granted(got.sent);
         break;
     case decide::outcome::kind::refused: request_.refused(); return on_refused(read);
@@ -220,45 +225,26 @@ bool permit_queue::conclude_undo(answer const& got)
 
 bool permit_queue::on_refused(decide::acquire_answer const& refused)
 {
+    wait_.refused(refused, [this] { return protocol_->channel(); });
     // The refusal is about the caller that it was requested for. A caller that has become the first
     // since may want less, and a common request may have changed since: then ask again.
     bool const for_all = protocol_->asks_for_all();
     if (!for_all && !is_empty() && first().attempts == 0)
         return false;
-    if (refused.subscribers > 0)
-        others_.counted(refused.subscribers);
     send_away_who_tried_once();
     if (is_empty() || (for_all && queue_.back().attempts == 0))
         return false;
     if (first().attempts == 1)
         first().tell_waiting(milliseconds{refused.pttl});
-    // Messages from before the subscription was live were missed, so ask once more.
-    if (!subscribed_) {
-        subscribed_ = true;
-        channel_ = protocol_->channel();
-        if (core_.subscriptions().add(channel_, *this))
-            return false;
-    }
-    // All others know when the next lease ends, too.
-    until_ = never;
-    if (refused.pttl >= 0 && milliseconds{refused.pttl} < core_.settings().poll_cap)
-        until_ = clock::now() + milliseconds{refused.pttl} +
-            others_.spread(1, core_.round_trip().least(), core_.jitter());
-    return sleep_out();
-}
-
-bool permit_queue::sleep_out()
-{
-    auto const now = clock::now();
-    std::optional<milliseconds> left;
-    if (until_ != never)
-        left = std::chrono::ceil<milliseconds>(std::max(until_ - now, clock::duration{}));
-    return sleep(now + decide::poll_pause(left, core_.settings().poll_cap, core_.jitter()));
+    if (wait_.hears_anew(refused))
+        return false;
+    wait_.expect(refused.pttl);
+    return sleep(wait_.next());
 }
 
 bool permit_queue::sleep(time_point longest)
 {
-    auto const at = std::min(longest, heard_);
+    auto const at = std::min(longest, wait_.heard());
     if (at <= clock::now())
         wake();
     else
@@ -266,18 +252,12 @@ bool permit_queue::sleep(time_point longest)
     return true;
 }
 
-// The payload of permits is the number that is available. The poll cap counts from now, because
-// this message was not lost.
+// The poll cap counts from now, because this message was not lost.
 void permit_queue::on_message(std::string_view payload)
 {
-    std::int64_t room = 0;
-    std::from_chars(payload.data(), payload.data() + payload.size(), room);
-    auto const now = clock::now();
-    auto const delay = others_.heard(room, core_.round_trip().least(), core_.jitter());
-    auto const deadline = is_empty() ? never : first().deadline();
-    heard_ = decide::crowd::in_time(now, now + delay, deadline, core_.jitter());
+    wait_.note_message(payload, is_empty() ? never : first().deadline());
     if (sleeping_)
-        sleep_out();
+        sleep(wait_.next());
 }
 
 }  // namespace colock

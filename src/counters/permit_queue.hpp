@@ -2,9 +2,8 @@
 
 #include "base/strand_task.hpp"
 #include "core/script_call.hpp"
-#include "core/subscription_manager.hpp"
+#include "counters/permit_wait.hpp"
 #include "decide/alarm_queue.hpp"
-#include "decide/crowd.hpp"
 #include "decide/reply.hpp"
 #include "decide/request_state.hpp"
 #include "redis/transport.hpp"
@@ -33,8 +32,12 @@ public:
     /// the next one.
     virtual void begin(waiter const& first) = 0;
 
-    /// The script of the request, for the first time and for repeats.
-    virtual script_request ask() const = 0;
+    /// The script of the request, for the first time and for repeats. `place`: the client's in the
+    /// wait list at the server, if it has to wait.
+    virtual script_request ask(std::string_view place) const = 0;
+
+    /// How many permits the request wants; zero if its kind has no wait list.
+    virtual std::int64_t wanted() const noexcept { return 0; }
     virtual decide::acquire_answer read(decide::reply const&) const = 0;
 
     /// The time until which the open request may be repeated or undone. Then nothing of it is left,
@@ -60,7 +63,7 @@ public:
 ///
 /// A call may leave at any time. The request to the server goes on: its permits go to the next call
 /// that wants as many, or are given back.
-class permit_queue final : public wait_queue, private subscription_manager::listener {
+class permit_queue final : public wait_queue {
 public:
     permit_queue(core& inside, state_kind, std::string name, std::unique_ptr<permit_protocol>);
     ~permit_queue() override;
@@ -87,10 +90,10 @@ private:
     bool conclude_request(answer const&);
     bool conclude_undo(answer const&);
     bool on_refused(decide::acquire_answer const&);
-    bool sleep_out();
     bool sleep(time_point longest);
 
     action decide_next();
+    std::optional<script_request> script_for(action next);
     bool is_expired() const;
     void count_attempt();
     void send_away_who_tried_once();
@@ -99,17 +102,12 @@ private:
     void withdraw_unsent();
     void wake() { wake_.set(true); }
 
-    void on_subscribed() override { wake(); }
-    void on_message(std::string_view) override;
-    void on_interrupted() override {}  // the poll cap serves until it is confirmed again
+    void on_message(std::string_view payload);
 
-    std::string channel_;
     std::unique_ptr<permit_protocol> protocol_;
     decide::request_state request_;
     event<bool> wake_;
-    decide::crowd others_;
-    time_point heard_ = never;  ///< when to ask because of a message
-    time_point until_ = never;  ///< when it may change though nobody tells
+    permit_wait wait_;
     decide::alarm_queue::alarm sleep_;
     decide::alarm_queue::alarm expiry_;  ///< of the open request
     step* sending_ = nullptr;
@@ -117,7 +115,6 @@ private:
     bool undoing_ = false;        ///< the step under way is for no waiting call
     bool contending_ = false;
     bool sleeping_ = false;
-    bool subscribed_ = false;
 };
 
 }  // namespace colock

@@ -50,12 +50,17 @@ public:
         }
     }
 
-    script_request ask() const override
+    std::int64_t wanted() const noexcept override { return permits_; }
+
+    script_request ask(std::string_view place) const override
     {
         return {
             &scripts::permit_acquire,
             {name_, leases_},
-            {ids_, std::to_string(lease_.count()), channel()}};
+            {ids_,
+             std::to_string(lease_.count()),
+             decide::place_and_channel<std::string>(place, channel()),
+             place.empty() ? std::string{} : core_.uuid()}};
     }
 
     decide::acquire_answer read(decide::reply const& got) const override

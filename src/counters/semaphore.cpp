@@ -33,7 +33,9 @@ public:
         permits_ = first.permits;
     }
 
-    script_request ask() const override
+    std::int64_t wanted() const noexcept override { return permits_; }
+
+    script_request ask(std::string_view place) const override
     {
         return {
             &scripts::semaphore_acquire,
@@ -41,7 +43,8 @@ public:
             {std::to_string(permits_),
              std::to_string(number_),
              decide::record_life_text(),
-             channel()}};
+             decide::place_and_channel<std::string>(place, channel()),
+             place.empty() ? std::string{} : core_.uuid()}};
     }
 
     decide::acquire_answer read(decide::reply const& got) const override

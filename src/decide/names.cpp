@@ -83,6 +83,14 @@ std::string wait_list(std::string_view name, std::string_view prefix)
     return derived(prefix, "colock_wait:", name);
 }
 
+std::string list_entry(std::string_view client, std::int64_t permits)
+{
+    std::string entry{client};
+    if (permits != 1)
+        entry.append(1, ':').append(std::to_string(permits));
+    return entry;
+}
+
 std::string turn_channel(std::string_view lock_channel, std::string_view client)
 {
     return std::string{lock_channel}.append(":").append(client);

@@ -37,6 +37,9 @@ std::string lock_channel(std::string_view name, std::string_view prefix = {});
 /// the channel's.
 std::string wait_list(std::string_view name, std::string_view prefix = {});
 
+/// The entry of a client in that list: its id, and how many permits it wants if it wants several.
+std::string list_entry(std::string_view client, std::int64_t permits = 1);
+
 /// The channel that tells this client alone that its turn for a lock has come.
 std::string turn_channel(std::string_view lock_channel, std::string_view client);
 

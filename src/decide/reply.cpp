@@ -88,7 +88,7 @@ acquire_answer read_permit(reply const& r, bool has_leases) noexcept
     if (!no.well_formed)
         return {};
     auto const known = has_leases ? std::max<std::int64_t>(no.number, -1) : -1;
-    return {kind::refused, 0, known, no.subscribers};
+    return {kind::refused, 0, known, no.subscribers, no.list % 2 == 1, no.list / 2 == 1};
 }
 
 refusal_answer read_refusal(reply const& r) noexcept

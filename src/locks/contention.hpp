@@ -7,7 +7,7 @@
 #include "decide/turns.hpp"
 #include "holds/protocol.hpp"
 #include "locks/poller.hpp"
-#include "locks/wait_list.hpp"
+#include "waiting/wait_list.hpp"
 
 #include <cstdint>
 #include <functional>

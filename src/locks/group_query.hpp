@@ -20,42 +20,38 @@ namespace colock {
 
 using detail::lock_group;
 
-/// The answers of the parts of a group, the greatest first, and the number of missing ones.
-template <class Value>
-struct group_answers {
-    std::multiset<Value, std::greater<>> values{};
-    std::size_t unanswered;
-    std::size_t needed;
-
-    Value nth(std::size_t n) const { return *std::next(values.begin(), std::ptrdiff_t(n)); }
-};
-
-/// The greatest value that enough parts reach. Empty while missing answers can change it.
-template <class Value>
-std::optional<Value> common(group_answers<Value> const& got)
-{
-    if (got.values.size() < got.needed)
-        return {};
-    auto const least = got.nth(got.needed - 1);
-    bool const is_settled = got.unanswered == 0 ||
-        (got.unanswered < got.needed && got.nth(got.needed - 1 - got.unanswered) == least);
-    return is_settled ? std::optional<Value>{std::in_place, least} : std::nullopt;
-}
-
-/// The greatest value, when all have answered.
-template <class Value>
-std::optional<Value> greatest(group_answers<Value> const& got)
-{
-    bool const is_over = got.unanswered == 0 && got.values.size() >= got.needed;
-    return is_over ? std::optional<Value>{std::in_place, got.nth(0)} : std::nullopt;
-}
-
 /// Asks all parts of a group the same, and combines their answers. It completes as soon as there
 /// are enough.
 template <class Value>
 class group_query final : public operation {
 public:
-    using combine = std::optional<Value> (*)(group_answers<Value> const&);
+    /// The answers of the parts, the greatest first, and the number of missing ones.
+    struct answers {
+        std::multiset<Value, std::greater<>> values{};
+        std::size_t unanswered;
+        std::size_t needed;
+
+        /// The greatest value that enough parts reach. Empty while missing answers can change it.
+        std::optional<Value> common() const
+        {
+            if (values.size() < needed)
+                return {};
+            auto const least = nth(needed - 1);
+            bool const is_settled =
+                unanswered == 0 || (unanswered < needed && nth(needed - 1 - unanswered) == least);
+            return is_settled ? std::optional<Value>{std::in_place, least} : std::nullopt;
+        }
+
+        /// The greatest value, when all have answered.
+        std::optional<Value> greatest() const
+        {
+            bool const is_over = unanswered == 0 && values.size() >= needed;
+            return is_over ? std::optional<Value>{std::in_place, nth(0)} : std::nullopt;
+        }
+
+        Value nth(std::size_t n) const { return *std::next(values.begin(), std::ptrdiff_t(n)); }
+    };
+    using combine = std::optional<Value> (answers::*)() const;
     using handler_type = typename completion<Value>::handler_type;
 
     /// Called in the initiating function. `ask` gets a part and the handler of its answer.
@@ -105,7 +101,7 @@ private:
             got_.values.insert(std::move(value));
         else if (!first_)
             first_ = ec;
-        if (auto const together = together_(got_))
+        if (auto const together = (got_.*together_)())
             complete({}, *together);
         else if (got_.unanswered == 0)
             complete(first_, {});
@@ -123,7 +119,7 @@ private:
     core_ptr inside_;  ///< `listen` relies on it
     std::unique_ptr<asio::cancellation_signal[]> signals_;
     std::size_t parts_;
-    group_answers<Value> got_;
+    answers got_;
     combine together_;
     completion<Value> done_;
     error_code first_;

@@ -109,7 +109,11 @@ void group_operations::try_acquire_until(
 void group_operations::is_locked(core_ptr inside, handler<answered_bool> handler, lock_group of)
 {
     start_group_query<bool>(
-        std::move(inside), std::move(handler), std::move(of), &common, &single::is_locked
+        std::move(inside),
+        std::move(handler),
+        std::move(of),
+        &group_query<bool>::answers::common,
+        &single::is_locked
     );
 }
 
@@ -118,7 +122,12 @@ void group_operations::hold_count(
 )
 {
     start_group_query<std::int64_t>(
-        std::move(inside), std::move(handler), std::move(of), &common, &single::hold_count, who
+        std::move(inside),
+        std::move(handler),
+        std::move(of),
+        &group_query<std::int64_t>::answers::common,
+        &single::hold_count,
+        who
     );
 }
 
@@ -127,14 +136,22 @@ void group_operations::remaining_lease(
 )
 {
     start_group_query<optional_lease>(
-        std::move(inside), std::move(handler), std::move(of), &common, &single::remaining_lease
+        std::move(inside),
+        std::move(handler),
+        std::move(of),
+        &group_query<optional_lease>::answers::common,
+        &single::remaining_lease
     );
 }
 
 void group_operations::force_release(core_ptr inside, handler<answered_bool> handler, lock_group of)
 {
     start_group_query<bool>(
-        std::move(inside), std::move(handler), std::move(of), &greatest, &single::force_release
+        std::move(inside),
+        std::move(handler),
+        std::move(of),
+        &group_query<bool>::answers::greatest,
+        &single::force_release
     );
 }
 

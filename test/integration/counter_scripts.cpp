@@ -30,8 +30,8 @@ BOOST_DATA_TEST_CASE(permits_are_taken_once_for_a_number, each_server(), kind)
         auto const got = redis.run(
             scripts::semaphore_acquire,
             {"a", "ra", "b", "rb", "c", "rc", "d", "rd", "e", "re"},
-            {"2",    "7", "5000", "c", "2",    "7", "5000", "c", "1",    "7",
-             "5000", "c", "1",    "7", "5000", "c", "1",    "7", "5000", "c"}
+            {"2",  "7", "5000", ":c", "",     "2",  "7", "5000", ":c", "",     "1",  "7", "5000",
+             ":c", "",  "1",    "7",  "5000", ":c", "",  "1",    "7",  "5000", ":c", ""}
         );
         BOOST_REQUIRE(got.size() == 5U);
         BOOST_TEST(got[0].number == 1);
@@ -50,7 +50,7 @@ BOOST_DATA_TEST_CASE(what_was_taken_is_undone_once_and_never_taken_later, each_s
 {
     counter_calls redis{kind};
     redis.server.ask("SET", "a", "3");
-    redis.run(scripts::semaphore_acquire, {"a", "ra"}, {"2", "7", "5000", "c"});
+    redis.run(scripts::semaphore_acquire, {"a", "ra"}, {"2", "7", "5000", ":c", ""});
     auto got = redis.run(scripts::semaphore_undo, {"a", "ra"}, {"7", "8", "2", "5000", "c"});
     BOOST_TEST(got.at(0).number == 1);
     BOOST_TEST(redis.get("a") == "3");
@@ -59,11 +59,11 @@ BOOST_DATA_TEST_CASE(what_was_taken_is_undone_once_and_never_taken_later, each_s
     BOOST_TEST(redis.get("a") == "3");
     // One that had not run when it was undone does not run any more.
     redis.run(scripts::semaphore_undo, {"a", "ra"}, {"9", "10", "1", "5000", "c"});
-    got = redis.run(scripts::semaphore_acquire, {"a", "ra"}, {"1", "9", "5000", "c"});
+    got = redis.run(scripts::semaphore_acquire, {"a", "ra"}, {"1", "9", "5000", ":c", ""});
     BOOST_TEST((got.at(0).what == reply::kind::list));
     BOOST_TEST(redis.get("a") == "3");
     // An undo that comes late does not make an earlier request the last one.
-    redis.run(scripts::semaphore_acquire, {"a", "ra"}, {"1", "12", "5000", "c"});
+    redis.run(scripts::semaphore_acquire, {"a", "ra"}, {"1", "12", "5000", ":c", ""});
     redis.run(scripts::semaphore_undo, {"a", "ra"}, {"9", "10", "1", "5000", "c"});
     BOOST_TEST(redis.get("a") == "2");
     BOOST_TEST(redis.get("ra") == "12");
@@ -127,7 +127,7 @@ BOOST_DATA_TEST_CASE(messages_are_redissons, each_server(), kind)
     redis.run(scripts::latch_count_down, {"l", "r"}, {"1", "5", "5000", "c"});
     BOOST_TEST(next() == "0");
     redis.server.ask("SET", "p", "1");
-    redis.run(scripts::permit_acquire, {"p", "t"}, {id('a'), "5000", "c"});
+    redis.run(scripts::permit_acquire, {"p", "t"}, {id('a'), "5000", ":c", ""});
     redis.run(scripts::permit_release, {"p", "t"}, {id('a'), "c"});
     BOOST_TEST(next() == "1");
 }
@@ -137,7 +137,7 @@ BOOST_DATA_TEST_CASE(permits_by_their_ids, each_server(), kind)
     counter_calls redis{kind};
     redis.server.ask("SET", "p", "2");
     auto const acquire = [&](char last, std::string const& lease) {
-        return redis.run(scripts::permit_acquire, {"p", "t"}, {id(last), lease, "c"}).at(0);
+        return redis.run(scripts::permit_acquire, {"p", "t"}, {id(last), lease, ":c", ""}).at(0);
     };
     BOOST_TEST(acquire('a', "10000").number == 1);
     BOOST_TEST(acquire('a', "20000").number == 1);  // a repeat sets the lease
@@ -168,7 +168,7 @@ BOOST_DATA_TEST_CASE(a_thousand_permits_in_one_step, each_server(), kind)
         ids += std::string("fedcba98765", 11) + std::to_string(10'000 + i);
     few = ids.substr(0, 32);
     auto const acquire = [&](std::string const& some) {
-        return redis.run(scripts::permit_acquire, {"p", "t"}, {some, "20000", "c"}).at(0);
+        return redis.run(scripts::permit_acquire, {"p", "t"}, {some, "20000", ":c", ""}).at(0);
     };
     BOOST_TEST(acquire(ids).number == 1);
     BOOST_TEST(acquire(ids).number == 1);
@@ -202,9 +202,10 @@ BOOST_DATA_TEST_CASE(a_permit_is_kept_and_given_back_under_full_memory, each_ser
 {
     counter_calls redis{kind};
     redis.server.ask("SET", "p", "2");
-    redis.run(scripts::permit_acquire, {"p", "t"}, {id('a'), "10000", "c"});
+    redis.run(scripts::permit_acquire, {"p", "t"}, {id('a'), "10000", ":c", ""});
     redis.server.ask("CONFIG", "SET", "maxmemory", "1");
-    auto const refused = redis.run(scripts::permit_acquire, {"p", "t"}, {id('b'), "10000", "c"});
+    auto const refused =
+        redis.run(scripts::permit_acquire, {"p", "t"}, {id('b'), "10000", ":c", ""});
     auto const extended = redis.run(scripts::permit_extend, {"t"}, {id('a'), "90000"});
     auto const released = redis.run(scripts::permit_release, {"p", "t"}, {id('a'), "c"});
     redis.server.ask("CONFIG", "SET", "maxmemory", "0");
@@ -224,7 +225,9 @@ BOOST_DATA_TEST_CASE(what_is_no_semaphore_has_no_permits, each_server(), kind)
     redis.server.ask("MSET", "p", "text", "q", "1");
     redis.server.ask("ZADD", "t", "1000", "old");
     auto const got = redis.run(
-        scripts::permit_acquire, {"p", "t", "q", "u"}, {id('a'), "5000", "c", id('b'), "5000", "c"}
+        scripts::permit_acquire,
+        {"p", "t", "q", "u"},
+        {id('a'), "5000", ":c", "", id('b'), "5000", ":c", ""}
     );
     BOOST_TEST_REQUIRE(got.size() == 2U);
     BOOST_TEST(got[0].text.rfind("WRONGTYPE", 0) == 0U);
@@ -245,11 +248,13 @@ BOOST_DATA_TEST_CASE(permits_whose_lease_has_ended_come_back, each_server(), kin
     BOOST_TEST(counted.items[1].number == 1);
     BOOST_TEST(redis.run(scripts::permit_extend, {"t"}, {"old7", "5000"}).at(0).number == 0);
     BOOST_TEST(
-        redis.run(scripts::permit_acquire, {"p", "t"}, {id('a'), "5000", "c"}).at(0).number == 1
+        redis.run(scripts::permit_acquire, {"p", "t"}, {id('a'), "5000", ":c", ""}).at(0).number ==
+        1
     );
     BOOST_TEST(redis.get("p") == "999");
     BOOST_TEST(
-        redis.run(scripts::permit_acquire, {"p", "t"}, {id('b'), "5000", "c"}).at(0).number == 1
+        redis.run(scripts::permit_acquire, {"p", "t"}, {id('b'), "5000", ":c", ""}).at(0).number ==
+        1
     );
     BOOST_TEST(redis.get("p") == "1498");
     // One that has ended is given back, and reported as gone.
@@ -260,11 +265,12 @@ BOOST_DATA_TEST_CASE(permits_whose_lease_has_ended_come_back, each_server(), kin
     // Only those are out that never end: nothing is to be waited for but a message.
     redis.server.ask("SET", "p", "0");
     redis.server.ask("ZREM", "t", id('a'), id('b'));
-    auto const refused = redis.run(scripts::permit_acquire, {"p", "t"}, {id('c'), "5000", "c"});
+    auto const refused =
+        redis.run(scripts::permit_acquire, {"p", "t"}, {id('c'), "5000", ":c", ""});
     BOOST_TEST(refused.at(0).items.at(0).number == -1);
     // The leases live as long as the semaphore.
     redis.server.ask("SET", "p", "1", "PX", "60000");
-    redis.run(scripts::permit_acquire, {"p", "t"}, {id('c'), "5000", "c"});
+    redis.run(scripts::permit_acquire, {"p", "t"}, {id('c'), "5000", ":c", ""});
     BOOST_TEST(redis.server.ask("PTTL", "t").number > 50'000);
 }
 

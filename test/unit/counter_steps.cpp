@@ -139,6 +139,8 @@ BOOST_AUTO_TEST_CASE(cancelled_after_each_handler)
             BOOST_TEST_REQUIRE(s.redis.counter("s") == permits, "after " << k);
             BOOST_TEST_REQUIRE(s.redis.counter("p") == permits, "after " << k);
             BOOST_TEST_REQUIRE(s.redis.permits_out("p") == 0, "after " << k);
+            for (auto const* const list : {"colock_wait:{s}", "colock_wait:{p}"})
+                BOOST_TEST_REQUIRE(s.redis.ask({"EXISTS", list}).number == 0, "after " << k);
             auto const left = s.h->client.stats();
             BOOST_TEST_REQUIRE(left.keys == 0U, "after " << k);
             BOOST_TEST_REQUIRE(left.holds == 0U, "after " << k);

@@ -32,7 +32,7 @@ std::vector<script_form> const& script_forms()
         {extend, "plain fair read_write", "lock", "holder depth lease"},
         {renew, "plain fair read_write", "lock", "holder lease"},
         {release, "plain", "lock", "field place_and_channel"},
-        {leave, "plain read_write", "lock", "listed_channel client"},
+        {leave, "plain read_write semaphore permits", "lock", "listed_channel entry"},
         {force, "plain", "lock", "channel"},
         {adopt, "plain", "lock counter", "claimed field lease", "floor"},
         {request, "plain", "lock", "channel"},
@@ -57,7 +57,10 @@ std::vector<script_form> const& script_forms()
          "floor"},
         {write_release, "read_write", "lock", "writer place_and_channel prefix"},
         {read_write_force, "read_write", "lock", "side read_write_channel prefix"},
-        {semaphore_acquire, "semaphore", "lock takings", "amount request life semaphore_channel"},
+        {semaphore_acquire,
+         "semaphore",
+         "lock takings",
+         "amount request life place_and_channel client"},
         {semaphore_undo,
          "semaphore",
          "lock takings",
@@ -81,7 +84,7 @@ std::vector<script_form> const& script_forms()
         {count, "semaphore latch", "lock", ""},
         {leader_publish, "plain", "lock words", "field number spoken life"},
         {leader_read, "plain", "lock words", ""},
-        {permit_acquire, "permits", "lock leases", "ids lease semaphore_channel"},
+        {permit_acquire, "permits", "lock leases", "ids lease place_and_channel client"},
         {permit_extend, "permits", "leases", "id lease"},
         {permit_release, "permits", "lock leases", "ids semaphore_channel"},
         {permit_return, "permits", "lock changes leases", "ids request life semaphore_channel"},
@@ -207,7 +210,10 @@ std::string step_maker::channel_of(std::string_view role, std::string const& of)
 /// The channel whose lock, of the kind of these steps, has a wait list.
 std::string step_maker::listed_channel(std::string const& of) const
 {
-    return kind_ == "read_write" ? decide::read_write_channel(of) : decide::lock_channel(of);
+    bool const counts = kind_ == "semaphore" || kind_ == "permits";
+    return counts               ? decide::semaphore_channel(of)
+        : kind_ == "read_write" ? decide::read_write_channel(of)
+                                : decide::lock_channel(of);
 }
 
 std::string step_maker::argument(std::string_view role, std::string const& of)
@@ -222,6 +228,8 @@ std::string step_maker::argument(std::string_view role, std::string const& of)
         return is_tame_ ? tame_time(role) : wild_time(role);
     if (role == "client")
         return field().substr(0, 15);
+    if (role == "entry")
+        return field().substr(0, 15) + one_of("", "", ":2", ":4");
     if (role == "place_and_channel")
         return one_of("", "last", "first", "check", "behind") + ":" + listed_channel(of);
     if (role == "listed_channel")
@@ -316,8 +324,8 @@ std::string step_maker::any_key()
     if (kind_ == "read_write" && dice_.one_in(2))
         return decide::lease_prefix(name_) + ':' + field() + ":rwlock_timeout:" + number(1, 3);
     auto const role = kind_ == "fair" ? one_of("lock", "queue", "timeouts", "tickets", "counter")
-        : kind_ == "permits"          ? one_of("lock", "leases")
-        : kind_ == "semaphore"        ? one_of("lock", "takings", "changes")
+        : kind_ == "permits"          ? one_of("lock", "leases", "list")
+        : kind_ == "semaphore"        ? one_of("lock", "takings", "changes", "list")
         : kind_ == "latch"            ? one_of("lock", "changes")
         : kind_ == "plain"            ? one_of("lock", "counter", "words", "list")
                                       : one_of("lock", "counter");

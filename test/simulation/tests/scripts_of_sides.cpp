@@ -193,7 +193,9 @@ struct counting : bench_of_scripts {
     }
     reply take(std::string_view permits, std::string_view number)
     {
-        return run(scripts::semaphore_acquire, {"k", "taken"}, {permits, number, "3600000", "c"});
+        return run(
+            scripts::semaphore_acquire, {"k", "taken"}, {permits, number, "3600000", ":c", ""}
+        );
     }
     reply undo(std::string_view request, std::string_view number, std::string_view permits)
     {
@@ -305,7 +307,7 @@ struct leasing : bench_of_scripts {
 
     reply take(std::string_view id, std::string_view lease = "1000")
     {
-        return run(scripts::permit_acquire, {"k", "leases"}, {id, lease, "c"});
+        return run(scripts::permit_acquire, {"k", "leases"}, {id, lease, ":c", ""});
     }
     reply give(std::string_view id)
     {

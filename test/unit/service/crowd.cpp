@@ -30,7 +30,7 @@ struct crowded : counters {
     {
         std::vector items{reply::of(number)};
         bool const is_plain = c.what == &scripts::acquire;
-        if (!(is_plain ? c.arguments.at(3) : c.arguments.back()).empty())
+        if (!is_plain || !c.arguments.at(3).empty())
             items.push_back(reply::of(subscribers));
         return reply::of(std::move(items));
     }

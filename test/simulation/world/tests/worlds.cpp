@@ -232,7 +232,8 @@ BOOST_AUTO_TEST_CASE(few_ask_however_many_wait)
 {
     auto const seed = chosen_seed();
     auto const most = static_cast<int>(test::from_environment("COLOCK_CROWD", 300));
-    for (auto const what : {kind::plain, kind::fenced, kind::read_write, kind::permits})
+    for (auto const what :
+         {kind::plain, kind::fenced, kind::read_write, kind::semaphore, kind::permits})
         for (int const clients : {10, 100, most}) {
             auto const found = run_crowd(what, clients, seed);
             BOOST_TEST(found.scripts < 10);

@@ -5,6 +5,7 @@
 #include "decide/list_place.hpp"
 #include "decide/reply.hpp"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -12,10 +13,10 @@ namespace colock {
 
 class keyed_state;
 
-/// The place of this client in the list of clients that wait for one lock, at the server. A release
-/// tells the first of them alone, by a channel of its own. The channel of the lock tells everybody;
-/// a waiter listens there while the holder is a client that does not know the list, such as
-/// Redisson.
+/// The place of this client in the list of clients that wait for one lock, or for permits of one
+/// semaphore, at the server. A release tells the first of them alone, or those that can get in,
+/// each by a channel of its own. The channel of the lock tells everybody; a waiter listens there
+/// while the holder may be a client that does not know the list, such as Redisson.
 class wait_list final : private subscription_manager::listener {
 public:
     class waiting_client {
@@ -45,6 +46,10 @@ public:
 
     /// The place to name in the next attempt. A single try does not wait, so it takes no place.
     std::string_view to_ask(bool once, time_point back_until) const noexcept;
+
+    /// How many permits the client waits for. If these are others than before, it gives its place
+    /// up: the entry in the list says how many.
+    void stand_for(std::int64_t permits);
 
     /// Listens to the channel of this client.
     void hear();
@@ -79,7 +84,10 @@ public:
     bool wakes = false;  ///< the holder, as far as is known, tells the first of the list
 
 private:
-    static strand_task send_leave(core&, std::string key, unsigned slot, std::string channel);
+    void give_up_place();
+    static strand_task send_leave(
+        core&, std::string key, unsigned slot, std::string channel, std::string entry
+    );
 
     void on_subscribed() override;
     void on_message(std::string_view payload) override;
@@ -92,6 +100,7 @@ private:
     event<bool>& ask_;
     waiting_client& whose_;
     std::string turn_channel_;  ///< subscribed, if not empty
+    std::int64_t permits_ = 1;
     bool is_live_ = false;
     bool is_refused_ = false;  ///< by the server
     bool awaits_turn_ = false;

@@ -2,8 +2,8 @@
 #include "core/keyed_state.hpp"
 #include "core/pause.hpp"
 #include "decide/names.hpp"
-#include "locks/wait_list.hpp"
 #include "redis/transport.hpp"
+#include "waiting/wait_list.hpp"
 
 #include <charconv>
 #include <utility>
@@ -83,21 +83,35 @@ void wait_list::leave()
     if (is_heard())
         core_.subscriptions().remove(std::exchange(turn_channel_, {}), *this);
     is_live_ = false;
-    if (place.owes_an_answer() && !core_.is_stopped())
-        send_leave(core_, lock_.name(), lock_.slot(), *channel_);
-    place.gone();
+    give_up_place();
     awaits_turn_ = false;
+}
+
+void wait_list::stand_for(std::int64_t permits)
+{
+    if (permits != permits_)
+        give_up_place();
+    permits_ = permits;
+}
+
+void wait_list::give_up_place()
+{
+    if (place.owes_an_answer() && !core_.is_stopped())
+        send_leave(
+            core_, lock_.name(), lock_.slot(), *channel_, decide::list_entry(core_.uuid(), permits_)
+        );
+    place.gone();
 }
 
 // NOLINTBEGIN(*-avoid-reference-coroutine-parameters): tasks end before the core does
 strand_task wait_list::send_leave(
-    core& inside, std::string key, unsigned in_slot, std::string channel
+    core& inside, std::string key, unsigned in_slot, std::string channel, std::string entry
 )
 // NOLINTEND(*-avoid-reference-coroutine-parameters)
 {
     core::activity const leaving{inside};
     std::string_view const keys[]{key};
-    std::string_view const arguments[]{channel, inside.uuid()};
+    std::string_view const arguments[]{channel, entry};
     pause before_repeat;
     for (std::uint32_t refusals = 0;;) {
         step s{scripts::leave, in_slot, keys, arguments};

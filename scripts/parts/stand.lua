@@ -1,0 +1,16 @@
+-- Needs `crowd`, `wait_list` and `join`.
+-- The answer to a client that has to wait: `left`; how many wait, as far as it is known; and the sum
+-- of `wakes`, 1 if the client stands in the list now, and 4 if it is the first.
+local function stand(left, wakes, entry, channel, place)
+    if place == '' then
+        return {left, crowd(channel) or 0, wakes}
+    end
+    local list = wait_list(channel)
+    local before = place == 'check' and redis.pcall('lpos', list, entry)
+    if type(before) == 'number' then
+        return {left, 0, wakes + (before == 0 and 5 or 1)}
+    end
+    local length = join(list, entry, place == 'first')
+    local is_first = length == 1 or place == 'first'
+    return {left, length or crowd(channel) or 0, wakes + (not length and 0 or is_first and 5 or 1)}
+end

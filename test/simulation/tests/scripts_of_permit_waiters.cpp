@@ -1,0 +1,180 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What the scripts of semaphores promise those that wait in the list.
+#include "simulation/tests/scripts.hpp"
+
+#include <sstream>
+
+namespace colock::simulation {
+
+namespace {
+
+struct guests : bench_of_scripts {
+    guests() { ask({"SET", "k", "0"}); }
+
+    reply take(std::string_view place, std::string_view client, std::string_view permits = "1")
+    {
+        auto const where = std::string{place} + ":redisson_sc:{k}";
+        return run(
+            scripts::semaphore_acquire,
+            {"k", client},
+            {permits, std::to_string(++number_), "3600000", where, client}
+        );
+    }
+    reply lease(std::string_view place, std::string_view client, std::string_view ids)
+    {
+        auto const where = std::string{place} + ":redisson_sc:{k}";
+        return run(scripts::permit_acquire, {"k", "leases"}, {ids, "1000", where, client});
+    }
+    reply give(std::string_view permits)
+    {
+        return run(
+            scripts::semaphore_release,
+            {"k", "changes"},
+            {permits, std::to_string(++number_), "3600000", "redisson_sc:{k}"}
+        );
+    }
+    reply leave(std::string_view entry)
+    {
+        return run(scripts::leave, {"k"}, {"redisson_sc:{k}", entry});
+    }
+    /// To whom messages went; `*` stands for all that listen to the semaphore's channel.
+    std::string told_to()
+    {
+        std::istringstream words{heard()};
+        std::string all;
+        for (std::string each; words >> each;) {
+            auto const end = each.find('=');
+            auto const colon = each.find(':', each.find('}'));
+            all += colon == each.npos ? "*" : each.substr(colon + 1, end - colon - 1);
+        }
+        return all;
+    }
+    std::string list()
+    {
+        std::string all;
+        for (auto const& each : ask({"LRANGE", "colock_wait:{k}", "0", "-1"}).items)
+            all += each.text + " ";
+        return all;
+    }
+    static bool stands(reply const& got, std::int64_t what)
+    {
+        return got.what == reply::kind::list && got.items.size() == 3 && is(got.items[2], what);
+    }
+    std::string left() { return text({"GET", "k"}); }
+
+private:
+    int number_ = 0;
+};
+
+BOOST_FIXTURE_TEST_SUITE(scripts_of_permit_waiters, guests)
+
+BOOST_AUTO_TEST_CASE(the_first_alone_listens_to_the_common_channel)
+{
+    BOOST_TEST(stands(take("", ""), 2));
+    BOOST_TEST(stands(take("last", "a"), 1));
+    BOOST_TEST(stands(take("last", "b", "2"), 3));
+    BOOST_TEST(stands(take("check", "a"), 1));
+    BOOST_TEST(stands(take("check", "b", "2"), 3));
+    BOOST_TEST(stands(take("first", "c"), 1));
+    BOOST_TEST(list() == "c a b:2 ");
+    BOOST_TEST(pttl("colock_wait:{k}") == 60'000);
+}
+
+BOOST_AUTO_TEST_CASE(a_release_tells_those_that_can_get_in)
+{
+    for (auto const* const each : {"a", "b", "c", "d"})
+        take("last", each);
+    give("1");
+    BOOST_TEST(told_to() == "*a");
+    BOOST_TEST(is(take("first", "a"), 1));
+    give("2");
+    BOOST_TEST(told_to() == "*bc");
+    BOOST_TEST(list() == "d ");
+    give("-1");
+    BOOST_TEST(told_to() == "*");  // none has come
+}
+
+BOOST_AUTO_TEST_CASE(what_has_come_before_is_for_one_more)
+{
+    for (auto const* const each : {"a", "b", "c", "d"})
+        take("last", each);
+    ask({"SET", "k", "5"});
+    give("1");
+    BOOST_TEST(told_to() == "*ab");
+}
+
+BOOST_AUTO_TEST_CASE(who_wants_more_keeps_its_place)
+{
+    take("last", "a", "3");
+    take("last", "b", "2");
+    take("last", "c");
+    take("last", "d");
+    give("1");
+    BOOST_TEST(told_to() == "*c");
+    BOOST_TEST(list() == "a:3 b:2 d ");
+    give("1");  // c has not come yet
+    BOOST_TEST(told_to() == "*b");
+    BOOST_TEST(list() == "a:3 d ");
+    BOOST_TEST(pttl("colock_wait:{k}") == 60'000);
+    ask({"DEL", "colock_wait:{k}"});
+    ask({"SET", "k", "0"});
+    take("last", "a", "3");
+    give("1");
+    BOOST_TEST(list() == "a:3 ");
+    BOOST_TEST(pttl("colock_wait:{k}") == 60'000);  // and ends if nobody keeps it
+}
+
+BOOST_AUTO_TEST_CASE(the_dead_are_passed_over)
+{
+    for (auto const* const each : {"a", "b"})
+        take("last", each);
+    hearing = 0;
+    give("1");
+    BOOST_TEST(told_to() == "*ab");
+    BOOST_TEST(list().empty());
+}
+
+BOOST_AUTO_TEST_CASE(who_gets_in_untold_gives_its_place_up_and_tells_the_next)
+{
+    for (auto const* const each : {"a", "b", "c"})
+        take("last", each);
+    ask({"SET", "k", "1"});  // by somebody who does not know the list
+    BOOST_TEST(is(take("check", "a"), 1));
+    BOOST_TEST(told_to() == "b");  // so that it listens
+    BOOST_TEST(list() == "c ");
+}
+
+BOOST_AUTO_TEST_CASE(who_leaves_when_its_turn_was_told_tells_those_that_can_get_in)
+{
+    for (auto const* const each : {"a", "b", "c"})
+        take("last", each);
+    BOOST_TEST(is(leave("c"), 1));
+    BOOST_TEST(told_to().empty());
+    BOOST_TEST(is(leave("a"), 1));
+    BOOST_TEST(told_to().empty());  // there is none
+    ask({"SET", "k", "1"});
+    BOOST_TEST(is(leave("a"), 0));
+    BOOST_TEST(told_to() == "b");
+}
+
+BOOST_AUTO_TEST_CASE(permits_whose_lease_has_ended_are_told)
+{
+    ask({"SET", "k", "2"});
+    std::string const one(16, '1'), two(16, '2'), three(16, '3');
+    BOOST_TEST(is(lease("", "", one), 1));
+    BOOST_TEST(is(lease("", "", two), 1));
+    lease("last", "a", three);
+    lease("last", "b", three);
+    heard();
+    pass(1'000);
+    BOOST_TEST(is(lease("check", "b", three), 1));
+    BOOST_TEST(told_to() == "*a");
+    BOOST_TEST(list().empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+
+}  // namespace colock::simulation
