@@ -58,10 +58,21 @@ void single_server::on_command_link_up(command_link& link)
     listener_.on_link_up(link.index(), link.epoch());
     if (link.epoch() != 1)
         listener_.on_reached([&](unsigned slot) { return &links_.link(slot) == &link; });
-    // Another link may still be with a server that was the primary before, and notices nothing if
-    // it never writes there.
+    follow(link.where());
+}
+
+void single_server::on_pubsub_link_up(pubsub_link& link)
+{
+    listener_.on_pubsub_up(0);
+    follow(link.where());
+}
+
+// Another link may still be with a server that was the primary before, and notices nothing if it
+// never writes there.
+void single_server::follow(address const& primary)
+{
     if (context_.settings.topology == topology::replicated)
-        links_.follow(address{link.where()});
+        links_.follow(address{primary});
 }
 
 void single_server::on_command_link_down(command_link& link, error_code why)

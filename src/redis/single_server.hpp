@@ -34,13 +34,14 @@ private:
     void on_command_link_down(command_link&, error_code) override;
     void on_command_link_failed(command_link&) override {}
     void on_redirect(command_link&, step&, decide::redirection const&, time_point) override;
-    void on_pubsub_link_up(pubsub_link&) override { listener_.on_pubsub_up(0); }
+    void on_pubsub_link_up(pubsub_link&) override;
     void on_pubsub_link_down(pubsub_link&) override { listener_.on_pubsub_down(0); }
     void on_confirmed(pubsub_link&, std::string_view channel) override;
     void on_refused(pubsub_link&, std::string_view channel, std::string_view why) override;
     void on_changed(pubsub_link&) override { listener_.on_changed(0); }
     void on_ended(pubsub_link&, std::string_view channel) override;
     void on_published(std::string_view channel, std::string_view payload) override;
+    void follow(address const& primary);
 
     link_context context_;
     transport_listener& listener_;
