@@ -58,7 +58,8 @@ void permit_wait::refused(
 {
     if (!list_) {
         channel_ = make_channel();
-        list_.emplace(core_, whose_, permits_ != 0 ? &channel_ : nullptr, wake_, *this);
+        wait_list::waiting_client& told = *this;
+        list_.emplace(core_, whose_, permits_ != 0 ? &channel_ : nullptr, wake_, told);
         stand_for(permits_);
     }
     list_->wakes = got.wakes;

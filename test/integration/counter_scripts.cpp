@@ -144,7 +144,7 @@ BOOST_DATA_TEST_CASE(permits_by_their_ids, each_server(), kind)
     BOOST_TEST(redis.get("p") == "1");
     BOOST_TEST(acquire('b', "5000").number == 1);
     auto const refused = acquire('c', "5000");
-    BOOST_REQUIRE(refused.items.size() == 2U);
+    BOOST_REQUIRE(refused.items.size() == 3U);
     BOOST_TEST(refused.items[0].number > 4'000);
     BOOST_TEST(refused.items[0].number <= 5'000);
 

@@ -186,7 +186,8 @@ std::set<std::string> free_locks(script_call const& c, simulated& at)
 }
 
 /// What the client reads in an answer, where the double has the rest in another way: of a lock that
-/// is inspected, what `read_inspect` finds; of a fair lock that is free, that it is worth asking.
+/// is inspected, what `read_inspect` finds; of a fair lock that is free, that it is worth asking; of
+/// permits, for which the double has no wait list, nothing of the list.
 /// `free` are the locks that were free before the call.
 reply as_read(script_call const& c, std::set<std::string> free, reply all)
 {
@@ -202,6 +203,9 @@ reply as_read(script_call const& c, std::set<std::string> free, reply all)
                 reply::of(found.pttl),
                 reply::of(std::int64_t{is_read_write && found.is_written}),
                 reply::of(std::int64_t{is_read_write && found.is_read})});
+        } else if (c.what->name == "semaphore_acquire" || c.what->name == "permit_acquire") {
+            if (one.items.size() == 3)
+                one.items.pop_back();
         } else if (c.of->kinds == "fair" && one.what == reply::kind::list) {
             one = free.contains(key) ? reply::of("ask") : one;
         } else if (c.of->kinds == "fair") {

@@ -230,6 +230,8 @@ std::string step_maker::argument(std::string_view role, std::string const& of)
         return field().substr(0, 15);
     if (role == "entry")
         return field().substr(0, 15) + one_of("", "", ":2", ":4");
+    if (role == "place_and_channel" && is_tame_ && (kind_ == "semaphore" || kind_ == "permits"))
+        return ":" + listed_channel(of);
     if (role == "place_and_channel")
         return one_of("", "last", "first", "check", "behind") + ":" + listed_channel(of);
     if (role == "listed_channel")

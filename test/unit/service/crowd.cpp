@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(many_who_know_when_the_lease_ends_spread)
     BOOST_TEST(at_once < 10);
 }
 
-BOOST_AUTO_TEST_CASE(a_guest_seldom_asks_for_one_permit)
+BOOST_AUTO_TEST_CASE(one_permit_is_seldom_asked_for)
 {
     auto a = take();
     auto const sent = takes();
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(where_there_are_permits_for_all_each_asks)
     BOOST_TEST(takes() == sent + 20);
 }
 
-BOOST_AUTO_TEST_CASE(after_a_message_the_cap_of_a_guest_counts_anew)
+BOOST_AUTO_TEST_CASE(after_a_message_the_cap_counts_from_now)
 {
     int early = 0;  // one in ten draws a place that comes up by then
     for (int i = 0; i != 20; ++i) {

@@ -13,7 +13,7 @@ namespace {
 std::string const common = "redisson_sc:{k}";
 
 /// Clients that want permits of the semaphore `k`, at one server.
-struct guests_in_line {
+struct clients_in_list {
     using ids = std::vector<std::string>;
 
     struct one : counters {
@@ -91,7 +91,7 @@ struct guests_in_line {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(service_permit_list, guests_in_line)
+BOOST_FIXTURE_TEST_SUITE(service_permit_list, clients_in_list)
 
 BOOST_AUTO_TEST_CASE(a_refused_client_takes_a_place_as_soon_as_it_is_heard)
 {
