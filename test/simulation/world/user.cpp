@@ -334,7 +334,7 @@ void user::finish()
 void user::ask_semaphore()
 {
     semaphore const s{home_.at(0), of_->name};
-    auto const n = now_.permits;
+    auto const n = std::min<std::int64_t>(now_.permits, of_->permits);
     auto const taken = [self = shared_from_this(), n](error_code ec, bool got) {
         self->check_error(ec);
         self->waits_since_.reset();
