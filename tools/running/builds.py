@@ -28,16 +28,11 @@ def changed_at(path: pathlib.Path) -> float:
 
 
 def set_up() -> None:
-    """Runs tools/setup, unless it has run since it was changed."""
-    done = ROOT / "build/set_up"
-    wanted = changed_at(ROOT / "tools/setup")
-    stamp = changed_at(ROOT / ".deps/stamp")
-    if stamp and max(stamp, changed_at(done)) > wanted:
+    """Runs tools/setup, unless all of it has run since it was changed."""
+    if changed_at(ROOT / ".deps/ready") > changed_at(ROOT / "tools/setup"):
         print("nothing to do: tools/setup has run since it was changed")
-        return
-    run("tools/setup")
-    done.parent.mkdir(exist_ok=True)
-    done.touch()
+    else:
+        run("tools/setup")
 
 
 def configure(preset: str, *more: object) -> None:
