@@ -2,6 +2,7 @@
 //
 // Threads that wait for locks.
 #include "integration/suites.hpp"
+#include "support/patience.hpp"
 #include <colock/blocking.hpp>
 
 #include <boost/asio/thread_pool.hpp>
@@ -98,8 +99,7 @@ BOOST_AUTO_TEST_CASE(a_loss_is_told_and_takes_nothing_from_the_next)
 {
     blocking::mutex mine{redis, name, {.lease = 100ms}};
     mine.lock();
-    std::this_thread::sleep_for(150ms);
-    BOOST_TEST(!mine.held());
+    wait_until("the end of the lease", 5s, [&] { return !mine.held(); });
     std::jthread{[&] {
         mine.lock();
         std::jthread{[&] {}}.join();

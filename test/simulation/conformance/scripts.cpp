@@ -186,9 +186,9 @@ std::set<std::string> free_locks(script_call const& c, simulated& at)
 }
 
 /// What the client reads in an answer, where the double has the rest in another way: of a lock that
-/// is inspected, what `read_inspect` finds; of a fair lock that is free, that it is worth asking; of
-/// permits, for which the double has no wait list, nothing of the list.
-/// `free` are the locks that were free before the call.
+/// is inspected, what `read_inspect` finds; of a fair lock that is free, that it is worth asking;
+/// of permits, for which the double has no wait list, nothing of the list. `free` are the locks
+/// that were free before the call.
 reply as_read(script_call const& c, std::set<std::string> free, reply all)
 {
     if (all.items.size() != c.locks)  // `expiring` names some of them
