@@ -1,6 +1,6 @@
 -- traits: joins 4
 -- Removes the client from each wait list. If its turn may have come, tells the next one; of permits,
--- those that can get in.
+-- those that can get in, or the next one if nobody can.
 -- KEYS the locks, or semaphores
 -- ARGV for each lock: channel, entry of the client
 -- Reply: a list, for each lock 1 if the client stood in the list, else 0.
@@ -18,8 +18,12 @@ for i = 1, #KEYS do
     local removed = redis.pcall('lrem', list, 1, entry) == 1
     if is_first or not removed then
         local permits = redis.pcall('get', KEYS[i])
-        permits = type(permits) == 'string' and tonumber(permits) or nil
-        tell_first(list, channel, 0, permits, permits)
+        permits = type(permits) == 'string' and tonumber(permits)
+        if permits then
+            tell_first_or_front(list, channel, permits)
+        else
+            tell_first(list, channel, 0)
+        end
     end
     reply[i] = removed and 1 or 0
 end

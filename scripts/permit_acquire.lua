@@ -76,7 +76,7 @@ for i = 1, #KEYS / 2 do
             local first = call('zrange', leases, 0, 0, 'withscores')
             local never = not first[2] or tonumber(first[2]) >= 922337203685477
             local ends_in = never and -1 or math.max(first[2] - now, 0)
-            reply[i] = refuse_permits(ends_in, entry, channel, place)
+            reply[i] = refuse_permits(ends_in, tonumber(value or 0), entry, channel, place)
         end
     end
 end

@@ -36,7 +36,7 @@ for i = 1, #KEYS / 2 do
         if tonumber(last or 0) > tonumber(number) then
             place = ''  -- the client does not wait for this one any more
         end
-        reply[i] = refuse_permits(available, entry, channel, place)
+        reply[i] = refuse_permits(available, available, entry, channel, place)
     else
         -- Calls that can fail come before calls that take.
         call('set', record, number, 'px', ARGV[5 * i - 2])

@@ -145,6 +145,8 @@ reply held_locks::listed_refusal(script_call const& c)
     if (place.empty()) {
         count = channel.empty() || !outside_.subscribers ? 0 : outside_.subscribers(channel);
     } else if (!stands) {
+        if (place == "first")
+            drop(channel, client);
         count = join(channel, client, place == "first");
         stands = true;
         is_first = count == 1 || place == "first";

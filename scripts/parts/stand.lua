@@ -10,6 +10,9 @@ local function stand(left, wakes, entry, channel, place)
     if type(before) == 'number' then
         return {left, 0, wakes + (before == 0 and 5 or 1)}
     end
+    if place == 'first' then  -- a late message may have told a client that stands there again
+        redis.pcall('lrem', list, 1, entry)
+    end
     local length = join(list, entry, place == 'first')
     local is_first = length == 1 or place == 'first'
     return {left, length or crowd(channel) or 0, wakes + (not length and 0 or is_first and 5 or 1)}

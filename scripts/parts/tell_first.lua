@@ -2,7 +2,7 @@
 -- Tells the first client of the list that it is its turn, and removes it. Clients that are not
 -- connected are removed and passed over. Returns whether one was told.
 -- Of permits it tells those that can get in, until what they want is `enough`. A client that wants
--- more than is `left` keeps its place.
+-- more than is `left` keeps its place, if it is connected.
 local function tell_first(list, channel, message, left, enough)
     left, enough = left or 1, enough or 1
     local told, at = false, 0  -- before `at` stand those that want more
@@ -21,10 +21,13 @@ local function tell_first(list, channel, message, left, enough)
         end
         local client, wanted = who_wants(entry)
         if wanted > left then
-            if at == 0 then
+            local heard = redis.pcall('pubsub', 'numsub', channel .. ':' .. client)[2] ~= 0
+            if at == 0 and heard then
                 join(list, entry, true)
+            elseif at > 0 and not heard then
+                redis.pcall('lrem', list, 1, entry)
             end
-            at = at + 1
+            at = at + (heard and 1 or 0)
         else
             if at > 0 then
                 redis.pcall('lrem', list, 1, entry)
@@ -35,4 +38,12 @@ local function tell_first(list, channel, message, left, enough)
         end
     end
     return told
+end
+
+-- The same, of permits: if nobody can get in, it tells the first client, which then listens to the
+-- semaphore's channel for those who do not know the list.
+local function tell_first_or_front(list, channel, left)
+    if not tell_first(list, channel, 0, left, left) then
+        tell_first(list, channel, 0, 2147483648, 1)
+    end
 end

@@ -8,6 +8,16 @@
 
 namespace colock {
 
+namespace {
+
+/// How long the first of the list, at least, lets those ask that the same release may have told.
+constexpr clock::duration shortest_pause = milliseconds{1};
+
+/// A wait list that nobody asks for ends after a minute.
+constexpr milliseconds list_lives{20'000};
+
+}  // namespace
+
 permit_wait::permit_wait(
     core& inside,
     keyed_state const& whose,
@@ -104,7 +114,9 @@ time_point permit_wait::next()
     std::optional<milliseconds> left;
     if (until_ != never)
         left = std::chrono::ceil<milliseconds>(std::max(until_ - now, clock::duration{}));
-    return now + decide::poll_pause(left, core_.settings().poll_cap, core_.jitter());
+    auto const cap = core_.settings().poll_cap;
+    bool const stands = list_ && list_->place.may_stand();
+    return now + decide::poll_pause(left, stands ? std::min(cap, list_lives) : cap, core_.jitter());
 }
 
 // The payload of permits is the number that is available.
@@ -118,9 +130,12 @@ void permit_wait::note_message(std::string_view payload, time_point deadline)
     auto const now = clock::now();
     auto const least = core_.round_trip().least();
     // The first of the list is alone with the message. If it is from a client that knows the list,
-    // the next message tells whose turn it is.
-    auto const delay = stands ? least : others_.heard(room, least, core_.jitter());
-    heard_ = decide::crowd::in_time(now, now + delay, deadline, core_.jitter());
+    // others may have been told whose turn it is, and ask first: an attempt in vain would tell even
+    // more. Many messages do not put the attempt off.
+    auto const delay = stands ? std::max<clock::duration>(least, shortest_pause)
+                              : others_.heard(room, least, core_.jitter());
+    auto const at = decide::crowd::in_time(now, now + delay, deadline, core_.jitter());
+    heard_ = stands ? std::min(heard_, at) : at;
 }
 
 }  // namespace colock

@@ -10,7 +10,14 @@ namespace colock::simulation {
 namespace {
 
 struct permit_waiters : bench_of_scripts {
-    permit_waiters() { ask({"SET", "k", "0"}); }
+    permit_waiters()
+    {
+        ask({"SET", "k", "0"});
+        redis.subscribers = [this](audience, std::string_view channel) {
+            bool const is_of_client = channel.find("}:") != channel.npos;
+            return is_of_client ? hearing : 0;
+        };
+    }
 
     reply take(std::string_view place, std::string_view client, std::string_view permits = "1")
     {
@@ -151,11 +158,57 @@ BOOST_AUTO_TEST_CASE(who_leaves_when_its_turn_was_told_tells_those_that_can_get_
         take("last", each);
     BOOST_TEST(is(leave("c"), 1));
     BOOST_TEST(told_to().empty());
-    BOOST_TEST(is(leave("a"), 1));
-    BOOST_TEST(told_to().empty());  // there is none
     ask({"SET", "k", "1"});
-    BOOST_TEST(is(leave("a"), 0));
+    BOOST_TEST(is(leave("d"), 0));
+    BOOST_TEST(told_to() == "a");
+}
+
+BOOST_AUTO_TEST_CASE(the_next_one_listens_when_the_first_leaves)
+{
+    take("last", "a");
+    take("last", "b", "2");
+    BOOST_TEST(is(leave("a"), 1));
     BOOST_TEST(told_to() == "b");
+    BOOST_TEST(stands(take("first", "b", "2"), 5));
+    BOOST_TEST(list() == "b:2 ");
+}
+
+BOOST_AUTO_TEST_CASE(the_next_one_listens_even_if_too_few_are_left_for_it)
+{
+    for (auto const* const each : {"a", "b"})
+        take("last", each, "2");
+    ask({"SET", "k", "3"});  // by somebody who does not know the list
+    BOOST_TEST(is(take("check", "a", "2"), 1));
+    BOOST_TEST(told_to() == "b");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_too_little_for_the_first_is_told_to_others)
+{
+    take("last", "a", "3");
+    for (auto const* const each : {"b", "c"})
+        take("last", each);
+    ask({"SET", "k", "1"});  // by somebody who does not know the list
+    BOOST_TEST(stands(take("check", "a", "3"), 5));
+    BOOST_TEST(told_to() == "b");
+    BOOST_TEST(list() == "a:3 c ");
+}
+
+BOOST_AUTO_TEST_CASE(who_is_told_late_stands_there_once)
+{
+    for (auto const* const each : {"a", "b"})
+        take("last", each);
+    BOOST_TEST(stands(take("first", "b"), 5));
+    BOOST_TEST(list() == "b a ");
+}
+
+BOOST_AUTO_TEST_CASE(the_dead_that_want_more_lose_their_places)
+{
+    for (auto const* const each : {"a", "b"})
+        take("last", each, "3");
+    hearing = 0;
+    give("1");
+    BOOST_TEST(told_to() == "*");
+    BOOST_TEST(list().empty());
 }
 
 BOOST_AUTO_TEST_CASE(permits_whose_lease_has_ended_are_told)
