@@ -155,8 +155,8 @@ public:
     ///   subscribes to a channel of its own and stands in a wait list at the server. After that it
     ///   tries when a release has told it, when the next lease ends, and each `config::poll_cap`.
     ///   The first of the list listens to the semaphore's channel, too, where Redisson tells of
-    ///   permits. The waiters of one client form one queue, first come first served, and only the head of the
-    ///   queue asks the server. There is no re-entry: each call takes a permit, and
+    ///   permits. The waiters of one client form one queue, first come first served, and only the
+    ///   head of the queue asks the server. There is no re-entry: each call takes a permit, and
     ///   `acquire_options::as` is only what `hold::as` returns.
     /// \par Guarantees
     ///   The permit's validity is counted from before the client sent the script, and at least half

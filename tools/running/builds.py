@@ -135,11 +135,15 @@ def fixed_addresses(preset: str) -> list[str]:
     return []
 
 
+# In the output of a test that fails. .ci/run repeats it at its end.
+TELLING = re.compile(r"error: |again: |\*\*\*")
+
+
 def ctest(preset: str, *arguments: str, **environment: str) -> None:
     # Most of them wait most of the time; one of several processes counts as two (PROCESSORS).
     at_once = 3 * JOBS if preset == "dev" else 2 * JOBS
     words = [*fixed_addresses(preset), "ctest", "--preset", preset, "-j", str(at_once), *arguments]
-    skipped = []
+    skipped, telling = [], []
     with subprocess.Popen(
         words, cwd=ROOT, env={**os.environ, **environment}, stdout=subprocess.PIPE, text=True
     ) as running:
@@ -147,6 +151,11 @@ def ctest(preset: str, *arguments: str, **environment: str) -> None:
             print(line, end="", flush=True)
             if "***Skipped" in line:
                 skipped.append(line.strip())
+            elif TELLING.search(line):
+                telling.append(line)
+    if running.returncode:
+        with (ROOT / "build/failures").open("a") as failures:
+            failures.writelines(telling)
     if skipped and IN_CI:
         print("with CI=true what is skipped has failed:", *skipped, sep="\n    ")
         raise Failed
