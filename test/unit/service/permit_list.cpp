@@ -3,6 +3,7 @@
 // How clients wait for permits in the list at the server: each is a client of its own, and the
 // server runs the real scripts.
 #include "unit/service/counters.hpp"
+#include "unit/service/several_clients.hpp"
 
 #include <array>
 
@@ -37,19 +38,8 @@ struct clients_in_list {
         }
     };
 
-    void settle()
-    {
-        for (int round = 0; round != 4; ++round)
-            for (auto* const each : all)
-                each->time.settle();
-    }
-    void pass(milliseconds time)
-    {
-        for (auto left = time; left > 0ms; left -= 4ms)
-            for (auto* const each : all)
-                each->time.advance(1ms);
-        settle();
-    }
+    void settle() { settle_all(all); }
+    void pass(milliseconds time) { pass_for_all(all, time); }
     pending<> wait(one& who, std::int64_t n = 1)
     {
         auto p = who.take(n);

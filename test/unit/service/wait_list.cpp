@@ -4,6 +4,7 @@
 // real scripts.
 #include "client/raw_commands.hpp"
 #include "unit/harness.hpp"
+#include "unit/service/several_clients.hpp"
 #include <colock/read_write_lock.hpp>
 
 #include <array>
@@ -55,19 +56,8 @@ struct clients_in_line {
         return settings;
     }
 
-    void settle()
-    {
-        for (int round = 0; round != 4; ++round)
-            for (auto* const each : all)
-                each->time.settle();
-    }
-    void pass(milliseconds time)
-    {
-        for (auto left = time; left > 0ms; left -= 3ms)
-            for (auto* const each : all)
-                each->time.advance(1ms);
-        settle();
-    }
+    void settle() { settle_all(all); }
+    void pass(milliseconds time) { pass_for_all(all, time); }
     pending_hold wait(one& who)
     {
         auto p = who.acquire();
