@@ -74,7 +74,7 @@ void permit_wait::refused(
     }
     list_->wakes = got.wakes;
     if (!asked_.empty())
-        list_->place.answered(got.stands);
+        list_->place.answered(got.stands, false, got.subscribers > 0);
     if (got.subscribers > 0)
         others_.counted(got.subscribers);
 }

@@ -26,27 +26,39 @@ public:
     /// A script is on its way that may add or remove the client.
     void sent() noexcept
     {
+        looks_for_entry_ = may_stand();
         state_ = state::unsure;
         was_told_ = false;
     }
 
-    /// Its answer. A message that came in between may be older or newer than that.
-    void answered(bool stands, bool is_first = false) noexcept
+    /// Its answer. A message that came in between may be older or newer than that. `joined`: it has
+    /// put the client there. If the client stood there before, a release has told it since, and the
+    /// message is still to come.
+    void answered(bool stands, bool is_first = false, bool joined = false) noexcept
     {
         is_first_ = is_first;
         bool const is_clear = !std::exchange(was_told_, false);
+        if (looks_for_entry_ && joined)
+            message_may_come_ = is_clear;
         state_ = !is_clear ? state::unsure : stands ? state::standing : state::absent;
     }
 
-    /// It has the lock: the script has removed its entry.
-    void granted() noexcept { state_ = state::absent; }
+    /// It has the lock: the script has removed its entry, unless a release had done so.
+    void granted() noexcept
+    {
+        if (looks_for_entry_)
+            message_may_come_ = !was_told_;
+        state_ = state::absent;
+    }
 
-    /// It is this client's turn.
+    /// It is this client's turn. If the message belongs to an entry from before, the client still
+    /// stands there, and a release that tells it again would tell nobody who waits.
     void told() noexcept
     {
         was_told_ = true;
+        bool const is_late = std::exchange(message_may_come_, false);
         if (state_ != state::unsure)
-            state_ = state::told;
+            state_ = is_late && state_ == state::standing ? state::unsure : state::told;
     }
 
     /// Messages may be lost, and a release passes over a client that isn't connected.
@@ -56,8 +68,12 @@ public:
             state_ = state::unsure;
     }
 
-    /// The list is gone.
-    void gone() noexcept { state_ = state::absent; }
+    /// The list is gone, or the client leaves it.
+    void gone() noexcept
+    {
+        message_may_come_ = message_may_come_ || may_stand();
+        state_ = state::absent;
+    }
 
     bool is_standing() const noexcept { return state_ == state::standing; }
 
@@ -72,8 +88,10 @@ private:
     enum class state { absent, standing, told, unsure };
 
     state state_ = state::absent;
-    bool is_first_ = false;  ///< while it stands
-    bool was_told_ = false;  ///< since the script was sent whose answer is awaited
+    bool is_first_ = false;          ///< while it stands
+    bool was_told_ = false;          ///< since the last script was sent
+    bool looks_for_entry_ = false;   ///< that script
+    bool message_may_come_ = false;  ///< for an entry that is not there any more
 };
 
 }  // namespace colock::decide

@@ -204,7 +204,7 @@ void contention::refused(decide::acquire_answer const& got, bool named) noexcept
     if (!got.wakes)
         turns.passed_over();
     if (named)
-        list.place.answered(got.stands, got.is_first);
+        list.place.answered(got.stands, got.is_first, got.subscribers > 0);
     if (got.subscribers > 0)
         turns.counted(got.subscribers);
 }

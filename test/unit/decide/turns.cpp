@@ -525,6 +525,41 @@ BOOST_AUTO_TEST_CASE(a_message_before_the_answer_leaves_it_open_where_the_client
     }
 }
 
+// A release has taken the client out, a script puts it there again, and only then the message
+// comes.
+BOOST_AUTO_TEST_CASE(a_late_message_leaves_it_open_where_the_client_stands)
+{
+    list_place p;
+    p.sent();
+    p.answered(true, false, true);
+    p.sent();
+    p.answered(true, false, true);  // it stood there no more
+    p.told();
+    BOOST_TEST(p.to_ask(true, false) == "check");
+    p.sent();
+    p.answered(true, false, false);  // it stands there still, so no message is to come
+    p.told();
+    BOOST_TEST(p.to_ask(true, false) == "first");
+}
+
+BOOST_AUTO_TEST_CASE(a_message_may_be_later_than_the_wait)
+{
+    list_place granted, left;
+    for (list_place* const p : {&granted, &left}) {
+        p->sent();
+        p->answered(true, false, true);
+    }
+    granted.sent();  // it looks for its entry: a release may have taken that out
+    granted.granted();
+    left.gone();
+    for (list_place* const p : {&granted, &left}) {
+        p->sent();
+        p->answered(true, false, true);
+        p->told();
+        BOOST_TEST(p->to_ask(true, false) == "check");
+    }
+}
+
 BOOST_AUTO_TEST_CASE(after_an_interruption_the_client_does_not_know_where_it_stands)
 {
     list_place absent, standing;
