@@ -1,6 +1,9 @@
 -- The list of the clients that wait for a lock, or to write, in the order of their turns. It lies
 -- in the lock's slot, and the lock's channel says its name. It is no key of the call, so that a lock
 -- can be taken and released where the server refuses the list or moves the slot.
+--
+-- An entry is the id of a client. Or it is the field that a waiter will have, and all that a release
+-- needs to give it the lock; see `pass`.
 local find, sub = string.find, string.sub
 local function wait_list(channel)
     local at, last = find(channel, 'redisson_lock__channel:', 1, true)
@@ -11,7 +14,8 @@ local function wait_list(channel)
     return (at or 1) == 1 and list or sub(channel, 1, at - 1) .. list
 end
 
--- The place and the lock's channel that 'place:channel' names; twice '' if it is empty.
+-- The place, the lock's channel and the entry that 'place:channel' or 'place|n:entry of n bytes and
+-- channel' names; twice '' if it is empty, and no entry in the first form.
 local function place_and_channel(text)
     if text == '' then
         return '', ''
@@ -19,22 +23,27 @@ local function place_and_channel(text)
         return '', sub(text, 2)
     end
     local colon = find(text, ':', 1, true) or 1
+    local bar = find(text, '|', 1, true)
+    if bar and bar < colon then
+        local ends = colon + (tonumber(sub(text, bar + 1, colon - 1)) or 0)
+        return sub(text, 1, bar - 1), sub(text, ends + 1), sub(text, colon + 1, ends)
+    end
     return sub(text, 1, colon - 1), sub(text, colon + 1)
 end
 
--- The client that a field belongs to.
+-- The client that a field or an entry belongs to.
 local function client_of(field)
     return string.match(field, '^[^:]*')
 end
 
--- Puts the client into the list, before or behind all others. Returns how many it has, or nothing
+-- Puts the entry into the list, before or behind all others. Returns how many it has, or nothing
 -- if the server refuses. Without a client that keeps it alive the list ends after a minute.
-local function join(list, client, is_first)
+local function join(list, entry, is_first)
     local length
     if is_first then
-        length = redis.pcall('lpush', list, client)
+        length = redis.pcall('lpush', list, entry)
     else
-        length = redis.pcall('rpush', list, client)
+        length = redis.pcall('rpush', list, entry)
     end
     if type(length) == 'number' then
         if length == 1 then

@@ -29,11 +29,12 @@ contention::contention(
     protocol const& how,
     event<bool>& wake,
     subscription_manager::listener& hears,
-    std::function<void()> on_alarm
+    std::function<void()> on_alarm,
+    std::function<bool(std::uint64_t)> in_use
 )
     : entry{lock.name(), lock.slot()}
     , turns{longest_turn(inside.settings()), inside.settings().poller_gap.value_or(milliseconds{0}), inside.settings().poll_cap}
-    , list{inside, lock, how.has_list ? &channel_ : nullptr, wake, [this](unsigned listening) { on_turn(listening); }}
+    , list{inside, lock, how.has_list ? &channel_ : nullptr, wake, [this](unsigned listening) { on_turn(listening); }, std::move(in_use)}
     , core_{inside}
     , channel_{how.subscribes ? how.channel(lock.name(), inside.settings().key_prefix) : std::string{}}
     , wake_{wake}
@@ -168,6 +169,15 @@ void contention::wake()
 {
     if (is_sleeping())
         wake_.set(true);
+}
+
+std::string contention::kept_list() const
+{
+    if (!list.place.may_stand())
+        return {};
+    if (list.registered.exists())
+        return decide::place_and_entry<std::string>("", list.registered.entry(), channel_);
+    return channel_;
 }
 
 void contention::expiring(std::int64_t pttl)

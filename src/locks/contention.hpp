@@ -22,14 +22,16 @@ namespace colock {
 class contention final : private poller::entry {
 public:
     /// `wake` ends a sleep of the head. `on_alarm` follows when a sleep is over, or when what is
-    /// remembered may be forgotten. `hears` gets the messages of the lock's channel.
+    /// remembered may be forgotten. `hears` gets the messages of the lock's channel. `in_use` is
+    /// for the wait list.
     contention(
         core&,
         keyed_state const& lock,
         protocol const&,
         event<bool>& wake,
         subscription_manager::listener& hears,
-        std::function<void()> on_alarm
+        std::function<void()> on_alarm,
+        std::function<bool(std::uint64_t number)> in_use
     );
 
     // ---- The channel of the lock ---------------------------------------------------------------
@@ -102,9 +104,15 @@ public:
 private:
     void wake() override;
     void expiring(std::int64_t pttl) override;
-    std::string_view kept_list() const noexcept override
+    std::string kept_list() const override;
+    std::uint64_t kept_number() const noexcept override
     {
-        return list.place.may_stand() ? std::string_view{channel_} : std::string_view{};
+        return list.place.may_stand() ? list.registered.number() : 0;
+    }
+    void found(std::uint64_t number, time_point sent) override
+    {
+        if (is_sleeping())
+            list.registered.found(number, sent);
     }
     void on_turn(unsigned listening);
     void unsubscribe();

@@ -53,9 +53,15 @@ public:
         /// the wait list is gone.
         virtual void expiring(std::int64_t pttl) = 0;
 
-        /// The key's channel if this client may stand in the key's wait list; the call keeps that
-        /// list alive.
-        virtual std::string_view kept_list() const noexcept { return {}; }
+        /// The key's channel if this client may stand in the key's wait list, or its place there;
+        /// the call keeps that list alive.
+        virtual std::string kept_list() const { return {}; }
+
+        /// The number of its entry there, if `kept_list` names an entry.
+        virtual std::uint64_t kept_number() const noexcept { return 0; }
+
+        /// A call that was sent then has found the entry of that number.
+        virtual void found(std::uint64_t /*number*/, time_point /*sent*/) {}
 
     protected:
         ~entry() = default;
@@ -64,7 +70,8 @@ public:
         friend class poller;
         std::string_view name_;
         unsigned slot_;
-        std::size_t index_ = 0;  ///< in the call under way
+        std::size_t index_ = 0;     ///< in the call under way
+        std::uint64_t number_ = 0;  ///< of the entry that the call names
         time_point due_{};
     };
 

@@ -15,13 +15,15 @@ wait_list::wait_list(
     keyed_state const& lock,
     std::string const* channel,
     event<bool>& ask,
-    std::function<void(unsigned)> on_turn
+    std::function<void(unsigned)> on_turn,
+    std::function<bool(std::uint64_t)> in_use
 )
     : core_{inside}
     , lock_{lock}
     , channel_{channel}
     , ask_{ask}
     , on_turn_{std::move(on_turn)}
+    , in_use_{std::move(in_use)}
 {}
 
 bool wait_list::may_be_used() const noexcept
@@ -42,6 +44,30 @@ void wait_list::hear()
         return;
     turn_channel_ = decide::turn_channel(*channel_, core_.uuid());
     is_live_ = core_.subscriptions().add(turn_channel_, *this);
+}
+
+bool wait_list::may_register() const noexcept
+{
+    return core_.settings().passing && may_be_used() && is_live_;
+}
+
+void wait_list::begin_registration(
+    std::uint64_t number, std::string_view floor, std::string_view counter
+)
+{
+    if (secret_.empty())
+        secret_ = std::to_string(core_.random_bits());
+    auto const claim = decide::claim_for(core_.settings().poll_cap);
+    registered.begin(
+        number, decide::passing_entry(core_.field(number), claim, secret_, floor, counter)
+    );
+}
+
+void wait_list::end_registration(bool may_stand)
+{
+    if (may_stand)
+        send_leave(registered.entry());
+    registered.end();
 }
 
 wait_list::next wait_list::refused(std::string_view asked, bool stands)
@@ -83,21 +109,28 @@ void wait_list::leave()
     if (is_heard())
         core_.subscriptions().remove(std::exchange(turn_channel_, {}), *this);
     is_live_ = false;
-    if (place.owes_an_answer() && !core_.is_stopped())
-        send_leave(core_, lock_.name(), lock_.slot(), *channel_);
+    if (place.owes_an_answer() || registered.exists())
+        send_leave(registered.exists() ? registered.entry() : core_.uuid());
+    registered.end();
     place.gone();
     awaits_turn_ = false;
 }
 
+void wait_list::send_leave(std::string entry) const
+{
+    if (!core_.is_stopped())
+        send_leave(core_, lock_.name(), lock_.slot(), *channel_, std::move(entry));
+}
+
 // NOLINTBEGIN(*-avoid-reference-coroutine-parameters): tasks end before the core does
 strand_task wait_list::send_leave(
-    core& inside, std::string key, unsigned in_slot, std::string channel
+    core& inside, std::string key, unsigned in_slot, std::string channel, std::string entry
 )
 // NOLINTEND(*-avoid-reference-coroutine-parameters)
 {
     core::activity const leaving{inside};
     std::string_view const keys[]{key};
-    std::string_view const arguments[]{channel, inside.uuid()};
+    std::string_view const arguments[]{channel, entry};
     pause before_repeat;
     for (std::uint32_t refusals = 0;;) {
         step s{scripts::leave, in_slot, keys, arguments};
@@ -122,10 +155,26 @@ void wait_list::on_subscribed()
 
 void wait_list::on_message(std::string_view payload)
 {
+    if (auto const passed = decide::read_passed(payload))
+        return on_passed(*passed);
     unsigned listening = 0;
     std::from_chars(payload.data(), payload.data() + payload.size(), listening);
     place.told();
+    if (place.is_told())
+        registered.end();  // its entry was taken out, and the next attempt has a new number
     on_turn_(listening);
+}
+
+// A lock that has no waiter here by that number would stay taken for the claim. Other keys of this
+// client may have the same channel, and another secret.
+void wait_list::on_passed(decide::passed_message const& to)
+{
+    if (secret_.empty() || to.secret != secret_)
+        return;
+    if (registered.passed(to.number, to.token))
+        ask_.set(true);
+    else if (!in_use_(to.number))
+        send_leave(core_.field(to.number) + "|");
 }
 
 void wait_list::on_interrupted()

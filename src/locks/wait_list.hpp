@@ -3,8 +3,10 @@
 #include "base/strand_task.hpp"
 #include "core/subscription_manager.hpp"
 #include "decide/list_place.hpp"
+#include "decide/registration.hpp"
 #include "decide/reply.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -20,13 +22,15 @@ class keyed_state;
 class wait_list final : private subscription_manager::listener {
 public:
     /// `channel` is that of the lock, none if its kind has no list. `on_turn` hears how many
-    /// clients listen to that channel; `ask` is set when a message may have been missed.
+    /// clients listen to that channel; `ask` is set when a message may have been missed, or the
+    /// lock was passed on. `in_use` says whether a number is asked for or held.
     wait_list(
         core&,
         keyed_state const& lock,
         std::string const* channel,
         event<bool>& ask,
-        std::function<void(unsigned listening)> on_turn
+        std::function<void(unsigned listening)> on_turn,
+        std::function<bool(std::uint64_t number)> in_use
     );
 
     /// The releases of this lock's holders may tell this client.
@@ -60,6 +64,22 @@ public:
     /// Our release has put us there, so there is nothing to ask for yet. True once.
     bool awaits_turn() noexcept;
 
+    // ---- Passing, see `config::passing` --------------------------------------------------------
+
+    /// A new entry may be one that a release passes the lock on to.
+    bool may_register() const noexcept;
+
+    /// A step is about to be sent that puts this new number into the list. `floor` and `counter`
+    /// as in `decide::passing_entry`.
+    void begin_registration(std::uint64_t number, std::string_view floor, std::string_view counter);
+
+    /// The number is over. If the lock may have been passed on to it, it is given back.
+    void end_registration(bool may_stand);
+
+    decide::registration registered;
+
+    // --------------------------------------------------------------------------------------------
+
     /// Nobody waits here any more. If this client's turn has come, or comes now, the next client is
     /// told.
     void leave();
@@ -68,7 +88,11 @@ public:
     bool wakes = false;  ///< the holder, as far as is known, tells the first of the list
 
 private:
-    static strand_task send_leave(core&, std::string key, unsigned slot, std::string channel);
+    static strand_task send_leave(
+        core&, std::string key, unsigned slot, std::string channel, std::string entry
+    );
+    void send_leave(std::string entry) const;
+    void on_passed(decide::passed_message const&);
 
     void on_subscribed() override;
     void on_message(std::string_view payload) override;
@@ -80,6 +104,8 @@ private:
     std::string const* channel_;
     event<bool>& ask_;
     std::function<void(unsigned)> on_turn_;
+    std::function<bool(std::uint64_t)> in_use_;
+    std::string secret_;        ///< of the messages that pass the lock on: only the list has it
     std::string turn_channel_;  ///< subscribed, if not empty
     bool is_live_ = false;
     bool is_refused_ = false;  ///< by the server
