@@ -357,6 +357,8 @@ void exclusive_lock::asker::choose_number()
             of_.contention_->list.registered.asks();
         return;
     }
+    if (of_.contention_ && of_.contention_->list.registered.exists())
+        of_.contention_->list.end_registration(true);  // the number was given up
     number_ = of_.core_.next_number();
     was_registered_ = synced_ = false;
     if (!of_.contention_ || !of_.may_be_passed_on())
