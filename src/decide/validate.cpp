@@ -1,5 +1,6 @@
 #include "decide/client_report.hpp"
 #include "decide/names.hpp"
+#include "decide/registration.hpp"
 #include "decide/validate.hpp"
 #include "decide/validity.hpp"
 

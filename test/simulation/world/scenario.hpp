@@ -94,6 +94,9 @@ struct scenario {
     /// So many of a hundred clients keep released locks (`config::keep`), in every second world.
     unsigned keepers = 50;
 
+    /// So many of a hundred clients pass locks on (`config::passing`), in every second world.
+    unsigned passers = 80;
+
     std::vector<std::pair<fault_kind, unsigned>> faults;  ///< with their weights
     moment between_faults = std::chrono::seconds{2};
     bool has_drift = true;
