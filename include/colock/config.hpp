@@ -235,7 +235,7 @@ struct config {
     /// of one client wait, releases tell the next client to ask, as without this field. Clients
     /// with and without it share locks; both have to be of this version of colock. A waiter that
     /// vanishes without closing its connection costs the others three poll caps. With `keep`, a
-    /// lock that a release has passed on is not kept.
+    /// lock that a release has passed on is not kept. No effect with `poller_gap`.
     bool passing = false;
 
     /// Clients that poll find a contended lock free only by chance. If this is set, one release per

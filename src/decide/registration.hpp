@@ -87,13 +87,18 @@ public:
     std::uint64_t number() const noexcept { return number_; }
     std::string const& entry() const noexcept { return entry_; }
 
-    /// A step of this number is about to be sent, and its answer will prove what there is.
-    void asks() noexcept { found_.reset(); }
+    /// A step of this number is about to be sent now, and can set another lease: what older steps
+    /// have found proves nothing any more.
+    void asks(time_point now) noexcept
+    {
+        found_.reset();
+        asked_ = now;
+    }
 
     /// A step that was sent then has found the entry of this number.
     void found(std::uint64_t number, time_point sent) noexcept
     {
-        if (is(number) && (!found_ || *found_ < sent))
+        if (is(number) && sent >= asked_ && (!found_ || *found_ < sent))
             found_ = sent;
     }
 
@@ -118,6 +123,7 @@ public:
 private:
     std::uint64_t number_ = 0;  ///< 0: none
     std::string entry_;
+    time_point asked_{};
     std::optional<time_point> found_;
     std::optional<std::uint64_t> token_;
 };

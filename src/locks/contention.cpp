@@ -194,7 +194,9 @@ void contention::expiring(std::int64_t pttl)
 {
     if (!is_sleeping())
         return;
-    if (pttl == -3)
+    if (pttl == -3 && list.registered.exists())
+        list.place.interrupted();  // the lock may have been passed on
+    else if (pttl == -3)
         list.place.gone();
     if (pttl == -1 || pttl == -3)
         wake_.set(true);  // it can't expire, or is not a lock: the attempt finds out

@@ -304,15 +304,6 @@ void exclusive_lock::joined(bool stands, time_point sent)
     asking_.joined(stands, sent);
 }
 
-// The claim is shorter than its lease, so it has to be renewed. Over another link nobody knows when
-// a release has run.
-bool exclusive_lock::may_be_passed_on() const
-{
-    auto const& head = first();
-    return how_.script.acquire == &scripts::acquire && head.renewed && !head.once &&
-        head.replicas == 0 && head.lease >= decide::claim_for(core_.settings().poll_cap);
-}
-
 void exclusive_lock::published(unsigned receivers, bool told)
 {
     bool const somebody_cares =

@@ -157,6 +157,7 @@ private:
         bool has_to_wait();
 
         // A release can pass the lock on to a registered number, see `decide::registration`.
+        bool may_be_passed_on() const;
         bool is_registered() const noexcept;
         bool is_passed_on() const noexcept;
         void choose_number();
@@ -167,6 +168,7 @@ private:
 
         void begin(attempt const&);
         std::uint64_t tokens_to_ask() const;
+        std::string counter() const;
         std::uint64_t followers() const noexcept;
         verdict judge(attempt const&, answer const&);
         void on_granted(attempt const&, std::uint64_t token, time_point sent);
@@ -216,8 +218,6 @@ private:
     void give(grant const&);
     void begin(waiter&, hold_ptr const& taken, grant const&);
 
-    /// A release may pass the lock on to the head.
-    bool may_be_passed_on() const;
     hold_ptr make_hold(waiter const&, std::uint64_t only_token);
     void enter(std::shared_ptr<waiter> const& who)
     {

@@ -14,23 +14,6 @@
 
 namespace colock {
 
-namespace {
-
-/// As in `decide::passing_entry`.
-std::string_view floor_kind(exclusive_lock const&, protocol const& how, bool draws)
-{
-    return !draws ? "" : how.has_floor ? "f" : "0";
-}
-
-/// The counter that the tokens of this lock are drawn from, if they are.
-std::string counter_of(core const& inside, exclusive_lock const& lock, protocol const& how)
-{
-    return how.has_floor ? inside.fence_counter(lock.slot())
-                         : decide::token_counter(lock.name(), inside.settings().key_prefix);
-}
-
-}  // namespace
-
 /// One acquire script, with the texts that it refers to.
 struct exclusive_lock::attempt {
     attempt(exclusive_lock& of, asker& by)
@@ -39,7 +22,7 @@ struct exclusive_lock::attempt {
         , field{of.core_.field<recycled_string>(by.number_, of.how_.field_end)}
         , lease_text{std::to_string(lease.count())}
         , tokens_text{std::to_string(tokens)}
-        , counter{of.draws_tokens() ? counter_of(of.core_, of, of.how_) : std::string{}}
+        , counter{by.counter()}
         , place{of.contention_ ? of.contention_->place_to_ask(of.first().once) : std::string_view{}}
         , to_count{of.contention_ ? of.contention_->channel_to_count() : std::string_view{}}
         , entry{by.entry_to_name(place)}
@@ -160,6 +143,15 @@ bool exclusive_lock::asker::has_to_wait()
     return false;
 }
 
+// From which the lock's tokens are drawn, if they are.
+std::string exclusive_lock::asker::counter() const
+{
+    if (!of_.draws_tokens())
+        return {};
+    return of_.how_.has_floor ? of_.core_.fence_counter(of_.slot())
+                              : decide::token_counter(of_.name(), of_.core_.settings().key_prefix);
+}
+
 std::uint64_t exclusive_lock::asker::tokens_to_ask() const
 {
     if (!of_.draws_tokens())
@@ -277,7 +269,7 @@ exclusive_lock::asker::verdict exclusive_lock::asker::on_refused(
 )
 {
     bool const was_registered = is_registered();
-    bool const is_kept = keeps_registration(asked, got.stands, sent);
+    bool const is_kept = was_registered && keeps_registration(asked, got.stands, sent);
     if (!is_kept)
         number_ = 0;
     grant_.refused();
@@ -296,7 +288,9 @@ exclusive_lock::asker::verdict exclusive_lock::asker::on_refused(
         pause_between_tries(got.pttl);
         return verdict::sleep;
     }
-    if (is_passed_on() || (was_registered && !is_kept))
+    bool const is_over =
+        was_registered && !is_kept && (got.stands || asked.place == decide::list_place::check);
+    if (is_passed_on() || is_over)
         return verdict::again;
     // Messages from before the subscription was live were missed.
     if (others.hears_anew(asked.place, got.stands, of_.is_alone()))
@@ -350,6 +344,15 @@ bool exclusive_lock::asker::is_passed_on() const noexcept
     return is_registered() && of_.contention_->list.registered.is_passed();
 }
 
+// The claim is shorter than its lease, so it has to be renewed. Over another link nobody knows when
+// a release has run.
+bool exclusive_lock::asker::may_be_passed_on() const
+{
+    auto const& head = of_.first();
+    return of_.how_.script.acquire == &scripts::acquire && head.renewed && !head.once &&
+        head.replicas == 0 && head.lease >= decide::claim_for(of_.core_.settings().poll_cap);
+}
+
 // A number is registered by the first step that names it, and by no other: so a release takes it
 // from the list once.
 void exclusive_lock::asker::choose_number()
@@ -359,14 +362,14 @@ void exclusive_lock::asker::choose_number()
     registers_ = false;
     if (number_ != 0) {
         if (is_registered())
-            of_.contention_->list.registered.asks();
+            of_.contention_->list.registered.asks(clock::now());
         return;
     }
     if (of_.contention_ && of_.contention_->list.registered.exists())
         of_.contention_->list.end_registration(true);  // the number was given up
     number_ = of_.core_.next_number();
     was_registered_ = synced_ = false;
-    if (!of_.contention_ || !of_.may_be_passed_on())
+    if (!of_.contention_ || !may_be_passed_on())
         return;
     auto const place = of_.contention_->place_to_ask(of_.first().once);
     if (!place.empty() && place != decide::list_place::check) {
@@ -386,18 +389,14 @@ void exclusive_lock::asker::register_number()
     auto& list = of_.contention_->list;
     if (!list.may_register())
         return;
-    bool const draws = of_.draws_tokens();
-    list.begin_registration(
-        number_,
-        floor_kind(of_, of_.how_, draws),
-        draws ? counter_of(of_.core_, of_, of_.how_) : std::string{}
-    );
+    auto const floor = !of_.draws_tokens() ? "" : of_.how_.has_floor ? "f" : "0";
+    list.begin_registration(number_, floor, counter());
     was_registered_ = true;
 }
 
 std::string_view exclusive_lock::asker::join_by_release()
 {
-    if (number_ != 0 || !of_.may_be_passed_on())
+    if (number_ != 0 || !may_be_passed_on())
         return {};
     number_ = of_.core_.next_number();
     synced_ = false;
@@ -423,16 +422,14 @@ void exclusive_lock::asker::joined(bool stands, time_point sent)
 // list before it was sent again: then there may be two messages, and the number is given up.
 bool exclusive_lock::asker::keeps_registration(attempt const& asked, bool stands, time_point sent)
 {
-    if (!is_registered())
-        return false;
     auto& list = of_.contention_->list;
+    bool const is_found = stands && !asked.entry.empty();
     bool const is_sent_once = !asked.call.alone && asked.call.cut_off_at == time_point{};
-    if (stands && is_sent_once && !asked.entry.empty()) {
+    if (is_found && is_sent_once)
         list.registered.found(number_, sent);
-        return true;
-    }
-    list.end_registration(list.registered.was_told() || (stands && !asked.entry.empty()));
-    return false;
+    else
+        list.end_registration(is_found || list.registered.was_told());
+    return is_found && is_sent_once;
 }
 
 // Less than half of the claim is left if this client was paused: then the same number is asked for
@@ -448,7 +445,7 @@ bool exclusive_lock::asker::take_passed()
     list.registered.end();
     list.place.granted();
     was_registered_ = false;
-    if (!of_.may_be_passed_on() || !decide::is_fresh(clock::now(), sent, claim)) {
+    if (!may_be_passed_on() || !decide::is_fresh(clock::now(), sent, claim)) {
         grant_.may_stand(clock::now(), claim);
         return false;
     }

@@ -46,7 +46,8 @@ void wait_list::hear()
 
 bool wait_list::may_register() const noexcept
 {
-    return core_.settings().passing && may_be_used() && is_live_;
+    auto const& settings = core_.settings();
+    return settings.passing && !settings.poller_gap && may_be_used() && is_live_;
 }
 
 void wait_list::begin_registration(
