@@ -58,6 +58,8 @@ process::known_client process::make_client(std::size_t deployment)
     settings.passing = around_.passes(number_);
     if (settings.passing)
         settings.poll_cap = std::min(settings.poll_cap, settings.lease / 3);
+    if (!around_.hands_over())
+        settings.max_tenure = settings.keep = milliseconds{0};
     auto uuid = draw_uuid(dice_, number_, older != 0 && number_ % older == older - 1 ? '4' : '8');
     auto inside = detail::client_state::make(
         computer_.get_executor(),

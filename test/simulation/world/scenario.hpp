@@ -94,7 +94,9 @@ struct scenario {
     /// So many of a hundred clients keep released locks (`config::keep`), in every second world.
     unsigned keepers = 50;
 
-    /// So many of a hundred clients pass locks on (`config::passing`), in every second world.
+    /// To so many of a hundred clients locks are passed on (`config::passing`), in every second
+    /// world. In half of these no client hands a lock over: otherwise it often listens to the lock,
+    /// and a release then passes nothing on.
     unsigned passers = 80;
 
     std::vector<std::pair<fault_kind, unsigned>> faults;  ///< with their weights

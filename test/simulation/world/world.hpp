@@ -59,6 +59,7 @@ public:
 
     /// Locks may be passed on to the clients of this machine.
     bool passes(int machine) const;
+    bool hands_over() const;
 
     /// No new sections: all comes to rest.
     bool is_ending() const noexcept { return ending_; }
