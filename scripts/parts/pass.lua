@@ -13,8 +13,8 @@ local function pass(lock, channel, entry)
     local token, floor, counter = 0, sub(rest, #lock + 2, #lock + 2), sub(rest, #lock + 3)
     if floor ~= '' then
         -- The server's time is a floor above all tokens drawn before it.
-        local time = floor == 'f' and redis.call('time')
-        token = draw(counter, 1, time and time[1] * 1000000 + time[2] or 0)
+        local time = floor == 'f' and redis.pcall('time') or {0, 0}
+        token = time[1] and draw(counter, 1, time[1] * 1000000 + time[2])
     end
     -- The lock is taken before the client is told, and has its lease.
     if type(token) ~= 'number' or redis.pcall('hset', lock, field, '1') ~= 1 then
