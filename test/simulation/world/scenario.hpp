@@ -95,8 +95,8 @@ struct scenario {
     unsigned keepers = 50;
 
     /// To so many of a hundred clients locks are passed on (`config::passing`), in every second
-    /// world. In half of these no client hands a lock over: otherwise it often listens to the lock,
-    /// and a release then passes nothing on.
+    /// world. In half of these no client hands a lock over or has an older id: both let others
+    /// listen to the lock, and then a release passes nothing on.
     unsigned passers = 80;
 
     std::vector<std::pair<fault_kind, unsigned>> faults;  ///< with their weights

@@ -111,10 +111,10 @@ bool world::passes(int machine) const
         luck(6'000 + static_cast<std::uint64_t>(machine)).percent(plan_.passers);
 }
 
-bool world::hands_over() const
+bool world::passes_often() const
 {
     auto of_all = luck(4);
-    return !of_all.percent(50) || of_all.percent(50);
+    return of_all.percent(50) && of_all.percent(50);
 }
 
 void world::make_objects()

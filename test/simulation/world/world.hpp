@@ -59,7 +59,7 @@ public:
 
     /// Locks may be passed on to the clients of this machine.
     bool passes(int machine) const;
-    bool hands_over() const;
+    bool passes_often() const;
 
     /// No new sections: all comes to rest.
     bool is_ending() const noexcept { return ending_; }
