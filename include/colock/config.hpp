@@ -230,8 +230,8 @@ struct config {
     milliseconds keep{0};
     /// A release gives the lock to the client that has waited longest, and tells it: one round trip
     /// less than telling it to ask, and the lock is never free in between. For plain and fenced
-    /// locks whose waiters have a lease that is renewed, of at least three poll caps, and ask for no
-    /// replicas. While a client waits that does not know the wait list, such as Redisson's, and
+    /// locks whose waiters have a lease that is renewed, of at least three poll caps, and ask for
+    /// no replicas. While a client waits that does not know the wait list, such as Redisson's, and
     /// while several tasks of one client wait, releases tell the next client to ask, as without
     /// this field. Clients with and without it share locks; both have to be of this version of
     /// colock. A waiter that vanishes without closing its connection costs the others three poll
