@@ -39,7 +39,7 @@ public:
     {
         is_first_ = is_first;
         bool const is_clear = !std::exchange(was_told_, false);
-        if (looks_for_entry_ && joined)
+        if (std::exchange(looks_for_entry_, false) && joined)
             message_may_come_ = is_clear;
         state_ = !is_clear ? state::unsure : stands ? state::standing : state::absent;
     }
@@ -92,7 +92,7 @@ private:
     state state_ = state::absent;
     bool is_first_ = false;          ///< while it stands
     bool was_told_ = false;          ///< since the last script was sent
-    bool looks_for_entry_ = false;   ///< that script
+    bool looks_for_entry_ = false;   ///< that script, until it is answered
     bool message_may_come_ = false;  ///< for an entry that is not there any more
 };
 

@@ -44,7 +44,7 @@ void ask_replicas(step& call, hold_operations const& doing)
 /// One script, with the texts that it refers to: depth and lease, or the release if there is no
 /// hold any more. A lock that stays taken gets the rest of its time as its lease instead.
 struct settlement::request {
-    request(ownership const& of, bool synced)
+    request(ownership const& of, bool release_goes_synced)
         : last{of.holds_.is_empty() && !of.server_.is_kept(clock::now())}
         , lease{of.promise()}
         , channel{last ? of.field_.channel() : std::string{}}
@@ -55,7 +55,7 @@ struct settlement::request {
         , call{
               last ? *of.how().script.release : *of.how().script.extend, of.slot(), keys, arguments}
     {
-        call.synced = synced;
+        call.synced = last && release_goes_synced;
     }
     request(request const&) = delete;
     request& operator=(request const&) = delete;
@@ -121,7 +121,7 @@ strand_task settlement::run([[maybe_unused]] std::shared_ptr<ownership> self)
     send_limit limit{*this};
     while (!asked_.empty() && !of_.is_gone() && !core_.is_stopped()) {
         auto doing = std::exchange(asked_, {});
-        request now{of_, synced_};
+        request now{of_, release_goes_synced()};
         if (now.last)
             begin_release(now);
         else
@@ -149,6 +149,13 @@ strand_task settlement::run([[maybe_unused]] std::shared_ptr<ownership> self)
     for (auto const& who : std::exchange(asked_, {}))
         who->complete(of_.is_gone() ? error::lost : error::closed);
     of_.settled();
+}
+
+// A release must not overtake a re-entry on the other side of the hash, which needs this field.
+bool settlement::release_goes_synced() const noexcept
+{
+    auto const other = of_.beside();
+    return synced_ || (other && other->steps_ && other->steps_->is_synced());
 }
 
 void settlement::begin_release(request const& which)

@@ -38,6 +38,9 @@ public:
     /// A script is under way or due.
     bool is_running() const noexcept { return running_; }
 
+    /// A script is under way over that link.
+    bool is_synced() const noexcept { return sending_ && sending_->synced; }
+
     /// For the end of the context: the operations that are to be destroyed without an answer.
     hold_operations take_asked() noexcept;
 
@@ -46,6 +49,7 @@ private:
     struct send_limit;
 
     strand_task run(std::shared_ptr<ownership> self);
+    bool release_goes_synced() const noexcept;
     void begin_release(request const&);
     bool may_send_again(answer const&, hold_operations const& doing) const noexcept;
     /// The step has to be sent again: its operations stay asked for.

@@ -222,18 +222,16 @@ void user::give()
     });
 }
 
-void user::check_error(error_code ec) const
+void user::check_error(error_code ec, section const& when, object const& of) const
 {
     if (!ec || !home_.around().is_untroubled())
         return;
     if (ec == boost::asio::error::operation_aborted && cancelled_)
         return;
-    if (ec == error::lost && (now_.lease || now_.extension))
+    if (ec == error::lost && (when.lease || when.extension))
         return;
     throw violation{
-        "errors",
-        of_->name + ": an operation fails with nothing wrong: " + ec.message(),
-        of_->name};
+        "errors", of.name + ": an operation fails with nothing wrong: " + ec.message(), of.name};
 }
 
 void user::on_answer(error_code ec, hold got, std::string permit)
@@ -280,8 +278,10 @@ void user::enter()
 // With the owner of its hold nobody waits, on either side of a read-write lock.
 void user::re_enter()
 {
-    auto const again = [self = shared_from_this(), of = operation_](error_code ec, hold got) {
-        self->check_error(ec);
+    auto const again = [self = shared_from_this(), of = operation_, when = now_, what = of_](
+                           error_code ec, hold got
+                       ) {
+        self->check_error(ec, when, *what);  // it may come in the next section
         if (self->operation_ == of)
             self->again_ = std::move(got);
     };
@@ -296,10 +296,13 @@ void user::re_enter()
 
 void user::extend()
 {
-    held_.extend(*now_.extension, [self = shared_from_this()](error_code ec) {
-        if (ec != error::not_held && ec != error::invalid_argument)
-            self->check_error(ec);
-    });
+    held_.extend(
+        *now_.extension,
+        [self = shared_from_this(), when = now_, what = of_](error_code ec) {
+            if (ec != error::not_held && ec != error::invalid_argument)
+                self->check_error(ec, when, *what);  // as above
+        }
+    );
 }
 
 void user::leave()

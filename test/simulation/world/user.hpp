@@ -91,7 +91,8 @@ private:
     void extend();
     void leave();
     void finish();
-    void check_error(error_code ec) const;
+    void check_error(error_code ec) const { check_error(ec, now_, *of_); }
+    void check_error(error_code, section const&, object const&) const;
     acquire_options options() const;
 
     template <class F>

@@ -322,6 +322,31 @@ BOOST_DATA_TEST_CASE_F(re_entered, who_re_enters_waits_for_replicas, kinds_with_
     BOOST_TEST(has_nothing());
 }
 
+// Else the hash is gone before the reader is in it.
+BOOST_FIXTURE_TEST_CASE(a_release_does_not_overtake_the_re_entry_of_a_reader, replicated_client)
+{
+    owner const me;
+    read_write_lock const both{client, "k"};
+    server->expect(scripts::write_acquire).reply(granted(3));
+    pending_hold writing, reading;
+    both.write().acquire({.as = me}, writing.token());
+    time.settle();
+    BOOST_TEST_REQUIRE(writing.succeeded());
+    auto& entering = server->expect(scripts::read_extend);
+    both.read().acquire({.as = me, .sync_replicas = 2}, reading.token());
+    time.settle();
+    BOOST_TEST_REQUIRE(entering.has_come());
+    auto& leaving = server->expect(scripts::write_release);
+    auto const left = release(writing.value());
+    BOOST_TEST_REQUIRE(leaving.has_come());
+    BOOST_TEST(leaving.seen().synced);
+    entering.reply(done());
+    leaving.reply(released());
+    time.settle();
+    BOOST_TEST(left.succeeded());
+    BOOST_TEST(reading.succeeded());
+}
+
 BOOST_DATA_TEST_CASE_F(re_entered, who_re_enters_once_is_told, kinds_with_replicas(), kind)
 {
     begin(kind, 1);
