@@ -313,10 +313,12 @@ reply held_locks::leave(script_call const& c)
     auto const* const list = list_of(channel);
     bool const is_first = list && list->clients.front() == client;
     bool const stood = drop(channel, client);
-    if (auto const bar = client.find('|'); !stood && bar != std::string::npos)
-        remove(c.key(), client.substr(0, bar));
+    auto const bar = client.find('|');
+    bool const gives_back =
+        !stood && bar != std::string::npos && remove(c.key(), client.substr(0, bar));
+    std::int64_t const receivers = gives_back ? outside_.publish(channel, "0") : 0;
     if (is_first || !stood)
-        tell_first(channel, 0);
+        tell_first(channel, receivers);
     return of_bool(stood);
 }
 

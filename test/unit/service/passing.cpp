@@ -36,6 +36,18 @@ struct passing_clients : clients_in_line {
     std::size_t tries() const { return a.tries() + b.tries() + c.tries(); }
 };
 
+config keeping_too()
+{
+    auto settings = passing_on();
+    settings.max_tenure = 100ms;
+    settings.keep = 50ms;
+    return settings;
+}
+
+struct passing_and_keeping : passing_clients {
+    passing_and_keeping() : passing_clients{keeping_too()} {}
+};
+
 struct passing_long_leases : passing_clients {
     passing_long_leases() : passing_clients{passing_on(30s)} {}
 };
@@ -247,6 +259,32 @@ BOOST_AUTO_TEST_CASE(who_gives_up_when_the_lock_was_passed_on_gives_it_back)
     release(a, held);
     BOOST_TEST(third.succeeded());
     BOOST_TEST(holder() == c.id());
+}
+
+BOOST_AUTO_TEST_CASE(what_was_passed_on_before_the_leave_is_given_back)
+{
+    auto held = take(a);
+    auto second = wait(b), third = wait(c);
+    auto& leaving = b.server->expect(scripts::leave);
+    second.cancel();
+    settle();
+    BOOST_TEST_REQUIRE(leaving.has_come());
+    release(a, held);
+    BOOST_TEST(holder() == b.id());  // its channel lives on for a while
+    BOOST_TEST(!third.is_done());
+    leaving.reply(redis.run(leaving.seen()));
+    settle();
+    BOOST_TEST(third.succeeded());
+}
+
+BOOST_FIXTURE_TEST_CASE(what_was_passed_on_is_not_kept, passing_and_keeping)
+{
+    auto held = take(a);
+    auto const second = wait(b);
+    release(a, held);
+    BOOST_TEST_REQUIRE(second.succeeded());
+    release(b, second.value());
+    BOOST_TEST(holder().empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_client_that_is_not_connected_is_passed_over)
