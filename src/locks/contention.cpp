@@ -149,6 +149,11 @@ void contention::sleep_out(std::int64_t pttl, time_point deadline)
     sleep_until(std::min(*ends + place, now + cap), deadline);
 }
 
+void contention::sleep_behind(time_point deadline)
+{
+    sleep_until(clock::now() + std::max(longest_turn(core_.settings()), longest_delay), deadline);
+}
+
 void contention::sleep_to_cap(time_point deadline)
 {
     auto const cap = clock::now() + core_.settings().poll_cap;

@@ -75,6 +75,10 @@ public:
     /// Until the holder's lease ends, or to the poll cap.
     void sleep_out(std::int64_t pttl, time_point deadline);
 
+    /// The lock is free for the client that was told. Its release is going to tell this one, but
+    /// nobody tells if it has left.
+    void sleep_behind(time_point deadline);
+
     /// Sleeps with the other keys: one call of the poller serves many.
     void sleep_to_cap(time_point deadline);
     void get_up() noexcept;

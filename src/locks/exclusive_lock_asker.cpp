@@ -276,7 +276,6 @@ exclusive_lock::asker::verdict exclusive_lock::asker::on_refused(
     if (!of_.ownership_)  // otherwise the client has adopted the lock meanwhile
         of_.forget_tenure();
     auto& others = of_.ensure_contention();
-    auto const back_until = others.turns.back_until();
     others.refused(got, !asked.place.empty());
     of_.send_away_who_tries_once();
     if (of_.is_empty())
@@ -295,9 +294,8 @@ exclusive_lock::asker::verdict exclusive_lock::asker::on_refused(
     // Messages from before the subscription was live were missed.
     if (others.hears_anew(asked.place, got.stands, of_.is_alone()))
         return verdict::again;
-    // The lock is free for the client that was told. If that one has left, nobody tells.
-    if (got.stands && asked.place == decide::list_place::behind)
-        others.sleep_until(back_until, head.deadline());
+    if (got.stands && got.pttl < 0 && asked.place == decide::list_place::behind)
+        others.sleep_behind(head.deadline());
     else
         others.sleep_out(got.pttl, head.deadline());
     return verdict::sleep;
