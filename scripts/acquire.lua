@@ -5,7 +5,9 @@
 --      then for each lock: field, lease in ms, number of tokens, and if the client knows that it
 --      may have to wait, 'place:channel', else ''. The channel is the lock's, the place the
 --      client's in the wait list if it has to wait: '' for none, 'last', 'first', 'check' for the
---      place that it may have, else the last, or 'behind' for the last even if the lock is free
+--      place that it may have, else the last, or 'behind' for the last even if the lock is free.
+--      In the form 'place|n:entry and channel' the n bytes of its entry follow: a release can give
+--      it the lock, so it is put into the list once, and 'check' never does
 -- Reply: a list, for each lock an integer if granted, the last token taken (0 without fencing); a
 --        list if it has to wait: the lock's PTTL (-1 if the lock is free, for those before); how
 --        many wait, as far as it is known; and the sum of 1 if the client stands in the wait list, 2
@@ -35,7 +37,7 @@ end
 local taken = none_exist(locks) and {}  -- of locks that were all free, those taken since
 for i, lock in ipairs(locks) do
     local field, lease = ARGV[4 * i - 2], ARGV[4 * i - 1]
-    local place, channel = place_and_channel(ARGV[4 * i + 1])
+    local place, channel, entry = place_and_channel(ARGV[4 * i + 1])
     local mine, left = 1, -2
     if not taken or taken[lock] then
         left = call('pttl', lock)
@@ -44,12 +46,12 @@ for i, lock in ipairs(locks) do
         mine = pcall('hexists', lock, field)
     end
     local behind = left == -2 and place == 'behind' and
-        join(wait_list(channel), client_of(field), false)
+        join(wait_list(channel), entry or client_of(field), false)
     if behind then
         reply[i] = {-1, behind, 3}
     elseif mine == 0 then
         local holder = pcall('hkeys', lock)[1]
-        local refused = refuse(left, holder, field, channel, place)
+        local refused = refuse(left, holder, entry or client_of(field), channel, place)
         if refused[2] == 1 and refused[3] == 7 then  -- the first in the list
             tell_holder(holder, channel)
         end
@@ -73,7 +75,7 @@ for i, lock in ipairs(locks) do
                 token = set
             elseif channel ~= '' then
                 if place == 'check' then
-                    pcall('lrem', wait_list(channel), 1, client_of(field))
+                    pcall('lrem', wait_list(channel), 1, entry or client_of(field))
                 end
                 if may_keep(field) and pcall('exists', wait_list(channel)) == 1 then
                     tell_holder(field, channel)

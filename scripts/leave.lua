@@ -1,10 +1,11 @@
 -- traits: joins 4
--- Removes the client from each wait list. If its turn may have come, tells the next one; of permits,
--- those that can get in, or the next one if nobody can.
+-- Removes the client's entry from each wait list. If the entry is not there, the lock may have been
+-- passed on to it: then it gives that back. If its turn may have come, tells the next one; of
+-- permits, those that can get in, or the next one if nobody can.
 -- KEYS the locks, or semaphores
 -- ARGV for each lock: channel, entry of the client
 -- Reply: a list, for each lock 1 if the client stood in the list, else 0.
--- A repeat finds no client in the list, and tells the next one once more, who asks in vain.
+-- A repeat finds nothing, and tells the next one once more, who asks in vain.
 
 -- include publish.lua
 -- include wait_list.lua
@@ -14,15 +15,20 @@ local reply = {}
 for i = 1, #KEYS do
     local channel, entry = ARGV[2 * i - 1], ARGV[2 * i]
     local list = wait_list(channel)
+    local field = string.match(entry, '^([^|]*)|')
     local is_first = redis.pcall('lindex', list, 0) == entry
     local removed = redis.pcall('lrem', list, 1, entry) == 1
+    local receivers = 0
+    if field and not removed and redis.pcall('hdel', KEYS[i], field) == 1 then
+        receivers = publish(channel, '0')
+    end
     if is_first or not removed then
         local permits = redis.pcall('get', KEYS[i])
         permits = type(permits) == 'string' and tonumber(permits)
         if permits then
             tell_first_or_front(list, channel, permits)
         else
-            tell_first(list, channel, 0)
+            tell_first(list, channel, receivers)
         end
     end
     reply[i] = removed and 1 or 0

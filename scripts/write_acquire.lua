@@ -49,7 +49,7 @@ for i, lock in ipairs(locks) do
     if behind then
         reply[i] = {-1, behind, 3}
     elseif mine == 0 then
-        reply[i] = refuse(left, writer_of(lock), field, channel, place)
+        reply[i] = refuse(left, writer_of(lock), client_of(field), channel, place)
     elseif mine ~= 1 then
         reply[i] = mine
     else

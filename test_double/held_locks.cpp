@@ -21,19 +21,47 @@ constexpr std::chrono::seconds list_life{60};
 std::string client_of(std::string const& field) { return field.substr(0, field.find(':')); }
 
 struct listed {
-    std::string place, channel;
+    std::string place, channel, entry;
 };
 
+// 'place:channel' or 'place|n:entry and channel'.
 listed place_and_channel(std::string const& text)
 {
     auto const colon = text.find(':');
-    return colon == std::string::npos ? listed{}
-                                      : listed{text.substr(0, colon), text.substr(colon + 1)};
+    if (colon == std::string::npos)
+        return {};
+    auto const bar = text.find('|');
+    if (bar >= colon)
+        return {text.substr(0, colon), text.substr(colon + 1), {}};
+    auto const size = std::stoul(text.substr(bar + 1));
+    return {text.substr(0, bar), text.substr(colon + 1 + size), text.substr(colon + 1, size)};
 }
 
 reply of_bool(bool is) { return reply::of(std::int64_t{is}); }
 
 }  // namespace
+
+/// The words of an entry that a release passes this lock on to; no field in another one.
+struct held_locks::passing_words {
+    passing_words(std::string const& entry, std::string const& lock)
+    {
+        auto const first = entry.find('|');
+        if (first == std::string::npos)
+            return;
+        auto const second = entry.find('|', first + 1), third = entry.find('|', second + 1);
+        auto const rest = entry.substr(third + 1);
+        if (!rest.starts_with(lock + "|"))
+            return;
+        field = entry.substr(0, first);
+        claim = std::stoll(entry.substr(first + 1));
+        secret = entry.substr(second + 1, third - second - 1);
+        if (rest.size() > lock.size() + 1)
+            counter = rest.substr(lock.size() + 2);
+    }
+
+    std::string field, secret, counter;
+    std::int64_t claim = 0;
+};
 
 held_locks::fields* held_locks::find(std::string const& key)
 {
@@ -114,15 +142,16 @@ reply held_locks::grant(script_call const& c, bool draws)
 reply held_locks::acquire(script_call const& c)
 {
     bool const is_free = !find(c.key()) && !outside_.blocks(c.key());
-    auto const [place, channel] = place_and_channel(c.argument(3));
+    auto const [place, channel, entry] = place_and_channel(c.argument(3));
+    auto const mine = entry.empty() ? client_of(c.argument(0)) : entry;
     if (is_free && place == "behind") {
-        auto const length = join(channel, client_of(c.argument(0)), false);
+        auto const length = join(channel, mine, false);
         return reply::of(std::vector{reply::of(-1), reply::of(length), reply::of(3)});
     }
     if (!is_free && !has(c.key(), c.argument(0)))
         return listed_refusal(c);
     if (place == "check")
-        drop(channel, client_of(c.argument(0)));
+        drop(channel, mine);
     if (list_of(channel))
         tell_holder(c.argument(0), channel);
     return grant(c, c.keys.size() == 2);
@@ -130,8 +159,8 @@ reply held_locks::acquire(script_call const& c)
 
 reply held_locks::listed_refusal(script_call const& c)
 {
-    auto const [place, channel] = place_and_channel(c.argument(3));
-    auto const client = client_of(c.argument(0));
+    auto const [place, channel, entry] = place_and_channel(c.argument(3));
+    auto const mine = entry.empty() ? client_of(c.argument(0)) : entry;
     auto const* const lock = find(c.key());
     auto const tells_first = [](auto const& f) {
         return f.first.size() > version_place && f.first[version_place] == '8';
@@ -140,14 +169,14 @@ reply held_locks::listed_refusal(script_call const& c)
     bool const wakes = lock && !is_read && tells_first(*lock->begin());
     std::int64_t count = 0;
     auto const* const list = list_of(channel);
-    bool stands = place == "check" && list && std::ranges::count(list->clients, client) != 0;
-    bool is_first = stands && list->clients.front() == client;
+    bool stands = place == "check" && list && std::ranges::count(list->clients, mine) != 0;
+    bool is_first = stands && list->clients.front() == mine;
     if (place.empty()) {
         count = channel.empty() || !outside_.subscribers ? 0 : outside_.subscribers(channel);
-    } else if (!stands) {
+    } else if (!stands && (place != "check" || entry.empty())) {
         if (place == "first")
-            drop(channel, client);
-        count = join(channel, client, place == "first");
+            drop(channel, mine);
+        count = join(channel, mine, place == "first");
         stands = true;
         is_first = count == 1 || place == "first";
         if (count == 1 && wakes)
@@ -170,9 +199,12 @@ held_locks::wait_list* held_locks::list_of(std::string const& channel)
     return nullptr;
 }
 
-bool held_locks::keep_list(std::string const& channel)
+bool held_locks::keep_list(std::string const& text)
 {
-    auto* const list = list_of(channel);
+    auto const named = text.starts_with('|') ? place_and_channel(text) : listed{{}, text, {}};
+    auto* const list = list_of(named.channel);
+    if (list && !named.entry.empty() && std::ranges::count(list->clients, named.entry) == 0)
+        return false;
     if (list && list->until < clock::now() + list_life / 2)
         list->until = clock::now() + list_life;
     return list != nullptr;
@@ -209,12 +241,33 @@ void held_locks::tell_holder(std::string const& field, std::string const& channe
         outside_.publish(channel + ":" + client_of(field) + ":wanted", {});
 }
 
-bool held_locks::tell_first(std::string const& channel, std::int64_t message)
+// Gives it the lock, and tells its client; takes the lock back if nobody hears.
+bool held_locks::pass(std::string const& key, std::string const& channel, passing_words const& to)
+{
+    auto const token = to.counter.empty() ? 0 : ++tokens_[to.counter];
+    locks_[key][to.field] = {1, after(to.claim)};
+    auto const colon = to.field.find(':');
+    auto const message =
+        "0:" + to.field.substr(colon + 1) + ":" + std::to_string(token) + ":" + to.secret;
+    bool const is_heard = outside_.publish(channel + ":" + to.field.substr(0, colon), message) > 0;
+    if (!is_heard)
+        remove(key, to.field);
+    return is_heard;
+}
+
+bool held_locks::tell_first(
+    std::string const& channel, std::int64_t message, std::string const& passed_key
+)
 {
     while (auto* const list = list_of(channel)) {
-        auto turn = channel;
-        turn.append(1, ':').append(list->clients.front());
+        auto const entry = list->clients.front();
+        auto const turn = channel + ":" + client_of(entry);
         list->clients.pop_front();
+        if (passing_words const to{entry, passed_key}; !passed_key.empty() && !to.field.empty()) {
+            if (pass(passed_key, channel, to))
+                return true;
+            continue;
+        }
         if (outside_.publish(turn, std::to_string(message)) > 0)
             return true;
     }
@@ -237,19 +290,20 @@ reply held_locks::renew(script_call const& c)
     return of_bool(true);
 }
 
-reply held_locks::release(script_call const& c) { return give_back(c, "0"); }
+reply held_locks::release(script_call const& c) { return give_back(c, "0", true); }
 
-reply held_locks::give_back(script_call const& c, std::string const& message)
+reply held_locks::give_back(script_call const& c, std::string const& message, bool passes)
 {
     if (!remove(c.key(), c.argument(0)))
         return {};
-    auto const [place, channel] = place_and_channel(c.argument(1));
+    auto const [place, channel, entry] = place_and_channel(c.argument(1));
     std::int64_t const receivers = outside_.publish(channel, message);
-    if (!tell_first(channel, receivers))
+    bool const may_pass = passes && receivers == 0 && !find(c.key());
+    if (!tell_first(channel, receivers, may_pass ? c.key() : std::string{}))
         return reply::of(receivers);
     bool const joins = place == "last";
     if (joins)
-        join(channel, client_of(c.argument(0)), false);
+        join(channel, entry.empty() ? client_of(c.argument(0)) : entry, false);
     return reply::of(std::vector{reply::of(receivers), reply::of(std::int64_t{joins})});
 }
 
@@ -259,8 +313,12 @@ reply held_locks::leave(script_call const& c)
     auto const* const list = list_of(channel);
     bool const is_first = list && list->clients.front() == client;
     bool const stood = drop(channel, client);
+    auto const bar = client.find('|');
+    bool const gives_back =
+        !stood && bar != std::string::npos && remove(c.key(), client.substr(0, bar));
+    std::int64_t const receivers = gives_back ? outside_.publish(channel, "0") : 0;
     if (is_first || !stood)
-        tell_first(channel, 0);
+        tell_first(channel, receivers);
     return of_bool(stood);
 }
 
@@ -344,7 +402,7 @@ reply held_locks::read_release(script_call const& c)
 
 reply held_locks::write_acquire(script_call const& c) { return acquire(c); }
 
-reply held_locks::write_release(script_call const& c) { return give_back(c, "1"); }
+reply held_locks::write_release(script_call const& c) { return give_back(c, "1", false); }
 
 reply held_locks::read_write_force(script_call const& c)
 {

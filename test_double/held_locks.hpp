@@ -42,8 +42,9 @@ public:
     /// The last token of this counter; 0 if it gave none.
     std::int64_t last_token(std::string const& counter) const;
 
-    /// Keeps the wait list of this channel's lock alive; false if it is gone.
-    bool keep_list(std::string const& channel);
+    /// Keeps the wait list of this channel's lock alive; false if it is gone, or has not the entry
+    /// that the text names, too.
+    bool keep_list(std::string const& text);
 
     /// What is left of its lease, as PTTL says it: -2 if nobody holds it.
     std::int64_t pttl(std::string const& key);
@@ -66,6 +67,7 @@ public:
     }
 
 private:
+    struct passing_words;
     struct ownership {
         std::int64_t depth = 1;
         time_point until{};
@@ -84,11 +86,14 @@ private:
     bool is_written(std::string const& key);
     reply refusal(std::string const& key, std::string const& channel = {});
     reply listed_refusal(script_call const&);
-    reply give_back(script_call const&, std::string const& message);
+    reply give_back(script_call const&, std::string const& message, bool passes);
     std::int64_t join(std::string const& channel, std::string const& client, bool is_first);
     bool drop(std::string const& channel, std::string const& client);
     void tell_holder(std::string const& field, std::string const& channel);
-    bool tell_first(std::string const& channel, std::int64_t message);
+    bool pass(std::string const& key, std::string const& channel, passing_words const&);
+    bool tell_first(
+        std::string const& channel, std::int64_t message, std::string const& passed_key = {}
+    );
 
     outside& outside_;
     /// What the leader of an election says, and the field that says it.

@@ -1,6 +1,7 @@
 -- Needs `crowd`, `wait_list` and `join`.
 -- The answer to a client that has to wait: `left`; how many wait, as far as it is known; and the sum
--- of `wakes`, 1 if the client stands in the list now, and 4 if it is the first.
+-- of `wakes`, 1 if the client stands in the list now, and 4 if it is the first. An entry with a
+-- field that `check` does not find was taken by a release, and its number is over.
 local function stand(left, wakes, entry, channel, place)
     if place == '' then
         return {left, crowd(channel) or 0, wakes}
@@ -9,6 +10,8 @@ local function stand(left, wakes, entry, channel, place)
     local before = place == 'check' and redis.pcall('lpos', list, entry)
     if type(before) == 'number' then
         return {left, 0, wakes + (before == 0 and 5 or 1)}
+    elseif place == 'check' and find(entry, '|', 1, true) then
+        return {left, 0, wakes}
     end
     if place == 'first' then  -- a late message may have told a client that stands there again
         redis.pcall('lrem', list, 1, entry)

@@ -3,7 +3,8 @@
 -- connected are removed and passed over. Returns whether one was told.
 -- Of permits it tells those that can get in, until what they want is `enough`. A client that wants
 -- more than is `left` keeps its place, if it is connected.
-local function tell_first(list, channel, message, left, enough)
+-- `pass`: gives the lock to the client, if it can; see pass.lua.
+local function tell_first(list, channel, message, left, enough, pass, lock)
     left, enough = left or 1, enough or 1
     local told, at = false, 0  -- before `at` stand those that want more
     for _ = 1, 256 do
@@ -32,7 +33,11 @@ local function tell_first(list, channel, message, left, enough)
             if at > 0 then
                 redis.pcall('lrem', list, 1, entry)
             end
-            if publish(channel .. ':' .. client, message) > 0 then
+            local passed
+            if pass then
+                passed = pass(lock, channel, entry)
+            end
+            if passed or passed == nil and publish(channel .. ':' .. client, message) > 0 then
                 told, left, enough = true, left - wanted, enough - wanted
             end
         end

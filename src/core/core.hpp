@@ -168,6 +168,7 @@ public:
     /// The counter from which the locks of this slot draw their tokens.
     std::string fence_counter(unsigned slot) const;
 
+    std::uint64_t random_bits() noexcept { return random_(); }
     /// In [0, 1).
     double jitter() noexcept { return std::uniform_real_distribution<>{}(random_); }
 

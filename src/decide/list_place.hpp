@@ -11,13 +11,14 @@ namespace colock::decide {
 class list_place {
 public:
     static constexpr std::string_view behind = "behind";
+    static constexpr std::string_view check = "check";
 
     /// The place to name in the next attempt. `is_heard`: the client hears when it is told;
     /// otherwise it takes no new place. `gives_way`: the lock was just left to another client.
     std::string_view to_ask(bool is_heard, bool gives_way) const noexcept
     {
         if (may_stand())
-            return "check";
+            return check;
         if (!is_heard)
             return "";
         return state_ == state::told ? "first" : gives_way ? behind : "last";
@@ -75,6 +76,7 @@ public:
         state_ = state::absent;
     }
 
+    bool is_told() const noexcept { return state_ == state::told; }
     bool is_standing() const noexcept { return state_ == state::standing; }
 
     /// The next release tells this client and no other one.

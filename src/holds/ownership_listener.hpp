@@ -1,7 +1,11 @@
 #pragma once
 
+#include "base/clock.hpp"
+
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace colock {
 
@@ -22,12 +26,13 @@ public:
     /// passed on to nobody; see `subscription_manager`.
     virtual std::uint32_t expect_echo(std::string const& channel) = 0;
 
-    /// A release is about to be sent. True if this client is to join the end of the lock's wait
-    /// list if another client is told; `joined` follows if the release is answered.
-    virtual bool joins_list() { return false; }
+    /// A release is about to be sent. Not nothing if this client is to join the end of the lock's
+    /// wait list if another client is told: its entry there, empty for the client's id; `joined`
+    /// follows if the release is answered.
+    virtual std::optional<std::string_view> joins_list() { return {}; }
 
-    /// The answer: whether this client stands in the wait list.
-    virtual void joined(bool /*stands*/) {}
+    /// The answer of the release of `sent`: whether this client stands in the wait list.
+    virtual void joined(bool /*stands*/, time_point /*sent*/) {}
 
     /// It was released, and this many others received the message. `told`: so did the first of the
     /// wait list, by its own channel.

@@ -7,6 +7,8 @@
 #include "holds/settlement.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -46,7 +48,7 @@ struct settlement::request {
         : last{of.holds_.is_empty() && !of.server_.is_kept(clock::now())}
         , lease{of.promise()}
         , channel{last ? of.field_.channel() : std::string{}}
-        , joins{last && of.how().has_list && of.listener_ && of.listener_->joins_list()}
+        , joins{last && of.how().has_list && of.listener_ ? of.listener_->joins_list() : std::nullopt}
         , texts{of, *this}
         , keys{texts.keys()}
         , arguments{texts.arguments()}
@@ -73,7 +75,7 @@ struct settlement::request {
     bool last;
     milliseconds lease;
     std::string channel;
-    bool joins;  ///< this client goes to the end of the wait list if another one is told
+    std::optional<std::string_view> joins;  ///< see `ownership_listener::joins_list`
     written texts;
     script_texts::views keys, arguments;
     step call;
@@ -229,7 +231,7 @@ error_code settlement::conclude_release(
     if (of_.listener_ && released)
         of_.listener_->published(others_of(r.receivers, which.channel), r.told);
     if (of_.listener_ && released && which.joins)
-        of_.listener_->joined(r.stands);
+        of_.listener_->joined(r.stands, got.sent);
     if (of_.listener_ && released && r.receivers == r.unheard)
         of_.listener_->unheard(of_);
     if (released || before)

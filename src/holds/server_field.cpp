@@ -73,7 +73,9 @@ void server_field::write_renewal(script_texts& to, milliseconds lease) const
         to.add_argument(how_.leases(name_, prefix()));
 }
 
-void server_field::write_release(script_texts& to, std::string_view channel, bool joins) const
+void server_field::write_release(
+    script_texts& to, std::string_view channel, std::optional<std::string_view> joins
+) const
 {
     to.add_key(name_);
     if (how_.is_permit)
@@ -81,7 +83,9 @@ void server_field::write_release(script_texts& to, std::string_view channel, boo
     for (auto const& key : how_.queue_keys(name_, prefix()))
         to.add_key(key);
     write_id(to);
-    if (how_.names_place())
+    if (joins && !joins->empty())
+        to.add_argument(decide::place_and_entry<recycled_string>("last", *joins, channel));
+    else if (how_.names_place())
         to.add_argument(decide::place_and_channel<recycled_string>(joins ? "last" : "", channel));
     else
         to.add_argument(channel);

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -89,8 +90,11 @@ public:
     void write_extension(script_texts&, std::size_t depth, milliseconds lease) const;
     void write_renewal(script_texts&, milliseconds lease) const;
 
-    /// `joins`: this client goes to the end of the wait list if another one is told.
-    void write_release(script_texts&, std::string_view channel, bool joins) const;
+    /// `joins`: this client goes to the end of the wait list if another one is told, with this
+    /// entry or, if that is empty, with its id.
+    void write_release(
+        script_texts&, std::string_view channel, std::optional<std::string_view> joins
+    ) const;
 
 private:
     std::string const& prefix() const noexcept;

@@ -29,7 +29,8 @@ contention::contention(
     protocol const& how,
     event<bool>& wake,
     subscription_manager::listener& hears,
-    std::function<void()> on_alarm
+    std::function<void()> on_alarm,
+    std::function<bool(std::uint64_t)> in_use
 )
     : entry{lock.name(), lock.slot()}
     , turns{longest_turn(inside.settings()), inside.settings().poller_gap.value_or(milliseconds{0}), inside.settings().poll_cap}
@@ -39,6 +40,7 @@ contention::contention(
     , wake_{wake}
     , hears_{hears}
     , on_alarm_{std::move(on_alarm)}
+    , in_use_{std::move(in_use)}
 {}
 
 // ---- The channel of the lock -------------------------------------------------------------------
@@ -184,11 +186,22 @@ void contention::wake()
         wake_.set(true);
 }
 
+std::string contention::kept_list() const
+{
+    if (!list.place.may_stand())
+        return {};
+    if (list.registered.exists())
+        return decide::place_and_entry<std::string>("", list.registered.entry(), channel_);
+    return channel_;
+}
+
 void contention::expiring(std::int64_t pttl)
 {
     if (!is_sleeping())
         return;
-    if (pttl == -3)
+    if (pttl == -3 && list.registered.exists())
+        list.place.interrupted();  // the lock may have been passed on
+    else if (pttl == -3)
         list.place.gone();
     if (pttl == -1 || pttl == -3)
         wake_.set(true);  // it can't expire, or is not a lock: the attempt finds out

@@ -22,14 +22,16 @@ namespace colock {
 class contention final : private poller::entry, private wait_list::waiting_client {
 public:
     /// `wake` ends a sleep of the head. `on_alarm` follows when a sleep is over, or when what is
-    /// remembered may be forgotten. `hears` gets the messages of the lock's channel.
+    /// remembered may be forgotten. `hears` gets the messages of the lock's channel. `in_use` is
+    /// for the wait list.
     contention(
         core&,
         keyed_state const& lock,
         protocol const&,
         event<bool>& wake,
         subscription_manager::listener& hears,
-        std::function<void()> on_alarm
+        std::function<void()> on_alarm,
+        std::function<bool(std::uint64_t number)> in_use
     );
 
     // ---- The channel of the lock ---------------------------------------------------------------
@@ -107,16 +109,24 @@ public:
 private:
     void wake() override;
     void expiring(std::int64_t pttl) override;
-    std::string_view kept_list() const noexcept override
+    std::string kept_list() const override;
+    std::uint64_t kept_number() const noexcept override
     {
-        return list.place.may_stand() ? std::string_view{channel_} : std::string_view{};
+        return list.place.may_stand() ? list.registered.number() : 0;
+    }
+    void found(std::uint64_t number, time_point sent) override
+    {
+        if (is_sleeping())
+            list.registered.found(number, sent);
     }
     bool is_sure_to_be_told() const noexcept override
     {
-        return list.wakes && list.place.is_first();
+        // A claim counts from the last time that the poller has found the entry.
+        return list.wakes && list.place.is_first() && !list.registered.exists();
     }
     void on_turn(unsigned listening) override;
     void on_unheard() override;
+    bool is_in_use(std::uint64_t number) const override { return in_use_(number); }
     void unsubscribe();
 
     core& core_;
@@ -128,6 +138,7 @@ private:
     time_point heard_ = never;              ///< when to ask because of a message
     time_point remembered_{};               ///< this is kept until then, though idle
     std::function<void()> on_alarm_;
+    std::function<bool(std::uint64_t)> in_use_;
     decide::alarm_queue::alarm alarm_{[this] { on_alarm_(); }};
 };
 

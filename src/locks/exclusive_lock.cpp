@@ -78,33 +78,29 @@ void exclusive_lock::admit_same_owner(waiter const& holder)
 
 // ---- The ownership -----------------------------------------------------------------------------
 
-void exclusive_lock::give(
-    std::uint64_t number, std::uint64_t last_token, std::uint64_t tokens, time_point sent
-)
+void exclusive_lock::give(grant const& what)
 {
     if (since_ == time_point{})
         since_ = clock::now();
     if (contention_) {
-        contention_->tokens.put(clock::now(), last_token, tokens);
+        contention_->tokens.put(clock::now(), what.last_token, what.tokens);
         contention_->turns.begin_wait();
     }
     auto const who = take_first();
-    auto const taken = make_hold(*who, last_token);
-    begin(*who, taken, number, sent);
+    auto const taken = make_hold(*who, what.last_token);
+    begin(*who, taken, what);
     send_away_who_tries_once();
     if (contention_ && contention_->disturbed)
         ownership_->suspect();
 }
 
 // An ownership that stands already ends: only one owner at a time has the lock at the server.
-void exclusive_lock::begin(
-    waiter& who, hold_ptr const& taken, std::uint64_t number, time_point sent
-)
+void exclusive_lock::begin(waiter& who, hold_ptr const& taken, grant const& what)
 {
     if (auto const before = std::exchange(ownership_, nullptr))
-        before->replaced(sent);
-    ownership_ = make_recycled<ownership>(core_, this, how_, name(), number, who.who);
-    ownership_->begin(taken, sent, who.lease);
+        before->replaced(what.sent);
+    ownership_ = make_recycled<ownership>(core_, this, how_, name(), what.number, who.who);
+    ownership_->begin(taken, what.sent, what.lease);
     who.grant(taken);
     admit_same_owner(who);
 }
@@ -122,7 +118,7 @@ void exclusive_lock::adopt(
     auto const taken = who->make_hold();
     taken->token = token;
     bool const is_disturbed = ownership_ || (contention_ && contention_->disturbed);
-    begin(*who, taken, number, sent);
+    begin(*who, taken, {number, token, 0, sent, who->lease});
     send_away_who_tries_once();
     if (is_disturbed)
         ownership_->suspect();
@@ -210,7 +206,7 @@ void exclusive_lock::ended(ownership& which)
         return;
     ownership_.reset();
     on_queue_changed();
-    if (!asking_.has_number())  // nobody takes over its field
+    if (!asking_.takes_over())  // nobody takes over its field
         forget_tenure();
     if (asking_.is_running())
         asking_.wake();
@@ -239,8 +235,12 @@ contention& exclusive_lock::ensure_contention()
         else
             forget_if_idle();
     };
-    contention_ =
-        std::make_unique<contention>(core_, *this, how_, asking_.wake_event(), hears, on_alarm);
+    auto const in_use = [this](std::uint64_t number) {
+        return asking_.has_number(number) || (ownership_ && ownership_->number() == number);
+    };
+    contention_ = std::make_unique<contention>(
+        core_, *this, how_, asking_.wake_event(), hears, on_alarm, in_use
+    );
     return *contention_;
 }
 
@@ -289,15 +289,19 @@ bool exclusive_lock::ask_unless_told()
     return asks;
 }
 
-bool exclusive_lock::joins_list()
+std::optional<std::string_view> exclusive_lock::joins_list()
 {
-    return !is_empty() && contention_ && contention_->list.joins();
+    if (is_empty() || !contention_ || !contention_->list.joins())
+        return {};
+    return asking_.join_by_release();
 }
 
-void exclusive_lock::joined(bool stands)
+void exclusive_lock::joined(bool stands, time_point sent)
 {
-    if (contention_)
-        contention_->list.joined(stands);
+    if (!contention_)
+        return;
+    contention_->list.joined(stands);
+    asking_.joined(stands, sent);
 }
 
 void exclusive_lock::published(unsigned receivers, bool told)

@@ -12,7 +12,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace colock {
 
@@ -62,8 +64,8 @@ public:
     {
         return core_.subscriptions().expect_echo(channel, *this);
     }
-    bool joins_list() override;
-    void joined(bool stands) override;
+    std::optional<std::string_view> joins_list() override;
+    void joined(bool stands, time_point sent) override;
     void published(unsigned others, bool told) override;
     void ended(ownership&) override;
 
@@ -138,7 +140,14 @@ private:
 
         /// The head will ask with this field, which may exist at the server until then.
         void take_over(std::uint64_t number, time_point until) noexcept;
-        bool has_number() const noexcept { return number_ != 0; }
+        bool takes_over() const noexcept { return number_ != 0 && !is_registered(); }
+
+        /// A release puts this client into the wait list: its entry, or nothing for its id.
+        std::string_view join_by_release();
+        void joined(bool stands, time_point sent);
+
+        /// The number is asked for.
+        bool has_number(std::uint64_t number) const noexcept { return number_ == number; }
 
     private:
         friend struct attempt;
@@ -146,13 +155,25 @@ private:
         enum class verdict { again, sleep };
 
         bool has_to_wait();
+
+        // A release can pass the lock on to a registered number, see `decide::registration`.
+        bool may_be_passed_on() const;
+        bool is_registered() const noexcept;
+        bool is_passed_on() const noexcept;
+        void choose_number();
+        void register_number();
+        std::string_view entry_to_name(std::string_view place) const noexcept;
+        bool keeps_registration(attempt const&, bool stands, time_point sent);
+        bool take_passed();
+
         void begin(attempt const&);
         std::uint64_t tokens_to_ask() const;
+        std::string counter() const;
         std::uint64_t followers() const noexcept;
         verdict judge(attempt const&, answer const&);
         void on_granted(attempt const&, std::uint64_t token, time_point sent);
         void on_unsynced(error_code why);
-        verdict on_refused(attempt const&, decide::acquire_answer const&);
+        verdict on_refused(attempt const&, decide::acquire_answer const&, time_point sent);
         void pause_between_tries(std::int64_t pttl);
         void give_back();
         void get_up() noexcept;
@@ -164,6 +185,8 @@ private:
         step* sending_ = nullptr;
         std::uint32_t refusals_ = 0;  ///< for the moment, in a row
         bool synced_ = false;  ///< `number_` was requested over the link that waits for replicas
+        bool was_registered_ = false;  ///< `number_`, in the wait list
+        bool registers_ = false;       ///< the next attempt puts it there
         bool running_ = false;
     };
 
@@ -183,8 +206,18 @@ private:
     void forget_if_idle() noexcept;
 
     bool draws_tokens() const noexcept { return core_.settings().fencing || !how_.has_floor; }
-    void give(std::uint64_t number, std::uint64_t token, std::uint64_t tokens, time_point sent);
-    void begin(waiter&, hold_ptr const& taken, std::uint64_t number, time_point sent);
+
+    /// A lease of a number at the server, by a step that was sent then.
+    struct grant {
+        std::uint64_t number;
+        std::uint64_t last_token;
+        std::uint64_t tokens;
+        time_point sent;
+        milliseconds lease;
+    };
+    void give(grant const&);
+    void begin(waiter&, hold_ptr const& taken, grant const&);
+
     hold_ptr make_hold(waiter const&, std::uint64_t only_token);
     void enter(std::shared_ptr<waiter> const& who)
     {

@@ -17,6 +17,9 @@ constexpr milliseconds coalescing_window{5};
 /// Keys per call: a long call would make the server's other clients wait.
 constexpr std::size_t largest_call = 128;
 
+/// In place of a rest: the wait list is gone, or the client's entry in it.
+constexpr std::int64_t list_gone = -3;
+
 /// For each key what the call has told: the rest of its lease where that ends soon.
 std::vector<std::optional<std::int64_t>> read_expiring(decide::reply const& got, std::size_t keys)
 {
@@ -141,9 +144,10 @@ poller::words poller::take_due(ring& from, time_point now)
         key.leave();
         add(key);
         key.index_ = all.names.size();
+        key.number_ = key.kept_number();
         put(key, from.asked);
         all.names.emplace_back(key.name_);
-        all.channels.emplace_back(key.kept_list());
+        all.channels.push_back(key.kept_list());
     }
     return all;
 }
@@ -170,8 +174,13 @@ strand_task poller::ask(ring& here)
     while (!asked.empty()) {
         auto& key = asked.front();
         asked.pop_front();
-        if (got.what == answer::kind::replied && told[key.index_])
-            key.expiring(*told[key.index_]);
+        if (got.what != answer::kind::replied)
+            continue;
+        auto const& news = told[key.index_];
+        if (key.number_ != 0 && (!news || *news != list_gone))
+            key.found(key.number_, got.sent);
+        if (news)
+            key.expiring(*news);
     }
     run(here);
 }

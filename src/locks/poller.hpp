@@ -59,9 +59,15 @@ public:
         /// the wait list is gone.
         virtual void expiring(std::int64_t pttl) = 0;
 
-        /// The key's channel if this client may stand in the key's wait list; the call keeps that
-        /// list alive.
-        virtual std::string_view kept_list() const noexcept { return {}; }
+        /// The key's channel if this client may stand in the key's wait list, or its place there;
+        /// the call keeps that list alive.
+        virtual std::string kept_list() const { return {}; }
+
+        /// The number of its entry there, if `kept_list` names an entry.
+        virtual std::uint64_t kept_number() const noexcept { return 0; }
+
+        /// A call that was sent then has found the entry of that number.
+        virtual void found(std::uint64_t /*number*/, time_point /*sent*/) {}
 
         /// The next release tells this client, by a channel that it hears now. If that changes, the
         /// key leaves, and is added again.
@@ -75,6 +81,7 @@ public:
         std::string_view name_;
         unsigned slot_;
         std::size_t index_ = 0;         ///< in the call under way
+        std::uint64_t number_ = 0;      ///< of the entry that the call names
         std::size_t* count_ = nullptr;  ///< of such keys
         time_point asked_{};            ///< last, or added since
     };

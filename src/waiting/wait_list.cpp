@@ -44,6 +44,32 @@ void wait_list::hear()
     is_live_ = core_.subscriptions().add(turn_channel_, *this);
 }
 
+bool wait_list::may_register() const noexcept
+{
+    auto const& settings = core_.settings();
+    return settings.passing && !settings.poller_gap && may_be_used() && is_live_;
+}
+
+void wait_list::begin_registration(
+    std::uint64_t number, std::string_view floor, std::string_view counter
+)
+{
+    if (secret_.empty())
+        secret_ = std::to_string(core_.random_bits());
+    auto const claim = decide::claim_for(core_.settings().poll_cap);
+    registered.begin(
+        number,
+        decide::passing_entry(core_.field(number), claim, secret_, lock_.name(), floor, counter)
+    );
+}
+
+void wait_list::end_registration(bool may_stand)
+{
+    if (may_stand)
+        send_leave(registered.entry());
+    registered.end();
+}
+
 wait_list::next wait_list::refused(std::string_view asked, bool stands)
 {
     if (stands && !place.is_standing())
@@ -96,11 +122,18 @@ void wait_list::stand_for(std::int64_t permits)
 
 void wait_list::give_up_place()
 {
-    if (place.owes_an_answer() && !core_.is_stopped())
-        send_leave(
-            core_, lock_.name(), lock_.slot(), *channel_, decide::list_entry(core_.uuid(), permits_)
-        );
+    if (registered.exists())
+        send_leave(registered.entry());
+    else if (place.owes_an_answer())
+        send_leave(decide::list_entry(core_.uuid(), permits_));
+    registered.end();
     place.gone();
+}
+
+void wait_list::send_leave(std::string entry) const
+{
+    if (!core_.is_stopped())
+        send_leave(core_, lock_.name(), lock_.slot(), *channel_, std::move(entry));
 }
 
 // NOLINTBEGIN(*-avoid-reference-coroutine-parameters): tasks end before the core does
@@ -136,10 +169,26 @@ void wait_list::on_subscribed()
 
 void wait_list::on_message(std::string_view payload)
 {
+    if (auto const passed = decide::read_passed(payload))
+        return on_passed(*passed);
     unsigned listening = 0;
     std::from_chars(payload.data(), payload.data() + payload.size(), listening);
     place.told();
+    if (place.is_told())
+        registered.end();  // its entry was taken out, and the next attempt has a new number
     whose_.on_turn(listening);
+}
+
+// A lock that has no waiter here by that number would stay taken for the claim. Other keys of this
+// client may have the same channel, and another secret.
+void wait_list::on_passed(decide::passed_message const& to)
+{
+    if (secret_.empty() || to.secret != secret_)
+        return;
+    if (registered.passed(to.number, to.token))
+        ask_.set(true);
+    else if (!whose_.is_in_use(to.number))
+        send_leave(core_.field(to.number) + "|");
 }
 
 void wait_list::on_interrupted()

@@ -3,6 +3,7 @@
 #include "base/strand_task.hpp"
 #include "core/subscription_manager.hpp"
 #include "decide/list_place.hpp"
+#include "decide/registration.hpp"
 #include "decide/reply.hpp"
 
 #include <cstdint>
@@ -27,12 +28,15 @@ public:
         /// The turn may come unheard, until a message may have been missed.
         virtual void on_unheard() = 0;
 
+        /// An ownership of this number is asked for or held.
+        virtual bool is_in_use(std::uint64_t /*number*/) const { return false; }
+
     protected:
         ~waiting_client() = default;
     };
 
     /// `channel` is that of the lock, none if its kind has no list. `ask` is set when a message may
-    /// have been missed.
+    /// have been missed, or the lock was passed on.
     wait_list(
         core&,
         keyed_state const& lock,
@@ -76,6 +80,22 @@ public:
     /// Our release has put us there, so there is nothing to ask for yet. True once.
     bool awaits_turn() noexcept;
 
+    // ---- Passing, see `config::passing` --------------------------------------------------------
+
+    /// A new entry may be one that a release passes the lock on to.
+    bool may_register() const noexcept;
+
+    /// A step is about to be sent that puts this new number into the list. `floor` and `counter`
+    /// as in `decide::passing_entry`.
+    void begin_registration(std::uint64_t number, std::string_view floor, std::string_view counter);
+
+    /// The number is over. If the lock may have been passed on to it, it is given back.
+    void end_registration(bool may_stand);
+
+    decide::registration registered;
+
+    // --------------------------------------------------------------------------------------------
+
     /// Nobody waits here any more. If this client's turn has come, or comes now, the next client is
     /// told.
     void leave();
@@ -88,6 +108,8 @@ private:
     static strand_task send_leave(
         core&, std::string key, unsigned slot, std::string channel, std::string entry
     );
+    void send_leave(std::string entry) const;
+    void on_passed(decide::passed_message const&);
 
     void on_subscribed() override;
     void on_message(std::string_view payload) override;
@@ -99,6 +121,7 @@ private:
     std::string const* channel_;
     event<bool>& ask_;
     waiting_client& whose_;
+    std::string secret_;        ///< of the messages that pass the lock on: only the list has it
     std::string turn_channel_;  ///< subscribed, if not empty
     std::int64_t permits_ = 1;
     bool is_live_ = false;

@@ -142,6 +142,17 @@ scenario const& all_of(char const* name)
           [](world& w) { w.release(4); },
           [](world& w) { w.close(); },
           10ms}},
+        {"passed_on",
+         {[](world& w) {
+              w.redis.occupy("k", w.other_field, 1h);
+              w.acquire();
+          },
+          [](world& w) { w.let_go(w.other_field); },
+          [](world& w) { w.acquire(); },
+          [](world& w) { w.release(0); },
+          20ms,
+          [](world& w) { w.release(1); },
+          10ms}},
         {"stop",
          {[](world& w) {
               w.acquire({.lease = 50ms});
@@ -168,14 +179,18 @@ std::array const names{
     "given_away",
     "kept",
     "kept_to_the_end",
+    "passed_on",
     "stop"};
 
-milliseconds keep_of(std::string_view name) { return name.starts_with("kept") ? 4ms : 0ms; }
+features features_of(std::string_view name)
+{
+    return {.keep = name.starts_with("kept") ? 4ms : 0ms, .passing = name.starts_with("passed")};
+}
 
 /// How many handlers it takes to the end.
 std::size_t length_of(char const* name)
 {
-    world w{keep_of(name)};
+    world w{features_of(name)};
     std::size_t constexpr plenty = 100'000;
     std::size_t budget = plenty;
     BOOST_TEST_REQUIRE(play(w, all_of(name), budget));
@@ -192,7 +207,7 @@ BOOST_AUTO_TEST_CASE(destroyed_after_each_handler_client_first)
         for (std::size_t k = 0; k <= length; ++k)
             BOOST_TEST_CONTEXT(name << " after " << k)
             {
-                world w{keep_of(name)};
+                world w{features_of(name)};
                 auto budget = k;
                 play(w, all_of(name), budget);
                 w.client.reset();
@@ -217,7 +232,7 @@ BOOST_AUTO_TEST_CASE(destroyed_after_each_handler_and_run_to_the_end)
         for (std::size_t k = 0; k <= length; ++k)
             BOOST_TEST_CONTEXT(name << " after " << k)
             {
-                world w{keep_of(name)};
+                world w{features_of(name)};
                 auto budget = k;
                 play(w, all_of(name), budget);
                 w.client.reset();
@@ -237,7 +252,7 @@ BOOST_AUTO_TEST_CASE(destroyed_after_each_handler_context_first)
         for (std::size_t k = 0; k <= length; ++k)
             BOOST_TEST_CONTEXT(name << " after " << k)
             {
-                world w{keep_of(name)};
+                world w{features_of(name)};
                 // The client and what is held live in a handler that never runs.
                 auto budget = k;
                 play(w, all_of(name), budget);
@@ -265,7 +280,7 @@ BOOST_AUTO_TEST_CASE(each_operation_cancelled_after_each_handler_with_each_type)
             for (std::size_t which = 0; which != most; ++which)
                 BOOST_TEST_CONTEXT(name << " after " << k << ", operation " << which)
                 {
-                    world w{keep_of(name)};
+                    world w{features_of(name)};
                     auto budget = k;
                     bool const ended = play(w, all_of(name), budget);
                     if (which >= w.operations())
@@ -283,6 +298,7 @@ BOOST_AUTO_TEST_CASE(each_operation_cancelled_after_each_handler_with_each_type)
                         std::string_view{name} == "kept_to_the_end";
                     if (w.redis.fields("k").contains("somebody:1"))
                         w.redis.free("k");
+                    w.let_go(w.other_field);
                     w.server->all_up();
                     w.server->pubsub_up();
                     // Whatever was begun ends, or holds.
@@ -307,7 +323,7 @@ BOOST_AUTO_TEST_CASE(each_operation_cancelled_after_each_handler_with_each_type)
                                 p.value().reset();
                         w.time.advance(25ms);
                     }
-                    if (keep_of(name) != 0ms)
+                    if (features_of(name).keep != 0ms || features_of(name).passing)
                         w.time.advance(200ms);  // in which the client remembers its turn
                     w.for_each_operation([&](auto const& p) {
                         BOOST_TEST((p.calls() == 1 || static_cast<void const*>(&p) == &w.run));

@@ -14,10 +14,17 @@
 // What is played handler by handler.
 namespace colock::test::stepwise {
 
-inline config quick_config(std::shared_ptr<observer> events, milliseconds keep)
+/// What a scenario is about, beside the usual.
+struct features {
+    milliseconds keep{0};
+    bool passing = false;
+};
+
+inline config quick_config(std::shared_ptr<observer> events, features const& with)
 {
     config c;
-    c.keep = keep;
+    c.keep = with.keep;
+    c.passing = with.passing;
     c.lease = 300ms;
     c.linger = 20ms;
     c.timeout = 100ms;
@@ -29,13 +36,13 @@ inline config quick_config(std::shared_ptr<observer> events, milliseconds keep)
 
 /// All that a scenario happens in. Its parts can be taken away in any order.
 struct world {
-    explicit world(milliseconds keep = 0ms)
+    explicit world(features const& with = {})
         : context{std::make_unique<asio::io_context>()}
         , time{*context}
     {
         auto inside = detail::client_state::make(
             context->get_executor(),
-            quick_config(events, keep),
+            quick_config(events, with),
             [this](detail::core& c, transport_listener& who) {
                 auto made = std::make_unique<fake_transport>(c, who);
                 server = made.get();
@@ -95,6 +102,11 @@ struct world {
         if (claims.size() > i && claims[i].succeeded())
             client->it.adopt(claims[i].value(), holds.emplace_back().token());
     }
+    /// A release by a client that knows the wait list.
+    void let_go(std::string const& field)
+    {
+        redis.run({&scripts::release, 0, {"k"}, {field, ":" + harness::channel()}});
+    }
     std::string wanted_channel() const
     {
         auto const& inside = *detail::client_access::inside(client->it);
@@ -128,6 +140,8 @@ struct world {
             std::ranges::any_of(tries, [](auto& p) { return p.value() && *p.value(); });
     }
 
+    /// Of another colock.
+    std::string const other_field = "5f2a1d7c-8b2e-8c11-9c55-0d3f5e2b7a10:1";
     script_server redis;
     std::shared_ptr<recorder> events = std::make_shared<recorder>();
     std::unique_ptr<asio::io_context> context;

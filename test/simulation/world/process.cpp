@@ -5,6 +5,7 @@
 #include "simulation/world/simulated_transport.hpp"
 #include "simulation/world/world.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace colock::simulation {
@@ -51,9 +52,14 @@ process::~process()
 
 process::known_client process::make_client(std::size_t deployment)
 {
-    auto const older = around_.plan().older_ids;
+    auto const older = around_.passes_often() ? 0 : around_.plan().older_ids;
     auto settings = around_.plan().settings;
     settings.keep = around_.keep_of(number_);
+    settings.passing = around_.passes(number_);
+    if (settings.passing)
+        settings.poll_cap = std::min(settings.poll_cap, settings.lease / 3);
+    if (around_.passes_often())
+        settings.max_tenure = settings.keep = milliseconds{0};
     auto uuid = draw_uuid(dice_, number_, older != 0 && number_ % older == older - 1 ? '4' : '8');
     auto inside = detail::client_state::make(
         computer_.get_executor(),

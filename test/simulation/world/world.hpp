@@ -57,6 +57,10 @@ public:
     /// How long the clients of this machine keep released locks.
     milliseconds keep_of(int machine) const;
 
+    /// Locks may be passed on to the clients of this machine.
+    bool passes(int machine) const;
+    bool passes_often() const;
+
     /// No new sections: all comes to rest.
     bool is_ending() const noexcept { return ending_; }
 

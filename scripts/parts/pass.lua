@@ -1,0 +1,34 @@
+-- Needs `draw`, `publish` and `sub`.
+-- Gives the lock, if it is free, to the waiter of this entry, with a short lease, the claim, and tells
+-- its client. The entry is 'field|claim in ms|secret|lock|floor and fencing counter': 'f' before a
+-- counter that has a floor, '0' before another one, nothing without fencing. It names its lock,
+-- because the locks `a` and `{a}` have the same list. Returns true if the lock is passed on, false if
+-- its client is not connected, and nothing if the client has to ask for itself: it has no such entry,
+-- or the server refuses.
+local function pass(lock, channel, entry)
+    local field, claim, secret, rest = string.match(entry, '^([^|]*)|(%d+)|([^|]*)|(.*)$')
+    if not field or sub(rest, 1, #lock + 1) ~= lock .. '|' or redis.pcall('exists', lock) ~= 0 then
+        return
+    end
+    local token, floor, counter = 0, sub(rest, #lock + 2, #lock + 2), sub(rest, #lock + 3)
+    if floor ~= '' then
+        -- The server's time is a floor above all tokens drawn before it.
+        local time = floor == 'f' and redis.pcall('time') or {0, 0}
+        token = time[1] and draw(counter, 1, time[1] * 1000000 + time[2])
+    end
+    -- The lock is taken before the client is told, and has its lease.
+    if type(token) ~= 'number' or redis.pcall('hset', lock, field, '1') ~= 1 then
+        return
+    end
+    local is_set = redis.pcall('pexpire', lock, claim) == 1
+    local client, number = string.match(field, '^([^:]*):(.*)$')
+    local told = is_set and publish(
+        channel .. ':' .. client,
+        '0:' .. number .. ':' .. string.format('%.0f', token) .. ':' .. secret
+    )
+    if told and told > 0 then
+        return true
+    end
+    redis.call('hdel', lock, field)
+    return not is_set and nil
+end

@@ -1,0 +1,115 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "unit/harness.hpp"
+#include "unit/script_server.hpp"
+#include "unit/service/several_clients.hpp"
+#include <colock/read_write_lock.hpp>
+
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace colock::test {
+
+/// Clients that want the lock `k`, at one server.
+struct clients_in_line {
+    using ids = std::vector<std::string>;
+
+    struct one : harness {
+        explicit one(script_server& redis, config const& settings) : harness{settings}
+        {
+            redis.attach(*server);
+        }
+
+        std::string id() { return inside().uuid(); }
+        std::string turn_channel() { return channel() + ":" + id(); }
+        bool listens_to(std::string const& what) const
+        {
+            return server->subscribed().contains(what);
+        }
+        bool listens() const { return listens_to(channel()); }
+        /// The places that it asked for in calls of a script.
+        std::vector<std::string> places(
+            scripts::script const& of = scripts::acquire, std::size_t argument = 3
+        ) const
+        {
+            std::vector<std::string> found;
+            for (auto const& each : server->written())
+                if (each.what == &of)
+                    found.push_back(
+                        each.arguments.at(argument).substr(0, each.arguments[argument].find(':'))
+                    );
+            return found;
+        }
+        std::string place_of_last_release() const { return places(scripts::release, 1).back(); }
+        std::size_t tries() const { return server->count(scripts::acquire); }
+    };
+
+    explicit clients_in_line(config settings = calm()) : settings_{std::move(settings)} {}
+
+    static config calm()
+    {
+        auto settings = short_leases();
+        settings.max_tenure = 0ms;
+        return settings;
+    }
+
+    void settle() { settle_all(all); }
+    void pass(milliseconds time) { pass_for_all(all, time); }
+    pending_hold wait(one& who)
+    {
+        auto p = who.acquire();
+        settle();
+        return p;
+    }
+    hold take(one& who)
+    {
+        auto p = who.acquire();
+        BOOST_TEST_REQUIRE(p.succeeded());
+        return std::move(p.value());
+    }
+    /// A script takes a while.
+    hold take_slowly(one& who)
+    {
+        auto& asked = who.server->expect(scripts::acquire);
+        auto p = who.acquire();
+        pass(6ms);
+        asked.reply(redis.run(asked.seen()));
+        settle();
+        return std::move(p.value());
+    }
+    template <class Side>
+    pending_hold enter(Side const& of)
+    {
+        pending_hold p;
+        of.acquire(p.token());
+        settle();
+        return p;
+    }
+    pending_hold write(one& who) { return enter(read_write_lock{who.client, "k"}.write()); }
+    pending_hold read(one& who) { return enter(read_write_lock{who.client, "k"}.read()); }
+    void release(one& who, hold& h)
+    {
+        auto const p = who.release(h);
+        settle();
+        BOOST_TEST(p.succeeded());
+    }
+    ids list()
+    {
+        ids found;
+        for (auto const& each : redis.ask({"LRANGE", "colock_wait:{k}", "0", "-1"}).items)
+            found.push_back(each.text);
+        return found;
+    }
+
+    script_server redis;
+    config settings_;
+    one a{redis, settings_}, b{redis, settings_}, c{redis, settings_};
+    std::array<one*, 3> all{&a, &b, &c};
+    std::string const read_write_channel = "redisson_rwlock:{k}";
+    std::string const foreign = "5f2a1d7c-8b2e-4c11-9c55-0d3f5e2b7a10:1";
+};
+
+}  // namespace colock::test
