@@ -74,7 +74,7 @@ for i, lock in ipairs(locks) do
                 pcall('hdel', lock, field)
                 token = set
             elseif channel ~= '' then
-                if place == 'check' then
+                if place == 'check' or entry then
                     pcall('lrem', wait_list(channel), 1, entry or client_of(field))
                 end
                 if may_keep(field) and pcall('exists', wait_list(channel)) == 1 then

@@ -17,7 +17,8 @@ for i = 1, #KEYS do
     local list = wait_list(channel)
     local field = string.match(entry, '^([^|]*)|')
     local is_first = redis.pcall('lindex', list, 0) == entry
-    local removed = redis.pcall('lrem', list, 1, entry) == 1
+    local removed = redis.pcall('lrem', list, field and 0 or 1, entry)
+    removed = type(removed) == 'number' and removed > 0
     local receivers = 0
     if field and not removed and redis.pcall('hdel', KEYS[i], field) == 1 then
         receivers = publish(channel, '0')

@@ -150,7 +150,7 @@ reply held_locks::acquire(script_call const& c)
     }
     if (!is_free && !has(c.key(), c.argument(0)))
         return listed_refusal(c);
-    if (place == "check")
+    if (place == "check" || !entry.empty())
         drop(channel, mine);
     if (list_of(channel))
         tell_holder(c.argument(0), channel);
@@ -268,7 +268,11 @@ bool held_locks::tell_first(
                 return true;
             continue;
         }
-        if (outside_.publish(turn, std::to_string(message)) > 0)
+        auto const bar = entry.find('|');
+        auto const number = bar == std::string::npos
+            ? std::string{}
+            : ":" + entry.substr(entry.find(':') + 1, bar - entry.find(':') - 1);
+        if (outside_.publish(turn, std::to_string(message) + number) > 0)
             return true;
     }
     return false;
@@ -312,8 +316,9 @@ reply held_locks::leave(script_call const& c)
     auto const channel = c.argument(0), client = c.argument(1);
     auto const* const list = list_of(channel);
     bool const is_first = list && list->clients.front() == client;
-    bool const stood = drop(channel, client);
     auto const bar = client.find('|');
+    bool const stood = drop(channel, client);
+    while (bar != std::string::npos && drop(channel, client)) {}
     bool const gives_back =
         !stood && bar != std::string::npos && remove(c.key(), client.substr(0, bar));
     std::int64_t const receivers = gives_back ? outside_.publish(channel, "0") : 0;

@@ -3,7 +3,8 @@
 -- connected are removed and passed over. Returns whether one was told.
 -- Of permits it tells those that can get in, until what they want is `enough`. A client that wants
 -- more than is `left` keeps its place, if it is connected.
--- `pass`: gives the lock to the client, if it can; see pass.lua.
+-- `pass`: gives the lock to the client, if it can; see pass.lua. The message about an entry with a
+-- field is 'message:number', because a late one may be about an older entry of that client.
 local function tell_first(list, channel, message, left, enough, pass, lock)
     left, enough = left or 1, enough or 1
     local told, at = false, 0  -- before `at` stand those that want more
@@ -20,7 +21,7 @@ local function tell_first(list, channel, message, left, enough, pass, lock)
         if type(entry) ~= 'string' then
             return told
         end
-        local client, wanted = who_wants(entry)
+        local client, wanted, number = who_wants(entry)
         if wanted > left then
             local heard = redis.pcall('pubsub', 'numsub', channel .. ':' .. client)[2] ~= 0
             if at == 0 and heard then
@@ -37,7 +38,8 @@ local function tell_first(list, channel, message, left, enough, pass, lock)
             if pass then
                 passed = pass(lock, channel, entry)
             end
-            if passed or passed == nil and publish(channel .. ':' .. client, message) > 0 then
+            local text = number and message .. ':' .. number or message
+            if passed or passed == nil and publish(channel .. ':' .. client, text) > 0 then
                 told, left, enough = true, left - wanted, enough - wanted
             end
         end

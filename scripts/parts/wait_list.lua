@@ -39,14 +39,18 @@ local function client_of(field)
     return string.match(field, '^[^:]*')
 end
 
--- The client of an entry, and how many permits it wants: several if the entry is `client:permits`.
+-- The client of an entry; how many permits it wants, several if the entry is `client:permits`; and
+-- of an entry with a field the field's number.
 local function who_wants(entry)
     local colon = find(entry, ':', 1, true)
     if not colon then
         return entry, 1
     end
-    local permits = not find(entry, '|', 1, true) and tonumber(sub(entry, colon + 1))
-    return sub(entry, 1, colon - 1), permits or 1
+    local client, bar = sub(entry, 1, colon - 1), find(entry, '|', 1, true)
+    if bar then
+        return client, 1, sub(entry, colon + 1, bar - 1)
+    end
+    return client, tonumber(sub(entry, colon + 1)) or 1
 end
 
 -- Whether the list is still there, with the entry if there is one to look for. It lives for a minute

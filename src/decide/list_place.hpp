@@ -52,12 +52,12 @@ public:
         state_ = state::absent;
     }
 
-    /// It is this client's turn. If the message belongs to an entry from before, the client still
+    /// It is this client's turn. If the message is about an entry from before, the client still
     /// stands there, and a release that tells it again would tell nobody who waits.
-    void told() noexcept
+    void told(bool of_this_entry = true) noexcept
     {
         was_told_ = true;
-        bool const is_late = std::exchange(message_may_come_, false);
+        bool const is_late = std::exchange(message_may_come_, false) || !of_this_entry;
         if (state_ != state::unsure)
             state_ = is_late && state_ == state::standing ? state::unsure : state::told;
     }

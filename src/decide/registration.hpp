@@ -40,8 +40,7 @@ inline std::string passing_entry(
         .append(counter);
 }
 
-/// The message of a release that has given the lock to a number: `0:number:token:secret`. A message
-/// that only says whose turn it is has no colon.
+/// The message of a release that has given the lock to a number: `0:number:token:secret`.
 struct passed_message {
     std::uint64_t number = 0;
     std::uint64_t token = 0;
@@ -63,6 +62,23 @@ inline std::optional<passed_message> read_passed(std::string_view payload) noexc
     if (!take(listening) || !take(read.number) || !take(read.token))
         return {};
     read.secret = payload;
+    return read;
+}
+
+/// The message that only says whose turn it is: `listening`, or `listening:number` about an entry
+/// with that number.
+struct turn_message {
+    unsigned listening = 0;
+    std::uint64_t number = 0;
+};
+
+inline turn_message read_turn(std::string_view payload) noexcept
+{
+    turn_message read;
+    auto const end = payload.data() + payload.size();
+    auto const at = std::from_chars(payload.data(), end, read.listening).ptr;
+    if (at != end && *at == ':')
+        std::from_chars(at + 1, end, read.number);
     return read;
 }
 

@@ -29,8 +29,7 @@ contention::contention(
     protocol const& how,
     event<bool>& wake,
     subscription_manager::listener& hears,
-    std::function<void()> on_alarm,
-    std::function<bool(std::uint64_t)> in_use
+    std::function<void()> on_alarm
 )
     : entry{lock.name(), lock.slot()}
     , turns{longest_turn(inside.settings()), inside.settings().poller_gap.value_or(milliseconds{0}), inside.settings().poll_cap}
@@ -40,7 +39,6 @@ contention::contention(
     , wake_{wake}
     , hears_{hears}
     , on_alarm_{std::move(on_alarm)}
-    , in_use_{std::move(in_use)}
 {}
 
 // ---- The channel of the lock -------------------------------------------------------------------

@@ -22,16 +22,14 @@ namespace colock {
 class contention final : private poller::entry, private wait_list::waiting_client {
 public:
     /// `wake` ends a sleep of the head. `on_alarm` follows when a sleep is over, or when what is
-    /// remembered may be forgotten. `hears` gets the messages of the lock's channel. `in_use` is
-    /// for the wait list.
+    /// remembered may be forgotten. `hears` gets the messages of the lock's channel.
     contention(
         core&,
         keyed_state const& lock,
         protocol const&,
         event<bool>& wake,
         subscription_manager::listener& hears,
-        std::function<void()> on_alarm,
-        std::function<bool(std::uint64_t number)> in_use
+        std::function<void()> on_alarm
     );
 
     // ---- The channel of the lock ---------------------------------------------------------------
@@ -126,7 +124,6 @@ private:
     }
     void on_turn(unsigned listening) override;
     void on_unheard() override;
-    bool is_in_use(std::uint64_t number) const override { return in_use_(number); }
     void unsubscribe();
 
     core& core_;
@@ -138,7 +135,6 @@ private:
     time_point heard_ = never;              ///< when to ask because of a message
     time_point remembered_{};               ///< this is kept until then, though idle
     std::function<void()> on_alarm_;
-    std::function<bool(std::uint64_t)> in_use_;
     decide::alarm_queue::alarm alarm_{[this] { on_alarm_(); }};
 };
 

@@ -235,12 +235,8 @@ contention& exclusive_lock::ensure_contention()
         else
             forget_if_idle();
     };
-    auto const in_use = [this](std::uint64_t number) {
-        return asking_.has_number(number) || (ownership_ && ownership_->number() == number);
-    };
-    contention_ = std::make_unique<contention>(
-        core_, *this, how_, asking_.wake_event(), hears, on_alarm, in_use
-    );
+    contention_ =
+        std::make_unique<contention>(core_, *this, how_, asking_.wake_event(), hears, on_alarm);
     return *contention_;
 }
 

@@ -146,9 +146,6 @@ private:
         std::string_view join_by_release();
         void joined(bool stands, time_point sent);
 
-        /// The number is asked for.
-        bool has_number(std::uint64_t number) const noexcept { return number_ == number; }
-
     private:
         friend struct attempt;
         /// The consequence of an answer for the attempt.

@@ -195,7 +195,7 @@ void exclusive_lock::asker::on_head_left()
 void exclusive_lock::asker::take_over(std::uint64_t number, time_point until) noexcept
 {
     if (of_.contention_)
-        of_.contention_->list.registered.end();  // its message finds nobody, and gives it back
+        of_.contention_->list.end_registration(true);
     was_registered_ = false;
     number_ = number;
     grant_.may_stand_until(until);
@@ -239,11 +239,9 @@ exclusive_lock::asker::verdict exclusive_lock::asker::judge(attempt const& asked
 // another lease or more replicas, the same field is acquired again, which sets it.
 void exclusive_lock::asker::on_granted(attempt const& asked, std::uint64_t token, time_point sent)
 {
-    if (of_.contention_) {
-        of_.contention_->list.place.granted();
-        of_.contention_->list.registered.end();
-        was_registered_ = false;
-    }
+    if (of_.contention_)
+        of_.contention_->list.granted();
+    was_registered_ = false;
     if (of_.is_empty() || of_.first().lease != asked.lease ||
         of_.first().replicas > asked.call.replicas)
         return;
@@ -347,8 +345,9 @@ bool exclusive_lock::asker::is_passed_on() const noexcept
 bool exclusive_lock::asker::may_be_passed_on() const
 {
     auto const& head = of_.first();
-    return of_.how_.script.acquire == &scripts::acquire && head.renewed && !head.once &&
-        head.replicas == 0 && head.lease >= decide::claim_for(of_.core_.settings().poll_cap);
+    return of_.core_.settings().passing && of_.how_.script.acquire == &scripts::acquire &&
+        head.renewed && !head.once && head.replicas == 0 &&
+        head.lease >= decide::claim_for(of_.core_.settings().poll_cap);
 }
 
 // A number is registered by the first step that names it, and by no other: so a release takes it
@@ -440,8 +439,7 @@ bool exclusive_lock::asker::take_passed()
     auto const claim = decide::claim_for(of_.core_.settings().poll_cap);
     auto const sent = list.registered.since();
     auto const token = list.registered.token();
-    list.registered.end();
-    list.place.granted();
+    list.granted();
     was_registered_ = false;
     if (!may_be_passed_on() || !decide::is_fresh(clock::now(), sent, claim)) {
         grant_.may_stand(clock::now(), claim);

@@ -47,7 +47,9 @@ void wait_list::hear()
 bool wait_list::may_register() const noexcept
 {
     auto const& settings = core_.settings();
-    return settings.passing && !settings.poller_gap && may_be_used() && is_live_;
+    // A message that takes half of the claim comes too late.
+    bool const is_near = 4 * core_.round_trip().usual() < decide::claim_for(settings.poll_cap);
+    return !settings.poller_gap && is_near && may_be_used() && is_live_;
 }
 
 void wait_list::begin_registration(
@@ -65,9 +67,18 @@ void wait_list::begin_registration(
 
 void wait_list::end_registration(bool may_stand)
 {
-    if (may_stand)
+    if (may_stand && registered.exists())
         send_leave(registered.entry());
     registered.end();
+}
+
+void wait_list::granted() noexcept
+{
+    if (registered.exists())
+        granted_ = registered.number();
+    registered.end();
+    place.granted();
+    awaits_turn_ = false;
 }
 
 wait_list::next wait_list::refused(std::string_view asked, bool stands)
@@ -171,23 +182,24 @@ void wait_list::on_message(std::string_view payload)
 {
     if (auto const passed = decide::read_passed(payload))
         return on_passed(*passed);
-    unsigned listening = 0;
-    std::from_chars(payload.data(), payload.data() + payload.size(), listening);
-    place.told();
-    if (place.is_told())
+    auto const turn = decide::read_turn(payload);
+    bool const is_ours = turn.number == registered.number();
+    place.told(is_ours);
+    if (is_ours && place.is_told())
         registered.end();  // its entry was taken out, and the next attempt has a new number
-    whose_.on_turn(listening);
+    whose_.on_turn(turn.listening);
 }
 
-// A lock that has no waiter here by that number would stay taken for the claim. Other keys of this
-// client may have the same channel, and another secret.
+// A lock that has no waiter here by that number would stay taken for the claim. But if a step has
+// granted the number, its hold may live, or may have become a claim. Other keys of this client may
+// have the same channel, and another secret.
 void wait_list::on_passed(decide::passed_message const& to)
 {
-    if (secret_.empty() || to.secret != secret_)
+    if (secret_.empty() || to.secret != secret_ || to.number <= granted_)
         return;
     if (registered.passed(to.number, to.token))
         ask_.set(true);
-    else if (!whose_.is_in_use(to.number))
+    else
         send_leave(core_.field(to.number) + "|");
 }
 

@@ -28,9 +28,6 @@ public:
         /// The turn may come unheard, until a message may have been missed.
         virtual void on_unheard() = 0;
 
-        /// An ownership of this number is asked for or held.
-        virtual bool is_in_use(std::uint64_t /*number*/) const { return false; }
-
     protected:
         ~waiting_client() = default;
     };
@@ -92,6 +89,9 @@ public:
     /// The number is over. If the lock may have been passed on to it, it is given back.
     void end_registration(bool may_stand);
 
+    /// The lock is granted or passed on, so there is no place any more.
+    void granted() noexcept;
+
     decide::registration registered;
 
     // --------------------------------------------------------------------------------------------
@@ -121,8 +121,9 @@ private:
     std::string const* channel_;
     event<bool>& ask_;
     waiting_client& whose_;
-    std::string secret_;        ///< of the messages that pass the lock on: only the list has it
-    std::string turn_channel_;  ///< subscribed, if not empty
+    std::uint64_t granted_ = 0;  ///< the last number of an entry that has got the lock
+    std::string secret_;         ///< of the messages that pass the lock on: only the list has it
+    std::string turn_channel_;   ///< subscribed, if not empty
     std::int64_t permits_ = 1;
     bool is_live_ = false;
     bool is_refused_ = false;  ///< by the server

@@ -229,6 +229,60 @@ BOOST_AUTO_TEST_CASE(a_number_that_nobody_waits_by_gives_the_lock_back)
     BOOST_TEST(!redis.fields("k").contains(strange));
 }
 
+// A number that a step has granted may have become a claim, which another client adopts.
+BOOST_AUTO_TEST_CASE(a_late_message_about_a_granted_number_gives_nothing_back)
+{
+    auto held = take(a);
+    auto const second = wait(b);
+    auto const word = secret();
+    auto const entry = list().front();
+    auto const number = entry.substr(37, entry.find('|') - 37);
+    b.server->pubsub_down();
+    settle();
+    release(a, held);  // passes it over
+    b.server->pubsub_up();
+    settle();
+    BOOST_TEST_REQUIRE(second.succeeded());
+    auto const third = wait(b);
+    redis.ask({"PUBLISH", b.turn_channel(), "0:" + number + ":5:" + word});
+    settle();
+    BOOST_TEST(b.server->count(scripts::leave) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_late_turn_of_an_older_number_leaves_the_number_that_stands)
+{
+    auto held = take(a);
+    auto const second = wait(b);
+    auto const before = b.tries();
+    redis.ask({"PUBLISH", b.turn_channel(), "0:1"});
+    settle();
+    BOOST_TEST(b.tries() == before + 1);  // it may be its turn all the same
+    BOOST_TEST(list().size() == 1U);
+    release(a, held);
+    BOOST_TEST(second.succeeded());
+    BOOST_TEST(b.tries() == before + 1);
+    BOOST_TEST(list().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_turn_of_its_number_ends_the_registration)
+{
+    auto held = take(a);
+    auto const second = wait(b);
+    redis.others = 1;  // a release tells it to ask
+    auto& asked = b.server->expect(scripts::acquire);
+    release(a, held);
+    redis.occupy("k", foreign, 3s);
+    pass(100ms);
+    BOOST_TEST_REQUIRE(asked.has_come());
+    asked.reply(redis.run(asked.seen()));
+    settle();
+    BOOST_TEST(list().size() == 1U);  // once, by a new number
+    redis.free("k");
+    pass(settings_.poll_cap + 50ms);
+    BOOST_TEST(second.succeeded());
+    BOOST_TEST(list().empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_message_without_the_secret_is_no_grant)
 {
     auto held = take(a);
@@ -363,6 +417,14 @@ BOOST_AUTO_TEST_CASE(a_step_that_was_sent_before_the_last_one_proves_nothing)
     BOOST_TEST(!one.is_passed());
     one.found(7, time_point{} + 6s);
     BOOST_TEST(one.is_passed());
+}
+
+BOOST_AUTO_TEST_CASE(reads_whose_turn_it_is)
+{
+    auto const of = [](char const* text) { return decide::read_turn(text); };
+    BOOST_TEST((of("3").listening == 3U && of("3").number == 0U));
+    BOOST_TEST((of("3:17").listening == 3U && of("3:17").number == 17U));
+    BOOST_TEST((of("").listening == 0U && of("x:17").number == 0U));
 }
 
 BOOST_AUTO_TEST_CASE(reads_the_message_that_passes_a_lock_on)
