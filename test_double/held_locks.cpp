@@ -53,14 +53,14 @@ struct held_locks::passing_words {
         if (!rest.starts_with(lock + "|"))
             return;
         field = entry.substr(0, first);
-        claim = std::stoll(entry.substr(first + 1));
+        lease = std::stoll(entry.substr(first + 1));
         secret = entry.substr(second + 1, third - second - 1);
         if (rest.size() > lock.size() + 1)
             counter = rest.substr(lock.size() + 2);
     }
 
     std::string field, secret, counter;
-    std::int64_t claim = 0;
+    std::int64_t lease = 0;
 };
 
 held_locks::fields* held_locks::find(std::string const& key)
@@ -245,7 +245,7 @@ void held_locks::tell_holder(std::string const& field, std::string const& channe
 bool held_locks::pass(std::string const& key, std::string const& channel, passing_words const& to)
 {
     auto const token = to.counter.empty() ? 0 : ++tokens_[to.counter];
-    locks_[key][to.field] = {1, after(to.claim)};
+    locks_[key][to.field] = {1, after(to.lease)};
     auto const colon = to.field.find(':');
     auto const message =
         "0:" + to.field.substr(colon + 1) + ":" + std::to_string(token) + ":" + to.secret;

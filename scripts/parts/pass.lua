@@ -1,12 +1,12 @@
 -- Needs `draw`, `publish` and `sub`.
--- Gives the lock, if it is free, to the waiter of this entry, with a short lease, the claim, and tells
--- its client. The entry is 'field|claim in ms|secret|lock|floor and fencing counter': 'f' before a
+-- Gives the lock, if it is free, to the waiter of this entry, with a short lease, and tells
+-- its client. The entry is 'field|lease in ms|secret|lock|floor and fencing counter': 'f' before a
 -- counter that has a floor, '0' before another one, nothing without fencing. It names its lock,
 -- because the locks `a` and `{a}` have the same list. Returns true if the lock is passed on, false if
 -- its client is not connected, and nothing if the client has to ask for itself: it has no such entry,
 -- or the server refuses.
 local function pass(lock, channel, entry)
-    local field, claim, secret, rest = string.match(entry, '^([^|]*)|(%d+)|([^|]*)|(.*)$')
+    local field, lease, secret, rest = string.match(entry, '^([^|]*)|(%d+)|([^|]*)|(.*)$')
     if not field or sub(rest, 1, #lock + 1) ~= lock .. '|' or redis.pcall('exists', lock) ~= 0 then
         return
     end
@@ -20,7 +20,7 @@ local function pass(lock, channel, entry)
     if type(token) ~= 'number' or redis.pcall('hset', lock, field, '1') ~= 1 then
         return
     end
-    local is_set = redis.pcall('pexpire', lock, claim) == 1
+    local is_set = redis.pcall('pexpire', lock, lease) == 1
     local client, number = string.match(field, '^([^:]*):(.*)$')
     local told = is_set and publish(
         channel .. ':' .. client,

@@ -13,15 +13,15 @@
 namespace colock::decide {
 
 /// For how long a release gives the lock to a waiter. The waiter's client confirms its place once a
-/// poll cap, so at least half of the claim is left when the message comes.
-constexpr milliseconds claim_for(milliseconds poll_cap) noexcept { return 3 * poll_cap; }
+/// poll cap, so at least half of that lease is left when the message comes.
+constexpr milliseconds first_lease(milliseconds poll_cap) noexcept { return 3 * poll_cap; }
 
 /// The entry of a waiter in the wait list: the field that it will have, and what a release needs to
 /// give it this lock. `floor` is `f` before a fencing counter that has a floor, `0` before another
 /// one, and empty without fencing.
 inline std::string passing_entry(
     std::string_view field,
-    milliseconds claim,
+    milliseconds lease,
     std::string_view secret,
     std::string_view lock,
     std::string_view floor,
@@ -30,7 +30,7 @@ inline std::string passing_entry(
 {
     std::string made{field};
     return made.append("|")
-        .append(std::to_string(claim.count()))
+        .append(std::to_string(lease.count()))
         .append("|")
         .append(secret)
         .append("|")
@@ -82,12 +82,12 @@ inline turn_message read_turn(std::string_view payload) noexcept
     return read;
 }
 
-/// The number under which this client's head waits in the list, and what proves that a claim still
-/// runs.
+/// The number under which this client's head waits in the list, and what proves that its first
+/// lease still runs.
 ///
 /// A number is put into the list once, so a release takes it once, and there is one message about
-/// it at most. The claim began after the last step that has found the entry in the list, and was
-/// therefore sent before: the claim counts from then, and never from the message.
+/// it at most. The lease began after the last step that has found the entry in the list, and was
+/// therefore sent before: it counts from then, and never from the message.
 class registration {
 public:
     /// A step is about to be sent that puts it into the list.
@@ -128,7 +128,7 @@ public:
     }
     bool was_told() const noexcept { return token_.has_value(); }
 
-    /// It has the lock, as far as is proven: by a claim that was set after `since`.
+    /// It has the lock, as far as is proven: by a lease that was set after `since`.
     bool is_passed() const noexcept { return token_ && found_; }
     time_point since() const noexcept { return *found_; }
     std::uint64_t token() const noexcept { return *token_; }

@@ -119,7 +119,7 @@ private:
     }
     bool is_sure_to_be_told() const noexcept override
     {
-        // A claim counts from the last time that the poller has found the entry.
+        // A first lease counts from the last time that the poller has found the entry.
         return list.wakes && list.place.is_first() && !list.registered.exists();
     }
     void on_turn(unsigned listening) override;

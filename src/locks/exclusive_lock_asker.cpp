@@ -340,14 +340,14 @@ bool exclusive_lock::asker::is_passed_on() const noexcept
     return is_registered() && of_.contention_->list.registered.is_passed();
 }
 
-// The claim is shorter than its lease, so it has to be renewed. Over another link nobody knows when
-// a release has run.
+// The first lease is shorter than its own, so it has to be renewed. Over another link nobody knows
+// when a release has run.
 bool exclusive_lock::asker::may_be_passed_on() const
 {
     auto const& head = of_.first();
     return of_.core_.settings().passing && of_.how_.script.acquire == &scripts::acquire &&
         head.renewed && !head.once && head.replicas == 0 &&
-        head.lease >= decide::claim_for(of_.core_.settings().poll_cap);
+        head.lease >= decide::first_lease(of_.core_.settings().poll_cap);
 }
 
 // A number is registered by the first step that names it, and by no other: so a release takes it
@@ -429,26 +429,26 @@ bool exclusive_lock::asker::keeps_registration(attempt const& asked, bool stands
     return is_found && is_sent_once;
 }
 
-// Less than half of the claim is left if this client was paused: then the same number is asked for
-// by a step, as it is for a waiter with another lease.
+// Less than half of the first lease is left if this client was paused: then the same number is
+// asked for by a step, as it is for a waiter with another lease.
 bool exclusive_lock::asker::take_passed()
 {
     if (!is_passed_on())
         return false;
     auto& list = of_.contention_->list;
-    auto const claim = decide::claim_for(of_.core_.settings().poll_cap);
+    auto const lease = decide::first_lease(of_.core_.settings().poll_cap);
     auto const sent = list.registered.since();
     auto const token = list.registered.token();
     list.granted();
     was_registered_ = false;
-    if (!may_be_passed_on() || !decide::is_fresh(clock::now(), sent, claim)) {
-        grant_.may_stand(clock::now(), claim);
+    if (!may_be_passed_on() || !decide::is_fresh(clock::now(), sent, lease)) {
+        grant_.may_stand(clock::now(), lease);
         return false;
     }
     grant_.is_taken_over();
     if (of_.kept_)
         of_.kept_->begin_unheard();  // others may wait, and told the holder before this one
-    of_.give({std::exchange(number_, 0), token, of_.draws_tokens() ? 1U : 0U, sent, claim});
+    of_.give({std::exchange(number_, 0), token, of_.draws_tokens() ? 1U : 0U, sent, lease});
     return true;
 }
 

@@ -47,8 +47,8 @@ void wait_list::hear()
 bool wait_list::may_register() const noexcept
 {
     auto const& settings = core_.settings();
-    // A message that takes half of the claim comes too late.
-    bool const is_near = 4 * core_.round_trip().usual() < decide::claim_for(settings.poll_cap);
+    // A message that takes half of the first lease comes too late.
+    bool const is_near = 4 * core_.round_trip().usual() < decide::first_lease(settings.poll_cap);
     return !settings.poller_gap && is_near && may_be_used() && is_live_;
 }
 
@@ -58,10 +58,10 @@ void wait_list::begin_registration(
 {
     if (secret_.empty())
         secret_ = std::to_string(core_.random_bits());
-    auto const claim = decide::claim_for(core_.settings().poll_cap);
+    auto const lease = decide::first_lease(core_.settings().poll_cap);
     registered.begin(
         number,
-        decide::passing_entry(core_.field(number), claim, secret_, lock_.name(), floor, counter)
+        decide::passing_entry(core_.field(number), lease, secret_, lock_.name(), floor, counter)
     );
 }
 
@@ -190,9 +190,9 @@ void wait_list::on_message(std::string_view payload)
     whose_.on_turn(turn.listening);
 }
 
-// A lock that has no waiter here by that number would stay taken for the claim. But if a step has
-// granted the number, its hold may live, or may have become a claim. Other keys of this client may
-// have the same channel, and another secret.
+// A lock that has no waiter here by that number would stay taken for its first lease. But if a step
+// has granted the number, its hold may live, or may have become a claim. Other keys of this client
+// may have the same channel, and another secret.
 void wait_list::on_passed(decide::passed_message const& to)
 {
     if (secret_.empty() || to.secret != secret_ || to.number <= granted_)

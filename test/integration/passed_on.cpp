@@ -175,7 +175,7 @@ BOOST_DATA_TEST_CASE(what_was_passed_on_is_renewed, each_server(), kind)
     auto& server = shared_server(kind);
     lab at{server};
     auto settings = passing_on(at);
-    settings.poll_cap = 200ms;  // a claim of 600 ms
+    settings.poll_cap = 200ms;  // a first lease of 600 ms
     auto& first = at.connect(settings);
     auto& second = at.connect(settings);
     at.run([&]() -> asio::awaitable<void> {

@@ -26,7 +26,7 @@ struct passing_clients : clients_in_line {
         auto const fields = redis.ask({"HKEYS", "k"}).items;
         return fields.size() == 1 ? fields.front().text.substr(0, 36) : std::string{};
     }
-    /// Of the first entry: 'field|claim|secret|...'.
+    /// Of the first entry: 'field|lease|secret|...'.
     std::string secret()
     {
         auto const entry = list().front();
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(a_release_gives_the_lock_to_the_first)
     BOOST_TEST(list().empty());
 }
 
-BOOST_FIXTURE_TEST_CASE(a_claim_is_renewed_to_the_lease, passing_long_leases)
+BOOST_FIXTURE_TEST_CASE(a_first_lease_is_renewed_to_the_own_one, passing_long_leases)
 {
     auto held = take(a);
     auto const second = wait(b);
