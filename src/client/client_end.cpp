@@ -78,8 +78,10 @@ void client_state::on_less()
 
 void client_state::finish_closing_if_done()
 {
-    // A lock without an ownership may have an acquire under way, which may still be granted.
-    if (closer_ && !is_stopped() && holds_.is_empty() && states_.is_empty())
+    // A lock without an ownership may have an acquire under way, which may still be granted. A
+    // client that was refused may have to leave a wait list.
+    bool const is_quiet = life_.activities == 0 && states_.is_empty();
+    if (closer_ && !is_stopped() && holds_.is_empty() && is_quiet)
         finish_closing(life_.unreleased ? error_code{error::unavailable} : error_code{});
 }
 
@@ -124,10 +126,14 @@ void client_state::refuse_who_waits()
 
 void client_state::on_quiet() noexcept
 {
-    if (!flushing_ || is_shut_down())
+    auto life = weak_from_this().lock();
+    if (!life || (!flushing_ && !closer_) || is_shut_down())
         return;
     // Not at once: the last user is still inside a call.
-    asio::post(strand(), [this, life = flushing_] { end_flush_if_done(); });
+    asio::post(strand(), [this, life = std::move(life)] {
+        end_flush_if_done();
+        finish_closing_if_done();
+    });
 }
 
 void client_state::end_flush_if_done()

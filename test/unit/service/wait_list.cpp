@@ -262,6 +262,29 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(service_wait_list_turns, clients_with_tenures)
 
+BOOST_AUTO_TEST_CASE(a_client_that_closes_leaves_the_list)
+{
+    auto held = take(a);
+    auto& first = b.server->expect(scripts::acquire);
+    auto& joining = b.server->expect(scripts::acquire);
+    auto const waits = b.acquire();
+    settle();
+    first.reply(redis.run(first.seen()));
+    settle();
+    BOOST_TEST_REQUIRE(joining.has_come());
+    auto const answer = redis.run(joining.seen());
+    BOOST_TEST(list().size() == 1U);
+    pending<> closed;
+    b.client.close(closed.token());
+    settle();
+    BOOST_TEST(waits.is_done());
+    BOOST_TEST(!closed.is_done());
+    joining.reply(answer);
+    settle();
+    BOOST_TEST(closed.succeeded());
+    BOOST_TEST(list().empty());
+}
+
 BOOST_AUTO_TEST_CASE(whoever_has_just_released_asks_for_a_place_behind_the_others)
 {
     auto held = take_slowly(a);
