@@ -73,8 +73,8 @@ public:
     /// Until the holder's lease ends, or to the poll cap.
     void sleep_out(std::int64_t pttl, time_point deadline);
 
-    /// The lock is free for the client that was told. Its release is going to tell this one, but
-    /// nobody tells if it has left.
+    /// The lock is free for the client that was told. Its release is going to tell this one, the
+    /// first of the list, but nobody tells if it has left.
     void sleep_behind(time_point deadline);
 
     /// Sleeps with the other keys: one call of the poller serves many.

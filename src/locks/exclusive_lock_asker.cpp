@@ -292,7 +292,8 @@ exclusive_lock::asker::verdict exclusive_lock::asker::on_refused(
     // Messages from before the subscription was live were missed.
     if (others.hears_anew(asked.place, got.stands, of_.is_alone()))
         return verdict::again;
-    if (got.stands && got.pttl < 0 && asked.place == decide::list_place::behind)
+    bool const is_first = got.subscribers == 1 && asked.place == decide::list_place::behind;
+    if (got.stands && got.pttl < 0 && is_first)
         others.sleep_behind(head.deadline());
     else
         others.sleep_out(got.pttl, head.deadline());
