@@ -139,7 +139,7 @@ private:
         void on_head_left();
 
         /// The head will ask with this field, which may exist at the server until then.
-        void take_over(std::uint64_t number, time_point until) noexcept;
+        void take_over(std::uint64_t number, time_point until);
         bool takes_over() const noexcept { return number_ != 0 && !is_registered(); }
 
         /// A release puts this client into the wait list: its entry, or nothing for its id.

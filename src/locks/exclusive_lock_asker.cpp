@@ -192,7 +192,7 @@ void exclusive_lock::asker::on_head_left()
         sending_->answered.set({});
 }
 
-void exclusive_lock::asker::take_over(std::uint64_t number, time_point until) noexcept
+void exclusive_lock::asker::take_over(std::uint64_t number, time_point until)
 {
     if (of_.contention_)
         of_.contention_->list.end_registration(true);

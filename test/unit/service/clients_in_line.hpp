@@ -58,6 +58,14 @@ struct clients_in_line {
 
     void settle() { settle_all(all); }
     void pass(milliseconds time) { pass_for_all(all, time); }
+    /// The server runs the script that a client has sent, and answers.
+    template <class Asked>
+    void answer(Asked& what)
+    {
+        settle();
+        what.reply(redis.run(what.seen()));
+        settle();
+    }
     pending_hold wait(one& who)
     {
         auto p = who.acquire();

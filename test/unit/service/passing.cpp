@@ -2,7 +2,7 @@
 //
 // A release gives the lock to the first of the wait list: each is a client of its own, and the
 // server runs the real scripts.
-#include "decide/registration.hpp"
+#include "decide/validity.hpp"
 #include "unit/service/clients_in_line.hpp"
 
 namespace colock::test {
@@ -112,14 +112,12 @@ BOOST_AUTO_TEST_CASE(the_message_may_come_before_the_answer)
     auto& first = b.server->expect(scripts::acquire);
     auto& registering = b.server->expect(scripts::acquire);
     auto const second = b.acquire();
-    settle();
-    first.reply(redis.run(first.seen()));
-    settle();
-    auto const answer = redis.run(registering.seen());
+    answer(first);
+    auto const registered = redis.run(registering.seen());
     release(a, held);
     BOOST_TEST(holder() == b.id());
     BOOST_TEST(!second.is_done());
-    registering.reply(answer);
+    registering.reply(registered);
     settle();
     BOOST_TEST(second.succeeded());
     BOOST_TEST(b.tries() == 2U);
@@ -138,8 +136,7 @@ BOOST_AUTO_TEST_CASE(a_message_before_an_answer_that_finds_nothing_is_no_grant)
     BOOST_TEST_REQUIRE(holder() == b.id());
     redis.ask({"DEL", "k"});
     redis.occupy("k", foreign, 3s);
-    check.reply(redis.run(check.seen()));
-    settle();
+    answer(check);
     BOOST_TEST(!second.is_done());
     BOOST_TEST(b.server->count(scripts::leave) == 1U);
     redis.free("k");
@@ -274,8 +271,7 @@ BOOST_AUTO_TEST_CASE(a_turn_of_its_number_ends_the_registration)
     redis.occupy("k", foreign, 3s);
     pass(100ms);
     BOOST_TEST_REQUIRE(asked.has_come());
-    asked.reply(redis.run(asked.seen()));
-    settle();
+    answer(asked);
     BOOST_TEST(list().size() == 1U);  // once, by a new number
     redis.free("k");
     pass(settings_.poll_cap + 50ms);
@@ -326,8 +322,7 @@ BOOST_AUTO_TEST_CASE(what_was_passed_on_before_the_leave_is_given_back)
     release(a, held);
     BOOST_TEST(holder() == b.id());  // its channel lives on for a while
     BOOST_TEST(!third.is_done());
-    leaving.reply(redis.run(leaving.seen()));
-    settle();
+    answer(leaving);
     BOOST_TEST(third.succeeded());
 }
 
@@ -365,77 +360,6 @@ BOOST_AUTO_TEST_CASE(a_waiter_with_a_lease_of_its_own_is_told_to_ask)
     BOOST_TEST((list() == ids{b.id()}));
     release(a, held);
     BOOST_TEST(own.succeeded());
-}
-
-BOOST_AUTO_TEST_SUITE_END()
-
-BOOST_AUTO_TEST_SUITE(decide_registration)
-
-using decide::registration;
-
-BOOST_AUTO_TEST_CASE(a_message_alone_proves_nothing)
-{
-    registration one;
-    one.begin(7, "entry");
-    BOOST_TEST(one.passed(7, 3));
-    BOOST_TEST(!one.is_passed());
-    one.found(7, time_point{} + 5s);
-    BOOST_TEST(one.is_passed());
-    BOOST_TEST((one.since() == time_point{} + 5s));
-    BOOST_TEST(one.token() == 3U);
-}
-
-BOOST_AUTO_TEST_CASE(another_number_is_not_its_own)
-{
-    registration one;
-    one.begin(7, "entry");
-    BOOST_TEST(!one.passed(6, 3));
-    one.found(6, time_point{} + 5s);
-    BOOST_TEST(one.passed(7, 3));
-    BOOST_TEST(!one.is_passed());
-}
-
-BOOST_AUTO_TEST_CASE(an_older_step_does_not_replace_a_newer_one)
-{
-    registration one;
-    one.begin(7, "entry");
-    one.found(7, time_point{} + 5s);
-    one.found(7, time_point{} + 4s);
-    BOOST_TEST(one.passed(7, 3));
-    BOOST_TEST((one.since() == time_point{} + 5s));
-}
-
-BOOST_AUTO_TEST_CASE(a_step_that_was_sent_before_the_last_one_proves_nothing)
-{
-    registration one;
-    one.begin(7, "entry");
-    BOOST_TEST(one.passed(7, 3));
-    one.found(7, time_point{} + 5s);
-    one.asks(time_point{} + 6s);
-    BOOST_TEST(!one.is_passed());
-    one.found(7, time_point{} + 5s);
-    BOOST_TEST(!one.is_passed());
-    one.found(7, time_point{} + 6s);
-    BOOST_TEST(one.is_passed());
-}
-
-BOOST_AUTO_TEST_CASE(reads_whose_turn_it_is)
-{
-    auto const of = [](char const* text) { return decide::read_turn(text); };
-    BOOST_TEST((of("3").listening == 3U && of("3").number == 0U));
-    BOOST_TEST((of("3:17").listening == 3U && of("3:17").number == 17U));
-    BOOST_TEST((of("").listening == 0U && of("x:17").number == 0U));
-}
-
-BOOST_AUTO_TEST_CASE(reads_the_message_that_passes_a_lock_on)
-{
-    auto const read = decide::read_passed("0:12:34:secret");
-    BOOST_TEST_REQUIRE(read.has_value());
-    BOOST_TEST(read->number == 12U);
-    BOOST_TEST(read->token == 34U);
-    BOOST_TEST(read->secret == "secret");
-    for (auto const* const other : {"", "0", "3", "0:", "0:12", "0:12:", "0:x:1:s", ":1:2:s"})
-        BOOST_TEST(!decide::read_passed(other).has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
