@@ -1,23 +1,24 @@
 -- Lists the locks that are free, or will be free soon if nobody renews them, and keeps the wait
 -- lists alive in which the client stands.
 -- KEYS the locks
--- ARGV 1 limit in ms; then for each lock its channel if the client stands in its wait list, or
---      '|n:entry and channel' with its entry of n bytes there, else ''
+-- ARGV 1 limit in ms; then for each lock its wait list if the client stands there, or
+--      '|n:entry and list' with its entry of n bytes there, else ''
 -- Reply: a list, for each lock whose lease ends within the limit its place in KEYS and its PTTL,
 --        -2 if nobody holds it, -1 if its lease never ends; for each lock whose wait list is gone,
 --        or has not that entry, its place and -3; nothing for the others.
 -- Idempotent.
-local call, limit = redis.call, tonumber(ARGV[1])
+local call, byte, limit = redis.call, string.byte, tonumber(ARGV[1])
 
+-- include wait_list_entries.lua
 -- include wait_list.lua
 
 local reply = {}
 for i = 1, #KEYS do
-    local pttl, channel, _, entry = call('pttl', KEYS[i]), ARGV[i + 1]
-    if string.byte(channel) == 124 then  -- a bar
-        _, channel, entry = place_and_channel(channel)
+    local pttl, list, _, entry = call('pttl', KEYS[i]), ARGV[i + 1]
+    if byte(list) == 124 then  -- a bar
+        _, list, entry = place_and_channel(list)
     end
-    if channel ~= '' and not keep(wait_list(channel), entry) then
+    if list ~= '' and not keep(list, entry) then
         pttl = -3
     end
     if pttl < limit then

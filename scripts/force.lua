@@ -6,7 +6,9 @@
 -- Not idempotent: a repeat could take the lock away from a later owner, so it is sent once.
 
 -- include publish.lua
+-- include wait_list_entries.lua
 -- include wait_list.lua
+-- include crowd.lua
 -- include tell_first.lua
 
 local reply = {}

@@ -1,4 +1,4 @@
--- traits: joins 4
+-- traits: joins 8
 -- Removes the client's entry from each wait list. If the entry is not there, the lock may have been
 -- passed on to it: then it gives that back. If its turn may have come, tells the next one; of
 -- permits, those that can get in, or the next one if nobody can.
@@ -8,7 +8,9 @@
 -- A repeat finds nothing, and tells the next one once more, who asks in vain.
 
 -- include publish.lua
+-- include wait_list_entries.lua
 -- include wait_list.lua
+-- include crowd.lua
 -- include tell_first.lua
 
 local reply = {}

@@ -1,4 +1,4 @@
--- traits: joins 7, looks_around
+-- traits: joins 4, looks_around
 -- Sets the depth and the lease of each ownership's read side: re-entry, partial release, a new
 -- lease, or a writer that begins to read.
 -- KEYS the locks

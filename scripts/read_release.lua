@@ -1,4 +1,4 @@
--- traits: joins 8, looks_around
+-- traits: joins 5, looks_around
 -- Takes each ownership's read side back. When the lock is free, tells the waiters by the channel,
 -- and of the wait list the first writer.
 -- KEYS the locks
@@ -12,7 +12,9 @@ local call, pcall = redis.call, redis.pcall
 -- include lease_key.lua
 -- include longest.lua
 -- include publish.lua
+-- include wait_list_entries.lua
 -- include wait_list.lua
+-- include crowd.lua
 -- include tell_first.lua
 
 local reply = {}

@@ -1,4 +1,4 @@
--- traits: joins 6, confirms
+-- traits: joins 3, confirms
 -- Renews each ownership's read side.
 -- KEYS the locks
 -- ARGV for each lock: field, lease in ms, prefix of the lease keys

@@ -8,7 +8,9 @@
 local call, pcall = redis.call, redis.pcall
 
 -- include publish.lua
+-- include wait_list_entries.lua
 -- include wait_list.lua
+-- include crowd.lua
 -- include tell_first.lua
 
 -- The leases of all readers; the writer may be one of them.

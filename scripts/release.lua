@@ -1,10 +1,10 @@
--- traits: joins 3
+-- traits: joins 7
 -- Gives each ownership back, and tells the waiters: by the lock's channel all that listen there,
 -- and of the wait list the first client alone, by a channel of its own. If nobody listens to the
 -- lock's channel, and the first has said how, it gets the lock by this script; see `pass`.
 -- KEYS the locks
--- ARGV for each lock: field, and 'place:channel' with the place 'last' if the client goes to the end
---      of the wait list when another client was told, else ''; its entry there may follow
+-- ARGV for each lock: field; channel; wait list; and the entry with which the client goes to the end
+--      of the list if another client was told, else ''
 -- Reply: a list, for each lock the number of receivers, or -1 if the server refuses to publish; if
 --        a client of the wait list was told, a list of that number and of 1 if the releasing client
 --        stands in the wait list now, else 0; false if the field is gone; an error if the key does
@@ -12,33 +12,38 @@
 -- Idempotent: a repeat finds no field and does nothing.
 local pcall = redis.pcall
 
--- include draw.lua
--- include none_exist.lua
 -- include publish.lua
--- include wait_list.lua
--- include pass.lua
--- include tell_first.lua
 
-local reply, places, channels, entries, lists = {}, {}, {}, {}, {}
-for i = 1, #KEYS do
-    places[i], channels[i], entries[i] = place_and_channel(ARGV[2 * i])
-    lists[i] = wait_list(channels[i])
+-- Tells the first of a wait list, or gives it the lock: the reply. Made only if somebody waits,
+-- because making these functions costs as much as releasing a lock.
+local function turns()
+    -- include draw.lua
+    -- include wait_list_entries.lua
+    -- include pass.lua
+    -- include crowd.lua
+    -- include tell_first.lua
+    return function(lock, channel, list, entry, receivers)
+        local may_pass = receivers == 0 and pass or nil
+        if not tell_first(list, channel, receivers, 1, 1, may_pass, lock) then
+            return receivers
+        end
+        local stands = entry ~= '' and join(list, entry, false)
+        return {receivers, stands and 1 or 0}
+    end
 end
-local nobody_waits = none_exist(lists)
+
+local reply, lists = {}, {}
 for i = 1, #KEYS do
-    local field, channel = ARGV[2 * i - 1], channels[i]
-    local removed = pcall('hdel', KEYS[i], field)
+    lists[i] = ARGV[4 * i - 1]
+end
+-- If the server refuses, it is not known whether somebody waits.
+local tell_next = pcall('exists', unpack(lists)) ~= 0 and turns()
+for i, lock in ipairs(KEYS) do
+    local channel, entry = ARGV[4 * i - 2], ARGV[4 * i]
+    local removed = pcall('hdel', lock, ARGV[4 * i - 3])
     if removed == 1 then
         local receivers = publish(channel, '0')
-        local may_pass = receivers == 0 and pass or nil
-        if not nobody_waits and
-            tell_first(lists[i], channel, receivers, 1, 1, may_pass, KEYS[i]) then
-            local stands = places[i] == 'last' and
-                join(lists[i], entries[i] or client_of(field), false)
-            reply[i] = {receivers, stands and 1 or 0}
-        else
-            reply[i] = receivers
-        end
+        reply[i] = tell_next and tell_next(lock, channel, lists[i], entry, receivers) or receivers
     else
         reply[i] = removed ~= 0 and removed
     end

@@ -12,6 +12,7 @@ local call = redis.call
 
 -- include crowd.lua
 -- include publish.lua
+-- include wait_list_entries.lua
 -- include wait_list.lua
 -- include tell_first.lua
 -- include stand.lua

@@ -7,7 +7,9 @@
 local call, pcall = redis.call, redis.pcall
 
 -- include publish.lua
+-- include wait_list_entries.lua
 -- include wait_list.lua
+-- include crowd.lua
 -- include tell_first.lua
 -- include tell_left.lua
 

@@ -1,16 +1,17 @@
--- traits: joins 9, looks_around
+-- traits: joins 6, looks_around
 -- Takes each ownership's write side back and tells the waiters, as a release does. Its owner's read
 -- side stays.
 -- KEYS the locks
--- ARGV for each lock: field with ':write', 'place:channel' as in release.lua, prefix of the lease
---      keys
+-- ARGV for each lock: field with ':write'; channel, wait list and entry as in release.lua; prefix of
+--      the lease keys
 -- Reply: as of release.lua.
 -- Idempotent: a repeat finds no field and does nothing.
 local call, pcall = redis.call, redis.pcall
 
 -- include lease_key.lua
 -- include publish.lua
--- include wait_list.lua
+-- include wait_list_entries.lua
+-- include crowd.lua
 -- include tell_first.lua
 
 -- The longest lease of the owner's read side; the lock's TTL if not all of them can be read.
@@ -25,8 +26,8 @@ end
 
 local reply = {}
 for i = 1, #KEYS do
-    local lock, field, prefix = KEYS[i], ARGV[3 * i - 2], ARGV[3 * i]
-    local place, channel = place_and_channel(ARGV[3 * i - 1])
+    local lock, field, channel = KEYS[i], ARGV[5 * i - 4], ARGV[5 * i - 3]
+    local list, entry, prefix = ARGV[5 * i - 2], ARGV[5 * i - 1], ARGV[5 * i]
     local removed = pcall('hdel', lock, field)
     if removed == 1 then
         -- While there is a writer, only the writer itself may read.
@@ -38,10 +39,10 @@ for i = 1, #KEYS do
             call('del', lock)
         end
         -- Where the owner reads on, the first writer learns that somebody reads now.
-        local list, receivers = wait_list(channel), publish(channel, '1')
+        local receivers = publish(channel, '1')
         reply[i] = receivers
         if tell_first(list, channel, receivers) then
-            local stands = place == 'last' and join(list, client_of(field), false)
+            local stands = entry ~= '' and join(list, entry, false)
             reply[i] = {receivers, stands and 1 or 0}
         end
     else

@@ -142,8 +142,8 @@ reply double_server::expiring(script_call const& c)
 {
     std::vector<reply> places;
     for (std::size_t i = 0; i != c.keys.size(); ++i) {
-        auto const channel = c.argument(i + 1);
-        bool const is_gone = !channel.empty() && !locks_.keep_list(channel);
+        auto const list = c.argument(i + 1);
+        bool const is_gone = !list.empty() && !locks_.keep_list(list);
         auto const pttl = is_gone ? -3 : locks_.pttl(c.key(i));
         if (pttl >= c.number(0))
             continue;

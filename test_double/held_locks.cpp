@@ -37,6 +37,15 @@ listed place_and_channel(std::string const& text)
     return {text.substr(0, bar), text.substr(colon + 1 + size), text.substr(colon + 1, size)};
 }
 
+// Of this channel's lock; a name of a list is itself.
+std::string list_name(std::string const& text)
+{
+    for (std::string_view const kind : {"redisson_lock__channel:", "redisson_rwlock:"})
+        if (auto const at = text.find(kind); at != std::string::npos)
+            return text.substr(0, at) + "colock_wait:" + text.substr(at + kind.size());
+    return text;
+}
+
 reply of_bool(bool is) { return reply::of(std::int64_t{is}); }
 
 }  // namespace
@@ -190,7 +199,7 @@ reply held_locks::listed_refusal(script_call const& c)
 
 held_locks::wait_list* held_locks::list_of(std::string const& channel)
 {
-    auto const at = lists_.find(channel);
+    auto const at = lists_.find(list_name(channel));
     if (at == lists_.end())
         return nullptr;
     if (at->second.until > clock::now() && !at->second.clients.empty())
@@ -214,7 +223,7 @@ std::int64_t held_locks::join(std::string const& channel, std::string const& cli
 {
     auto* list = list_of(channel);
     if (!list) {
-        list = &lists_[channel];
+        list = &lists_[list_name(channel)];
         list->until = clock::now() + list_life;
     }
     auto& all = list->clients;
@@ -300,14 +309,14 @@ reply held_locks::give_back(script_call const& c, std::string const& message, bo
 {
     if (!remove(c.key(), c.argument(0)))
         return {};
-    auto const [place, channel, entry] = place_and_channel(c.argument(1));
+    auto const channel = c.argument(1), list = c.argument(2), entry = c.argument(3);
     std::int64_t const receivers = outside_.publish(channel, message);
     bool const may_pass = passes && receivers == 0 && !find(c.key());
     if (!tell_first(channel, receivers, may_pass ? c.key() : std::string{}))
         return reply::of(receivers);
-    bool const joins = place == "last";
+    bool const joins = !entry.empty();
     if (joins)
-        join(channel, entry.empty() ? client_of(c.argument(0)) : entry, false);
+        join(list, entry, false);
     return reply::of(std::vector{reply::of(receivers), reply::of(std::int64_t{joins})});
 }
 

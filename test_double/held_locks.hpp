@@ -42,8 +42,7 @@ public:
     /// The last token of this counter; 0 if it gave none.
     std::int64_t last_token(std::string const& counter) const;
 
-    /// Keeps the wait list of this channel's lock alive; false if it is gone, or has not the entry
-    /// that the text names, too.
+    /// Keeps a wait list alive; false if it is gone, or has not the entry that the text names, too.
     bool keep_list(std::string const& text);
 
     /// What is left of its lease, as PTTL says it: -2 if nobody holds it.
@@ -105,7 +104,7 @@ private:
     std::map<std::string, fields> locks_;
     std::map<std::string, leader_words> leaders_;  ///< by key
     std::map<std::string, std::int64_t> tokens_;   ///< by counter
-    std::map<std::string, wait_list> lists_;       ///< by channel
+    std::map<std::string, wait_list> lists_;       ///< by name
 };
 
 }  // namespace colock::testing

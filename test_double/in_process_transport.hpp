@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/core.hpp"
+#include "redis/link_settings.hpp"
 #include "redis/transport.hpp"
 
 #include <boost/asio/post.hpp>
@@ -22,6 +23,9 @@ class in_process_transport : public transport {
 public:
     void submit(step& s) final
     {
+        // As a link: the answer comes before this returns.
+        if (auto const why = down_reason(s.slot); !s.synced && is_refusal(why))
+            return s.answered.set({answer::kind::failed, {}, why, {}});
         waiting_.push_back(&s);
         if (!std::exchange(flushing_, true))
             later([this] { flush(); });

@@ -198,7 +198,8 @@ struct config {
     bool instant_notice = false;
 
     /// The longest time that a waiter sleeps before it asks the server again, and so the cost of a
-    /// lost message. At least 10 ms.
+    /// lost message. At least 10 ms. A waiter asks after 20 s at the latest, because its wait list
+    /// ends after a minute unless it asks.
     ///
     /// A client that waits for more than 5,000 names asks for 5,000 of them a second, and for each
     /// one after 20 s at the latest, as long as it is the first in the name's wait list and its

@@ -1,4 +1,4 @@
--- Needs `stand`, `wait_list`, `keep`, `tell_first` and `tell_first_or_front`.
+-- Needs `stand`, `wait_list`, `tell_first` and `tell_first_or_front`.
 -- The entry of a client that wants so many permits.
 local function entry_of(client, permits)
     return permits == '1' and client or client .. ':' .. permits
@@ -7,13 +7,9 @@ end
 -- The answer to a client that has to wait for permits, as of `stand`. To the sum it adds 2, but not
 -- for the first of the list: the client that gives permits back may not know the list, so the first
 -- listens to the semaphore's channel, too. If too few are `available` for the first, it tells others,
--- because nobody else may have heard of these. The client asks here until it gets in, so this keeps
--- the list alive.
+-- because nobody else may have heard of these.
 local function refuse_permits(left, available, entry, channel, place)
     local list = wait_list(channel)
-    if place == 'check' then
-        keep(list)
-    end
     local answer = stand(left, 2, entry, channel, place)
     if answer[3] > 4 then
         answer[3] = answer[3] - 2

@@ -1,4 +1,4 @@
--- Needs `crowd`, `wait_list` and `join`.
+-- Needs `crowd`, `wait_list`, `keep` and `join`.
 -- The answer to a client that has to wait: `left`; how many wait, as far as it is known; and the sum
 -- of `wakes`, 1 if the client stands in the list now, and 4 if it is the first. An entry with a
 -- field that `check` does not find was taken by a release, and its number is over.
@@ -9,6 +9,7 @@ local function stand(left, wakes, entry, channel, place)
     local list = wait_list(channel)
     local before = place == 'check' and redis.pcall('lpos', list, entry)
     if type(before) == 'number' then
+        keep(list)
         return {left, 0, wakes + (before == 0 and 5 or 1)}
     elseif place == 'check' and find(entry, '|', 1, true) then
         return {left, 0, wakes}

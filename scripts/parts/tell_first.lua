@@ -1,4 +1,4 @@
--- Needs `publish`, `who_wants` and `join`.
+-- Needs `crowd`, `publish`, `who_wants` and `join`.
 -- Tells the first client of the list that it is its turn, and removes it. Clients that are not
 -- connected are removed and passed over. Returns whether one was told.
 -- Of permits it tells those that can get in, until what they want is `enough`. A client that wants
@@ -23,7 +23,7 @@ local function tell_first(list, channel, message, left, enough, pass, lock)
         end
         local client, wanted, number = who_wants(entry)
         if wanted > left then
-            local heard = redis.pcall('pubsub', 'numsub', channel .. ':' .. client)[2] ~= 0
+            local heard = crowd(channel .. ':' .. client) ~= 0
             if at == 0 and heard then
                 join(list, entry, true)
             elseif at > 0 and not heard then

@@ -22,6 +22,11 @@ struct clock {
     /// Sets the time for the whole process; the default time point restores the real time.
     static void fake(time_point now) noexcept;
     static bool is_fake() noexcept;
+
+    /// Under a fake time: a timer is due then. A test may move the time to the earliest of those
+    /// that were expected since the time was last set; `expected` is `never` if none was.
+    static void expect(time_point) noexcept;
+    static time_point expected() noexcept;
 };
 
 /// Moves the time of the whole process forward. It goes on from there, and never back. For the test

@@ -33,6 +33,9 @@ struct free_list {
 
 constexpr std::size_t sizes = recycled_memory::largest / recycled_memory::step;
 
+/// The malloc of glibc puts so much before each block, and makes a multiple of `step` of both.
+constexpr std::size_t header = 8;
+
 /// Has no destructor: it can be used while the thread's other objects are destroyed.
 struct thread_memory {
     std::array<free_list, sizes> lists;
@@ -54,9 +57,15 @@ struct thread_end {
     }
 };
 
-std::size_t class_of(std::size_t size) noexcept { return (size - 1) / recycled_memory::step; }
+std::size_t class_of(std::size_t size) noexcept
+{
+    return size <= header ? 0 : (size - header - 1) / recycled_memory::step;
+}
 
-std::size_t size_of(std::size_t which) noexcept { return (which + 1) * recycled_memory::step; }
+std::size_t size_of(std::size_t which) noexcept
+{
+    return (which + 1) * recycled_memory::step + header;
+}
 
 }  // namespace
 

@@ -13,8 +13,8 @@ namespace colock {
 /// of each size. Under a sanitizer nothing is kept: it must see each block freed.
 class recycled_memory {
 public:
-    static constexpr std::size_t step = 32;
-    static constexpr std::size_t largest = 1280;
+    static constexpr std::size_t step = 16;
+    static constexpr std::size_t largest = 1280;  ///< up to half a step more
     static constexpr std::size_t most_kept = 16U << 10U;
 
     static void* allocate(std::size_t size);

@@ -13,11 +13,14 @@ namespace asio = boost::asio;
 using strand_type = asio::strand<asio::any_io_executor>;
 
 /// Under a fake clock a due timer fires at the next poll, and one that is not due must not make
-/// the reactor wait for real time.
+/// the reactor wait for real time: the clock is told of it instead.
 struct clock_wait_traits {
     static clock::duration to_wait_duration(clock::duration const& d) noexcept
     {
-        return clock::is_fake() ? std::min(d, clock::duration::zero()) : d;
+        if (!clock::is_fake())
+            return d;
+        clock::expect(clock::now() + d);
+        return std::min(d, clock::duration::zero());
     }
     static clock::duration to_wait_duration(clock::time_point const& t) noexcept
     {

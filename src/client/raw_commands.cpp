@@ -43,13 +43,14 @@ void release_of(
     auto const& prefix = inside->settings().key_prefix;
     id.name = inside->key_of(std::move(id.name));
     auto const& how = lock_traits::of(id.kind).how;
-    auto channel = how.channel(id.name, prefix);
-    if (how.names_place())
-        channel = decide::place_and_channel<std::string>("", channel);
     script_request about{
         how.script.release,
         how.queue_keys(id.name, prefix),
-        {std::move(field), std::move(channel)}};
+        {std::move(field), how.channel(id.name, prefix)}};
+    if (how.names_place()) {
+        about.arguments.push_back(decide::wait_list(id.name, prefix));
+        about.arguments.emplace_back();  // it joins no list
+    }
     about.keys.insert(about.keys.begin(), id.name);
     if (auto more = how.release_argument(id.name, prefix); !more.empty())
         about.arguments.push_back(std::move(more));

@@ -50,38 +50,31 @@ void keyed_state::unregister() noexcept
 
 keyed_state* keyed_state_registry::find(state_kind kind, std::string_view name) const noexcept
 {
-    auto const at = known_.find({kind, name});
-    return at == known_.end() ? nullptr : at->second.get();
+    auto const at = known_.find(key{kind, name});
+    return at == known_.end() ? nullptr : at->get();
 }
 
-void keyed_state_registry::add(std::shared_ptr<keyed_state> s)
-{
-    key const k{s->kind(), s->name()};
-    known_.emplace(k, std::move(s));
-}
+void keyed_state_registry::add(std::shared_ptr<keyed_state> s) { known_.insert(std::move(s)); }
 
 std::shared_ptr<keyed_state> keyed_state_registry::remove(keyed_state& s) noexcept
 {
-    auto const at = known_.find({s.kind(), s.name()});
-    if (at == known_.end() || at->second.get() != &s)
+    auto const at = known_.find(key{s.kind(), s.name()});
+    if (at == known_.end() || at->get() != &s)
         return {};
-    auto gone = std::move(at->second);
-    known_.erase(at);
-    return gone;
+    return std::move(known_.extract(at).value());
 }
 
 std::vector<std::shared_ptr<keyed_state>> keyed_state_registry::all() const
 {
     std::vector<std::shared_ptr<keyed_state>> copy;
     copy.reserve(known_.size());
-    for (auto const& [id, s] : known_)
-        copy.push_back(s);
+    copy.assign(known_.begin(), known_.end());
     return copy;
 }
 
 bool keyed_state_registry::is_in_use() const noexcept
 {
-    return std::ranges::any_of(known_, [](auto const& each) { return each.second->is_in_use(); });
+    return std::ranges::any_of(known_, [](auto const& each) { return each->is_in_use(); });
 }
 
 void keyed_state_registry::on_reached(slot_filter const& mine)
@@ -93,7 +86,7 @@ void keyed_state_registry::on_reached(slot_filter const& mine)
 
 void keyed_state_registry::tell(presence& to) const
 {
-    for (auto const& [id, each] : known_) {
+    for (auto const& each : known_) {
         each->tell(to);
         if (to.is_full())
             return;

@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -115,21 +115,32 @@ public:
     void destroy_pending() noexcept;
 
 private:
+    using element = std::shared_ptr<keyed_state>;  // a million locks are a million of these
+
+    /// Of a state, or of one that is looked for.
     struct key {
-        state_kind kind;
-        std::string_view name;  ///< of the state itself
+        key(state_kind k, std::string_view n) noexcept : kind{k}, name{n} {}
+        // NOLINTNEXTLINE(google-explicit-constructor): a state has its key
+        key(element const& of) noexcept : key{of->kind(), of->name()} {}
+
         friend bool operator==(key const&, key const&) = default;
+
+        state_kind kind;
+        std::string_view name;
     };
     struct hash {
+        using is_transparent = void;
         std::size_t operator()(key const& k) const noexcept
         {
             return std::hash<std::string_view>{}(k.name) + static_cast<std::size_t>(k.kind);
         }
     };
-    using allocator = recycling_allocator<std::pair<key const, std::shared_ptr<keyed_state>>>;
+    struct same {
+        using is_transparent = void;
+        bool operator()(key const& a, key const& b) const noexcept { return a == b; }
+    };
 
-    std::unordered_map<key, std::shared_ptr<keyed_state>, hash, std::equal_to<key>, allocator>
-        known_;
+    std::unordered_set<element, hash, same, recycling_allocator<element>> known_;
 };
 
 /// The state of this kind and name; `make` makes it if there is none.

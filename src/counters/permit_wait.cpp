@@ -1,6 +1,7 @@
 #include "core/core.hpp"
 #include "counters/permit_wait.hpp"
 #include "decide/request_state.hpp"
+#include "decide/wait_plan.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -12,9 +13,6 @@ namespace {
 
 /// How long the first of the list, at least, lets those ask that the same release may have told.
 constexpr clock::duration shortest_pause = milliseconds{1};
-
-/// A wait list that nobody asks for ends after a minute.
-constexpr milliseconds list_lives{20'000};
 
 }  // namespace
 
@@ -116,7 +114,10 @@ time_point permit_wait::next()
         left = std::chrono::ceil<milliseconds>(std::max(until_ - now, clock::duration{}));
     auto const cap = core_.settings().poll_cap;
     bool const stands = list_ && list_->place.may_stand();
-    return now + decide::poll_pause(left, stands ? std::min(cap, list_lives) : cap, core_.jitter());
+    return now +
+        decide::poll_pause(
+               left, stands ? std::min(cap, decide::longest_unkept) : cap, core_.jitter()
+        );
 }
 
 // The payload of permits is the number that is available.

@@ -51,14 +51,12 @@ std::vector<counter_name> make_fence_counters()
     return counters;
 }
 
-/// The name decides the slot of a derived key: unchanged if it has a `{`, otherwise in braces.
 std::string derived(std::string_view prefix, std::string_view kind, std::string_view name)
 {
-    bool const is_braced = name.find('{') != name.npos;
     std::string key;
     key.reserve(prefix.size() + kind.size() + name.size() + 2);
-    key.append(prefix).append(kind).append(is_braced ? "" : "{").append(name);
-    return key.append(is_braced ? "" : "}");
+    write_derived(key, prefix, kind, name);
+    return key;
 }
 
 }  // namespace
@@ -127,7 +125,8 @@ std::string permit_leases(std::string_view name, std::string_view prefix)
 std::string request_record(std::string_view name, std::string_view id, std::string_view prefix)
 {
     auto record = derived(prefix, "colock_once:", name).append(":").append(id);
-    if (slot_of(record) == slot_of(name))
+    bool const is_of_another = name.starts_with('{') && name.ends_with('}');  // `a` has it
+    if (!is_of_another && slot_of(record) == slot_of(name))
         return record;
     auto const counter = fence_counter(slot_of(name));
     record.assign(prefix).append("colock_once").append(counter.substr(counter.find('{')));

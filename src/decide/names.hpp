@@ -26,6 +26,18 @@ void write_number(String& to, Number n)
     to.append(digits.data(), end);
 }
 
+/// Appends a key that belongs to a name and is in its slot: unchanged if the name has a `{`,
+/// otherwise in braces.
+template <class String>
+void write_derived(
+    String& to, std::string_view prefix, std::string_view kind, std::string_view name
+)
+{
+    bool const is_braced = name.find('{') != name.npos;
+    to.append(prefix).append(kind).append(is_braced ? "" : "{").append(name);
+    to.append(is_braced ? "" : "}");
+}
+
 // `prefix` is the client's key prefix. All keys of a client begin with it. `name` begins with it
 // too, so that all keys that are derived from a name are in the name's slot.
 
@@ -33,8 +45,13 @@ void write_number(String& to, Number n)
 /// has a `{` of its own.
 std::string lock_channel(std::string_view name, std::string_view prefix = {});
 
-/// The list of the clients that wait for a lock: `colock_wait:{name}`. Scripts make this name of
-/// the channel's.
+/// The list of the clients that wait for a lock, `colock_wait:{name}`, appended. Scripts of which
+/// only few need it make this name of the channel's.
+template <class String>
+void write_wait_list(String& to, std::string_view name, std::string_view prefix)
+{
+    write_derived(to, prefix, "colock_wait:", name);
+}
 std::string wait_list(std::string_view name, std::string_view prefix = {});
 
 /// The entry of a client in that list: its id, and how many permits it wants if it wants several.
@@ -81,8 +98,9 @@ std::string latch_channel(std::string_view name, std::string_view prefix = {});
 std::string permit_leases(std::string_view name, std::string_view prefix = {});
 
 /// The key of the record of a client's last request that must run once: `colock_once:{name}:<id>`,
-/// braces as above. If the name has braces that name no slot, as `a{b` or `x{}`, the tag of its
-/// slot's fencing counter replaces them: `colock_once{tag}:name:<id>`.
+/// braces as above. If the name has braces that name no slot, as `a{b` or `x{}`, or is another name
+/// in braces, as `{a}`, the tag of its slot's fencing counter replaces them:
+/// `colock_once{tag}:name:<id>`.
 std::string request_record(
     std::string_view name, std::string_view id, std::string_view prefix = {}
 );

@@ -16,7 +16,7 @@ public:
 
     /// One that was sent: its number, and the lease that it sets.
     struct round {
-        std::uint64_t number;
+        std::uint32_t number;
         milliseconds lease;
     };
 
@@ -62,7 +62,7 @@ public:
 
 private:
     time_point due_at_ = never;
-    std::uint64_t last_ = 0;
+    std::uint32_t last_ = 0;
     unsigned failures_ = 0;  ///< in a row
     unsigned unanswered_ = 0;
     bool wanted_ = false;

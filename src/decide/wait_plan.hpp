@@ -22,17 +22,22 @@ constexpr std::optional<std::chrono::steady_clock::time_point> wake_time(
     return now + milliseconds{pttl + 1};
 }
 
+/// A client that stands in a wait list asks at least this often: the list ends a minute after it
+/// was kept alive, and is kept when less than half of that is left. And a holder with the
+/// default lease renews before less than 20 s of it are left: its key is none whose lease ends
+/// soon.
+inline constexpr std::chrono::milliseconds longest_unkept{20'000};
+
 /// How often a client asks for `keys` keys for which a message is sure to come unless the
 /// connection breaks, which the client notices: for 5,000 of them a second, but for each one at the
-/// poll cap at the earliest, and after 20 s at the latest, while its wait list still lives.
+/// poll cap at the earliest, and in time to keep its wait list alive.
 constexpr std::chrono::milliseconds sure_interval(
     std::size_t keys, std::chrono::milliseconds poll_cap
 ) noexcept
 {
     using std::chrono::milliseconds;
-    constexpr milliseconds longest{20'000};
     auto const spread = milliseconds{static_cast<std::int64_t>(keys / 5)};
-    return std::max(poll_cap, std::min(spread, longest));
+    return std::max(poll_cap, std::min(spread, longest_unkept));
 }
 
 }  // namespace colock::decide

@@ -18,7 +18,8 @@ std::size_t hold_list::living() const noexcept
 
 bool hold_list::is_renewed(hold_state const& hold, time_point now) const noexcept
 {
-    return hold.current_status() == status::held && hold.is_renewed(now, core_.settings().max_hold);
+    return hold.current_status() == status::held &&
+        hold.is_renewed(now, hold.inside->settings().max_hold);
 }
 
 milliseconds hold_list::promised(time_point now) const noexcept
@@ -26,7 +27,7 @@ milliseconds hold_list::promised(time_point now) const noexcept
     milliseconds longest{0};
     for (auto const& hold : holds_)
         if (hold.current_status() == status::held)
-            longest = std::max(longest, hold.promise(now, core_.settings().max_hold));
+            longest = std::max(longest, hold.promise(now, hold.inside->settings().max_hold));
     return longest;
 }
 
@@ -41,16 +42,17 @@ milliseconds hold_list::shortest_renewed(time_point now) const noexcept
 
 bool hold_list::is_one_renewed(time_point sent, milliseconds lease) const noexcept
 {
-    if (holds_.empty() || !is_only(holds_.front()) || core_.settings().max_hold)
+    if (holds_.empty() || !is_only(holds_.front()))
         return false;
     auto const& hold = holds_.front();
-    return hold.current_status() == status::held && hold.renewed && hold.lease == lease &&
+    return !hold.inside->settings().max_hold && hold.current_status() == status::held &&
+        hold.renewed && hold.lease == lease &&
         hold.promised_until() == decide::valid_until(sent, lease);
 }
 
 time_point hold_list::lose_at(hold_state const& hold) const noexcept
 {
-    return hold.lose_at(hold.promised_until(), core_.settings().loss_margin);
+    return hold.lose_at(hold.promised_until(), hold.inside->settings().loss_margin);
 }
 
 time_point hold_list::lose_at() const noexcept
@@ -78,50 +80,52 @@ bool hold_list::is_due(hold_state const& hold, time_point now) const noexcept
     return hold.is_confirmed() && now >= lose_at(hold);
 }
 
-bool hold_list::lose_due(time_point now)
+bool hold_list::lose_due(time_point now, server_field const& of)
 {
     bool lost = false;
     for (auto& hold : holds_)
         if (is_due(hold, now)) {
             lost = true;
-            lose(hold, error::lost, hold.why_unproven(core_.settings().max_hold));
+            lose(hold, error::lost, hold.why_unproven(hold.inside->settings().max_hold), of);
         }
     return lost;
 }
 
-void hold_list::lose_all(error_code why)
+void hold_list::lose_all(error_code why, server_field const& of)
 {
     for (auto& hold : holds_)
-        lose(hold, why, of_.how().why_gone);
+        lose(hold, why, of.how().why_gone, of);
 }
 
-void hold_list::lose(hold_state& hold, error_code why, std::string_view because)
+void hold_list::lose(
+    hold_state& hold, error_code why, std::string_view because, server_field const& of
+)
 {
     if (hold.current_status() != status::held)
         return;
     hold.lose();
-    core_.events().lost(of_.name(), why);
-    core_.log(log_level::warning, [&] {
-        return "hold " + of_.description() + ": lost: " + std::string{because} +
+    hold.inside->events().lost(of.name(), why);
+    hold.inside->log(log_level::warning, [&] {
+        return "hold " + of.description() + ": lost: " + std::string{because} +
             "; stop the work it protects";
     });
 }
 
-void hold_list::remove(hold_state& hold, error_code why)
+void hold_list::remove(hold_state& hold, error_code why, server_field const& of)
 {
     hold.unlink();
     if (hold.current_status() == status::held && hold.given)
-        core_.events().released(
-            of_.name(), std::chrono::duration_cast<microseconds>(clock::now() - hold.born)
+        hold.inside->events().released(
+            of.name(), std::chrono::duration_cast<microseconds>(clock::now() - hold.born)
         );
     hold.mark_released(why);
 }
 
-void hold_list::tell(presence& to) const
+void hold_list::tell(presence& to, server_field const& of) const
 {
     auto const first = std::ranges::find_if(holds_, &hold_state::is_confirmed);
     if (first != holds_.end())
-        to.holds(of_.kind_word(), of_.name(), of_.shown_id(), first->who, first->born);
+        to.holds(of.kind_word(), of.name(), of.shown_id(), first->who, first->born);
 }
 
 void hold_list::destroy_pending() noexcept

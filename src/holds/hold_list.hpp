@@ -12,11 +12,9 @@ namespace colock {
 
 class presence;
 
-/// The holds that live on one ownership.
+/// The holds that live on one ownership; `of` is its mark at the server.
 class hold_list {
 public:
-    hold_list(core& inside, server_field const& of) noexcept : core_{inside}, of_{of} {}
-
     bool is_empty() const noexcept { return holds_.empty(); }
     std::size_t size() const noexcept { return holds_.size(); }
     hold_state& front() noexcept { return holds_.front(); }
@@ -48,16 +46,16 @@ public:
     void confirm(time_point sent, milliseconds set, hold_operations const& asking);
 
     /// Loses those whose time has come; false if there are none.
-    bool lose_due(time_point now);
+    bool lose_due(time_point now, server_field const& of);
 
     /// The server no longer has the ownership.
-    void lose_all(error_code why);
+    void lose_all(error_code why, server_field const& of);
 
     /// The owner has released it, or the client closes.
-    void remove(hold_state&, error_code why);
+    void remove(hold_state&, error_code why, server_field const& of);
 
     /// Tells the client's report of the one that is held longest.
-    void tell(presence&) const;
+    void tell(presence&, server_field const& of) const;
 
     void destroy_pending() noexcept;
 
@@ -65,10 +63,8 @@ private:
     bool is_renewed(hold_state const&, time_point now) const noexcept;
     bool is_due(hold_state const&, time_point now) const noexcept;
     time_point lose_at(hold_state const&) const noexcept;
-    void lose(hold_state&, error_code why, std::string_view because);
+    static void lose(hold_state&, error_code why, std::string_view because, server_field const& of);
 
-    core& core_;
-    server_field const& of_;
     boost::intrusive::list<hold_state, boost::intrusive::constant_time_size<false>> holds_;
 };
 

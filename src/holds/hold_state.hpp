@@ -98,14 +98,16 @@ public:
     void add(std::shared_ptr<loss_wait>);
 
     std::shared_ptr<hold_target> target;
-    bool given = false;   ///< the caller has it
-    bool closed = false;  ///< by its closing client; set before it is `released`
     std::unique_ptr<std::vector<std::shared_ptr<loss_wait>>> loss_waits;  ///< few have any
 
     // ---- The way of an abandoned hold to the strand --------------------------------------------
 
     hold_state* next_abandoned = nullptr;
     hold_ptr self;
+
+    // Here beside the status, because a million holds are as many of these.
+    bool given = false;   ///< the caller has it
+    bool closed = false;  ///< by its closing client; set before it is `released`
 
 private:
     void finish_waits(error_code);

@@ -17,13 +17,11 @@ ownership::ownership(
     std::uint64_t number,
     owner const& who
 )
-    : core_{inside}
-    , listener_{of}
+    : listener_{of}
     , field_{inside, how, name, number}
     , who_{who}
-    , holds_{inside, field_}
 {
-    core_.holds().add(*this);
+    inside.holds().add(*this);
 }
 
 // ---- The beginning -----------------------------------------------------------------------------
@@ -38,7 +36,7 @@ void ownership::begin(hold_ptr first, time_point sent, milliseconds lease)
     first->ends = sent + lease;
     first->confirm(sent, lease);
     holds_.add(*first);
-    renewal_.plan(core_.watchdog().first_renewal(sent, lease));
+    renewal_.plan(inside().watchdog().first_renewal(sent, lease));
     if (listener_)
         listen();
     watch();
@@ -179,7 +177,7 @@ void ownership::remove(hold_state& hold, error_code why)
 {
     if (hold.is_kept(clock::now()))
         server_.keep(hold.born + hold.at_least);
-    holds_.remove(hold, why);
+    holds_.remove(hold, why, field_);
     watch();
 }
 
@@ -193,7 +191,7 @@ void ownership::expire(time_point now)
     if (now < holds_.lose_at())
         return;
     auto const self = shared_from_this();
-    holds_.lose_due(now);
+    holds_.lose_due(now, field_);
     if (!is_held()) {
         forget_renewal();
         if (listener_ && !listener_->keep_lost())
@@ -208,11 +206,11 @@ void ownership::gone(error_code why)
     leave_cohort();
     auto const before = std::exchange(stage_, stage::gone);
     if (before == stage::releasing)
-        --core_.count.owed_releases;
+        --inside().count.owed_releases;
     if (before == stage::vacant)
         return finish();
     forget_renewal();
-    holds_.lose_all(why);
+    holds_.lose_all(why, field_);
     watch();
     detach();
 }
@@ -228,14 +226,14 @@ void ownership::suspect()
         return give_up();
     leave_cohort();
     auto const now = clock::now();
-    auto const asks_at = begun() + 2 * core_.round_trip().usual();
+    auto const asks_at = begun() + 2 * inside().round_trip().usual();
     server_.suspect(now);
     if (now < asks_at && !awaits_renewal()) {
         renewal_.plan(std::min(renewal_.due_at(), asks_at));
         return watch();
     }
     renew_now();
-    core_.watchdog().send(core_.transport().lane_of(slot()));
+    inside().watchdog().send(inside().transport().lane_of(slot()));
 }
 
 // ---- The lease at the server -------------------------------------------------------------------
@@ -249,7 +247,7 @@ void ownership::extended(time_point sent, milliseconds set, hold_operations cons
     if (auto const lease = holds_.shortest_renewed(now); lease != milliseconds::max()) {
         forget_renewal();
         renewal_.plan(
-            decide::renewal_schedule::renewal_time(sent, std::min(lease, set), core_.jitter())
+            decide::renewal_schedule::renewal_time(sent, std::min(lease, set), inside().jitter())
         );
     }
     watch();
@@ -264,11 +262,11 @@ void ownership::renew_now()
 {
     // A renewal under way is not sent yet, because the loss of the link has ended all sent ones.
     if (auto* const in = cohort_.of())
-        return core_.watchdog().enqueue(*in);
+        return inside().watchdog().enqueue(*in);
     if (!may_renew() || renewal_.is_wanted() || !is_held())
         return;
     renewal_.want();
-    core_.watchdog().enqueue(*this);
+    inside().watchdog().enqueue(*this);
 }
 
 std::optional<decide::renewal::round> ownership::begin_renewal(script_texts& to)
@@ -331,10 +329,10 @@ void ownership::renewed(time_point sent, milliseconds set, double jitter)
     renewal_.plan(decide::renewal_schedule::renewal_time(sent, lease, jitter));
     auto const valid_for =
         std::chrono::duration_cast<milliseconds>(decide::valid_until(sent, lease) - now);
-    if (core_.events().wants_each_renewal())
-        core_.events().renewed(name(), valid_for);
+    if (inside().events().wants_each_renewal())
+        inside().events().renewed(name(), valid_for);
     else
-        core_.events().renewed_many(1, valid_for);
+        inside().events().renewed_many(1, valid_for);
     if (is_suspect())  // since the renewal was sent
         suspect();
 }
@@ -344,10 +342,10 @@ void ownership::renewal_failed(error_code why, bool is_busy)
     auto const now = clock::now();
     auto const lease = holds_.shortest_renewed(now);
     if (lease != milliseconds::max())
-        renewal_.fail(now, lease, is_busy, core_.jitter());
+        renewal_.fail(now, lease, is_busy, inside().jitter());
     else
         renewal_.forget();
-    core_.events().renew_failed(name(), why);
+    inside().events().renew_failed(name(), why);
 }
 
 ownership::times ownership::next_times() const noexcept
@@ -378,7 +376,7 @@ std::optional<decide::renewal::round> ownership::leave(cohort const& in)
 void ownership::settled()
 {
     if (holds_.is_empty()) {
-        if (core_.is_stopped())
+        if (inside().is_stopped())
             let_run_out();
         finish();
     } else if (!is_gone() && !awaits_renewal() && renewal_.due_at() == never) {
@@ -397,12 +395,12 @@ void ownership::finish()
     leave_cohort();
     forget_renewal();
     if (is_releasing())
-        --core_.count.owed_releases;
+        --inside().count.owed_releases;
     if (!is_gone())
         stage_ = stage::ended;
-    core_.watchdog().forget(*this);
+    inside().watchdog().forget(*this);
     detach();
-    core_.holds().remove(*this);
+    inside().holds().remove(*this);
 }
 
 }  // namespace colock

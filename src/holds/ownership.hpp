@@ -66,7 +66,7 @@ public:
     ~ownership()
     {
         if (auto* const in = cohort_.of())
-            core_.watchdog().strike_out(*this, *in);
+            inside().watchdog().strike_out(*this, *in);
     }
 
     std::string const& name() const noexcept { return field_.name(); }
@@ -129,7 +129,7 @@ public:
     void abandon_hold(hold_ptr const& hold) override
     {
         if (hold->is_linked())
-            release(make_recycled<hold_operation>(core_.shared_from_this(), hold));
+            release(make_recycled<hold_operation>(inside().shared_from_this(), hold));
     }
 
     /// Releases all holds that their owners still have, because the client closes.
@@ -220,7 +220,7 @@ public:
     }
 
     /// Tells the client's report who holds it.
-    void tell(presence& to) const { holds_.tell(to); }
+    void tell(presence& to) const { holds_.tell(to, field_); }
 
     // ---- For the watchdog ----------------------------------------------------------------------
 
@@ -282,7 +282,7 @@ private:
     {
         bool const begins = std::exchange(stage_, stage::releasing) != stage::releasing;
         if (begins)
-            ++core_.count.owed_releases;
+            ++inside().count.owed_releases;
         return begins;
     }
     bool is_releasing() const noexcept { return stage_ == stage::releasing; }
@@ -330,12 +330,12 @@ private:
     void leave_cohort()
     {
         if (auto* const in = cohort_.of())
-            core_.watchdog().take_out(*this, *in);
+            inside().watchdog().take_out(*this, *in);
     }
     settlement& steps()
     {
         if (!steps_)
-            steps_ = std::make_unique<settlement>(core_, *this);
+            steps_ = std::make_unique<settlement>(inside(), *this);
         return *steps_;
     }
 
@@ -353,7 +353,7 @@ private:
     void ask(hold_ptr hold)
     {
         leave_cohort();
-        steps().ask(make_recycled<hold_operation>(core_.shared_from_this(), std::move(hold)));
+        steps().ask(make_recycled<hold_operation>(inside().shared_from_this(), std::move(hold)));
     }
     void renewed(time_point sent, milliseconds set, double jitter);
     void renewal_failed(error_code why, bool is_busy);
@@ -361,13 +361,13 @@ private:
     void watch()
     {
         auto const [renew_at, lose_at] = next_times();
-        core_.watchdog().watch(*this, renew_at, lose_at);
+        inside().watchdog().watch(*this, renew_at, lose_at);
     }
     void remove(hold_state&, error_code why);
     /// Hears the server's events of its key, if the config asks for it.
     void listen()
     {
-        notice_ = loss_notice::of(core_, name(), [this] {
+        notice_ = loss_notice::of(inside(), name(), [this] {
             auto const life = shared_from_this();
             suspect();
         });
@@ -387,6 +387,7 @@ private:
         return other && other->is_listed() && !other->is_gone() ? other : nullptr;
     }
 
+    core& inside() const noexcept { return field_.inside(); }
     milliseconds promised_here() const noexcept
     {
         auto const now = clock::now();
@@ -397,7 +398,7 @@ private:
     /// Its answer also says whether the field exists.
     bool may_renew() const noexcept
     {
-        return stage_ == stage::standing && !is_settling() && !core_.is_stopped();
+        return stage_ == stage::standing && !is_settling() && !inside().is_stopped();
     }
 
     /// A renewal is due, sent or about to be: its answer will say when the next one is.
@@ -410,7 +411,6 @@ private:
         return is_suspect() || holds_.shortest_renewed(clock::now()) != milliseconds::max();
     }
 
-    core& core_;
     ownership_listener* listener_;  ///< none once another ownership of the lock may begin
     std::weak_ptr<ownership> beside_;
     server_field field_;

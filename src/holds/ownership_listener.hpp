@@ -3,7 +3,6 @@
 #include "base/clock.hpp"
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,10 +25,10 @@ public:
     /// passed on to nobody; see `subscription_manager`.
     virtual std::uint32_t expect_echo(std::string const& channel) = 0;
 
-    /// A release is about to be sent. Not nothing if this client is to join the end of the lock's
-    /// wait list if another client is told: its entry there, empty for the client's id; `joined`
-    /// follows if the release is answered.
-    virtual std::optional<std::string_view> joins_list() { return {}; }
+    /// A release is about to be sent. Not empty if this client is to join the end of the lock's
+    /// wait list if another client is told: its entry there; `joined` follows if the release is
+    /// answered.
+    virtual std::string_view joins_list() { return {}; }
 
     /// The answer of the release of `sent`: whether this client stands in the wait list.
     virtual void joined(bool /*stands*/, time_point /*sent*/) {}

@@ -48,7 +48,7 @@ struct settlement::request {
         : last{of.holds_.is_empty() && !of.server_.is_kept(clock::now())}
         , lease{of.promise()}
         , channel{last ? of.field_.channel() : std::string{}}
-        , joins{last && of.how().has_list && of.listener_ ? of.listener_->joins_list() : std::nullopt}
+        , entry{last && !release_goes_synced ? joining_entry(of) : std::string_view{}}
         , texts{of, *this}
         , keys{texts.keys()}
         , arguments{texts.arguments()}
@@ -64,7 +64,7 @@ struct settlement::request {
         written(ownership const& of, request const& what)
         {
             if (what.last)
-                of.field_.write_release(*this, what.channel, what.joins);
+                of.field_.write_release(*this, what.channel, what.entry);
             else
                 of.field_.write_extension(
                     *this, std::max(of.holds_.size(), std::size_t{1}), what.lease
@@ -72,10 +72,19 @@ struct settlement::request {
         }
     };
 
+    /// A release that waits for replicas, on a link of its own, names none: it might put the client
+    /// into the list after it has left.
+    static std::string_view joining_entry(ownership const& of)
+    {
+        bool const may_join = of.how().has_list && of.listener_;
+        return may_join ? of.listener_->joins_list() : std::string_view{};
+    }
+
     bool last;
     milliseconds lease;
     std::string channel;
-    std::optional<std::string_view> joins;  ///< see `ownership_listener::joins_list`
+    std::string_view entry;  ///< see `ownership_listener::joins_list`; it may end before the call
+    bool joins{!entry.empty()};
     written texts;
     script_texts::views keys, arguments;
     step call;

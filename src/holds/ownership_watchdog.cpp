@@ -111,35 +111,22 @@ struct watchdog::call {
 
 namespace {
 
-/// An answer for a whole call, as each of its parts reads it.
-class part_answers {
-public:
-    part_answers(answer const& got, std::size_t parts) noexcept
-    {
-        if (got.what != answer::kind::replied)
-            return;
-        if (got.value.items.size() == parts)
-            items_ = got.value.items;
-        else if (decide::read_extend(got.value) == decide::extend_answer::extended)
-            all_ = &got.value;
-    }
+/// The part of the answer to a call of many parts that is about one of them; none if the answer
+/// does not tell. One number in place of a list is the answer about all.
+decide::reply const* part_of(answer const& got, std::size_t parts, std::size_t place)
+{
+    if (got.what != answer::kind::replied)
+        return nullptr;
+    if (got.value.items.size() == parts)
+        return &got.value.items[place];
+    bool const is_of_all = decide::read_extend(got.value) == decide::extend_answer::extended;
+    return is_of_all ? &got.value : nullptr;
+}
 
-    /// None: the answer says nothing of it.
-    decide::reply const* operator[](std::size_t place) const noexcept
-    {
-        return items_.empty() ? all_ : &items_[place];
-    }
-
-    bool is_extended(std::size_t place) const noexcept
-    {
-        auto const* const one = (*this)[place];
-        return one && decide::read_extend(*one) == decide::extend_answer::extended;
-    }
-
-private:
-    std::span<decide::reply const> items_;
-    decide::reply const* all_ = nullptr;
-};
+bool is_extended(decide::reply const* part)
+{
+    return part && decide::read_extend(*part) == decide::extend_answer::extended;
+}
 
 }  // namespace
 
@@ -362,13 +349,13 @@ void watchdog::split(unsigned lane, call& refused)
 // Look at the clock before the answer: after a pause of the process no timer has fired yet.
 void watchdog::conclude(call& over, answer const& got)
 {
-    part_answers const answers{got, over.words.keys.size()};
+    auto const parts = over.words.keys.size();
     double const jitter = core_.jitter();
     auto* const base = over.base;
     if (base) {
         bool all = base->size() != 0 && clock::now() < base->loss_time();
         for (std::size_t i = 0; all && i != base->members().size(); ++i)
-            all = !base->members()[i] || answers.is_extended(i);
+            all = !base->members()[i] || is_extended(part_of(got, parts, i));
         if (!all)
             dissolve(*base);
         std::ranges::move(base->end_call(), std::back_inserter(over.parts));
@@ -378,7 +365,7 @@ void watchdog::conclude(call& over, answer const& got)
             over.base = nullptr;
     }
     for (auto const& [of, round, place] : over.parts) {
-        auto const next = of->renewal_answered(round, got, answers[place], jitter);
+        auto const next = of->renewal_answered(round, got, part_of(got, parts, place), jitter);
         watch(*of, next.renew_at, next.lose_at);
     }
     gather(over, got, jitter);

@@ -7,7 +7,7 @@
 namespace colock {
 
 server_field::server_field(
-    core const& inside, protocol const& how, std::string_view name, std::uint64_t number
+    core& inside, protocol const& how, std::string_view name, std::uint64_t number
 )
     : core_{inside}
     , how_{how}
@@ -73,9 +73,8 @@ void server_field::write_renewal(script_texts& to, milliseconds lease) const
         to.add_argument(how_.leases(name_, prefix()));
 }
 
-void server_field::write_release(
-    script_texts& to, std::string_view channel, std::optional<std::string_view> joins
-) const
+void server_field::write_release(script_texts& to, std::string_view channel, std::string_view entry)
+    const
 {
     to.add_key(name_);
     if (how_.is_permit)
@@ -83,12 +82,12 @@ void server_field::write_release(
     for (auto const& key : how_.queue_keys(name_, prefix()))
         to.add_key(key);
     write_id(to);
-    if (joins && !joins->empty())
-        to.add_argument(decide::place_and_entry<recycled_string>("last", *joins, channel));
-    else if (how_.names_place())
-        to.add_argument(decide::place_and_channel<recycled_string>(joins ? "last" : "", channel));
-    else
-        to.add_argument(channel);
+    to.add_argument(channel);
+    if (how_.names_place()) {
+        decide::write_wait_list(to.text(), name_, prefix());
+        to.end_argument();
+        to.add_argument(entry);
+    }
     if (auto const more = how_.release_argument(name_, prefix()); !more.empty())
         to.add_argument(more);
 }

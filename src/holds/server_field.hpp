@@ -9,7 +9,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -68,8 +67,9 @@ private:
 /// among the leases of its semaphore. Writes its part of a script call.
 class server_field {
 public:
-    server_field(core const&, protocol const&, std::string_view name, std::uint64_t number);
+    server_field(core&, protocol const&, std::string_view name, std::uint64_t number);
 
+    core& inside() const noexcept { return core_; }
     protocol const& how() const noexcept { return how_; }
     std::string const& name() const noexcept { return name_; }
     std::uint64_t number() const noexcept { return number_; }
@@ -90,17 +90,15 @@ public:
     void write_extension(script_texts&, std::size_t depth, milliseconds lease) const;
     void write_renewal(script_texts&, milliseconds lease) const;
 
-    /// `joins`: this client goes to the end of the wait list if another one is told, with this
-    /// entry or, if that is empty, with its id.
-    void write_release(
-        script_texts&, std::string_view channel, std::optional<std::string_view> joins
-    ) const;
+    /// `entry`: with it this client goes to the end of the wait list if another one is told; empty
+    /// if it does not.
+    void write_release(script_texts&, std::string_view channel, std::string_view entry) const;
 
 private:
     std::string const& prefix() const noexcept;
     void write_id(script_texts&) const;
 
-    core const& core_;
+    core& core_;
     protocol const& how_;
     std::string name_;
     std::uint64_t number_;

@@ -188,9 +188,10 @@ std::string contention::kept_list() const
 {
     if (!list.place.may_stand())
         return {};
+    auto kept = decide::wait_list(name(), core_.settings().key_prefix);
     if (list.registered.exists())
-        return decide::place_and_entry<std::string>("", list.registered.entry(), channel_);
-    return channel_;
+        return decide::place_and_entry<std::string>("", list.registered.entry(), kept);
+    return kept;
 }
 
 void contention::expiring(std::int64_t pttl)

@@ -39,28 +39,28 @@ void exclusive_lock::admit(std::shared_ptr<waiter> const& who)
             who->fail(error::lost);  // which may destroy this
         return;
     }
-    if (ownership_ && ownership_->is_vacant() && take_kept(who))
-        return;
+    if (ownership_ && ownership_->is_vacant())
+        return take_kept(who);
     // A single try may join an attempt that is not under way yet. Otherwise the lock is taken, or
     // others are first.
-    bool const is_taken = (ownership_ && ownership_->is_held()) ||
-        (asking_.is_running() && !asking_.is_sending()) || stands_behind(*who);
+    bool const is_taken =
+        (ownership_ && ownership_->is_held()) || awaits_attempt() || stands_behind(*who);
     if (who->once && is_taken) {
         who->give_up();
         forget_if_idle();  // made only for this acquire
         return;
     }
     join(who);
-    if (!asking_.is_running())
-        asking_.run();
+    if (!is_asking())
+        ensure_asker().run();
 }
 
 void exclusive_lock::end_waiters(error_code why)
 {
     auto const life = shared_from_this();
     wait_queue::end_waiters(why);
-    if (asking_.is_running())
-        asking_.on_head_left();
+    if (is_asking())
+        asker_->on_head_left();
     stop_keeping();
 }
 
@@ -122,8 +122,8 @@ void exclusive_lock::adopt(
     send_away_who_tries_once();
     if (is_disturbed)
         ownership_->suspect();
-    if (asking_.is_running() && !asking_.is_sending())
-        asking_.wake();  // the head waits for this hold from now on
+    if (awaits_attempt())
+        asker_->wake();  // the head waits for this hold from now on
 }
 
 hold_ptr exclusive_lock::make_hold(waiter const& who, std::uint64_t only_token)
@@ -140,7 +140,7 @@ bool exclusive_lock::hand_over(hold_state& last)
 {
     if (is_empty())
         return kept_ && kept_->keep(*ownership_, last, contention_.get(), since_);
-    if (asking_.is_sending() || !may_go_on(*ownership_))
+    if (is_sending() || !may_go_on(*ownership_))
         return false;
     waiter const& next = first();
     if (next.replicas != 0)
@@ -160,7 +160,7 @@ bool exclusive_lock::hand_over(hold_state& last)
                 .decide()) {
     case decide::handover_kind::released: return false;
     case decide::handover_kind::by_script:
-        asking_.take_over(held->number(), held->server_until());
+        ensure_asker().take_over(held->number(), held->server_until());
         held->let_go(last);
         return true;
     case decide::handover_kind::at_once: break;
@@ -177,27 +177,28 @@ bool exclusive_lock::hand_over(hold_state& last)
 }
 
 // As when it is handed over.
-bool exclusive_lock::take_kept(std::shared_ptr<waiter> const& who)
+void exclusive_lock::take_kept(std::shared_ptr<waiter> const& who)
 {
     auto const life = shared_from_this();
     auto const held = ownership_;
     bool const has_token = !draws_tokens() || (contention_ && !contention_->tokens.empty());
-    switch (kept_->how_to_take(*who, *held, contention_.get(), since_, has_token)) {
-    case decide::handover_kind::released: held->give_up(); return false;
-    case decide::handover_kind::by_script:
+    auto const how = kept_->how_to_take(*who, *held, contention_.get(), since_, has_token);
+    if (how != decide::handover_kind::at_once) {
         join(who);
-        asking_.take_over(held->number(), held->server_until());
-        held->let_go();  // which wakes a task that runs
-        if (!asking_.is_running())
-            asking_.run();
-        return true;
-    case decide::handover_kind::at_once: break;
+        if (how == decide::handover_kind::by_script) {
+            ensure_asker().take_over(held->number(), held->server_until());
+            held->let_go();  // which wakes a task that runs
+        } else {
+            held->give_up();  // the same, if the link refuses at once
+        }
+        if (!is_empty() && !is_asking())
+            ensure_asker().run();
+        return;
     }
     auto const taken = make_hold(*who, 0);
     held->occupy(taken, kept_->last(), kept_->valid_until());
     core_.events().handed_over(name());
     who->grant(taken);
-    return true;
 }
 
 void exclusive_lock::ended(ownership& which)
@@ -206,10 +207,10 @@ void exclusive_lock::ended(ownership& which)
         return;
     ownership_.reset();
     on_queue_changed();
-    if (!asking_.takes_over())  // nobody takes over its field
+    if (!asker_ || !asker_->takes_over())  // nobody takes over its field
         forget_tenure();
-    if (asking_.is_running())
-        asking_.wake();
+    if (is_asking())
+        asker_->wake();
     else
         forget_if_idle();
 }
@@ -229,14 +230,9 @@ contention& exclusive_lock::ensure_contention()
     if (contention_)
         return *contention_;
     listener& hears = *this;
-    auto const on_alarm = [this] {
-        if (asking_.is_running())
-            asking_.wake();
-        else
-            forget_if_idle();
-    };
-    contention_ =
-        std::make_unique<contention>(core_, *this, how_, asking_.wake_event(), hears, on_alarm);
+    contention_ = std::make_unique<contention>(
+        core_, *this, how_, ensure_asker().wake_event(), hears, [this] { on_contention_alarm(); }
+    );
     return *contention_;
 }
 
@@ -265,7 +261,7 @@ void exclusive_lock::forget_if_idle() noexcept
 
 void exclusive_lock::forget()
 {
-    if (!contention_ || asking_.is_running())
+    if (!contention_ || is_asking())
         return;
     contention_->forget();
     forget_if_idle();
@@ -281,15 +277,15 @@ bool exclusive_lock::ask_unless_told()
     bool const asks =
         is_asleep() && !contention_->is_live && !contention_->list.place.is_standing();
     if (asks)
-        asking_.wake();
+        asker_->wake();
     return asks;
 }
 
-std::optional<std::string_view> exclusive_lock::joins_list()
+std::string_view exclusive_lock::joins_list()
 {
     if (is_empty() || !contention_ || !contention_->list.joins())
         return {};
-    return asking_.join_by_release();
+    return asker_->join_by_release();
 }
 
 void exclusive_lock::joined(bool stands, time_point sent)
@@ -297,7 +293,7 @@ void exclusive_lock::joined(bool stands, time_point sent)
     if (!contention_)
         return;
     contention_->list.joined(stands);
-    asking_.joined(stands, sent);
+    asker_->joined(stands, sent);
 }
 
 void exclusive_lock::published(unsigned receivers, bool told)
@@ -307,7 +303,7 @@ void exclusive_lock::published(unsigned receivers, bool told)
     if (!somebody_cares || core_.refusal())
         return;
     ensure_contention().released(receivers, told, kept_ != nullptr);
-    if (!asking_.is_running())
+    if (!is_asking())
         contention_->remember();
 }
 
@@ -320,7 +316,7 @@ void exclusive_lock::on_subscribed()
     if (ownership_)
         ownership_->suspect();
     else
-        asking_.wake();
+        asker_->wake();
 }
 
 void exclusive_lock::on_interrupted() { ensure_contention().is_live = false; }

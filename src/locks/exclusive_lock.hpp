@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/recycling.hpp"
 #include "core/subscription_manager.hpp"
 #include "decide/possible_grant.hpp"
 #include "decide/reply.hpp"
@@ -10,9 +11,9 @@
 #include "redis/transport.hpp"
 #include "waiting/wait_queue.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -64,21 +65,18 @@ public:
     {
         return core_.subscriptions().expect_echo(channel, *this);
     }
-    std::optional<std::string_view> joins_list() override;
+    std::string_view joins_list() override;
     void joined(bool stands, time_point sent) override;
     void published(unsigned others, bool told) override;
     void ended(ownership&) override;
 
     // ---- For the core --------------------------------------------------------------------------
 
-    bool is_in_use() const noexcept override
-    {
-        return !is_empty() || asking_.is_running() || ownership_;
-    }
+    bool is_in_use() const noexcept override { return !is_empty() || is_asking() || ownership_; }
     void on_reached() override
     {
         if (is_asleep())
-            asking_.wake();
+            asker_->wake();
         else
             stop_keeping();  // the server may be another one
     }
@@ -107,11 +105,12 @@ protected:
     /// nor a sleep until a known time needs this.
     void go_on()
     {
-        if (asking_.is_running() && !asking_.is_sending() && !is_asleep())
-            asking_.wake();
+        if (awaits_attempt() && !is_asleep())
+            asker_->wake();
     }
 
-    /// Without a live subscription a sleeping head asks at once.
+    /// Without a live subscription a sleeping head asks at once. May end the last waiter and so
+    /// destroy this.
     bool ask_unless_told();
 
     void on_message(std::string_view) override;
@@ -123,6 +122,12 @@ private:
     class asker {
     public:
         explicit asker(exclusive_lock& whose) : of_{whose} {}
+
+        static void* operator new(std::size_t size) { return recycled_memory::allocate(size); }
+        static void operator delete(void* block, std::size_t size) noexcept
+        {
+            recycled_memory::release(block, size);
+        }
 
         /// Begins. It ends when nobody waits.
         strand_task run();
@@ -142,7 +147,7 @@ private:
         void take_over(std::uint64_t number, time_point until);
         bool takes_over() const noexcept { return number_ != 0 && !is_registered(); }
 
-        /// A release puts this client into the wait list: its entry, or nothing for its id.
+        /// A release puts this client into the wait list: its entry.
         std::string_view join_by_release();
         void joined(bool stands, time_point sent);
 
@@ -187,11 +192,37 @@ private:
         bool running_ = false;
     };
 
+    asker& ensure_asker()
+    {
+        if (!asker_)
+            asker_ = std::make_unique<asker>(*this);
+        return *asker_;
+    }
+    bool is_asking() const noexcept { return asker_ && asker_->is_running(); }
+    bool is_sending() const noexcept { return asker_ && asker_->is_sending(); }
+    /// It asks, and its next attempt is not sent yet.
+    bool awaits_attempt() const noexcept { return is_asking() && !is_sending(); }
+
     contention& ensure_contention();
+    void on_contention_alarm()
+    {
+        if (is_asking())
+            return asker_->wake();
+        end_contention();  // which ends this alarm
+        asking_ended();
+    }
     void end_contention();
 
+    /// Nobody waits any more. The contention refers to the asker.
+    void asking_ended()
+    {
+        if (!contention_)
+            asker_.reset();
+        forget_if_idle();  // which may destroy this
+    }
+
     // The lock may stay with this client after its release; see `config::keep`.
-    bool take_kept(std::shared_ptr<waiter> const&);
+    void take_kept(std::shared_ptr<waiter> const&);
     void stop_keeping()
     {
         if (ownership_ && ownership_->is_vacant())
@@ -223,8 +254,8 @@ private:
     void admit_same_owner(waiter const& holder);
     void on_left(waiter&, bool was_first) override
     {
-        if (was_first)
-            asking_.on_head_left();
+        if (was_first && asker_)
+            asker_->on_head_left();
     }
 
     void on_subscribed() override;
@@ -232,9 +263,9 @@ private:
 
     protocol const& how_;
     std::shared_ptr<ownership> ownership_;
-    time_point since_{};  ///< the tenure's first grant
-    asker asking_{*this};
-    std::unique_ptr<contention> contention_;  ///< none without contention
+    time_point since_{};                      ///< the tenure's first grant
+    std::unique_ptr<asker> asker_;            ///< while somebody waits, or there is contention
+    std::unique_ptr<contention> contention_;  ///< its event is in the asker, so it goes first
     std::unique_ptr<kept_lock> kept_;         ///< none unless the config asks for it
 };
 

@@ -94,7 +94,7 @@ strand_task exclusive_lock::asker::run()
     of_.end_contention();
     number_ = 0;
     running_ = false;
-    of_.forget_if_idle();  // which may destroy this
+    of_.asking_ended();  // which may destroy this, and the lock
 }
 
 void exclusive_lock::asker::begin(attempt const& which)
@@ -394,15 +394,16 @@ void exclusive_lock::asker::register_number()
 
 std::string_view exclusive_lock::asker::join_by_release()
 {
+    std::string_view const plain = of_.core_.uuid();
     if (number_ != 0 || !may_be_passed_on())
-        return {};
+        return plain;
     number_ = of_.core_.next_number();
     synced_ = false;
     register_number();
     if (is_registered())
         return of_.contention_->list.registered.entry();
     number_ = 0;
-    return {};
+    return plain;
 }
 
 void exclusive_lock::asker::joined(bool stands, time_point sent)

@@ -1,6 +1,7 @@
 #include "core/core.hpp"
 #include "decide/fair_wait.hpp"
 #include "locks/heartbeat.hpp"
+#include "redis/link_settings.hpp"
 
 #include <algorithm>
 #include <string>
@@ -119,7 +120,19 @@ void heartbeat::run(ring& here)
     else if (!here.due.empty() && here.under_way == 0) {
         core_.transport().want_link(here.lane);
         core_.set_alarm(here.alarm, now + decide::ticket_beat);
+        if (is_refusal(core_.transport().down_reason(here.lane)))
+            look(here);
     }
+}
+
+// Waiting does not help: each waiter asks for itself, and gets its own error.
+void heartbeat::look(ring& here)
+{
+    tickets all;
+    for (auto& each : here.due)
+        all.push_back(each.share());
+    for (auto const& each : all)
+        each->look();
 }
 
 // They stay in the ring, and are due again, whatever the answer is.

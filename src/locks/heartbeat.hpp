@@ -54,7 +54,7 @@ public:
         /// The answer to its heartbeat that was sent then; malformed: an unreadable answer.
         virtual void kept(decide::keep_answer const&, time_point sent) = 0;
 
-        /// The heartbeat was refused: the waiter has to ask for itself.
+        /// The heartbeat, or the link, was refused: the waiter has to ask for itself.
         virtual void look() = 0;
 
     protected:
@@ -86,6 +86,7 @@ private:
 
     void revive(ring&, slot_filter const& which);
     void run(ring&);
+    void look(ring&);
     tickets take_due(ring&, time_point now);
     strand_task beat(ring&, tickets some);
 

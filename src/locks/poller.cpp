@@ -34,11 +34,17 @@ std::vector<std::optional<std::int64_t>> read_expiring(decide::reply const& got,
 
 }  // namespace
 
-/// The keys of one lane, in the order in which they were asked for: all sleep equally long.
+/// The keys of one lane, in the order in which they were asked for.
 struct poller::ring {
     ring(poller& whose, ring_key which) : of{whose}, lane{which.first}, is_sure{which.second} {}
 
-    time_point due() const noexcept { return keys.front().asked_ + of.interval(is_sure); }
+    /// Of the first. If keys leave, it is due earlier; if others join, not later: the last answer
+    /// was about the interval of that time.
+    time_point due() const noexcept
+    {
+        auto const& first = keys.front();
+        return std::min(first.due_, first.asked_ + of.interval(is_sure));
+    }
 
     poller& of;
     unsigned lane;
@@ -65,21 +71,21 @@ void poller::add(entry& key)
     here->keys.push_back(key);
     key.count_ = which.second ? &sure_keys_ : &other_keys_;
     ++*key.count_;
+    key.due_ = key.asked_ + interval(which.second);
     if (!here->alarm.is_set() && !here->asking)
         set_alarm(*here);
 }
 
 milliseconds poller::interval(bool is_sure) const noexcept
 {
-    auto const cap = core_.settings().poll_cap;
+    auto const cap = std::min<milliseconds>(core_.settings().poll_cap, decide::longest_unkept);
     return is_sure ? decide::sure_interval(sure_keys_, cap) : cap;
 }
 
 // Keys may leave, and the others are due earlier then.
 void poller::set_alarm(ring& here)
 {
-    auto const latest = clock::now() + core_.settings().poll_cap;
-    core_.set_alarm(here.alarm, std::min(here.due(), latest));
+    core_.set_alarm(here.alarm, std::min(here.due(), clock::now() + interval(false)));
 }
 
 void poller::stop()
@@ -100,7 +106,7 @@ void poller::run(ring& here)
         ask(here);
     else {
         core_.transport().want_link(here.lane);
-        core_.set_alarm(here.alarm, clock::now() + core_.settings().poll_cap);
+        core_.set_alarm(here.alarm, clock::now() + interval(false));
         if (is_refusal(core_.transport().down_reason(here.lane)))
             wake_all(here);
     }
@@ -147,7 +153,7 @@ poller::words poller::take_due(ring& from, time_point now)
         key.number_ = key.kept_number();
         put(key, from.asked);
         all.names.emplace_back(key.name_);
-        all.channels.push_back(key.kept_list());
+        all.lists.push_back(key.kept_list());
     }
     return all;
 }
@@ -160,7 +166,7 @@ strand_task poller::ask(ring& here)
     std::vector<std::string_view> const keys{asking_for.names.begin(), asking_for.names.end()};
     auto const limit = std::to_string(interval(here.is_sure).count());
     std::vector<std::string_view> arguments{limit};
-    arguments.insert(arguments.end(), asking_for.channels.begin(), asking_for.channels.end());
+    arguments.insert(arguments.end(), asking_for.lists.begin(), asking_for.lists.end());
     step s{scripts::expiring, here.lane, keys, arguments};
     s.whole = true;
     core_.transport().submit(s);

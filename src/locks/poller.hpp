@@ -43,6 +43,7 @@ public:
         /// `name` has to live as long as the entry.
         entry(std::string_view name, unsigned slot) noexcept : name_{name}, slot_{slot} {}
 
+        std::string_view name() const noexcept { return name_; }
         bool is_polled() const noexcept { return place::is_linked(); }
         void leave() noexcept
         {
@@ -59,8 +60,8 @@ public:
         /// the wait list is gone.
         virtual void expiring(std::int64_t pttl) = 0;
 
-        /// The key's channel if this client may stand in the key's wait list, or its place there;
-        /// the call keeps that list alive.
+        /// The key's wait list if this client may stand there, as the script takes it; the call
+        /// keeps that list alive.
         virtual std::string kept_list() const { return {}; }
 
         /// The number of its entry there, if `kept_list` names an entry.
@@ -84,6 +85,7 @@ public:
         std::uint64_t number_ = 0;      ///< of the entry that the call names
         std::size_t* count_ = nullptr;  ///< of such keys
         time_point asked_{};            ///< last, or added since
+        time_point due_{};              ///< at the latest
     };
 
     explicit poller(core& owner);
@@ -119,7 +121,7 @@ private:
     /// The texts of a call. They are copies, because a key may be gone before the call is sent.
     struct words {
         std::vector<std::string> names;
-        std::vector<std::string> channels;
+        std::vector<std::string> lists;
     };
     words take_due(ring&, time_point now);
 

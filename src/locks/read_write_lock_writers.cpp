@@ -34,11 +34,12 @@ void writers::let_pass_in_time()
 // live subscription asks once more first.
 void writers::let_pass()
 {
+    auto const life = shared_from_this();  // asking may end the last waiter
     auto const r = beside();
     if (!r || !head() || held() || r->has_readers() || r->is_closed())
         return;
     if (!std::exchange(has_asked_, true) && ask_unless_told())
-        return let_pass_in_time();
+        return head() ? let_pass_in_time() : void();
     has_asked_ = false;
     passed_ = core_.last_arrival();
     r->look_again();

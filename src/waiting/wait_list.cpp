@@ -78,7 +78,7 @@ void wait_list::granted() noexcept
         granted_ = registered.number();
     registered.end();
     place.granted();
-    awaits_turn_ = false;
+    by_release_ = joining::no;
 }
 
 wait_list::next wait_list::refused(std::string_view asked, bool stands)
@@ -101,18 +101,21 @@ bool wait_list::joins() noexcept
     bool const does = may_be_used() && is_live_ && !place.may_stand();
     if (does)
         place.sent();
+    by_release_ = does ? joining::is_sent : joining::no;
     return does;
 }
 
 void wait_list::joined(bool stands) noexcept
 {
+    if (by_release_ != joining::is_sent)
+        return;  // it has left since, by a script that came after that one
     place.answered(stands);
-    awaits_turn_ = place.is_standing();
+    by_release_ = place.is_standing() ? joining::stands : joining::no;
 }
 
 bool wait_list::awaits_turn() noexcept
 {
-    return std::exchange(awaits_turn_, false) && place.is_standing();
+    return std::exchange(by_release_, joining::no) == joining::stands && place.is_standing();
 }
 
 void wait_list::leave()
@@ -121,7 +124,6 @@ void wait_list::leave()
         core_.subscriptions().remove(std::exchange(turn_channel_, {}), *this);
     is_live_ = false;
     give_up_place();
-    awaits_turn_ = false;
 }
 
 void wait_list::stand_for(std::int64_t permits)
@@ -139,6 +141,7 @@ void wait_list::give_up_place()
         send_leave(decide::list_entry(core_.uuid(), permits_));
     registered.end();
     place.gone();
+    by_release_ = joining::no;
 }
 
 void wait_list::send_leave(std::string entry) const

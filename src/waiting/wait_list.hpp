@@ -68,11 +68,17 @@ public:
     /// A release of this client is about to be sent: whether it takes a place by that. Not if it
     /// may have one already, from before it adopted the lock.
     bool joins() noexcept;
+
+    /// The answer of that release; nothing if the client has left since.
     void joined(bool stands) noexcept;
 
     /// A release of this client has told another one. If this client stands behind that one, from
     /// before it adopted the lock, it waits for its turn, too.
-    void told_another() noexcept { awaits_turn_ = place.is_standing(); }
+    void told_another() noexcept
+    {
+        if (place.is_standing())
+            by_release_ = joining::stands;
+    }
 
     /// Our release has put us there, so there is nothing to ask for yet. True once.
     bool awaits_turn() noexcept;
@@ -127,7 +133,7 @@ private:
     std::int64_t permits_ = 1;
     bool is_live_ = false;
     bool is_refused_ = false;  ///< by the server
-    bool awaits_turn_ = false;
+    enum class joining { no, is_sent, stands } by_release_ = joining::no;
 };
 
 }  // namespace colock

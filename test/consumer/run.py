@@ -31,7 +31,7 @@ VERSION = re.search(r"^project\(colock VERSION ([\d.]+)", (ROOT / "CMakeLists.tx
 SONAME = "libcolock.so." + VERSION.rpartition(".")[0]
 
 INSTALLED = ("library", "install", "readme", "static", "shared", "symbols", "pkg_config", "other_boost",
-             "fetched_boost")
+             "fetched_boost", "pages")
 FROM_SOURCE = ("subdirectory", "fetch_content")
 # The folder of the build makes no difference to ccache.
 SHARED_CACHE = {"CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "true"}
@@ -146,16 +146,22 @@ class Package:
             run(*("cmake", "--install", self.given.build), "--prefix", self.prefix,
                 *("--component", component))
 
+    def pages(self) -> None:
+        """The pages that say how to install say the same."""
+        same = {
+            "README.md": ("README.zh-CN.md", "docs/install.md", "docs/zh/install.md"),
+            "docs/command.md": ("docs/zh/command.md",),
+        }
+        for first, others in same.items():
+            lines = install_lines(first)
+            for other in others:
+                if install_lines(other) != lines:
+                    sys.exit(f"run.py: {other} and {first} say differently how to install")
+
     def readme(self) -> None:
         self.prefix = self.work / "readme-prefix"
         shutil.rmtree(self.prefix, ignore_errors=True)
-        lines = install_lines("README.md")
-        for page in ("README.zh-CN.md", "docs/install.md", "docs/zh/install.md"):
-            if install_lines(page) != lines:
-                sys.exit(f"run.py: {page} and README.md say differently how to install")
-        if install_lines("docs/zh/command.md") != install_lines("docs/command.md"):
-            sys.exit("run.py: the pages of the command say differently how to install")
-        self.follow(lines)
+        self.follow(install_lines("README.md"))
         self.first(self.build("first", "readme"))
         self.follow(install_lines("docs/command.md"))
         self.command()

@@ -277,6 +277,12 @@ BOOST_DATA_TEST_CASE(permits_whose_lease_has_ended_come_back, each_server(), kin
 BOOST_AUTO_TEST_SUITE_END()
 
 // The plain lock's scripts with Redisson's counter, which knows no floor.
+// The arguments of a release.
+inline std::vector<std::string> release_of(std::string const& lock, std::string const& field)
+{
+    return {field, decide::lock_channel(lock), decide::wait_list(lock), ""};
+}
+
 BOOST_AUTO_TEST_SUITE(fenced_scripts)
 
 std::string const a = ours(1), b = ours(2);
@@ -291,7 +297,7 @@ BOOST_DATA_TEST_CASE(the_counter_is_redissons, each_server(), kind)
             .at(0);
     };
     auto const release = [&](std::string const& who) {
-        redis.run(scripts::release, {"order:42"}, {who, ":" + decide::lock_channel("order:42")});
+        redis.run(scripts::release, {"order:42"}, release_of("order:42", who));
     };
     BOOST_TEST(acquire(a).number == 1);
     BOOST_TEST(redis.server.ask("GET", counter).text == "1");
@@ -328,7 +334,7 @@ BOOST_DATA_TEST_CASE(falls_below_nothing_that_is_known, each_server(), kind)
         auto const got = redis.run(
             scripts::acquire, {"order:42", "counter"}, {text(floor), a, "30000", "64", ""}
         );
-        redis.run(scripts::release, {"order:42"}, {a, ":" + decide::lock_channel("order:42")});
+        redis.run(scripts::release, {"order:42"}, release_of("order:42", a));
         BOOST_TEST(redis.server.ask("GET", "counter").text == text(got.at(0).number));
         return got.at(0).number;
     };

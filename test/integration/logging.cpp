@@ -28,7 +28,7 @@ BOOST_DATA_TEST_CASE(a_pipe_that_nobody_reads_delays_no_renewal, each_server(), 
         while (std::chrono::steady_clock::now() < until) {
             server.ask("CLIENT", "KILL", "TYPE", "normal");  // a warning each time
             asio::steady_timer pause{at.context(), 250ms};
-            co_await pause.async_wait();
+            co_await pause.async_wait(asio::deferred);
             BOOST_TEST_REQUIRE(bool{held});
         }
         co_await mine.close();

@@ -285,7 +285,21 @@ BOOST_DATA_TEST_CASE(many_read_write_locks_in_a_call, each_server(), kind)
     got = lock.run(
         scripts::write_release,
         keys,
-        {b + ":write", "x", "p", b + ":write", "x", "p", b + ":write", "x", "p"}
+        {b + ":write",
+         "x",
+         "w",
+         "",
+         "p",
+         b + ":write",
+         "x",
+         "w",
+         "",
+         "p",
+         b + ":write",
+         "x",
+         "w",
+         "",
+         "p"}
     );
     BOOST_TEST_REQUIRE(got.size() == 3U);
     BOOST_TEST(is_nil(got[0]));

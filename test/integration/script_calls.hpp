@@ -299,7 +299,9 @@ struct read_write_calls : script_calls {
     }
     reply unwrite(std::string const& who)
     {
-        return run(scripts::write_release, {name}, {who + ":write", ":" + channel, prefix}).at(0);
+        auto const list = decide::wait_list(name);
+        return run(scripts::write_release, {name}, {who + ":write", channel, list, "", prefix})
+            .at(0);
     }
     reply force(std::string const& side)
     {

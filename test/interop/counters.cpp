@@ -1,7 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
-// `semaphore`, `permit_semaphore` and `countdown_latch` beside Redisson's.
-#include "interop/exclusive.hpp"
+// `semaphore` and `permit_semaphore` beside Redisson's.
+#include "interop/shared_object.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -10,57 +10,12 @@
 
 namespace colock::test {
 
-namespace {
-
-/// Both sides of one object.
-template <class Object>
-struct pair {
-    pair(java_lab& at, std::string java_kind)
-        : kind{std::move(java_kind)}
-        , name{unique_name(kind)}
-        , server{at.server()}
-        , java{shared_java()}
-        , c{at.connect()}
-        , mine{c.client, name}
-    {}
-
-    template <class... Arguments>
-    auto ask(std::string command, Arguments... arguments)
-    {
-        return java.ask("t1", std::move(command), kind, name, arguments...);
-    }
-
-    template <class... Arguments>
-    auto begin(std::string const& command, Arguments const&... arguments)
-    {
-        return java.begin("t2", command, kind, name, arguments...);
-    }
-
-    std::string channel() const { return "redisson_sc:{" + name + "}"; }
-
-    asio::awaitable<void> subscribed(std::string of, std::int64_t count)
-    {
-        bool const so = co_await eventually([&] { return subscribers(server, of) == count; });
-        BOOST_TEST(so);
-    }
-
-    std::string kind, name;
-    redis_server& server;
-    java_peer& java;
-    running_client& c;
-    Object mine;
-};
-
-constexpr std::int64_t one = 1, two = 2, three = 3;
-
-}  // namespace
-
 BOOST_AUTO_TEST_SUITE(plain_semaphore)
 
 BOOST_AUTO_TEST_CASE(counts_agree)
 {
     java_lab at;
-    pair<semaphore> s{at, "semaphore"};
+    shared_object<semaphore> s{at, "semaphore"};
     at.run([&]() -> asio::awaitable<void> {
         auto const agree = [&s](std::int64_t expected) -> asio::awaitable<void> {
             auto const here = co_await s.mine.available();
@@ -99,7 +54,7 @@ BOOST_AUTO_TEST_CASE(counts_agree)
 BOOST_AUTO_TEST_CASE(numbers_below_zero_and_a_life)
 {
     java_lab at;
-    pair<semaphore> s{at, "semaphore"};
+    shared_object<semaphore> s{at, "semaphore"};
     at.run([&]() -> asio::awaitable<void> {
         co_await s.mine.try_set_permits(1, 20s);
         auto const again = co_await s.ask("trySetPermits", two);
@@ -135,7 +90,7 @@ BOOST_AUTO_TEST_CASE(numbers_below_zero_and_a_life)
 BOOST_AUTO_TEST_CASE(woken_by_a_release_of_redisson)
 {
     java_lab at;
-    pair<semaphore> s{at, "semaphore"};
+    shared_object<semaphore> s{at, "semaphore"};
     at.run([&]() -> asio::awaitable<void> {
         co_await s.ask("trySetPermits", two);
         std::vector<std::int64_t> times;
@@ -163,7 +118,7 @@ BOOST_AUTO_TEST_CASE(woken_by_a_release_of_redisson)
 BOOST_AUTO_TEST_CASE(a_release_of_ours_wakes_redisson)
 {
     java_lab at;
-    pair<semaphore> s{at, "semaphore"};
+    shared_object<semaphore> s{at, "semaphore"};
     at.run([&]() -> asio::awaitable<void> {
         co_await s.mine.try_set_permits(1);
         std::vector<std::int64_t> times;
@@ -188,7 +143,7 @@ BOOST_AUTO_TEST_CASE(a_release_of_ours_wakes_redisson)
 BOOST_AUTO_TEST_CASE(never_too_many_inside)
 {
     java_lab at;
-    pair<semaphore> s{at, "semaphore"};
+    shared_object<semaphore> s{at, "semaphore"};
     at.run(
         [&]() -> asio::awaitable<void> {
             constexpr int turns = 100;
@@ -227,7 +182,7 @@ BOOST_AUTO_TEST_SUITE(permit_expirable_semaphore)
 BOOST_AUTO_TEST_CASE(ids_and_counts_agree)
 {
     java_lab at;
-    pair<permit_semaphore> s{at, "permit"};
+    shared_object<permit_semaphore> s{at, "permit"};
     at.run([&]() -> asio::awaitable<void> {
         co_await s.ask("trySetPermits", three);
         auto const theirs = co_await s.ask("acquire", 20'000ms);
@@ -272,7 +227,7 @@ BOOST_AUTO_TEST_CASE(ids_and_counts_agree)
 BOOST_AUTO_TEST_CASE(several_at_once_by_id_and_their_number)
 {
     java_lab at;
-    pair<permit_semaphore> s{at, "permit"};
+    shared_object<permit_semaphore> s{at, "permit"};
     at.run([&]() -> asio::awaitable<void> {
         auto const counts_are =
             [&s](std::int64_t available, std::int64_t acquired) -> asio::awaitable<void> {
@@ -325,7 +280,7 @@ BOOST_AUTO_TEST_CASE(several_at_once_by_id_and_their_number)
 BOOST_AUTO_TEST_CASE(each_wakes_the_other)
 {
     java_lab at;
-    pair<permit_semaphore> s{at, "permit"};
+    shared_object<permit_semaphore> s{at, "permit"};
     at.run([&]() -> asio::awaitable<void> {
         co_await s.mine.try_set_permits(1);
         std::vector<std::int64_t> to_us, to_them;
@@ -364,7 +319,7 @@ BOOST_AUTO_TEST_CASE(each_wakes_the_other)
 BOOST_AUTO_TEST_CASE(ours_are_kept_and_come_back_by_their_leases)
 {
     java_lab at;
-    pair<permit_semaphore> s{at, "permit"};
+    shared_object<permit_semaphore> s{at, "permit"};
     at.run([&]() -> asio::awaitable<void> {
         co_await s.mine.try_set_permits(1);
         permit renewed = co_await s.mine.acquire();  // a lease of 400 ms
@@ -380,77 +335,6 @@ BOOST_AUTO_TEST_CASE(ours_are_kept_and_come_back_by_their_leases)
         BOOST_TEST(ours.has_value());
         BOOST_TEST(!leased);
         s.server.ask("DEL", s.name, "{" + s.name + "}:timeout");
-    });
-}
-
-BOOST_AUTO_TEST_SUITE_END()
-
-BOOST_AUTO_TEST_SUITE(latch)
-
-BOOST_AUTO_TEST_CASE(each_opens_it_for_the_other)
-{
-    java_lab at;
-    pair<countdown_latch> s{at, "latch"};
-    at.run([&]() -> asio::awaitable<void> {
-        auto const channel = "redisson_countdownlatch__channel__{" + s.name + "}";
-        std::vector<std::int64_t> to_us, to_them;
-        for (int i = 0; i != rounds; ++i) {
-            auto const set = co_await s.ask("trySetCount", two);
-            BOOST_TEST(set == "true");
-            bool const again = co_await s.mine.try_set_count(3);
-            BOOST_TEST(!again);
-            std::chrono::steady_clock::time_point passed;
-            tasks all{at.context()};
-            all.start([&]() -> asio::awaitable<void> {
-                co_await s.mine.wait();
-                passed = std::chrono::steady_clock::now();
-            });
-            co_await s.subscribed(channel, 1);
-            co_await s.mine.count_down();
-            auto const left = co_await s.ask("getCount");
-            BOOST_TEST(left == "1");
-            auto before = std::chrono::steady_clock::now();
-            co_await s.ask("countDown");
-            co_await all.join(2s);
-            to_us.push_back(ms_since(before, passed));
-
-            co_await s.subscribed(channel, 0);
-            co_await s.mine.try_set_count(2);
-            auto const waiting = s.begin("await", 20'000ms);
-            co_await s.subscribed(channel, 1);
-            co_await s.ask("countDown");
-            auto const count = co_await s.mine.count();
-            BOOST_TEST(count == 1);
-            BOOST_TEST(!waiting.is_done());
-            before = std::chrono::steady_clock::now();
-            co_await s.mine.count_down();
-            auto const got = co_await waiting.wait();
-            BOOST_TEST(got.text == "true");
-            to_them.push_back(ms_since(before, got.at));
-            co_await s.subscribed(channel, 0);
-        }
-        BOOST_TEST(median(to_us) < longest_hand_over);
-        BOOST_TEST(median(to_them) < longest_hand_over);
-    });
-}
-
-BOOST_AUTO_TEST_CASE(a_removal_of_ours_lets_redisson_pass)
-{
-    java_lab at;
-    pair<countdown_latch> s{at, "latch"};
-    at.run([&]() -> asio::awaitable<void> {
-        co_await s.ask("trySetCount", three);
-        auto const waiting = s.begin("await", 20'000ms);
-        co_await s.subscribed("redisson_countdownlatch__channel__{" + s.name + "}", 1);
-        bool const was_there = co_await s.mine.remove();
-        BOOST_TEST(was_there);
-        auto const got = co_await waiting.wait(2s);
-        BOOST_TEST(got.text == "true");
-        co_await s.ask("trySetCount", three);
-        auto const removed = co_await s.ask("delete");
-        BOOST_TEST(removed == "true");
-        bool const is_open = co_await s.mine.wait_for(0ms);
-        BOOST_TEST(is_open);
     });
 }
 

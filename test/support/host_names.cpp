@@ -23,11 +23,13 @@ namespace {
 struct entry {
     std::vector<std::string> addresses;
     std::chrono::milliseconds takes{0};
+    bool is_asked = false;
 };
 
 struct table {
     std::mutex mutex;
     std::condition_variable changed;
+    std::condition_variable asked;  // another one: in a forked child the lookups that wait are gone
     std::map<std::string, entry> known;
 };
 
@@ -68,6 +70,8 @@ std::optional<std::vector<std::string>> look_up(std::string const& name)
     auto const at = all.known.find(name);
     if (at == all.known.end())
         return std::nullopt;
+    at->second.is_asked = true;
+    all.asked.notify_all();
     auto const found = at->second;
     all.changed.wait_for(guard, found.takes, [&] { return !all.known.contains(name); });
     return all.known.contains(name) ? found.addresses : std::vector<std::string>{};
@@ -81,7 +85,13 @@ host_name::host_name(
     : name_{std::move(name)}
 {
     std::scoped_lock const guard{names().mutex};
-    names().known[name_] = {std::move(addresses), takes};
+    names().known[name_] = {std::move(addresses), takes, false};
+}
+
+void host_name::wait_until_asked() const
+{
+    std::unique_lock guard{names().mutex};
+    names().asked.wait(guard, [this] { return names().known.at(name_).is_asked; });
 }
 
 host_name::~host_name()

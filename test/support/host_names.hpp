@@ -21,6 +21,9 @@ public:
     /// Lookups that are under way fail now.
     ~host_name();
 
+    /// Until a lookup is under way: its thread waits, and has no lock of the allocator.
+    void wait_until_asked() const;
+
 private:
     std::string name_;
 };

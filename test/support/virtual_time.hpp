@@ -5,6 +5,8 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 
@@ -25,7 +27,7 @@ public:
     /// Runs handlers until none is ready.
     void settle();
 
-    /// Lets time pass, a millisecond at a time, and runs what becomes due in each.
+    /// Lets time pass, by whole milliseconds, and runs what becomes due in each.
     void advance(milliseconds);
 
     /// As `advance`, but only until `is_so`; false if it wasn't within the limit.
@@ -42,6 +44,7 @@ public:
 
 private:
     bool poll_one();
+    static milliseconds until_next_timer(milliseconds limit);
 
     boost::asio::io_context& context_;
     std::size_t handlers_ = 0;
@@ -81,14 +84,27 @@ inline void virtual_time::advance(milliseconds time)
 inline bool virtual_time::advance_until(std::function<bool()> const& is_so, milliseconds limit)
 {
     settle();
-    for (auto passed = milliseconds{0}; !is_so(); passed += milliseconds{1}) {
-        if (passed == limit)
+    for (auto left = limit; !is_so();) {
+        if (left <= milliseconds{0})
             return false;
-        jump(milliseconds{1});
+        auto const time = until_next_timer(left);
+        left -= time;
+        jump(time);
         if (poll_one())
             settle();
     }
     return true;
+}
+
+// While no timer is due no handler runs. One millisecond where it isn't known, which is so if the
+// reactor has not looked at its timers since the time was set.
+inline milliseconds virtual_time::until_next_timer(milliseconds limit)
+{
+    auto const expected = clock::expected();
+    if (expected == never)
+        return milliseconds{1};
+    auto const time = std::chrono::ceil<milliseconds>(expected - now());
+    return std::clamp(time, milliseconds{1}, limit);
 }
 
 inline void virtual_time::jump(milliseconds time) { clock::fake(clock::now() + time); }

@@ -105,7 +105,9 @@ struct world {
     /// A release by a client that knows the wait list.
     void let_go(std::string const& field)
     {
-        redis.run({&scripts::release, 0, {"k"}, {field, ":" + harness::channel()}});
+        redis.run(
+            {&scripts::release, 0, {"k"}, {field, harness::channel(), decide::wait_list("k"), ""}}
+        );
     }
     std::string wanted_channel() const
     {

@@ -108,13 +108,11 @@ constexpr std::string_view integers[] = {
     " 1",
     "1 ",
     "-9223372036854775808"};
-constexpr std::string_view scores[] = {"0",      "1",    "2",
-                                       "2",      "-1",   "0.5",
-                                       "1.25",   "1e3",  "1795300000123",
-                                       "inf",    "-inf", "+inf",
-                                       "nan",    "x",    "",
-                                       "0x10",   " 1",   "-1e400",
-                                       "1e-400", "1e17", "922337203685477"};
+// Redis 8 refuses the last two as an end of a range: seen with 8.0.2.
+constexpr std::string_view scores[] = {
+    "0",   "1",    "2",    "2",   "-1", "0.5",    "1.25",   "1e3",  "1795300000123",
+    "inf", "-inf", "+inf", "nan", "x",  "-1e400", "1e-400", "1e17", "922337203685477",
+    "",    " 1",   "0x10"};
 constexpr std::string_view times[] = {
     "1",
     "10",
@@ -169,14 +167,15 @@ private:
 
     std::string fill(char role)
     {
-        std::span<std::string_view const> const all{integers};
+        std::span<std::string_view const> const all{integers}, all_scores{scores};
         switch (role) {
         case 'k': return std::string(1, static_cast<char>('p' + dice_.below(5)));
         case 'm': return one_of(members);
         case 'i': return one_of(dice_.one_in(3) ? all : all.first(10));
         case 'n': return one_of(dice_.one_in(3) ? all.first(all.size() - 1) : all.first(10));
-        case 's': return one_of(dice_.one_in(3) ? std::span{scores} : std::span{scores}.first(9));
-        case 'b': return (dice_.one_in(4) ? "(" : "") + one_of(scores);
+        case 's': return one_of(dice_.one_in(3) ? all_scores : all_scores.first(9));
+        case 'b':
+            return (dice_.one_in(4) ? "(" : "") + one_of(all_scores.first(all_scores.size() - 2));
         case 't': return one_of(times);
         default: return std::string(1, role);
         }

@@ -32,7 +32,7 @@ std::vector<script_form> const& script_forms()
         {acquire, "plain", "lock counter", "field lease tokens place_and_channel", "floor"},
         {extend, "plain fair read_write", "lock", "holder depth lease"},
         {renew, "plain fair read_write", "lock", "holder lease"},
-        {release, "plain", "lock", "field place_and_channel"},
+        {release, "plain", "lock", "field listed_channel wait_list joining_entry"},
         {leave, "plain read_write semaphore permits", "lock", "listed_channel entry"},
         {force, "plain", "lock", "channel"},
         {adopt, "plain", "lock counter", "claimed field lease", "floor"},
@@ -56,7 +56,10 @@ std::vector<script_form> const& script_forms()
          "lock counter",
          "writer lease tokens place_and_channel",
          "floor"},
-        {write_release, "read_write", "lock", "writer place_and_channel prefix"},
+        {write_release,
+         "read_write",
+         "lock",
+         "writer listed_channel wait_list joining_entry prefix"},
         {read_write_force, "read_write", "lock", "side read_write_channel prefix"},
         {semaphore_acquire,
          "semaphore",
@@ -241,6 +244,10 @@ std::string step_maker::argument(std::string_view role, std::string const& of)
         return field().substr(0, 15);
     if (role == "entry" && kind_ == "plain" && dice_.one_in(2))
         return passing_entry(of);
+    if (role == "joining_entry" && dice_.one_in(2))
+        return {};
+    if (role == "joining_entry")
+        return kind_ == "plain" && dice_.one_in(2) ? passing_entry(of) : field().substr(0, 15);
     if (role == "entry")
         return field().substr(0, 15) + one_of("", "", ":2", ":4");
     if (role == "place_and_channel" && is_tame_ && (kind_ == "semaphore" || kind_ == "permits"))
@@ -253,10 +260,12 @@ std::string step_maker::argument(std::string_view role, std::string const& of)
         return one_of("", "last", "first", "check", "behind") + ":" + listed_channel(of);
     if (role == "listed_channel")
         return listed_channel(of);
+    if (role == "wait_list")
+        return decide::wait_list(of);
     if (role == "kept_list" && kind_ == "plain" && dice_.one_in(3))
-        return decide::place_and_entry<std::string>("", passing_entry(of), listed_channel(of));
+        return decide::place_and_entry<std::string>("", passing_entry(of), decide::wait_list(of));
     if (role == "kept_list")
-        return dice_.one_in(2) ? "" : listed_channel(of);
+        return dice_.one_in(2) ? "" : decide::wait_list(of);
     if (role == "tokens")
         return one_of("1", "64");
     if (role == "number")

@@ -1,6 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
 // What each script of plain and fair locks promises.
+#include "decide/wait_plan.hpp"
 #include "simulation/tests/scripts.hpp"
 
 namespace colock::simulation {
@@ -14,7 +15,10 @@ struct plain : bench_of_scripts {
     {
         return run(scripts::acquire, {"k", "counter"}, {floor, field, lease, "1", ""});
     }
-    reply release(std::string_view field) { return run(scripts::release, {"k"}, {field, ":c"}); }
+    reply release(std::string_view field)
+    {
+        return run(scripts::release, {"k"}, {field, "c", "w", ""});
+    }
     reply renew(std::string_view field, std::string_view lease)
     {
         return run(scripts::renew, {"k"}, {field, lease});
@@ -58,7 +62,9 @@ BOOST_AUTO_TEST_CASE(a_release_of_many_tells_those_who_wait)
     std::vector<std::string_view> arguments;
     for (auto const key : keys) {
         ask({"HSET", key, "a", "1"});
-        arguments.insert(arguments.end(), {"a", ":redisson_lock__channel:{k}"});
+        arguments.insert(
+            arguments.end(), {"a", "redisson_lock__channel:{k}", "colock_wait:{k}", ""}
+        );
     }
     BOOST_TEST(redis.run(scripts::release.text, keys, arguments).items.size() == keys.size());
     BOOST_TEST(heard().find("{k}:w") == std::string::npos);
@@ -67,6 +73,56 @@ BOOST_AUTO_TEST_CASE(a_release_of_many_tells_those_who_wait)
     ask({"RPUSH", "colock_wait:{k}", "w"});
     redis.run(scripts::release.text, keys, arguments);
     BOOST_TEST(heard().find("redisson_lock__channel:{k}:w=1") != std::string::npos);
+}
+
+// A key that an element leaves or joins keeps the time that it has left.
+BOOST_AUTO_TEST_CASE(a_list_that_clients_take_turns_in_lives_on)
+{
+    std::string_view const clients[]{"a", "b", "c"}, channel = "redisson_lock__channel:{k}",
+                                                     list = "colock_wait:{k}",
+                                                     first = "first:redisson_lock__channel:{k}";
+    acquire("a");
+    for (auto const* const each : {"b", "c"})
+        run(scripts::acquire, {"k"}, {"", each, "3000", "1", "last:redisson_lock__channel:{k}"});
+    for (std::size_t i = 0; i != 700; ++i) {
+        pass(100);
+        auto const from = clients[i % 3], to = clients[(i + 1) % 3];
+        run(scripts::release, {"k"}, {from, channel, list, from});
+        BOOST_TEST_REQUIRE(number({"LLEN", list}) == 2, "after " << i << " turns");
+        BOOST_TEST_REQUIRE(is(run(scripts::acquire, {"k"}, {"", to, "3000", "1", first}), 0));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_list_that_a_client_finds_itself_in_lives_on)
+{
+    acquire("a", "600000");
+    auto const ask_for = [this](std::string_view place) {
+        return run(scripts::acquire, {"k"}, {"", "b", "3000", "1", place});
+    };
+    ask_for("last:redisson_lock__channel:{k}");
+    for (int i = 0; i != 12; ++i) {
+        pass(20'000);
+        auto const got = ask_for("check:redisson_lock__channel:{k}");
+        BOOST_TEST_REQUIRE(got.items.size() == 3U);
+        BOOST_TEST(is(got.items[1], 0));  // it has not joined again
+    }
+}
+
+// Whatever was left when the client asked for the first time.
+BOOST_AUTO_TEST_CASE(a_list_lives_on_if_its_client_asks_as_seldom_as_it_may)
+{
+    std::string_view const list = "colock_wait:{k}", keys[]{"k"}, arguments[]{"30000", list};
+    auto const seldom = decide::longest_unkept.count();
+    for (auto first = std::int64_t{1}; first < seldom; first += 499) {
+        ask({"DEL", "k", list});
+        acquire("a", "600000");
+        run(scripts::acquire, {"k"}, {"", "b", "3000", "1", "last:redisson_lock__channel:{k}"});
+        for (auto const pause : {first, seldom, seldom, seldom}) {
+            pass(pause + 5'000);  // the server was slow
+            redis.run(scripts::expiring.text, keys, arguments);
+            BOOST_TEST_REQUIRE(exists(list), "first asked for after " << first << " ms");
+        }
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_refusal_tells_how_many_wait)

@@ -132,6 +132,21 @@ BOOST_AUTO_TEST_CASE(who_wants_more_keeps_its_place)
     BOOST_TEST(pttl("colock_wait:{k}") == 60'000);  // and ends if nobody keeps it
 }
 
+BOOST_AUTO_TEST_CASE(who_wants_more_keeps_its_place_where_channels_are_sharded)
+{
+    redis.subscribers = [](audience to, std::string_view channel) {
+        return channel.find("}:") != channel.npos && to == audience::shard_channel ? 1 : 0;
+    };
+    for (auto const* const form :
+         {scripts::semaphore_release.sharded, scripts::semaphore_release.both}) {
+        ask({"DEL", "colock_wait:{k}", "changes"});
+        ask({"SET", "k", "0"});
+        take("last", "a", "3");
+        run(*form, {"k", "changes"}, {"1", "1", "3600000", "redisson_sc:{k}"});
+        BOOST_TEST(list() == "a:3 ");
+    }
+}
+
 BOOST_AUTO_TEST_CASE(the_dead_are_passed_over)
 {
     for (auto const* const each : {"a", "b"})

@@ -32,7 +32,7 @@ struct sides : bench_of_scripts {
     }
     reply end_write(std::string field)
     {
-        return run(scripts::write_release, {"k"}, {field + ":write", ":c", "{k}"});
+        return run(scripts::write_release, {"k"}, {field + ":write", "c", "w", "", "{k}"});
     }
     reply force(std::string_view side)
     {

@@ -353,7 +353,7 @@ std::string_view world::broken_text(scripts::script const& what)
     };
     switch (plan_.broken) {
     case mutant::release_ignores_owner:
-        return by("release", "pcall('hdel', KEYS[i], field)", "pcall('del', KEYS[i])");
+        return by("release", "pcall('hdel', lock, ARGV[4 * i - 3])", "pcall('del', lock)");
     case mutant::renewal_revives:
         return by(
             "renew",

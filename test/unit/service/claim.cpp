@@ -2,7 +2,7 @@
 //
 // A lock that moves from one client to another without being released, on the scripts themselves,
 // in virtual time.
-#include "unit/service/group.hpp"
+#include "unit/service/two_clients.hpp"
 #include <colock/claim.hpp>
 #include <colock/fair_lock.hpp>
 #include <colock/fenced_lock.hpp>
@@ -18,24 +18,8 @@ namespace colock::test {
 
 namespace {
 
-/// Two clients of one server; the fixture's own is the giver.
-struct travelling : served {
-    travelling()
-        : other{detail::client_access::make(detail::client_state::make(
-              context.get_executor(),
-              with(short_leases()),
-              [this](detail::core& inside, transport_listener& who) {
-                  auto made = std::make_unique<fake_transport>(inside, who);
-                  there = made.get();
-                  redis.attach(*there);
-                  return made;
-              }
-          ))}
-    {
-        other.run(other_run.token());
-        time.settle();
-    }
-
+/// The fixture's own client is the giver.
+struct travelling : two_clients {
     pending<claim> give(hold& from)
     {
         pending<claim> p;
@@ -73,10 +57,6 @@ struct travelling : served {
         BOOST_TEST(other.stats().holds == 0U);
         BOOST_TEST(client.stats().keys == 0U);
     }
-
-    fake_transport* there = nullptr;
-    pending<> other_run;
-    colock::client other;
 };
 
 template <class Lock>
@@ -458,37 +438,6 @@ BOOST_AUTO_TEST_CASE(the_new_lease_is_the_adopters)
     BOOST_TEST((redis.lease_left("k") == 7s));
     time.advance(7s);
     BOOST_TEST(!here.value());
-}
-
-BOOST_AUTO_TEST_SUITE_END()
-
-// ---- The text of a claim -----------------------------------------------------------------------
-
-BOOST_AUTO_TEST_SUITE(decide_claim)
-
-BOOST_AUTO_TEST_CASE(its_text_is_read_back)
-{
-    claim const what{
-        "fenced", std::string{"a b\n\0c", 6}, "8743c9c0-0795-8a07-9b4f-0123456789ab:17", 42, 29s};
-    auto const read = claim::parse(what.to_string());
-    BOOST_TEST_REQUIRE(read.has_value());
-    BOOST_TEST((*read == what));
-}
-
-BOOST_AUTO_TEST_CASE(other_text_is_none)
-{
-    auto const good =
-        claim{"lock", "k", "8743c9c0-0795-8a07-9b4f-0123456789ab:17", 42, 29s}.to_string();
-    BOOST_TEST_REQUIRE(claim::parse(good).has_value());
-    for (std::size_t i = 0; i + 1 < good.size(); ++i)
-        BOOST_TEST(!claim::parse(good.substr(0, i)).has_value(), good.substr(0, i));
-    for (auto const* bad :
-         {"colock-claim-2 lock 42 29000 8743c9c0-0795-8a07-9b4f-0123456789ab:17 k",
-          "colock-claim-1 lock x 29000 8743c9c0-0795-8a07-9b4f-0123456789ab:17 k",
-          "colock-claim-1 lock 42 2s 8743c9c0-0795-8a07-9b4f-0123456789ab:17 k",
-          "colock-claim-1 lock 42 29000 8743c9c0-0795-8a07-9b4f-0123456789ab:x k",
-          "colock-claim-1 lock 42 29000 8743c9c0:17 k"})
-        BOOST_TEST(!claim::parse(bad).has_value(), bad);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

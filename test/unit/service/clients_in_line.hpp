@@ -31,19 +31,23 @@ struct clients_in_line {
         }
         bool listens() const { return listens_to(channel()); }
         /// The places that it asked for in calls of a script.
-        std::vector<std::string> places(
-            scripts::script const& of = scripts::acquire, std::size_t argument = 3
-        ) const
+        std::vector<std::string> places() const
         {
             std::vector<std::string> found;
             for (auto const& each : server->written())
-                if (each.what == &of)
-                    found.push_back(
-                        each.arguments.at(argument).substr(0, each.arguments[argument].find(':'))
-                    );
+                if (each.what == &scripts::acquire)
+                    found.push_back(each.arguments.at(3).substr(0, each.arguments[3].find(':')));
             return found;
         }
-        std::string place_of_last_release() const { return places(scripts::release, 1).back(); }
+        /// With which its last release was to put it into the wait list.
+        std::string entry_of_last_release() const
+        {
+            std::string found;
+            for (auto const& each : server->written())
+                if (each.what == &scripts::release)
+                    found = each.arguments.at(3);
+            return found;
+        }
         std::size_t tries() const { return server->count(scripts::acquire); }
     };
 

@@ -51,6 +51,25 @@ BOOST_AUTO_TEST_CASE(after_an_outage_all_are_kept_in_the_order_of_their_arrival)
     }
 }
 
+// The answer of the heartbeat that would revive the ticket is lost, and the server then refuses the
+// client: nobody else would wake the waiter.
+BOOST_AUTO_TEST_CASE(a_ticket_that_cannot_be_revived_ends_with_the_refusal)
+{
+    auto const waiting = placed(500);
+    server->link_down(link());
+    time.advance(600ms);
+    BOOST_TEST(server->unsent() == 1U);  // it asks by itself
+    server->expect(scripts::fair_keep);
+    server->link_up(link());
+    time.settle();
+    BOOST_TEST(server->all_came());
+    BOOST_TEST(server->unsent() == 0U);
+    server->down_reason_to_tell = error::server_refused;
+    server->all_down();
+    time.advance(beat + 1ms);
+    BOOST_TEST((waiting.ec() == error::server_refused));
+}
+
 // What asks would take those away whom nobody could keep.
 BOOST_AUTO_TEST_CASE(after_an_outage_all_are_kept_before_anybody_asks)
 {

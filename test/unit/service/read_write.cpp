@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(a_writer_takes_a_token_and_a_field_that_says_so)
     auto const field = at.last().field();
     at.let_go(held, scripts::write_release);
     BOOST_TEST(at.last().field() == field);
-    BOOST_TEST(at.last().arguments.at(1) == ":redisson_rwlock:{k}");
+    BOOST_TEST(at.last().arguments.at(1) == "redisson_rwlock:{k}");
     BOOST_TEST(at.is_clean());
 }
 

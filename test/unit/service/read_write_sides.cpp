@@ -104,6 +104,26 @@ BOOST_AUTO_TEST_CASE(readers_pass_a_writer_that_others_keep_out)
     at.let_go(behind, scripts::read_release);
 }
 
+// The writer's last question before it lets readers pass is refused before it is sent, and ends the
+// writer, the last that the state of this side lived for.
+BOOST_AUTO_TEST_CASE(a_writer_that_is_refused_as_it_lets_readers_pass_is_gone)
+{
+    rw at;
+    auto writer = at.waits_to_write(3'000);
+    at.server->pubsub_down();
+    at.time.settle();
+    at.server->down_reason_to_tell = error::server_refused;
+    at.server->all_down();
+    at.time.settle();
+    BOOST_TEST(!writer.is_done());
+    auto const reader = at.acquire(at.reading());
+    at.time.advance(10ms);
+    BOOST_TEST((writer.ec() == error::server_refused));
+    BOOST_TEST((reader.ec() == error::server_refused));
+    at.time.advance(50ms);
+    BOOST_TEST(at.is_clean());
+}
+
 BOOST_AUTO_TEST_CASE(who_reads_again_takes_over_the_field_of_what_he_lost)
 {
     rw at;

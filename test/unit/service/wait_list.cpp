@@ -334,11 +334,40 @@ BOOST_AUTO_TEST_CASE(a_client_with_waiters_of_its_own_takes_its_place_as_it_rele
     release(a, held);
     BOOST_TEST(second.succeeded());
     BOOST_TEST(!mine.is_done());
-    BOOST_TEST(a.place_of_last_release() == "last");
+    BOOST_TEST(a.entry_of_last_release() == a.id());
     BOOST_TEST(a.tries() == before);
     BOOST_TEST((list() == ids{a.id()}));
     release(b, second.value());
     BOOST_TEST(mine.succeeded());
+}
+
+// The answer that the client stands in the list is about a place that it has left since.
+BOOST_AUTO_TEST_CASE(a_waiter_that_leaves_while_its_client_releases_leaves_no_place_to_the_next)
+{
+    auto of_b = take(b);
+    auto first = wait(a);
+    auto mine = wait(a);
+    release(b, of_b);
+    auto held = std::move(first.value());
+    auto const second = wait(b);
+    pass(settings_.max_tenure + 5ms);  // so that it is not handed over
+    auto& releasing = a.server->expect(scripts::release);
+    auto const released = a.release(held);
+    settle();
+    BOOST_TEST(a.entry_of_last_release() == a.id());
+    auto const answered = redis.run(releasing.seen());
+    mine.cancel();
+    settle();
+    BOOST_TEST(mine.is_done());
+    auto const before = a.tries();
+    auto const next = wait(a);
+    releasing.reply(answered);
+    settle();
+    BOOST_TEST(released.succeeded());
+    BOOST_TEST(second.succeeded());
+    BOOST_TEST(a.tries() > before);
+    release(b, second.value());
+    BOOST_TEST(next.succeeded());
 }
 
 BOOST_AUTO_TEST_CASE(the_first_writer_alone_is_told_of_a_writers_release)

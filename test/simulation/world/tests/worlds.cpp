@@ -70,13 +70,18 @@ void run_worlds(std::string_view name, int percent, std::uint64_t least = 1)
     BOOST_TEST(sections != 0U);
 }
 
-BOOST_AUTO_TEST_SUITE(world_scenarios)
+BOOST_AUTO_TEST_SUITE(world_contention)
 
 BOOST_AUTO_TEST_CASE(contended)
 {
     auto const least = test::from_environment("COLOCK_SIMULATION_SECTIONS", 1);
     run_worlds("contended", 35, static_cast<std::uint64_t>(least));
 }
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(world_scenarios)
+
 BOOST_AUTO_TEST_CASE(kinds) { run_worlds("kinds", 10); }
 BOOST_AUTO_TEST_CASE(arena) { run_worlds("arena", 15); }
 BOOST_AUTO_TEST_CASE(storm) { run_worlds("storm", 10); }

@@ -1,0 +1,192 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// A lock that others force, and what the client hears of it.
+#include "locks/exclusive_lock.hpp"
+#include "unit/service/disturbed_client.hpp"
+
+namespace colock::test {
+
+namespace {
+
+BOOST_FIXTURE_TEST_SUITE(service_forced, disturbed_client)
+
+BOOST_AUTO_TEST_CASE(what_was_published_on_a_lingering_channel_is_asked_for)
+{
+    redis.occupy("k", 10s);
+    auto earlier = acquire();
+    redis.free("k");
+    time.settle();
+    BOOST_TEST_REQUIRE(earlier.succeeded());
+    BOOST_TEST(server->subscribed().contains(channel()));  // it lingers
+    redis.free("k");                                       // forced, and nobody here listens
+    redis.occupy("k", 1s);
+    auto next = acquire();
+    BOOST_TEST(server->count(scripts::renew) == 1U);
+    BOOST_TEST(!earlier.value());
+    release(earlier.value());
+    BOOST_TEST(!next.is_done());
+}
+
+// The answer to force_release may be overtaken, on another link, by that of a later acquire.
+BOOST_AUTO_TEST_CASE(what_was_granted_after_it_was_forced_is_kept)
+{
+    auto const before = acquire();
+    be_silent();
+    auto& forcing = server->expect(scripts::force);
+    pending<bool> forced;
+    mutex().force_release(forced.token());
+    time.advance(1ms);
+    BOOST_TEST_REQUIRE(forcing.has_come());
+    redis.clear();
+    serve_again();
+    server->publish(channel());
+    exclusive_lock::find(inside(), detail::lock_kind::plain, "k")->held()->suspect();
+    time.advance(1ms);
+    BOOST_TEST(!before.value());
+    auto const after = acquire();
+    BOOST_TEST_REQUIRE(after.succeeded());
+    auto const renewals = server->count(scripts::renew);
+    forcing.reply(reply::of(1));
+    time.settle();
+    BOOST_TEST(forced.succeeded());
+    BOOST_TEST(bool{after.value()});
+    BOOST_TEST(server->count(scripts::renew) == renewals + 1);  // the server is asked
+    BOOST_TEST(client.stats().holds == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_message_during_the_attempt_puts_its_outcome_in_doubt)
+{
+    redis.occupy("k", 10s);
+    auto first = acquire();
+    auto second = acquire();
+    redis.clear();
+    be_silent();
+    auto& asked = server->expect(scripts::acquire);
+    server->publish(channel());
+    time.settle();
+    BOOST_TEST_REQUIRE(asked.has_come());
+    server->publish(channel());  // forced as soon as it was taken
+    time.settle();
+    auto& check = server->expect(scripts::renew);
+    asked.reply(granted(64));
+    time.settle();
+    BOOST_TEST(first.succeeded());
+    BOOST_TEST_REQUIRE(check.has_come());
+    server->expect(scripts::acquire).reply(refused(1'000));
+    check.reply(not_there());
+    time.settle();
+    BOOST_TEST(!first.value());
+    BOOST_TEST(!second.is_done());
+    serve_again();
+    time.advance(2s);
+}
+
+/// Two wait, and a message comes between the attempt for the first and its grant.
+struct disturbed : disturbed_client {
+    disturbed()
+    {
+        redis.occupy("k", 10s);
+        first = acquire();
+        second = acquire();
+        redis.clear();
+        inside().round_trip().note(8ms);
+        be_silent();
+        auto& asked = server->expect(scripts::acquire);
+        server->publish(channel());
+        time.advance(10ms);
+        BOOST_TEST_REQUIRE(asked.has_come());
+        redis.occupy("k", asked.seen().field(), 3s);
+        server->publish(channel());
+        time.settle();
+        serve_again();
+        asked.reply(granted(64));
+        time.settle();
+        BOOST_TEST_REQUIRE(first.succeeded());
+        BOOST_TEST(server->count(scripts::renew) == 0U);
+    }
+
+    pending_hold first, second;
+};
+
+BOOST_FIXTURE_TEST_CASE(a_message_with_the_grant_is_not_asked_about_at_once, disturbed)
+{
+    time.advance(10ms);
+    BOOST_TEST(server->count(scripts::renew) == 0U);
+    time.advance(20ms);
+    BOOST_TEST(server->count(scripts::renew) == 1U);
+    server->publish(channel());  // and of one that comes later it is asked at once
+    time.settle();
+    BOOST_TEST(server->count(scripts::renew) == 2U);
+}
+
+BOOST_FIXTURE_TEST_CASE(nor_where_the_hold_is_over_soon, disturbed)
+{
+    time.advance(5ms);
+    auto const sent = server->count(scripts::acquire);
+    BOOST_TEST(release(first.value()).succeeded());
+    BOOST_TEST(second.succeeded());
+    BOOST_TEST(server->count(scripts::acquire) == sent + 1);  // by a script, for it is in doubt
+    time.advance(100ms);
+    BOOST_TEST(server->count(scripts::renew) == 0U);
+}
+
+BOOST_FIXTURE_TEST_CASE(with_a_lease_of_its_own_it_is_asked_about_too, disturbed_client)
+{
+    redis.occupy("k", 10s);
+    auto const first = acquire({.lease = 3s});
+    auto const second = acquire();
+    redis.clear();
+    inside().round_trip().note(8ms);
+    be_silent();
+    auto& asked = server->expect(scripts::acquire);
+    server->publish(channel());
+    time.advance(10ms);
+    BOOST_TEST_REQUIRE(asked.has_come());
+    server->publish(channel());
+    time.settle();
+    serve_again();
+    asked.reply(granted(64));
+    time.settle();
+    BOOST_TEST_REQUIRE(first.succeeded());
+    time.advance(30ms);
+    BOOST_TEST(server->count(scripts::renew) == 1U);
+    BOOST_TEST(!first.value());  // it was not there
+}
+
+BOOST_AUTO_TEST_CASE(the_release_of_a_lost_hold_wakes_who_waits_here)
+{
+    redis.occupy("k", 1s);
+    auto mine = acquire({.lease = 3s});
+    time.advance(1'100ms);
+    BOOST_TEST_REQUIRE(mine.succeeded());
+    time.advance(2'700ms);  // lost, and still there for the rest of its lease
+    BOOST_TEST(!mine.value());
+    BOOST_TEST(redis.is_locked("k"));
+    auto next = acquire();
+    BOOST_TEST(!next.is_done());
+    release(mine.value());
+    time.advance(1ms);
+    BOOST_TEST(next.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_message_that_was_not_published_swallows_none)
+{
+    redis.occupy("k", 1s);
+    auto mine = acquire();
+    time.advance(1'100ms);
+    BOOST_TEST_REQUIRE(mine.succeeded());
+    server->expect(scripts::release).reply(released(-1));  // may not publish
+    release(mine.value());
+    redis.occupy("k", 10s);
+    auto next = acquire();
+    BOOST_TEST(!next.is_done());
+    redis.free("k");
+    time.advance(1ms);
+    BOOST_TEST(next.succeeded());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+
+}  // namespace colock::test

@@ -1,0 +1,191 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// A multi lock that has some of its locks in hand, and waits for the others.
+#include "unit/service/group.hpp"
+#include <colock/read_write_lock.hpp>
+
+#include <boost/asio/detached.hpp>
+
+namespace colock::test {
+
+namespace {
+
+BOOST_FIXTURE_TEST_SUITE(service_multi_lock_waiting, served)
+
+BOOST_AUTO_TEST_CASE(what_is_in_hand_outlives_the_wait_for_the_rest)
+{
+    redis.occupy("b", 1'500ms);
+    auto waiting = take(both(), {.lease = 1s});
+    time.advance(1'400ms);
+    BOOST_TEST(redis.is_locked("a"));
+    BOOST_TEST(!waiting.is_done());
+    time.advance(110ms);
+    BOOST_TEST_REQUIRE(waiting.succeeded());
+    BOOST_TEST_REQUIRE(waiting.value().valid_for(900ms));
+    BOOST_TEST((redis.lease_left("a") <= 1s));
+    time.advance(1s);
+    BOOST_TEST(!waiting.value());  // from then on it isn't renewed
+    BOOST_TEST(!is_any_locked());
+}
+
+BOOST_AUTO_TEST_CASE(what_goes_meanwhile_is_taken_again)
+{
+    redis.occupy("b", 5s);
+    auto waiting = take(both());
+    force("a");
+    BOOST_TEST(!redis.is_locked("a"));
+    time.advance(160ms);
+    BOOST_TEST(redis.is_locked("a"));
+    BOOST_TEST(!waiting.is_done());
+    redis.free("b");
+    time.advance(20ms);
+    BOOST_TEST_REQUIRE(waiting.succeeded());
+    BOOST_TEST(bool{waiting.value()});
+    BOOST_TEST(waiting.value().fencing_token(1) != 0U);
+}
+
+BOOST_AUTO_TEST_CASE(gone_before_the_leases_are_set_it_is_taken_again)
+{
+    redis.occupy("b", 600ms);
+    auto waiting = take(both(), {.lease = 1s});
+    time.advance(590ms);
+    redis.ask({"DEL", "a"});
+    time.advance(200ms);
+    BOOST_TEST_REQUIRE(waiting.succeeded());
+    BOOST_TEST(waiting.value().valid_for(800ms));
+    BOOST_TEST(redis.is_locked("a"));
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_while_the_leases_are_set)
+{
+    redis.occupy("b", 100ms);
+    auto const others = server->serve;
+    server->serve = [others](call const& c) {
+        return c.what == &scripts::extend ? std::nullopt : others(c);
+    };
+    auto waiting = take(both(), {.lease = 1s});
+    time.advance(110ms);
+    BOOST_TEST(server->count(scripts::extend) == 2U);
+    BOOST_TEST(!waiting.is_done());
+    waiting.cancel();
+    time.settle();
+    BOOST_TEST(waiting.aborted());
+    server->all_down();
+    server->all_up();
+    time.advance(100ms);
+    BOOST_TEST(!is_any_locked());
+}
+
+BOOST_AUTO_TEST_CASE(stopped_with_some_in_hand)
+{
+    redis.occupy("b", 5s);
+    auto waiting = take(both());
+    client.stop();
+    time.settle();
+    BOOST_TEST((waiting.ec() == error::closed));
+}
+
+BOOST_AUTO_TEST_CASE(a_context_that_goes_takes_along_what_is_in_hand)
+{
+    redis.occupy("b", 5s);
+    auto waiting = take(both());
+    BOOST_TEST(redis.is_locked("a"));
+    BOOST_TEST(!waiting.is_done());
+}
+
+BOOST_AUTO_TEST_CASE(a_part_whose_client_closes_ends_the_wait)
+{
+    elsewhere other{*this};
+    redis.occupy("b", 5s);
+    auto waiting = take(multi_lock{other.mutex("a"), mutex("b")});
+    BOOST_TEST(other.redis.is_locked("a"));
+    other.client.close(asio::detached);
+    time.settle();
+    BOOST_TEST((waiting.ec() == error::closed));
+    BOOST_TEST(client.stats().waiters == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(stopping_its_own_client_ends_a_wait_elsewhere)
+{
+    elsewhere other{*this};
+    other.redis.occupy("a", 5s);
+    auto waiting = take(multi_lock{mutex("z"), other.mutex("a")});
+    time.advance(100ms);
+    BOOST_TEST(!waiting.is_done());
+    client.stop();
+    time.settle();
+    BOOST_TEST((waiting.ec() == error::closed));
+}
+
+BOOST_AUTO_TEST_CASE(closing_its_own_client_ends_a_wait_elsewhere)
+{
+    elsewhere other{*this};
+    other.redis.occupy("a", 5s);
+    auto waiting = take(multi_lock{mutex("z"), other.mutex("a")});
+    time.advance(100ms);
+    BOOST_TEST(!waiting.is_done());
+    pending<> closed;
+    client.close(closed.token());
+    time.advance(5ms);
+    BOOST_TEST((waiting.ec() == error::closed));
+    BOOST_TEST(closed.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_handler_may_own_it_when_the_context_goes)
+{
+    auto at = std::make_unique<served>();
+    auto p = at->take(at->both());
+    BOOST_TEST_REQUIRE(p.succeeded());
+    auto own = std::make_shared<hold>(std::move(p.value()));
+    std::weak_ptr<hold> const seen = own;
+    own->lost([own](error_code) {});
+    at->time.settle();
+    own.reset();
+    at.reset();
+    BOOST_TEST(seen.expired());
+}
+
+BOOST_AUTO_TEST_CASE(an_error_of_one_part_is_not_waited_with)
+{
+    redis.occupy("a", 5s);
+    auto const others = server->serve;
+    server->serve = [others](call const& c) -> std::optional<answer> {
+        if (c.key() == "b")
+            return answer{answer::kind::failed, {}, error::wrong_type, {}};
+        return others(c);
+    };
+    BOOST_TEST((take(both()).ec() == error::wrong_type));
+    BOOST_TEST(client.stats().waiters == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_silent_server_is_waited_for_no_longer_than_asked)
+{
+    never_answer();
+    auto waiting = take_for(both(), 300ms);
+    time.advance(299ms);
+    BOOST_TEST(!waiting.is_done());
+    time.advance(1ms);
+    BOOST_TEST_REQUIRE(waiting.succeeded());
+    BOOST_TEST(!waiting.value().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(one_that_is_silent_in_its_turn_is_waited_for_no_longer_than_asked)
+{
+    elsewhere other{*this};
+    redis.occupy("a", 100ms);
+    auto waiting = take_for(multi_lock{mutex("a"), other.mutex("b")}, 300ms);
+    other.server->serve = [](call const&) { return std::nullopt; };
+    time.advance(299ms);
+    BOOST_TEST(!waiting.is_done());
+    BOOST_TEST(redis.is_locked("a"));
+    time.advance(1ms);
+    BOOST_TEST_REQUIRE(waiting.succeeded());
+    BOOST_TEST(!waiting.value().has_value());
+    BOOST_TEST(!redis.is_locked("a"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+
+}  // namespace colock::test

@@ -1,0 +1,41 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "unit/harness.hpp"
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace colock::test {
+
+/// A server that knows the scripts, beside whatever the test does to it.
+struct served_crowd : harness {
+    explicit served_crowd(config settings = short_leases()) : harness{std::move(settings)}
+    {
+        redis.attach(*server);
+    }
+
+    /// The lock, held, and so many who wait for it, with the subscription confirmed.
+    void fill(int waiters)
+    {
+        got.push_back(acquire());
+        BOOST_TEST_REQUIRE(got.front().succeeded());
+        for (int i = 0; i != waiters; ++i)
+            got.push_back(acquire());
+        sent = server->written().size();
+    }
+    pending<> release_of(std::size_t i) { return release(got.at(i).value()); }
+    std::size_t sent_since() const { return server->written().size() - sent; }
+    void message()
+    {
+        server->publish(channel());
+        time.settle();
+    }
+
+    script_server redis;
+    std::vector<pending_hold> got;
+    std::size_t sent = 0;
+};
+
+}  // namespace colock::test
