@@ -29,10 +29,22 @@ def changed_at(path: pathlib.Path) -> float:
 
 def set_up() -> None:
     """Runs tools/setup, unless all of it has run since it was changed."""
-    if changed_at(ROOT / ".deps/ready") > changed_at(ROOT / "tools/setup"):
+    if is_set_up("all"):
         print("nothing to do: tools/setup has run since it was changed")
     else:
         run("tools/setup")
+
+
+def set_up_tests() -> None:
+    """Runs of tools/setup what tools/test takes, unless it has run since it was changed."""
+    if is_set_up("tests") or is_set_up("all"):
+        print("nothing to do: tools/setup has run since it was changed")
+    else:
+        run("tools/setup", "--tests")
+
+
+def is_set_up(part: str) -> bool:
+    return changed_at(ROOT / f".deps/ready_for_{part}") > changed_at(ROOT / "tools/setup")
 
 
 def configure(preset: str, *more: object) -> None:
@@ -163,8 +175,8 @@ def ctest(preset: str, *arguments: str, **environment: str) -> None:
         raise Failed
 
 
-def test(preset: str, labels: set[str], **environment: str) -> None:
-    """Builds what the tests with these labels need, and runs them; those that are there."""
+def test(preset: str, labels: set[str], *more: str, **environment: str) -> None:
+    """Builds what the tests with these labels need, and runs those that are there; hands `more` on."""
     configure(preset)
     found = [test for test in tests_of_ctest(preset) if labels & set(labels_of(test))]
     if not found:
@@ -173,7 +185,7 @@ def test(preset: str, labels: set[str], **environment: str) -> None:
     needed = set(programs_of(preset, labels)).union(*(outputs_in(preset, test) for test in found))
     if targets := sorted(needed & known_outputs(preset)):
         build(preset, *targets)
-    ctest(preset, "-L", f"^({'|'.join(sorted(labels))})$", **environment)
+    ctest(preset, "-L", f"^({'|'.join(sorted(labels))})$", *more, **environment)
 
 
 def test_named(preset: str, wanted: str, *more: str, **environment: str) -> None:
