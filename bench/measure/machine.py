@@ -51,10 +51,12 @@ def _match(pattern: str, file: str) -> str:
 
 
 def peer_versions() -> dict[str, str]:
-    """As the drivers' own files pin them."""
+    """As the drivers' own files pin them; redis-plus-plus is what is installed."""
     go = r"{} v(\S+)"
     node = r'"{}": "([^"]+)"'
+    installed = first_line("pkg-config", "--modversion", "redis++")
     return {
+        **({"redis-plus-plus": installed} if installed[:1].isdigit() else {}),
         "redisson": _match(
             r"<artifactId>redisson</artifactId><version>([^<]+)", "redisson/pom.xml"
         ),

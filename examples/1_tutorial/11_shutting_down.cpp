@@ -68,6 +68,40 @@ asio::awaitable<void> send_signal(colock::client& redis)
 
 // NOLINTEND(cppcoreguidelines-avoid-reference-coroutine-parameters)
 
+/// Takes the part of a server that answers nothing for this time.
+asio::awaitable<void> stand_still(std::string url, std::string ms)
+{
+    auto server = co_await examples::raw_redis::connect(url);
+    co_await server.command("CLIENT", "PAUSE", ms, "ALL");
+}
+
+asio::awaitable<void> until_gone(std::string url, std::string key)
+{
+    auto server = co_await examples::raw_redis::connect(url);
+    while (co_await server.command("EXISTS", key) != "0")
+        co_await tutorial::pause(20ms);
+}
+
+// [fails
+asio::awaitable<void> close_in_vain(std::string url)
+{
+    auto settings = colock::config::from_url(url);
+    settings.close_timeout = 200ms;  // less than a supervisor waits before it sends SIGKILL
+    settings.lease = 1s;
+    colock::client redis{co_await asio::this_coro::executor, settings};
+    redis.run(asio::detached);
+    colock::hold held = co_await colock::lock{redis, "shard:2"}.acquire();
+    co_await stand_still(url, "600");
+    tutorial::stopwatch const since;
+    auto const [failure] = co_await redis.close(asio::as_tuple(asio::deferred));
+    std::printf("the server stands still: %s\n", failure.message().c_str());
+    expect(failure == colock::error::unavailable, "nobody has confirmed the release");
+    expect(since.ms() < 500, "close() does not wait for the server longer than that");
+    co_await until_gone(url, "shard:2");
+    std::puts("the lease has ended: gone");
+}
+// fails]
+
 asio::awaitable<void> lesson(std::string url)
 {
     auto const executor = co_await asio::this_coro::executor;
@@ -90,6 +124,7 @@ asio::awaitable<void> lesson(std::string url)
     expect(left == "0", "released before the end");
     co_await elsewhere.release();
     co_await other.close();
+    co_await close_in_vain(url);
 }
 
 int main(int argc, char** argv) { return tutorial::run(lesson(tutorial::server(argc, argv))); }

@@ -24,7 +24,7 @@ asio::awaitable<bool> process_order(colock::lock lock)
 {
     if (auto held = co_await lock.try_acquire_for(1s)) {
         co_await tutorial::pause(10ms);  // …
-        co_await held->release();        // thrown past, it is released as well
+        co_await held->release();        // an exception releases it as well
         co_return true;
     }
     co_return false;

@@ -11,9 +11,12 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <optional>
+
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 using namespace asio::experimental::awaitable_operators;
+using tutorial::expect;
 
 // [customer
 asio::awaitable<void> customer(colock::fair_lock counter, int number)
@@ -46,6 +49,21 @@ asio::awaitable<void> leaves(colock::fair_lock counter, std::string url, colock:
 }
 // leaves]
 
+// [fails
+asio::awaitable<void> in_a_hurry(colock::fair_lock counter)
+{
+    std::optional<colock::hold> const turn = co_await counter.try_acquire();  // does not queue
+    std::puts(turn ? "in a hurry: served" : "in a hurry: not served, because others wait");
+    expect(!turn, "nobody overtakes the queue");
+}
+// fails]
+
+asio::awaitable<void> last_customer(colock::fair_lock counter)
+{
+    co_await in_a_hurry(counter);
+    co_await customer(counter, 4);
+}
+
 asio::awaitable<void> after(std::string url, char const* queued, asio::awaitable<void> one)
 {
     co_await until_queued(url, queued);
@@ -66,7 +84,7 @@ asio::awaitable<void> lesson(std::string url)
     co_await (
         customer(here, 1) && after(url, "1", leaves(there, url, std::move(closed))) &&
         after(url, "2", customer(there, 2)) && after(url, "3", customer(here, 3)) &&
-        after(url, "4", customer(there, 4))
+        after(url, "4", last_customer(there))
     );
     auto server = co_await examples::raw_redis::connect(url);
     auto const left = co_await server.command("EXISTS", "redisson_lock_queue:{counter}");

@@ -39,7 +39,7 @@ asio::awaitable<void> charge(colock::lock account, int amount)
 // [soon
 asio::awaitable<bool> charge_soon(colock::lock account)
 {
-    // False: somebody else has it, and goes on having it.
+    // False: after two seconds somebody else still has it, or the server cannot be reached.
     co_return co_await colock::with_lock_for(
         account,
         2s,
