@@ -53,7 +53,8 @@ void client_state::close(std::shared_ptr<operation> who, completion<> done)
         return done(error::closed);
     if (life_.now != phase::running) {
         // No link will come up, so the leases run out.
-        bool const held = !holds_.is_empty() || count.holds != 0 || count.owed_releases != 0;
+        bool const held = !holds_.is_empty() || count.holds != 0 || count.owed_releases != 0 ||
+            life_.activities != 0;
         life_.now = phase::closing;
         stop();
         return done(held ? error_code{error::unavailable} : error_code{});

@@ -1,6 +1,5 @@
 #include "core/core.hpp"
 #include "counters/permit_queue.hpp"
-#include "decide/backoff.hpp"
 #include "decide/names.hpp"
 #include "decide/outcome.hpp"
 
@@ -8,13 +7,6 @@
 #include <utility>
 
 namespace colock {
-
-namespace {
-
-constexpr milliseconds first_pause{20};
-constexpr milliseconds longest_pause{5'000};
-
-}  // namespace
 
 permit_queue::permit_queue(
     core& inside, state_kind kind, std::string name, std::unique_ptr<permit_protocol> protocol
@@ -39,7 +31,7 @@ void permit_queue::admit(std::shared_ptr<waiter> const& who)
     join(who);
     if (!contending_)
         contend();
-    else if (comes_after)
+    else if (comes_after || (sleeping_ && next_action() == action::give))
         wake();
 }
 
@@ -103,10 +95,27 @@ bool permit_queue::is_expired() const
 
 permit_queue::action permit_queue::decide_next()
 {
-    if (is_expired())
-        request_.closed();
+    auto const found = next_action();
+    if (found == action::give || !is_expired())
+        return found;
+    if (protocol_->may_be_out_for_good())
+        note_unreturned(error::unavailable);
+    request_.closed();
+    return next_action();
+}
+
+permit_queue::action permit_queue::next_action()
+{
     bool const waited_for = !is_empty();
     return request_.next(waited_for, waited_for && protocol_->fits(first(), request_));
+}
+
+void permit_queue::note_unreturned(error_code why)
+{
+    std::string_view const until = protocol_->may_be_out_for_good()
+        ? ", which may be out for good"
+        : ", which are out until their leases end";
+    core_.note_unreleased("of permits of " + name() + std::string{until}, why);
 }
 
 std::optional<script_request> permit_queue::script_for(action next)
@@ -197,27 +206,21 @@ bool permit_queue::conclude_request(answer const& got)
 bool permit_queue::conclude_undo(answer const& got)
 {
     // The undo stays due across a stop of the client, which may run again, and while the server
-    // refuses the connection.
+    // refuses the connection or the script. Nobody waits for that: those behind it get the error.
     bool const unsent = is_unsent(got);
     if (got.what == answer::kind::lost)
         request_.undo_lost();
     if (got.what == answer::kind::lost || got.what == answer::kind::withdrawn ||
         (unsent && got.ec == error::closed))
         return false;
-    if (got.what == answer::kind::not_now || (unsent && !core_.is_stopped()))
-        return sleep(clock::now() + core_.repeat_pause(++refusals_));
-    if (got.passing) {
+    if (unsent || got.passing)
         end_waiters(got.ec);
-        return sleep(
-            clock::now() +
-            decide::backoff_pause(first_pause, longest_pause, 2, ++refusals_, core_.jitter())
-        );
-    }
+    if (unsent && core_.is_stopped())
+        return true;  // until the client runs again and reaches the server
+    if (unsent || got.passing || got.what == answer::kind::not_now)
+        return sleep(clock::now() + core_.repeat_pause(++refusals_));
     if (got.what != answer::kind::replied)
-        core_.note_unreleased(
-            "of permits of " + name() + ", which may be out for good",
-            why_unanswered(got, core_.is_stopped())
-        );
+        note_unreturned(why_unanswered(got, core_.is_stopped()));
     refusals_ = 0;
     request_.closed();
     return false;
@@ -232,7 +235,7 @@ bool permit_queue::on_refused(decide::acquire_answer const& refused)
     if (!for_all && !is_empty() && first().attempts == 0)
         return false;
     send_away_who_tried_once();
-    if (is_empty() || (for_all && queue_.back().attempts == 0))
+    if (is_empty() || (for_all ? queue_.back() : first()).attempts == 0)
         return false;
     if (first().attempts == 1)
         first().tell_waiting(milliseconds{refused.pttl});

@@ -40,9 +40,12 @@ public:
     virtual std::int64_t wanted() const noexcept { return 0; }
     virtual decide::acquire_answer read(decide::reply const&) const = 0;
 
-    /// The time until which the open request may be repeated or undone. Then nothing of it is left,
-    /// or nobody can tell.
+    /// The time until which the open request may be repeated or undone. After that nothing of it is
+    /// left, or the server can't tell any more whether it took permits: see `may_be_out_for_good`.
     virtual time_point open_until(decide::request_state const& open) const = 0;
+
+    /// Whether permits that were taken, and are never given back, stay out.
+    virtual bool may_be_out_for_good() const noexcept { return false; }
 
     /// Whether the script takes nothing, so that its answer serves all calls that waited when it
     /// was sent.
@@ -92,9 +95,11 @@ private:
     bool on_refused(decide::acquire_answer const&);
     bool sleep(time_point longest);
 
+    action next_action();
     action decide_next();
     std::optional<script_request> script_for(action next);
     bool is_expired() const;
+    void note_unreturned(error_code why);
     void count_attempt();
     void send_away_who_tried_once();
     void on_left(waiter&, bool was_first) override;

@@ -55,8 +55,10 @@ public:
     // As long as the server still knows whether the request has run.
     time_point open_until(decide::request_state const& open) const override
     {
-        return open.is_taken() ? never : decide::repeat_until(open.first_sent());
+        return decide::repeat_until(open.first_sent());
     }
+
+    bool may_be_out_for_good() const noexcept override { return true; }
 
     bool fits(waiter const& first, decide::request_state const&) const override
     {

@@ -1,6 +1,5 @@
 #include "core/core.hpp"
 #include "counters/update_queue.hpp"
-#include "decide/backoff.hpp"
 #include "decide/idempotency.hpp"
 #include "decide/names.hpp"
 
@@ -11,9 +10,6 @@
 namespace colock {
 
 namespace {
-
-constexpr milliseconds first_pause{20};
-constexpr milliseconds longest_pause{5'000};
 
 /// Updates that can be added up.
 bool is_sum(scripts::script const& what) noexcept
@@ -131,7 +127,7 @@ strand_task update_queue::run()
         if (got.what == answer::kind::lost && !std::exchange(now_.unsure, true))
             now_.first_sent = got.sent;
         if (got.what != answer::kind::lost && is_to_be_repeated(got)) {
-            rest(got);
+            core_.rest(pause_, core_.repeat_pause(++now_.refusals));
             co_await pause_.over;
         }
         if (!is_to_be_repeated(got))
@@ -139,17 +135,6 @@ strand_task update_queue::run()
     }
     running_ = false;
     unregister();
-}
-
-void update_queue::rest(answer const& got)
-{
-    ++now_.refusals;
-    core_.rest(
-        pause_,
-        got.passing
-            ? decide::backoff_pause(first_pause, longest_pause, 2, now_.refusals, core_.jitter())
-            : core_.repeat_pause(now_.refusals)
-    );
 }
 
 bool update_queue::is_wanted() const noexcept

@@ -73,7 +73,6 @@ private:
     script_request next_step() const;
     bool is_wanted() const noexcept;
     bool is_to_be_repeated(answer const&) const noexcept;
-    void rest(answer const&);
     void complete(update&, error_code, std::int64_t result);
     void conclude(answer const&);
 

@@ -6,6 +6,7 @@
 #include <colock/permit_semaphore.hpp>
 #include <colock/semaphore.hpp>
 
+#include <algorithm>
 #include <string>
 
 namespace colock::test {
@@ -66,6 +67,12 @@ struct counters : harness {
     {
         server->publish("redisson_sc:{k}");
         time.settle();
+    }
+    bool is_said_to_be_out() const
+    {
+        return std::ranges::any_of(log, [](auto const& line) {
+            return line.find("which may be out for good") != std::string::npos;
+        });
     }
     bool idle() const { return client.stats().keys == 0 && client.stats().waiters == 0; }
     std::string const& argument(std::size_t i) const { return last().arguments.at(i); }

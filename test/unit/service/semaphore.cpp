@@ -227,6 +227,54 @@ BOOST_AUTO_TEST_CASE(a_refusal_is_about_who_was_asked_for)
     BOOST_TEST(idle());
 }
 
+BOOST_AUTO_TEST_CASE(a_refusal_of_a_call_that_tries_once_is_not_about_the_next)
+{
+    server->pubsub_down();  // no subscription makes it ask again
+    auto& many = server->expect(scripts::semaphore_acquire);
+    auto once = try_take(5);
+    auto next = take(1);
+    auto& few = server->expect(scripts::semaphore_acquire);
+    many.reply(too_few(3));
+    time.settle();
+    BOOST_TEST(once.succeeded());
+    BOOST_TEST(!once.value());
+    BOOST_TEST_REQUIRE(few.has_come());
+    BOOST_TEST(argument(0) == "1");
+    few.reply(taken());
+    time.settle();
+    BOOST_TEST(next.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_caller_gets_at_once_what_waits_to_be_given_back)
+{
+    auto& slow = server->expect(scripts::semaphore_acquire);
+    auto leaves = take();
+    leaves.cancel();
+    server->expect(scripts::semaphore_undo).out_of_memory();
+    slow.reply(taken());
+    time.settle();
+    BOOST_TEST(take().succeeded());
+    BOOST_TEST(idle());
+}
+
+BOOST_AUTO_TEST_CASE(a_refused_connection_is_told_to_those_behind_an_undo)
+{
+    server->expect(scripts::semaphore_acquire);
+    take(2).cancel();
+    server->down_reason_to_tell = error::server_refused;
+    server->all_down();
+    time.settle();
+    auto other = take(1);
+    time.advance(1'100ms);
+    BOOST_TEST((other.ec() == error::server_refused));
+    server->down_reason_to_tell = error::unavailable;
+    server->expect(scripts::semaphore_undo).reply(taken());
+    server->all_up();
+    time.advance(1s);
+    BOOST_TEST(server->all_came());
+    BOOST_TEST(idle());
+}
+
 BOOST_AUTO_TEST_CASE(who_tries_once_is_sent_away)
 {
     server->expect(scripts::semaphore_acquire).reply(too_few());
@@ -266,7 +314,7 @@ BOOST_AUTO_TEST_CASE(an_error_of_the_key_ends_its_waiters)
     BOOST_TEST(idle());
 }
 
-// Nobody can tell any more what became of it; it is not sent again.
+// Nobody can tell any more what became of it: it is not sent again, and the log says so.
 BOOST_AUTO_TEST_CASE(a_record_that_has_expired_ends_the_repeats)
 {
     server->expect(scripts::semaphore_acquire);
@@ -284,6 +332,42 @@ BOOST_AUTO_TEST_CASE(a_record_that_has_expired_ends_the_repeats)
     anew.reply(taken());
     time.settle();
     BOOST_TEST(waits.succeeded());
+    BOOST_TEST(is_said_to_be_out());
+}
+
+// The server's record is gone by then, so an undo would find nothing.
+BOOST_AUTO_TEST_CASE(permits_that_nobody_wants_are_given_back_within_the_hour_or_never)
+{
+    auto& slow = server->expect(scripts::semaphore_acquire);
+    auto leaves = take();
+    leaves.cancel();
+    slow.reply(taken());
+    server->link_down(link());
+    time.settle();
+    BOOST_TEST(!idle());  // the undo is due
+    BOOST_TEST(!is_said_to_be_out());
+    time.jump(std::chrono::hours{1});
+    time.settle();
+    BOOST_TEST(is_said_to_be_out());
+    server->link_up(link());
+    time.settle();
+    BOOST_TEST(server->all_came());  // no undo
+    BOOST_TEST(idle());
+}
+
+// They are taken for sure, so their age doesn't matter to somebody who wants them.
+BOOST_AUTO_TEST_CASE(permits_are_given_to_the_next_after_an_hour_too)
+{
+    auto& slow = server->expect(scripts::semaphore_acquire);
+    auto leaves = take();
+    auto next = take();
+    leaves.cancel();
+    time.jump(std::chrono::hours{1});
+    slow.reply(taken());
+    time.settle();
+    BOOST_TEST(next.succeeded());
+    BOOST_TEST(!is_said_to_be_out());
+    BOOST_TEST(idle());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

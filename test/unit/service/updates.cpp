@@ -186,6 +186,37 @@ BOOST_AUTO_TEST_CASE(stopped_with_all_under_way_and_run_again)
     BOOST_TEST(idle());
 }
 
+BOOST_AUTO_TEST_CASE(stopped_while_an_undo_is_refused_and_run_again)
+{
+    server->expect(scripts::semaphore_acquire);
+    take().cancel();
+    server->down_reason_to_tell = error::server_refused;
+    server->all_down();
+    time.settle();
+    client.stop();
+    time.settle();
+    BOOST_TEST(time.advance_until([&] { return context.stopped(); }, 5ms));
+    server->down_reason_to_tell = error::unavailable;
+    server->expect(scripts::semaphore_undo).reply(taken());
+    pending<> again;
+    client.run(again.token());
+    time.settle();
+    BOOST_TEST(server->all_came());
+    BOOST_TEST(idle());
+}
+
+BOOST_AUTO_TEST_CASE(closed_after_a_stop_while_an_undo_is_due)
+{
+    server->expect(scripts::semaphore_acquire);
+    auto const waits = take();
+    client.stop();
+    time.settle();
+    pending<> closed;
+    client.close(closed.token());
+    time.settle();
+    BOOST_TEST((closed.ec() == error::unavailable));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace colock::test
