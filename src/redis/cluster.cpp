@@ -13,6 +13,14 @@ namespace {
 /// How long another node's answer does not override the one of this node.
 constexpr milliseconds hint_life{1'000};
 
+/// To a step that is not sent any more. The server may have run a part of it before.
+answer answer_to_unsent(step const& s)
+{
+    if (s.cut_off_at != time_point{})
+        return {answer::kind::lost, {}, error::unavailable, s.cut_off_at};
+    return {answer::kind::failed, {}, error::closed, {}};
+}
+
 }  // namespace
 
 cluster::cluster(link_context context, transport_listener& who)
@@ -41,9 +49,10 @@ void cluster::stop()
     refresher_.stop();
     for (std::size_t number = 0; number != nodes_.size(); ++number)
         nodes_[number]->stop();
+    auto const end = [](step& s) { s.answered.set(answer_to_unsent(s)); };
     for (auto const& [slot, resting] : migrations_)
-        fail_all(resting->take(), alive_, error::closed);
-    fail_all(std::move(unrouted_), alive_, error::closed);
+        for_each_taken(resting->take(), alive_, end);
+    for_each_taken(std::move(unrouted_), alive_, end);
 }
 
 void cluster::destroy_pending() noexcept
@@ -207,7 +216,7 @@ void cluster::on_rested(step_list rested)
 {
     for_each_taken(std::move(rested), alive_, [this](step& s) {
         if (s.cut_off_at != time_point{})
-            s.answered.set({answer::kind::lost, {}, error::unavailable, s.cut_off_at});
+            s.answered.set(answer_to_unsent(s));
         else
             submit(s);
     });
@@ -218,7 +227,10 @@ void cluster::note_hint(unsigned slot, address const& where)
     auto const now = clock::now();
     auto& known = hints_[slot];
     bool const is_recent = now - known.since < hint_life;
-    known.changes = is_recent && known.owner != where ? known.changes + 1 : 0;
+    if (!is_recent)
+        known.changes = 0;
+    else if (known.owner != where)
+        ++known.changes;
     known.owner = where;
     known.since = now;
     refresher_.note(where);

@@ -96,6 +96,7 @@ void server_links::retire()
     for (auto const& each : links_)
         if (each->is_started() && each->is_idle())
             each->stop();
+    look_.clear();  // it would open them again
     if (std::exchange(pubsub_wanted_, false))
         pubsub_->stop();
 }

@@ -126,6 +126,38 @@ BOOST_AUTO_TEST_CASE(a_redirection_is_followed)
     BOOST_TEST(std::ranges::any_of(there, &is_acquire));
 }
 
+// As while a slot moves, and its two nodes are told of it in the wrong order.
+BOOST_AUTO_TEST_CASE(nodes_that_redirect_to_each_other_are_asked_with_pauses)
+{
+    scripted_server other;
+    for (auto* node : {&server, &other})
+        node->serve({{0, 16'383, server.port()}});
+    connect(topology::cluster);
+    BOOST_TEST_REQUIRE(has(acquire("before")));
+    auto const to = [](std::uint16_t port) {
+        return [port](command const& c) -> answer {
+            if (is_acquire(c))
+                return wire::failure(
+                    "MOVED " + std::to_string(decide::slot_of("{k}a")) +
+                    " 127.0.0.1:" + std::to_string(port)
+                );
+            return std::nullopt;
+        };
+    };
+    server.say(to(other.port()));
+    other.say(to(server.port()));
+    auto const first = acquire("{k}a");
+    BOOST_TEST(comes([&] { return acquires() > 1; }));
+    auto const second = acquire("{k}b");
+    stays([] { return true; });
+    auto const there = other.heard();
+    auto const asked =
+        acquires() + static_cast<std::size_t>(std::ranges::count_if(there, &is_acquire));
+    BOOST_TEST(asked <= 20U);
+    BOOST_TEST(!first.is_done());
+    BOOST_TEST(!second.is_done());
+}
+
 // The text without the secrets is for people.
 BOOST_AUTO_TEST_CASE(a_redirection_of_a_subscription_may_contain_the_password)
 {
