@@ -357,10 +357,11 @@ ownership::times ownership::next_times() const noexcept
 // ---- Cohorts -----------------------------------------------------------------------------------
 
 // The hold has the cohort's time before it is no longer a member, so that no thread ever reads an
-// older one.
+// older one. It has been renewed until now, whether or not it is from here on.
 std::optional<decide::renewal::round> ownership::leave(cohort const& in)
 {
-    holds_.confirm(in.sent(), in.lease(), {});
+    if (!holds_.is_empty() && holds_.front().is_confirmed())
+        holds_.front().confirm(in.sent(), in.lease());
     server_.extend(in.answered(), in.lease());
     cohort_.set(nullptr);
     renewal_.plan(in.renew_at());

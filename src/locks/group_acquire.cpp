@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 #include <ranges>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -107,12 +108,13 @@ strand_task group_acquire::acquire_all()
             auto const all = in_order();
             parts_.give_back_from_first_refused(all);
             auto until = never;
-            for (auto const i : all) {
+            for (std::size_t n = 0; n != all.size(); ++n) {
+                auto const i = all[n];
                 if (!parts_.has(i)) {
                     parts_.acquire(i, std::min(deadline_, until));
                     co_await parts_.over;
                 }
-                if (!parts_.has(i) || ended_)
+                if (!parts_.has_all_of(std::span{all}.first(n + 1)) || ended_)
                     break;
                 parts_.watch(i);
                 if (until == never)

@@ -65,8 +65,17 @@ struct group_requests::reply {
     {
         (*this)(ec, got ? std::move(*got) : hold{});
     }
-    /// The answer to a new lease. A lost part can be taken again.
-    void operator()(error_code ec) const { to.on_answer(i, ec == error::lost ? error_code{} : ec); }
+    /// The answer to a new lease. A lost part can be taken again. A part is released already if its
+    /// client has closed.
+    void operator()(error_code ec) const
+    {
+        to.on_answer(
+            i,
+            ec == error::lost           ? error_code{}
+                : ec == error::not_held ? error::closed
+                                        : ec
+        );
+    }
 };
 
 auto group_requests::expect(std::size_t i)

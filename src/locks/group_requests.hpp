@@ -8,6 +8,7 @@
 
 #include <boost/asio/cancellation_signal.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -65,6 +66,10 @@ public:
     // ---- The outcome ---------------------------------------------------------------------------
 
     bool has_all() const noexcept;
+    bool has_all_of(std::span<std::size_t const> some) const noexcept
+    {
+        return std::ranges::all_of(some, [this](std::size_t i) { return has(i); });
+    }
 
     /// So many parts as the group needs are held, and at least half of their validity is left.
     bool has_enough() const noexcept;

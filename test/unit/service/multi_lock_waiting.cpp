@@ -6,6 +6,9 @@
 
 #include <boost/asio/detached.hpp>
 
+#include <string>
+#include <vector>
+
 namespace colock::test {
 
 namespace {
@@ -26,6 +29,47 @@ BOOST_AUTO_TEST_CASE(what_is_in_hand_outlives_the_wait_for_the_rest)
     time.advance(1s);
     BOOST_TEST(!waiting.value());  // from then on it isn't renewed
     BOOST_TEST(!is_any_locked());
+}
+
+// One call renews all that is in hand, so these are a cohort. The lease that was asked for comes
+// when all are there.
+BOOST_AUTO_TEST_CASE(what_one_call_has_renewed_gets_its_lease_when_all_are_there)
+{
+    std::vector<std::string> names;
+    for (char last = 'a'; names.size() != 3; ++last)
+        if (auto name = std::string{"key"} + last; server->link_of(decide::slot_of(name)) == link())
+            names.push_back(name);
+    redis.occupy(names[2], 3'200ms);
+    auto waiting =
+        take(multi_lock{mutex(names[0]), mutex(names[1]), mutex(names[2])}, {.lease = 1s});
+    auto const given_back = server->count(scripts::release);
+    server->link_down(link());
+    server->link_up(link());
+    time.advance(3'300ms);
+    BOOST_TEST_REQUIRE(waiting.succeeded());
+    BOOST_TEST(waiting.value().valid_for(800ms));
+    BOOST_TEST(events->count("lost") == 0);
+    BOOST_TEST(server->count(scripts::release) == given_back);
+}
+
+// Both answers come in one turn. Without the first part it does not help to wait for the third.
+BOOST_AUTO_TEST_CASE(a_part_that_is_gone_when_the_next_is_granted_ends_the_round)
+{
+    redis.occupy("b", 1h);
+    redis.occupy("c", 1h);
+    auto const waiting = take(multi_lock{mutex("a"), mutex("b"), mutex("c")});
+    redis.ask({"DEL", "a"});
+    auto& renewal = server->expect(scripts::renew);
+    BOOST_TEST_REQUIRE(time.advance_until([&] { return renewal.has_come(); }, 1'001ms));
+    auto& grant = server->expect(scripts::acquire);
+    redis.free("b");
+    BOOST_TEST_REQUIRE(time.advance_until([&] { return grant.has_come(); }, 1'001ms));
+    renewal.reply(redis.run(renewal.seen()));
+    grant.reply(redis.run(grant.seen()));
+    time.advance(200ms);
+    BOOST_TEST(!waiting.is_done());
+    BOOST_TEST(redis.is_locked("a"));
+    BOOST_TEST(redis.is_locked("b"));
 }
 
 BOOST_AUTO_TEST_CASE(what_goes_meanwhile_is_taken_again)
@@ -103,6 +147,21 @@ BOOST_AUTO_TEST_CASE(a_part_whose_client_closes_ends_the_wait)
     time.settle();
     BOOST_TEST((waiting.ec() == error::closed));
     BOOST_TEST(client.stats().waiters == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_part_whose_client_closes_before_the_leases_are_set_ends_the_wait)
+{
+    elsewhere other{*this};
+    redis.occupy("b", 1h);
+    auto waiting = take(multi_lock{other.mutex("a"), mutex("b")}, {.lease = 1s});
+    BOOST_TEST(other.redis.is_locked("a"));
+    auto& grant = server->expect(scripts::acquire);
+    redis.free("b");
+    BOOST_TEST_REQUIRE(time.advance_until([&] { return grant.has_come(); }, 1'001ms));
+    grant.reply(redis.run(grant.seen()));
+    other.client.close(asio::detached);
+    time.settle();
+    BOOST_TEST((waiting.ec() == error::closed));
 }
 
 BOOST_AUTO_TEST_CASE(stopping_its_own_client_ends_a_wait_elsewhere)
