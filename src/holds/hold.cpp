@@ -46,6 +46,7 @@ void release_hold(core_ptr inside, done_handler to, hold_ptr state)
 {
     if (!state)
         return answer_empty(std::move(to));
+    state->release_asked = true;
     start_operation(
         inside,
         std::move(to),
@@ -147,10 +148,12 @@ hold::operator bool() const noexcept
         valid_past(clock::duration{0});
 }
 
+// A release that the owner has asked for is on its way to the strand, and reports the answer. If
+// this one came before it, that one would find nothing to wait for.
 void hold::abandon() noexcept
 {
     if (auto state = std::exchange(state_, nullptr);
-        state && state->current_status() != hold_state::status::released) {
+        state && !state->release_asked && state->current_status() != hold_state::status::released) {
         auto& inside = *state->inside;
         auto const life = state->inside;
         inside.holds().drop(std::move(state));

@@ -106,8 +106,9 @@ public:
     hold_ptr self;
 
     // Here beside the status, because a million holds are as many of these.
-    bool given = false;   ///< the caller has it
-    bool closed = false;  ///< by its closing client; set before it is `released`
+    bool given = false;          ///< the caller has it
+    bool closed = false;         ///< by its closing client; set before it is `released`
+    bool release_asked = false;  ///< by its owner; belongs to the owner's thread
 
 private:
     void finish_waits(error_code);

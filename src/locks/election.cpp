@@ -71,7 +71,10 @@ void leader_publish(
 {
     if (!state)
         return completion<>{std::move(handler), asio::system_executor{}}(error::not_held);
-    auto const wrong = valid_if(words.size() <= most_words);
+    auto wrong = valid_if(words.size() <= most_words);
+    // The next candidate of this client may have the same field by now.
+    if (!wrong && state->current_status() != hold_state::status::held)
+        wrong = error::lost;
     auto const& held = static_cast<ownership const&>(*state->target);
     auto const& name = held.name();
     script_request about{

@@ -129,8 +129,11 @@ private:
             is_live = true;
             of.tell_if_live();
         }
+        // Before the watch is live, some channels may bring events already, and others not yet.
         void on_message(std::string_view payload) override
         {
+            if (!of.was_live_)
+                return;
             hear(payload);
             of.hand_out();
         }
@@ -155,6 +158,7 @@ private:
         bool const is_over =
             std::ranges::all_of(ears_, [](ear const& e) { return e.is_live || e.is_refused; });
         if (is_over && std::ranges::any_of(ears_, &ear::is_live)) {
+            was_live_ = true;
             heard_.on_live(clock::now());
             hand_out();
         }
@@ -178,6 +182,7 @@ private:
     std::vector<ear> ears_;
     std::vector<std::shared_ptr<event_wait>> waiting_;
     bool is_known_ = false;  ///< by the core
+    bool was_live_ = false;
 };
 
 namespace {

@@ -125,6 +125,33 @@ BOOST_AUTO_TEST_CASE(a_leader_resigns_by_hand_and_says_something_else)
     a.context.poll();
 }
 
+// The client hands the lock over without a command, and its field stays.
+BOOST_AUTO_TEST_CASE(a_former_leader_does_not_speak_for_its_successor_in_the_same_client)
+{
+    leadership first, second;
+    auto const campaign = [&](leadership& mine, std::string words) {
+        return running{a, [&mine, this, words]() -> asio::awaitable<void> {
+                           mine = co_await a.office().campaign(words);
+                       }};
+    };
+    auto const one = campaign(first, "first"), two = campaign(second, "second");
+    BOOST_TEST_REQUIRE(one.succeeded());
+    auto& slow = a.server->expect(scripts::leader_publish);
+    pending<> under_way, resigned, late;
+    first.publish("slow", under_way.token());
+    a.time.settle();
+    first.resign(resigned.token());
+    a.time.settle();
+    BOOST_TEST_REQUIRE(two.succeeded());
+    BOOST_TEST(a.server->count(scripts::release) == 0U);
+    slow.reply(redis.run(slow.seen()));  // the server runs it now
+    first.publish("late", late.token());
+    a.time.settle();
+    BOOST_TEST((under_way.ec() == error::lost));
+    BOOST_TEST((late.ec() == error::lost));
+    BOOST_TEST(seen_by(b)->words == "second");
+}
+
 BOOST_AUTO_TEST_CASE(the_words_of_a_former_leader_are_not_those_of_the_next)
 {
     leadership former;

@@ -69,6 +69,21 @@ BOOST_AUTO_TEST_CASE(a_release_of_anybody_is_told)
     BOOST_TEST(is_silent(all));
 }
 
+BOOST_AUTO_TEST_CASE(the_first_event_is_that_it_is_live)
+{
+    redis.occupy("k", 10s);
+    auto const waiting = acquire();  // listens to one of the channels already
+    BOOST_TEST_REQUIRE(server->subscribed().contains(channel()));
+    server->hold_changes = true;
+    lock_watch const all{mutex()};
+    time.settle();
+    redis.free("k");
+    time.settle();
+    BOOST_TEST(is_silent(all));
+    server->confirm_change();
+    BOOST_TEST((heard(all) == kind::live));
+}
+
 BOOST_AUTO_TEST_CASE(events_of_the_key_are_told_once)
 {
     lock_watch const all{mutex()};

@@ -43,6 +43,22 @@ BOOST_AUTO_TEST_CASE(the_second_time_succeeds_and_sends_nothing)
     BOOST_TEST(events->count("released") == 1);
 }
 
+// Another hold that was dropped before makes the client look for dropped holds first.
+BOOST_AUTO_TEST_CASE(it_is_waited_for_although_the_hold_is_dropped_at_once)
+{
+    server->expect(scripts::acquire).reply(granted(1));
+    auto other = std::move(acquire(mutex("other")).value());
+    auto mine = held();
+    server->serve = [](call const&) { return std::nullopt; };
+    pending<> done;
+    other = {};
+    mine.release(done.token());
+    mine = {};
+    time.settle();
+    BOOST_TEST(server->count(scripts::release) == 2U);
+    BOOST_TEST(!done.is_done());
+}
+
 BOOST_AUTO_TEST_CASE(an_empty_or_moved_from_hold_is_not_held)
 {
     hold nothing;
