@@ -22,14 +22,14 @@ local function who_wants(entry)
     return client, tonumber(sub(entry, colon + 1)) or 1
 end
 
--- Whether the list is still there, with the entry if there is one to look for. It lives for a minute
--- more.
+-- Whether the list is still there, with the entry if there is one to look for. It lives for 50 s more
+-- at least, and mostly for a minute. A write for each would cost more than to look.
 local function keep(list, entry)
     if entry and type(redis.pcall('lpos', list, entry)) ~= 'number' then
         return false
     end
     local left = redis.pcall('pttl', list)
-    if type(left) == 'number' and left < 30000 then
+    if type(left) == 'number' and left < 50000 then
         return redis.pcall('pexpire', list, 60000) ~= 0
     end
     return true

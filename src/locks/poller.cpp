@@ -12,7 +12,11 @@ namespace colock {
 namespace {
 
 // The client asks for keys that are due within this time together with those that are due now.
-constexpr milliseconds coalescing_window{5};
+// Where it asks each 20 s, a call is for some hundred keys then.
+milliseconds coalescing_window(milliseconds interval) noexcept
+{
+    return std::max(milliseconds{5}, interval / 800);
+}
 
 /// Keys per call: a long call would make the server's other clients wait.
 constexpr std::size_t largest_call = 128;
@@ -144,8 +148,8 @@ void poller::wake(call_list& some)
 poller::words poller::take_due(ring& from, time_point now)
 {
     words all;
-    while (all.names.size() != largest_call && !from.keys.empty() &&
-           from.due() <= now + coalescing_window) {
+    auto const window = coalescing_window(interval(from.is_sure));
+    while (all.names.size() != largest_call && !from.keys.empty() && from.due() <= now + window) {
         entry& key = from.keys.front();
         key.leave();
         add(key);
@@ -153,9 +157,16 @@ poller::words poller::take_due(ring& from, time_point now)
         key.number_ = key.kept_number();
         put(key, from.asked);
         all.names.emplace_back(key.name_);
-        all.lists.push_back(key.kept_list());
+        key.names_list_ = is_list_due(key, now);
+        all.lists.push_back(key.names_list_ ? key.kept_list() : std::string{});
     }
     return all;
+}
+
+// Where the client asks rarely because it waits for many keys, naming each list costs too much.
+bool poller::is_list_due(entry const& key, time_point now) const noexcept
+{
+    return interval_of(key) == interval(false) || now - key.kept_ >= decide::list_unnamed;
 }
 
 // NOLINTNEXTLINE(*-avoid-reference-coroutine-parameters): a ring is there for good
@@ -182,6 +193,8 @@ strand_task poller::ask(ring& here)
         asked.pop_front();
         if (got.what != answer::kind::replied)
             continue;
+        if (key.names_list_)
+            key.kept_ = got.sent;
         auto const& news = told[key.index_];
         if (key.number_ != 0 && (!news || *news != list_gone))
             key.found(key.number_, got.sent);

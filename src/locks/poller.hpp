@@ -83,9 +83,11 @@ public:
         unsigned slot_;
         std::size_t index_ = 0;         ///< in the call under way
         std::uint64_t number_ = 0;      ///< of the entry that the call names
+        bool names_list_ = false;       ///< the call does
         std::size_t* count_ = nullptr;  ///< of such keys
         time_point asked_{};            ///< last, or added since
         time_point due_{};              ///< at the latest
+        time_point kept_{};             ///< its list, by a call
     };
 
     explicit poller(core& owner);
@@ -113,6 +115,7 @@ private:
     void run(ring&);
     void set_alarm(ring&);
     milliseconds interval(bool is_sure) const noexcept;
+    bool is_list_due(entry const&, time_point now) const noexcept;
     static void put(entry&, call_list&);
     static void wake_all(ring&);
     static void wake(call_list&);

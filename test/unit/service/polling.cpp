@@ -5,6 +5,7 @@
 #include "unit/service/counters.hpp"
 
 #include <deque>
+#include <span>
 #include <utility>
 
 namespace colock::test {
@@ -35,6 +36,8 @@ struct many_keys : counters {
         if (c.what == &scripts::expiring) {
             asked += c.keys.size();
             limit = c.arguments.at(0);
+            for (auto const& list : std::span{c.arguments}.subspan(1))
+                named += list.empty() ? 0U : 1U;
             return reply::of(std::exchange(told, {}));
         }
         if (c.what != &scripts::acquire)
@@ -64,6 +67,7 @@ struct many_keys : counters {
     std::vector<reply> told;  ///< by the next answer
     std::string limit;
     std::size_t asked = 0;
+    std::size_t named = 0;  ///< wait lists
     std::deque<pending_hold> waiting;
 };
 
@@ -92,6 +96,19 @@ BOOST_AUTO_TEST_CASE(a_few_keys_are_asked_for_at_the_poll_cap)
     wait_for(100);
     BOOST_TEST(during(1'010ms) == 1'000U);
     BOOST_TEST(limit == "100");
+    BOOST_TEST(named == asked);
+}
+
+BOOST_AUTO_TEST_CASE(of_many_keys_it_names_a_list_as_seldom_as_it_may)
+{
+    wait_for(600);
+    time.advance(130ms);
+    BOOST_TEST(named == 600U);
+    auto const found = during(decide::list_unnamed - 10ms);
+    BOOST_TEST(found > 100'000U);
+    BOOST_TEST(named == 600U);
+    time.advance(140ms);
+    BOOST_TEST(named == 1'200U);
 }
 
 BOOST_AUTO_TEST_CASE(of_many_keys_it_asks_for_five_thousand_a_second)
