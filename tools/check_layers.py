@@ -31,6 +31,7 @@ ALLOWED = {
     "counters": {"counters", "waiting", "holds", "core", *BELOW_CORE},
     "client": {"client", "counters", "locks", "waiting", "holds", "core", *BELOW_CORE},
     "src": {"src", "resp", "client", "counters", "locks", "waiting", "holds", "core", *BELOW_CORE},
+    "test_double": {"test_double", "client", "core", *BELOW_CORE},
     "programs": None,  # a matter of taste
 }
 INSIDE = set(ALLOWED) - {"public", "bridge", "programs"}
@@ -40,8 +41,10 @@ BRIDGES = {
     "spdlog": "include/colock/log/spdlog.hpp",
     "prometheus": "include/colock/metrics/prometheus.hpp",
 }
+# A server or a child process lives in real time, also in a test with virtual time.
+REAL_TIME = ("src/base/clock.", "test_double/child.", "test_double/private_server.")
 PROGRAMS = ("cli", "bench", "examples", "tools")
-FOLDERS = ("include", "src", *PROGRAMS)
+FOLDERS = ("include", "src", "test_double", *PROGRAMS)
 SUFFIXES = {".hpp", ".cpp", ".ipp", ".h"}
 
 INCLUDE = re.compile(r'[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]')
@@ -77,6 +80,8 @@ def layer_of(path: str) -> str | None:
         return "public"
     if first in PROGRAMS:
         return "programs"
+    if first == "test_double":
+        return first
     if first != "src":
         return None
     if len(rest) == 1:
@@ -179,7 +184,7 @@ class Tree:
             return
         # The literals of scripts and messages don't count, nor does what comments say.
         code = NOT_CODE.sub(blank, self.files[path])
-        clock = path.startswith("src/base/clock.")
+        clock = path.startswith(REAL_TIME)
         for number, line in enumerate(code.splitlines(), 1):
             if layer in ("decide", "resp") and re.search(r"\bclock(_type)?\s*::\s*now\s*\(|_clock::now\s*\(", line):
                 self.find(path, number, "a decision gets the time as an argument")
@@ -286,6 +291,12 @@ CASES: list[tuple[dict[str, str], str, str]] = [
         "src/base/task.hpp:1:",
         "base must not include decide",
     ),
+    (
+        {"test_double/x.hpp": "#include <locks/x.hpp>\n", "src/locks/x.hpp": ""},
+        "test_double/x.hpp:1:",
+        "test_double must not include locks",
+    ),
+    ({"test_double/x.hpp": "auto t = steady_clock::now();\n"}, "test_double/x.hpp:1:", "src/base/clock"),
     ({"src/decide/x.cpp": "#include <boost/asio/buffer.hpp>\n"}, "src/decide/x.cpp:1:", "no I/O"),
     (
         {

@@ -22,13 +22,13 @@ using time_point = std::chrono::steady_clock::time_point;
 
 constexpr time_point never = time_point::max();
 
-time_point at(milliseconds ms) { return time_point{1'000s} + ms; }
+time_point at(milliseconds after) { return time_point{1'000s} + after; }
 
-hold_terms granted(milliseconds lease, bool renewed = true)
+hold_terms granted(milliseconds length, bool renewed = true)
 {
-    hold_terms made{lease, renewed};
+    hold_terms made{length, renewed};
     made.born = at(0ms);
-    made.ends = at(0ms) + lease;
+    made.ends = at(0ms) + length;
     return made;
 }
 
