@@ -26,7 +26,7 @@ Examples:
   colock run --wait 0 --conflict-exit-code 0 cron:report -- make report
   colock run --wait 1m --lease 10s deploy:web -- sh -c 'deploy --token "$COLOCK_TOKEN"'
   colock run --kind read catalogue -- ./export
-  colock run --wait 0 --at-least 5m cron:report -- make report   once in 5 minutes, on one node)"},
+  colock run --wait 0 --at-least 4m cron:report -- make report   each 5 minutes, on one node)"},
     {"elect",
      "colock elect [OPTION...] KEY -- CMD [ARG...]",
      "Runs CMD on one node at a time: waits until this one leads, and runs CMD while it does.",

@@ -201,9 +201,9 @@ struct config {
     /// lost message. At least 10 ms. A waiter asks after 20 s at the latest, because its wait list
     /// ends after a minute unless it asks.
     ///
-    /// A client that waits for more than 5,000 names asks for 5,000 of them a second, and for each
-    /// one after 20 s at the latest, as long as it is the first in the name's wait list and its
-    /// subscription is live. No message is lost then. But the waiter of a lock that is deleted
+    /// For a name in whose wait list the client is the first, and while its subscription is live,
+    /// no message is lost. A client that waits for many such names asks for 5,000 of them a second
+    /// at most, and for each one after 20 s at the latest. But the waiter of a lock that is deleted
     /// without a message gets in that much later.
     milliseconds poll_cap{1'000};
 
@@ -247,9 +247,10 @@ struct config {
     /// such gap.
     std::optional<milliseconds> poller_gap{};
 
-    /// The maximum number of command connections to a server, 1 to 64; in a cluster, to each node.
-    /// The client opens one at first need, and more when more operations are under way. There is
-    /// one more connection, for pub/sub, and one for `sync_replicas` where that is used.
+    /// The maximum number of command connections to a server, 1 to 64. In a cluster each primary
+    /// gets half as many, rounded up. The client opens one at first need, and more when more
+    /// operations are under way. There is one more connection, for pub/sub, and one for
+    /// `sync_replicas` where that is used.
     unsigned links = 4;
 
     /// The time limit of operations that take no wait. At least 1 ms.
