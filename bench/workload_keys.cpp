@@ -49,8 +49,23 @@ asio::awaitable<void> until_all_listen(colock::client const* redis, plan const* 
             throw std::runtime_error("the waiters don't come to rest");
         co_await sleep_for(seconds(0.01));
     }
-    // Until those polls are over that follow a subscription.
     co_await sleep_for(asked->redis.poll_cap + seconds(0.2));
+}
+
+/// Each waiter asks once more when its subscription is live.
+asio::awaitable<void> until_none_asks(server_info* server)
+{
+    auto const attempts = [server] { return server->usage().calls["hkeys"]; };
+    auto const patience = steady::now() + seconds(120);
+    for (auto before = attempts();;) {
+        co_await sleep_for(seconds(1));
+        auto const now = attempts();
+        if (now == before)
+            co_return;
+        if (steady::now() > patience)
+            throw std::runtime_error("the waiters go on asking");
+        before = now;
+    }
 }
 
 }  // namespace
@@ -80,6 +95,7 @@ json::object run_keys(plan const& asked)
         auto const begun = steady::now();
         wait_for_each(redis, asked, answered);
         co_await until_all_listen(&redis, &asked);
+        co_await until_none_asks(&server);
         out["locks"] = asked.locks;
         out["waiters"] = std::int64_t{asked.locks} * asked.workers;
         out["settled_s"] = seconds(steady::now() - begun);

@@ -11,11 +11,11 @@ namespace colock {
 
 namespace {
 
-// The client asks for keys that are due within this time together with those that are due now.
-// Where it asks each 20 s, a call is for some hundred keys then.
+// The client asks for keys that are due within this time together with those that are due now. Where
+// it waits for many, a call is for some hundred of them then.
 milliseconds coalescing_window(milliseconds interval) noexcept
 {
-    return std::max(milliseconds{5}, interval / 800);
+    return std::max(milliseconds{5}, interval / 200);
 }
 
 /// Keys per call: a long call would make the server's other clients wait.
