@@ -69,12 +69,11 @@ struct group_requests::reply {
     /// client has closed.
     void operator()(error_code ec) const
     {
-        to.on_answer(
-            i,
-            ec == error::lost           ? error_code{}
-                : ec == error::not_held ? error::closed
-                                        : ec
-        );
+        if (ec == error::lost)
+            ec = {};
+        else if (ec == error::not_held)
+            ec = error::closed;
+        to.on_answer(i, ec);
     }
 };
 

@@ -11,11 +11,13 @@ namespace colock {
 
 namespace {
 
-// The client asks for keys that are due within this time together with those that are due now. Where
-// it waits for many, a call is for some hundred of them then.
-milliseconds coalescing_window(milliseconds interval) noexcept
+// The client asks for keys that are due within this time together with those that are due now.
+constexpr milliseconds coalescing_window{5};
+
+// Where it asks each 20 s because it waits for many, a call is for some hundred of them then.
+milliseconds window_of(milliseconds interval) noexcept
 {
-    return std::max(milliseconds{5}, interval / 200);
+    return std::max(coalescing_window, interval / 200);
 }
 
 /// Keys per call: a long call would make the server's other clients wait.
@@ -148,7 +150,7 @@ void poller::wake(call_list& some)
 poller::words poller::take_due(ring& from, time_point now)
 {
     words all;
-    auto const window = coalescing_window(interval(from.is_sure));
+    auto const window = window_of(interval(from.is_sure));
     while (all.names.size() != largest_call && !from.keys.empty() && from.due() <= now + window) {
         entry& key = from.keys.front();
         key.leave();
