@@ -208,8 +208,8 @@ reply as_read(script_call const& c, std::set<std::string> free, reply all)
                 one.items.pop_back();
         } else if (c.of->kinds == "fair" && one.what == reply::kind::list) {
             one = free.contains(key) ? reply::of("ask") : one;
-        } else if (c.of->kinds == "fair") {
-            free.erase(key);  // a lock may stand in a call twice
+        } else if (c.what->name == "fair_acquire") {
+            free.erase(key);  // granted, and it may stand in the call again
         }
     }
     return all;
