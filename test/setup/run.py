@@ -22,7 +22,7 @@ UBUNTU_24 = 'PRETTY_NAME="Ubuntu 24.04.1 LTS"\nID=ubuntu\nID_LIKE=debian\nVERSIO
 FEDORA = 'PRETTY_NAME="Fedora Linux 42 (Server Edition)"\nID=fedora\nVERSION_ID=42\n'
 ARCH = 'PRETTY_NAME="Arch Linux"\nID=arch\n'
 
-COMMON = """g++ cmake ninja-build ccache python3 libssl-dev libspdlog-dev libcli11-dev redis-server git
+COMMON = """g++ make cmake ninja-build ccache python3 libssl-dev libspdlog-dev libcli11-dev redis-server git
 pkg-config prometheus-cpp-dev default-jdk-headless maven libsqlite3-dev liblua5.1-0-dev spin doxygen
 python3-venv groff-base openssl procps zsh""".split()
 
@@ -59,10 +59,10 @@ CASES: list[tuple[str, str, int, list[str], list[str]]] = [
       "would unpack libboost1.83-dev of trixie into .deps/boost-1.83/"],
      ["libboost-dev", "clang-19"]),
     (DEBIAN_12, "--library", 0,
-     ["would install: g++ cmake ninja-build", "would unpack libboost1.92-dev of trixie-backports"],
+     ["would install: g++ make cmake ninja-build", "would unpack libboost1.92-dev of trixie-backports"],
      ["valkey", "boost-1.83", "clang", "doxygen"]),
     (DEBIAN_12, "--tests", 0,
-     ["would install: g++ cmake ninja-build", "clang-tidy-16", "doxygen",
+     ["would install: g++ make cmake ninja-build", "clang-tidy-16", "doxygen",
       "would unpack libboost1.92-dev of trixie-backports", "would unpack it of bookworm-backports"],
      ["boost-1.83", "libclang-rt", "jdk", "chromium"]),
     (FRESH, "", 0,
