@@ -84,9 +84,9 @@ CASES: list[tuple[str, str, int, list[str], list[str]]] = [
       "valkey-server: none"],
      ["unpack", "libboost"]),
     (FEDORA, "", 1,
-     ["Fedora Linux 42", "dnf install gcc-c++ cmake", "boost-devel", "clang-tools-extra"],
+     ["Fedora Linux 42", "dnf install gcc-c++ make cmake", "boost-devel", "clang-tools-extra"],
      ["libssl-dev", "would"]),
-    (FEDORA, "--library", 1, ["dnf install gcc-c++ cmake", "boost-devel"], ["clang", "doxygen"]),
+    (FEDORA, "--library", 1, ["dnf install gcc-c++ make cmake", "boost-devel"], ["clang", "doxygen"]),
     (ARCH, "", 1, ["Arch Linux", "libssl-dev", "Boost >= 1.83"], ["dnf", "would"]),
 ]
 
