@@ -46,13 +46,21 @@ void release_hold(core_ptr inside, done_handler to, hold_ptr state)
 {
     if (!state)
         return answer_empty(std::move(to));
-    state->release_asked = true;
-    start_operation(
-        inside,
-        std::move(to),
-        std::move(state),
-        [](hold_target& owned, std::shared_ptr<hold_operation> const& who) { owned.release(who); }
-    );
+    auto const released = state;
+    released->release_asked = true;
+    try {
+        start_operation(
+            inside,
+            std::move(to),
+            std::move(state),
+            [](hold_target& owned, std::shared_ptr<hold_operation> const& who) {
+                owned.release(who);
+            }
+        );
+    } catch (...) {  // no memory: the hold's destructor has to release it
+        released->release_asked = false;
+        throw;
+    }
 }
 
 void extend_hold(core_ptr inside, done_handler to, hold_ptr state, milliseconds lease)
