@@ -145,8 +145,10 @@ BOOST_AUTO_TEST_CASE(a_former_leader_does_not_speak_for_its_successor_in_the_sam
     BOOST_TEST_REQUIRE(two.succeeded());
     BOOST_TEST(a.server->count(scripts::release) == 0U);
     slow.reply(redis.run(slow.seen()));  // the server runs it now
+    auto const sent = a.server->count(scripts::leader_publish);
     first.publish("late", late.token());
     a.time.settle();
+    BOOST_TEST(a.server->count(scripts::leader_publish) == sent);
     BOOST_TEST((under_way.ec() == error::lost));
     BOOST_TEST((late.ec() == error::lost));
     BOOST_TEST(seen_by(b)->words == "second");

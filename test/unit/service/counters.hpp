@@ -68,6 +68,17 @@ struct counters : harness {
         server->publish("redisson_sc:{k}");
         time.settle();
     }
+    /// A stopped client runs again. With the connection it finds out whether its acquire has taken
+    /// permits.
+    void undoes_when_run_again()
+    {
+        server->expect(scripts::semaphore_undo).reply(taken());
+        pending<> again;
+        client.run(again.token());
+        time.settle();
+        BOOST_TEST(server->all_came());
+        BOOST_TEST(idle());
+    }
     bool is_said_to_be_out() const
     {
         return std::ranges::any_of(log, [](auto const& line) {

@@ -177,13 +177,7 @@ BOOST_AUTO_TEST_CASE(stopped_with_all_under_way_and_run_again)
     BOOST_TEST((waits.ec() == error::closed));
     BOOST_TEST((gives.ec() == error::closed));
     BOOST_TEST(time.advance_until([&] { return context.stopped(); }, 5ms));
-    // Whether the acquire has run is found out when there is a connection again.
-    server->expect(scripts::semaphore_undo).reply(taken());
-    pending<> again;
-    client.run(again.token());
-    time.settle();
-    BOOST_TEST(server->all_came());
-    BOOST_TEST(idle());
+    undoes_when_run_again();
 }
 
 BOOST_AUTO_TEST_CASE(stopped_while_an_undo_is_refused_and_run_again)
@@ -197,12 +191,7 @@ BOOST_AUTO_TEST_CASE(stopped_while_an_undo_is_refused_and_run_again)
     time.settle();
     BOOST_TEST(time.advance_until([&] { return context.stopped(); }, 5ms));
     server->down_reason_to_tell = error::unavailable;
-    server->expect(scripts::semaphore_undo).reply(taken());
-    pending<> again;
-    client.run(again.token());
-    time.settle();
-    BOOST_TEST(server->all_came());
-    BOOST_TEST(idle());
+    undoes_when_run_again();
 }
 
 BOOST_AUTO_TEST_CASE(closed_after_a_stop_while_an_undo_is_due)
