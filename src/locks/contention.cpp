@@ -188,20 +188,20 @@ std::string contention::kept_list() const
 {
     if (!list.place.may_stand())
         return {};
-    auto kept = decide::wait_list(name(), core_.settings().key_prefix);
-    if (list.registered.exists())
-        return decide::place_and_entry<std::string>("", list.registered.entry(), kept);
-    return kept;
+    // With the entry: after a loss of the list others may have made another one.
+    return decide::place_and_entry<std::string>(
+        "",
+        list.registered.exists() ? list.registered.entry() : core_.uuid(),
+        decide::wait_list(name(), core_.settings().key_prefix)
+    );
 }
 
 void contention::expiring(std::int64_t pttl)
 {
     if (!is_sleeping())
         return;
-    if (pttl == -3 && list.registered.exists())
-        list.place.interrupted();  // the lock may have been passed on
-    else if (pttl == -3)
-        list.place.gone();
+    if (pttl == -3)
+        list.place.interrupted();  // its entry is lost, or a message is on its way
     if (pttl == -1 || pttl == -3)
         wake_.set(true);  // it can't expire, or is not a lock: the attempt finds out
     else

@@ -133,6 +133,21 @@ BOOST_AUTO_TEST_CASE(a_client_whose_list_is_gone_takes_a_place_again)
     BOOST_TEST(second.succeeded());
 }
 
+BOOST_AUTO_TEST_CASE(a_client_whose_list_others_have_made_anew_takes_a_place_again)
+{
+    auto held = take(a);
+    auto const second = wait(b), third = wait(c);
+    redis.ask({"DEL", "colock_wait:{k}"});
+    redis.ask({"RPUSH", "colock_wait:{k}", c.id()});
+    pass(settings_.poll_cap + 50ms);
+    BOOST_TEST((list() == ids{c.id(), b.id()}));
+    release(a, held);
+    BOOST_TEST(third.succeeded());
+    release(c, third.value());
+    BOOST_TEST(second.succeeded());
+    BOOST_TEST(list().empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_waiting_client_keeps_the_list_alive)
 {
     auto held = take(a);
