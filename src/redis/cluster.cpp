@@ -194,9 +194,9 @@ void cluster::on_moved(command_link& from, step& s, unsigned slot, address const
         return;
     }
     // Two nodes may redirect to each other for a moment, and a node may refuse ASKING.
-    bool const is_sent_back = s.asking;
+    bool const is_sent_back = s.asking || std::exchange(s.moved, true);
     note_hint(slot, where);
-    if (is_sent_back || is_disputed(slot))
+    if (is_sent_back)
         rest(s);
     else
         submit(s);
@@ -215,6 +215,7 @@ void cluster::rest(step& s)
 void cluster::on_rested(step_list rested)
 {
     for_each_taken(std::move(rested), alive_, [this](step& s) {
+        s.moved = false;
         if (s.cut_off_at != time_point{})
             s.answered.set(answer_to_unsent(s));
         else
@@ -224,27 +225,13 @@ void cluster::on_rested(step_list rested)
 
 void cluster::note_hint(unsigned slot, address const& where)
 {
-    auto const now = clock::now();
-    auto& known = hints_[slot];
-    bool const is_recent = now - known.since < hint_life;
-    if (!is_recent)
-        known.changes = 0;
-    else if (known.owner != where)
-        ++known.changes;
-    known.owner = where;
-    known.since = now;
+    hints_[slot] = {where, clock::now()};
     refresher_.note(where);
     if (!map_.move(slot, where))
         return;
     decide::slot_set changed;
     changed.set(slot);
     reroute(changed);
-}
-
-bool cluster::is_disputed(unsigned slot) const noexcept
-{
-    auto const at = hints_.find(slot);
-    return at != hints_.end() && at->second.changes > 1;
 }
 
 // A node that is cut off from the others answers from memory.

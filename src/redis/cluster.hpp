@@ -67,11 +67,9 @@ private:
     struct slot_hint {
         address owner{};
         time_point since{};
-        unsigned changes = 0;
     };
 
     void note_hint(unsigned slot, address const&);
-    bool is_disputed(unsigned slot) const noexcept;
     void keep_hints(decide::slot_set& changed);
     void on_moved(command_link& from, step&, unsigned slot, address const&);
     void send_again(step_list);
