@@ -277,6 +277,7 @@ void connection_loop::finish()
     alarm_.clear();
     reauthentication_.end();
     wipe(credentials_);
+    bool const is_moved = std::exchange(is_moved_, false);
     if (!listener_)
         return;
     auto const now = clock::now();
@@ -288,6 +289,10 @@ void connection_loop::finish()
     if (std::exchange(up_, false)) {
         down_since_ = now;
         return listener_->on_down(down_reason_);
+    }
+    if (is_moved && !is_stopped) {
+        failed_ = 0;
+        return;
     }
     if (!is_stopped) {
         explain_failure();

@@ -77,6 +77,7 @@ public:
     void move_to(address where)
     {
         connect_to(std::move(where));
+        is_moved_ = connected_ && !up_;
         tries_ = 0;
         restart(error::unavailable);
     }
@@ -174,6 +175,7 @@ private:
     bool has_credentials_ = true;  ///< for the connection that was to be made
     bool wanted_ = false;
     bool looping_ = false;
+    bool is_moved_ = false;   ///< the connection that was being made is dropped for `where_`
     bool connected_ = false;  ///< there is a connection, or it is being made
     bool up_ = false;
 };

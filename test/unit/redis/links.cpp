@@ -158,6 +158,39 @@ BOOST_AUTO_TEST_CASE(nodes_that_redirect_to_each_other_are_asked_with_pauses)
     BOOST_TEST(!second.is_done());
 }
 
+// The old primary hangs: one link is still connecting to it when the other has found the new one.
+BOOST_AUTO_TEST_CASE(a_link_that_is_still_connecting_follows_the_others)
+{
+    scripted_server next;
+    auto settings = server.by_port();
+    settings.addresses.push_back(next.where());
+    settings.topology = topology::replicated;
+    settings.links = 1;
+    settings.log = {[](log_level, std::string_view) {}, log_level::error};
+    server.say([](command const& c) -> answer {
+        return is_acquire(c) ? answer{refuse(c)} : std::nullopt;
+    });
+    redis.emplace(context.get_executor(), settings);
+    redis->run(run.token());
+    auto const waiting = acquire("k");
+    BOOST_TEST_REQUIRE(comes([&] { return server.count("SUBSCRIBE") != 0; }));
+    // The second connection is refused; the others are taken, and hear nothing.
+    server.say([refused = std::size_t{0}, is_second = false](command const& c) mutable -> answer {
+        if (c.is("HELLO") && refused == 0 && std::exchange(is_second, true))
+            refused = c.connection;
+        scripted_server::answer words{""};
+        if (c.connection == refused) {
+            words.bytes = wire::failure("LOADING Redis is loading the dataset in memory");
+            words.is_last = true;
+        }
+        return words;
+    });
+    server.cut();
+    BOOST_TEST(comes([&] { return next.open_connections() == 2; }));
+    BOOST_TEST(server.connections() == 4U);  // two before, and two after
+    BOOST_TEST(has(waiting));
+}
+
 // The text without the secrets is for people.
 BOOST_AUTO_TEST_CASE(a_redirection_of_a_subscription_may_contain_the_password)
 {
