@@ -66,6 +66,11 @@ fair_waiter* fair_lock_state::first_to_ask() const noexcept
     return at == waiters_.end() ? nullptr : at->get();
 }
 
+void fair_lock_state::put_last(fair_waiter const& who) noexcept
+{
+    waiters_.splice(waiters_.end(), waiters_, who.position);
+}
+
 void fair_lock_state::remove(fair_waiter& who)
 {
     waiters_.erase(who.position);

@@ -135,6 +135,8 @@ public:
     void look_again(fair_waiter const&, std::int64_t ask_in);
 
     /// The fair waiter has nothing to do any more. This call may destroy it and this object.
+    /// The waiter begins again at the end of the server's queue, and the others come before it.
+    void put_last(fair_waiter const&) noexcept;
     void remove(fair_waiter&);
 
     // ---- For the ownership ---------------------------------------------------------------------

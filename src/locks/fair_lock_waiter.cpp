@@ -292,6 +292,7 @@ void fair_waiter::begin_anew()
 {
     give_back();
     number_ = core_.next_number();
+    lock_.put_last(*this);
     if (ticket::is_linked())
         ticket::unlink();
 }

@@ -152,6 +152,22 @@ BOOST_AUTO_TEST_CASE(the_first_who_waits_asks_whoever_came_before)
     BOOST_TEST(server->all_came());
 }
 
+BOOST_AUTO_TEST_CASE(a_waiter_that_begins_again_asks_behind_the_others)
+{
+    auto const first = placed(500, {.sync_replicas = 1});
+    auto const second = placed(500);
+    server->expect(scripts::fair_acquire).unsynced(granted(3));
+    server->expect(scripts::fair_release).reply(released());
+    server->expect(scripts::fair_acquire).reply(waits(500));
+    server->expect(scripts::fair_acquire).reply(waits(500));
+    time.advance(511ms);
+    BOOST_TEST_REQUIRE(server->all_came());
+    server->expect(scripts::fair_acquire).reply(granted(4));
+    time.advance(511ms);
+    BOOST_TEST(second.succeeded());
+    BOOST_TEST(!first.is_done());
+}
+
 BOOST_AUTO_TEST_CASE(the_first_asks_each_poll_cap)
 {
     auto settings = patient();
