@@ -201,7 +201,7 @@ std::string wrapped(std::string const& text, std::size_t indent, std::size_t col
 void examination::print(std::string const& place, finding const& f)
 {
     is_bad_ = is_bad_ || f.how == level::bad;
-    auto const found = without_passwords(f.found);
+    auto const found = safe_to_print(f.found);
     char const* const word = f.how == level::good ? "ok" : f.how == level::note ? "note" : "bad";
     if (options_.json) {
         boost::json::object line{{"check", f.check}, {"level", word}, {"found", found}};

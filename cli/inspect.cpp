@@ -182,7 +182,7 @@ int unlock(options const& o)
         throw failure{
             status_usage,
             shown(o.key) + ": unlock: there is no terminal to ask on; --yes takes the lock away " +
-                "without asking.\nUsage: colock unlock [OPTION...] KEY"};
+                "without asking. Usage: colock unlock [OPTION...] KEY"};
     session s{o, settings_of(o)};
     return s.run(free_it(s, o));
 }

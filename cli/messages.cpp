@@ -22,6 +22,6 @@ void put_at_once(std::string_view text)
     }
 }
 
-void remark(std::string const& line) { put_at_once(without_passwords(line) + "\n"); }
+void remark(std::string const& line) { put_at_once(safe_to_print(line) + "\n"); }
 
 }  // namespace cli

@@ -29,7 +29,7 @@ struct progress::state {
         auto const text = make ? make() : std::string{};
         if (text.empty())
             return;
-        auto const all = "colock " + command + ": " + without_passwords(text);
+        auto const all = "colock " + command + ": " + safe_to_print(text);
         if (!is_terminal) {
             remark(all);
             return;

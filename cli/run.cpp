@@ -110,15 +110,18 @@ asio::awaitable<int> runner::live()
 asio::awaitable<int> runner::refused(error_code ec)
 {
     phase_ = phase::ending;
+    // A wait that ends while the server is away ends without an error, and nobody can say who has
+    // it.
+    bool const is_away = !session_.is_up();
     co_await leave();
     if (ended_by_ != 0) {
         if (by_keyboard_)
             dies_of_ = ended_by_;
         co_return status_signal + ended_by_;
     }
-    if (out_of_time_ || (!ec && !session_.was_up()))
+    if (out_of_time_ || (!ec && is_away))
         throw session_.because(
-            "connect within " +
+            (session_.was_up() ? "wait for the lock for " : "connect within ") +
                 shown(out_of_time_ ? options_.connect_timeout : options_.wait.value_or(0ms)),
             colock::error::unavailable
         );
@@ -254,7 +257,7 @@ int elect(options const& o, surroundings const& here)
     for (;;) {
         runner life{again, here};
         int const status = life.run();
-        if (!life.has_lost())
+        if (!life.has_only_lost())
             return status;
         again.connect_timeout = std::chrono::hours{24 * 365};  // the server is away: that passes
     }

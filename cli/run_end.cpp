@@ -22,6 +22,8 @@ void runner::on_signal(int number, bool from_keyboard)
 {
     if (number == SIGCHLD)
         return command_.look();
+    is_told_to_end_ = is_told_to_end_ || number == SIGTERM || number == SIGINT ||
+        number == SIGQUIT || number == SIGHUP;
     if (phase_ == phase::running) {
         by_keyboard_ = by_keyboard_ || (number == SIGINT && from_keyboard);
         command_.signal(number);

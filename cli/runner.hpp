@@ -24,8 +24,8 @@ public:
 
     int run();
 
-    /// It was ended because the lock was lost.
-    bool has_lost() const noexcept { return is_ended_for_loss_; }
+    /// It was ended because the lock was lost, and for no other reason.
+    bool has_only_lost() const noexcept { return is_ended_for_loss_ && !is_told_to_end_; }
 
 private:
     enum class phase { waiting, running, ending };
@@ -58,8 +58,9 @@ private:
     asio::cancellation_signal no_more_;  ///< ends the wait
     asio::steady_timer connect_limit_{session_.context()};
     phase phase_ = phase::waiting;
-    bool out_of_time_ = false;  ///< to connect
-    int ended_by_ = 0;          ///< a signal, while waiting or at the end
+    bool out_of_time_ = false;     ///< to connect
+    int ended_by_ = 0;             ///< a signal, while waiting or at the end
+    bool is_told_to_end_ = false;  ///< by a signal, at any time
     bool by_keyboard_ = false;
     int dies_of_ = 0;
     colock::hold held_;

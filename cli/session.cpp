@@ -39,7 +39,7 @@ colock::config with_ears(
     settings.observer = std::make_shared<link_watch>(std::move(was_up));
     settings.log = {
         [said = std::move(said), is_verbose, command](colock::log_level, std::string_view line) {
-            auto const text = without_passwords(std::string{line});
+            auto const text = safe_to_print(std::string{line});
             if (is_verbose)
                 remark("colock " + command + ": " + text);
             // Without a label the command works as well: that explains no failure.

@@ -50,6 +50,9 @@ public:
     /// Whether there has ever been a connection for commands.
     bool was_up() const noexcept { return *was_up_; }
 
+    /// Whether there is a connection now.
+    bool is_up() const { return redis_.stats().links_up != 0; }
+
     /// The client's warnings and errors, each once.
     std::vector<std::string> const& said() const noexcept { return *said_; }
 

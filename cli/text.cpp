@@ -111,7 +111,7 @@ bool is_utf8(std::string_view text)
     return true;
 }
 
-std::string without_passwords(std::string text)
+std::string safe_to_print(std::string text)
 {
     for (auto at = text.find("://"); at != text.npos; at = text.find("://", at + 3)) {
         auto const begin = at + 3;
@@ -127,7 +127,7 @@ std::string without_passwords(std::string text)
         if (end != text.npos)
             text.replace(begin, end - begin, "***");
     }
-    return text;
+    return colock::printable(text);
 }
 
 std::string counted(std::int64_t number, std::string_view what, std::string_view ending)
@@ -149,7 +149,7 @@ bool has_colours(int descriptor)
 
 void complain(std::string const& line)
 {
-    auto const text = without_passwords(line) + "\n";
+    auto const text = safe_to_print(line) + "\n";
     std::fwrite(text.data(), 1, text.size(), stderr);
 }
 

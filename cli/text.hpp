@@ -25,9 +25,11 @@ std::string shown(std::string_view text, std::size_t longest = 200);
 /// Whether all of it is well-formed UTF-8.
 bool is_utf8(std::string_view text);
 
-/// With all between `://` and `@` taken out: what may be a password is never printed. The `@` is
-/// the last one before a blank or a quote or, where there is none, the last one of the line.
-std::string without_passwords(std::string text);
+/// A message, which may have words of the server in it: what could steer a terminal or forge a line
+/// stands there as `\x1b`. All between `://` and `@` is taken out, because what may be a password
+/// is never printed. The `@` is the last one before a blank or a quote or, where there is none, the
+/// last one of the line.
+std::string safe_to_print(std::string text);
 
 /// `1 client`, `2 clients`.
 std::string counted(std::int64_t number, std::string_view what, std::string_view ending = "s");
@@ -35,7 +37,7 @@ std::string counted(std::int64_t number, std::string_view what, std::string_view
 /// Whether the descriptor is a terminal that may be coloured: NO_COLOR and TERM=dumb forbid it.
 bool has_colours(int descriptor);
 
-/// To standard error, without passwords, in one piece and with an end of line.
+/// To standard error, safe to print, in one piece and with an end of line.
 void complain(std::string const& line);
 
 }  // namespace cli

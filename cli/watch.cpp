@@ -183,7 +183,7 @@ asio::awaitable<std::optional<picture>> watcher::read()
         why = f.what();
     }
     if (!std::exchange(is_unreachable_, true))
-        print(unreachable, without_passwords(why), nullptr, nullptr);
+        print(unreachable, safe_to_print(why), nullptr, nullptr);
     co_return std::nullopt;
 }
 

@@ -194,7 +194,7 @@ void reader::show()
         {"is_whole", !board_.is_first_round()},
         {"left_out", left_out_},
         {"is_away", !trouble_.empty()},
-        {"trouble", json_text(without_passwords(trouble))},
+        {"trouble", json_text(safe_to_print(trouble))},
         {"locks", board_.to_json()}};
     feed_.show(server_sent_event("locks", boost::json::serialize(state)));
 }

@@ -73,6 +73,14 @@ class Stalled(Case):
         self.check(result, 128 + signal.SIGINT)
         self.check_nothing_is_left()
 
+    def test_the_server_is_away_when_the_wait_is_over(self) -> None:
+        self.hold()
+        waiting = self.start("run", "--wait", "1500ms", "k", "--", "true", url=self.gate.url)
+        wait_for(lambda: self.server.ask("EXISTS", "colock_wait:{k}") == 1, "the waiter")
+        self.gate.close()
+        self.check(waiting.end(), 69, "k: wait for the lock for 1.5 s: no connection to ",
+                   "try again when the server is back")
+
     def releasing(self) -> Command:
         """One whose command has ended with 3, and whose release doesn't get through."""
         held = self.start("run", "k", "--", "sh", "-c", "echo $$; read line; exit 3",

@@ -195,6 +195,17 @@ class Elect(Case):
         command.send_signal(signal.SIGTERM)
         self.assertEqual(command.end().status, 128 + signal.SIGTERM)
 
+    def test_a_signal_after_the_loss_ends_it(self) -> None:
+        script = "trap 'echo told; read line; exit 0' TERM; echo begun; while :; do sleep 0.02; done"
+        command = self.start("elect", "--lease", "300ms", "-q", "k", "--", "sh", "-c", script,
+                             stdin=subprocess.PIPE)
+        self.assertEqual(command.stdout.readline(), "begun\n")  # type: ignore[union-attr]
+        self.server.ask("DEL", "k")
+        self.assertEqual(command.stdout.readline(), "told\n")  # type: ignore[union-attr]
+        command.send_signal(signal.SIGTERM)
+        result = command.end()
+        self.assertEqual((result.status, result.out), (70, ""))
+
 
 class Signals(Case):
     def test_passed_on(self) -> None:
