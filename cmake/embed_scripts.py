@@ -42,6 +42,9 @@ HEAD = """\
 
 namespace colock::scripts {
 
+// With it a literal knows its length. Without it each source would count half a million characters.
+using namespace std::string_view_literals;
+
 struct script_traits {
     int joins = 0;              // the place in the order of those that share calls; 0: it does not
     bool confirms = false;      // it confirms holds, or tickets
@@ -110,7 +113,7 @@ def traits(path: pathlib.Path) -> str:
 
 def definition(name: str, text: str, more: str) -> str:
     sha1 = hashlib.sha1(text.encode("utf-8")).hexdigest()
-    return f'inline constexpr script {name}{{\n    "{name}",\n    "{sha1}",\n    R"lua({text})lua"{more}}};\n'
+    return f'inline constexpr script {name}{{\n    "{name}",\n    "{sha1}",\n    R"lua({text})lua"sv{more}}};\n'
 
 
 def embed(path: pathlib.Path) -> tuple[str, str]:

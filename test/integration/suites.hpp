@@ -2,6 +2,7 @@
 #pragma once
 
 #include "support/cancel_after.hpp"
+#include "support/coroutine_of.hpp"
 #include "support/fixture.hpp"
 #include "support/proxy.hpp"
 #include <colock/colock.hpp>
@@ -32,12 +33,7 @@ public:
     template <class F>
     void start(F f)
     {
-        ++running_;
-        asio::co_spawn(context_, std::move(f), [this](std::exception_ptr thrown) {
-            --running_;
-            if (thrown && !first_)
-                first_ = thrown;
-        });
+        spawn(coroutine_of(std::move(f)));
     }
 
     asio::awaitable<void> join(milliseconds limit)
@@ -49,6 +45,16 @@ public:
     }
 
 private:
+    void spawn(asio::awaitable<void> coroutine)
+    {
+        ++running_;
+        asio::co_spawn(context_, std::move(coroutine), [this](std::exception_ptr thrown) {
+            --running_;
+            if (thrown && !first_)
+                first_ = thrown;
+        });
+    }
+
     asio::io_context& context_;
     int running_ = 0;
     std::exception_ptr first_;

@@ -2,6 +2,7 @@
 //
 // With COLOCK_PRECOMPILE, what most tests include. A test includes what it uses all the same.
 #include "../../cmake/precompiled.hpp"
+#include "client/client_state.hpp"
 #include <colock/colock.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>

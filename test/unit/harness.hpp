@@ -7,7 +7,9 @@
 #include "unit/script_server.hpp"
 #include <colock/client.hpp>
 #include <colock/lock.hpp>
+#include <colock/permit_semaphore.hpp>
 
+#include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/io_context.hpp>
@@ -39,8 +41,12 @@ class pending {
     };
 
 public:
-    /// The completion token; once.
-    auto token()
+    using handler = asio::any_completion_handler<void(error_code, Values...)>;
+    using thrown_handler = asio::any_completion_handler<void(std::exception_ptr)>;
+
+    /// The completion token; once. Its type is that of the operation's own, so that nothing is
+    /// compiled anew for it.
+    handler token()
     {
         return asio::bind_cancellation_slot(
             state_->signal.slot(),
@@ -52,7 +58,7 @@ public:
         );
     }
     /// For a coroutine: what it throws counts as an end like any other.
-    auto thrown_token()
+    thrown_handler thrown_token()
     {
         return asio::bind_cancellation_slot(
             state_->signal.slot(), [s = state_](std::exception_ptr) { ++s->calls; }
@@ -74,7 +80,11 @@ public:
     {
         return state_->calls == 1 && state_->ec == asio::error::operation_aborted;
     }
-    auto& value() const { return std::get<0>(state_->values); }
+    auto& value() const
+        requires(sizeof...(Values) != 0)
+    {
+        return std::get<0>(state_->values);
+    }
 
 private:
     std::shared_ptr<state> state_ = std::make_shared<state>();
@@ -82,6 +92,12 @@ private:
 
 using pending_hold = pending<hold>;
 using pending_try = pending<std::optional<hold>>;
+
+extern template class pending<>;
+extern template class pending<hold>;
+extern template class pending<std::optional<hold>>;
+extern template class pending<bool>;
+extern template class pending<permit>;
 
 /// Writes down what a client does.
 struct recorder final : observer {
@@ -159,95 +175,24 @@ constexpr auto margin = 300ms;
 
 /// A client that runs on a scripted transport, in virtual time.
 struct harness {
-    explicit harness(config settings = short_leases(), bool running = true)
-        : client{detail::client_access::make(make_core(with(std::move(settings))))}
-    {
-        if (running) {
-            this->client.run(run.token());
-            time.settle();
-        }
-    }
+    explicit harness(config settings = short_leases(), bool running = true);
 
-    config with(config settings)
-    {
-        settings.observer = events;
-        if (!settings.log.sink)
-            settings.log = {
-                [this](log_level level, std::string_view line) {
-                    if (level >= log_level::warning)
-                        log.emplace_back(line);
-                },
-                log_level::debug};
-        return settings;
-    }
+    config with(config settings);
 
-    detail::core_ptr make_core(config settings)
-    {
-        return detail::client_state::make(
-            context.get_executor(),
-            std::move(settings),
-            [this](detail::core& inside, transport_listener& who) {
-                auto made = std::make_unique<fake_transport>(inside, who);
-                server = made.get();
-                return made;
-            }
-        );
-    }
+    detail::core_ptr make_core(config settings);
 
     detail::core& inside() { return *detail::client_access::inside(client); }
 
     pending_hold acquire(acquire_options options = {}) { return acquire(mutex(), options); }
-    pending_hold acquire(lock const& of, acquire_options options = {})
-    {
-        pending_hold p;
-        of.acquire(options, p.token());
-        time.settle();
-        return p;
-    }
-    pending_try try_acquire(acquire_options options = {})
-    {
-        pending_try p;
-        mutex().try_acquire(options, p.token());
-        time.settle();
-        return p;
-    }
-    pending_try try_for(milliseconds wait, acquire_options options = {})
-    {
-        pending_try p;
-        mutex().try_acquire_for(wait, options, p.token());
-        time.settle();
-        return p;
-    }
-    pending<> release(hold& h)
-    {
-        pending<> p;
-        h.release(p.token());
-        time.settle();
-        return p;
-    }
-    pending<> extend(hold& h, milliseconds lease)
-    {
-        pending<> p;
-        h.extend(lease, p.token());
-        time.settle();
-        return p;
-    }
-    pending<> lost(hold const& h)
-    {
-        pending<> p;
-        h.lost(p.token());
-        time.settle();
-        return p;
-    }
+    pending_hold acquire(lock const& of, acquire_options options = {});
+    pending_try try_acquire(acquire_options options = {});
+    pending_try try_for(milliseconds wait, acquire_options options = {});
+    pending<> release(hold& h);
+    pending<> extend(hold& h, milliseconds lease);
+    pending<> lost(hold const& h);
 
     /// A hold, granted at once.
-    hold held(acquire_options options = {}, std::int64_t token = 1)
-    {
-        server->expect(scripts::acquire).reply(granted(token));
-        auto p = acquire(options);
-        BOOST_TEST_REQUIRE(p.succeeded());
-        return std::move(p.value());
-    }
+    hold held(acquire_options options = {}, std::int64_t token = 1);
 
     lock mutex(std::string name = "k") const { return {client, std::move(name)}; }
     unsigned link() const { return server->link_of(decide::slot_of("k")); }

@@ -1,6 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
+#include "support/coroutine_of.hpp"
 #include "unit/harness.hpp"
 
 #include <boost/asio/awaitable.hpp>
@@ -38,18 +39,7 @@ public:
     template <class Coroutine>
     running(harness& at, Coroutine what)
     {
-        asio::co_spawn(
-            at.context,
-            std::move(what),
-            asio::bind_cancellation_slot(
-                state_->signal.slot(),
-                [s = state_](std::exception_ptr e, auto...) {
-                    s->ended = true;
-                    s->thrown = e;
-                }
-            )
-        );
-        at.time.settle();
+        start(at, coroutine_of(std::move(what)));
     }
 
     bool ended() const noexcept { return state_->ended; }
@@ -61,6 +51,21 @@ public:
     std::string said() const { return look().second; }
 
 private:
+    void start(harness& at, asio::awaitable<void> coroutine)
+    {
+        asio::co_spawn(
+            at.context,
+            std::move(coroutine),
+            asio::bind_cancellation_slot(
+                state_->signal.slot(),
+                [s = state_](std::exception_ptr e) {
+                    s->ended = true;
+                    s->thrown = e;
+                }
+            )
+        );
+        at.time.settle();
+    }
     std::pair<error_code, std::string> look() const
     {
         BOOST_TEST_REQUIRE((state_->ended && state_->thrown));

@@ -3,6 +3,7 @@
 // Every operation is an Asio operation: with any token, on the handler's executor, never inline
 // and never on the client's strand.
 #include "support/cancel_after.hpp"
+#include "support/coroutine_of.hpp"
 #include "unit/harness.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -33,7 +34,7 @@ struct token_rig : harness {
     bool spawn(F f)
     {
         auto ended = std::make_shared<bool>(false);
-        asio::co_spawn(context, std::move(f), [ended](std::exception_ptr thrown) {
+        asio::co_spawn(context, coroutine_of(std::move(f)), [ended](std::exception_ptr thrown) {
             *ended = true;
             if (thrown)
                 std::rethrow_exception(thrown);
@@ -298,19 +299,19 @@ template <class Make>
 int start_all(token_rig& s, hold& held, Make const& make)
 {
     auto const k = s.mutex("other");
-    k.acquire(make([](error_code, hold) {}));
-    k.try_acquire(make([](error_code, std::optional<hold>) {}));
-    k.try_acquire_for(1s, make([](error_code, std::optional<hold>) {}));
-    s.mutex("").acquire(make([](error_code, hold) {}));
-    k.is_locked(make([](error_code, bool) {}));
-    k.hold_count(owner{}, make([](error_code, std::int64_t) {}));
-    k.remaining_lease(make([](error_code, std::optional<milliseconds>) {}));
-    k.force_release(make([](error_code, bool) {}));
-    held.lost(make([](error_code) {}));
-    held.extend(2s, make([](error_code) {}));
-    held.release(make([](error_code) {}));
-    s.client.run(make([](error_code) {}));
-    s.client.close(make([](error_code) {}));
+    k.acquire(make(+[](error_code, hold) {}));
+    k.try_acquire(make(+[](error_code, std::optional<hold>) {}));
+    k.try_acquire_for(1s, make(+[](error_code, std::optional<hold>) {}));
+    s.mutex("").acquire(make(+[](error_code, hold) {}));
+    k.is_locked(make(+[](error_code, bool) {}));
+    k.hold_count(owner{}, make(+[](error_code, std::int64_t) {}));
+    k.remaining_lease(make(+[](error_code, std::optional<milliseconds>) {}));
+    k.force_release(make(+[](error_code, bool) {}));
+    held.lost(make(+[](error_code) {}));
+    held.extend(2s, make(+[](error_code) {}));
+    held.release(make(+[](error_code) {}));
+    s.client.run(make(+[](error_code) {}));
+    s.client.close(make(+[](error_code) {}));
     return 13;
 }
 
@@ -332,19 +333,31 @@ BOOST_AUTO_TEST_CASE(never_inline_and_never_on_the_strand)
     BOOST_TEST(called == all);
 }
 
+/// Binds each handler to an executor. One type, so all operations are compiled once for it.
+struct bound {
+    auto operator()(auto end) const
+    {
+        return asio::bind_executor(to, [watch = watch, end](error_code ec, auto... values) {
+            watch();
+            end(ec, std::move(values)...);
+        });
+    }
+
+    asio::any_io_executor to;
+    std::function<void()> watch;
+};
+
 BOOST_AUTO_TEST_CASE(on_the_strand_that_it_is_bound_to)
 {
     auto const theirs = asio::make_strand(context);
     hold h = std::move(acquire().value());
     int called = 0;
-    auto const all = start_all(*this, h, [&](auto end) {
-        return asio::bind_executor(theirs, [&, end](error_code ec, auto... values) {
-            BOOST_TEST(theirs.running_in_this_thread());
-            BOOST_TEST(!inside().strand().running_in_this_thread());
-            ++called;
-            end(ec, std::move(values)...);
-        });
-    });
+    auto const watch = [&] {
+        BOOST_TEST(theirs.running_in_this_thread());
+        BOOST_TEST(!inside().strand().running_in_this_thread());
+        ++called;
+    };
+    auto const all = start_all(*this, h, bound{theirs, watch});
     BOOST_TEST(called == 0);
     time.advance(1'001ms);
     BOOST_TEST(called == all);
@@ -355,12 +368,7 @@ BOOST_AUTO_TEST_CASE(on_another_context_which_has_work_until_then)
     asio::io_context theirs;
     hold h = std::move(acquire().value());
     int called = 0;
-    auto const all = start_all(*this, h, [&](auto end) {
-        return asio::bind_executor(theirs, [&, end](error_code ec, auto... values) {
-            ++called;
-            end(ec, std::move(values)...);
-        });
-    });
+    auto const all = start_all(*this, h, bound{theirs.get_executor(), [&] { ++called; }});
     theirs.poll();
     BOOST_TEST(!theirs.stopped());
     time.advance(1'001ms);
