@@ -203,7 +203,7 @@ private:
     std::deque<expectation*> expected_;
     std::vector<call> written_;
 
-    std::vector<sent_step> in_flight_;
+    std::list<sent_step> in_flight_;
 
     std::vector<bool> up_;
     std::vector<std::uint64_t> epochs_;

@@ -139,6 +139,7 @@ public:
 
 private:
     asio::awaitable<void> close_all();
+    void leave_context();
 
     lab(redis_server* first, config where, std::function<std::vector<redis_server*>()> servers);
 
