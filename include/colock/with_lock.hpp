@@ -22,9 +22,9 @@ namespace detail {
 
 // NOLINTBEGIN(cppcoreguidelines-avoid-reference-coroutine-parameters)
 
-/// Runs `work` on the calling coroutine's executor until it ends, or until the hold is lost, which
-/// cancels it. Throws what the work throws, `error::lost` after a loss, and `error::closed` when
-/// the client was closed under the work. `doing` is what the exceptions say.
+/// Runs `work` on a strand of the calling coroutine's executor until it ends, or until the hold is
+/// lost, which cancels it. Throws what the work throws, `error::lost` after a loss, and
+/// `error::closed` when the client was closed under the work. `doing` is what the exceptions say.
 asio::awaitable<void> run_while_held(hold& held, asio::awaitable<void> work, std::string doing);
 
 /// Throws `error::lost`, `closed` or `not_held` if the hold is over.
@@ -79,7 +79,8 @@ asio::awaitable<work_result<Work>> run_and_release(hold& held, Work& work, std::
 /// if the hold is lost, and releases the lock on every way out.
 ///
 /// \par Effects
-///   As `lock::acquire` and `hold::release`. The work runs on the calling coroutine's executor.
+///   As `lock::acquire` and `hold::release`. The work runs on a strand of the calling coroutine's
+///   executor, so that a loss can cancel it also where that executor is a pool of threads.
 /// \par Returns
 ///   The result of `work`.
 /// \par Throws
@@ -154,9 +155,9 @@ template <class Lock, class Rep, class Period, class Work>
 /// Runs the coroutine `work(hold&)` under a lock that is held already, and cancels it (terminal) if
 /// the hold is lost. The hold stays with the caller: `guard` does not release it.
 ///
-/// It is the part of `with_lock` after the acquire. Prefer it to `work || held.lost()` of Asio's
-/// awaitable operators: there, work that throws leaves the caller waiting for a loss that does not
-/// come, and a client that closes does not end the work.
+/// It is the part of `with_lock` after the acquire, and the work runs as there. Prefer it to `work
+/// || held.lost()` of Asio's awaitable operators: there, work that throws leaves the caller waiting
+/// for a loss that does not come, and a client that closes does not end the work.
 ///
 /// \par Returns
 ///   The result of `work`.

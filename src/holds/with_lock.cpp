@@ -1,10 +1,15 @@
 #include "holds/hold_state.hpp"
 #include <colock/with_lock.hpp>
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include <utility>
@@ -48,12 +53,16 @@ error_code ended_by_others(hold const& held)
 
 asio::awaitable<void> run_while_held(hold& held, asio::awaitable<void> work, std::string doing)
 {
-    // The one that ends first cancels the other, and both have ended before this returns.
-    auto const executor = co_await asio::this_coro::executor;
+    // The one that ends first cancels the other, and both have ended before this returns. The
+    // caller's executor may be a pool of threads, and no coroutine may be cancelled while it runs:
+    // hence the strand. Both begin on it before either ends, because before Boost 1.84 a coroutine
+    // that is cancelled before it begins throws out of the execution context.
+    asio::any_io_executor const strand = asio::make_strand(co_await asio::this_coro::executor);
+    co_await asio::dispatch(asio::bind_executor(strand, asio::deferred));
     auto const [order, thrown, unguarded, loss] =
         co_await asio::experimental::make_parallel_group(
-            asio::co_spawn(executor, std::move(work), asio::deferred),
-            asio::co_spawn(executor, loss_of(held), asio::deferred)
+            asio::co_spawn(strand, std::move(work), asio::bind_executor(strand, asio::deferred)),
+            asio::co_spawn(strand, loss_of(held), asio::bind_executor(strand, asio::deferred))
         )
             .async_wait(asio::experimental::wait_for_one(), asio::deferred);
     if (order[0] == 1 && !unguarded)

@@ -244,6 +244,48 @@ BOOST_AUTO_TEST_CASE(a_hold_is_looked_at_from_everywhere)
     run.get();
 }
 
+// The work of `with_lock` and the wait for its loss are two coroutines, and one cancels the other.
+BOOST_AUTO_TEST_CASE(a_loss_cancels_work_on_a_pool_without_strands)
+{
+    auto& server = shared_server(server_kind::redis);
+    asio::thread_pool pool{threads};
+    auto settings = quick(server.by_socket());
+    settings.lease = 300ms;
+    settings.log = {};
+    client holding{pool.get_executor(), settings}, forcing{pool.get_executor(), settings};
+    std::atomic<bool> over = false;
+    std::atomic<int> losses = 0;
+    auto const work = [](hold&) -> asio::awaitable<void> {
+        for (;;) {
+            asio::steady_timer pause{co_await asio::this_coro::executor, 20us};
+            co_await pause.async_wait(asio::deferred);
+        }
+    };
+    auto const visit = [&](lock mine) -> asio::awaitable<void> {
+        while (!over)
+            try {
+                co_await with_lock(mine, work);
+            } catch (boost::system::system_error const& e) {
+                losses += e.code() == error::lost;
+            }
+    };
+    std::vector<std::string> names;
+    std::vector<std::future<void>> ends;
+    for (unsigned i = 0; i != 3 * threads; ++i) {
+        names.push_back(unique_name("pool"));
+        ends.push_back(asio::co_spawn(pool, visit(lock{holding, names.back()}), asio::use_future));
+    }
+    for (stopwatch const watch; watch.ms() < 2'000;)
+        for (auto const& name : names)
+            lock{forcing, name}.force_release(asio::use_future).get();
+    over = true;
+    holding.close(asio::use_future).get();
+    forcing.close(asio::use_future).get();
+    for (auto& each : ends)
+        each.get();
+    BOOST_TEST(losses > 20);
+}
+
 // A client may go while its operations run, on whichever thread.
 BOOST_AUTO_TEST_CASE(stopped_and_destroyed_from_another_thread)
 {
