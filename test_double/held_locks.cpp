@@ -436,10 +436,7 @@ reply held_locks::read_write_force(script_call const& c)
 
 reply held_locks::leader_publish(script_call const& c)
 {
-    auto const at = leaders_.find(c.key(1));
-    bool const has_successor =
-        at != leaders_.end() && at->second.field == c.argument(0) && at->second.token > c.number(1);
-    bool const leads = has(c.key(), c.argument(0)) && !has_successor;
+    bool const leads = has(c.key(), c.argument(0));
     if (leads)
         leaders_[c.key(1)] = {c.argument(0), c.argument(2), c.number(1)};
     return of_bool(leads);

@@ -110,8 +110,10 @@ private:
 ///
 ///   The words of a former leader are never shown as those of its successor.
 /// \par Executor
-///   The coroutines run on the executor of their caller. A handler runs on its associated executor,
-///   or on the client's if it has none; never inline, and never on the client's strand.
+///   The coroutines run on the executor of their caller, and the work of `lead` and `stand` on a
+///   strand of it, so that a loss can cancel it also on a pool of threads. A handler runs on its
+///   associated executor, or on the client's if it has none; never inline, and never on the
+///   client's strand.
 /// \par Thread-safety
 ///   An immutable handle: distinct and shared objects are safe, from any thread.
 /// \par Lifetimes
@@ -150,8 +152,7 @@ public:
     ///   The result of `work`.
     /// \par Throws
     ///   - `boost::system::system_error` with `error::lost` — the leadership was lost while the
-    ///   work
-    ///     ran. The work has ended; its result or exception is dropped.
+    ///     work ran. The work has ended; its result or exception is dropped.
     ///   - the same with `error::closed` — the client was closed.
     ///   - the errors of `campaign`, and the exceptions of `work`.
     /// \par Cancellation
@@ -264,17 +265,28 @@ private:
         }
     }
 
-    static boost::asio::awaitable<std::optional<leader>> next_after(
-        election self, std::optional<leader> seen
-    )
+    /// As `current`, but waits while the server is away.
+    static boost::asio::awaitable<std::optional<leader>> answered(election self)
     {
         namespace asio = boost::asio;
         for (;;) {
             auto [ec, now] = co_await self.current(asio::as_tuple(asio::deferred));
-            if (ec && ec != condition::retryable)
-                detail::throw_if(ec, "observe ", self.name());
-            if (!ec && now != seen)
+            if (!ec)
                 co_return std::move(now);
+            if (ec != condition::retryable)
+                detail::throw_if(ec, "observe ", self.name());
+            co_await detail::wait_to_look(self.core_);
+        }
+    }
+
+    static boost::asio::awaitable<std::optional<leader>> next_after(
+        election self, std::optional<leader> seen
+    )
+    {
+        for (;;) {
+            auto now = co_await answered(self);
+            if (now != seen)
+                co_return now;
             co_await detail::wait_to_look(self.core_);
         }
     }
@@ -282,8 +294,7 @@ private:
     template <class Changed>
     static boost::asio::awaitable<void> observe_with(election self, Changed changed)
     {
-        auto asked = self.current(boost::asio::deferred);
-        std::optional<leader> now = co_await std::move(asked);
+        std::optional<leader> now = co_await answered(self);
         for (;;) {
             changed(now);
             now = co_await self.next(now);

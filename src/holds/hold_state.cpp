@@ -36,7 +36,7 @@ std::stop_token hold_state::stop_token()
     std::scoped_lock const guard{stop_mutex};
     if (!stop_.stop_possible()) {
         stop_ = std::stop_source{};
-        if (current_status() == status::lost || (current_status() == status::released && closed))
+        if (stop_requested_ || current_status() == status::lost)
             stop_.request_stop();
     }
     return stop_.get_token();
@@ -66,6 +66,7 @@ char const* hold_state::why_unproven(std::optional<milliseconds> max_hold) const
 void hold_state::request_stop()
 {
     std::scoped_lock const guard{stop_mutex};
+    stop_requested_ = true;
     if (stop_.stop_possible())
         asio::post(inside->executor(), [source = stop_]() mutable { source.request_stop(); });
 }

@@ -109,11 +109,15 @@ public:
     bool given = false;          ///< the caller has it
     bool closed = false;         ///< by its closing client; set before it is `released`
     bool release_asked = false;  ///< by its owner; belongs to the owner's thread
+    /// A leader has published words under its field, so the field ends with the hold. It is set
+    /// before they are sent.
+    std::atomic<bool> is_spoken_for = false;
 
 private:
     void finish_waits(error_code);
     void request_stop();
 
+    bool stop_requested_ = false;  ///< for a source that is made later
     std::atomic<status> status_ = status::held;
     std::atomic<time_point::rep> until_ = 0;
     std::stop_source stop_{std::nostopstate};  ///< made on demand

@@ -72,9 +72,9 @@ void leader_publish(
     if (!state)
         return completion<>{std::move(handler), asio::system_executor{}}(error::not_held);
     auto wrong = valid_if(words.size() <= most_words);
-    // The next candidate of this client may have the same field by now.
     if (!wrong && state->current_status() != hold_state::status::held)
         wrong = error::lost;
+    state->is_spoken_for.store(true, std::memory_order_relaxed);
     auto const& held = static_cast<ownership const&>(*state->target);
     auto const& name = held.name();
     script_request about{

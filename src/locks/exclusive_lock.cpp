@@ -138,13 +138,14 @@ hold_ptr exclusive_lock::make_hold(waiter const& who, std::uint64_t only_token)
 // the lock was adopted meanwhile: its answer is about its own field.
 bool exclusive_lock::hand_over(hold_state& last)
 {
+    if (last.is_spoken_for)
+        return false;
     if (is_empty())
         return kept_ && kept_->keep(*ownership_, last, contention_.get(), since_);
-    if (is_sending() || !may_go_on(*ownership_))
-        return false;
     waiter const& next = first();
-    if (next.replicas != 0)
-        return false;  // that waiter asks over another link, and with another number
+    // A waiter for replicas asks over another link, and with another number.
+    if (is_sending() || !may_go_on(*ownership_) || next.replicas != 0)
+        return false;
     auto& others = ensure_contention();
     auto const held = ownership_;
     switch (decide::handover{
