@@ -164,7 +164,8 @@ public:
 
     /// Ends the client in order: refuses new work, ends the waiters with `error::closed`, releases
     /// all locks, waits for the server's answers, and then ends `run()`. It also releases holds
-    /// that their owners still have; `hold::lost()` tells these owners.
+    /// that their owners still have; `hold::lost()` tells these owners. It waits for living
+    /// `permit_guard`s, because nothing can tell their owners, and for the work of `with_permits`.
     ///
     /// \par Completion signature
     ///   `void(error_code)`
@@ -172,7 +173,8 @@ public:
     ///   - success — everything is released.
     ///   - `error::unavailable` — the server refused some release or did not answer it within
     ///     `config::close_timeout`, or a lock is still held from before a `stop()`. Those locks are
-    ///     free when their leases end.
+    ///     free when their leases end. Or a `permit_guard` still has permits after that time; they
+    ///     are out for good.
     ///   - `error::closed` — the client was closed before, or was stopped before everything was
     ///     released.
     /// \par Cancellation

@@ -42,9 +42,10 @@ void give_owed_back(owed_ptr const&) noexcept;
 /// \par Thread-safety
 ///   Distinct guards are safe, a shared one is not.
 /// \par Lifetimes
-///   A guard shares ownership of its client's state. It must not outlive the execution context. If
-///   its client is stopped, or its process dies, the permits are gone, as for any permit of a
-///   `semaphore`.
+///   A guard shares ownership of its client's state. It must not outlive the execution context.
+///   `client::close()` waits for living guards, at most `config::close_timeout`. If the client is
+///   stopped or destroyed before the guard, or its process dies, the permits are out for good, as
+///   any permit of a `semaphore`; the log says so where it can.
 class permit_guard {
 public:
     /// Empty.

@@ -54,7 +54,7 @@ void client_state::close(std::shared_ptr<operation> who, completion<> done)
     if (life_.now != phase::running) {
         // No link will come up, so the leases run out.
         bool const held = !holds_.is_empty() || count.holds != 0 || count.owed_releases != 0 ||
-            life_.activities != 0;
+            count.guards != 0 || life_.activities != 0;
         life_.now = phase::closing;
         stop();
         return done(held ? error_code{error::unavailable} : error_code{});
@@ -81,7 +81,7 @@ void client_state::finish_closing_if_done()
 {
     // A lock without an ownership may have an acquire under way, which may still be granted. A
     // client that was refused may have to leave a wait list.
-    bool const is_quiet = life_.activities == 0 && states_.is_empty();
+    bool const is_quiet = life_.activities == 0 && states_.is_empty() && count.guards == 0;
     if (closer_ && !is_stopped() && holds_.is_empty() && is_quiet)
         finish_closing(life_.unreleased ? error_code{error::unavailable} : error_code{});
 }
@@ -139,7 +139,7 @@ void client_state::on_quiet() noexcept
 
 void client_state::end_flush_if_done()
 {
-    if (flushing_ && life_.activities == 0)
+    if (flushing_ && life_.owing == 0)
         stop();
 }
 

@@ -91,22 +91,35 @@ public:
     }
 
     /// Work that needs the server, or that a caller waits for. While there is any, the client is
-    /// not idle.
+    /// not idle. A client that is destroyed finishes it, unless it only asks: it then owes nothing.
     class activity {
     public:
-        explicit activity(core& of) noexcept : of_{&of} { ++of.life_.activities; }
+        enum class kind { owes, asks };
+
+        explicit activity(core& of, kind what = kind::owes) noexcept
+            : of_{&of}
+            , owes_{what == kind::owes}
+        {
+            ++of.life_.activities;
+            of.life_.owing += owes_;
+        }
         activity(activity const&) = delete;
         activity& operator=(activity const&) = delete;
         ~activity() { finish(); }
 
         void finish() noexcept
         {
-            if (auto* const of = std::exchange(of_, nullptr); of && --of->life_.activities == 0)
+            auto* const of = std::exchange(of_, nullptr);
+            if (!of)
+                return;
+            of->life_.owing -= owes_;
+            if (--of->life_.activities == 0 || (owes_ && of->life_.owing == 0))
                 of->on_quiet();
         }
 
     private:
         core* of_;
+        bool owes_;
     };
 
     /// A key, a hold or a queue is gone, for which closing may wait.
@@ -198,6 +211,7 @@ protected:
     struct lifecycle {
         phase now = phase::idle;
         std::size_t activities = 0;  ///< under way
+        std::size_t owing = 0;       ///< of these, the ones that a destroyed client finishes
         bool unreleased = false;     ///< since closing began
         std::atomic<bool> shut_down = false;
     };

@@ -79,7 +79,7 @@ private:
     static strand_task ask(std::shared_ptr<query> self)
     {
         core& owner = *self->inside_;
-        core::activity const asking{owner};
+        core::activity const asking{owner, core::activity::kind::asks};
         owner.set_alarm(self->limit_, clock::now() + owner.settings().timeout);
         while (self->done_) {
             script_call now{self->about_, self->slot_};

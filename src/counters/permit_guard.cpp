@@ -2,6 +2,11 @@
 #include "core/core.hpp"
 #include <colock/with_permits.hpp>
 
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/system_executor.hpp>
 
 #include <atomic>
@@ -9,14 +14,17 @@
 
 namespace colock::detail {
 
-/// The debt of a guard: the first caller that takes it out gives the permits back, once.
+/// The debt of a guard: the first caller that takes it out gives the permits back, once. Closing
+/// waits for that.
 class owed_permits {
 public:
     owed_permits(core_ptr c, std::string n, std::int64_t permits)
         : inside{std::move(c)}
         , name{std::move(n)}
         , owed_{permits}
-    {}
+    {
+        ++inside->count.guards;
+    }
 
     std::int64_t count() const noexcept { return owed_.load(std::memory_order_relaxed); }
     std::int64_t take() noexcept { return owed_.exchange(0, std::memory_order_relaxed); }
@@ -27,6 +35,31 @@ public:
 private:
     std::atomic<std::int64_t> owed_;
 };
+
+namespace {
+
+/// The permits came from a semaphore, so one that is gone in the meantime is not made again.
+void give_back(
+    owed_permits const& from, std::int64_t permits, asio::any_completion_handler<finished> handler
+)
+{
+    auto const executor = asio::get_associated_executor(handler, from.inside->executor());
+    auto const slot = asio::get_associated_cancellation_slot(handler);
+    auto told = [to = std::move(handler)](error_code ec, bool) mutable { std::move(to)(ec); };
+    semaphore_release_existing(
+        from.inside,
+        asio::bind_cancellation_slot(slot, asio::bind_executor(executor, std::move(told))),
+        from.name,
+        permits
+    );
+    // Behind the release, so that closing waits for it.
+    asio::dispatch(from.inside->strand(), [inside = from.inside] {
+        --inside->count.guards;
+        inside->on_less();
+    });
+}
+
+}  // namespace
 
 owed_ptr owe_permits(core_ptr inside, std::string name, std::int64_t permits)
 {
@@ -42,7 +75,7 @@ void give_owed_back(core_ptr inside, asio::any_completion_handler<finished> hand
 {
     auto const permits = owed ? owed->take() : 0;
     if (permits != 0)
-        return semaphore_release(std::move(inside), std::move(handler), owed->name, permits);
+        return give_back(*owed, permits, std::move(handler));
     if (inside)
         completion<>{std::move(handler), inside->executor()}(error_code{});
     else
@@ -55,9 +88,7 @@ void give_owed_back(owed_ptr const& owed) noexcept
     if (permits == 0)
         return;
     try {
-        semaphore_release(
-            owed->inside, [](error_code) {}, owed->name, permits
-        );
+        give_back(*owed, permits, [](error_code) {});
     } catch (std::exception const&) {  // no memory: the permits stay out
     }
 }

@@ -29,9 +29,11 @@ void permit_queue::admit(std::shared_ptr<waiter> const& who)
         return;
     }
     join(who);
+    // A call with a limit may end before the message that was lost is made up for.
+    bool const needs_answer = protocol_->asks_for_all() && (who->once || who->wait);
     if (!contending_)
         contend();
-    else if (comes_after || (sleeping_ && next_action() == action::give))
+    else if (sleeping_ && (needs_answer || next_action() == action::give))
         wake();
 }
 
@@ -198,7 +200,10 @@ bool permit_queue::conclude_request(answer const& got)
         wait_.granted();
         request_.granted(got.sent);
         break;
-    case decide::outcome::kind::refused: request_.refused(); return on_refused(read);
+    case decide::outcome::kind::refused:
+        wait_.refused(read, [this] { return protocol_->channel(); });
+        request_.refused(protocol_->may_be_out_for_good());
+        return !request_.is_open() && on_refused(read);
     }
     return false;
 }
@@ -228,7 +233,6 @@ bool permit_queue::conclude_undo(answer const& got)
 
 bool permit_queue::on_refused(decide::acquire_answer const& refused)
 {
-    wait_.refused(refused, [this] { return protocol_->channel(); });
     // The refusal is about the caller that it was requested for. A caller that has become the first
     // since may want less, and a common request may have changed since: then ask again.
     bool const for_all = protocol_->asks_for_all();

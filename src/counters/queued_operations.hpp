@@ -103,8 +103,14 @@ void start_update(
     };
     asio::dispatch(strand, [who, wrong] {
         core& owner = *who->inside;
-        if (auto const ec = wrong ? wrong : owner.enter()) {
-            who->complete(ec, 0);
+        // A closing client still gives back.
+        bool const is_let_in = who->owed && owner.is_closing();
+        if (wrong) {
+            who->complete(wrong, 0);
+            return;
+        }
+        if (auto const ec = is_let_in ? error_code{} : owner.enter()) {
+            who->refuse(ec);
             return;
         }
         auto const make = [&] { return std::make_shared<update_queue>(owner, who->name); };

@@ -14,7 +14,8 @@ namespace {
 /// Updates that can be added up.
 bool is_sum(scripts::script const& what) noexcept
 {
-    return &what == &scripts::semaphore_release || &what == &scripts::latch_count_down;
+    return &what == &scripts::semaphore_release || &what == &scripts::semaphore_release_existing ||
+        &what == &scripts::latch_count_down;
 }
 
 }  // namespace
@@ -41,6 +42,17 @@ void update::complete(error_code ec, std::int64_t result)
         told(ec, result);
     if (auto* const where = std::exchange(queue, nullptr))
         where->withdraw_unwanted();
+}
+
+// The log may be the only report: a guard that is destroyed has no caller.
+void update::refuse(error_code why)
+{
+    if (owed)
+        inside->log(log_level::warning, [&] {
+            return "release of permits or counts of " + name +
+                ": not sent, so they may be out for good: " + why.message();
+        });
+    complete(why, 0);
 }
 
 update_queue::update_queue(core& inside, std::string of)

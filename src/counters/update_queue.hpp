@@ -25,6 +25,8 @@ struct update final : operation {
     update(core_ptr c, std::string n, scripts::script const& s, std::int64_t a, std::string ch);
     void cancel() override;
     void complete(error_code, std::int64_t result);
+    /// The client has ended, and sends nothing any more.
+    void refuse(error_code why);
 
     core_ptr inside;
     std::string name;

@@ -39,7 +39,15 @@ public:
         note(sent);
         is_ = state::taken;
     }
-    void refused() noexcept { closed(); }
+    /// `stays_out`: what it takes is out for good. If an earlier answer was lost, the server may
+    /// still receive that request and grant it; the undo keeps it from that.
+    void refused(bool stays_out) noexcept
+    {
+        if (is_ == state::unsure && stays_out)
+            undoing_ = true;
+        else
+            closed();
+    }
     void lost(time_point sent) noexcept
     {
         note(sent);

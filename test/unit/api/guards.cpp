@@ -341,6 +341,57 @@ BOOST_AUTO_TEST_CASE(a_guard_gives_permits_back_once)
     BOOST_TEST(redis.counter("s") == 5);
 }
 
+BOOST_AUTO_TEST_CASE(closing_waits_for_the_permits_of_a_guard)
+{
+    auto const s = permits(1);
+    running const section{*this, [&] { return with_permits(s, 1, [] { return rest(20ms); }); }};
+    pending<> closed;
+    client.close(closed.token());
+    time.advance(19ms);
+    BOOST_TEST((!closed.is_done() && !section.ended()));
+    time.advance(2ms);
+    BOOST_TEST((closed.succeeded() && section.succeeded()));
+    BOOST_TEST(redis.counter("s") == 1);
+}
+
+BOOST_AUTO_TEST_CASE(permits_that_a_closed_client_cannot_give_back_are_logged)
+{
+    auto const s = permits(1);
+    pending<> taken, closed;
+    s.acquire(taken.token());
+    time.settle();
+    {
+        permit_guard const kept{s, 1};
+        client.close(closed.token());
+        time.advance(short_leases().lease + 1ms);
+        BOOST_TEST((closed.ec() == error::unavailable));
+    }
+    time.settle();
+    BOOST_TEST(redis.counter("s") == 0);
+    BOOST_TEST(std::ranges::any_of(log, [](auto const& line) {
+        return line.find("may be out for good") != std::string::npos;
+    }));
+}
+
+BOOST_AUTO_TEST_CASE(a_guard_does_not_make_a_semaphore_that_has_gone)
+{
+    auto const s = permits(2);
+    pending<> taken;
+    s.acquire(taken.token());
+    time.settle();
+    {
+        permit_guard const kept{s, 1};
+        redis.ask({"DEL", "s"});  // its life is over
+    }
+    time.settle();
+    BOOST_TEST(redis.ask({"EXISTS", "s"}).number == 0);
+    pending<bool> set;
+    s.try_set_permits(5, 1h, set.token());
+    time.settle();
+    BOOST_TEST((set.succeeded() && set.value()));
+    BOOST_TEST(redis.counter("s") == 5);
+}
+
 // ---- Errors ------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_acquired_is_named)

@@ -23,7 +23,7 @@ BOOST_AUTO_TEST_CASE(who_is_refused_asks_anew)
     request_state one;
     BOOST_TEST((one.next(false, false) == action::none));
     BOOST_TEST((one.next(true, false) == action::begin));
-    one.refused();
+    one.refused(true);
     BOOST_TEST((one.next(true, true) == action::begin));
     BOOST_TEST((one.next(false, false) == action::none));
 }
@@ -57,8 +57,21 @@ BOOST_AUTO_TEST_CASE(a_lost_answer_leaves_it_open)
     one.closed();
     one.lost(t + 20s);
     BOOST_TEST((one.first_sent() == t + 20s));  // of another request
-    one.refused();
+    one.refused(false);
     BOOST_TEST((one.next(false, false) == action::none));
+}
+
+BOOST_AUTO_TEST_CASE(a_lost_request_that_is_refused_is_undone_if_its_permits_would_stay_out)
+{
+    request_state one;
+    one.lost(t);
+    one.refused(true);
+    BOOST_TEST((one.next(true, true) == action::undo));
+    BOOST_TEST((one.next(false, false) == action::undo));
+    one.closed();
+    BOOST_TEST((one.next(true, true) == action::begin));
+    one.refused(true);
+    BOOST_TEST((one.next(true, true) == action::begin));
 }
 
 BOOST_AUTO_TEST_CASE(what_may_have_been_given_back_is_for_nobody)

@@ -57,6 +57,20 @@ BOOST_AUTO_TEST_CASE(a_hold_dropped_just_before_is_released)
     BOOST_TEST(log.empty());
 }
 
+// The server hangs. A question leaves nothing there.
+BOOST_AUTO_TEST_CASE(a_question_is_not_waited_for)
+{
+    server->expect(scripts::inspect);
+    pending<bool> asked;
+    lock{*one, "k"}.is_locked(asked.token());
+    time.settle();
+    one.reset();
+    BOOST_TEST(ends_by_itself(10ms));
+    BOOST_TEST((asked.ec() == error::closed));
+    BOOST_TEST(inside_of_one.expired());
+    BOOST_TEST(log.empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_lost_answer_is_asked_for_again)
 {
     auto mine = held_by_one();

@@ -67,6 +67,20 @@ BOOST_AUTO_TEST_CASE(who_asks_once_is_asked_for_beside_those_who_sleep)
     BOOST_TEST(idle());
 }
 
+BOOST_AUTO_TEST_CASE(a_call_with_a_limit_is_asked_for_beside_those_that_sleep)
+{
+    server->expect(scripts::count).reply(reply::of(1));
+    server->expect(scripts::count).reply(reply::of(1));
+    auto const sleeps = wait();
+    BOOST_TEST(server->all_came());
+    server->expect(scripts::count).reply(reply::of(std::int64_t{0}));  // the message was lost
+    pending<bool> limited;
+    latch.wait_for(50ms, limited.token());
+    time.settle();
+    BOOST_TEST((limited.succeeded() && limited.value()));
+    BOOST_TEST(sleeps.succeeded());
+}
+
 BOOST_AUTO_TEST_CASE(an_answer_is_for_those_who_were_there_when_it_was_asked_for)
 {
     auto& open = server->expect(scripts::count);

@@ -41,7 +41,8 @@ BOOST_AUTO_TEST_CASE(too_few_wait_for_a_message)
     BOOST_TEST(idle());
 }
 
-BOOST_AUTO_TEST_CASE(each_attempt_has_a_number_of_its_own_unless_its_answer_is_lost)
+// The first of the two may still arrive, and its permits would be nobody's.
+BOOST_AUTO_TEST_CASE(an_attempt_whose_answer_is_lost_keeps_its_number_and_is_undone_if_refused)
 {
     server->expect(scripts::semaphore_acquire).lose();
     auto& again = server->expect(scripts::semaphore_acquire);
@@ -49,11 +50,18 @@ BOOST_AUTO_TEST_CASE(each_attempt_has_a_number_of_its_own_unless_its_answer_is_l
     BOOST_TEST_REQUIRE(again.has_come());
     auto const first = server->written().front();
     BOOST_TEST(again.seen().arguments == first.arguments);
-    again.reply(too_few());
+    auto& undo = server->expect(scripts::semaphore_undo);
     auto& anew = server->expect(scripts::semaphore_acquire);
+    again.reply(too_few());
+    time.settle();
+    BOOST_TEST_REQUIRE(undo.has_come());
+    BOOST_TEST(undo.seen().arguments.at(0) == first.arguments.at(1));
+    BOOST_TEST(std::stoll(undo.seen().arguments.at(1)) > std::stoll(first.arguments.at(1)));
+    BOOST_TEST(!waits.is_done());
+    undo.reply(reply::of(std::int64_t{0}));
     time.settle();
     BOOST_TEST_REQUIRE(anew.has_come());
-    BOOST_TEST(std::stoll(anew.seen().arguments.at(1)) > std::stoll(first.arguments.at(1)));
+    BOOST_TEST(std::stoll(anew.seen().arguments.at(1)) > std::stoll(undo.seen().arguments.at(1)));
     anew.reply(taken());
     time.settle();
     BOOST_TEST(waits.succeeded());
