@@ -190,7 +190,8 @@ struct config {
     /// has expired: the client subscribes to the keyspace events of each key that it holds, and
     /// asks the server at each one that may have taken the lock away. From about two round trips
     /// after the acquire on, a loss is then known one message and one script after it. It costs one
-    /// SUBSCRIBE and one UNSUBSCRIBE a hold, so it is for locks that are held for long.
+    /// SUBSCRIBE and one UNSUBSCRIBE a hold, and one script if the hold lives longer than these two
+    /// round trips, so it is for locks that are held for long.
     ///
     /// `notify-keyspace-events` has to have `Kghx`, and an ACL user needs the channels
     /// `&__keyspace@*`; without them all is as without this field. It has no effect in a cluster,

@@ -42,7 +42,9 @@ struct acquire_options {
     ///
     /// The lease is at least this long, so the lock also stays taken if the process dies; a
     /// `lease` that is shorter and not renewed is an `error::invalid_argument`. Not for the read
-    /// side of a read-write lock, a group lock or a permit. At most ten years.
+    /// side of a read-write lock, a group lock or a permit. Nor for a writer that also reads, as
+    /// long as the time runs: the second of the two acquires is then an `error::invalid_argument`,
+    /// because the reader would keep the lock taken for longer. At most ten years.
     std::chrono::milliseconds at_least{0};
 };
 

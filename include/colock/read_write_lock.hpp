@@ -20,8 +20,9 @@ namespace colock {
 ///   unless only readers of other clients keep that writer out: then the wait would not help it.
 /// \par Re-entry
 ///   An owner of a hold of this side enters again without waiting, even while writers wait. So does
-///   the owner of the write side: a writer may read. It may release the two in any order. If it
-///   releases the write side first, it stays as a reader, and other readers come in.
+///   the owner of the write side: a writer may read, unless it writes with
+///   `acquire_options::at_least` (`error::invalid_argument`). It may release the two in any order.
+///   If it releases the write side first, it stays as a reader, and other readers come in.
 /// \par Tokens
 ///   None: `hold::fencing_token()` is 0. A reader writes nothing that a resource could refuse.
 /// \par is_locked, remaining_lease, force_release

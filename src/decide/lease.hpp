@@ -84,6 +84,10 @@ public:
         until_ = std::max(until_, now + lease);
     }
 
+    /// The server may have it until then, because the other side of the hash has set a longer
+    /// lease.
+    void stands(time_point until) noexcept { until_ = std::max(until_, until); }
+
     /// It stays taken until then, also after a release.
     void keep(time_point until) noexcept { kept_until_ = std::max(kept_until_, until); }
 

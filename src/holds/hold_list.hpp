@@ -6,6 +6,7 @@
 
 #include <boost/intrusive/list.hpp>
 
+#include <algorithm>
 #include <cstddef>
 
 namespace colock {
@@ -29,6 +30,12 @@ public:
 
     /// The longest lease that any of them was promised; zero if there are none.
     milliseconds promised(time_point now) const noexcept;
+
+    /// One of them keeps the lock taken after its end.
+    bool is_kept(time_point now) const noexcept
+    {
+        return std::ranges::any_of(holds_, [now](auto const& h) { return h.is_kept(now); });
+    }
 
     /// The shortest lease of those that the watchdog renews now; the greatest duration if there
     /// are none.

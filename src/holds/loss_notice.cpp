@@ -36,7 +36,7 @@ loss_notice::loss_notice(core& inside, std::string const& key, std::function<voi
     , channel_{"__keyspace@" + std::to_string(inside.settings().database) + "__:" + key}
     , ask_{std::move(ask)}
 {
-    core_.subscriptions().add(channel_, *this);
+    may_have_missed_ = !core_.subscriptions().add(channel_, *this);
 }
 
 loss_notice::~loss_notice()

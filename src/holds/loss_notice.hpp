@@ -34,7 +34,7 @@ private:
     core& core_;
     std::string channel_;
     std::function<void()> ask_;
-    bool may_have_missed_ = false;
+    bool may_have_missed_ = false;  ///< events before the subscription is confirmed
 };
 
 }  // namespace colock

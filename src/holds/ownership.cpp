@@ -252,7 +252,7 @@ void ownership::extended(time_point sent, milliseconds set, hold_operations cons
     }
     watch();
     // An earlier renewal whose script the server did not know runs after this.
-    if (is_renewing() && !is_suspect())
+    if ((is_renewing() || is_too_short(set)) && !is_suspect())
         suspect();
 }
 
@@ -322,27 +322,28 @@ void ownership::renewed(time_point sent, milliseconds set, double jitter)
     server_.extend(now, set);
     server_.found(sent);
     holds_.confirm(sent, set, {});
-    auto const shortest = holds_.shortest_renewed(now);
-    if (shortest == milliseconds::max())
-        return;
-    auto const lease = std::min(shortest, set);
-    renewal_.plan(decide::renewal_schedule::renewal_time(sent, lease, jitter));
-    auto const valid_for =
-        std::chrono::duration_cast<milliseconds>(decide::valid_until(sent, lease) - now);
-    if (inside().events().wants_each_renewal())
-        inside().events().renewed(name(), valid_for);
-    else
-        inside().events().renewed_many(1, valid_for);
-    if (is_suspect())  // since the renewal was sent
+    if (auto const shortest = holds_.shortest_renewed(now); shortest != milliseconds::max()) {
+        auto const lease = std::min(shortest, set);
+        renewal_.plan(decide::renewal_schedule::renewal_time(sent, lease, jitter));
+        auto const valid_for =
+            std::chrono::duration_cast<milliseconds>(decide::valid_until(sent, lease) - now);
+        if (inside().events().wants_each_renewal())
+            inside().events().renewed(name(), valid_for);
+        else
+            inside().events().renewed_many(1, valid_for);
+    }
+    if (is_suspect() || is_too_short(set))  // since the renewal was sent
         suspect();
 }
 
 void ownership::renewal_failed(error_code why, bool is_busy)
 {
     auto const now = clock::now();
-    auto const lease = holds_.shortest_renewed(now);
-    if (lease != milliseconds::max())
-        renewal_.fail(now, lease, is_busy, inside().jitter());
+    auto const shortest = holds_.shortest_renewed(now);
+    if (shortest != milliseconds::max())
+        renewal_.fail(now, shortest, is_busy, inside().jitter());
+    else if (is_suspect())
+        renewal_.fail(now, promise(), is_busy, inside().jitter());  // the question stands
     else
         renewal_.forget();
     inside().events().renew_failed(name(), why);
@@ -395,6 +396,8 @@ void ownership::finish()
     auto const self = shared_from_this();
     leave_cohort();
     forget_renewal();
+    if (auto const other = beside())
+        other->server_.stands(server_until());
     if (is_releasing())
         --inside().count.owed_releases;
     if (!is_gone())

@@ -103,6 +103,16 @@ public:
     bool is_held() const noexcept { return living_holds() != 0; }
     std::size_t living_holds() const noexcept { return holds_.living(); }
 
+    /// It has to stay taken after its holds have ended (`acquire_options::at_least`).
+    bool is_kept() const noexcept
+    {
+        auto const now = clock::now();
+        return server_.is_kept(now) || holds_.is_kept(now);
+    }
+
+    /// Its owner is on the other side of the hash, too.
+    bool is_on_both_sides() const noexcept { return beside() != nullptr; }
+
     /// The first hold; `sent` and `lease` are those of the acquire.
     void begin(hold_ptr, time_point sent, milliseconds lease);
 
@@ -315,6 +325,13 @@ private:
         // A reader has its own lease, and doesn't shorten the TTL of the hash.
         auto const other = how().has_leases ? nullptr : beside();
         return other ? std::max(promised_here(), other->promised_here()) : promised_here();
+    }
+
+    /// This lease is shorter than the other side of the hash needs, which entered after its text
+    /// was written.
+    bool is_too_short(milliseconds set) const noexcept
+    {
+        return !how().has_leases && beside() && set < promise();
     }
 
     /// The server may have the field until then: the other side of the hash keeps it alive.

@@ -15,6 +15,8 @@ void enter_again(
 {
     auto const& inside = who->inside;
     auto const taken = who->make_hold();
+    if (taken->at_least != milliseconds{0} && held->is_on_both_sides())
+        return who->fail(error::invalid_argument);  // the reader would renew what is kept
     taken->token = held->token();
     auto entering = make_recycled<hold_operation>(inside, taken);
     entering->replicas = who->replicas;

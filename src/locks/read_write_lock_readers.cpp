@@ -114,6 +114,8 @@ void readers::enter(std::shared_ptr<waiter> const& who)
     (held ? *held : *writing).expire(clock::now());
     if (!(held ? *held : *writing).is_held())
         return who->fail(error::lost);
+    if (!held && writing->is_kept())  // the reader would renew what is kept
+        return who->fail(error::invalid_argument);
     if (!held) {
         // It takes over the field of a lost ownership.
         if (auto const lost = ownerships_.extract(writing->number()))

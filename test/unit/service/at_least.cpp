@@ -143,6 +143,31 @@ BOOST_AUTO_TEST_CASE(a_fair_lock_and_a_writer_stay_taken_too)
     BOOST_TEST((!redis.is_locked("f") && !redis.is_locked("w")));
 }
 
+// The reader would renew the hash, and the writer that stays in it with it.
+BOOST_AUTO_TEST_CASE(a_writer_that_also_reads_is_refused)
+{
+    read_write_lock const sides{client, "w"};
+    owner const me, other;
+    pending_hold writer, refused, both, reader, again;
+    sides.write().acquire({.as = me, .at_least = 1s}, writer.token());
+    time.settle();
+    sides.read().acquire({.as = me}, refused.token());
+    time.settle();
+    BOOST_TEST(writer.succeeded());
+    BOOST_TEST((refused.ec() == error::invalid_argument));
+    BOOST_TEST(release(writer.value()).succeeded());
+    time.advance(1'100ms);
+    sides.write().acquire({.as = other}, both.token());
+    time.settle();
+    BOOST_TEST_REQUIRE(both.succeeded());
+    sides.read().acquire({.as = other}, reader.token());
+    time.settle();
+    BOOST_TEST_REQUIRE(reader.succeeded());
+    sides.write().acquire({.as = other, .at_least = 1s}, again.token());
+    time.settle();
+    BOOST_TEST((again.ec() == error::invalid_argument));
+}
+
 BOOST_AUTO_TEST_CASE(a_lost_answer_is_asked_for_again)
 {
     auto mine = taken({.at_least = 1min});

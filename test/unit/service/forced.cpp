@@ -119,6 +119,39 @@ BOOST_FIXTURE_TEST_CASE(a_message_with_the_grant_is_not_asked_about_at_once, dis
     BOOST_TEST(server->count(scripts::renew) == 2U);
 }
 
+// The answer is older than the second message.
+BOOST_FIXTURE_TEST_CASE(a_message_during_the_question_leads_to_another, disturbed_client)
+{
+    auto mine = acquire({.lease = 3s});
+    auto const waits = acquire();
+    time.advance(100ms);
+    auto& asked = server->expect(scripts::renew);
+    server->publish(channel());
+    time.settle();
+    BOOST_TEST_REQUIRE(asked.has_come());
+    time.advance(1ms);
+    redis.occupy("k", 10s);  // by force
+    server->publish(channel());
+    time.settle();
+    asked.reply(done());
+    time.settle();
+    BOOST_TEST(!mine.value());
+}
+
+BOOST_FIXTURE_TEST_CASE(
+    a_question_that_the_server_cannot_answer_now_is_asked_again, disturbed_client
+)
+{
+    auto mine = acquire({.lease = 3s});
+    auto const waits = acquire();
+    time.advance(100ms);
+    server->expect(scripts::renew).not_now();
+    redis.occupy("k", 10s);  // by force
+    server->publish(channel());
+    time.advance(100ms);
+    BOOST_TEST(!mine.value());
+}
+
 BOOST_FIXTURE_TEST_CASE(nor_where_the_hold_is_over_soon, disturbed)
 {
     time.advance(5ms);

@@ -63,6 +63,19 @@ BOOST_AUTO_TEST_CASE(a_deletion_is_known_at_once)
     BOOST_TEST((release(held.value()).ec() == error::lost));
 }
 
+BOOST_AUTO_TEST_CASE(a_deletion_before_it_is_subscribed_is_asked_about)
+{
+    server->hold_changes = true;
+    auto held = acquire();
+    time.advance(500ms);
+    redis.ask({"DEL", "k"});
+    time.advance(500ms);
+    BOOST_TEST(bool{held.value()});
+    server->confirm_change();
+    time.settle();
+    BOOST_TEST(!held.value());
+}
+
 BOOST_AUTO_TEST_CASE(another_field_is_known_at_once)
 {
     auto held = acquire();

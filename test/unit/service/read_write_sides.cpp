@@ -213,6 +213,46 @@ BOOST_AUTO_TEST_CASE(a_release_is_owed_as_long_as_the_other_side_stands)
     at.ends_clean();
 }
 
+BOOST_AUTO_TEST_CASE(and_as_long_as_a_reader_that_ended_first_lets_it_stand)
+{
+    rw at;
+    owner const me;
+    hold write = at.writes({.as = me});
+    hold read = at.reads_again({.lease = 30s, .as = me});
+    at.let_go(read, scripts::read_release);
+    at.server->link_down(at.link());
+    at.time.advance(2'900ms);
+    write = hold{};  // lost
+    at.time.advance(5s);
+    at.server->expect(scripts::write_release).reply(released(0));
+    at.server->link_up(at.link());
+    at.time.advance(10ms);
+    BOOST_TEST(at.server->all_came());
+    at.ends_clean();
+}
+
+// Its text is older than the reader, and it runs later.
+BOOST_AUTO_TEST_CASE(a_re_entry_that_shortens_the_lease_under_a_reader_is_made_good)
+{
+    rw at;
+    owner const me;
+    hold write = at.writes({.lease = 5s, .as = me});
+    auto& late = at.server->expect(scripts::extend);
+    auto again = at.acquire(at.writing(), {.lease = 5s, .as = me});
+    hold read = at.reads_again({.lease = 60s, .as = me});
+    auto& longer = at.server->expect(scripts::renew);
+    late.reply(done());
+    at.time.settle();
+    BOOST_TEST(again.succeeded());
+    BOOST_TEST_REQUIRE(longer.has_come());
+    BOOST_TEST(std::stoll(longer.seen().lease()) > 59'000);
+    longer.reply(done());
+    at.time.settle();
+    at.server->expect(scripts::read_release).reply(released());
+    at.server->expect(scripts::extend).reply(done());
+    BOOST_TEST(at.release(read).succeeded());
+}
+
 BOOST_AUTO_TEST_CASE(a_release_that_is_refused_ends_the_other_side)
 {
     rw at;
