@@ -1,6 +1,7 @@
 #include <colock/blocking.hpp>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/system/system_error.hpp>
 
@@ -27,15 +28,24 @@ std::pair<error_code, std::tuple<Values...>> wait_for(Begin begin)
     return answer.get();
 }
 
+/// Whether this thread serves this kind of executor, or a strand of it.
+template <class Executor>
+bool is_served_here_by(asio::any_io_executor const& by) noexcept
+{
+    if (auto const* const directly = by.target<Executor>())
+        return directly->running_in_this_thread();
+    auto const* const strand = by.target<asio::strand<Executor>>();
+    return strand && strand->get_inner_executor().running_in_this_thread();
+}
+
 /// Whether this thread serves the executor, and so would wait for itself. Of other contexts than
 /// Asio's own nobody can tell.
 bool is_served_here(asio::any_io_executor const& by) noexcept
 {
-    if (auto const* const context = by.target<asio::io_context::executor_type>())
-        return context->running_in_this_thread();
-    if (auto const* const pool = by.target<asio::thread_pool::executor_type>())
-        return pool->running_in_this_thread();
-    return false;
+    auto const* const strand = by.target<asio::strand<asio::any_io_executor>>();
+    return is_served_here_by<asio::io_context::executor_type>(by) ||
+        is_served_here_by<asio::thread_pool::executor_type>(by) ||
+        (strand && is_served_here(strand->get_inner_executor()));
 }
 
 void throw_if_failed(error_code ec, std::string const& doing)

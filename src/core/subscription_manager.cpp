@@ -41,7 +41,7 @@ void subscription_manager::count_channels() noexcept
 {
     std::size_t count = 0;
     for (auto const& [pubsub, there] : lines_)
-        count += there->table.size();
+        count += there->table.in_use();
     core_.count.subscriptions = core_.is_stopped() ? 0 : count;  // they end with their links
 }
 
@@ -71,6 +71,7 @@ void subscription_manager::remove(std::string const& name, listener& who, bool l
     if (at->second.listeners.empty())
         channels_.erase(at);
     there.table.remove(name, clock::now(), lingers);
+    count_channels();
     if (!core_.is_stopped())
         pump_by(there, there.table.next_expiry());
 }
@@ -188,7 +189,10 @@ void subscription_manager::on_pubsub_up(unsigned pubsub)
 
 void subscription_manager::on_pubsub_down(unsigned pubsub)
 {
-    over(pubsub).table.link_down();
+    line& there = over(pubsub);
+    there.table.link_down();
+    if (!core_.is_stopped())
+        pump_by(there, there.table.next_expiry());
     std::vector<std::string> interrupted;
     for (auto const& [name, c] : channels_)
         if (c.pubsub == pubsub)
@@ -214,7 +218,12 @@ void subscription_manager::on_refused(unsigned pubsub, std::string_view name, st
         return;
     }
     there.table.refuse(name, clock::now() + table::refusal_memory);
-    core_.log(log_level::warning, [&] {
+    // All channels are refused for one reason.
+    auto const now = clock::now();
+    bool const is_news = now >= next_report_;
+    if (is_news)
+        next_report_ = now + table::refusal_memory;
+    core_.log(is_news ? log_level::warning : log_level::debug, [&] {
         return "subscribe to " + std::string{name} +
             ": refused by the server: " + redacted(why, core_.settings()) +
             "; its waiters ask again when the lease ends and at the poll cap. Remedy: allow the"

@@ -53,7 +53,8 @@ public:
         if (e.is_linked())
             e.unlink();
         e.at_ = at;
-        auto const inserted = alarms_.insert(e);  // before `begin` is asked
+        // Most alarms are set for a later time than all others: those of `config::timeout`.
+        auto const inserted = alarms_.insert(alarms_.end(), e);  // before `begin` is asked
         return inserted == alarms_.begin();
     }
 

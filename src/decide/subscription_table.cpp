@@ -10,6 +10,8 @@ subscription_table::state subscription_table::add(std::string_view name, time_po
     if (at == channels_.end())
         at = channels_.emplace(std::string{name}, channel{}).first;
     channel& c = at->second;
+    if (c.is_remembered())
+        --remembered_;
     if (c.waiters++ == 0 && c.is == state::wanted)
         wanted_.push_back(at->first);
     if (c.is == state::refused && c.until <= now) {
@@ -25,7 +27,9 @@ void subscription_table::remove(std::string_view name, time_point now, bool ling
     if (at == channels_.end() || at->second.waiters == 0 || --at->second.waiters != 0)
         return;
     // A refused channel is remembered, because otherwise each new waiter would restart the link.
-    if (at->second.is != state::refused)
+    if (at->second.is_remembered())
+        ++remembered_;
+    else
         at->second.until = lingers ? now + linger_ : now;
     list(at);
 }
@@ -139,6 +143,8 @@ void subscription_table::take_expired(change& next, time_point now)
         }
         if (up_ && (c.is == state::live || c.is == state::asked))
             next.unsubscribe.push_back(at->first);
+        if (c.is_remembered())
+            --remembered_;
         channels_.erase(at);
     }
 }
@@ -165,7 +171,10 @@ void subscription_table::refuse(std::string_view name, time_point until)
     auto const at = channels_.find(name);
     if (at == channels_.end())
         return;
+    bool const is_remembered = at->second.is_remembered();
     at->second.is = state::refused;
+    if (!is_remembered && at->second.is_remembered())
+        ++remembered_;
     at->second.until = until;
     at->second.is_listed = true;
     expiries_.emplace(until, at->first);  // perhaps beside a later one

@@ -74,7 +74,9 @@ public:
     /// The latest time to ask for the next change: the linger time of a channel ends then.
     time_point next_expiry() const noexcept;
 
-    std::size_t size() const noexcept { return channels_.size(); }
+    /// How many channels are subscribed or wanted. One that nobody waits for, and that is only
+    /// remembered as refused, is not.
+    std::size_t in_use() const noexcept { return channels_.size() - remembered_; }
 
     std::uint32_t epoch() const noexcept { return epoch_; }
 
@@ -85,6 +87,8 @@ private:
         state is = state::wanted;
         bool is_listed = false;  ///< among the expiries
         time_point until{};      ///< lingering, or refused: when it may go or be asked for again
+
+        bool is_remembered() const noexcept { return is == state::refused && waiters == 0; }
     };
 
     using map_type = std::map<std::string, channel, std::less<>>;
@@ -96,6 +100,7 @@ private:
     map_type channels_;
     std::vector<std::string> wanted_;  ///< names to subscribe, perhaps gone since
     std::multimap<time_point, std::string> expiries_;
+    std::size_t remembered_ = 0;  ///< refused channels without a waiter
     std::uint32_t epoch_ = 0;
     bool busy_ = false;
     bool up_ = false;

@@ -281,15 +281,16 @@ void connection_loop::finish()
     if (!listener_)
         return;
     auto const now = clock::now();
-    // If a connection drops as soon as it is up, the client reconnects only after a pause.
-    if (up_ && now - up_since_ >= steady_after)
+    // If a connection drops as soon as it is up, the client reconnects only after a pause, which
+    // grows as if it had not been up.
+    if (up_ && now - up_since_ >= steady_after) {
         tries_ = 0;
+        down_since_ = now;
+    }
     bool const is_stopped = !wanted_ || end_reason_ == error::closed;
     down_reason_ = !is_stopped && end_reason_ ? end_reason_ : error_code{error::unavailable};
-    if (std::exchange(up_, false)) {
-        down_since_ = now;
+    if (std::exchange(up_, false))
         return listener_->on_down(down_reason_);
-    }
     if (is_moved && !is_stopped) {
         failed_ = 0;
         return;

@@ -7,7 +7,8 @@
 namespace colock {
 
 /// A slot that moves from one node to another. Neither node can run a step with several keys if
-/// some are here and some there. Such steps pause for 5 ms, and longer each time, at most 100 ms.
+/// some are here and some there. Such steps pause for 5 ms, and longer each time, at most 25 ms: a
+/// slot that moves again and again has only short times at one node.
 class slot_migration {
 public:
     class listener {
@@ -56,7 +57,7 @@ private:
     link_context const& context_;
     listener& listener_;
     step_list resting_;
-    decide::backoff pause_{milliseconds{5}, milliseconds{100}};
+    decide::backoff pause_{milliseconds{5}, milliseconds{25}};
     time_point last_{};
     decide::alarm_queue::alarm alarm_{[this] { wake(); }};
 };

@@ -1,5 +1,6 @@
 #include <colock/log.hpp>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -9,6 +10,7 @@
 #include <mutex>
 #include <poll.h>
 #include <string>
+#include <sys/types.h>
 #include <system_error>
 #include <thread>
 #include <unistd.h>
@@ -53,10 +55,19 @@ std::string about_dropped(std::size_t count)
 /// Never destroyed: the thread may outlive `main`.
 class line_queue {
 public:
+    /// A forked child begins with a queue of its own: the thread that writes is not there, and one
+    /// that is not there may hold the lock.
     static line_queue& of_process()
     {
-        static auto* const all = new line_queue;
-        return *all;
+        static constinit std::atomic<line_queue*> current = nullptr;
+        auto* known = current.load();
+        if (known && known->process_ == ::getpid())
+            return *known;
+        auto* const mine = new line_queue;
+        if (current.compare_exchange_strong(known, mine))
+            return *mine;
+        delete mine;  // another thread was first
+        return *known;
     }
 
     void put(std::string_view line)
@@ -70,12 +81,14 @@ public:
             start_writing();
     }
 
-private:
-    line_queue()
+    /// Waits a moment for the last lines.
+    void finish()
     {
-        std::atexit([] { of_process().finish(); });
+        std::unique_lock locked{lock_};
+        written_.wait_for(locked, patience_at_exit, [this] { return !is_writing_; });
     }
 
+private:
     void start_writing()
     {
         // Signals are for the threads of the program. And SIGPIPE would end it.
@@ -111,12 +124,7 @@ private:
         written_.notify_all();
     }
 
-    void finish()
-    {
-        std::unique_lock locked{lock_};
-        written_.wait_for(locked, patience_at_exit, [this] { return !is_writing_; });
-    }
-
+    pid_t const process_ = ::getpid();
     std::mutex lock_;
     std::condition_variable written_;
     std::string waiting_;  ///< whole lines
@@ -128,6 +136,9 @@ private:
 
 logger stderr_logger(log_level level)
 {
+    static bool const is_finished_at_exit =
+        std::atexit([] { line_queue::of_process().finish(); }) == 0;
+    static_cast<void>(is_finished_at_exit);
     auto sink = [](log_level at, std::string_view line) {
         constexpr char const* names[]{"debug", "info", "warning", "error", ""};
         line_queue::of_process().put(

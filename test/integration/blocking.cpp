@@ -5,9 +5,12 @@
 #include "support/patience.hpp"
 #include <colock/blocking.hpp>
 
+#include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
 
 #include <atomic>
+#include <future>
+#include <initializer_list>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -82,17 +85,23 @@ BOOST_AUTO_TEST_CASE(a_thread_does_not_wait_for_itself)
     BOOST_TEST(!mine.try_lock_for(1h));
 
     asio::thread_pool pool{1};
-    client shared{pool.get_executor(), quick(server.by_socket())};
-    blocking::client on_pool{shared};
-    blocking::mutex there{on_pool, name + "p"};
-    std::atomic<bool> refused = false;
-    asio::post(pool, [&] { refused = code_of([&] { there.lock(); }) == error::would_deadlock; });
-    {
-        std::scoped_lock const here{there};
+    asio::any_io_executor const directly = pool.get_executor();
+    for (auto const& executor : std::initializer_list<asio::any_io_executor>{
+             directly, asio::make_strand(pool), asio::make_strand(directly)}) {
+        client shared{executor, quick(server.by_socket())};
+        blocking::client on_pool{shared};
+        blocking::mutex there{on_pool, name + "p"};
+        std::promise<error_code> refusal;
+        asio::post(pool, [&] { refusal.set_value(code_of([&] { there.lock(); })); });
+        auto refused = refusal.get_future();
+        BOOST_TEST_REQUIRE((refused.wait_for(5s) == std::future_status::ready));
+        BOOST_TEST((refused.get() == error::would_deadlock));
+        {
+            std::scoped_lock const here{there};
+        }
+        on_pool.close();
     }
-    on_pool.close();
     pool.join();
-    BOOST_TEST(refused);
 }
 
 BOOST_AUTO_TEST_CASE(a_loss_is_told_and_takes_nothing_from_the_next)

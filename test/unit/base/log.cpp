@@ -11,6 +11,8 @@
 #include <regex>
 #include <string>
 #include <string_view>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace colock::test {
 
@@ -121,6 +123,32 @@ BOOST_AUTO_TEST_CASE(a_pipe_that_nobody_reads_delays_nobody)
     BOOST_TEST(found.written > 1'000);
     BOOST_TEST(found.dropped > 1'000);
     BOOST_TEST(got.size() < 1'000'000U);
+}
+
+// The thread that writes is not in the child.
+BOOST_AUTO_TEST_CASE(a_forked_child_writes_lines_of_its_own)
+{
+    blocked_stderr full;
+    auto const log = stderr_logger();
+    log.sink(log_level::error, "of the parent");
+    int ends[2];
+    BOOST_TEST_REQUIRE(::pipe(ends) == 0);
+    auto const child = ::fork();
+    BOOST_TEST_REQUIRE(child >= 0);
+    if (child == 0) {
+        ::alarm(10);
+        ::dup2(ends[1], STDERR_FILENO);
+        log.sink(log_level::error, "of the child");
+        char got[64]{};
+        auto const length = ::read(ends[0], got, sizeof got - 1);
+        ::_exit(length > 0 && std::string_view{got} == "colock error: of the child\n" ? 0 : 1);
+    }
+    int status = -1;
+    BOOST_TEST(::waitpid(child, &status, 0) == child);
+    BOOST_TEST(status == 0);
+    ::close(ends[0]);
+    ::close(ends[1]);
+    BOOST_TEST(full.read_until_end("parent\n") == "colock error: of the parent\n");
 }
 
 BOOST_AUTO_TEST_CASE(lines_after_a_blockage_are_written_again)

@@ -154,11 +154,11 @@ BOOST_AUTO_TEST_CASE(the_last_waiter_leaves_the_channel_to_linger)
     BOOST_TEST((link.table.next_expiry() == start + linger));
     link.now += linger - 1ms;
     BOOST_TEST(!link.ask());
-    BOOST_TEST(link.table.size() == 1U);
+    BOOST_TEST(link.table.in_use() == 1U);
     link.now += 1ms;
     BOOST_TEST(link.ask());
     BOOST_TEST((link.under_way.unsubscribe == names{"a"}));
-    BOOST_TEST(link.table.size() == 0U);
+    BOOST_TEST(link.table.in_use() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(who_comes_back_within_the_linger_finds_it_live)
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(a_channel_dropped_before_it_was_asked_for_is_not_asked_for)
     link.now += linger;
     link.connect();
     BOOST_TEST(!link.ask());
-    BOOST_TEST(link.table.size() == 0U);
+    BOOST_TEST(link.table.in_use() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_new_link_restores_all_even_what_lingers)
@@ -325,10 +325,17 @@ BOOST_AUTO_TEST_CASE(a_refused_channel_that_nobody_wants_is_forgotten)
     link.bad = {"a"};
     link.add("a");
     link.settle();
+    BOOST_TEST(link.table.in_use() == 1U);
+    link.remove("a");
+    BOOST_TEST(link.table.in_use() == 0U);  // it is only remembered
+    BOOST_TEST((link.add("a") == state::refused));
+    BOOST_TEST(link.table.in_use() == 1U);
     link.remove("a");
     link.now += subscription_table::refusal_memory;
     link.settle();
-    BOOST_TEST(link.table.size() == 0U);
+    BOOST_TEST(link.table.in_use() == 0U);
+    BOOST_TEST((link.add("a") == state::wanted));
+    BOOST_TEST(link.table.in_use() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(whatever_happens_what_is_wanted_is_subscribed_in_the_end)
@@ -387,7 +394,7 @@ BOOST_AUTO_TEST_CASE(whatever_happens_what_is_wanted_is_subscribed_in_the_end)
             }
             std::set<std::string> const wanted(link.waiting.begin(), link.waiting.end());
             BOOST_TEST_REQUIRE(link.subscribed == wanted);
-            BOOST_TEST_REQUIRE(link.table.size() == wanted.size());
+            BOOST_TEST_REQUIRE(link.table.in_use() == wanted.size());
             BOOST_TEST_REQUIRE(!link.ask());
         }
 }

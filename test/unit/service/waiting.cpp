@@ -159,6 +159,18 @@ BOOST_AUTO_TEST_CASE(a_channel_lingers_when_its_last_waiter_has_left)
     BOOST_TEST(client.stats().subscriptions == 0U);
 }
 
+// A change was under way, and the server does not come back. A client without `run()` becomes idle.
+BOOST_AUTO_TEST_CASE(a_channel_that_nobody_wants_any_more_goes_also_without_a_link)
+{
+    server->hold_changes = true;
+    auto got = acquire();
+    got.cancel();
+    time.settle();
+    server->pubsub_down();
+    time.advance(2s);
+    BOOST_TEST(client.stats().subscriptions == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(who_comes_within_the_linger_tries_twice_at_once)
 {
     auto first = acquire();
@@ -233,6 +245,25 @@ BOOST_AUTO_TEST_CASE(a_refused_subscription_is_told_and_the_wait_goes_on)
     is_free = true;
     time.advance(1'001ms);
     BOOST_TEST(got.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(many_refused_subscriptions_are_one_warning)
+{
+    for (auto const* const key : {"a", "b", "c"}) {
+        auto const channel = "redisson_lock__channel:{" + std::string{key} + "}";
+        server->forbidden.insert(channel);
+        auto got = acquire(mutex(key));
+        got.cancel();
+        time.settle();
+    }
+    BOOST_TEST(events->count("subscription_failed") == 3);
+    BOOST_TEST(log.size() == 1U);
+    time.advance(2s);
+    BOOST_TEST(client.stats().subscriptions == 0U);  // they are only remembered as refused
+    time.advance(29s);
+    server->forbidden = {channel()};
+    auto const late = acquire();
+    BOOST_TEST(log.size() == 2U);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_refused_subscription_is_logged_without_secrets, contended_with_password)
