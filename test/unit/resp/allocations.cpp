@@ -24,13 +24,6 @@ void allocations::refuse_after(std::size_t granted) noexcept
 
 }  // namespace colock::test
 
-// The thread sanitizer brings its own and allows no other: nothing is counted then.
-#if defined(__has_feature)
-#    if __has_feature(thread_sanitizer)
-#        define COLOCK_COUNTS_NOTHING
-#    endif
-#endif
-
 #ifndef COLOCK_COUNTS_NOTHING
 void* operator new(std::size_t size)
 {
