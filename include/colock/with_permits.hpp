@@ -22,12 +22,14 @@ namespace detail {
 
 class owed_permits;
 using owed_ptr = std::shared_ptr<owed_permits>;
+struct guard_access;
 
 owed_ptr owe_permits(core_ptr, std::string name, std::int64_t permits);
 std::int64_t count_owed(owed_ptr const&) noexcept;
 core_ptr core_of(owed_ptr const&) noexcept;
 void give_owed_back(core_ptr, asio::any_completion_handler<finished>, owed_ptr);
 void give_owed_back(owed_ptr const&) noexcept;
+void owe(owed_ptr const&, std::int64_t permits) noexcept;
 
 }  // namespace detail
 
@@ -47,11 +49,15 @@ void give_owed_back(owed_ptr const&) noexcept;
 ///   stopped or destroyed before the guard, or its process dies, the permits are out for good, as
 ///   any permit of a `semaphore`; the log says so where it can.
 class permit_guard {
+    friend struct detail::guard_access;
+
 public:
     /// Empty.
     permit_guard() noexcept = default;
 
-    /// Takes charge of permits that the caller has just acquired from `of`; at least 1.
+    /// Takes charge of permits that the caller has just acquired from `of`; at least 1. A client
+    /// that is closed between the acquire and this does not know of them: `with_permits` has no
+    /// such gap.
     permit_guard(semaphore const& of, std::int64_t permits)
         : owed_{detail::owe_permits(of.core_, of.name_, permits)}
     {}
@@ -112,6 +118,14 @@ private:
 
 namespace detail {
 
+struct guard_access {
+    /// The permits for which it was made have come.
+    static void owe(permit_guard& of, std::int64_t permits) noexcept
+    {
+        detail::owe(of.owed_, permits);
+    }
+};
+
 template <class Work>
 using plain_result = typename std::invoke_result_t<Work&>::value_type;
 
@@ -153,9 +167,10 @@ boost::asio::awaitable<detail::plain_result<Work>> with_permits(
     semaphore of, std::int64_t permits, Work work
 )
 {
+    permit_guard taken{of, 0};  // closing waits for it from here on
     auto const [ec] = co_await of.acquire(permits, boost::asio::as_tuple(boost::asio::deferred));
     detail::throw_if(ec, "with_permits ", of.name());
-    permit_guard taken{of, permits};
+    detail::guard_access::owe(taken, permits);
     co_return co_await detail::run_with_permits(std::move(taken), std::move(work));
 }
 
@@ -170,13 +185,14 @@ template <class Rep, class Period, class Work>
     semaphore of, std::chrono::duration<Rep, Period> wait, std::int64_t permits, Work work
 )
 {
+    permit_guard taken{of, 0};  // closing waits for it from here on
     auto asked = of.try_acquire_for(wait, permits, boost::asio::as_tuple(boost::asio::deferred));
     auto const [ec, is_taken] = co_await std::move(asked);
     detail::throw_if(ec, "with_permits_for ", of.name());
     using result = detail::if_run<detail::plain_result<Work>>;
     if (!is_taken)
         co_return result{};
-    permit_guard taken{of, permits};
+    detail::guard_access::owe(taken, permits);
     if constexpr (std::is_void_v<detail::plain_result<Work>>) {
         co_await detail::run_with_permits(std::move(taken), std::move(work));
         co_return true;

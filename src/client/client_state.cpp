@@ -211,7 +211,7 @@ void client_state::look_if_idle()
 bool client_state::is_idle() const noexcept
 {
     return life_.activities == 0 && holds_.is_empty() && !states_.is_in_use() &&
-        count.subscriptions == 0 && !holds_.has_dropped();
+        count.subscriptions == 0 && count.guards == 0 && !holds_.has_dropped();
 }
 
 /// Closes the connections, with all that serves them.

@@ -11,7 +11,7 @@ struct client_counters {
     std::atomic<std::size_t> holds = 0, waiters = 0, keys = 0, owed_releases = 0;
     std::atomic<std::size_t> subscriptions = 0, links_up = 0;
     std::atomic<std::uint64_t> reconnects = 0;
-    std::atomic<std::size_t> guards = 0;  ///< guards that have permits
+    std::atomic<std::size_t> guards = 0;  ///< that have permits, or wait for some
 };
 
 }  // namespace colock::detail

@@ -15,7 +15,7 @@
 namespace colock::detail {
 
 /// The debt of a guard: the first caller that takes it out gives the permits back, once. Closing
-/// waits for that.
+/// waits until that has begun, or the guard has gone.
 class owed_permits {
 public:
     owed_permits(core_ptr c, std::string n, std::int64_t permits)
@@ -25,22 +25,41 @@ public:
     {
         ++inside->count.guards;
     }
+    owed_permits(owed_permits const&) = delete;
+    owed_permits& operator=(owed_permits const&) = delete;
+    ~owed_permits() { end(); }
 
     std::int64_t count() const noexcept { return owed_.load(std::memory_order_relaxed); }
     std::int64_t take() noexcept { return owed_.exchange(0, std::memory_order_relaxed); }
+    void owe(std::int64_t permits) noexcept { owed_.store(permits, std::memory_order_relaxed); }
+
+    /// Nothing of it is left to give back. A release that has begun reaches the strand before this.
+    void end() noexcept
+    {
+        if (!is_counted_.exchange(false) || inside->is_shut_down())
+            return;
+        try {
+            asio::dispatch(inside->strand(), [life = inside] {
+                --life->count.guards;
+                life->on_less();
+            });
+        } catch (std::exception const&) {  // no memory: closing waits for its time limit
+        }
+    }
 
     core_ptr const inside;
     std::string const name;
 
 private:
     std::atomic<std::int64_t> owed_;
+    std::atomic<bool> is_counted_ = true;
 };
 
 namespace {
 
 /// The permits came from a semaphore, so one that is gone in the meantime is not made again.
 void give_back(
-    owed_permits const& from, std::int64_t permits, asio::any_completion_handler<finished> handler
+    owed_permits& from, std::int64_t permits, asio::any_completion_handler<finished> handler
 )
 {
     auto const executor = asio::get_associated_executor(handler, from.inside->executor());
@@ -52,11 +71,7 @@ void give_back(
         from.name,
         permits
     );
-    // Behind the release, so that closing waits for it.
-    asio::dispatch(from.inside->strand(), [inside = from.inside] {
-        --inside->count.guards;
-        inside->on_less();
-    });
+    from.end();
 }
 
 }  // namespace
@@ -67,6 +82,8 @@ owed_ptr owe_permits(core_ptr inside, std::string name, std::int64_t permits)
 }
 
 std::int64_t count_owed(owed_ptr const& owed) noexcept { return owed ? owed->count() : 0; }
+
+void owe(owed_ptr const& owed, std::int64_t permits) noexcept { owed->owe(permits); }
 
 core_ptr core_of(owed_ptr const& owed) noexcept { return owed ? owed->inside : nullptr; }
 

@@ -354,6 +354,43 @@ BOOST_AUTO_TEST_CASE(closing_waits_for_the_permits_of_a_guard)
     BOOST_TEST(redis.counter("s") == 1);
 }
 
+// Its caller has not resumed yet.
+BOOST_AUTO_TEST_CASE(closing_waits_for_work_that_was_granted_its_permits_and_has_not_begun)
+{
+    auto const s = permits(1);
+    bool has_worked = false;
+    auto& asked = server->expect(scripts::semaphore_acquire);
+    running const section{*this, [&] {
+                              return with_permits(s, 1, [&]() -> asio::awaitable<void> {
+                                  has_worked = true;
+                                  co_return;
+                              });
+                          }};
+    pending<> closed;
+    asked.reply(redis.run(asked.seen()));
+    while (redis.counter("s") == 0 && client.stats().waiters != 0 && time.step()) {}
+    BOOST_TEST(!has_worked);
+    client.close(closed.token());
+    time.settle();
+    BOOST_TEST((has_worked && section.succeeded() && closed.succeeded()));
+    BOOST_TEST(redis.counter("s") == 1);
+}
+
+BOOST_AUTO_TEST_CASE(work_without_permits_holds_nothing_up)
+{
+    auto const s = permits(1);
+    running const section{*this, [&] { return with_permits(s, 0, [] { return rest(1ms); }); }};
+    running const refused{*this, [&] { return with_permits(s, -1, [] { return rest(1ms); }); }};
+    permit_guard kept{s, 1};
+    pending<> given, closed;
+    kept.release(given.token());
+    time.advance(2ms);
+    BOOST_TEST((section.succeeded() && refused.thrown() == error::invalid_argument));
+    client.close(closed.token());
+    time.settle();
+    BOOST_TEST(closed.succeeded());
+}
+
 BOOST_AUTO_TEST_CASE(permits_that_a_closed_client_cannot_give_back_are_logged)
 {
     auto const s = permits(1);

@@ -7,6 +7,7 @@
 #include <colock/permit_semaphore.hpp>
 #include <colock/read_write_lock.hpp>
 #include <colock/semaphore.hpp>
+#include <colock/with_permits.hpp>
 
 #include <memory>
 
@@ -271,6 +272,26 @@ BOOST_AUTO_TEST_CASE(so_does_a_waiter)
     BOOST_TEST(server->links_up() != 0U);
     waiting.cancel();
     BOOST_TEST(ends_by_itself(5s));
+}
+
+BOOST_AUTO_TEST_CASE(so_does_a_guard_that_has_permits)
+{
+    server->expect(scripts::semaphore_acquire).reply(reply::of(1));
+    semaphore const s{client, "s"};
+    pending<> taken, closed;
+    s.acquire(taken.token());
+    time.settle();
+    {
+        permit_guard const kept{s, 1};
+        time.advance(10s);
+        BOOST_TEST(server->links_up() != 0U);
+        client.close(closed.token());
+        time.settle();
+        BOOST_TEST(!closed.is_done());
+        server->expect(scripts::semaphore_release_existing).reply(reply::of(1));
+    }
+    BOOST_TEST(ends_by_itself(10ms));
+    BOOST_TEST(closed.succeeded());
 }
 
 BOOST_AUTO_TEST_CASE(so_does_a_run)
