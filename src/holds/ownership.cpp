@@ -93,7 +93,7 @@ void ownership::release(std::shared_ptr<hold_operation> who)
         return;
     }
     bool const may_go_on = stage_ == stage::standing && !is_settling() && listener_ &&
-        holds_.is_only(*hold) && !hold->is_kept(clock::now());
+        holds_.is_only(*hold) && !is_kept();
     if (may_go_on && listener_->hand_over(*hold)) {
         who->complete({});
         return;

@@ -55,15 +55,6 @@ void exclusive_lock::admit(std::shared_ptr<waiter> const& who)
         ensure_asker().run();
 }
 
-void exclusive_lock::end_waiters(error_code why)
-{
-    auto const life = shared_from_this();
-    wait_queue::end_waiters(why);
-    if (is_asking())
-        asker_->on_head_left();
-    stop_keeping();
-}
-
 // No owner may wait for itself.
 void exclusive_lock::admit_same_owner(waiter const& holder)
 {
@@ -92,6 +83,16 @@ void exclusive_lock::give(grant const& what)
     send_away_who_tries_once();
     if (contention_ && contention_->disturbed)
         ownership_->suspect();
+}
+
+// A lock that was passed on to this client in the meantime is gone as well, although the message
+// about it may still come.
+void exclusive_lock::taken_away(time_point sent)
+{
+    if (ownership_)
+        ownership_->taken_away(sent);
+    else if (contention_)
+        contention_->list.registered.asks(clock::now());
 }
 
 // An ownership that stands already ends: only one owner at a time has the lock at the server.
@@ -154,7 +155,7 @@ bool exclusive_lock::hand_over(hold_state& last)
         .max_tenure = core_.settings().max_tenure,
         .valid_until = last.promised_until(),
         .lease = last.proven,
-        .is_alike = last.renewed && next.renewed && last.lease == next.lease,
+        .is_alike = next.is_alike(last),
         .is_undisturbed = others.is_live && !held->is_suspect(),
         .has_token = !draws_tokens() || !others.tokens.empty(),
         .is_quiet = !held->is_renewing()}

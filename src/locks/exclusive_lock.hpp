@@ -43,11 +43,7 @@ public:
     // ---- For the calls -------------------------------------------------------------------------
 
     ownership* held(owner const&) const noexcept override { return held(); }
-    void taken_away(time_point sent) override
-    {
-        if (ownership_)
-            ownership_->taken_away(sent);
-    }
+    void taken_away(time_point sent) override;
 
     /// Admits an acquire: it re-enters, joins the queue, or gets its answer at once.
     void admit(std::shared_ptr<waiter> const&) override;
@@ -80,7 +76,14 @@ public:
         else
             stop_keeping();  // the server may be another one
     }
-    void end_waiters(error_code) override;
+    void end_waiters(error_code why) override
+    {
+        auto const life = shared_from_this();
+        wait_queue::end_waiters(why);
+        if (is_asking())
+            asker_->on_head_left();
+        stop_keeping();
+    }
 
     /// Drops what is remembered of the turns between clients.
     void forget() override;

@@ -347,7 +347,7 @@ bool exclusive_lock::asker::may_be_passed_on() const
 {
     auto const& head = of_.first();
     return of_.core_.settings().passing && of_.how_.script.acquire == &scripts::acquire &&
-        head.renewed && !head.once && head.replicas == 0 &&
+        head.renewed && !head.once && head.replicas == 0 && head.at_least == milliseconds{0} &&
         head.lease >= decide::first_lease(of_.core_.settings().poll_cap);
 }
 

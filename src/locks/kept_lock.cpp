@@ -70,7 +70,7 @@ decide::handover_kind kept_lock::how_to_take(
         .max_tenure = core_.settings().max_tenure,
         .valid_until = valid_until_,
         .lease = last_.proven,
-        .is_alike = last_.renewed && next.renewed && last_.lease == next.lease,
+        .is_alike = next.is_alike(last_),
         .is_undisturbed = others && others->is_live && !of.is_suspect(),
         .has_token = has_token,
         .is_quiet = !of.is_renewing()}

@@ -37,11 +37,17 @@ struct acquire_terms {
     bool re_entrant;    ///< if not, an owner that has the lock is refused
     unsigned replicas;  ///< how many have to acknowledge it
 
+    /// Whether the lease of those is all that they need.
+    template <class Terms>
+    bool is_alike(Terms const& others) const noexcept
+    {
+        return renewed && others.renewed && lease == others.lease && at_least == milliseconds{0};
+    }
+
     /// Whether the lock may go on to them unchanged from those: the same lease, over the same link.
     bool may_follow(acquire_terms const& others) const noexcept
     {
-        return renewed && others.renewed && lease == others.lease && replicas == 0 &&
-            at_least == milliseconds{0};
+        return is_alike(others) && replicas == 0;
     }
 };
 

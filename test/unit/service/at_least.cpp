@@ -143,6 +143,34 @@ BOOST_AUTO_TEST_CASE(a_fair_lock_and_a_writer_stay_taken_too)
     BOOST_TEST((!redis.is_locked("f") && !redis.is_locked("w")));
 }
 
+BOOST_AUTO_TEST_CASE(a_re_entry_that_ended_early_keeps_the_lock_from_the_next_waiter)
+{
+    owner const me;
+    auto outer = taken({.as = me});
+    auto inner = taken({.as = me, .at_least = 1min});
+    auto const next = acquire();
+    BOOST_TEST(release(inner).succeeded());
+    BOOST_TEST(release(outer).succeeded());
+    time.advance(59s);
+    BOOST_TEST(!next.is_done());
+    time.advance(2s);
+    BOOST_TEST(next.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_that_is_handed_over_gets_its_whole_lease)
+{
+    redis.occupy("k", 1h);
+    auto first = acquire(), second = acquire();
+    auto const third = acquire({.at_least = 2s});
+    redis.free("k");
+    BOOST_TEST_REQUIRE(time.advance_until([&] { return first.is_done(); }, 2s));
+    second.cancel();  // its token is left, so the third one needs no script for that
+    time.advance(5ms);
+    BOOST_TEST(release(first.value()).succeeded());
+    BOOST_TEST_REQUIRE(third.succeeded());
+    BOOST_TEST((redis.lease_left("k") == short_leases().lease));
+}
+
 // The reader would renew the hash, and the writer that stays in it with it.
 BOOST_AUTO_TEST_CASE(a_writer_that_also_reads_is_refused)
 {
