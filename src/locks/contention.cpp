@@ -13,6 +13,10 @@ namespace {
 /// The longest delay for the sake of other clients if there are no tenures to measure it by.
 constexpr milliseconds longest_delay{10};
 
+/// For so long, and for so many polls, a client relies on being told.
+constexpr milliseconds trusted_time{30'000};
+constexpr int trusted_polls = 30;
+
 /// How long the turns of a key are remembered while nobody here wants the key.
 constexpr milliseconds memory{100};
 
@@ -208,8 +212,20 @@ void contention::expiring(std::int64_t pttl)
         sleep_out(pttl, *deadline_);
 }
 
+// The holder of that time was to tell the first of the list. If Redisson's clients have taken over
+// since, nobody tells: an attempt finds out, and then the client listens to the lock's channel.
+void contention::unchanged()
+{
+    if (!is_sleeping() || !list.wakes || !list.place.is_standing())
+        return;
+    auto const polls = trusted_polls * core_.poller().interval_of(*this);
+    if (clock::now() - asked_ >= std::max(trusted_time, polls))
+        wake_.set(true);
+}
+
 void contention::begin_attempt() noexcept
 {
+    asked_ = clock::now();
     heard_ = never;
     disturbed = false;
 }

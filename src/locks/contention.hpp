@@ -107,6 +107,7 @@ public:
 private:
     void wake() override;
     void expiring(std::int64_t pttl) override;
+    void unchanged() override;
     std::string kept_list() const override;
     std::uint64_t kept_number() const noexcept override
     {
@@ -133,6 +134,7 @@ private:
     bool listens_ = false;                  ///< to that channel
     std::optional<time_point> deadline_{};  ///< of the head, while it sleeps
     time_point heard_ = never;              ///< when to ask because of a message
+    time_point asked_{};                    ///< by the last attempt
     time_point remembered_{};               ///< this is kept until then, though idle
     std::function<void()> on_alarm_;
     decide::alarm_queue::alarm alarm_{[this] { on_alarm_(); }};

@@ -202,6 +202,8 @@ strand_task poller::ask(ring& here)
             key.found(key.number_, got.sent);
         if (news)
             key.expiring(*news);
+        else
+            key.unchanged();
     }
     run(here);
 }

@@ -60,6 +60,9 @@ public:
         /// the wait list is gone.
         virtual void expiring(std::int64_t pttl) = 0;
 
+        /// The answer does not name the key.
+        virtual void unchanged() {}
+
         /// The key's wait list if this client may stand there, as the script takes it; the call
         /// keeps that list alive.
         virtual std::string kept_list() const { return {}; }

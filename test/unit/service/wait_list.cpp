@@ -223,6 +223,22 @@ BOOST_AUTO_TEST_CASE(a_told_client_that_meets_a_foreign_holder_listens_in_front)
     BOOST_TEST(third.succeeded());
 }
 
+// Redisson's clients tell nobody in the list, and the lock is never free when it is asked about.
+BOOST_AUTO_TEST_CASE(a_client_that_is_not_told_asks_after_thirty_polls_and_listens)
+{
+    auto held = take(a);
+    auto const second = wait(b);
+    BOOST_TEST(!b.listens());
+    redis.occupy("k", foreign, 1h);
+    pass(29s);
+    BOOST_TEST(!b.listens());
+    pass(2s);
+    BOOST_TEST(b.listens());
+    redis.free("k");
+    pass(20ms);
+    BOOST_TEST(second.succeeded());
+}
+
 BOOST_AUTO_TEST_CASE(a_told_client_lets_those_ask_first_who_have_no_place)
 {
     redis.occupy("k", foreign, 30s);
