@@ -161,12 +161,12 @@ void cluster::on_redirect(
         if (is_divisible)
             s.answered.set({answer::kind::failed, {}, error::unavailable, sent, true});
         else
-            rest(s);
+            rest(s, slot_migration::while_it_moves);
         break;
     case kind::cut_off:
         // It may have begun. Its sender sends it again if it still wants it.
         s.cut_off_at = sent;
-        rest(s);
+        rest(s, slot_migration::while_it_moves);
         break;
     case kind::none: s.answered.set({answer::kind::failed, {}, error::bad_reply, sent}); break;
     }
@@ -184,7 +184,7 @@ void cluster::on_moved(command_link& from, step& s, unsigned slot, address const
             "(cluster-announce-ip, cluster-announce-port)"
         );
         return s.whole ? s.answered.set({answer::kind::not_now, {}, error::unavailable, {}})
-                       : rest(s);
+                       : rest(s, slot_migration::in_a_dispute);
     }
     // The sender makes a new renewal of many: over another link, this one could come after a newer
     // extension.
@@ -197,19 +197,19 @@ void cluster::on_moved(command_link& from, step& s, unsigned slot, address const
     bool const is_sent_back = s.asking || std::exchange(s.moved, true);
     note_hint(slot, where);
     if (is_sent_back)
-        rest(s);
+        rest(s, slot_migration::in_a_dispute);
     else
         submit(s);
 }
 
-void cluster::rest(step& s)
+void cluster::rest(step& s, milliseconds longest)
 {
     auto& resting = migrations_[s.slot];
     if (!resting)
         resting = std::make_unique<slot_migration>(
             context_, static_cast<slot_migration::listener&>(*this)
         );
-    resting->rest(s);
+    resting->rest(s, longest);
 }
 
 void cluster::on_rested(step_list rested)

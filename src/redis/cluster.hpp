@@ -76,7 +76,7 @@ private:
     void reclaim(command_link&);
     void reroute(decide::slot_set const& changed);
     void retire_idle();
-    void rest(step&);
+    void rest(step&, milliseconds longest);
 
     link_context context_;
     transport_listener& listener_;

@@ -4,11 +4,12 @@
 #include "redis/link_context.hpp"
 #include "redis/step_list.hpp"
 
+#include <algorithm>
+
 namespace colock {
 
 /// A slot that moves from one node to another. Neither node can run a step with several keys if
-/// some are here and some there. Such steps pause for 5 ms, and longer each time, at most 25 ms: a
-/// slot that moves again and again has only short times at one node.
+/// some are here and some there. Such steps pause for 5 ms, and longer each time.
 class slot_migration {
 public:
     class listener {
@@ -24,7 +25,14 @@ public:
     {}
     ~slot_migration() { destroy_pending(); }
 
-    void rest(step& s)
+    /// The longest pause while the slot moves: one that moves again and again has only short times
+    /// at one node.
+    static constexpr milliseconds while_it_moves{25};
+
+    /// The longest pause while two nodes redirect to each other: waiting is all that helps.
+    static constexpr milliseconds in_a_dispute{100};
+
+    void rest(step& s, milliseconds longest)
     {
         resting_.push_back(s);
         if (alarm_.is_set())
@@ -33,7 +41,8 @@ public:
         if (now - last_ > milliseconds{1'000})
             pause_.reset();  // it is another move
         last_ = now;
-        if (context_.alarms.set(alarm_, now + pause_.next(context_.jitter())))
+        auto const pause = std::min(pause_.next(context_.jitter()), longest);
+        if (context_.alarms.set(alarm_, now + pause))
             context_.alarms_changed();
     }
 
@@ -57,7 +66,7 @@ private:
     link_context const& context_;
     listener& listener_;
     step_list resting_;
-    decide::backoff pause_{milliseconds{5}, milliseconds{25}};
+    decide::backoff pause_{milliseconds{5}, in_a_dispute};
     time_point last_{};
     decide::alarm_queue::alarm alarm_{[this] { wake(); }};
 };
