@@ -48,6 +48,17 @@ public:
     {
         next_->waiting(n, lease);
     }
+    void gave_up(std::string_view n, microseconds waited, std::uint32_t attempts) noexcept override
+    {
+        next_->gave_up(n, waited, attempts);
+    }
+    void cancelled(
+        std::string_view n, microseconds waited, std::uint32_t attempts
+    ) noexcept override
+    {
+        next_->cancelled(n, waited, attempts);
+    }
+    void acquiring(acquire_step const& step) noexcept override { next_->acquiring(step); }
     void renewed(std::string_view n, milliseconds valid) noexcept override
     {
         next_->renewed(n, valid);

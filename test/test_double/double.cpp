@@ -2,6 +2,7 @@
 //
 // What a scripted client promises beside what each lock does.
 #include <colock/colock.hpp>
+#include <colock/metrics.hpp>
 #include <colock/testing.hpp>
 
 #include <boost/asio/as_tuple.hpp>
@@ -16,6 +17,7 @@
 
 #include <chrono>
 #include <future>
+#include <memory>
 #include <stdexcept>
 #include <string>
 
@@ -48,6 +50,21 @@ BOOST_AUTO_TEST_CASE(a_hold_is_renewed_while_time_flies)
         BOOST_TEST(static_cast<bool>(held));
         BOOST_TEST(held.valid_for(1s));
     });
+}
+
+BOOST_AUTO_TEST_CASE(the_observer_of_the_config_hears_of_waits_that_end_without_the_lock)
+{
+    auto const counted = std::make_shared<colock::metrics>();
+    auto settings = scripted_client::quiet();
+    settings.observer = counted;
+    scripted_client redis{settings};
+    redis.occupy("k");
+    run(redis, [&]() -> asio::awaitable<void> {
+        auto const got = co_await colock::lock{redis, "k"}.try_acquire_for(1min);
+        BOOST_TEST(!got.has_value());
+    });
+    BOOST_TEST(counted->snapshot().waits == 1U);
+    BOOST_TEST(counted->snapshot().gave_up == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(time_does_not_fly_while_the_code_itself_has_the_lock)

@@ -53,7 +53,10 @@ namespace colock::testing {
 /// \par Time
 ///   While the code waits for a lock of somebody else, for a server that is down, or for leases to
 ///   run out, `run()` makes colock's clock jump: a wait of a minute ends within a millisecond, with
-///   all renewals of that minute. Otherwise that clock goes like the real one. Your own timers,
+///   all renewals of that minute. Otherwise that clock goes like the real one: also while a
+///   `red_lock` without a quorum pauses between its rounds, while a group lock waits at another
+///   double than the one that runs it, and while an observer of an election waits for a change. Use
+///   `run_for` there. Your own timers,
 ///   including `asio::cancel_after`, keep real time. The whole process has one such clock, and it
 ///   never goes back: when it jumps, clients on real servers in the same process lose their holds.
 ///   Use `hold::valid_for`; do not compare `valid_until()` with another clock.
