@@ -6,6 +6,7 @@
 #include "core/script_call.hpp"
 #include "decide/alarm_queue.hpp"
 #include "decide/names.hpp"
+#include "redis/any_command.hpp"
 #include "redis/transport.hpp"
 
 #include <cstdint>
@@ -79,7 +80,7 @@ private:
     static strand_task ask(std::shared_ptr<query> self)
     {
         core& owner = *self->inside_;
-        core::activity const asking{owner, core::activity::kind::asks};
+        core::activity const asking{owner, self->kind()};
         owner.set_alarm(self->limit_, clock::now() + owner.settings().timeout);
         while (self->done_) {
             script_call now{self->about_, self->slot_};
@@ -94,6 +95,16 @@ private:
                     self->complete(error::closed, {});
             }
         }
+    }
+
+    /// A script that only reads leaves nothing at the server.
+    core::activity::kind kind() const noexcept
+    {
+        auto const* const what = about_.what;
+        bool const only_reads = what == &scripts::inspect || what == &scripts::count ||
+            what == &scripts::leader_read || what == &scripts::permit_count ||
+            what == &ping_command;
+        return only_reads ? core::activity::kind::asks : core::activity::kind::owes;
     }
 
     /// True if it has to ask again after a pause.

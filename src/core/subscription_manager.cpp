@@ -191,7 +191,8 @@ void subscription_manager::on_pubsub_down(unsigned pubsub)
 {
     line& there = over(pubsub);
     there.table.link_down();
-    if (!core_.is_stopped())
+    // Refusals are remembered without an alarm, which would keep the context busy.
+    if (!core_.is_stopped() && there.table.in_use() != 0)
         pump_by(there, there.table.next_expiry());
     std::vector<std::string> interrupted;
     for (auto const& [name, c] : channels_)

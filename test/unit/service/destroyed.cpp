@@ -71,6 +71,19 @@ BOOST_AUTO_TEST_CASE(a_question_is_not_waited_for)
     BOOST_TEST(log.empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_force_is_still_sent)
+{
+    auto& force = server->expect(scripts::force);
+    pending<bool> forced;
+    lock{*one, "k"}.force_release(forced.token());
+    one.reset();
+    time.settle();
+    BOOST_TEST_REQUIRE(force.has_come());
+    force.reply(reply::of(1));
+    BOOST_TEST(ends_by_itself(10ms));
+    BOOST_TEST((forced.succeeded() && forced.value()));
+}
+
 BOOST_AUTO_TEST_CASE(a_lost_answer_is_asked_for_again)
 {
     auto mine = held_by_one();

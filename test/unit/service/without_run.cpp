@@ -274,6 +274,18 @@ BOOST_AUTO_TEST_CASE(so_does_a_waiter)
     BOOST_TEST(ends_by_itself(5s));
 }
 
+BOOST_AUTO_TEST_CASE(refused_channels_do_not_keep_it_busy)
+{
+    script_server redis;
+    answer_with(redis);
+    redis.occupy("k", 1h);
+    server->forbidden = {channel()};
+    auto waiting = acquire();
+    time.advance(100ms);
+    waiting.cancel();
+    BOOST_TEST(ends_by_itself(5s));
+}
+
 BOOST_AUTO_TEST_CASE(so_does_a_guard_that_has_permits)
 {
     server->expect(scripts::semaphore_acquire).reply(reply::of(1));
