@@ -109,9 +109,6 @@ public:
     bool given = false;          ///< the caller has it
     bool closed = false;         ///< by its closing client; set before it is `released`
     bool release_asked = false;  ///< by its owner; belongs to the owner's thread
-    /// A leader has published words under its field, so the field ends with the hold. It is set
-    /// before they are sent.
-    std::atomic<bool> is_spoken_for = false;
 
 private:
     void finish_waits(error_code);

@@ -22,6 +22,7 @@
 #include <boost/intrusive/list.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -110,8 +111,17 @@ public:
         return server_.is_kept(now) || holds_.is_kept(now);
     }
 
-    /// Its owner is on the other side of the hash, too.
-    bool is_on_both_sides() const noexcept { return beside() != nullptr; }
+    /// Its owner has holds on the other side of the hash, too.
+    bool is_on_both_sides() const noexcept
+    {
+        auto const other = beside();
+        return other && !other->holds_.is_empty();
+    }
+
+    /// A leader publishes words under its field, so the field ends with its holds. From any thread,
+    /// before they are sent.
+    void speak() noexcept { is_spoken_for_.store(true, std::memory_order_relaxed); }
+    bool is_spoken_for() const noexcept { return is_spoken_for_.load(std::memory_order_relaxed); }
 
     /// The first hold; `sent` and `lease` are those of the acquire.
     void begin(hold_ptr, time_point sent, milliseconds lease);
@@ -440,6 +450,7 @@ private:
     std::unique_ptr<settlement> steps_;    ///< none before the first step
     std::unique_ptr<loss_notice> notice_;  ///< none unless the config asks for it
     stage stage_ = stage::standing;
+    std::atomic<bool> is_spoken_for_ = false;
 };
 
 }  // namespace colock

@@ -74,8 +74,8 @@ void leader_publish(
     auto wrong = valid_if(words.size() <= most_words);
     if (!wrong && state->current_status() != hold_state::status::held)
         wrong = error::lost;
-    state->is_spoken_for.store(true, std::memory_order_relaxed);
-    auto const& held = static_cast<ownership const&>(*state->target);
+    auto& held = static_cast<ownership&>(*state->target);
+    held.speak();
     auto const& name = held.name();
     script_request about{
         &scripts::leader_publish,

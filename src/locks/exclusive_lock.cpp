@@ -139,7 +139,7 @@ hold_ptr exclusive_lock::make_hold(waiter const& who, std::uint64_t only_token)
 // the lock was adopted meanwhile: its answer is about its own field.
 bool exclusive_lock::hand_over(hold_state& last)
 {
-    if (last.is_spoken_for)
+    if (ownership_->is_spoken_for())
         return false;
     if (is_empty())
         return kept_ && kept_->keep(*ownership_, last, contention_.get(), since_);

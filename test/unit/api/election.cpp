@@ -140,6 +140,23 @@ BOOST_AUTO_TEST_CASE(the_lock_of_a_leader_is_not_handed_over)
     BOOST_TEST((seen_by(b) == leader{}));
 }
 
+BOOST_AUTO_TEST_CASE(nor_is_it_by_a_hold_of_the_same_owner)
+{
+    owner const me;
+    election const office{a.client, "k", {.as = me}};
+    leadership first;
+    running const one{
+        a, [&]() -> asio::awaitable<void> { first = co_await office.campaign("first"); }};
+    auto again = a.acquire({.as = me});
+    auto const next = a.acquire();
+    pending<> resigned;
+    first.resign(resigned.token());
+    a.time.settle();
+    BOOST_TEST(a.release(again.value()).succeeded());
+    BOOST_TEST_REQUIRE(next.succeeded());
+    BOOST_TEST((seen_by(b) == leader{}));
+}
+
 BOOST_AUTO_TEST_CASE(a_former_leader_does_not_speak_for_its_successor_in_the_same_client)
 {
     leadership first, second;

@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(a_writer_that_also_reads_is_refused)
 {
     read_write_lock const sides{client, "w"};
     owner const me, other;
-    pending_hold writer, refused, both, reader, again;
+    pending_hold writer, refused, both, reader, again, later;
     sides.write().acquire({.as = me, .at_least = 1s}, writer.token());
     time.settle();
     sides.read().acquire({.as = me}, refused.token());
@@ -194,6 +194,10 @@ BOOST_AUTO_TEST_CASE(a_writer_that_also_reads_is_refused)
     sides.write().acquire({.as = other, .at_least = 1s}, again.token());
     time.settle();
     BOOST_TEST((again.ec() == error::invalid_argument));
+    reader.value() = hold{};  // it reads no more, although the server has not confirmed that
+    sides.write().acquire({.as = other, .at_least = 1s}, later.token());
+    time.settle();
+    BOOST_TEST(later.succeeded());
 }
 
 BOOST_AUTO_TEST_CASE(a_lost_answer_is_asked_for_again)
