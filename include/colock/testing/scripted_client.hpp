@@ -56,10 +56,10 @@ namespace colock::testing {
 ///   all renewals of that minute. Otherwise that clock goes like the real one: also while a
 ///   `red_lock` without a quorum pauses between its rounds, while a group lock waits at another
 ///   double than the one that runs it, and while an observer of an election waits for a change. Use
-///   `run_for` there. Your own timers,
-///   including `asio::cancel_after`, keep real time. The whole process has one such clock, and it
-///   never goes back: when it jumps, clients on real servers in the same process lose their holds.
-///   Use `hold::valid_for`; do not compare `valid_until()` with another clock.
+///   `run_for` there. Your own timers, including `asio::cancel_after`, keep real time. The whole
+///   process has one such clock, and it never goes back: when it jumps, clients on real servers in
+///   the same process lose their holds. Use `hold::valid_for`; do not compare `valid_until()` with
+///   another clock.
 /// \par What is covered
 ///   lock, fair_lock, spin_lock, fenced_lock, both sides of read_write_lock, multi_lock, red_lock
 ///   (several doubles on one context act as several servers), with_lock, semaphore,

@@ -3,6 +3,7 @@
 // What lines become before a sink sees them.
 #include "base/log.hpp"
 #include "support/blocked_stderr.hpp"
+#include "support/thread_sanitizer.hpp"
 #include <colock/log.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -125,14 +126,7 @@ BOOST_AUTO_TEST_CASE(a_pipe_that_nobody_reads_delays_nobody)
     BOOST_TEST(got.size() < 1'000'000U);
 }
 
-// The thread sanitizer ends a child that starts threads.
-#if defined(__has_feature)
-#    if __has_feature(thread_sanitizer)
-#        define COLOCK_NO_THREADS_IN_A_CHILD
-#    endif
-#endif
-
-#ifndef COLOCK_NO_THREADS_IN_A_CHILD
+#ifndef COLOCK_THREAD_SANITIZER
 
 // The thread that writes is not in the child.
 BOOST_AUTO_TEST_CASE(a_forked_child_writes_lines_of_its_own)

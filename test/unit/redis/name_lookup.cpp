@@ -3,6 +3,7 @@
 // Lookups of names after a fork, and where the system has no room for another descriptor.
 #include "redis/name_lookup.hpp"
 #include "support/host_names.hpp"
+#include "support/thread_sanitizer.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
@@ -68,14 +69,7 @@ std::ptrdiff_t open_descriptors()
 
 BOOST_AUTO_TEST_SUITE(name_lookups)
 
-// The thread sanitizer ends a child that starts threads.
-#if defined(__has_feature)
-#    if __has_feature(thread_sanitizer)
-#        define COLOCK_NO_THREADS_IN_A_CHILD
-#    endif
-#endif
-
-#ifndef COLOCK_NO_THREADS_IN_A_CHILD
+#ifndef COLOCK_THREAD_SANITIZER
 
 BOOST_AUTO_TEST_CASE(a_name_that_the_parent_is_looking_up_is_found_in_a_child)
 {

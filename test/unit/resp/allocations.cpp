@@ -1,6 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
 // Replaces operator new of the whole program by one that counts.
+#include "support/thread_sanitizer.hpp"
 #include "unit/resp/allocations.hpp"
 
 #include <cstdlib>
@@ -24,7 +25,7 @@ void allocations::refuse_after(std::size_t granted) noexcept
 
 }  // namespace colock::test
 
-#ifndef COLOCK_COUNTS_NOTHING
+#ifndef COLOCK_THREAD_SANITIZER
 void* operator new(std::size_t size)
 {
     ++colock::test::counted.count;

@@ -3,17 +3,10 @@
 
 #include <cstddef>
 
-// The thread sanitizer brings an operator new of its own and allows no other: nothing is counted or
-// refused then.
-#if defined(__has_feature)
-#    if __has_feature(thread_sanitizer)
-#        define COLOCK_COUNTS_NOTHING
-#    endif
-#endif
-
 namespace colock::test {
 
-/// What operator new was asked for, in this thread.
+/// What operator new was asked for, in this thread. Under the thread sanitizer nothing is counted
+/// or refused.
 struct allocations {
     std::size_t count = 0;
     std::size_t bytes = 0;
