@@ -16,6 +16,11 @@ function(colock_warnings target)
         # Unnamed namespaces of included files are fine where the files are sources.
         target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
     endif()
+    if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+        # A parameter in a header may be called as a constant of a source that happens to come before
+        # it. The builds clang and alone compile each source by itself, with this warning.
+        target_compile_options(${target} PRIVATE -Wno-shadow)
+    endif()
     if(COLOCK_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
         # The checks that a sanitizer inserts hide from g++ that a variable is set.
         target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)

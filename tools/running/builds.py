@@ -104,7 +104,9 @@ def labels_of(test: dict) -> list[str]:
 def command_of(preset: str, name: str) -> list[str]:
     """As CMake wrote it: ctest shows no command whose program isn't built yet."""
     line = re.compile(rf"^add_test\(\[=*\[{re.escape(name)}\]=*\] (.*)\)$", re.MULTILINE)
-    for file in folder(preset).rglob("CTestTestfile.cmake"):
+    files = folder(preset).rglob("CTestTestfile.cmake")
+    # A build that a test makes inside this one has files of the same names, deeper.
+    for file in sorted(files, key=lambda path: len(path.parts)):
         if found := line.search(file.read_text("utf-8")):
             return re.findall(r'"([^"]*)"', found[1])
     return []
