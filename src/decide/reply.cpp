@@ -7,11 +7,37 @@
 
 namespace colock::decide {
 
-fault classify(std::string_view text) noexcept
+namespace {
+
+/// The text of an error within a script without what Redis before 7.0 puts before it: "ERR Error
+/// running script (call to f_…): @user_script:2: @user_script: 2: -READONLY You can't …".
+std::string_view without_place(std::string_view text) noexcept
+{
+    constexpr std::string_view mark = "@user_script:";
+    auto const at = text.rfind(mark);
+    if (at == text.npos)
+        return text;
+    auto rest = text.substr(at + mark.size());
+    auto const skip = [&](std::string_view what) {
+        auto const end = rest.find_first_not_of(what);
+        rest.remove_prefix(std::min(end, rest.size()));
+    };
+    skip(" ");
+    skip("0123456789");
+    if (!rest.starts_with(": "))
+        return text;  // since 7.0 the place comes at the end
+    rest.remove_prefix(2);
+    return rest.starts_with('-') ? rest.substr(1) : rest;
+}
+
+}  // namespace
+
+fault classify(std::string_view whole) noexcept
 {
     using namespace std::string_view_literals;
     constexpr std::array not_now{"LOADING"sv, "BUSY"sv, "MASTERDOWN"sv};
     constexpr std::array passing{"OOM"sv, "NOREPLICAS"sv, "MISCONF"sv};
+    auto const text = without_place(whole);
     auto const code = text.substr(0, text.find(' '));
     if (code == "NOSCRIPT")
         return fault::script_missing;

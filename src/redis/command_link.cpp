@@ -90,7 +90,7 @@ void command_link::flush()
             tell_answered_();  // the waiting steps were withdrawn
         return;
     }
-    if (!is_ready_ || (description_.in_rounds && !in_flight_.empty()))
+    if (!is_ready_ || !loop_->can_send() || (description_.in_rounds && !in_flight_.empty()))
         return;
     auto const now = clock::now();
     bool const by_slot = context_.settings.topology == topology::cluster;
@@ -149,8 +149,10 @@ void command_link::settle_error(step& s, reply&& value, bool in_company, time_po
 {
     using decide::fault;
     auto const what = decide::classify(value.text);
+    // The next call tells the server the script, for all; one that keeps none gets it each time.
     if (what == fault::script_missing && !s.as_text) {
-        s.as_text = true;
+        std::erase(known_, &form_of(s.what, description_.publish));
+        s.as_text = std::exchange(s.was_unknown, true);
         return submit(s);
     }
     if (what == fault::redirected) {
@@ -166,9 +168,7 @@ void command_link::settle_error(step& s, reply&& value, bool in_company, time_po
         what == fault::wrong_type || what == fault::refused || what == fault::passing;
     if (&s.what == &any_command && is_for_asker)
         return s.answered.set({answer::kind::replied, std::move(value), {}, sent});
-    bool const is_logged_out = context_.settings.credentials && value.text.starts_with("NOAUTH");
-    if (is_logged_out)
-        loop_->restart(error::unavailable);  // its credentials have expired
+    bool const is_logged_out = loop_->restart_if_logged_out(value.text);
     if (what == fault::read_only)
         loop_->leave_replica();
     if (what == fault::read_only || what == fault::not_now || is_logged_out)

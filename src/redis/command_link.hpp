@@ -86,6 +86,7 @@ public:
 
     std::size_t index() const noexcept { return description_.index; }
     address const& where() const noexcept { return loop_->where(); }
+    bool is_primary_known() const noexcept { return loop_->is_primary_known(); }
     void follow(address const& primary)
     {
         if (where() != primary)

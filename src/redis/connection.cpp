@@ -22,15 +22,9 @@ namespace {
 /// How long a connection still reads after a failed write.
 constexpr milliseconds last_words{100};
 
-std::vector<connection::endpoint> in_order(
-    name_lookup::endpoints const& found, std::optional<connection::endpoint> const& first
-)
-{
-    std::vector<connection::endpoint> ordered(found.begin(), found.end());
-    if (first)
-        std::ranges::stable_partition(ordered, [&](auto const& each) { return each == *first; });
-    return ordered;
-}
+/// Name servers are no longer waited for if there is an endpoint that has served. If they are
+/// merely slow, and that one fails, the next connection waits for them.
+constexpr milliseconds lookup_patience{100};
 
 }  // namespace
 
@@ -67,22 +61,21 @@ void connection::set_alarm(decide::alarm_queue::alarm& e, time_point at)
 
 // ---- The way to a connection --------------------------------------------------------------------
 
-void connection::open(address where, std::string tls_host, std::optional<endpoint> first)
+void connection::open(address where, std::string tls_host, endpoint_history known)
 {
-    connect(std::move(where), std::move(tls_host), std::move(first));
+    connect(std::move(where), std::move(tls_host), std::move(known));
 }
 
-strand_task connection::connect(address where, std::string tls_host, std::optional<endpoint> first)
+strand_task connection::connect(address where, std::string tls_host, endpoint_history known)
 {
     auto const limit = connect_limit(context_->settings);
     std::vector<endpoint> addresses;
     if (where.unix_socket.empty()) {
-        start_lookup(where);
+        start_lookup(where, known.good() ? std::min(limit, lookup_patience) : limit);
         auto const ec = co_await step_;
-        if (ec && !first)
+        addresses = known.in_order(ec ? name_lookup::endpoints{} : found_);
+        if (addresses.empty())
             co_return close(ec);
-        // If the name does not resolve, the address that served before may serve again.
-        addresses = ec ? std::vector{*first} : in_order(found_, first);
     } else
         addresses.emplace_back(asio::local::stream_protocol::endpoint{where.unix_socket});
 
@@ -123,9 +116,9 @@ void connection::begin_step(clock::duration limit)
     set_alarm(limit_, clock::now() + limit);
 }
 
-void connection::start_lookup(address const& where)
+void connection::start_lookup(address const& where, clock::duration limit)
 {
-    begin_step(connect_limit(context_->settings));
+    begin_step(limit);
     error_code is_name;
     auto const numeric = asio::ip::make_address(where.host, is_name);
     if (!is_name) {
@@ -146,10 +139,16 @@ void connection::start_lookup(address const& where)
 void connection::start_connect(endpoint const& to, clock::duration limit)
 {
     begin_step(limit);
-    socket_.async_connect(to, guarded([number = step_number_](connection& c, error_code ec) {
-                              if (number == c.step_number_)
-                                  c.step_.set(ec);
-                          }));
+    auto done = [number = step_number_, to](connection& c, error_code ec) {
+        if (number != c.step_number_)
+            return;
+        // On this machine, a port that nobody listens on may be the one that the connection begins
+        // at.
+        error_code ignored;
+        bool const is_itself = !ec && c.socket_.local_endpoint(ignored) == to;
+        c.step_.set(is_itself ? error_code{asio::error::connection_refused} : ec);
+    };
+    socket_.async_connect(to, guarded(std::move(done)));
 }
 
 void connection::start_handshake(std::string const& tls_host)

@@ -3,6 +3,7 @@
 #include "base/strand_task.hpp"
 #include "base/timer.hpp"
 #include "decide/alarm_queue.hpp"
+#include "redis/endpoint_history.hpp"
 #include "redis/link_context.hpp"
 #include "redis/name_lookup.hpp"
 #include "resp/pipeline.hpp"
@@ -27,7 +28,7 @@ namespace colock {
 /// the pipeline's time: it sends the PINGs, and ends itself when the server is silent.
 class connection : public std::enable_shared_from_this<connection> {
 public:
-    using endpoint = asio::generic::stream_protocol::endpoint;
+    using endpoint = endpoint_history::endpoint;
 
     /// How far it had come when it ended.
     enum class stage { name, address, tls, open };
@@ -51,9 +52,9 @@ public:
     );
     ~connection();
 
-    /// Begins to connect. The server's certificate must name `tls_host`. If `first` is among the
-    /// addresses of a name, it is tried first.
-    void open(address where, std::string tls_host, std::optional<endpoint> first = {});
+    /// Begins to connect. The server's certificate must name `tls_host`. Of the endpoints of a
+    /// name, those come first that have served, by `known`.
+    void open(address where, std::string tls_host, endpoint_history known = {});
 
     resp::pipeline& pipeline() noexcept { return pipeline_; }
 
@@ -68,6 +69,9 @@ public:
     void detach() noexcept;
 
     bool is_open() const noexcept { return stage_ == stage::open && !closing_; }
+
+    /// A `flush` now sends: no write has failed.
+    bool can_send() const noexcept { return is_open() && !write_failed_; }
     stage how_far() const noexcept { return stage_; }
 
     /// The address that answered.
@@ -80,8 +84,8 @@ private:
     using socket_type = asio::basic_stream_socket<asio::generic::stream_protocol, strand_type>;
     using tls_stream = asio::ssl::stream<socket_type&>;
 
-    strand_task connect(address where, std::string tls_host, std::optional<endpoint> first);
-    void start_lookup(address const& where);
+    strand_task connect(address where, std::string tls_host, endpoint_history known);
+    void start_lookup(address const& where, clock::duration limit);
     void start_connect(endpoint const& to, clock::duration limit);
     void start_handshake(std::string const& tls_host);
     void begin_step(clock::duration limit);

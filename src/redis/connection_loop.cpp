@@ -51,6 +51,7 @@ connection_loop::connection_loop(
     , where_{std::move(here.where)}
     , wanted_role_{here.wanted}
     , first_replies_{here.first_replies}
+    , least_{here.least}
     , pushes_{pushes}
     , query_{context, credential_query::purpose::servers}
     , reauthentication_{context, static_cast<reauthentication::listener&>(*this)}
@@ -84,6 +85,14 @@ void connection_loop::restart(error_code why)
         connection_->close(why);
 }
 
+bool connection_loop::restart_if_logged_out(std::string_view refusal)
+{
+    bool const is_logged_out = context_.settings.credentials && refusal.starts_with("NOAUTH");
+    if (is_logged_out)
+        restart(error::unavailable);
+    return is_logged_out;
+}
+
 void connection_loop::leave_replica()
 {
     if (is_replica_ && context_.settings.topology == topology::single)
@@ -100,7 +109,7 @@ void connection_loop::leave_replica()
 void connection_loop::connect_to(address where)
 {
     if (where != where_)
-        last_good_.reset();
+        endpoints_.forget();
     where_ = std::move(where);
 }
 
@@ -125,12 +134,7 @@ strand_task connection_loop::keep_up([[maybe_unused]] std::shared_ptr<connection
     looping_ = true;
     down_since_ = clock::now();
     while (wanted_) {
-        news_.reset();
-        end_reason_ = {};
-        words_.clear();
-        has_credentials_ = true;
-        is_replica_ = false;
-        connection_.reset();
+        forget_attempt();
         if (is_by_sentinel()) {
             find_primary();
             co_await news_;
@@ -161,6 +165,17 @@ strand_task connection_loop::keep_up([[maybe_unused]] std::shared_ptr<connection
         down_reason_ = error::unavailable;
 }
 
+void connection_loop::forget_attempt()
+{
+    news_.reset();
+    end_reason_ = {};
+    words_.clear();
+    has_credentials_ = true;
+    is_replica_ = false;
+    is_primary_known_ = context_.settings.topology == topology::replicated;
+    connection_.reset();
+}
+
 void connection_loop::on_alarm()
 {
     if (connected_)
@@ -179,6 +194,7 @@ void connection_loop::find_primary()
     if (!sentinels_)
         sentinels_ =
             std::make_unique<sentinel_query>(context_, [this](sentinel_query::result const& found) {
+                is_primary_known_ = found.is_agreed;
                 if (found.primary)
                     connect_to(*found.primary);
                 else {
@@ -214,7 +230,6 @@ void connection_loop::try_next_server()
     auto const& all = context_.settings.addresses;
     if (context_.settings.topology != topology::replicated)
         return;
-    last_good_.reset();
     auto const here = std::ranges::find(all, where_);
     bool const is_last = here == all.end() || std::next(here) == all.end();
     connect_to(is_last ? all.front() : *std::next(here));
@@ -226,14 +241,10 @@ void connection_loop::open()
         context_, static_cast<connection::listener&>(*this), pushes_, first_replies_
     );
     connected_ = true;
-    connection_->open(where_, tls_host(), last_good_);
+    connection_->open(where_, tls_host(), endpoints_);
 }
 
-void connection_loop::on_open()
-{
-    last_good_ = connection_->peer();
-    news_.set(news::opened);
-}
+void connection_loop::on_open() { news_.set(news::opened); }
 
 void connection_loop::on_closed(error_code why)
 {
@@ -261,7 +272,8 @@ void connection_loop::begin()
     alarm_.clear();
     wipe(credentials_);
     reauthentication_.begin(where_, expires_);
-    pipeline().set_limits(reply_limits(context_.settings));
+    pipeline().set_limits(larger(reply_limits(context_.settings), least_));
+    endpoints_.served(*connection_->peer());
     up_ = true;
     failed_ = 0;
     ++epoch_;
@@ -280,6 +292,7 @@ void connection_loop::finish()
     bool const is_moved = std::exchange(is_moved_, false);
     if (!listener_)
         return;
+    note_endpoint();
     auto const now = clock::now();
     // If a connection drops as soon as it is up, the client reconnects only after a pause, which
     // grows as if it had not been up.
@@ -306,6 +319,21 @@ void connection_loop::finish()
         try_next_server();
     }
     listener_->on_failed(down_reason_);
+}
+
+// An endpoint that was silent, or is a replica, is not the first to be tried again: the name may
+// lead to others. One whose server has restarted is.
+void connection_loop::note_endpoint()
+{
+    bool const is_to_blame =
+        !up_ || end_reason_ == asio::error::timed_out || end_reason_.category() == refused_writes();
+    std::optional<connection::endpoint> tried;
+    if (connection_)
+        tried = connection_->peer();
+    if (!tried)
+        tried = endpoints_.good();
+    if (is_to_blame && tried && end_reason_ != error::closed)
+        endpoints_.failed(*tried);
 }
 
 milliseconds connection_loop::next_pause()

@@ -55,6 +55,7 @@ public:
         address where;     ///< with Sentinels it is not used
         set_up::role wanted = set_up::role::any;
         resp::limits first_replies = set_up_limits();  ///< to the set-up and the probe
+        resp::limits least{0, 0, 0, 0};                ///< of all others, whatever the config says
     };
 
     connection_loop(
@@ -83,8 +84,16 @@ public:
     }
     address const& where() const noexcept { return where_; }
 
+    /// That address is of the primary, as far as anybody can know: the server says so, or most of
+    /// the Sentinels do.
+    bool is_primary_known() const noexcept { return is_primary_known_; }
+
     /// Drops the connection, for this reason; the loop makes a new one.
     void restart(error_code why);
+
+    /// The same if the server refuses with these words because the login has expired, and a
+    /// provider has others. True if so.
+    bool restart_if_logged_out(std::string_view refusal);
 
     /// The server has refused to write. It may no longer be a primary, or its name may lead to
     /// another server by now. As `restart`, but if it was a replica from the start, not before a
@@ -94,6 +103,9 @@ public:
     /// While up: the pipeline for commands, each followed by `expect`. `flush` sends them.
     resp::pipeline& pipeline() noexcept { return connection_->pipeline(); }
     void flush() { connection_->flush(); }
+
+    /// A `flush` now sends: the connection does not end yet.
+    bool can_send() const noexcept { return connection_ && connection_->can_send(); }
 
     /// While up: sends the commands that `write` writes, and returns their replies, one per
     /// command, or an error if the connection is lost first. Errors of the server are replies.
@@ -119,6 +131,7 @@ private:
     enum class news { nothing, found, credentials, opened, answered, ended };
 
     strand_task keep_up(std::shared_ptr<connection_loop> self);
+    void forget_attempt();
     void find_primary();
     void get_credentials();
     void open();
@@ -126,6 +139,7 @@ private:
     void begin();
     error_code judge_set_up(replies const& got);
     void finish();
+    void note_endpoint();
     void on_alarm();
     milliseconds next_pause();
     void on_open() override;
@@ -148,11 +162,11 @@ private:
     std::string name_;
     address where_;
     set_up::role wanted_role_;
-    resp::limits first_replies_;
+    resp::limits first_replies_, least_;
     resp::push_handler* pushes_;
 
     std::shared_ptr<connection> connection_;
-    std::optional<connection::endpoint> last_good_;  ///< of the address
+    endpoint_history endpoints_;  ///< of the address
     std::unique_ptr<sentinel_query> sentinels_;
     credential_query query_;
     credentials credentials_;     ///< of the connection that is being made
@@ -172,6 +186,7 @@ private:
     time_point down_since_{};
     std::map<std::string, time_point> reported_;  ///< failures that the log has
     bool is_replica_ = false;
+    bool is_primary_known_ = false;
     bool has_credentials_ = true;  ///< for the connection that was to be made
     bool wanted_ = false;
     bool looping_ = false;

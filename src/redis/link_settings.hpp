@@ -63,6 +63,16 @@ inline resp::limits map_limits() noexcept
     return most;
 }
 
+/// Both of them allow it.
+inline resp::limits larger(resp::limits const& a, resp::limits const& b) noexcept
+{
+    auto most = a;
+    most.string_bytes = std::max(a.string_bytes, b.string_bytes);
+    most.message_bytes = std::max(a.message_bytes, b.message_bytes);
+    most.elements = std::max(a.elements, b.elements);
+    return most;
+}
+
 /// A server's text for the log: without the arguments of the command that it quotes, without the
 /// secrets of the config and without `secret`, and short enough for a line.
 std::string redacted(std::string_view server_text, config const&, std::string_view secret = {});

@@ -100,6 +100,8 @@ void pubsub_link::on_reply(resp::message const& got)
     if (!got.is_error()) {
         if (answered.confirms)
             listener_.on_confirmed(*this, answered.channel);
+    } else if (loop_->restart_if_logged_out(got.first().text)) {
+        // the next connection asks for all channels
     } else if (!answered.event.ends_with("unsubscribe"))
         listener_.on_refused(*this, answered.channel, got.first().text);
     else if (decide::classify(got.first().text) == decide::fault::not_now)

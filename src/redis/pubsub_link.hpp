@@ -50,6 +50,7 @@ public:
     bool is_started() const noexcept { return started_; }
     unsigned index() const noexcept { return index_; }
     address const& where() const noexcept { return loop_->where(); }
+    bool is_primary_known() const noexcept { return loop_->is_primary_known(); }
     void follow(address const& primary)
     {
         if (where() != primary)

@@ -21,8 +21,9 @@ class sentinel_query {
 public:
     struct result {
         std::optional<address> primary{};
-        error_code ec{};      ///< why there is none; a refusal only if all of them refuse
-        std::string words{};  ///< one part for each Sentinel that gave no address
+        bool is_agreed = false;  ///< more than half of the Sentinels name it
+        error_code ec{};         ///< why there is none; a refusal only if all of them refuse
+        std::string words{};     ///< one part for each Sentinel that gave no address
     };
     using on_result = std::function<void(result const&)>;
 

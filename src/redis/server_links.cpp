@@ -15,6 +15,9 @@ constexpr std::size_t much = 48;
 constexpr std::size_t little = 12;
 constexpr milliseconds between_looks{1'000};
 
+/// Steps are held back no longer than this: a link may hang, and the others must not wait for it.
+constexpr milliseconds longest_hold{200};
+
 /// Many servers share the work: fewer links to each mean larger requests.
 std::size_t links_to_share(config const& c) noexcept
 {
@@ -130,11 +133,12 @@ void server_links::adapt(std::size_t under_way)
     if (!started_)
         return;
     most_under_way_ = std::max(most_under_way_, under_way);
-    if (under_way >= much && wanted_ == active_ && active_ < lanes_)
+    if (under_way >= much && wanted_ == active_ && active_ < lanes_ && !gave_up_)
         open_for(std::min(2 * active_, lanes_));
     if (wanted_ == active_ || !can_share_anew())
         return;
     holding_ = true;
+    context_.set_alarm(look_, clock::now() + longest_hold);
     on_answered();
 }
 
@@ -149,6 +153,12 @@ void server_links::open_for(std::size_t links)
 
 void server_links::look_at_load()
 {
+    gave_up_ = holding_;
+    if (holding_) {
+        wanted_ = active_;
+        context_.set_alarm(look_, clock::now() + between_looks);
+        return submit_held();
+    }
     if (most_under_way_ < little)
         wanted_ = std::max<std::size_t>(active_ / 2, 1);
     else if (wanted_ > active_ && !can_share_anew())
@@ -185,6 +195,10 @@ void server_links::on_answered()
 void server_links::share_anew()
 {
     active_ = wanted_;
+    if (active_ > 1)
+        context_.set_alarm(look_, clock::now() + between_looks);
+    else
+        look_.clear();
     submit_held();
 }
 

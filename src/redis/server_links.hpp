@@ -84,7 +84,8 @@ private:
     std::size_t active_ = 1;          ///< how many of them are used now, from the first on
     std::size_t wanted_ = 1;          ///< how many are to be used
     std::size_t most_under_way_ = 0;  ///< on one link, since the load was last checked
-    bool holding_ = false;            ///< steps are held back until nothing is under way
+    bool holding_ = false;            ///< steps are held back until nothing is under way …
+    bool gave_up_ = false;            ///< … which took too long a moment ago
     step_list held_;
     decide::alarm_queue::alarm look_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

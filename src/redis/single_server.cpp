@@ -58,21 +58,22 @@ void single_server::on_command_link_up(command_link& link)
     listener_.on_link_up(link.index(), link.epoch());
     if (link.epoch() != 1)
         listener_.on_reached([&](unsigned slot) { return &links_.link(slot) == &link; });
-    follow(link.where());
+    follow(link);
 }
 
 void single_server::on_pubsub_link_up(pubsub_link& link)
 {
     listener_.on_pubsub_up(0);
-    follow(link.where());
+    follow(link);
 }
 
-// Another link may still be with a server that was the primary before, and notices nothing if it
-// never writes there.
-void single_server::follow(address const& primary)
+// Another link may still be with a server that was the primary before. It notices nothing if it
+// never writes there, or if that server is cut off from those that made another one the primary.
+template <class Link>
+void single_server::follow(Link const& which)
 {
-    if (context_.settings.topology == topology::replicated)
-        links_.follow(address{primary});
+    if (which.is_primary_known())
+        links_.follow(address{which.where()});
 }
 
 void single_server::on_command_link_down(command_link& link, error_code why)

@@ -41,7 +41,8 @@ private:
     void on_changed(pubsub_link&) override { listener_.on_changed(0); }
     void on_ended(pubsub_link&, std::string_view channel) override;
     void on_published(std::string_view channel, std::string_view payload) override;
-    void follow(address const& primary);
+    template <class Link>
+    void follow(Link const& which);
 
     link_context context_;
     transport_listener& listener_;

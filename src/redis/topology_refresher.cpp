@@ -33,6 +33,7 @@ topology_refresher::topology_refresher(link_context const& context, listener& wh
               "cluster topology",
               nodes_.empty() ? address{} : nodes_.front(),
               set_up::role::any,
+              map_limits(),
               map_limits()}
       )}
     , again_{[this] { ask(); }}

@@ -53,11 +53,12 @@ struct step :
     bool synced = false;       ///< over the link for steps that wait for replicas
     unsigned replicas = 0;     ///< how many have to acknowledge it …
     milliseconds replica_limit{0};  ///< … within this
-    bool alone = false;       ///< in a call of its own: the server has refused to run it in another
-    bool as_text = false;     ///< with EVAL: the server does not know the script
-    bool asking = false;      ///< its slot is moving, and its key is already at the target node
-    bool moved = false;       ///< a node has sent it to another one since it last paused
-    time_point cut_off_at{};  ///< it was sent then, and the server has run a part of it
+    bool alone = false;  ///< in a call of its own: the server has refused to run it in another
+    bool was_unknown = false;  ///< the server did not know the script, once
+    bool as_text = false;      ///< with EVAL: the server does not know the script
+    bool asking = false;       ///< its slot is moving, and its key is already at the target node
+    bool moved = false;        ///< a node has sent it to another one since it last paused
+    time_point cut_off_at{};   ///< it was sent then, and the server has run a part of it
     event<answer> answered{};
 };
 

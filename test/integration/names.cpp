@@ -46,6 +46,55 @@ BOOST_DATA_TEST_CASE(the_second_address_serves_when_the_first_is_dead, each_serv
     });
 }
 
+// It accepts connections, and serves nobody: a process that is stopped, a proxy without a server.
+BOOST_DATA_TEST_CASE(the_second_address_serves_when_the_first_says_nothing, each_server(), kind)
+{
+    redis_server server{kind};
+    asio::io_context elsewhere;
+    asio::ip::tcp::acceptor const silent{
+        elsewhere, {asio::ip::make_address("127.0.0.2"), server.port()}};
+    host_name const name{"two.test", {"127.0.0.2", "127.0.0.1"}, 0ms};
+    lab at{server};
+    auto settings = quick(by_name(server, "two.test"));
+    settings.connect_timeout = 300ms;
+    settings.timeout = 5s;
+    settings.links = 1;
+    auto& redis = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{redis.client, unique_name("two")};
+        stopwatch watch;
+        auto [ec, held] = co_await mine.acquire(asio::cancel_after(8s, tuple));
+        BOOST_TEST(!ec, ec.message());
+        BOOST_TEST(watch.ms() < within(1'500));
+        server.ask("CLIENT", "KILL", "TYPE", "normal");
+        watch = {};
+        BOOST_TEST(co_await eventually([&] { return redis.client.stats().reconnects == 1; }));
+        BOOST_TEST(watch.ms() < within(250));  // it knows which one serves
+    });
+}
+
+BOOST_AUTO_TEST_CASE(an_address_that_has_served_does_not_wait_for_name_servers)
+{
+    redis_server server;
+    std::optional<host_name> name;
+    name.emplace("served.test", std::vector<std::string>{"127.0.0.1"}, 0ms);
+    lab at{server};
+    auto settings = quick(by_name(server, "served.test"));
+    settings.links = 1;
+    auto& redis = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{redis.client, unique_name("served")};
+        hold const held = co_await mine.acquire();
+        name.reset();
+        name.emplace("served.test", std::vector<std::string>{}, 12s);
+        server.ask("CLIENT", "KILL", "TYPE", "normal");
+        stopwatch const watch;
+        BOOST_TEST(co_await eventually([&] { return redis.client.stats().reconnects == 1; }));
+        BOOST_TEST(watch.ms() < within(500));
+        BOOST_TEST(bool{held});
+    });
+}
+
 BOOST_AUTO_TEST_CASE(a_name_that_hangs_holds_up_nobody_else)
 {
     redis_server server;

@@ -271,6 +271,30 @@ BOOST_AUTO_TEST_CASE(a_node_keeps_its_number)
     BOOST_TEST(map.nodes().size() == 3U);
 }
 
+// Redis before 7.0 puts the place in the script before the words, and later versions behind them.
+BOOST_AUTO_TEST_CASE(errors_within_scripts_are_told_by_their_words)
+{
+    using decide::fault;
+    std::string const place = "@user_script: 12: ";
+    std::string const call = "ERR Error running script (call to f_0123): @user_script:12: ";
+    for (std::string const& before :
+         {std::string{}, place, place + "-", call, call + place, call + place + "-"}) {
+        auto const of = [&](std::string const& words) { return decide::classify(before + words); };
+        BOOST_TEST((of("READONLY You can't write to a replica.") == fault::read_only));
+        BOOST_TEST((of("OOM command not allowed: 'maxmemory'.") == fault::passing));
+        BOOST_TEST((of("MISCONF Redis is configured to save") == fault::passing));
+        BOOST_TEST((of("WRONGTYPE Operation against a key") == fault::wrong_type));
+        BOOST_TEST((of("LOADING Redis is loading the dataset") == fault::not_now));
+        BOOST_TEST((of("ERR something else") == fault::refused));
+    }
+    BOOST_TEST(
+        (decide::classify("READONLY You can't write script: 0123, on @user_script:12.") ==
+         fault::read_only)
+    );
+    BOOST_TEST((decide::classify("ERR user_script: READONLY") == fault::refused));
+    BOOST_TEST((decide::classify("ERR @user_script:") == fault::refused));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

@@ -105,6 +105,57 @@ BOOST_AUTO_TEST_CASE(a_script_that_the_server_has_forgotten_is_sent_again)
     BOOST_TEST(forgotten == 2);
 }
 
+BOOST_AUTO_TEST_CASE(a_forgotten_script_is_told_once_and_the_steps_go_together_again)
+{
+    connect();
+    BOOST_TEST_REQUIRE(has(acquire("known")));
+    std::atomic<int> forgotten = 0;
+    server.say([&](command const& c) -> answer {
+        if (is_acquire(c) && forgotten++ < 3)
+            return wire::failure("NOSCRIPT No matching script. Please use EVAL.");
+        return std::nullopt;
+    });
+    auto const before = acquires();
+    std::vector<pending_hold> all;
+    for (int i = 0; i != 300; ++i)
+        all.push_back(acquire("k" + std::to_string(i)));
+    BOOST_TEST(comes([&] { return std::ranges::all_of(all, &pending_hold::is_done); }));
+    BOOST_TEST(std::ranges::all_of(all, &pending_hold::succeeded));
+    // Three calls that fail, and about as many that don't.
+    BOOST_TEST(acquires() - before <= 10U);
+}
+
+// Most Sentinels name another server, and one link has gone there. The old one does not notice: it
+// is cut off from them, and not from this client.
+BOOST_AUTO_TEST_CASE(all_links_follow_to_the_primary_that_most_sentinels_name)
+{
+    auto const refusing = [](command const& c) -> answer {
+        return is_acquire(c) ? answer{refuse(c)} : std::nullopt;
+    };
+    scripted_server sentinel, next{refusing};
+    sentinel.name(server.port());
+    auto settings = sentinel.by_port();
+    settings.topology = topology::sentinel;
+    settings.master_name = "m";
+    settings.links = 1;
+    settings.log = {[](log_level, std::string_view) {}, log_level::error};
+    server.say(refusing);
+    redis.emplace(context.get_executor(), settings);
+    redis->run(run.token());
+    auto const waiting = acquire("k");
+    BOOST_TEST_REQUIRE(comes([&] { return server.count("SUBSCRIBE") != 0; }));
+    sentinel.name(next.port());
+    server.say([refusing](command const& c) -> answer {
+        auto said = refusing(c);
+        if (said)
+            said->is_last = true;
+        return said;
+    });
+    auto const second = acquire("other");
+    BOOST_TEST(comes([&] { return next.count("SUBSCRIBE") != 0; }));
+    BOOST_TEST(comes([&] { return server.open_connections() == 0; }));
+}
+
 BOOST_AUTO_TEST_CASE(a_redirection_is_followed)
 {
     scripted_server other;

@@ -43,7 +43,7 @@ struct busy_links final : private command_link::listener, private pubsub_link::l
 
     scripted_server server{
         [](scripted_server::command const& c) -> std::optional<scripted_server::answer> {
-            if (c.is("EVALSHA"))
+            if (c.is("EVALSHA") || c.is("PING"))
                 return "";
             return std::nullopt;
         }};
@@ -75,6 +75,28 @@ BOOST_AUTO_TEST_CASE(a_step_after_the_stop_keeps_nothing_busy)
     BOOST_TEST(first.under_way() == 60U);
     BOOST_TEST(at.comes([&] { return first.under_way() == 0U; }));
     BOOST_TEST(at.rig.alarms.empty());
+}
+
+// One link hangs. What belongs to others does not wait until its silence is noticed.
+BOOST_AUTO_TEST_CASE(steps_are_held_back_for_a_moment_only)
+{
+    busy_links at;
+    at.links.start();
+    for (int i = 0; i != 60; ++i)
+        at.submit();
+    auto& first = at.links.link(0);
+    BOOST_TEST_REQUIRE(at.comes([&] { return first.under_way() == 60U; }));
+    at.submit();  // which opens another link
+    BOOST_TEST_REQUIRE(at.comes([&] { return at.links.links_up() == 2U; }));
+    BOOST_TEST(first.under_way() == 61U);
+    at.submit();
+    BOOST_TEST(first.under_way() == 61U);  // the slots are about to be shared anew
+    at.rig.advance(milliseconds{199});
+    BOOST_TEST(first.under_way() == 61U);
+    at.rig.advance(milliseconds{2});
+    BOOST_TEST(at.comes([&] { return first.under_way() == 62U; }));
+    at.submit();
+    BOOST_TEST(at.comes([&] { return first.under_way() == 63U; }));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

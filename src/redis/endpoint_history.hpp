@@ -1,0 +1,73 @@
+#pragma once
+
+#include <colock/detail/initiate.hpp>
+
+#include <boost/asio/generic/stream_protocol.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace colock {
+
+namespace asio = boost::asio;
+
+/// The endpoints to which the name of a server has led, and how they have served. Of several, one
+/// may accept connections and serve nobody: a process that hangs, a replica, a proxy without a
+/// server.
+class endpoint_history {
+public:
+    using endpoint = asio::generic::stream_protocol::endpoint;
+
+    void served(endpoint const& which)
+    {
+        std::erase(bad_, which);
+        good_ = which;
+    }
+
+    void failed(endpoint const& which)
+    {
+        if (good_ == which)
+            good_.reset();
+        std::erase(bad_, which);
+        bad_.push_back(which);
+        if (bad_.size() > most_remembered)
+            bad_.erase(bad_.begin());
+    }
+
+    void forget() noexcept
+    {
+        good_.reset();
+        bad_.clear();
+    }
+
+    /// The one that has served last, and has not failed since.
+    std::optional<endpoint> const& good() const noexcept { return good_; }
+
+    /// In which order to try these: the good one first; the one that has failed last comes last. If
+    /// the name leads nowhere, the good one is tried, or else the one that has failed first.
+    template <class Range>
+    std::vector<endpoint> in_order(Range const& found) const
+    {
+        std::vector<endpoint> ordered(found.begin(), found.end());
+        if (ordered.empty() && (good_ || !bad_.empty()))
+            return {good_ ? *good_ : bad_.front()};
+        std::ranges::stable_sort(ordered, {}, [this](endpoint const& each) {
+            auto const at = std::ranges::find(bad_, each);
+            return each == good_   ? -1
+                : at == bad_.end() ? std::ptrdiff_t{0}
+                                   : 1 + (at - bad_.begin());
+        });
+        return ordered;
+    }
+
+private:
+    /// Names of services lead to ever new endpoints.
+    static constexpr std::size_t most_remembered = 16;
+
+    std::optional<endpoint> good_;
+    std::vector<endpoint> bad_;  ///< the one that has failed last comes last
+};
+
+}  // namespace colock

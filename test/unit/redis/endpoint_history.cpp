@@ -1,0 +1,75 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "redis/endpoint_history.hpp"
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <vector>
+
+namespace colock::test {
+
+namespace {
+
+using asio::ip::tcp;
+using endpoints = std::vector<endpoint_history::endpoint>;
+
+tcp::endpoint at(unsigned char last) { return {asio::ip::address_v4{{10, 0, 0, last}}, 6379}; }
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(redis_endpoint_history)
+
+BOOST_AUTO_TEST_CASE(the_one_that_has_served_comes_first)
+{
+    endpoint_history known;
+    std::vector const found{at(1), at(2), at(3)};
+    BOOST_TEST((known.in_order(found) == endpoints{at(1), at(2), at(3)}));
+    BOOST_TEST(known.in_order(endpoints{}).empty());
+    known.served(at(2));
+    BOOST_TEST((known.in_order(found) == endpoints{at(2), at(1), at(3)}));
+    BOOST_TEST((known.good() == endpoint_history::endpoint{at(2)}));
+}
+
+// Each of them has its turn, whatever order the name servers give.
+BOOST_AUTO_TEST_CASE(the_one_that_failed_last_comes_last)
+{
+    endpoint_history known;
+    std::vector const found{at(1), at(2), at(3)};
+    known.served(at(1));
+    known.failed(at(1));
+    BOOST_TEST(!known.good());
+    BOOST_TEST((known.in_order(found) == endpoints{at(2), at(3), at(1)}));
+    known.failed(at(2));
+    BOOST_TEST((known.in_order(found) == endpoints{at(3), at(1), at(2)}));
+    known.failed(at(3));
+    BOOST_TEST((known.in_order(found) == endpoints{at(1), at(2), at(3)}));
+    known.failed(at(1));
+    BOOST_TEST((known.in_order(found) == endpoints{at(2), at(3), at(1)}));
+    known.served(at(2));
+    BOOST_TEST((known.in_order(found) == endpoints{at(2), at(3), at(1)}));
+}
+
+BOOST_AUTO_TEST_CASE(without_name_servers_there_is_one_to_try)
+{
+    endpoint_history known;
+    known.failed(at(1));
+    known.failed(at(2));
+    BOOST_TEST((known.in_order(endpoints{}) == endpoints{at(1)}));
+    known.served(at(2));
+    BOOST_TEST((known.in_order(endpoints{}) == endpoints{at(2)}));
+    known.forget();
+    BOOST_TEST(known.in_order(endpoints{}).empty());
+}
+
+BOOST_AUTO_TEST_CASE(few_are_remembered)
+{
+    endpoint_history known;
+    for (unsigned char n = 1; n != 100; ++n)
+        known.failed(at(n));
+    BOOST_TEST((known.in_order(std::vector{at(99), at(1)}) == endpoints{at(1), at(99)}));
+    BOOST_TEST((known.in_order(endpoints{}) == endpoints{at(84)}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace colock::test
