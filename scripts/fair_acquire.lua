@@ -25,6 +25,9 @@ local text = function(number) return string.format('%.0f', number) end
 -- Adds the ticket at the end, with the timeout that Redisson would give it, unless it has a place.
 local function enqueue(lock, queue, timeouts, tickets, field, wait, life, placed)
     local known = pcall('zadd', tickets, text(now + life), field)
+    if known == 1 then
+        call('pexpire', tickets, day)
+    end
     if placed or type(known) == 'table' then
         return known
     end
@@ -38,7 +41,6 @@ local function enqueue(lock, queue, timeouts, tickets, field, wait, life, placed
     local score = last and call('zscore', timeouts, last)
     local ahead = score and score - now or call('pttl', lock)
     call('zadd', timeouts, text(ahead + wait + now), field)
-    call('pexpire', tickets, day)
     return call('rpush', queue, field)
 end
 

@@ -10,6 +10,14 @@ local call, pcall = redis.call, redis.pcall
 local time = call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local text = function(number) return string.format('%.0f', number) end
+local day = 86400000  -- the life of the tickets, as in fair_acquire.lua
+
+-- Whether the ticket is in the queue, which may have been lost and begun again without it. Mostly its
+-- place there is that of its timeout.
+local function is_queued(queue, rank, field, head)
+    return head == field or pcall('lindex', queue, rank) == field or
+        pcall('lpos', queue, field) ~= false
+end
 
 local reply = {}
 for i = 1, #KEYS / 4 do
@@ -18,7 +26,8 @@ for i = 1, #KEYS / 4 do
     local field, wait, life = ARGV[3 * i - 2], ARGV[3 * i - 1], ARGV[3 * i]
     local rank = pcall('zrank', timeouts, field)
     local head = rank and pcall('lindex', queue, 0)
-    local kept = type(head) == 'string' and pcall('zadd', tickets, text(now + life), field)
+    local stands = type(head) == 'string' and is_queued(queue, rank, field, head)
+    local kept = stands and pcall('zadd', tickets, text(now + life), field)
     if type(rank) == 'table' or type(head) == 'table' or type(kept) == 'table' then
         reply[i] = type(rank) == 'table' and rank or type(head) == 'table' and head or kept
     elseif not kept then
@@ -33,6 +42,9 @@ for i = 1, #KEYS / 4 do
         local timeout = now + (rank + 1) * wait
         if tonumber(call('zscore', timeouts, field)) < timeout then
             call('zadd', timeouts, text(timeout), field)
+        end
+        if kept == 1 then  -- the tickets were lost, and their end with them
+            call('pexpire', tickets, day)
         end
         local ttl = call('pttl', lock)
         if ttl == -2 then

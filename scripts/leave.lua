@@ -13,6 +13,15 @@
 -- include crowd.lua
 -- include tell_first.lua
 
+-- Whether one client has the lock, and its release tells the first of the list: see refuse.lua.
+local function is_held_by_teller(lock)
+    if redis.pcall('hlen', lock) ~= 1 then
+        return false
+    end
+    local holder = redis.pcall('hkeys', lock)[1]
+    return holder and string.sub(holder, 15, 15) == '8'
+end
+
 local reply = {}
 for i = 1, #KEYS do
     local channel, entry = ARGV[2 * i - 1], ARGV[2 * i]
@@ -25,14 +34,12 @@ for i = 1, #KEYS do
     if field and not removed and redis.pcall('hdel', KEYS[i], field) == 1 then
         receivers = publish(channel, '0')
     end
-    if is_first or not removed then
-        local permits = redis.pcall('get', KEYS[i])
-        permits = type(permits) == 'string' and tonumber(permits)
-        if permits then
-            tell_first_or_front(list, channel, permits)
-        else
-            tell_first(list, channel, receivers)
-        end
+    local permits = redis.pcall('get', KEYS[i])
+    permits = type(permits) == 'string' and tonumber(permits)
+    if permits and (is_first or not removed) then
+        tell_first_or_front(list, channel, permits)
+    elseif not removed or is_first and not is_held_by_teller(KEYS[i]) then
+        tell_first(list, channel, receivers)
     end
     reply[i] = removed and 1 or 0
 end

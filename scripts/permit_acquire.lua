@@ -18,14 +18,17 @@ local call = redis.call
 -- include stand.lua
 -- include permit_waiters.lua
 
--- The score of any of the ids: they were taken together.
-local function score_of(leases, ids)
+-- How many of the ids have their permits, or an error.
+local function count_taken(leases, ids)
+    local taken = 0
     for _, id in ipairs(ids) do
         local score = redis.pcall('zscore', leases, id)
-        if score then
+        if type(score) == 'table' then
             return score
         end
+        taken = taken + (score and 1 or 0)
     end
+    return taken
 end
 
 local time = call('time')
@@ -37,7 +40,7 @@ for i = 1, #KEYS / 2 do
     local ids, ends = ids_in(ARGV[4 * i - 3]), text(now + ARGV[4 * i - 2])
     local place, channel = place_and_channel(ARGV[4 * i - 1])
     local entry = entry_of(ARGV[4 * i], tostring(#ids))
-    local value, mine = redis.pcall('get', semaphore), score_of(leases, ids)
+    local value, mine = redis.pcall('get', semaphore), count_taken(leases, ids)
     local scores = {}
     for _, id in ipairs(ids) do
         scores[#scores + 1] = ends
@@ -47,16 +50,17 @@ for i = 1, #KEYS / 2 do
         reply[i] = type(value) == 'table' and value or mine
     elseif not tonumber(value or 0) then
         reply[i] = redis.error_reply('WRONGTYPE the key holds no number')
-    elseif mine then
+    elseif mine == #ids then
         call('zadd', leases, 'xx', unpack(scores))
         reply[i] = 1
     else
         -- Permits whose lease has ended come back, but only as many as unpack and a short script
-        -- allow.
-        local ended = call('zrangebyscore', leases, 0, text(now), 'limit', 0, 1000)
+        -- allow. So do those of the first call if the repeat finds only some: their lease has ended,
+        -- and others may have the missing ones.
+        local ended = mine > 0 and ids or
+            call('zrangebyscore', leases, 0, text(now), 'limit', 0, 1000)
         if #ended > 0 then
-            call('zrem', leases, unpack(ended))
-            value = call('incrby', semaphore, #ended)
+            value = call('incrby', semaphore, call('zrem', leases, unpack(ended)))
             if value > 0 then
                 publish(channel, text(value))
             end

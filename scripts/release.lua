@@ -19,8 +19,8 @@ local pcall = redis.pcall
 local function turns()
     -- include draw.lua
     -- include wait_list_entries.lua
-    -- include pass.lua
     -- include crowd.lua
+    -- include pass.lua
     -- include tell_first.lua
     return function(lock, channel, list, entry, receivers)
         local may_pass = receivers == 0 and pass or nil

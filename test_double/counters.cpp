@@ -169,14 +169,12 @@ std::int64_t counters::ended(lease_list const& leases)
     return std::ranges::count_if(leases, [](auto const& p) { return p.second <= clock::now(); });
 }
 
-// Permits whose lease has ended come back when somebody wants one, and not before.
-void counters::end_leases(script_call const& c)
+template <class IsOver>
+void counters::take_back(script_call const& c, IsOver const& is_over)
 {
-    auto& leases = leases_[c.key(1)];
-    auto const count = ended(leases);
+    auto const count = static_cast<std::int64_t>(std::erase_if(leases_[c.key(1)], is_over));
     if (count == 0)
         return;
-    std::erase_if(leases, [](auto const& p) { return p.second <= clock::now(); });
     auto const now = values_[c.key()] += count;
     if (now > 0)
         outside_.publish(channel_in(c.argument(2)), std::to_string(now));
@@ -189,15 +187,20 @@ reply counters::permit_acquire(script_call const& c)
     auto const ids = ids_in(c.argument(0));
     auto const ends = clock::now() + milliseconds{c.number(1)};
     auto const is_out = [&](std::string const& id) { return leases.contains(id); };
-    if (std::ranges::any_of(ids, is_out)) {
+    auto const out = std::ranges::count_if(ids, is_out);
+    if (out == std::ssize(ids)) {
         for (auto const& id : ids)
-            if (is_out(id))
-                leases[id] = ends;
+            leases[id] = ends;
         return reply::of(std::int64_t{1});
     }
+    // Permits whose lease has ended come back when somebody wants one, and not before. So do those
+    // of a repeat that finds only some.
+    if (out != 0)
+        take_back(c, [&](auto const& p) { return std::ranges::find(ids, p.first) != ids.end(); });
     if (outside_.blocks(c.key()))
         return outside_.refuse(outside::lease, channel_in(c.argument(2)));
-    end_leases(c);
+    if (out == 0)
+        take_back(c, [](auto const& p) { return p.second <= clock::now(); });
     if (value(c.key()) >= std::ssize(ids)) {
         values_[c.key()] -= std::ssize(ids);
         for (auto const& id : ids)

@@ -53,7 +53,8 @@ private:
     /// Permits by id, and until when.
     using lease_list = std::map<std::string, time_point>;
     static std::int64_t ended(lease_list const&);
-    void end_leases(script_call const&);
+    template <class IsOver>
+    void take_back(script_call const&, IsOver const& is_over);
 
     outside& outside_;
     std::map<std::string, std::int64_t> values_;

@@ -13,6 +13,11 @@ time_point after(std::int64_t lease) { return clock::now() + milliseconds{lease}
 /// In the id of a client, which stands for whether its releases tell the list.
 constexpr std::size_t version_place = 14;
 
+bool tells_first(std::string const& field)
+{
+    return field.size() > version_place && field[version_place] == '8';
+}
+
 /// The same for whether it may keep a lock after its release.
 constexpr std::size_t variant_place = 19;
 
@@ -171,17 +176,14 @@ reply held_locks::listed_refusal(script_call const& c)
     auto const [place, channel, entry] = place_and_channel(c.argument(3));
     auto const mine = entry.empty() ? client_of(c.argument(0)) : entry;
     auto const* const lock = find(c.key());
-    auto const tells_first = [](auto const& f) {
-        return f.first.size() > version_place && f.first[version_place] == '8';
-    };
     bool const is_read = c.argument(0).ends_with(write_end) && !is_written(c.key());
-    bool const wakes = lock && !is_read && tells_first(*lock->begin());
+    bool const wakes = lock && !is_read && tells_first(lock->begin()->first);
     std::int64_t count = 0;
     auto const* const list = list_of(channel);
     bool stands = place == "check" && list && std::ranges::count(list->clients, mine) != 0;
     bool is_first = stands && list->clients.front() == mine;
     if (place.empty()) {
-        count = channel.empty() || !outside_.subscribers ? 0 : outside_.subscribers(channel);
+        count = channel.empty() ? 0 : outside_.count(channel);
     } else if (!stands && (place != "check" || entry.empty())) {
         if (place == "first")
             drop(channel, mine);
@@ -253,15 +255,16 @@ void held_locks::tell_holder(std::string const& field, std::string const& channe
 // Gives it the lock, and tells its client; takes the lock back if nobody hears.
 bool held_locks::pass(std::string const& key, std::string const& channel, passing_words const& to)
 {
+    auto const colon = to.field.find(':');
+    auto const turn = channel + ":" + to.field.substr(0, colon);
+    if (outside_.count(turn) == 0)
+        return false;
     auto const token = to.counter.empty() ? 0 : ++tokens_[to.counter];
     locks_[key][to.field] = {1, after(to.lease)};
-    auto const colon = to.field.find(':');
-    auto const message =
-        "0:" + to.field.substr(colon + 1) + ":" + std::to_string(token) + ":" + to.secret;
-    bool const is_heard = outside_.publish(channel + ":" + to.field.substr(0, colon), message) > 0;
-    if (!is_heard)
-        remove(key, to.field);
-    return is_heard;
+    outside_.publish(
+        turn, "0:" + to.field.substr(colon + 1) + ":" + std::to_string(token) + ":" + to.secret
+    );
+    return true;
 }
 
 bool held_locks::tell_first(
@@ -331,7 +334,11 @@ reply held_locks::leave(script_call const& c)
     bool const gives_back =
         !stood && bar != std::string::npos && remove(c.key(), client.substr(0, bar));
     std::int64_t const receivers = gives_back ? outside_.publish(channel, "0") : 0;
-    if (is_first || !stood)
+    // The release of the one that has a plain lock tells the first.
+    auto const* const lock = find(c.key());
+    bool const is_plain = channel.find("redisson_rwlock:{") == channel.npos;
+    bool const is_held = is_plain && lock && lock->size() == 1 && tells_first(lock->begin()->first);
+    if (!stood || (is_first && !is_held))
         tell_first(channel, receivers);
     return of_bool(stood);
 }

@@ -37,8 +37,13 @@ struct outside {
     {
         std::vector items{reply::of(number)};
         if (!channel.empty())
-            items.push_back(reply::of(subscribers ? subscribers(channel) : 0));
+            items.push_back(reply::of(count(channel)));
         return reply::of(std::move(items));
+    }
+
+    std::int64_t count(std::string const& channel) const
+    {
+        return subscribers ? subscribers(channel) : 0;
     }
 
     /// Somebody else has it, and the code under test wants it.

@@ -1,14 +1,20 @@
--- Needs `draw`, `publish` and `sub`.
+-- Needs `crowd`, `draw`, `publish` and `sub`.
 -- Gives the lock, if it is free, to the waiter of this entry, with a short lease, and tells
 -- its client. The entry is 'field|lease in ms|secret|lock|floor and fencing counter': 'f' before a
 -- counter that has a floor, '0' before another one, nothing without fencing. It names its lock,
 -- because the locks `a` and `{a}` have the same list. Returns true if the lock is passed on, false if
 -- its client is not connected, and nothing if the client has to ask for itself: it has no such entry,
--- or the server refuses.
+-- or the server refuses. A client that is told is never told in vain: the message may reach it over
+-- a replica or another node also where this server counts no receiver, so it looks for one first.
 local function pass(lock, channel, entry)
     local field, lease, secret, rest = string.match(entry, '^([^|]*)|(%d+)|([^|]*)|(.*)$')
     if not field or sub(rest, 1, #lock + 1) ~= lock .. '|' or redis.pcall('exists', lock) ~= 0 then
         return
+    end
+    local client, number = string.match(field, '^([^:]*):(.*)$')
+    local heard = crowd(channel .. ':' .. client)
+    if not heard or heard == 0 then
+        return heard and false
     end
     local token, floor, counter = 0, sub(rest, #lock + 2, #lock + 2), sub(rest, #lock + 3)
     if floor ~= '' then
@@ -20,15 +26,13 @@ local function pass(lock, channel, entry)
     if type(token) ~= 'number' or redis.pcall('hset', lock, field, '1') ~= 1 then
         return
     end
-    local is_set = redis.pcall('pexpire', lock, lease) == 1
-    local client, number = string.match(field, '^([^:]*):(.*)$')
-    local told = is_set and publish(
+    if redis.pcall('pexpire', lock, lease) ~= 1 then
+        redis.call('hdel', lock, field)
+        return
+    end
+    publish(
         channel .. ':' .. client,
         '0:' .. number .. ':' .. string.format('%.0f', token) .. ':' .. secret
     )
-    if told and told > 0 then
-        return true
-    end
-    redis.call('hdel', lock, field)
-    return not is_set and nil
+    return true
 end

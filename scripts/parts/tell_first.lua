@@ -8,7 +8,7 @@
 local function tell_first(list, channel, message, left, enough, pass, lock)
     left, enough = left or 1, enough or 1
     local told, at = false, 0  -- before `at` stand those that want more
-    for _ = 1, 256 do
+    for _ = 1, 4096 do  -- a bound for a list of clients that are all dead
         if left < 1 or enough < 1 then
             return told
         end

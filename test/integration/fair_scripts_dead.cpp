@@ -165,6 +165,34 @@ BOOST_DATA_TEST_CASE(what_redisson_takes_out_is_forgotten_in_a_day, each_server(
     BOOST_TEST(near(lock.pttl(lock.at.tickets), 86'400'000));
 }
 
+// Redisson begins the queue again, and leaves our timeouts as they are.
+BOOST_DATA_TEST_CASE(a_ticket_whose_queue_was_lost_gets_a_new_place, each_server(), kind)
+{
+    fair_lock_calls lock{kind};
+    lock.acquire(a);
+    lock.acquire(b);
+    lock.server.ask("DEL", lock.at.queue);
+    lock.java_acquire(java(57));
+    lock.java_acquire(java(58));
+    BOOST_TEST(is_granted(lock.keep(b)));  // no place
+    lock.acquire(b);
+    BOOST_TEST(lock.queue() == line({java(57), java(58), b}));
+    BOOST_TEST(near(refusal(lock.keep(b)), 30'000));
+}
+
+BOOST_DATA_TEST_CASE(tickets_that_were_lost_end_as_before, each_server(), kind)
+{
+    fair_lock_calls lock{kind};
+    lock.acquire(a);
+    lock.acquire(b);
+    for (bool const keeps : {true, false}) {
+        lock.server.ask("DEL", lock.at.tickets);
+        keeps ? lock.keep(b) : lock.acquire(b);
+        BOOST_TEST(lock.tickets() == line({b}));
+        BOOST_TEST(near(lock.pttl(lock.at.tickets), 86'400'000));
+    }
+}
+
 // Each acquire of Redisson's takes 300 s off; a ticket of ours that lives is not counted as dead.
 BOOST_DATA_TEST_CASE(a_long_wait_is_no_death, each_server(), kind)
 {

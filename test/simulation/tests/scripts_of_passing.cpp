@@ -17,6 +17,7 @@ struct passing : bench_of_scripts {
             told.append(to).append("=").append(payload).append(" ");
             return to == channel ? listening : hearing;
         };
+        redis.subscribers = [this](audience, std::string_view) { return hearing; };
     }
 
     /// The entry of a waiter of this lock.
@@ -81,9 +82,42 @@ BOOST_AUTO_TEST_CASE(the_dead_get_nothing)
 {
     acquire("a:1");
     wait("b:1");
+    auto const before = number({"GET", "counter"});
+    heard();
     hearing = 0;
     release("a:1");
     BOOST_TEST(!exists("k"));
+    BOOST_TEST(waiting() == 0);
+    BOOST_TEST(number({"GET", "counter"}) == before);
+    // Not even a message: over a replica or another node it might be heard all the same.
+    BOOST_TEST(heard() == "redisson_lock__channel:{k}=0 ");
+}
+
+BOOST_AUTO_TEST_CASE(what_was_told_is_not_taken_back)
+{
+    acquire("a:1");
+    wait("b:1");
+    redis.subscribers = [](audience, std::string_view) { return 1; };
+    hearing = 0;
+    release("a:1");
+    BOOST_TEST(owner() == "b:1");
+    BOOST_TEST(pttl("k") == 3'000);
+}
+
+// As after a crash of a whole fleet that waited for one name.
+BOOST_AUTO_TEST_CASE(hundreds_of_dead_clients_are_passed_over)
+{
+    acquire("a:1");
+    for (int n = 0; n != 1'000; ++n)
+        ask({"RPUSH", "colock_wait:{k}", "dead" + std::to_string(n)});
+    wait("b:1");
+    auto const is_alive = [](std::string_view to) { return to.ends_with(":b"); };
+    redis.subscribers = [&](audience, std::string_view to) { return is_alive(to) ? 1 : 0; };
+    redis.publish = [&](audience, std::string_view to, std::string_view) {
+        return is_alive(to) ? 1 : 0;
+    };
+    release("a:1");
+    BOOST_TEST(owner() == "b:1");
     BOOST_TEST(waiting() == 0);
 }
 
