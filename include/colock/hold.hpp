@@ -209,7 +209,7 @@ public:
 
     /// Grows with each ownership of the name, and stays the same through re-entry. Pass it to the
     /// resource, which refuses a token that is lower than the highest it has seen
-    /// (`colock::fence`). 0 if the hold is empty or `config::fencing` is off.
+    /// (`colock::fence`). 0 if the hold is empty or one of a red lock, or `config::fencing` is off.
     std::uint64_t fencing_token() const noexcept;
 
     /// For a hold on several locks: the token of lock `i`, counted from 0; 0 if there is none.

@@ -29,8 +29,12 @@ namespace colock {
 ///   longer has a majority. No such lock can promise more than this: if a server loses writes in a
 ///   restart, or its clock jumps, two owners may hold the lock. So servers should write to disk at
 ///   each command, or stay down for one lease after a restart. The lock as a whole has no fencing
-///   token: each part has its own, and tokens of different parts can't be compared. If a wrong
-///   owner costs more than a wait, use one server with replicas and `fence`, or a consensus system.
+///   token, so `fencing_token()` is 0: each part has its own, `fencing_token(i)`, and tokens of
+///   different parts can't be compared. If a wrong owner costs more than a wait, use one server
+///   with replicas and `fence`, or a consensus system.
+/// \par Releases and extensions
+///   `release` and `extend` ask all servers of the hold, and complete when a majority has agreed or
+///   can't any more. The others get theirs in the background, and `client::close()` waits for them.
 /// \par Queries
 ///   They need answers from a majority of the servers, and give what is true of a majority.
 ///   `is_locked`: whether a majority is locked. `remaining_lease`: the time until no majority is
@@ -40,6 +44,7 @@ namespace colock {
 /// \par Errors
 ///   `error::no_quorum` from `try_acquire`: too few servers answered. `acquire` goes on trying. The
 ///   other errors are as for `lock`, when so many servers give them that no majority is left.
+///   `error::closed` also if the client of the first part closes: acquires and holds end with it.
 ///
 /// Executor, thread-safety and lifetimes are as for `multi_lock`.
 class red_lock : public basic_lock<detail::lock_group> {

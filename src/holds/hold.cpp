@@ -129,7 +129,9 @@ std::uint64_t hold::fencing_token() const noexcept { return state_ ? state_->tok
 
 std::uint64_t hold::fencing_token(std::size_t i) const noexcept
 {
-    return i == 0 || !state_ ? fencing_token() : state_->target->fencing_token(i);
+    if (i == 0 && fencing_token() != 0)
+        return fencing_token();
+    return state_ && state_->target ? state_->target->fencing_token(i) : 0;
 }
 
 hold::clock::time_point hold::valid_until() const noexcept

@@ -118,8 +118,12 @@ bool exclusive_lock::asker::has_to_wait()
             of_.ownership_->suspect();  // a message may have come while nobody here listened
         return true;
     }
-    if (of_.stands_behind(head))
+    if (of_.stands_behind(head)) {
+        // Its number may have the lock still, and those before it need that.
+        if (number_ != 0 && grant_.stands(clock::now()))
+            give_back();
         return true;
+    }
     if (is_passed_on())
         return false;
     if (of_.contention_ && of_.contention_->list.awaits_turn()) {

@@ -65,7 +65,9 @@ group_acquire::group_acquire(core_ptr inside, lock_group of, acquire_options opt
 
 void group_acquire::start()
 {
-    if (auto const ec = inside_->enter())
+    // One server of a majority can be spared, also the first one: its own request has the error.
+    auto const ec = inside_->enter();
+    if (ec && (!of_.by_majority || ec == error::closed))
         return fail(ec);
     if (ended_)
         return fail(ended_);
@@ -228,8 +230,7 @@ milliseconds group_acquire::pause_before_next()
 
 void group_acquire::grant()
 {
-    auto const all =
-        std::make_shared<group_hold>(*inside_, of_.name, parts_.take_all(), of_.needed());
+    auto const all = std::make_shared<group_hold>(*inside_, of_, parts_.take_all());
     auto whole = all->begin(inside_, *options_.as, parts_.lease_of(0), is_renewed());
     registration_->over();
     std::visit([&](auto& c) { c(error_code{}, detail::make_hold(std::move(whole))); }, done);

@@ -14,11 +14,12 @@ namespace colock {
 
 using status = hold_state::status;
 
-group_hold::group_hold(core& inside, std::string name, std::vector<hold> parts, std::size_t needed)
+group_hold::group_hold(core& inside, detail::lock_group const& of, std::vector<hold> parts)
     : keyed_state{inside, state_kind::group, std::to_string(inside.next_number()), 0}
-    , names_{std::move(name)}
+    , names_{of.name}
     , parts_{std::move(parts)}
-    , needed_{needed}
+    , by_majority_{of.by_majority}
+    , needed_{of.needed()}
     , held_{static_cast<std::size_t>(std::ranges::count_if(parts_, &is_won))}
 {}
 
@@ -29,7 +30,8 @@ hold_ptr group_hold::begin(
 )
 {
     auto whole = make_recycled<hold_state>(inside, who, lease, renewed);
-    whole->token = parts_.empty() ? 0 : parts_.front().fencing_token();
+    // Tokens of different servers can't be compared, so a majority has none.
+    whole->token = by_majority_ || parts_.empty() ? 0 : parts_.front().fencing_token();
     whole->target = shared_from_this();
     whole_ = whole;
     core_.keyed_states().add(shared_from_this());
@@ -64,9 +66,8 @@ void group_hold::close(error_code why)
         whole->mark_released(why);
     for_all(
         [](hold& part, auto handler) { part.release(std::move(handler)); },
-        [life = core_.shared_from_this(), self = shared_from_this()](error_code) {
-            self->unregister();
-        }
+        [](error_code) {},
+        [life = core_.shared_from_this(), self = shared_from_this()] { self->unregister(); }
     );
 }
 
@@ -78,26 +79,42 @@ void group_hold::destroy_pending() noexcept
     auto const parts = std::exchange(parts_, {});
 }
 
+namespace {
+
+/// The answers of the parts to one operation.
+struct tally {
+    std::size_t unanswered, needed;
+    bool by_majority;
+    std::function<void(error_code)> told;
+    std::function<void()> over;
+    std::size_t succeeded = 0;
+    error_code first{};
+
+    void count(error_code ec)
+    {
+        succeeded += !ec;
+        if (ec && !first)
+            first = ec;
+        --unanswered;
+        bool const is_clear = succeeded >= needed || succeeded + unanswered < needed;
+        if (told && (unanswered == 0 || (by_majority && is_clear)))
+            std::exchange(told, nullptr)(succeeded >= needed ? error_code{} : first);
+        if (unanswered == 0)
+            over();
+    }
+};
+
+}  // namespace
+
 template <class Act>
-void group_hold::for_all(Act act, outcome told)
+void group_hold::for_all(Act act, outcome told, std::function<void()> over)
 {
-    struct tally {
-        std::size_t unanswered, succeeded;
-        error_code first;
-        outcome told;
-    };
     auto won = std::views::filter(parts_, &is_won);
-    auto const all = std::make_shared<tally>(
-        static_cast<std::size_t>(std::ranges::distance(won)), 0, error_code{}, std::move(told)
-    );
+    auto const asked = static_cast<std::size_t>(std::ranges::distance(won));
+    auto const all =
+        std::make_shared<tally>(asked, needed_, by_majority_, std::move(told), std::move(over));
     for (auto& part : won)
-        act(part, asio::bind_executor(core_.strand(), [all, needed = needed_](error_code ec) {
-                all->succeeded += !ec;
-                if (ec && !all->first)
-                    all->first = ec;
-                if (--all->unanswered == 0)
-                    all->told(all->succeeded >= needed ? error_code{} : all->first);
-            }));
+        act(part, asio::bind_executor(core_.strand(), [all](error_code ec) { all->count(ec); }));
 }
 
 void group_hold::release(std::shared_ptr<hold_operation> who)
@@ -109,10 +126,8 @@ void group_hold::release(std::shared_ptr<hold_operation> who)
     whole->mark_released(asio::error::operation_aborted);
     for_all(
         [](hold& part, auto handler) { part.release(std::move(handler)); },
-        [who, was_lost, self = shared_from_this()](error_code ec) {
-            self->unregister();
-            who->complete(was_lost ? error_code{error::lost} : ec);
-        }
+        [who, was_lost](error_code ec) { who->complete(was_lost ? error_code{error::lost} : ec); },
+        [self = shared_from_this()] { self->unregister(); }
     );
 }
 
@@ -123,7 +138,8 @@ void group_hold::extend(std::shared_ptr<hold_operation> who, milliseconds lease)
         return who->complete(now == status::lost ? error::lost : error::not_held);
     for_all(
         [lease](hold& part, auto handler) { part.extend(lease, std::move(handler)); },
-        [who, self = shared_from_this()](error_code ec) { who->complete(ec); }
+        [who](error_code ec) { who->complete(ec); },
+        [self = shared_from_this()] {}
     );
 }
 

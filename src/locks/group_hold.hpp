@@ -4,6 +4,7 @@
 #include "holds/hold_operation.hpp"
 #include "holds/hold_state.hpp"
 #include "holds/hold_target.hpp"
+#include <colock/multi_lock.hpp>
 
 #include <cstddef>
 #include <functional>
@@ -23,7 +24,7 @@ class group_hold final :
     public keyed_state,
     public std::enable_shared_from_this<group_hold> {
 public:
-    group_hold(core& inside, std::string name, std::vector<hold> parts, std::size_t needed);
+    group_hold(core& inside, detail::lock_group const& of, std::vector<hold> parts);
 
     /// Makes the hold for all parts, and watches the parts.
     hold_ptr begin(core_ptr const&, owner const& who, milliseconds lease, bool renewed);
@@ -50,15 +51,17 @@ private:
     /// Not a part that was never acquired: with a majority, others may hold some parts.
     static bool is_won(hold const& part) noexcept;
 
-    /// Applies the operation to all acquired parts, and reports when all have answered: no error if
-    /// enough succeeded.
+    /// Applies the operation to all acquired parts. Reports no error if enough succeeded: as soon
+    /// as that is clear if a majority is enough, otherwise when all have answered. `over` is called
+    /// when all have.
     template <class Act>
-    void for_all(Act act, outcome told);
+    void for_all(Act act, outcome told, std::function<void()> over);
     void on_part_ended(error_code why);
     void close(error_code why);
 
     std::string names_;
     std::vector<hold> parts_;  ///< in the order of the locks
+    bool by_majority_;
     std::size_t needed_;
     std::size_t held_;  ///< acquired parts that have not ended
     bool is_any_lost_ = false;

@@ -16,12 +16,12 @@ namespace {
 
 using operations = detail::lock_operations<detail::lock_id>;
 
-/// Whether asking again does not help. It may help if a connection is down, or after our own
-/// cancellation.
+/// Whether asking again does not help. It may help if a connection is down, after our own
+/// cancellation, and if a lock that is named twice was lost while the group asked for it again.
 bool is_final(error_code ec) noexcept
 {
     return ec.category() == error_category() && ec != error::unavailable &&
-        ec != error::not_replicated;
+        ec != error::not_replicated && ec != error::lost;
 }
 
 bool is_any(error_code ec) noexcept { return bool{ec}; }
@@ -153,12 +153,19 @@ void group_requests::cancel_unanswered()
 
 void group_requests::watch(std::size_t i)
 {
-    requests_[i].got.lost(asio::bind_executor(
+    auto const& part = requests_[i].got;
+    part.lost(asio::bind_executor(
         core_.strand(),
-        [this, weak = acquire_.weak_from_this(), i](error_code ec) {
+        [this,
+         weak = acquire_.weak_from_this(),
+         watched = std::weak_ptr{detail::state_of(part)},
+         i](error_code ec) {
             auto const life = weak.lock();
             if (!life || ec == asio::error::operation_aborted)
                 return;
+            auto const& now = detail::state_of(requests_[i].got);
+            if (!now || now != watched.lock())
+                return;  // it was of an earlier round
             requests_[i].ec = ec;
             cancel_unanswered();
         }

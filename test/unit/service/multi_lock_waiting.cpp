@@ -89,6 +89,22 @@ BOOST_AUTO_TEST_CASE(what_goes_meanwhile_is_taken_again)
     BOOST_TEST(waiting.value().fencing_token(1) != 0U);
 }
 
+BOOST_AUTO_TEST_CASE(named_twice_and_gone_in_between_it_is_taken_again)
+{
+    auto& first = server->expect(scripts::acquire);
+    auto& again = server->expect(scripts::extend);
+    auto waiting = take(multi_lock{mutex("a"), mutex("a")});
+    BOOST_TEST_REQUIRE(first.has_come());
+    first.reply(redis.run(first.seen()));
+    time.settle();
+    BOOST_TEST_REQUIRE(again.has_come());
+    redis.ask({"DEL", "a"});
+    again.reply(redis.run(again.seen()));
+    time.advance(200ms);
+    BOOST_TEST_REQUIRE(waiting.succeeded());
+    BOOST_TEST(bool{waiting.value()});
+}
+
 BOOST_AUTO_TEST_CASE(gone_before_the_leases_are_set_it_is_taken_again)
 {
     redis.occupy("b", 600ms);

@@ -61,6 +61,39 @@ BOOST_DATA_TEST_CASE(who_is_cancelled_while_asking_gives_back, data::make({true,
     BOOST_TEST(at.is_clean());
 }
 
+// The grant is for nobody: the next writer stands behind a reader, and the grant keeps that one
+// out.
+BOOST_DATA_TEST_CASE(a_grant_for_nobody_is_given_back, data::make({true, false}), is_answered)
+{
+    rw at;
+    auto& asked = at.server->expect(scripts::write_acquire);
+    auto first = at.acquire(at.writing());
+    auto reader = at.acquire(at.reading());
+    auto second = at.acquire(at.writing(), {.lease = 1s});
+    first.cancel();
+    auto& reads = at.server->expect(scripts::read_acquire);
+    at.time.settle();
+    BOOST_TEST_REQUIRE(reads.has_come());
+    auto& back = at.server->expect(scripts::write_release);
+    if (is_answered)
+        asked.reply(granted(3));
+    else
+        asked.lose();
+    at.time.settle();
+    BOOST_TEST_REQUIRE(back.has_come());
+    BOOST_TEST(back.seen().field() == asked.seen().field());
+    reads.reply(refused(3'000));
+    auto& again = at.server->expect(scripts::read_acquire);
+    back.reply(released());
+    at.time.advance(2ms);
+    BOOST_TEST_REQUIRE(again.has_come());
+    second.cancel();
+    again.reply(granted(0));
+    at.time.settle();
+    at.let_go(reader, scripts::read_release);
+    at.ends_clean();
+}
+
 BOOST_DATA_TEST_CASE(a_lost_answer_is_asked_again, data::make({true, false}), read)
 {
     rw at;

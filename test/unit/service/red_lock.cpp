@@ -30,6 +30,8 @@ BOOST_AUTO_TEST_CASE(most_are_enough)
     auto held = take(most());
     BOOST_TEST_REQUIRE(held.succeeded());
     BOOST_TEST((held.value().valid_until() == clock::now() + validity));
+    BOOST_TEST(held.value().fencing_token() == 0U);  // of different servers: not to be compared
+    BOOST_TEST(held.value().fencing_token(0) != 0U);
     BOOST_TEST(held.value().fencing_token(2) == 0U);
     auto told = lost(held.value());
     redis.ask({"DEL", "b"});
@@ -169,13 +171,62 @@ BOOST_AUTO_TEST_CASE(a_part_that_is_lost_counts_once)
         parts.push_back(std::move(take(mutex(name)).value()));
     force("a");
     BOOST_TEST(!parts.front());
-    auto const all = std::make_shared<group_hold>(inside(), "a,b", std::move(parts), 2);
+    auto group = detail::lock_group::of(mutex("a"), mutex("b"), mutex("c"));
+    group.by_majority = true;
+    auto const all = std::make_shared<group_hold>(inside(), group, std::move(parts));
     auto const core = detail::client_access::inside(client);
     hold const whole = detail::make_hold(all->begin(core, owner{}, 3s, true));
     time.settle();
     BOOST_TEST(bool{whole});
     force("b");
     BOOST_TEST(!whole);
+}
+
+BOOST_AUTO_TEST_CASE(a_first_client_that_cannot_start_is_spared)
+{
+    elsewhere bad{*this, with_lease(0ms)}, third{*this};
+    auto held = take(red_lock{bad.mutex("a"), mutex("b"), third.mutex("c")});
+    BOOST_TEST_REQUIRE(held.succeeded());
+    BOOST_TEST(release(held.value()).succeeded());
+    redis.occupy("b", 5s);
+    BOOST_TEST((take_once(red_lock{bad.mutex("a"), mutex("b")}).ec() == error::invalid_config));
+}
+
+BOOST_AUTO_TEST_CASE(a_release_and_an_extension_need_most_of_the_answers)
+{
+    auto held = take(most());
+    BOOST_TEST_REQUIRE(held.succeeded());
+    auto const others = server->serve;
+    server->serve = [&](call const& c) { return c.key() == "c" ? std::nullopt : others(c); };
+    BOOST_TEST(extend(held.value(), 4s).succeeded());
+    BOOST_TEST(release(held.value()).succeeded());
+    BOOST_TEST(!redis.is_locked("a"));
+    BOOST_TEST(client.stats().keys != 0U);  // closing waits for the third
+    server->serve = others;
+    auto const all = server->written();
+    for (std::size_t i = 0; i != all.size(); ++i)
+        if (all[i].key() == "c" && all[i].what != &scripts::acquire)
+            server->answer_call(i, *others(all[i]));
+    time.settle();
+    BOOST_TEST(!redis.is_locked("c"));
+    BOOST_TEST(client.stats().keys == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_release_that_most_have_refused_fails)
+{
+    auto held = take(most());
+    BOOST_TEST_REQUIRE(held.succeeded());
+    redis.ask({"DEL", "a"});
+    redis.ask({"DEL", "b"});
+    auto const others = server->serve;
+    server->serve = [&](call const& c) { return c.key() == "c" ? std::nullopt : others(c); };
+    BOOST_TEST((release(held.value()).ec() == error::lost));
+    server->serve = others;
+    auto const all = server->written();
+    for (std::size_t i = 0; i != all.size(); ++i)
+        if (all[i].key() == "c" && all[i].what != &scripts::acquire)
+            server->answer_call(i, *others(all[i]));
+    time.settle();
 }
 
 BOOST_AUTO_TEST_CASE(closing_the_clients_of_most_releases_it)
