@@ -29,7 +29,8 @@ keyed_state::keyed_state(
     , name_{std::move(name)}
     , slot_{slot ? *slot : decide::slot_of(name_)}
     , kind_{kind}
-    , is_counted_{kind != state_kind::group && kind != state_kind::watch}
+    , is_counted_{
+          kind != state_kind::group && kind != state_kind::watch && kind != state_kind::leave}
 {
     if (is_counted_)
         ++core_.count.keys;

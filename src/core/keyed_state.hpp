@@ -29,6 +29,7 @@ enum class state_kind : unsigned char {
     updates,
     group,
     watch,
+    leave,
     adoption
 };
 

@@ -69,6 +69,9 @@ public:
             state_ = state::unsure;
     }
 
+    /// The entry of an earlier wait may stand there still.
+    void remains() noexcept { state_ = state::unsure; }
+
     /// The list is gone, or the client leaves it.
     void gone() noexcept
     {

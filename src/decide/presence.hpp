@@ -30,9 +30,12 @@ public:
         add(waits_, {true, std::string{kind}, key, {}, who.number(), age(since)});
     }
 
-    /// Nothing more is taken in of either sort.
+    /// Nothing more is taken in of either sort, and the report says that there is more.
     bool is_full() const noexcept { return has_enough_holds() && waits_ == decide::most_reported; }
-    bool has_enough_holds() const noexcept { return holds_ == decide::most_reported; }
+    bool has_enough_holds() const noexcept
+    {
+        return holds_ == decide::most_reported && !told.is_whole;
+    }
 
     decide::client_report told;
 

@@ -27,6 +27,10 @@ constexpr std::size_t largest_call = cohort::largest;
 /// A cohort of fewer members than this takes in others that are due with it.
 constexpr std::size_t large_enough = largest_call * 3 / 4;
 
+/// The holds that are lost within this time are renewed first: a million renewals take some
+/// seconds.
+constexpr milliseconds urgent{5'000};
+
 /// Calls under way per lane.
 constexpr unsigned most_under_way = 2;
 
@@ -43,7 +47,7 @@ void end_with_failure(std::exception_ptr const& failure)
 
 }  // namespace
 
-/// The renewals that are due in one lane, by the script.
+/// The renewals that are due in one lane, by urgency and script.
 struct watchdog::lane_renewals {
     template <class Entry, class Hook>
     using list = boost::intrusive::
@@ -63,7 +67,13 @@ struct watchdog::lane_renewals {
     }
     bool is_idle() { return under_way == 0 && !next(); }
 
-    std::map<scripts::script const*, queue> due;
+    queue& of(decide::renewal_schedule::entry const& which, scripts::script const& by)
+    {
+        bool const is_urgent = which.lose_at() < clock::now() + urgent;
+        return due[{!is_urgent, &by}];
+    }
+
+    std::map<std::pair<bool, scripts::script const*>, queue> due;  ///< urgent ones come first
     unsigned under_way = 0;
 };
 
@@ -245,7 +255,9 @@ void watchdog::send_all()
 void watchdog::enqueue(ownership& of)
 {
     if (!of.renewal_hook::is_linked())
-        in(core_.transport().lane_of(of.slot())).due[of.how().script.renew].single.push_back(of);
+        in(core_.transport().lane_of(of.slot()))
+            .of(of, *of.how().script.renew)
+            .single.push_back(of);
 }
 
 // Its members may have come into different lanes since they were together.
@@ -255,7 +267,7 @@ void watchdog::enqueue(cohort& all)
         return;
     auto const slots = all.slots();
     auto const lane = core_.transport().lane_of(slots.front());
-    in(lane).due[&all.script()].cohorts.push_back(all);
+    in(lane).of(all, all.script()).cohorts.push_back(all);
     if (std::ranges::any_of(slots, [&](auto s) { return core_.transport().lane_of(s) != lane; }))
         dissolve(all);
 }

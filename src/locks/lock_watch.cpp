@@ -25,9 +25,10 @@ namespace {
 
 /// A caller that waits for an event.
 struct event_wait final : operation {
-    explicit event_wait(watch_ptr w) : of{std::move(w)} {}
+    event_wait(core_ptr c, watch_ptr w) : inside{std::move(c)}, of{std::move(w)} {}
     void cancel() override;
 
+    core_ptr inside;
     watch_ptr of;
     completion<lock_event> done;
 };
@@ -71,7 +72,8 @@ public:
         is_known_ = true;
         for (auto& each : ears_)
             each.is_live = core_.subscriptions().add(each.channel, each);
-        tell_if_live();
+        if (!was_live_)
+            tell_if_live();
     }
 
     void end(error_code why)
@@ -240,10 +242,10 @@ void next_event(core_ptr inside, asio::any_completion_handler<heard_event> handl
     if (!watch)
         return completion<lock_event>{
             std::move(handler), asio::system_executor{}}(error::invalid_argument, {});
-    auto const who = make_recycled<event_wait>(watch);
+    auto const who = make_recycled<event_wait>(inside, watch);
     who->listen(inside->strand(), handler);
     who->done = {std::move(handler), inside->executor()};
-    asio::dispatch(inside->strand(), [inside, watch, who] { watch->admit(who); });
+    asio::dispatch(inside->strand(), [who] { who->of->admit(who); });
 }
 
 }  // namespace colock::detail

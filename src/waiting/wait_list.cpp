@@ -10,6 +10,43 @@
 
 namespace colock {
 
+/// A leave of a plain entry that is not answered yet. The client may want the same place again in
+/// the meantime: a leave that is repeated after that would take the new entry away.
+class wait_list::owed_leave final : public keyed_state {
+public:
+    owed_leave(core& inside, std::string_view channel, std::string_view entry)
+        : keyed_state{inside, state_kind::leave, name_of(channel, entry), 0}
+    {}
+
+    /// True if there is one. It is not repeated.
+    static bool call_off(core& inside, std::string_view channel, std::string_view entry)
+    {
+        auto* const found = inside.keyed_states().find(state_kind::leave, name_of(channel, entry));
+        if (found)
+            static_cast<owed_leave*>(found)->call_off();
+        return found;
+    }
+    bool is_called_off() const noexcept { return is_called_off_; }
+
+    void over() noexcept { unregister(); }
+
+    pause before_repeat;
+
+private:
+    static std::string name_of(std::string_view channel, std::string_view entry)
+    {
+        return std::string{channel}.append(1, ' ').append(entry);
+    }
+    void call_off()
+    {
+        is_called_off_ = true;
+        before_repeat.finish();
+        unregister();
+    }
+
+    bool is_called_off_ = false;
+};
+
 wait_list::wait_list(
     core& inside,
     keyed_state const& lock,
@@ -42,6 +79,8 @@ void wait_list::hear()
         return;
     turn_channel_ = decide::turn_channel(*channel_, core_.uuid());
     is_live_ = core_.subscriptions().add(turn_channel_, *this);
+    if (owed_leave::call_off(core_, *channel_, plain_entry()))
+        place.remains();
 }
 
 bool wait_list::may_register() const noexcept
@@ -93,7 +132,7 @@ wait_list::next wait_list::refused(std::string_view asked, bool stands)
     if (is_refused_)
         return next::channel;
     hear();
-    return is_live_ ? next::ask : next::sleep;
+    return is_refused_ ? next::channel : is_live_ ? next::ask : next::sleep;
 }
 
 bool wait_list::joins() noexcept
@@ -138,7 +177,7 @@ void wait_list::give_up_place()
     if (registered.exists())
         send_leave(registered.entry());
     else if (place.owes_an_answer())
-        send_leave(decide::list_entry(core_.uuid(), permits_));
+        send_leave(plain_entry());
     registered.end();
     place.gone();
     by_release_ = joining::no;
@@ -159,19 +198,21 @@ strand_task wait_list::send_leave(
     core::activity const leaving{inside};
     std::string_view const keys[]{key};
     std::string_view const arguments[]{channel, entry};
-    pause before_repeat;
-    for (std::uint32_t refusals = 0;;) {
+    auto const owed = std::make_shared<owed_leave>(inside, channel, entry);
+    inside.keyed_states().add(owed);
+    for (std::uint32_t refusals = 0; !owed->is_called_off();) {
         step s{scripts::leave, in_slot, keys, arguments};
         inside.transport().submit(s);
         answer const got = co_await s.answered;
         bool const is_due = got.what == answer::kind::lost || got.what == answer::kind::not_now;
-        if (!is_due || inside.is_stopped())
-            co_return;
+        if (!is_due || owed->is_called_off() || inside.is_stopped())
+            break;
         if (got.what == answer::kind::not_now) {
-            inside.rest(before_repeat, inside.repeat_pause(++refusals));
-            co_await before_repeat.over;
+            inside.rest(owed->before_repeat, inside.repeat_pause(++refusals));
+            co_await owed->before_repeat.over;
         }
     }
+    owed->over();
 }
 
 // Others may have been told before this client was heard.

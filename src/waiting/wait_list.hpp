@@ -1,8 +1,10 @@
 #pragma once
 
 #include "base/strand_task.hpp"
+#include "core/core.hpp"
 #include "core/subscription_manager.hpp"
 #include "decide/list_place.hpp"
+#include "decide/names.hpp"
 #include "decide/registration.hpp"
 #include "decide/reply.hpp"
 
@@ -110,7 +112,10 @@ public:
     bool wakes = false;  ///< the holder, as far as is known, tells the first of the list
 
 private:
+    class owed_leave;
+
     void give_up_place();
+    std::string plain_entry() const { return decide::list_entry(core_.uuid(), permits_); }
     static strand_task send_leave(
         core&, std::string key, unsigned slot, std::string channel, std::string entry
     );

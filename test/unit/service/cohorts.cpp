@@ -99,6 +99,29 @@ BOOST_AUTO_TEST_CASE(what_is_acquired_later_joins)
     BOOST_TEST((late.valid_until() == last().sent + validity));
 }
 
+// After an outage all are renewed, in calls of so many.
+BOOST_AUTO_TEST_CASE(what_is_lost_soonest_is_renewed_first)
+{
+    all.clear();
+    std::vector<hold> many;  // full cohorts
+    for (int n = 0; many.size() != 640; ++n)
+        if (auto name = "long" + std::to_string(n);
+            server->link_of(decide::slot_of(name)) == link())
+            many.push_back(std::move(acquire(mutex(name), {.lease = 60s, .renew = true}).value()));
+    renew_all();
+    std::string soon = "soon";
+    while (server->link_of(decide::slot_of(soon)) != link())
+        soon += 'x';
+    auto const shortest = std::move(acquire(mutex(soon), {.lease = 1s, .renew = true}).value());
+    auto const before = server->written().size();
+    renew_all();
+    auto const first = server->written().at(before);
+    BOOST_TEST((first.what == &scripts::renew));
+    BOOST_TEST(std::ranges::count(first.keys, soon) == 1);
+    BOOST_TEST(server->written().size() - before == 6U);
+    BOOST_TEST(bool{shortest});
+}
+
 BOOST_AUTO_TEST_CASE(what_is_released_is_renewed_no_more)
 {
     BOOST_TEST(release(all[2]).succeeded());

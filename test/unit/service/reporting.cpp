@@ -71,6 +71,21 @@ BOOST_FIXTURE_TEST_CASE(the_last_report_says_that_nothing_is_held, told)
     BOOST_TEST(!report());
 }
 
+BOOST_FIXTURE_TEST_CASE(a_report_says_whether_there_is_more, told)
+{
+    std::vector<pending_hold> held(64);
+    for (std::size_t i = 0; i != held.size(); ++i)
+        mutex("k" + std::to_string(i)).acquire(held[i].token());
+    time.advance(7s);
+    BOOST_TEST_REQUIRE(report().has_value());
+    BOOST_TEST(report()->entries.size() == 64U);
+    BOOST_TEST(report()->is_whole);
+    auto const one_more = acquire(mutex("more"));
+    time.advance(7s);
+    BOOST_TEST(report()->entries.size() == 64U);
+    BOOST_TEST(!report()->is_whole);
+}
+
 // To look for them would hold up everything else.
 BOOST_FIXTURE_TEST_CASE(among_very_many_locks_no_waits_are_told, told)
 {

@@ -272,12 +272,67 @@ BOOST_AUTO_TEST_CASE(a_client_whose_own_channel_is_refused_listens_to_that_of_th
 {
     auto held = take(a);
     b.server->forbidden.insert(b.turn_channel());
-    auto const second = wait(b);
+    auto second = wait(b);
     BOOST_TEST(list().empty());
     BOOST_TEST(b.listens());
     release(a, held);
     pass(20ms);
     BOOST_TEST(second.succeeded());
+    // The refusal is remembered for a while, and nothing is asked then.
+    release(b, second.value());
+    held = take(a);
+    auto const third = wait(b);
+    BOOST_TEST(b.listens());
+    release(a, held);
+    pass(20ms);
+    BOOST_TEST(third.succeeded());
+}
+
+// The server was busy. In the meantime the client wants the lock again.
+BOOST_AUTO_TEST_CASE(a_late_leave_takes_no_later_place_away)
+{
+    auto held = take(a);
+    auto second = wait(b);
+    auto& leaving = b.server->expect(scripts::leave);
+    second.cancel();
+    settle();
+    leaving.not_now();
+    settle();
+    auto const third = wait(b);
+    BOOST_TEST((list() == ids{b.id()}));  // the old entry, which is also the new one
+    auto const leaves = b.server->count(scripts::leave);
+    pass(500ms);
+    BOOST_TEST(b.server->count(scripts::leave) == leaves);
+    BOOST_TEST((list() == ids{b.id()}));
+    release(a, held);
+    BOOST_TEST(third.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_leave_that_the_server_could_not_run_is_repeated)
+{
+    auto const held = take(a);
+    auto second = wait(b);
+    auto& leaving = b.server->expect(scripts::leave);
+    second.cancel();
+    settle();
+    leaving.not_now();
+    pass(500ms);
+    BOOST_TEST(list().empty());
+}
+
+// The holder's release tells the first of the list.
+BOOST_AUTO_TEST_CASE(the_next_one_is_not_told_while_the_lock_is_held)
+{
+    auto held = take(a);
+    auto second = wait(b);
+    auto const third = wait(c);
+    auto const before = c.tries();
+    second.cancel();
+    settle();
+    BOOST_TEST(c.tries() == before);
+    BOOST_TEST((list() == ids{c.id()}));
+    release(a, held);
+    BOOST_TEST(third.succeeded());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
