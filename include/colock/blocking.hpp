@@ -68,7 +68,9 @@ private:
 ///   As for the lock that it is made from. Unlike a `std::mutex`, the lock can be lost: ask
 ///   `held().valid_for(…)` before a write that can't be undone, or give the resource
 ///   `held().fencing_token()`. An `unlock` after a loss releases nothing of the next holder, also
-///   if that is another thread with the same object.
+///   if that is another thread with the same object. Each `lock` has an owner of its own:
+///   `acquire_options::as` is not used, because threads with one owner would not exclude each
+///   other.
 /// \par Exceptions
 ///   `lock`, the `try_lock` functions and `release` throw `boost::system::system_error`. `lock` has
 ///   the errors of `colock::lock::acquire`, the `try_lock` functions have those of
@@ -95,7 +97,9 @@ public:
         : of_{of}
         , options_{options}
         , executor_{where.async().get_executor()}
-    {}
+    {
+        options_.as.reset();
+    }
 
     mutex(mutex const&) = delete;
     mutex& operator=(mutex const&) = delete;
@@ -122,7 +126,7 @@ public:
     template <class Clock, class Duration>
     bool try_lock_until(std::chrono::time_point<Clock, Duration> until)
     {
-        return try_lock_for(until - Clock::now());
+        return try_lock_for(colock::detail::time_until(until));
     }
 
     /// Releases the hold of this thread, and waits for the server's answer, at most

@@ -93,8 +93,9 @@ void client_ping(core_ptr, asio::any_completion_handler<pinged>);
 ///   A lock, a semaphore, a latch or an election is a handle: a name, and a share in the client's
 ///   state. Handles are immutable, so distinct and shared ones are safe, from any thread. An
 ///   operation keeps alive what it needs, so a handle may be destroyed while its operation is
-///   pending. A handle may outlive the client (its operations end with `error::closed` then), but
-///   not the execution context.
+///   pending. A handle that was moved from has no name: `error::invalid_argument`. A handle may
+///   outlive the client (its operations end with `error::closed` then), but not the execution
+///   context.
 /// \par Thread-safety
 ///   Safe: all members but the destructor may be called on a shared object from any thread.
 /// \par Lifetimes

@@ -202,7 +202,7 @@ public:
     }
 
 private:
-    detail::core_ptr core_;
+    detail::client_share core_;
     std::string name_;
 };
 

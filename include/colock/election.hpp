@@ -301,7 +301,7 @@ private:
         }
     }
 
-    detail::core_ptr core_;
+    detail::client_share core_;
     lock office_;
     acquire_options options_;
 };

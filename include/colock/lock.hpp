@@ -39,9 +39,9 @@ template <class Clock, class Duration>
 hold::clock::time_point steady(std::chrono::time_point<Clock, Duration> at)
 {
     if constexpr (std::is_same_v<Clock, hold::clock>)
-        return std::chrono::ceil<hold::clock::duration>(at);
+        return hold::clock::time_point{round_up<hold::clock::duration>(at.time_since_epoch())};
     else
-        return from_now(round_up<std::chrono::nanoseconds>(at - Clock::now()));
+        return from_now(time_until(at));
 }
 
 /// The operations on one lock, or on several as one.
@@ -337,7 +337,7 @@ private:
     friend class fenced_lock;
     friend class lock_watch;
 
-    detail::core_ptr core_;
+    detail::client_share core_;
     Subject id_;
 };
 

@@ -325,7 +325,9 @@ public:
     /// Takes all permits that are left. The result says how many there were.
     ///
     /// \par Effects
-    ///   `scripts/semaphore_drain.lua`, one round trip.
+    ///   `scripts/semaphore_drain.lua`, one round trip. After `add_permits` with a negative number
+    ///   less than none may be left: then the result is negative, and 0 are left, as in Redisson.
+    ///   So a drain undoes a reduction whose permits are still out.
     /// \par Completion signature
     ///   `void(error_code, std::int64_t)`
     /// \par Errors and cancellation
@@ -361,7 +363,7 @@ public:
 private:
     friend class permit_guard;
 
-    detail::core_ptr core_;
+    detail::client_share core_;
     std::string name_;
 };
 

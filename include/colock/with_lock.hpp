@@ -7,7 +7,9 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/deferred.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <chrono>
@@ -57,16 +59,27 @@ asio::awaitable<work_result<Work>> run_guarded(hold& held, Work& work, std::stri
     }
 }
 
+/// Each await of a cancelled coroutine throws, which would drop the result of work that has ended
+/// nevertheless. So a cancelled coroutine leaves the release to the destructor.
+inline bool may_await(asio::cancellation_state const& mine) noexcept
+{
+    return mine.cancelled() == asio::cancellation_type::none;
+}
+
 /// As above, and releases `held` after the work.
 template <class Work>
 asio::awaitable<work_result<Work>> run_and_release(hold& held, Work& work, std::string doing)
 {
     if constexpr (std::is_void_v<work_result<Work>>) {
         co_await run_guarded(held, work, std::move(doing));
-        co_await release_after_work(held);
+        auto const mine = co_await asio::this_coro::cancellation_state;
+        if (may_await(mine))
+            co_await release_after_work(held);
     } else {
         auto result = co_await run_guarded(held, work, std::move(doing));
-        co_await release_after_work(held);
+        auto const mine = co_await asio::this_coro::cancellation_state;
+        if (may_await(mine))
+            co_await release_after_work(held);
         co_return result;
     }
 }
@@ -92,7 +105,8 @@ asio::awaitable<work_result<Work>> run_and_release(hold& held, Work& work, std::
 ///   The text of the first three names the lock, and of a refusal it has the server's words. A
 ///   failed release is not thrown, because the work was done under the lock.
 /// \par Cancellation
-///   Passed on to the acquire or to the work; the release then goes on in the background.
+///   Passed on to the acquire or to the work; the release then goes on in the background. Work that
+///   ends without an exception nevertheless has done its part: its result is returned.
 /// \par Lifetimes
 ///   The lock and the work are copied into the coroutine.
 template <class Lock, class Work>

@@ -7,6 +7,7 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/deferred.hpp>
+#include <boost/asio/this_coro.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -135,10 +136,14 @@ asio::awaitable<plain_result<Work>> run_with_permits(permit_guard permits, Work 
 {
     if constexpr (std::is_void_v<plain_result<Work>>) {
         co_await work();
-        co_await permits.release(asio::as_tuple(asio::deferred));
+        auto const mine = co_await asio::this_coro::cancellation_state;
+        if (may_await(mine))
+            co_await permits.release(asio::as_tuple(asio::deferred));
     } else {
         auto result = co_await work();
-        co_await permits.release(asio::as_tuple(asio::deferred));
+        auto const mine = co_await asio::this_coro::cancellation_state;
+        if (may_await(mine))
+            co_await permits.release(asio::as_tuple(asio::deferred));
         co_return result;
     }
 }
@@ -159,7 +164,8 @@ asio::awaitable<plain_result<Work>> run_with_permits(permit_guard permits, Work 
 ///   - the exceptions of `work`.
 ///   A failed release is not thrown: it goes on in the background.
 /// \par Cancellation
-///   Passed on to the acquire or to the work.
+///   Passed on to the acquire or to the work; the release then goes on in the background. Work that
+///   ends without an exception nevertheless has done its part: its result is returned.
 /// \par Lifetimes
 ///   The semaphore and the work are copied into the coroutine.
 template <class Work>

@@ -47,7 +47,8 @@ inline error_code check_at_least(acquire_options const& options) noexcept
 /// How long there is to wait; nothing if the moment has passed.
 inline milliseconds wait_until(time_point until) noexcept
 {
-    return std::max(milliseconds{0}, std::chrono::ceil<milliseconds>(until - clock::now()));
+    auto const now = clock::now();
+    return until <= now ? milliseconds{0} : std::chrono::ceil<milliseconds>(until - now);
 }
 
 inline error_code check(lock_id const& id, acquire_options const& options) noexcept

@@ -29,19 +29,27 @@ bool has_duplicates(std::vector<address> const& all) noexcept
     return false;
 }
 
+char const* validate_address(address const& a) noexcept
+{
+    // Asio would throw where nobody could catch it.
+    if (a.unix_socket.size() >= sizeof(sockaddr_un::sun_path))
+        return "a unix socket's path is longer than the system allows";
+    if (!a.unix_socket.empty())
+        return nullptr;
+    if (a.host.empty())
+        return "an address has neither a host nor a unix socket";
+    return a.port == 0 ? "port must not be 0" : nullptr;
+}
+
 char const* validate_place(config const& s) noexcept
 {
     if (s.addresses.empty())
         return "addresses is empty; name a server";
     bool const is_unix =
         std::ranges::any_of(s.addresses, [](address const& a) { return !a.unix_socket.empty(); });
-    // Asio would throw where nobody could catch it.
     for (auto const& each : s.addresses)
-        if (each.unix_socket.size() >= sizeof(sockaddr_un::sun_path))
-            return "a unix socket's path is longer than the system allows";
-    for (auto const& each : s.addresses)
-        if (each.unix_socket.empty() && each.port == 0)
-            return "port must not be 0";
+        if (auto const* const wrong = validate_address(each))
+            return wrong;
     if (is_unix && (s.topology != topology::single || s.tls.enabled))
         return "a unix socket is for one server, without TLS";
     if (s.database < 0)
@@ -73,8 +81,9 @@ char const* validate_connections(config const& s) noexcept
 {
     if (s.links < 1 || s.links > 64)
         return "links must be from 1 to 64";
-    if (s.client_name.find_first_of(" \n\r\t") != std::string::npos)
-        return "client_name must have no spaces";
+    auto const is_printable = [](char c) { return c >= '!' && c <= '~'; };
+    if (!std::ranges::all_of(s.client_name, is_printable))  // the server refuses others
+        return "client_name must be printable ASCII without spaces";
     if (s.label && !is_label(*s.label))
         return "label must be at most 128 bytes of UTF-8, without control characters";
     if (s.tls.certificate_file.empty() != s.tls.private_key_file.empty())

@@ -8,6 +8,7 @@
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -22,10 +23,12 @@ namespace colock::detail {
 namespace {
 
 /// Ends when the hold is lost, or its client closed. It does not end when the work itself releases
-/// the hold, because then there is nothing left to guard.
+/// the hold or moves it elsewhere, because then there is nothing left to guard.
 asio::awaitable<error_code> loss_of(hold const& held)
 {
-    auto [ec] = co_await held.lost(asio::as_tuple(asio::deferred));
+    error_code ec = asio::error::operation_aborted;
+    if (state_of(held))
+        co_await held.lost(asio::redirect_error(asio::deferred, ec));
     if (ec == asio::error::operation_aborted) {
         asio::steady_timer until_cancelled{
             co_await asio::this_coro::executor, asio::steady_timer::time_point::max()};
@@ -85,7 +88,8 @@ asio::awaitable<void> expect_held(hold& held, std::string doing)
 
 asio::awaitable<void> release_after_work(hold& held)
 {
-    co_await held.release(asio::as_tuple(asio::deferred));
+    if (state_of(held))
+        co_await held.release(asio::as_tuple(asio::deferred));
 }
 
 void throw_if(error_code ec, char const* doing, std::string const& name)

@@ -55,6 +55,14 @@ BOOST_AUTO_TEST_CASE(threads_count_under_one_mutex)
     BOOST_TEST(!exists(server, name));
 }
 
+BOOST_AUTO_TEST_CASE(an_owner_in_the_options_lets_no_second_thread_in)
+{
+    owner const me;
+    blocking::mutex shared{redis, name, {.as = me}};
+    std::scoped_lock const guard{shared};
+    BOOST_TEST(!std::async(std::launch::async, [&] { return shared.try_lock(); }).get());
+}
+
 BOOST_AUTO_TEST_CASE(standard_locks_take_it)
 {
     blocking::mutex mine{redis, name};

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <memory>
+#include <ratio>
 #include <type_traits>
 #include <utility>
 
@@ -18,6 +19,27 @@ namespace asio = boost::asio;
 
 class core;
 using core_ptr = std::shared_ptr<core>;
+
+/// A handle's share in its client. A handle that was moved from keeps it, but not its name: so its
+/// operations end with `error::invalid_argument`.
+class client_share {
+public:
+    client_share(core_ptr of) noexcept : core_{std::move(of)} {}
+    client_share(client_share const&) noexcept = default;
+    client_share(client_share&& from) noexcept : core_{from.core_} {}
+    client_share& operator=(client_share const&) noexcept = default;
+    client_share& operator=(client_share&& from) noexcept
+    {
+        core_ = from.core_;
+        return *this;
+    }
+    ~client_share() = default;
+
+    operator core_ptr const&() const noexcept { return core_; }
+
+private:
+    core_ptr core_;
+};
 
 /// The executor that the client was made with, never its strand; without a client, the system
 /// executor.
@@ -33,6 +55,16 @@ constexpr To round_up(std::chrono::duration<Rep, Period> d) noexcept
     if (wide{d} <= wide{To::min()})
         return To::min();
     return std::chrono::ceil<To>(d);
+}
+
+/// The time until a moment, however far that is.
+template <class Clock, class Duration>
+std::chrono::nanoseconds time_until(std::chrono::time_point<Clock, Duration> at)
+{
+    using wide = std::chrono::duration<long double, std::nano>;
+    return round_up<std::chrono::nanoseconds>(
+        wide{at.time_since_epoch()} - wide{Clock::now().time_since_epoch()}
+    );
 }
 
 /// The token is asked as a value: with Boost 1.83 a const lvalue of what `asio::bind_executor`

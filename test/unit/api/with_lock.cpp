@@ -69,6 +69,52 @@ struct sections : harness {
 
 BOOST_FIXTURE_TEST_SUITE(api_with_lock, sections)
 
+// The work is done, and the caller must not believe that it isn't.
+BOOST_AUTO_TEST_CASE(a_cancelled_caller_gets_the_result_of_work_that_ended)
+{
+    int got = 0;
+    asio::cancellation_signal signal;
+    bool has_thrown = false;
+    auto const work = [](hold&) -> asio::awaitable<int> {
+        co_await pause(5ms);  // which absorbs a cancellation
+        co_return 42;
+    };
+    asio::co_spawn(
+        context,
+        with_lock(mutex(), work),
+        asio::bind_cancellation_slot(
+            signal.slot(),
+            [&](std::exception_ptr e, int result) {
+                has_thrown = e != nullptr;
+                got = result;
+            }
+        )
+    );
+    time.settle();
+    BOOST_TEST(redis.is_locked("k"));
+    signal.emit(asio::cancellation_type::terminal);
+    time.advance(1ms);
+    BOOST_TEST(!has_thrown);
+    BOOST_TEST(got == 42);
+    BOOST_TEST(!redis.is_locked("k"));
+}
+
+BOOST_AUTO_TEST_CASE(work_that_takes_the_hold_over_is_guarded_no_more)
+{
+    hold kept;
+    bool is_done = false;
+    begin([&](hold& h) -> asio::awaitable<void> {
+        kept = std::move(h);
+        co_await pause(5ms);
+        is_done = true;
+    });
+    time.advance(6ms);
+    BOOST_TEST((ended && !thrown));
+    BOOST_TEST(is_done);
+    BOOST_TEST(bool{kept});
+    BOOST_TEST(redis.is_locked("k"));
+}
+
 BOOST_AUTO_TEST_CASE(gives_what_the_work_returns_and_releases)
 {
     std::string got;

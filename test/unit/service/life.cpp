@@ -391,6 +391,10 @@ BOOST_AUTO_TEST_CASE(a_bad_config_is_refused_with_a_line_that_says_what)
     check([](config& c) { c.links = 65; });
     check([](config& c) { c.database = -1; });
     check([](config& c) { c.client_name = "a b"; });
+    check([](config& c) { c.client_name = "b\xc3\xbcro"; });  // the server refuses it
+    check([](config& c) { c.client_name = "a\x7f"; });
+    check([](config& c) { c.client_name = std::string{"a\0b", 3}; });
+    check([](config& c) { c.addresses.front().host.clear(); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -21,6 +21,56 @@ BOOST_AUTO_TEST_CASE(granted_or_empty)
     BOOST_TEST(some.value().has_value());
 }
 
+// Also one that no difference of clocks can tell.
+BOOST_AUTO_TEST_CASE(a_moment_that_has_passed_tries_once)
+{
+    using wall = std::chrono::system_clock;
+    auto const ends_at_once = [this](auto moment) {
+        server->expect(scripts::acquire).reply(refused(1'000));
+        pending_try p;
+        mutex().try_acquire_until(moment, p.token());
+        time.settle();
+        BOOST_TEST_REQUIRE(p.succeeded());
+        BOOST_TEST(!p.value().has_value());
+    };
+    ends_at_once(hold::clock::time_point::min());
+    ends_at_once(hold::clock::time_point{});
+    ends_at_once(wall::time_point::min());
+    ends_at_once(std::chrono::time_point<wall, std::chrono::hours>::min());
+}
+
+BOOST_AUTO_TEST_CASE(a_moment_may_be_as_late_as_can_be)
+{
+    using wall = std::chrono::system_clock;
+    auto const waits = [this](auto moment) {
+        harness at;
+        for (int i = 0; i != 2; ++i)
+            at.server->expect(scripts::acquire).reply(refused(60'000));
+        pending_try p;
+        at.mutex().try_acquire_until(moment, p.token());
+        at.time.advance(10ms);
+        BOOST_TEST(!p.is_done());
+        p.cancel();
+        at.time.settle();
+    };
+    waits(hold::clock::time_point::max());
+    waits(std::chrono::time_point<hold::clock, milliseconds>::max());
+    waits(wall::time_point::max());
+    waits(std::chrono::time_point<wall, std::chrono::hours>::max());
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_that_was_moved_from_has_no_name)
+{
+    auto from = mutex();
+    auto const to = std::move(from);
+    pending_hold p;
+    from.acquire(p.token());  // NOLINT(bugprone-use-after-move)
+    time.settle();
+    BOOST_TEST((p.ec() == error::invalid_argument));
+    server->expect(scripts::acquire).reply(granted(1));
+    BOOST_TEST(acquire(to).succeeded());
+}
+
 BOOST_AUTO_TEST_CASE(empty_at_once_when_this_client_holds_it)
 {
     auto const mine = held();
