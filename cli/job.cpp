@@ -177,10 +177,9 @@ int job::fork(launch const& how, terminal const* foreground)
     return 0;
 }
 
-void job::signal(int number) const noexcept
+int job::signal(int number) const noexcept
 {
-    if (id_ > 0)
-        kill(-id_, number);
+    return id_ > 0 && kill(-id_, number) != 0 ? errno : 0;
 }
 
 std::optional<job::news> job::look() noexcept
@@ -199,6 +198,6 @@ std::optional<job::news> job::look() noexcept
     return news{news::kind::exited, WEXITSTATUS(status)};
 }
 
-bool job::has_members() const noexcept { return id_ > 0 && kill(-id_, 0) == 0; }
+bool job::has_members() const noexcept { return id_ > 0 && (kill(-id_, 0) == 0 || errno == EPERM); }
 
 }  // namespace cli

@@ -84,8 +84,8 @@ public:
 
     pid_t id() const noexcept { return id_; }
 
-    /// To the whole group.
-    void signal(int number) const noexcept;
+    /// To the whole group. \returns 0, or the error: EPERM if it runs as another user.
+    int signal(int number) const noexcept;
 
     /// The new state, if it has changed. Doesn't wait.
     std::optional<news> look() noexcept;

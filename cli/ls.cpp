@@ -4,13 +4,15 @@
 #include "progress.hpp"
 #include "scan.hpp"
 #include "session.hpp"
+#include "signals.hpp"
 #include "text.hpp"
 
 #include <boost/json/serialize.hpp>
 
 #include <algorithm>
-#include <cstdio>
+#include <csignal>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -28,11 +30,12 @@ public:
     asio::awaitable<int> run()
     {
         co_await session_.connect();
-        progress const line{session_.context().get_executor(), "ls", [this] {
-                                return "looked at " + counted(scan_.looked_at(), "hash", "es") +
-                                    ", found " + counted(found_in_all_, "lock");
-                            }};
+        line_.emplace(session_.context().get_executor(), "ls", [this] {
+            return "looked at " + counted(scan_.looked_at(), "hash", "es") + ", found " +
+                counted(found_in_all_, "lock");
+        });
         co_await scan_.run(options_.pattern);
+        line_.reset();
         print();
         if (auto const refusal = scan_.refusal(); !refusal.empty())
             complain("colock ls: " + refusal);
@@ -42,7 +45,13 @@ public:
 private:
     void take(picture);
     void print();
-    void print_line(picture const&) const;
+    std::string line_of(picture const&) const;
+    std::string row(
+        std::string const& key,
+        std::string const& kind,
+        std::string const& lease,
+        std::string const& holders
+    ) const;
 
     session& session_;
     options const& options_;
@@ -50,6 +59,7 @@ private:
     std::int64_t found_in_all_ = 0;
     std::size_t width_ = 0;                 ///< of the keys, once the head of the table is printed
     std::map<std::string, picture> found_;  ///< not printed yet
+    std::optional<progress> line_;
 };
 
 void listing::take(picture p)
@@ -64,42 +74,58 @@ void listing::take(picture p)
 /// Prints what has been found, sorted, and forgets it.
 void listing::print()
 {
+    std::string text;
     if (!options_.json && !found_.empty() && width_ == 0) {
         width_ = 3;
         for (auto const& [key, p] : found_)
             width_ = std::min<std::size_t>(std::max(width_, shown(key).size()), 40);
-        auto const width = static_cast<int>(width_);
-        std::printf("%-*s  %-10s  %9s  %s\n", width, "KEY", "KIND", "LEASE", "HELD BY");
+        text = row("KEY", "KIND", "LEASE", "HELD BY");
     }
     for (auto const& [key, p] : found_)
-        if (options_.json)
-            std::printf("%s\n", boost::json::serialize(to_json(p)).c_str());
-        else
-            print_line(p);
+        text += options_.json ? boost::json::serialize(to_json(p)) + "\n" : line_of(p);
     found_.clear();
+    if (line_)
+        line_->hide();
+    write_out(text);
 }
 
-void listing::print_line(picture const& p) const
+std::string listing::line_of(picture const& p) const
 {
     auto const others = static_cast<std::int64_t>(p.holders.size()) - 1 + p.more_holders;
-    std::printf(
-        "%-*s  %-10s  %9s  %s%s\n",
-        static_cast<int>(width_),
-        shown(p.key).c_str(),
-        p.kind.c_str(),
-        p.lease ? shown(*p.lease).c_str() : "none",
-        shown(p.holders.front()).c_str(),
-        others == 0 ? "" : (" and " + counted(others, "other")).c_str()
+    return row(
+        shown(p.key),
+        p.kind,
+        p.lease ? shown(*p.lease) : "none",
+        shown(p.holders.front()) + (others == 0 ? "" : " and " + counted(others, "other"))
     );
+}
+
+std::string listing::row(
+    std::string const& key,
+    std::string const& kind,
+    std::string const& lease,
+    std::string const& holders
+) const
+{
+    auto const padding = [](std::string const& text, std::size_t width) {
+        return std::string(width - std::min(width, text.size()), ' ');
+    };
+    return key + padding(key, width_) + "  " + kind + padding(kind, 10) + "  " + padding(lease, 9) +
+        lease + "  " + holders + "\n";
 }
 
 }  // namespace
 
 int ls(options const& o)
 {
+    std::signal(SIGPIPE, SIG_IGN);  // a long scan ends when nobody reads any more
     session s{o, settings_of(o)};
     listing all{s, o};
-    return s.run(all.run());
+    try {
+        return s.run(all.run());
+    } catch (nobody_reads const&) {
+        die_of(SIGPIPE);
+    }
 }
 
 }  // namespace cli

@@ -44,7 +44,8 @@ int main(int argc, char** argv)
         cli::complain("colock " + asked.command + ": " + e.what());
         status = cli::status_unavailable;
     }
-    if (std::fflush(stdout) != 0 && status == cli::status_ok)
+    bool const is_written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+    if (!is_written && status == cli::status_ok)
         status = cli::status_no;  // nobody can read what it found
     return status;
 }

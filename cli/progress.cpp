@@ -71,7 +71,12 @@ progress::~progress()
 {
     state_->make = nullptr;
     state_->timer.cancel();
-    if (state_->is_shown)
+    hide();
+}
+
+void progress::hide()
+{
+    if (std::exchange(state_->is_shown, false))
         put_at_once("\r\033[K");
 }
 

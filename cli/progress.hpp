@@ -19,6 +19,9 @@ public:
     progress(boost::asio::any_io_executor const&, std::string command, line);
     ~progress();
 
+    /// Takes the line away until it is due again: something is printed to the same terminal.
+    void hide();
+
 private:
     struct state;
     std::shared_ptr<state> state_;

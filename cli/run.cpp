@@ -14,10 +14,13 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <core/core.hpp>
 #include <cstdio>
 #include <cstring>
+#include <holds/hold_state.hpp>
 #include <unistd.h>
 
 namespace cli {
@@ -107,9 +110,17 @@ asio::awaitable<int> runner::live()
     co_return co_await work();
 }
 
+/// Nothing was run, so nobody has to stay out for --at-least.
+void runner::give_up_at_least()
+{
+    if (auto const& state = colock::detail::state_of(held_))
+        asio::dispatch(state->inside->strand(), [state] { state->at_least = 0ms; });
+}
+
 asio::awaitable<int> runner::refused(error_code ec)
 {
     phase_ = phase::ending;
+    give_up_at_least();
     // A wait that ends while the server is away ends without an error, and nobody can say who has
     // it.
     bool const is_away = !session_.is_up();
@@ -231,6 +242,7 @@ asio::awaitable<int> runner::work()
 asio::awaitable<int> runner::too_late()
 {
     phase_ = phase::ending;
+    give_up_at_least();
     is_ended_for_loss_ = true;
     co_await leave();
     say("the lock was lost again before " + program() + " could be started" + session_.why_lost() +
@@ -241,6 +253,7 @@ asio::awaitable<int> runner::too_late()
 asio::awaitable<int> runner::not_started(int why)
 {
     phase_ = phase::ending;
+    give_up_at_least();
     co_await release();
     co_await leave();
     say("run " + program() + ": " + std::strerror(why) +

@@ -7,8 +7,11 @@
 
 #include <boost/asio/as_tuple.hpp>
 
+#include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <unistd.h>
 #include <utility>
 
@@ -22,11 +25,14 @@ void runner::on_signal(int number, bool from_keyboard)
 {
     if (number == SIGCHLD)
         return command_.look();
+    // While the command runs, these two may tell it something else: to read its files again, to
+    // print its threads.
+    bool const may_mean_more = phase_ == phase::running && !is_ended_for_loss_;
     is_told_to_end_ = is_told_to_end_ || number == SIGTERM || number == SIGINT ||
-        number == SIGQUIT || number == SIGHUP;
+        (!may_mean_more && (number == SIGQUIT || number == SIGHUP));
     if (phase_ == phase::running) {
         by_keyboard_ = by_keyboard_ || (number == SIGINT && from_keyboard);
-        command_.signal(number);
+        pass_on(number);
         return;
     }
     if (number == SIGTSTP)
@@ -38,6 +44,14 @@ void runner::on_signal(int number, bool from_keyboard)
         std::_Exit(command_.end() ? status_of_work() : status_signal + number);
     by_keyboard_ = by_keyboard_ || from_keyboard;
     no_more_.emit(asio::cancellation_type::terminal);
+}
+
+/// A command of another user, such as sudo, can't be signalled.
+void runner::pass_on(int number)
+{
+    if (int const why = command_.signal(number); why == EPERM && !std::exchange(is_deaf_, true))
+        say(program() + " did not get signal " + std::to_string(number) + ": " + std::strerror(why)
+        );
 }
 
 /// The lock may have passed on while we stood still.
@@ -67,7 +81,9 @@ void runner::on_lost()
     }
     is_ended_for_loss_ = true;
     bool const at_once = options_.when_lost == on_lost::kill;
-    command_.stop(at_once ? SIGKILL : SIGTERM, at_once ? 0ms : options_.grace);
+    if (int const why = command_.stop(at_once ? SIGKILL : SIGTERM, at_once ? 0ms : options_.grace);
+        why == EPERM)
+        return say(what + " can't be ended: " + std::strerror(why) + "; it runs on without it");
     say(what + " gets " + (at_once ? "SIGKILL" : "SIGTERM, and SIGKILL in " + shown(options_.grace))
     );
 }
@@ -97,6 +113,12 @@ asio::awaitable<int> runner::end_of_work()
     co_return status_of_work();
 }
 
+std::string runner::when_free() const
+{
+    auto const lease = std::max<milliseconds>(options_.lease.value_or(30s), options_.at_least);
+    return "; the lock is free when its lease ends, in " + shown(lease) + " at most";
+}
+
 asio::awaitable<void> runner::release()
 {
     progress const line{session_.context().get_executor(), options_.command, [this] {
@@ -107,8 +129,7 @@ asio::awaitable<void> runner::release()
         say("release: the lock was no longer ours; somebody else may have had it while " +
             program() + " ran. Let the resource check COLOCK_TOKEN");
     else if (ec)
-        say("release: " + ec.message() + "; the lock is free when its lease ends, in " +
-            shown(options_.lease.value_or(30s)) + " at most");
+        say("release: " + ec.message() + when_free());
 }
 
 /// Operations under way end in order, and locks are released: nothing is left in Redis.
@@ -117,8 +138,7 @@ asio::awaitable<void> runner::leave()
     bool const has_lock{held_};
     auto const [ec] = co_await session_.redis().close(asio::as_tuple(asio::deferred));
     if (ec && has_lock)
-        say("release: " + ec.message() + "; the lock is free when its lease ends, in " +
-            shown(options_.lease.value_or(30s)) + " at most");
+        say("release: " + ec.message() + when_free());
 }
 
 }  // namespace cli

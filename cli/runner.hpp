@@ -49,6 +49,9 @@ private:
     bool may_start() const;
     int status_of_work() const;
     void on_signal(int number, bool from_keyboard);
+    void pass_on(int number);
+    void give_up_at_least();
+    std::string when_free() const;
     void on_lost();
     void before_going_on();
 
@@ -67,6 +70,7 @@ private:
     std::vector<std::string> environment_;  ///< the command's
     supervisor command_{session_.context().get_executor(), [this] { before_going_on(); }};
     bool is_started_ = false;  ///< the command runs, or has run
+    bool is_deaf_ = false;     ///< it can't be signalled
     bool is_lost_ = false;
     bool is_ended_for_loss_ = false;
     holder_names holder_;

@@ -100,15 +100,16 @@ asio::awaitable<void> supervisor::wait()
         co_await change_.async_wait(asio::as_tuple(asio::deferred));
 }
 
-void supervisor::stop(int signal, std::chrono::milliseconds grace)
+int supervisor::stop(int signal, std::chrono::milliseconds grace)
 {
-    job_.signal(signal);
+    int const why = job_.signal(signal);
     job_.signal(SIGCONT);  // one that stands still hears nothing
     grace_.expires_after(grace);
     grace_.async_wait([this](boost::system::error_code ec) {
         if (!ec)
             job_.signal(SIGKILL);
     });
+    return why;
 }
 
 asio::awaitable<void> supervisor::end_group()

@@ -38,11 +38,11 @@ public:
     bool ended_in_front() const noexcept { return ended_in_front_; }
     void take_terminal_back() const noexcept { terminal_.take_back_from(job_.id()); }
 
-    /// To its whole group.
-    void signal(int number) const noexcept { job_.signal(number); }
+    /// To its whole group. \returns 0, or the error.
+    int signal(int number) const noexcept { return job_.signal(number); }
 
-    /// Sends the signal, and SIGKILL after `grace`.
-    void stop(int signal, std::chrono::milliseconds grace);
+    /// Sends the signal, and SIGKILL after `grace`. \returns 0, or the error of the signal.
+    int stop(int signal, std::chrono::milliseconds grace);
 
     /// Also what the program has started in its group is to end, within the grace of `stop`.
     boost::asio::awaitable<void> end_group();

@@ -1,12 +1,17 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "status.hpp"
 #include "text.hpp"
 #include <base/printable.hpp>
 
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <poll.h>
 #include <unistd.h>
 
 namespace cli {
@@ -147,10 +152,38 @@ bool has_colours(int descriptor)
         std::string_view{kind} != "dumb";
 }
 
+void write_out(std::string_view text)
+{
+    while (!text.empty()) {
+        auto const written = write(STDOUT_FILENO, text.data(), text.size());
+        if (written >= 0) {
+            text.remove_prefix(static_cast<std::size_t>(written));
+        } else if (errno == EAGAIN) {
+            pollfd out{STDOUT_FILENO, POLLOUT, 0};
+            poll(&out, 1, -1);
+        } else if (errno == EPIPE) {
+            throw nobody_reads{};
+        } else if (errno != EINTR) {
+            auto const why = std::string{std::strerror(errno)};
+            throw failure{status_no, "write to standard output: " + why + "; nobody can read it"};
+        }
+    }
+}
+
+// The status of colock says what has become of the command: a signal would say something else.
 void complain(std::string const& line)
 {
     auto const text = safe_to_print(line) + "\n";
+    sigset_t pipe, before, pending;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, &before);
+    sigpending(&pending);
     std::fwrite(text.data(), 1, text.size(), stderr);
+    timespec const at_once = {};
+    if (sigismember(&pending, SIGPIPE) == 0)
+        sigtimedwait(&pipe, nullptr, &at_once);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 }  // namespace cli

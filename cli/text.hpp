@@ -37,7 +37,14 @@ std::string counted(std::int64_t number, std::string_view what, std::string_view
 /// Whether the descriptor is a terminal that may be coloured: NO_COLOR and TERM=dumb forbid it.
 bool has_colours(int descriptor);
 
-/// To standard error, safe to print, in one piece and with an end of line.
+/// Thrown when nobody reads what we write any more: the end of a command that only shows.
+struct nobody_reads {};
+
+/// To standard output, all of it, also where that is a pipe that doesn't block. With SIGPIPE
+/// ignored a reader that has gone is noticed. \throws nobody_reads, failure
+void write_out(std::string_view text);
+
+/// To standard error, safe to print, in one piece and with an end of line. Raises no SIGPIPE.
 void complain(std::string const& line);
 
 }  // namespace cli

@@ -12,14 +12,11 @@
 #include <boost/json/serialize.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <ctime>
 #include <optional>
-#include <poll.h>
 #include <string>
 #include <unistd.h>
 #include <utility>
@@ -66,29 +63,6 @@ struct circumstances {
 };
 
 // ---- Standard output ---------------------------------------------------------------------------
-
-/// Thrown when nobody reads what we write any more: the end of a watch.
-struct nobody_reads {};
-
-/// Writes all of it. \throws nobody_reads, failure
-void write_out(std::string_view text)
-{
-    while (!text.empty()) {
-        auto const written = write(STDOUT_FILENO, text.data(), text.size());
-        if (written >= 0) {
-            text.remove_prefix(static_cast<std::size_t>(written));
-        } else if (errno == EAGAIN) {
-            pollfd out{STDOUT_FILENO, POLLOUT, 0};
-            poll(&out, 1, -1);
-        } else if (errno == EPIPE) {
-            throw nobody_reads{};
-        } else if (errno != EINTR) {
-            auto const why = std::string{std::strerror(errno)};
-            throw failure{
-                status_no, "write to standard output: " + why + "; nobody can read what happens"};
-        }
-    }
-}
 
 /// Ends the session when the reader of our standard output has gone, also when there is nothing to
 /// write. A file never loses its reader.
@@ -250,6 +224,8 @@ void watcher::print(event const& e, std::string const& more, picture const* p, h
             line["label"] = json_text(who->label);
         if (p && p->lease)
             line["lease_ms"] = p->lease->count();
+        if (&e == &unreachable)
+            line["why"] = json_text(more);
         return write_out(boost::json::serialize(line) + "\n");
     }
     std::string what = e.what;

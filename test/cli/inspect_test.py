@@ -6,13 +6,15 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import socket
 import subprocess
+import tempfile
 import unittest
 
 import support
 from gate import Gate
-from support import UUID, Case, Redis, wait_for
+from support import UUID, Case, Redis, Terminal, wait_for
 
 CLI = pathlib.Path(__file__).resolve().parents[2] / "cli"
 COMMANDS = ("run", "elect", "info", "ls", "watch", "unlock", "doctor", "bench")
@@ -125,6 +127,25 @@ class Usage(Case):
     def test_completion_in_zsh(self) -> None:
         done = subprocess.run(["zsh", "-n", CLI / "completion/_colock"], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
+        programs = tempfile.mkdtemp(dir=self.server.folder)
+        for name in ("colock", "only-this-one"):
+            with open(f"{programs}/{name}", "w") as file:
+                file.write("#!/bin/sh\n")
+            os.chmod(f"{programs}/{name}", 0o755)
+        zsh = Terminal(["zsh", "-f", "-i"], self.server.url)
+        self.addCleanup(zsh.close)
+        zsh.type(f"fpath=({CLI}/completion $fpath); autoload -U compinit; compinit -u -D\n")
+        zsh.type(f"path=({programs}); print ready-$((40+2))\n")
+        zsh.expect("ready-42")
+        for line, more in (
+            ("colock wat\t", "ch"),
+            ("colock run --wa\t", "--wait  -- how long to wait"),
+            ("colock run k -- only-th\t", "is-one"),
+            ("colock elect --lease 2s k -- only-th\t", "is-one"),
+        ):
+            zsh.type(line)
+            zsh.expect("(?s)" + re.escape(line.rstrip("\t")) + ".*" + more)
+            zsh.type("\x15")  # takes the line away
 
 
 class Info(Case):
@@ -224,6 +245,42 @@ class Info(Case):
     def test_bytes_that_a_terminal_should_not_see(self) -> None:
         out = self.colock("info", "a\x1b[31mb").out
         self.assertIn('"a\\x1b[31mb": free', out)
+
+
+class LongList(Case):
+    """More than a pipe takes."""
+
+    locks = 3_000
+
+    def setUp(self) -> None:
+        words = "for i = 1, %d do redis.call('hset', 'lock:' .. i, '%s', 1) end" % (self.locks, OTHER)
+        self.server.ask("EVAL", words, "0")
+
+    def test_all_of_it_comes_through_a_pipe_that_does_not_block(self) -> None:
+        ours, theirs = os.pipe()
+        os.set_blocking(theirs, False)  # as another program may have left it
+        listing = self.start("ls", "--json", stdout=theirs)
+        os.close(theirs)
+        text = b""
+        while part := os.read(ours, 4096):
+            text += part
+        os.close(ours)
+        self.check(listing.end(), 0)
+        keys = [json.loads(line)["key"] for line in text.splitlines()]
+        self.assertEqual(len(set(keys)), self.locks)
+
+    def test_ends_when_its_reader_has_gone(self) -> None:
+        for is_ignored in (False, True):
+            with self.subTest(is_ignored):
+                ignore = (lambda: signal.signal(signal.SIGPIPE, signal.SIG_IGN)) if is_ignored else None
+                listing = self.start("ls", "--json", restore_signals=not is_ignored, preexec_fn=ignore)
+                self.assertIn("lock:", listing.stdout.readline())  # type: ignore[union-attr]
+                listing.stdout.close()  # type: ignore[union-attr]
+                self.assertEqual(listing.wait(support.LIMIT), -signal.SIGPIPE)
+
+    def test_says_when_it_can_t_write(self) -> None:
+        with open("/dev/full", "wb") as full:
+            self.check(self.start("ls", stdout=full).end(), 1, "No space left on device")
 
 
 class List(Case):

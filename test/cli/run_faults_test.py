@@ -6,10 +6,13 @@ import ctypes
 import fcntl
 import os
 import select
+import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
+import unittest
 from collections.abc import Callable, Iterator
 
 import support
@@ -69,9 +72,11 @@ class Stalled(Case):
 
     def test_a_signal_then_leaves_nothing(self) -> None:
         self.at_hgetall(lambda pid: os.kill(pid, signal.SIGINT))
-        result = self.colock("run", "k", "--", "sleep", "60", url=self.gate.url)
-        self.check(result, 128 + signal.SIGINT)
-        self.check_nothing_is_left()
+        for options in ((), ("--at-least", "1m")):
+            with self.subTest(options):
+                result = self.colock("run", *options, "k", "--", "sleep", "60", url=self.gate.url)
+                self.check(result, 128 + signal.SIGINT)
+                self.check_nothing_is_left()
 
     def test_the_server_is_away_when_the_wait_is_over(self) -> None:
         self.hold()
@@ -81,9 +86,9 @@ class Stalled(Case):
         self.check(waiting.end(), 69, "k: wait for the lock for 1.5 s: no connection to ",
                    "try again when the server is back")
 
-    def releasing(self) -> Command:
+    def releasing(self, *options: str) -> Command:
         """One whose command has ended with 3, and whose release doesn't get through."""
-        held = self.start("run", "k", "--", "sh", "-c", "echo $$; read line; exit 3",
+        held = self.start("run", *options, "k", "--", "sh", "-c", "echo $$; read line; exit 3",
                           url=self.gate.url, stdin=subprocess.PIPE)
         program = int(line_of(held))
         self.gate.shut()
@@ -100,6 +105,14 @@ class Stalled(Case):
         self.gate.open()
         self.check(held.end(), 3)
         self.check_nothing_is_left()
+
+    def test_it_says_when_the_lock_will_be_free(self) -> None:
+        for options, time in ((("--lease", "5s"), "5 s"), (("--at-least", "1m"), "60 s")):
+            with self.subTest(options):
+                held = self.releasing(*options)
+                self.check(held.end(), 3, f"the lock is free when its lease ends, in {time} at most")
+                self.gate.open()
+                self.server.ask("DEL", "k")
 
     def test_two_signals_during_the_release(self) -> None:
         held = self.releasing()
@@ -287,6 +300,44 @@ class Deaf(Case):
         with pipe() as (reader, end):
             os.close(reader)
             self.check_the_loss(end)
+            for words, status in (
+                (("run", "--url", "unix:///nowhere", "--connect-timeout", "100ms", "k", "--", "true"), 69),
+                (("run", "--no-such-option"), 64),
+            ):
+                with self.subTest(words):
+                    self.assertEqual(self.start(*words, stderr=end).wait(10), status)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "needs root, for a command of another user")
+class OtherUser(Case):
+    """A command that colock can't signal, as sudo is."""
+
+    def setUp(self) -> None:
+        os.chmod(self.server.folder, 0o755)
+        os.chmod(self.server.path, 0o777)
+        self.program = self.server.folder + "/as-root"
+        shutil.copy(os.path.realpath(sys.executable), self.program)
+        os.chmod(self.program, 0o4755)
+
+    def start_as_nobody(self, *options: str) -> Command:
+        script = "import posix, time; posix.setuid(0); print('ready', flush=True); time.sleep(2)"
+        held = self.start("run", *options, "k", "--", self.program, "-c", script,
+                          user=65534, group=65534)
+        self.assertEqual(line_of(held), "ready\n")
+        return held
+
+    def test_it_says_that_the_command_runs_on(self) -> None:
+        held = self.start_as_nobody("--lease", "300ms")
+        self.server.ask("DEL", "k")
+        result = held.end()
+        self.check(result, 70, "can't be ended: Operation not permitted; it runs on without it")
+        self.assertNotIn("gets SIGTERM", result.err)
+
+    def test_it_says_that_a_signal_was_not_passed_on(self) -> None:
+        held = self.start_as_nobody()
+        held.terminate()
+        self.check(held.end(), 0, "did not get signal 15: Operation not permitted")
+        self.check_nothing_is_left()
 
 
 class Environment(Case):

@@ -28,6 +28,9 @@ class Status(Case):
         self.check(missing, 127, "k: run no-such-program: No such file or directory")
         self.check(self.colock("run", "k", "--", "/etc/passwd"), 126, "Permission denied")
         self.check_nothing_is_left()
+        # Nothing was run, so nobody else has to stay out.
+        self.check(self.colock("run", "--at-least", "1m", "k", "--", "no-such-program"), 127)
+        self.check_nothing_is_left()
 
     def test_somebody_else_has_it(self) -> None:
         self.hold()
@@ -194,6 +197,19 @@ class Elect(Case):
         self.assertEqual(command.stdout.readline(), "begun\n")
         command.send_signal(signal.SIGTERM)
         self.assertEqual(command.end().status, 128 + signal.SIGTERM)
+
+    def test_a_signal_that_is_for_the_command_does_not_end_it(self) -> None:
+        script = "trap 'echo read again' HUP QUIT; echo begun; while :; do sleep 0.02; done"
+        for number in (signal.SIGHUP, signal.SIGQUIT):
+            with self.subTest(number.name):
+                command = self.start("elect", "--lease", "300ms", "-q", "k", "--", "sh", "-c", script)
+                self.assertEqual(command.stdout.readline(), "begun\n")
+                command.send_signal(number)
+                self.assertEqual(command.stdout.readline(), "read again\n")
+                self.server.ask("DEL", "k")
+                self.assertEqual(command.stdout.readline(), "begun\n")
+                command.send_signal(signal.SIGTERM)
+                self.assertEqual(command.end().status, 128 + signal.SIGTERM)
 
     def test_a_signal_after_the_loss_ends_it(self) -> None:
         # The second signal, which is passed on, is for the command alone.

@@ -145,6 +145,16 @@ class Reader(Case):
                     ours.close()
                     self.check(watching.end(), 0)
 
+    def test_says_in_json_why_it_sees_nothing(self) -> None:
+        gate = Gate(self.server.path)
+        self.addCleanup(gate.close)
+        watching = self.start("watch", "--json", "k", url=gate.url)
+        self.assertEqual(json.loads(watching.stdout.readline())["event"], "free")
+        gate.close()
+        away = json.loads(watching.stdout.readline())
+        self.assertEqual(away["event"], "unreachable")
+        self.assertTrue(away["why"])
+
     def test_ends_with_it_though_the_server_hangs(self) -> None:
         gate = Gate(self.server.path)
         self.addCleanup(gate.close)
