@@ -56,9 +56,10 @@ fault classify(std::string_view whole) noexcept
 
 // "MOVED 3999 127.0.0.1:6381", and ASK likewise. The last colon ends the host, even of an IPv6
 // address.
-redirection read_redirection(std::string_view text)
+redirection read_redirection(std::string_view whole)
 {
     using kind = redirection::kind;
+    auto const text = without_place(whole);
     auto const code = text.substr(0, text.find(' '));
     if (code == "TRYAGAIN")
         return {kind::try_again};

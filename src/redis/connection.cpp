@@ -22,10 +22,6 @@ namespace {
 /// How long a connection still reads after a failed write.
 constexpr milliseconds last_words{100};
 
-/// Name servers are no longer waited for if there is an endpoint that has served. If they are
-/// merely slow, and that one fails, the next connection waits for them.
-constexpr milliseconds lookup_patience{100};
-
 }  // namespace
 
 connection::connection(
@@ -61,17 +57,21 @@ void connection::set_alarm(decide::alarm_queue::alarm& e, time_point at)
 
 // ---- The way to a connection --------------------------------------------------------------------
 
-void connection::open(address where, std::string tls_host, endpoint_history known)
+void connection::open(
+    address where, std::string tls_host, endpoint_history known, milliseconds patience
+)
 {
-    connect(std::move(where), std::move(tls_host), std::move(known));
+    connect(std::move(where), std::move(tls_host), std::move(known), patience);
 }
 
-strand_task connection::connect(address where, std::string tls_host, endpoint_history known)
+strand_task connection::connect(
+    address where, std::string tls_host, endpoint_history known, milliseconds patience
+)
 {
     auto const limit = connect_limit(context_->settings);
     std::vector<endpoint> addresses;
     if (where.unix_socket.empty()) {
-        start_lookup(where, known.good() ? std::min(limit, lookup_patience) : limit);
+        start_lookup(where, known.good() ? std::min(limit, patience) : limit);
         auto const ec = co_await step_;
         addresses = known.in_order(ec ? name_lookup::endpoints{} : found_);
         if (addresses.empty())
@@ -82,17 +82,13 @@ strand_task connection::connect(address where, std::string tls_host, endpoint_hi
     stage_ = stage::address;
     auto const ends = clock::now() + limit;
     error_code failed = asio::error::host_not_found;
-    for (std::size_t left = addresses.size(); left != 0; --left) {
-        auto const& to = addresses[addresses.size() - left];
-        auto const share = (ends - clock::now()) / static_cast<clock::rep>(left);
-        start_connect(to, share);
+    for (auto to = addresses.begin(); failed && to != addresses.end(); ++to) {
+        start_connect(*to, (ends - clock::now()) / (addresses.end() - to));
         failed = co_await step_;
-        if (!failed) {
-            peer_ = to;
-            break;
-        }
-        error_code ignored;
-        socket_.close(ignored);
+        if (failed)
+            close_socket();
+        else
+            peer_ = *to;
     }
     if (failed)
         co_return close(failed);
@@ -139,13 +135,14 @@ void connection::start_lookup(address const& where, clock::duration limit)
 void connection::start_connect(endpoint const& to, clock::duration limit)
 {
     begin_step(limit);
-    auto done = [number = step_number_, to](connection& c, error_code ec) {
+    auto done = [number = step_number_](connection& c, error_code ec) {
         if (number != c.step_number_)
             return;
         // On this machine, a port that nobody listens on may be the one that the connection begins
         // at.
-        error_code ignored;
-        bool const is_itself = !ec && c.socket_.local_endpoint(ignored) == to;
+        error_code unknown;
+        bool const is_itself = !ec &&
+            c.socket_.local_endpoint(unknown) == c.socket_.remote_endpoint(unknown) && !unknown;
         c.step_.set(is_itself ? error_code{asio::error::connection_refused} : ec);
     };
     socket_.async_connect(to, guarded(std::move(done)));
@@ -330,8 +327,7 @@ void connection::close(error_code why)
     limit_.clear();
     look_.clear();
     lookup_.cancel();
-    error_code ignored;
-    socket_.close(ignored);
+    close_socket();
     asio::post(context_->strand, guarded([](connection& c) { c.finish(); }));
 }
 
@@ -357,8 +353,7 @@ void connection::detach() noexcept
     if (is_context_gone)
         return;
     lookup_.cancel();
-    error_code ignored;
-    socket_.close(ignored);
+    close_socket();
 }
 
 }  // namespace colock

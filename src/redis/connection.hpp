@@ -53,8 +53,14 @@ public:
     ~connection();
 
     /// Begins to connect. The server's certificate must name `tls_host`. Of the endpoints of a
-    /// name, those come first that have served, by `known`.
-    void open(address where, std::string tls_host, endpoint_history known = {});
+    /// name, those come first that have served, by `known`. If one has, name servers are waited for
+    /// no longer than `patience`.
+    void open(
+        address where,
+        std::string tls_host,
+        endpoint_history known = {},
+        milliseconds patience = milliseconds::max()
+    );
 
     resp::pipeline& pipeline() noexcept { return pipeline_; }
 
@@ -84,11 +90,18 @@ private:
     using socket_type = asio::basic_stream_socket<asio::generic::stream_protocol, strand_type>;
     using tls_stream = asio::ssl::stream<socket_type&>;
 
-    strand_task connect(address where, std::string tls_host, endpoint_history known);
+    strand_task connect(
+        address where, std::string tls_host, endpoint_history known, milliseconds patience
+    );
     void start_lookup(address const& where, clock::duration limit);
     void start_connect(endpoint const& to, clock::duration limit);
     void start_handshake(std::string const& tls_host);
     void begin_step(clock::duration limit);
+    void close_socket() noexcept
+    {
+        error_code ignored;
+        socket_.close(ignored);
+    }
     template <class Act>
     auto guarded(Act act);
     template <class Act>

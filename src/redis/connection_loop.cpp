@@ -15,6 +15,10 @@ constexpr milliseconds steady_after{1'000};
 constexpr milliseconds between_reports{10'000};
 constexpr milliseconds first_pause{50};
 
+/// Name servers that take longer are not waited for if there is an endpoint that has served. Each
+/// try that fails waits twice as long, so a name that leads elsewhere by now is followed.
+constexpr milliseconds first_lookup_patience{250};
+
 /// A failover is over when a connection to the new primary is up, so the pauses are short at first
 /// and grow with the outage.
 constexpr milliseconds shortest_longest_pause{250};
@@ -106,12 +110,7 @@ void connection_loop::leave_replica()
     restart({1, refused_writes()});
 }
 
-void connection_loop::connect_to(address where)
-{
-    if (where != where_)
-        endpoints_.forget();
-    where_ = std::move(where);
-}
+void connection_loop::connect_to(address where) { where_ = std::move(where); }
 
 void connection_loop::detach() noexcept
 {
@@ -241,7 +240,9 @@ void connection_loop::open()
         context_, static_cast<connection::listener&>(*this), pushes_, first_replies_
     );
     connected_ = true;
-    connection_->open(where_, tls_host(), endpoints_);
+    opened_ = where_;
+    auto const patience = first_lookup_patience * (1U << std::min(tries_, 5U));
+    connection_->open(where_, tls_host(), endpoints_.of(opened_), patience);
 }
 
 void connection_loop::on_open() { news_.set(news::opened); }
@@ -273,7 +274,7 @@ void connection_loop::begin()
     wipe(credentials_);
     reauthentication_.begin(where_, expires_);
     pipeline().set_limits(larger(reply_limits(context_.settings), least_));
-    endpoints_.served(*connection_->peer());
+    endpoints_.of(opened_).served(*connection_->peer());
     up_ = true;
     failed_ = 0;
     ++epoch_;
@@ -321,19 +322,14 @@ void connection_loop::finish()
     listener_->on_failed(down_reason_);
 }
 
-// An endpoint that was silent, or is a replica, is not the first to be tried again: the name may
-// lead to others. One whose server has restarted is.
+// An endpoint that accepts connections, and is silent, a replica or not ready, comes last at the
+// next try: the name may lead to others.
 void connection_loop::note_endpoint()
 {
     bool const is_to_blame =
         !up_ || end_reason_ == asio::error::timed_out || end_reason_.category() == refused_writes();
-    std::optional<connection::endpoint> tried;
-    if (connection_)
-        tried = connection_->peer();
-    if (!tried)
-        tried = endpoints_.good();
-    if (is_to_blame && tried && end_reason_ != error::closed)
-        endpoints_.failed(*tried);
+    if (is_to_blame && connection_ && connection_->peer() && end_reason_ != error::closed)
+        endpoints_.of(opened_).failed(*connection_->peer());
 }
 
 milliseconds connection_loop::next_pause()

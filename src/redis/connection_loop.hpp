@@ -55,7 +55,7 @@ public:
         address where;     ///< with Sentinels it is not used
         set_up::role wanted = set_up::role::any;
         resp::limits first_replies = set_up_limits();  ///< to the set-up and the probe
-        resp::limits least{0, 0, 0, 0};                ///< of all others, whatever the config says
+        resp::limits least{0, 0, 0, 0};                ///< later replies may be as large as this
     };
 
     connection_loop(
@@ -74,12 +74,11 @@ public:
     /// From the next connection on.
     void connect_to(address where);
 
-    /// Drops the connection to connect to another server. It has served, so there is no pause.
+    /// Drops the connection to connect to another server. If it has lasted, there is no pause.
     void move_to(address where)
     {
         connect_to(std::move(where));
         is_moved_ = connected_ && !up_;
-        tries_ = 0;
         restart(error::unavailable);
     }
     address const& where() const noexcept { return where_; }
@@ -166,7 +165,8 @@ private:
     resp::push_handler* pushes_;
 
     std::shared_ptr<connection> connection_;
-    endpoint_history endpoints_;  ///< of the address
+    endpoint_histories endpoints_;
+    address opened_;  ///< of the connection
     std::unique_ptr<sentinel_query> sentinels_;
     credential_query query_;
     credentials credentials_;     ///< of the connection that is being made

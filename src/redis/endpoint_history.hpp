@@ -1,5 +1,6 @@
 #pragma once
 
+#include <colock/config.hpp>
 #include <colock/detail/initiate.hpp>
 
 #include <boost/asio/generic/stream_protocol.hpp>
@@ -36,12 +37,6 @@ public:
             bad_.erase(bad_.begin());
     }
 
-    void forget() noexcept
-    {
-        good_.reset();
-        bad_.clear();
-    }
-
     /// The one that has served last, and has not failed since.
     std::optional<endpoint> const& good() const noexcept { return good_; }
 
@@ -68,6 +63,31 @@ private:
 
     std::optional<endpoint> good_;
     std::vector<endpoint> bad_;  ///< the one that has failed last comes last
+};
+
+/// The histories of the addresses that a link has been at.
+class endpoint_histories {
+public:
+    endpoint_history& of(address const& where)
+    {
+        auto const at = std::ranges::find(known_, where, &entry::where);
+        if (at != known_.end())
+            return at->history;
+        if (known_.size() == most_remembered)
+            known_.erase(known_.begin());
+        return known_.emplace_back(where).history;
+    }
+
+private:
+    struct entry {
+        explicit entry(address const& a) : where{a} {}
+
+        address where;
+        endpoint_history history{};
+    };
+    static constexpr std::size_t most_remembered = 16;
+
+    std::vector<entry> known_;  ///< the oldest one first
 };
 
 }  // namespace colock

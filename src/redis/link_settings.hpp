@@ -63,7 +63,7 @@ inline resp::limits map_limits() noexcept
     return most;
 }
 
-/// Both of them allow it.
+/// Allows whatever either of them allows.
 inline resp::limits larger(resp::limits const& a, resp::limits const& b) noexcept
 {
     auto most = a;

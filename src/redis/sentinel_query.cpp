@@ -218,7 +218,8 @@ sentinel_query::result sentinel_query::best() const
         found.ec = each->why();
         found.words += (found.words.empty() ? "" : "; ") + each->text();
     }
-    found.is_agreed = 2 * static_cast<std::size_t>(most) > asked_.size();
+    // One name may lead to a different Sentinel each time.
+    found.is_agreed = most > 1 && 2 * static_cast<std::size_t>(most) > asked_.size();
     if (!is_refused && (found.ec == error::server_refused || found.ec == error::tls_refused))
         found.ec = error::unavailable;
     return found;

@@ -21,7 +21,7 @@ class sentinel_query {
 public:
     struct result {
         std::optional<address> primary{};
-        bool is_agreed = false;  ///< more than half of the Sentinels name it
+        bool is_agreed = false;  ///< more than half of several Sentinels name it
         error_code ec{};         ///< why there is none; a refusal only if all of them refuse
         std::string words{};     ///< one part for each Sentinel that gave no address
     };

@@ -15,8 +15,11 @@ constexpr std::size_t much = 48;
 constexpr std::size_t little = 12;
 constexpr milliseconds between_looks{1'000};
 
-/// Steps are held back no longer than this: a link may hang, and the others must not wait for it.
-constexpr milliseconds longest_hold{200};
+/// Steps are held back no longer than this, because one link may hang. If that was too short, the
+/// next time it is twice as long, and comes after five times as long.
+constexpr milliseconds first_hold{200};
+constexpr milliseconds longest_hold{2'000};
+constexpr int between_holds = 5;
 
 /// Many servers share the work: fewer links to each mean larger requests.
 std::size_t links_to_share(config const& c) noexcept
@@ -37,6 +40,7 @@ server_links::server_links(
 )
     : context_{context}
     , lanes_{links_to_share(context.settings)}
+    , hold_limit_{first_hold}
     , look_{[this] { look_at_load(); }}
 {
     auto const first = number * links_a_server(context.settings);
@@ -99,6 +103,8 @@ void server_links::retire()
     for (auto const& each : links_)
         if (each->is_started() && each->is_idle())
             each->stop();
+    if (holding_)
+        give_up_sharing();
     look_.clear();  // it would open them again
     if (std::exchange(pubsub_wanted_, false))
         pubsub_->stop();
@@ -133,12 +139,12 @@ void server_links::adapt(std::size_t under_way)
     if (!started_)
         return;
     most_under_way_ = std::max(most_under_way_, under_way);
-    if (under_way >= much && wanted_ == active_ && active_ < lanes_ && !gave_up_)
+    if (under_way >= much && wanted_ == active_ && active_ < lanes_)
         open_for(std::min(2 * active_, lanes_));
-    if (wanted_ == active_ || !can_share_anew())
+    if (wanted_ == active_ || !can_share_anew() || clock::now() < next_hold_)
         return;
     holding_ = true;
-    context_.set_alarm(look_, clock::now() + longest_hold);
+    context_.set_alarm(look_, clock::now() + hold_limit_);
     on_answered();
 }
 
@@ -153,12 +159,8 @@ void server_links::open_for(std::size_t links)
 
 void server_links::look_at_load()
 {
-    gave_up_ = holding_;
-    if (holding_) {
-        wanted_ = active_;
-        context_.set_alarm(look_, clock::now() + between_looks);
-        return submit_held();
-    }
+    if (holding_)
+        return give_up_sharing();
     if (most_under_way_ < little)
         wanted_ = std::max<std::size_t>(active_ / 2, 1);
     else if (wanted_ > active_ && !can_share_anew())
@@ -168,7 +170,15 @@ void server_links::look_at_load()
         open(*links_[i]);
     if (wanted_ > 1 || active_ > 1)
         context_.set_alarm(look_, clock::now() + between_looks);
-    on_answered();
+}
+
+void server_links::give_up_sharing()
+{
+    wanted_ = active_;
+    next_hold_ = clock::now() + between_holds * hold_limit_;
+    hold_limit_ = std::min(2 * hold_limit_, longest_hold);
+    context_.set_alarm(look_, clock::now() + between_looks);
+    submit_held();
 }
 
 // A link that has lost a step keeps its slots: the step may still run, and its undo must come after
@@ -195,6 +205,7 @@ void server_links::on_answered()
 void server_links::share_anew()
 {
     active_ = wanted_;
+    hold_limit_ = first_hold;
     if (active_ > 1)
         context_.set_alarm(look_, clock::now() + between_looks);
     else

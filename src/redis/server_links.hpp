@@ -76,6 +76,7 @@ private:
     bool can_share_anew() const noexcept;
     void on_answered();
     void share_anew();
+    void give_up_sharing();
     void submit_held();
     void look_at_load();
 
@@ -85,7 +86,8 @@ private:
     std::size_t wanted_ = 1;          ///< how many are to be used
     std::size_t most_under_way_ = 0;  ///< on one link, since the load was last checked
     bool holding_ = false;            ///< steps are held back until nothing is under way …
-    bool gave_up_ = false;            ///< … which took too long a moment ago
+    milliseconds hold_limit_;         ///< … no longer than this,
+    time_point next_hold_{};          ///< and after that not again before this
     step_list held_;
     decide::alarm_queue::alarm look_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -4,6 +4,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <string>
 #include <vector>
 
 namespace colock::test {
@@ -57,8 +58,6 @@ BOOST_AUTO_TEST_CASE(without_name_servers_there_is_one_to_try)
     BOOST_TEST((known.in_order(endpoints{}) == endpoints{at(1)}));
     known.served(at(2));
     BOOST_TEST((known.in_order(endpoints{}) == endpoints{at(2)}));
-    known.forget();
-    BOOST_TEST(known.in_order(endpoints{}).empty());
 }
 
 BOOST_AUTO_TEST_CASE(few_are_remembered)
@@ -68,6 +67,19 @@ BOOST_AUTO_TEST_CASE(few_are_remembered)
         known.failed(at(n));
     BOOST_TEST((known.in_order(std::vector{at(99), at(1)}) == endpoints{at(1), at(99)}));
     BOOST_TEST((known.in_order(endpoints{}) == endpoints{at(84)}));
+}
+
+BOOST_AUTO_TEST_CASE(each_address_has_a_history_of_its_own)
+{
+    endpoint_histories all;
+    address const one{.host = "one"}, two{.host = "two"};
+    all.of(one).served(at(1));
+    BOOST_TEST(all.of(two).in_order(endpoints{}).empty());
+    all.of(two).failed(at(2));
+    BOOST_TEST((all.of(one).in_order(endpoints{}) == endpoints{at(1)}));
+    for (int n = 0; n != 15; ++n)
+        all.of({.host = std::to_string(n)});
+    BOOST_TEST(all.of(one).in_order(endpoints{}).empty());  // the oldest one
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -132,9 +132,11 @@ BOOST_AUTO_TEST_CASE(all_links_follow_to_the_primary_that_most_sentinels_name)
     auto const refusing = [](command const& c) -> answer {
         return is_acquire(c) ? answer{refuse(c)} : std::nullopt;
     };
-    scripted_server sentinel, next{refusing};
+    scripted_server sentinel, another, next{refusing};
     sentinel.name(server.port());
+    another.name(server.port());
     auto settings = sentinel.by_port();
+    settings.addresses.push_back(another.where());
     settings.topology = topology::sentinel;
     settings.master_name = "m";
     settings.links = 1;
@@ -145,6 +147,7 @@ BOOST_AUTO_TEST_CASE(all_links_follow_to_the_primary_that_most_sentinels_name)
     auto const waiting = acquire("k");
     BOOST_TEST_REQUIRE(comes([&] { return server.count("SUBSCRIBE") != 0; }));
     sentinel.name(next.port());
+    another.name(next.port());
     server.say([refusing](command const& c) -> answer {
         auto said = refusing(c);
         if (said)
