@@ -4,8 +4,9 @@
 -- counter that has a floor, '0' before another one, nothing without fencing. It names its lock,
 -- because the locks `a` and `{a}` have the same list. Returns true if the lock is passed on, false if
 -- its client is not connected, and nothing if the client has to ask for itself: it has no such entry,
--- or the server refuses. A client that is told is never told in vain: the message may reach it over
--- a replica or another node also where this server counts no receiver, so it looks for one first.
+-- or the server refuses. It asks for receivers before it takes the lock, because nothing that was told is
+-- taken back: a client behind a replica may have heard it although this server counts no receiver. If
+-- the server refuses the message alone, the lock stays taken for the short lease.
 local function pass(lock, channel, entry)
     local field, lease, secret, rest = string.match(entry, '^([^|]*)|(%d+)|([^|]*)|(.*)$')
     if not field or sub(rest, 1, #lock + 1) ~= lock .. '|' or redis.pcall('exists', lock) ~= 0 then

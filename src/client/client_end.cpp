@@ -52,6 +52,7 @@ void client_state::close(std::shared_ptr<operation> who, completion<> done)
     if (life_.now == phase::closed || life_.now == phase::closing)
         return done(error::closed);
     if (life_.now != phase::running) {
+        states_.release_all();  // holds of several locks, whose parts other clients have
         // No link will come up, so the leases run out.
         bool const held = !holds_.is_empty() || count.holds != 0 || count.owed_releases != 0 ||
             count.guards != 0 || life_.activities != 0;

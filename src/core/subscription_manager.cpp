@@ -60,7 +60,7 @@ bool subscription_manager::add(std::string const& name, listener& who)
     if (state == decide::subscription_table::state::wanted)
         pump_by(there, clock::now());
     count_channels();
-    if (state == decide::subscription_table::state::refused)
+    if (there.table.is_refused(name, clock::now()))
         who.on_not_subscribed();
     return state == decide::subscription_table::state::live;
 }

@@ -48,7 +48,7 @@ public:
     explicit subscription_manager(core& owner);
 
     /// True if the channel is live already: messages are passed on from now on. If the server has
-    /// refused it a while ago, `on_not_subscribed` is called at once.
+    /// refused it not long ago, and not only for the moment, `on_not_subscribed` is called at once.
     bool add(std::string const& channel, listener&);
 
     /// Where no other listener is left, the subscription lingers for `config::linger`, or ends at

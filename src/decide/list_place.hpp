@@ -69,7 +69,7 @@ public:
             state_ = state::unsure;
     }
 
-    /// The entry of an earlier wait may stand there still.
+    /// The entry of an earlier wait may stand there still, because its leave was called off.
     void remains() noexcept { state_ = state::unsure; }
 
     /// The list is gone, or the client leaves it.

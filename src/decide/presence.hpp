@@ -30,7 +30,7 @@ public:
         add(waits_, {true, std::string{kind}, key, {}, who.number(), age(since)});
     }
 
-    /// Nothing more is taken in of either sort, and the report says that there is more.
+    /// Both sorts are full, and it is known that there is more, so nobody need look further.
     bool is_full() const noexcept { return has_enough_holds() && waits_ == decide::most_reported; }
     bool has_enough_holds() const noexcept
     {

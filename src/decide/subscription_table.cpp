@@ -180,6 +180,13 @@ void subscription_table::refuse(std::string_view name, time_point until)
     expiries_.emplace(until, at->first);  // perhaps beside a later one
 }
 
+bool subscription_table::is_refused(std::string_view name, time_point now) const
+{
+    auto const at = channels_.find(name);
+    return at != channels_.end() && at->second.is == state::refused &&
+        at->second.until > now + short_memory;
+}
+
 bool subscription_table::end_by_server(std::string_view name)
 {
     auto const at = channels_.find(name);

@@ -64,6 +64,9 @@ public:
     /// The server has refused the channel. That does not end the change under way.
     void refuse(std::string_view channel, time_point until);
 
+    /// It is refused for longer than a moment.
+    bool is_refused(std::string_view channel, time_point now) const;
+
     /// The server has ended the subscription, unasked. True if it was live. If it has a waiter, it
     /// is asked for again.
     bool end_by_server(std::string_view channel);

@@ -56,14 +56,26 @@ struct watchdog::lane_renewals {
     struct queue {
         bool empty() const noexcept { return cohorts.empty() && single.empty(); }
 
+        /// When the first one is lost.
+        time_point lose_at() const noexcept
+        {
+            return std::min(
+                cohorts.empty() ? never : cohorts.front().lose_at(),
+                single.empty() ? never : single.front().lose_at()
+            );
+        }
+
         list<cohort, cohort_hook> cohorts;
         list<ownership, renewal_hook> single;
     };
 
     queue* next()
     {
-        auto const at = std::ranges::find_if(due, [](auto& each) { return !each.second.empty(); });
-        return at == due.end() ? nullptr : &at->second;
+        queue* found = nullptr;
+        for (auto& [key, each] : due)
+            if (!each.empty() && (!found || each.lose_at() < found->lose_at()))
+                found = &each;
+        return found;
     }
     bool is_idle() { return under_way == 0 && !next(); }
 
@@ -73,7 +85,7 @@ struct watchdog::lane_renewals {
         return due[{!is_urgent, &by}];
     }
 
-    std::map<std::pair<bool, scripts::script const*>, queue> due;  ///< urgent ones come first
+    std::map<std::pair<bool, scripts::script const*>, queue> due;
     unsigned under_way = 0;
 };
 

@@ -127,7 +127,7 @@ void group_hold::release(std::shared_ptr<hold_operation> who)
     for_all(
         [](hold& part, auto handler) { part.release(std::move(handler)); },
         [who, was_lost](error_code ec) { who->complete(was_lost ? error_code{error::lost} : ec); },
-        [self = shared_from_this()] { self->unregister(); }
+        [life = core_.shared_from_this(), self = shared_from_this()] { self->unregister(); }
     );
 }
 

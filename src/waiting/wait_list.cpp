@@ -14,14 +14,14 @@ namespace colock {
 /// the meantime: a leave that is repeated after that would take the new entry away.
 class wait_list::owed_leave final : public keyed_state {
 public:
-    owed_leave(core& inside, std::string_view channel, std::string_view entry)
-        : keyed_state{inside, state_kind::leave, name_of(channel, entry), 0}
+    owed_leave(core& inside, std::string_view lock, std::string_view entry)
+        : keyed_state{inside, state_kind::leave, name_of(lock, entry), 0}
     {}
 
     /// True if there is one. It is not repeated.
-    static bool call_off(core& inside, std::string_view channel, std::string_view entry)
+    static bool call_off(core& inside, std::string_view lock, std::string_view entry)
     {
-        auto* const found = inside.keyed_states().find(state_kind::leave, name_of(channel, entry));
+        auto* const found = inside.keyed_states().find(state_kind::leave, name_of(lock, entry));
         if (found)
             static_cast<owed_leave*>(found)->call_off();
         return found;
@@ -33,15 +33,15 @@ public:
     pause before_repeat;
 
 private:
-    static std::string name_of(std::string_view channel, std::string_view entry)
+    static std::string name_of(std::string_view lock, std::string_view entry)
     {
-        return std::string{channel}.append(1, ' ').append(entry);
+        return std::string{lock}.append(1, ' ').append(entry);
     }
     void call_off()
     {
         is_called_off_ = true;
-        before_repeat.finish();
         unregister();
+        before_repeat.finish();  // which may end the task, and destroy this
     }
 
     bool is_called_off_ = false;
@@ -79,7 +79,12 @@ void wait_list::hear()
         return;
     turn_channel_ = decide::turn_channel(*channel_, core_.uuid());
     is_live_ = core_.subscriptions().add(turn_channel_, *this);
-    if (owed_leave::call_off(core_, *channel_, plain_entry()))
+    call_off_leave();
+}
+
+void wait_list::call_off_leave()
+{
+    if (owed_leave::call_off(core_, lock_.name(), plain_entry()))
         place.remains();
 }
 
@@ -170,6 +175,8 @@ void wait_list::stand_for(std::int64_t permits)
     if (permits != permits_)
         give_up_place();
     permits_ = permits;
+    if (is_heard())
+        call_off_leave();
 }
 
 void wait_list::give_up_place()
@@ -198,7 +205,7 @@ strand_task wait_list::send_leave(
     core::activity const leaving{inside};
     std::string_view const keys[]{key};
     std::string_view const arguments[]{channel, entry};
-    auto const owed = std::make_shared<owed_leave>(inside, channel, entry);
+    auto const owed = std::make_shared<owed_leave>(inside, key, entry);
     inside.keyed_states().add(owed);
     for (std::uint32_t refusals = 0; !owed->is_called_off();) {
         step s{scripts::leave, in_slot, keys, arguments};

@@ -115,6 +115,7 @@ private:
     class owed_leave;
 
     void give_up_place();
+    void call_off_leave();
     std::string plain_entry() const { return decide::list_entry(core_.uuid(), permits_); }
     static strand_task send_leave(
         core&, std::string key, unsigned slot, std::string channel, std::string entry

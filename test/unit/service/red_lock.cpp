@@ -188,6 +188,19 @@ BOOST_AUTO_TEST_CASE(a_first_client_that_cannot_start_is_spared)
     auto held = take(red_lock{bad.mutex("a"), mutex("b"), third.mutex("c")});
     BOOST_TEST_REQUIRE(held.succeeded());
     BOOST_TEST(release(held.value()).succeeded());
+    held = take(red_lock{bad.mutex("a"), mutex("b"), third.mutex("c")});
+    auto told = lost(held.value());
+    pending<> closed;
+    bad.client.close(closed.token());
+    time.settle();
+    BOOST_TEST(closed.succeeded());
+    BOOST_TEST((told.ec() == error::closed));
+    BOOST_TEST(!redis.is_locked("b"));
+}
+
+BOOST_AUTO_TEST_CASE(of_two_none_can_be_spared)
+{
+    elsewhere bad{*this, with_lease(0ms)};
     redis.occupy("b", 5s);
     BOOST_TEST((take_once(red_lock{bad.mutex("a"), mutex("b")}).ec() == error::invalid_config));
 }
@@ -210,6 +223,32 @@ BOOST_AUTO_TEST_CASE(a_release_and_an_extension_need_most_of_the_answers)
     time.settle();
     BOOST_TEST(!redis.is_locked("c"));
     BOOST_TEST(client.stats().keys == 0U);
+}
+
+// The first client has no part of it, so only the hold keeps what it runs on.
+BOOST_AUTO_TEST_CASE(its_client_may_go_after_an_early_answer)
+{
+    auto first = std::make_unique<elsewhere>(*this);
+    elsewhere third{*this};
+    first->redis.occupy("a", 5s);
+    std::optional<red_lock> of{
+        red_lock{first->mutex("a"), mutex("b"), mutex("c"), third.mutex("d"), third.mutex("e")}};
+    auto held = take(*of);
+    BOOST_TEST_REQUIRE(held.succeeded());
+    auto const others = server->serve;
+    server->serve = [&](call const& c) { return c.key() == "c" ? std::nullopt : others(c); };
+    BOOST_TEST(release(held.value()).succeeded());
+    held = {};
+    of.reset();
+    first.reset();
+    time.settle();
+    server->serve = others;
+    auto const all = server->written();
+    for (std::size_t i = 0; i != all.size(); ++i)
+        if (all[i].key() == "c" && all[i].what == &scripts::release)
+            server->answer_call(i, *others(all[i]));
+    time.settle();
+    BOOST_TEST(!redis.is_locked("c"));
 }
 
 BOOST_AUTO_TEST_CASE(a_release_that_most_have_refused_fails)

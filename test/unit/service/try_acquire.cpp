@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(a_moment_that_has_passed_tries_once)
 BOOST_AUTO_TEST_CASE(a_moment_may_be_as_late_as_can_be)
 {
     using wall = std::chrono::system_clock;
-    auto const waits = [this](auto moment) {
+    auto const waits = [](auto moment) {
         harness at;
         for (int i = 0; i != 2; ++i)
             at.server->expect(scripts::acquire).reply(refused(60'000));
