@@ -63,7 +63,8 @@ public:
     void give(Token&&...) = delete;
 
     /// Tells everybody something else about the leader. The words last for 30 days: a leader that
-    /// leads for longer publishes them again.
+    /// leads for longer publishes them again. Await it before the next one: of two that are under
+    /// way at once either may be the last.
     ///
     /// \par Effects
     ///   `scripts/leader_publish.lua`, one round trip.

@@ -32,10 +32,18 @@ void reporting::begin()
 
 void reporting::stop() { next_.clear(); }
 
+// A report that still waits for a connection is out of date, and is taken back.
+bool reporting::is_under_way()
+{
+    if (sending_ && core_.transport().withdraw(*sending_))
+        sending_->answered.set({});
+    return sending_;
+}
+
 strand_task reporting::send()
 {
     core_.set_alarm(next_, clock::now() + decide::report_beat);
-    if (is_sending_)
+    if (is_under_way())
         co_return;
     presence now{clock::now()};
     now.told.client = core_.uuid();
@@ -62,10 +70,11 @@ strand_task reporting::send()
           "PX",
           std::to_string(decide::report_life.count())}},
         slot};
-    is_sending_ = true;
+    sending_ = &call.call;
     core_.transport().submit(call.call);
     answer const got = co_await call.call.answered;
-    is_sending_ = false;
+    sending_ = nullptr;
+    has_told_ = has_told_ || got.what != answer::kind::replied;  // then it is written again
     if (got.what == answer::kind::replied && got.value.what == decide::reply::kind::error &&
         decide::classify(got.value.text) == decide::fault::refused)
         refused(got.value.text);

@@ -22,12 +22,13 @@ public:
 
 private:
     strand_task send();
+    bool is_under_way();
     void refused(std::string_view why);
 
     core& core_;
     decide::alarm_queue::alarm next_;
-    bool is_sending_ = false;
-    bool has_told_ = false;  ///< the last report has entries
+    step* sending_ = nullptr;
+    bool has_told_ = false;  ///< the last report has entries, or may not have come
     bool is_off_ = false;    ///< the server refuses it
 };
 

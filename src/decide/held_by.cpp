@@ -20,6 +20,7 @@ constexpr std::string_view write_side = ":write";
 
 /// A hash of the application may have millions of fields, and readers are seldom as many.
 constexpr char const* most_holders = "1000";
+constexpr std::size_t most_listed = 1'000;  ///< of permits: one more says that there may be others
 
 /// The clients whose labels are looked up, at most.
 constexpr std::size_t most_clients = 256;
@@ -128,6 +129,7 @@ void read_permits(std::vector<reply> const& answers, lock_info& into)
     }
     std::ranges::sort(into.holders, {}, &lock_holder::id);
     into.what = lock_info::content::permits;
+    into.is_whole = answers[leases].items.size() <= most_listed;
 }
 
 bool has_leases(std::vector<reply> const& answers)

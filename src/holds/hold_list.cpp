@@ -104,6 +104,8 @@ void hold_list::lose(
     if (hold.current_status() != status::held)
         return;
     hold.lose();
+    if (!hold.given)
+        return;  // its acquire fails, and no owner has relied on it
     hold.inside->events().lost(of.name(), why);
     hold.inside->log(log_level::warning, [&] {
         return "hold " + of.description() + ": lost: " + std::string{because} +

@@ -1,5 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "decide/client_report.hpp"
+#include "decide/held_by.hpp"
 #include "decide/permit_id.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -60,6 +61,27 @@ BOOST_AUTO_TEST_CASE(labels)
         BOOST_TEST(!is_label(bad));
     BOOST_TEST(is_label(default_label()));
     BOOST_TEST(default_label().find(':') != std::string::npos);
+}
+
+// A server gives the permits and their ends by pairs, and not more than were asked for.
+BOOST_AUTO_TEST_CASE(permits_beyond_those_that_are_listed_are_told_of)
+{
+    for (int const listed : {3, 1'000, 1'001}) {
+        std::vector<decide::reply> permits;
+        for (int n = 0; n != listed; ++n)
+            permits.push_back(decide::reply::of(std::vector{
+                decide::reply::of(std::to_string(1'000'000'000'000'000 + n)),
+                decide::reply::of("99999999999999")}));
+        std::vector<decide::reply> answers(decide::questions_about("s").size());
+        answers.front() = decide::reply::error("WRONGTYPE no hash");
+        answers[7] = decide::reply::of("5");
+        answers[8] = decide::reply::of(permits);
+        answers[9] = decide::reply::of(std::vector{decide::reply::of("1"), decide::reply::of("0")});
+        lock_info found;
+        BOOST_TEST(!decide::read_lock_info(answers, found));
+        BOOST_TEST(found.holders.size() == static_cast<std::size_t>(listed));
+        BOOST_TEST(found.is_whole == (listed <= 1'000));
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -35,6 +35,17 @@ BOOST_AUTO_TEST_CASE(a_longer_lease_counts_from_its_answer)
     BOOST_TEST(renewal.seen().lease() == "10000");
 }
 
+BOOST_AUTO_TEST_CASE(a_re_entry_that_finds_nothing_is_no_hold_that_was_lost)
+{
+    owner const who;
+    auto mine = held({.as = who});
+    server->expect(scripts::extend).reply(not_there());
+    auto const again = acquire({.as = who});
+    BOOST_TEST((again.ec() == error::lost));
+    BOOST_TEST(!mine);
+    BOOST_TEST(events->count("lost") == 1);
+}
+
 BOOST_AUTO_TEST_CASE(a_shorter_lease_counts_before_it_is_sent)
 {
     auto mine = held();

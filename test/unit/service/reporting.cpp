@@ -71,6 +71,33 @@ BOOST_FIXTURE_TEST_CASE(the_last_report_says_that_nothing_is_held, told)
     BOOST_TEST(!report());
 }
 
+BOOST_FIXTURE_TEST_CASE(a_last_report_that_may_not_have_come_is_written_again, told)
+{
+    auto held = acquire();
+    time.advance(7s);
+    BOOST_TEST_REQUIRE(report()->entries.size() == 1);
+    release(held.value());
+    auto& last = server->expect(any_command);
+    time.advance(5s);
+    BOOST_TEST_REQUIRE(last.has_come());
+    last.not_now();
+    time.advance(5s);
+    BOOST_TEST_REQUIRE(report().has_value());
+    BOOST_TEST(report()->entries.empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_report_does_not_wait_for_a_connection, told)
+{
+    auto const held = acquire({.lease = 60s, .renew = true});
+    server->all_down();
+    time.advance(20s);
+    server->all_up();
+    time.settle();
+    BOOST_TEST_REQUIRE(inspected("k").holders.size() == 1U);
+    BOOST_TEST_REQUIRE(inspected("k").holders[0].held_for.has_value());
+    BOOST_TEST((*inspected("k").holders[0].held_for >= 15s));
+}
+
 BOOST_FIXTURE_TEST_CASE(a_report_says_whether_there_is_more, told)
 {
     std::vector<pending_hold> held(64);
