@@ -1,4 +1,5 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "decide/client_report.hpp"
 #include "decide/names.hpp"
 #include "soak/soak.hpp"
 
@@ -150,12 +151,19 @@ std::vector<std::string> audit::strangers(findings& seen)
             kept.insert(plan::name_of(i));
     seen.fencing_counters = seen.records = 0;
     std::vector<std::string> found;
+    // The report of a client that lives still lasts as long as a report does.
+    auto const ends_by_itself = [this](std::string const& report) {
+        auto const left = server_.ask("PTTL", report).number;
+        return left > 0 && left <= decide::report_life.count();
+    };
     for (auto const& each : server_.ask("KEYS", "*").items) {
         std::string_view const key{each.text};
         if (key.starts_with("colock_fence:") || key.starts_with("redisson_lock_token:"))
             ++seen.fencing_counters;
         else if (key.starts_with("colock_once"))
             ++seen.records;
+        else if (key.starts_with("colock_client:") && ends_by_itself(each.text))
+            continue;
         else if (!kept.contains(each.text))
             found.push_back(each.text);
     }

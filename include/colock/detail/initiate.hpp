@@ -26,6 +26,7 @@ class client_share {
 public:
     client_share(core_ptr of) noexcept : core_{std::move(of)} {}
     client_share(client_share const&) noexcept = default;
+    // NOLINTNEXTLINE(performance-move-constructor-init): it keeps its share
     client_share(client_share&& from) noexcept : core_{from.core_} {}
     client_share& operator=(client_share const&) noexcept = default;
     client_share& operator=(client_share&& from) noexcept
