@@ -148,6 +148,18 @@ extend_answer read_extend(reply const& r) noexcept
     return r.number == 1 ? extend_answer::extended : extend_answer::gone;
 }
 
+bool is_extended(reply const* part) noexcept
+{
+    return part && read_extend(*part) == extend_answer::extended;
+}
+
+reply const* part_of(reply const* answer, std::size_t parts, std::size_t place) noexcept
+{
+    if (answer && answer->items.size() == parts)
+        return &answer->items[place];
+    return is_extended(answer) ? answer : nullptr;
+}
+
 keep_answer read_keep(reply const& r) noexcept
 {
     using kind = keep_answer::kind;

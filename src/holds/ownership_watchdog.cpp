@@ -81,8 +81,7 @@ struct watchdog::lane_renewals {
 
     queue& of(decide::renewal_schedule::entry const& which, scripts::script const& by)
     {
-        bool const is_urgent = which.lose_at() < clock::now() + urgent;
-        return due[{!is_urgent, &by}];
+        return due[{which.lose_at() < clock::now() + urgent, &by}];
     }
 
     std::map<std::pair<bool, scripts::script const*>, queue> due;
@@ -130,27 +129,6 @@ struct watchdog::call {
     script_texts texts;  ///< of `parts`
     cohort::words words;
 };
-
-namespace {
-
-/// The part of the answer to a call of many parts that is about one of them; none if the answer
-/// does not tell. One number in place of a list is the answer about all.
-decide::reply const* part_of(answer const& got, std::size_t parts, std::size_t place)
-{
-    if (got.what != answer::kind::replied)
-        return nullptr;
-    if (got.value.items.size() == parts)
-        return &got.value.items[place];
-    bool const is_of_all = decide::read_extend(got.value) == decide::extend_answer::extended;
-    return is_of_all ? &got.value : nullptr;
-}
-
-bool is_extended(decide::reply const* part)
-{
-    return part && decide::read_extend(*part) == decide::extend_answer::extended;
-}
-
-}  // namespace
 
 watchdog::watchdog(core& owner) : core_{owner}, timer_{owner.strand()} {}
 
@@ -266,10 +244,10 @@ void watchdog::send_all()
 
 void watchdog::enqueue(ownership& of)
 {
-    if (!of.renewal_hook::is_linked())
-        in(core_.transport().lane_of(of.slot()))
-            .of(of, *of.how().script.renew)
-            .single.push_back(of);
+    if (of.renewal_hook::is_linked())
+        return;
+    auto& here = in(core_.transport().lane_of(of.slot()));
+    here.of(of, *of.how().script.renew).single.push_back(of);
 }
 
 // Its members may have come into different lanes since they were together.
@@ -374,12 +352,13 @@ void watchdog::split(unsigned lane, call& refused)
 void watchdog::conclude(call& over, answer const& got)
 {
     auto const parts = over.words.keys.size();
+    auto const* const all_parts = got.what == answer::kind::replied ? &got.value : nullptr;
     double const jitter = core_.jitter();
     auto* const base = over.base;
     if (base) {
         bool all = base->size() != 0 && clock::now() < base->loss_time();
         for (std::size_t i = 0; all && i != base->members().size(); ++i)
-            all = !base->members()[i] || is_extended(part_of(got, parts, i));
+            all = !base->members()[i] || decide::is_extended(decide::part_of(all_parts, parts, i));
         if (!all)
             dissolve(*base);
         std::ranges::move(base->end_call(), std::back_inserter(over.parts));
@@ -389,7 +368,8 @@ void watchdog::conclude(call& over, answer const& got)
             over.base = nullptr;
     }
     for (auto const& [of, round, place] : over.parts) {
-        auto const next = of->renewal_answered(round, got, part_of(got, parts, place), jitter);
+        auto const next =
+            of->renewal_answered(round, got, decide::part_of(all_parts, parts, place), jitter);
         watch(*of, next.renew_at, next.lose_at);
     }
     gather(over, got, jitter);

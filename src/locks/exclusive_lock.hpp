@@ -181,6 +181,15 @@ private:
         verdict on_refused(attempt const&, decide::acquire_answer const&, time_point sent);
         void pause_between_tries(std::int64_t pttl);
         void give_back();
+
+        /// If the number may have the lock still, which nobody wants by that: gives it back.
+        bool gives_back()
+        {
+            bool const may_stand = number_ != 0 && grant_.stands(clock::now());
+            if (may_stand)
+                give_back();
+            return may_stand;
+        }
         void get_up() noexcept;
 
         exclusive_lock& of_;

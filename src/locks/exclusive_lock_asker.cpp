@@ -87,9 +87,7 @@ strand_task exclusive_lock::asker::run()
             get_up();
         }
     }
-    if (grant_.stands(clock::now()))
-        give_back();
-    else if (!of_.ownership_)
+    if (!gives_back() && !of_.ownership_)
         of_.forget_tenure();
     of_.end_contention();
     number_ = 0;
@@ -119,9 +117,7 @@ bool exclusive_lock::asker::has_to_wait()
         return true;
     }
     if (of_.stands_behind(head)) {
-        // Its number may have the lock still, and those before it need that.
-        if (number_ != 0 && grant_.stands(clock::now()))
-            give_back();
+        gives_back();  // those before it need the lock
         return true;
     }
     if (is_passed_on())
@@ -139,12 +135,7 @@ bool exclusive_lock::asker::has_to_wait()
         return true;
     }
     // A link does not know when the steps of another link are over.
-    bool const is_elsewhere = number_ != 0 && !synced_ && head.replicas != 0;
-    if (is_elsewhere && grant_.stands(clock::now())) {
-        give_back();
-        return true;
-    }
-    return false;
+    return !synced_ && head.replicas != 0 && gives_back();
 }
 
 // From which the lock's tokens are drawn, if they are.

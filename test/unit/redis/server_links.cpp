@@ -29,6 +29,17 @@ struct busy_links final : private command_link::listener, private pubsub_link::l
         links.submit(s);
     }
 
+    /// The first link, with 60 steps under way.
+    command_link& with_much_to_do()
+    {
+        links.start();
+        for (int i = 0; i != 60; ++i)
+            submit();
+        auto& first = links.link(0);
+        BOOST_TEST_REQUIRE(comes([&] { return first.under_way() == 60U; }));
+        return first;
+    }
+
     void on_command_link_up(command_link&) override {}
     void on_command_link_down(command_link&, error_code) override {}
     void on_command_link_failed(command_link&) override {}
@@ -65,11 +76,7 @@ BOOST_AUTO_TEST_SUITE(links_to_one_server)
 BOOST_AUTO_TEST_CASE(a_step_after_the_stop_keeps_nothing_busy)
 {
     busy_links at;
-    at.links.start();
-    for (int i = 0; i != 60; ++i)
-        at.submit();
-    auto& first = at.links.link(0);
-    BOOST_TEST_REQUIRE(at.comes([&] { return first.under_way() == 60U; }));
+    auto& first = at.with_much_to_do();
     at.links.stop();
     at.submit();  // while what was sent is not known to be lost
     BOOST_TEST(first.under_way() == 60U);
@@ -81,11 +88,7 @@ BOOST_AUTO_TEST_CASE(a_step_after_the_stop_keeps_nothing_busy)
 BOOST_AUTO_TEST_CASE(steps_are_held_back_for_a_moment_only)
 {
     busy_links at;
-    at.links.start();
-    for (int i = 0; i != 60; ++i)
-        at.submit();
-    auto& first = at.links.link(0);
-    BOOST_TEST_REQUIRE(at.comes([&] { return first.under_way() == 60U; }));
+    auto& first = at.with_much_to_do();
     at.submit();  // which opens another link
     BOOST_TEST_REQUIRE(at.comes([&] { return at.links.links_up() == 2U; }));
     BOOST_TEST(first.under_way() == 61U);

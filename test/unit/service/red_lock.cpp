@@ -7,9 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <ranges>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -22,7 +24,33 @@ std::ptrdiff_t count_threads()
     return std::ranges::distance(std::filesystem::directory_iterator{"/proc/self/task"});
 }
 
-BOOST_FIXTURE_TEST_SUITE(service_red_lock, served)
+/// Withholds answers for a while.
+struct slow : served {
+    using server_function = std::function<std::optional<answer>(call const&)>;
+
+    /// Answers nothing about this key from now on: how the server answers otherwise.
+    server_function withhold(std::string key)
+    {
+        auto const others = server->serve;
+        server->serve = [others, key = std::move(key)](call const& c) {
+            return c.key() == key ? std::nullopt : others(c);
+        };
+        return others;
+    }
+
+    /// Answers all that was asked about it but the acquire, which was answered before.
+    void answer_for(std::string const& key, server_function const& others)
+    {
+        server->serve = others;
+        auto const all = server->written();
+        for (std::size_t i = 0; i != all.size(); ++i)
+            if (all[i].key() == key && all[i].what != &scripts::acquire)
+                server->answer_call(i, *others(all[i]));
+        time.settle();
+    }
+};
+
+BOOST_FIXTURE_TEST_SUITE(service_red_lock, slow)
 
 BOOST_AUTO_TEST_CASE(most_are_enough)
 {
@@ -209,18 +237,12 @@ BOOST_AUTO_TEST_CASE(a_release_and_an_extension_need_most_of_the_answers)
 {
     auto held = take(most());
     BOOST_TEST_REQUIRE(held.succeeded());
-    auto const others = server->serve;
-    server->serve = [&](call const& c) { return c.key() == "c" ? std::nullopt : others(c); };
+    auto const others = withhold("c");
     BOOST_TEST(extend(held.value(), 4s).succeeded());
     BOOST_TEST(release(held.value()).succeeded());
     BOOST_TEST(!redis.is_locked("a"));
     BOOST_TEST(client.stats().keys != 0U);  // closing waits for the third
-    server->serve = others;
-    auto const all = server->written();
-    for (std::size_t i = 0; i != all.size(); ++i)
-        if (all[i].key() == "c" && all[i].what != &scripts::acquire)
-            server->answer_call(i, *others(all[i]));
-    time.settle();
+    answer_for("c", others);
     BOOST_TEST(!redis.is_locked("c"));
     BOOST_TEST(client.stats().keys == 0U);
 }
@@ -235,19 +257,13 @@ BOOST_AUTO_TEST_CASE(its_client_may_go_after_an_early_answer)
         red_lock{first->mutex("a"), mutex("b"), mutex("c"), third.mutex("d"), third.mutex("e")}};
     auto held = take(*of);
     BOOST_TEST_REQUIRE(held.succeeded());
-    auto const others = server->serve;
-    server->serve = [&](call const& c) { return c.key() == "c" ? std::nullopt : others(c); };
+    auto const others = withhold("c");
     BOOST_TEST(release(held.value()).succeeded());
     held = {};
     of.reset();
     first.reset();
     time.settle();
-    server->serve = others;
-    auto const all = server->written();
-    for (std::size_t i = 0; i != all.size(); ++i)
-        if (all[i].key() == "c" && all[i].what == &scripts::release)
-            server->answer_call(i, *others(all[i]));
-    time.settle();
+    answer_for("c", others);
     BOOST_TEST(!redis.is_locked("c"));
 }
 
@@ -257,15 +273,9 @@ BOOST_AUTO_TEST_CASE(a_release_that_most_have_refused_fails)
     BOOST_TEST_REQUIRE(held.succeeded());
     redis.ask({"DEL", "a"});
     redis.ask({"DEL", "b"});
-    auto const others = server->serve;
-    server->serve = [&](call const& c) { return c.key() == "c" ? std::nullopt : others(c); };
+    auto const others = withhold("c");
     BOOST_TEST((release(held.value()).ec() == error::lost));
-    server->serve = others;
-    auto const all = server->written();
-    for (std::size_t i = 0; i != all.size(); ++i)
-        if (all[i].key() == "c" && all[i].what != &scripts::acquire)
-            server->answer_call(i, *others(all[i]));
-    time.settle();
+    answer_for("c", others);
 }
 
 BOOST_AUTO_TEST_CASE(closing_the_clients_of_most_releases_it)
