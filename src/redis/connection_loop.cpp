@@ -241,7 +241,7 @@ void connection_loop::open()
     );
     connected_ = true;
     opened_ = where_;
-    auto const patience = first_lookup_patience * (1U << std::min(tries_, 5U));
+    auto const patience = first_lookup_patience * (1U << std::min(failed_, 5U));
     connection_->open(where_, tls_host(), endpoints_.of(opened_), patience);
 }
 

@@ -76,6 +76,7 @@ BOOST_AUTO_TEST_CASE(an_address_that_has_served_does_not_wait_for_name_servers)
     lab at{server};
     auto settings = quick(by_name(server, "served.test"));
     settings.connect_timeout = 3s;  // which name servers have, too
+    settings.lease = 5s;
     settings.links = 1;
     auto& redis = at.connect(settings);
     at.run([&]() -> asio::awaitable<void> {
