@@ -35,6 +35,7 @@ struct heartbeat::ring {
         boost::intrusive::constant_time_size<false>>
         due;
     decide::alarm_queue::alarm alarm{[this] { of.run(*this); }};
+    std::uint64_t beats = 0;
     unsigned under_way = 0;
 };
 
@@ -66,6 +67,7 @@ void heartbeat::add(ticket& t, time_point since)
     if (!here)
         here = std::make_unique<ring>(*this, lane);
     t.due_ = since + decide::ticket_beat;
+    t.beat_ = 0;
     here->due.push_back(t);
     if (!here->alarm.is_set())
         core_.set_alarm(here->alarm, t.due_);
@@ -144,16 +146,22 @@ heartbeat::tickets heartbeat::take_due(ring& from, time_point now)
         auto& next = from.due.front();
         from.due.pop_front();
         next.due_ = again;
+        next.beat_ = from.beats + 1;
         from.due.push_back(next);
         taken.push_back(next.share());
     }
+    ++from.beats;
     return taken;
 }
 
+// Only the latest call for a ticket tells it something: an earlier one may have waited for the
+// link, and would overtake the order of a revival.
+//
 // NOLINTNEXTLINE(*-avoid-reference-coroutine-parameters): a ring is there for good
 strand_task heartbeat::beat(ring& here, tickets some)
 {
     batch asking{some};
+    auto const number = here.beats;
     step s{scripts::fair_keep, some.front()->slot(), asking.keys, asking.arguments};
     s.whole = true;
     ++here.under_way;
@@ -164,11 +172,14 @@ strand_task heartbeat::beat(ring& here, tickets some)
     bool const is_whole = got.what == answer::kind::replied && items.size() == some.size();
     bool const was_refused = got.what == answer::kind::not_now ||
         (got.what == answer::kind::failed && got.sent != time_point{});
-    for (std::size_t i = 0; i != some.size(); ++i)
+    for (std::size_t i = 0; i != some.size(); ++i) {
+        if (some[i]->beat_ != number)
+            continue;
         if (is_whole)
             some[i]->kept(decide::read_keep(items[i]), got.sent);
         else if (was_refused)  // each asks for itself, and gets its own error
             some[i]->look();
+    }
     run(here);
 }
 

@@ -63,6 +63,7 @@ public:
     private:
         friend class heartbeat;
         time_point due_{};
+        std::uint64_t beat_ = 0;  ///< the latest call that keeps it
     };
 
     explicit heartbeat(core& owner);

@@ -199,7 +199,9 @@ BOOST_DATA_TEST_CASE(after_an_outage_they_stand_in_the_order_of_arrival, each_se
         settings.addresses.front().port = network.port();
         settings.links = 1;
         settings.poll_cap = 20ms;
-        auto& holder = at.connect();
+        auto unhurried = quick(far.by_port());
+        unhurried.lease = 10s;
+        auto& holder = at.connect(unhurried);
         auto& other = at.connect();
         auto& cut_off = at.connect(settings);
         at.run([&]() -> asio::awaitable<void> {

@@ -119,6 +119,38 @@ BOOST_AUTO_TEST_CASE(after_an_outage_who_came_last_does_not_come_first)
     server->serve = [](call const&) { return answer{answer::kind::replied, released(), {}, {}}; };
 }
 
+// The heartbeat of the second waited for the link when that went down, and is sent before the
+// others.
+BOOST_AUTO_TEST_CASE(a_heart_beat_from_before_the_outage_lets_nobody_overtake)
+{
+    auto const first = placed();
+    std::vector<std::string> arrived{field};
+    time.advance(1'000ms);
+    auto const second = placed();
+    arrived.push_back(field);
+    server->expect(scripts::fair_keep).reply(each({waits(50'000)}));
+    time.advance(beat - 1'000ms);  // the first is due again after the second
+    auto& early = server->expect(scripts::fair_keep);
+    time.advance(1'000ms);
+    BOOST_TEST_REQUIRE(early.has_come());
+    server->link_down(link());
+    server->sent_alone(early);
+    time.settle();
+    BOOST_TEST(server->unsent() == 1U);
+
+    server->expect(scripts::fair_keep).reply(each({not_there()}));
+    server->expect(scripts::fair_keep).reply(each({not_there(), not_there()}));
+    for (int i = 0; i != 2; ++i)
+        server->expect(scripts::fair_acquire).reply(waits(50'000));
+    server->link_up(link());
+    time.settle();
+    BOOST_TEST(server->all_came());
+    auto const& steps = server->written();
+    for (std::size_t i = 0; i != 2; ++i)
+        BOOST_TEST(steps.at(steps.size() - 2 + i).field() == arrived[i]);
+    BOOST_TEST((!first.is_done() && !second.is_done()));
+}
+
 BOOST_AUTO_TEST_CASE(after_an_outage_all_are_kept_however_many_calls_that_takes)
 {
     server->serve = [](call const& c) -> std::optional<answer> {
