@@ -26,7 +26,7 @@ local text = function(number) return string.format('%.0f', number) end
 local function enqueue(lock, queue, timeouts, tickets, field, wait, life, placed)
     local known = pcall('zadd', tickets, text(now + life), field)
     if known == 1 then
-        call('pexpire', tickets, day)
+        pcall('pexpire', tickets, day)
     end
     if placed or type(known) == 'table' then
         return known
@@ -64,8 +64,11 @@ for i = 1, #KEYS / width do
             token = draw(KEYS[k + 5], ARGV[a + 3], floor)
         end
         local set = type(token) == 'number' and pcall('hset', lock, field, '1')
-        if type(set) == 'number' then
-            call('pexpire', lock, ARGV[a + 2])
+        local leased = type(set) == 'number' and pcall('pexpire', lock, ARGV[a + 2])
+        if type(leased) == 'table' then  -- refused: a lock without a lease must not stay
+            pcall('hdel', lock, field)
+            set = leased
+        elseif leased then
             if placed then
                 call('zrem', timeouts, field)
                 pcall('zrem', tickets, field)

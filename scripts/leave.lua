@@ -4,7 +4,8 @@
 -- permits, those that can get in, or the next one if nobody can.
 -- KEYS the locks, or semaphores
 -- ARGV for each lock: channel, entry of the client
--- Reply: a list, for each lock 1 if the client stood in the list, else 0.
+-- Reply: a list, for each lock 1 if the client stood in the list, else 0; an error if it may still stand
+--        there, or has the lock that was passed on to it.
 -- A repeat finds nothing, and tells the next one once more, who asks in vain.
 
 -- include publish.lua
@@ -29,9 +30,11 @@ for i = 1, #KEYS do
     local field = string.match(entry, '^([^|]*)|')
     local is_first = redis.pcall('lindex', list, 0) == entry
     local removed = redis.pcall('lrem', list, field and 0 or 1, entry)
-    removed = type(removed) == 'number' and removed > 0
+    local failed = type(removed) == 'table' and removed
+    removed = not failed and removed > 0
     local receivers = 0
-    if field and not removed and redis.pcall('hdel', KEYS[i], field) == 1 then
+    local given_back = field and not removed and redis.pcall('hdel', KEYS[i], field)
+    if given_back == 1 then
         receivers = publish(channel, '0')
     end
     local permits = redis.pcall('get', KEYS[i])
@@ -41,6 +44,6 @@ for i = 1, #KEYS do
     elseif not removed or is_first and not is_held_by_teller(KEYS[i]) then
         tell_first(list, channel, receivers)
     end
-    reply[i] = removed and 1 or 0
+    reply[i] = failed or type(given_back) == 'table' and given_back or removed and 1 or 0
 end
 return reply

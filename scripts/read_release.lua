@@ -32,7 +32,8 @@ for i = 1, #KEYS do
         end
         local free = call('hlen', lock) < 2
         -- If the lock outlives this reader's lease, another owner has set its TTL.
-        if not free and mode == 'read' and (type(had) ~= 'number' or had + 1 >= ttl) then
+        -- A lock without a TTL was not set so by colock or Redisson, and tells nothing.
+        if not free and mode == 'read' and ttl >= 0 and (type(had) ~= 'number' or had + 1 >= ttl) then
             local rest = longest(lock, prefix, ttl)
             free = rest <= 0
             if not free then

@@ -225,17 +225,14 @@ public:
 private:
     static boost::asio::awaitable<leadership> campaign_for(
         lock office, acquire_options options, std::string words
-    )
-    {
-        namespace asio = boost::asio;
-        auto [ec, held] = co_await office.acquire(options, asio::as_tuple(asio::deferred));
-        detail::throw_if(ec, "campaign ", office.name());
-        leadership mine{std::move(held)};
-        auto const [unsaid] =
-            co_await mine.publish(std::move(words), asio::as_tuple(asio::deferred));
-        detail::throw_if(unsaid, "campaign ", office.name());
-        co_return mine;
-    }
+    );
+
+    /// As `current`, but waits while the server is away.
+    static boost::asio::awaitable<std::optional<leader>> answered(election self);
+
+    static boost::asio::awaitable<std::optional<leader>> next_after(
+        election self, std::optional<leader> seen
+    );
 
     template <class Work>
     static auto lead_for(
@@ -263,32 +260,6 @@ private:
             }
             if (!has_lost)
                 co_await detail::wait_to_look(self.core_);
-        }
-    }
-
-    /// As `current`, but waits while the server is away.
-    static boost::asio::awaitable<std::optional<leader>> answered(election self)
-    {
-        namespace asio = boost::asio;
-        for (;;) {
-            auto [ec, now] = co_await self.current(asio::as_tuple(asio::deferred));
-            if (!ec)
-                co_return std::move(now);
-            if (ec != condition::retryable)
-                detail::throw_if(ec, "observe ", self.name());
-            co_await detail::wait_to_look(self.core_);
-        }
-    }
-
-    static boost::asio::awaitable<std::optional<leader>> next_after(
-        election self, std::optional<leader> seen
-    )
-    {
-        for (;;) {
-            auto now = co_await answered(self);
-            if (now != seen)
-                co_return now;
-            co_await detail::wait_to_look(self.core_);
         }
     }
 

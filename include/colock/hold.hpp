@@ -47,12 +47,14 @@ void wait_lost(core_ptr, asio::any_completion_handler<finished>, hold_ptr);
 /// \par Loss
 ///   When the client can no longer prove that it holds the lock (the lease is nearly over and no
 ///   renewal was answered, or the server says that the lock is gone), the hold is *lost*: `lost()`
-///   completes, `stop_token()` is stopped, and the hold turns false. All of this happens before
-///   anybody else can get the lock. A process that does not run can't be told; it is told as soon
-///   as it runs again. The bool and `valid_for()` read the steady clock, so they are right even
-///   before a stopped process is told. There is one exception: while the whole machine is suspended
-///   (a laptop that sleeps, a paused virtual machine), Linux stops that clock. After that they may
-///   say true for a lock that is gone, until the first renewal finds the loss.
+///   completes, `stop_token()` is stopped, and the hold turns false. If renewals fail, all of this
+///   happens before anybody else can get the lock. If somebody deleted or forced the lock, or the
+///   server lost it, it happens as soon as the client hears of it, at the next renewal at the
+///   latest; until then somebody else may have it. A process that does not run can't be told; it is
+///   told as soon as it runs again. The bool and `valid_for()` read the steady clock, so they are
+///   right even before a stopped process is told. There is one exception: while the whole machine
+///   is suspended (a laptop that sleeps, a paused virtual machine), Linux stops that clock. After
+///   that they may say true for a lock that is gone, until the first renewal finds the loss.
 /// \par Executor
 ///   A handler runs on its associated executor, or on the client's if it has none (for an empty
 ///   hold, which has no client, on the system executor); never inline, and never on the client's
@@ -209,7 +211,8 @@ public:
 
     /// Grows with each ownership of the name, and stays the same through re-entry. Pass it to the
     /// resource, which refuses a token that is lower than the highest it has seen
-    /// (`colock::fence`). 0 if the hold is empty or one of a red lock, or `config::fencing` is off.
+    /// (`colock::fence`). 0 if the hold is empty, a read side, a permit or one of a red lock, or
+    /// `config::fencing` is off and the lock is no `fenced_lock`.
     std::uint64_t fencing_token() const noexcept;
 
     /// For a hold on several locks: the token of lock `i`, counted from 0; 0 if there is none.

@@ -350,9 +350,9 @@ private:
 ///
 /// \par Guarantees
 ///   With one healthy server, clocks of about the same rate, and holders that run: at most one
-///   owner holds the name at a time. The client tells a holder of a loss before anybody else can
-///   get the lock. See docs/guarantees.md for what no lease can promise, and `fence` for the
-///   remedy.
+///   owner holds the name at a time. If renewals fail, the client tells the holder before
+///   anybody else can get the lock; see `hold`. See docs/guarantees.md for what no lease can
+///   promise, and `fence` for the remedy.
 /// \par Executor, thread-safety, lifetimes
 ///   As for every handle; see `client`.
 class lock : public basic_lock<detail::lock_id> {

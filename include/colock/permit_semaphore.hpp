@@ -105,10 +105,10 @@ void permit_total(core_ptr, asio::any_completion_handler<answered_count>, std::s
 ///
 /// \par Guarantees
 ///   While the holders run, there are never more permits out than were set. The client renews a
-///   permit while it is held, unless the caller gave a lease, and tells its holder of a loss before
-///   anybody else can get the permit. The permits of a dead process come back within one lease, as
-///   soon as somebody asks. Leases go by the server's clock; Redisson's clients judge them by their
-///   own clocks.
+///   permit while it is held, unless the caller gave a lease. If renewals fail, it tells the
+///   holder before anybody else can get the permit; see `hold`. The permits of a dead process come
+///   back within one lease, as soon as somebody asks. Leases go by the server's clock; Redisson's
+///   clients judge them by their own clocks.
 /// \par Executor, thread-safety, lifetimes
 ///   As for every handle; see `client`.
 class permit_semaphore {

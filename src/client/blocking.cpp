@@ -1,6 +1,8 @@
 #include <colock/blocking.hpp>
 
+#include <boost/asio/execution.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/prefer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/system/system_error.hpp>
@@ -38,10 +40,23 @@ bool is_served_here_by(asio::any_io_executor const& by) noexcept
     return strand && strand->get_inner_executor().running_in_this_thread();
 }
 
+/// The same executor without properties: each set of them is a type of its own.
+asio::any_io_executor without_properties(asio::any_io_executor const& of)
+{
+    namespace execution = asio::execution;
+    return asio::prefer(
+        of,
+        execution::blocking.possibly,
+        execution::outstanding_work.untracked,
+        execution::relationship.fork
+    );
+}
+
 /// Whether this thread serves the executor, and so would wait for itself. Of other contexts than
 /// Asio's own nobody can tell.
-bool is_served_here(asio::any_io_executor const& by) noexcept
+bool is_served_here(asio::any_io_executor const& any) noexcept
 {
+    auto const by = without_properties(any);
     auto const* const strand = by.target<asio::strand<asio::any_io_executor>>();
     return is_served_here_by<asio::io_context::executor_type>(by) ||
         is_served_here_by<asio::thread_pool::executor_type>(by) ||

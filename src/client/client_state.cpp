@@ -222,6 +222,7 @@ void client_state::part()
     reporting_.stop();
     transport().stop();
     states_.end_waiters(error::closed);
+    end_pauses();
     poller_.stop();
     heartbeats_.stop();
     subscriptions_.stop();

@@ -4,8 +4,16 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <cstdint>
 
 namespace colock {
+
+namespace {
+
+std::atomic<std::uint64_t> last_unnamed = 0;
+
+}  // namespace
 
 std::string_view word_of(state_kind kind) noexcept
 {
@@ -35,6 +43,10 @@ keyed_state::keyed_state(
     if (is_counted_)
         ++core_.count.keys;
 }
+
+keyed_state::keyed_state(core& inside, state_kind kind)
+    : keyed_state{inside, kind, std::to_string(++last_unnamed), 0}
+{}
 
 void keyed_state::stop_counting() noexcept
 {

@@ -47,6 +47,10 @@ class keyed_state {
 public:
     /// `slot`: none for that of the name.
     keyed_state(core& inside, state_kind, std::string name, std::optional<unsigned> slot = {});
+
+    /// State that nobody looks for, under a name of its own. Any thread may make it, unless
+    /// `client_stats::keys` counts its kind.
+    keyed_state(core& inside, state_kind);
     keyed_state(keyed_state const&) = delete;
     keyed_state& operator=(keyed_state const&) = delete;
     virtual ~keyed_state() { stop_counting(); }

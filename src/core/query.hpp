@@ -103,7 +103,7 @@ private:
         auto const* const what = about_.what;
         bool const only_reads = what == &scripts::inspect || what == &scripts::count ||
             what == &scripts::leader_read || what == &scripts::permit_count ||
-            what == &ping_command;
+            what == &ping_command || what == &any_command;
         return only_reads ? core::activity::kind::asks : core::activity::kind::owes;
     }
 

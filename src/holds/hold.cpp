@@ -24,6 +24,13 @@ void answer_empty(done_handler to)
     completion<>{std::move(to), asio::system_executor{}}(error::not_held);
 }
 
+/// Nobody has it any more: the client releases it.
+void drop(hold_ptr state) noexcept
+{
+    auto const life = state->inside;
+    life->holds().drop(std::move(state));
+}
+
 /// Makes an operation of the call and runs it on the strand.
 template <class Act>
 void start_operation(core_ptr const& inside, done_handler to, hold_ptr state, Act act)
@@ -47,7 +54,7 @@ void release_hold(core_ptr inside, done_handler to, hold_ptr state)
     if (!state)
         return answer_empty(std::move(to));
     auto const released = state;
-    released->release_asked = true;
+    released->end_asked_for = hold_state::end_asked::yes;
     try {
         start_operation(
             inside,
@@ -58,7 +65,7 @@ void release_hold(core_ptr inside, done_handler to, hold_ptr state)
             }
         );
     } catch (...) {  // no memory: the hold's destructor has to release it
-        released->release_asked = false;
+        released->end_asked_for = hold_state::end_asked::no;
         throw;
     }
 }
@@ -89,11 +96,16 @@ void give_hold(core_ptr inside, asio::any_completion_handler<given> to, hold_ptr
         inside ? inside->executor() : asio::any_io_executor{asio::system_executor{}}};
     if (!state)
         return done(error::not_held, {});
+    using end_asked = hold_state::end_asked;
+    state->end_asked_for = end_asked::yes;
     asio::dispatch(
         inside->strand(),
         [inside, done = std::move(done), state = std::move(state)]() mutable {
             claim made;
             auto const ec = state->target->give(*state, made);
+            // The caller still has it, or has destroyed it meanwhile.
+            if (ec && state->end_asked_for.exchange(end_asked::no) == end_asked::yes_and_destroyed)
+                drop(state);
             done(ec, std::move(made));
         }
     );
@@ -162,12 +174,13 @@ hold::operator bool() const noexcept
 // this one came before it, that one would find nothing to wait for.
 void hold::abandon() noexcept
 {
-    if (auto state = std::exchange(state_, nullptr);
-        state && !state->release_asked && state->current_status() != hold_state::status::released) {
-        auto& inside = *state->inside;
-        auto const life = state->inside;
-        inside.holds().drop(std::move(state));
-    }
+    using end_asked = detail::hold_state::end_asked;
+    auto state = std::exchange(state_, nullptr);
+    if (!state || state->current_status() == hold_state::status::released)
+        return;
+    auto was_asked = end_asked::yes;
+    if (!state->end_asked_for.compare_exchange_strong(was_asked, end_asked::yes_and_destroyed))
+        detail::drop(std::move(state));
 }
 
 }  // namespace colock

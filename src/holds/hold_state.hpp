@@ -100,15 +100,19 @@ public:
     std::shared_ptr<hold_target> target;
     std::unique_ptr<std::vector<std::shared_ptr<loss_wait>>> loss_waits;  ///< few have any
 
+    /// Whether its owner has asked to release it or to give it away. The call on its way to the
+    /// strand ends the hold, and not the destructor.
+    enum class end_asked : unsigned char { no, yes, yes_and_destroyed };
+
     // ---- The way of an abandoned hold to the strand --------------------------------------------
 
     hold_state* next_abandoned = nullptr;
     hold_ptr self;
 
     // Here beside the status, because a million holds are as many of these.
-    bool given = false;          ///< the caller has it
-    bool closed = false;         ///< by its closing client; set before it is `released`
-    bool release_asked = false;  ///< by its owner; belongs to the owner's thread
+    bool given = false;   ///< the caller has it
+    bool closed = false;  ///< by its closing client; set before it is `released`
+    std::atomic<end_asked> end_asked_for = end_asked::no;
 
 private:
     void finish_waits(error_code);

@@ -6,8 +6,10 @@
 #include "holds/ownership.hpp"
 #include <colock/election.hpp>
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
+#include <boost/asio/deferred.hpp>
 #include <boost/asio/system_executor.hpp>
 #include <boost/asio/this_coro.hpp>
 
@@ -110,3 +112,43 @@ bool may_stand_again(error_code ec) noexcept
 }
 
 }  // namespace colock::detail
+
+namespace colock {
+
+asio::awaitable<leadership> election::campaign_for(
+    lock office, acquire_options options, std::string words
+)
+{
+    auto [ec, held] = co_await office.acquire(options, asio::as_tuple(asio::deferred));
+    detail::throw_if(ec, "campaign ", office.name());
+    leadership mine{std::move(held)};
+    auto const [unsaid] = co_await mine.publish(std::move(words), asio::as_tuple(asio::deferred));
+    detail::throw_if(unsaid, "campaign ", office.name());
+    co_return mine;
+}
+
+asio::awaitable<std::optional<leader>> election::answered(election self)
+{
+    for (;;) {
+        auto [ec, now] = co_await self.current(asio::as_tuple(asio::deferred));
+        if (!ec)
+            co_return std::move(now);
+        if (ec != condition::retryable)
+            detail::throw_if(ec, "observe ", self.name());
+        co_await detail::wait_to_look(self.core_);
+    }
+}
+
+asio::awaitable<std::optional<leader>> election::next_after(
+    election self, std::optional<leader> seen
+)
+{
+    for (;;) {
+        auto now = co_await answered(self);
+        if (now != seen)
+            co_return now;
+        co_await detail::wait_to_look(self.core_);
+    }
+}
+
+}  // namespace colock

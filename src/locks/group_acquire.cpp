@@ -30,7 +30,7 @@ constexpr milliseconds first_round_limit{1'500};
 class group_acquire::registration final : public keyed_state {
 public:
     registration(core& inside, std::weak_ptr<operation> of)
-        : keyed_state{inside, state_kind::group, std::to_string(inside.next_number()), 0}
+        : keyed_state{inside, state_kind::group}
         , of_{std::move(of)}
         , activity_{inside}
     {}

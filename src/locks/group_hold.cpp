@@ -15,7 +15,7 @@ namespace colock {
 using status = hold_state::status;
 
 group_hold::group_hold(core& inside, detail::lock_group const& of, std::vector<hold> parts)
-    : keyed_state{inside, state_kind::group, std::to_string(inside.next_number()), 0}
+    : keyed_state{inside, state_kind::group}
     , names_{of.name}
     , parts_{std::move(parts)}
     , by_majority_{of.by_majority}

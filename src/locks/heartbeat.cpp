@@ -67,7 +67,7 @@ void heartbeat::add(ticket& t, time_point since)
     if (!here)
         here = std::make_unique<ring>(*this, lane);
     t.due_ = since + decide::ticket_beat;
-    t.beat_ = 0;
+    t.first_beat_ = 0;
     here->due.push_back(t);
     if (!here->alarm.is_set())
         core_.set_alarm(here->alarm, t.due_);
@@ -102,6 +102,7 @@ void heartbeat::revive(ring& here, slot_filter const& which)
     for (auto& t : here.due)
         if (is_meant(t)) {
             t.due_ = now;
+            t.first_beat_ = here.beats + 1;
             revived.push_back(t.share());
         }
     for (auto const& t : revived)
@@ -146,7 +147,6 @@ heartbeat::tickets heartbeat::take_due(ring& from, time_point now)
         auto& next = from.due.front();
         from.due.pop_front();
         next.due_ = again;
-        next.beat_ = from.beats + 1;
         from.due.push_back(next);
         taken.push_back(next.share());
     }
@@ -173,7 +173,7 @@ strand_task heartbeat::beat(ring& here, tickets some)
     bool const was_refused = got.what == answer::kind::not_now ||
         (got.what == answer::kind::failed && got.sent != time_point{});
     for (std::size_t i = 0; i != some.size(); ++i) {
-        if (some[i]->beat_ != number)
+        if (number < some[i]->first_beat_)
             continue;
         if (is_whole)
             some[i]->kept(decide::read_keep(items[i]), got.sent);

@@ -63,7 +63,7 @@ public:
     private:
         friend class heartbeat;
         time_point due_{};
-        std::uint64_t beat_ = 0;  ///< the latest call that keeps it
+        std::uint64_t first_beat_ = 0;  ///< of those whose answers it is told
     };
 
     explicit heartbeat(core& owner);

@@ -39,7 +39,7 @@ struct event_wait final : operation {
 class watch_state final : public keyed_state, public std::enable_shared_from_this<watch_state> {
 public:
     watch_state(core& inside, lock_id const& of, std::size_t limit)
-        : keyed_state{inside, state_kind::watch, std::to_string(inside.next_number()), 0}
+        : keyed_state{inside, state_kind::watch}
         , wrong_{valid_if(limit != 0 && !check_name(of.name))}
         , heard_{limit}
     {

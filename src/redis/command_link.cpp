@@ -239,7 +239,7 @@ void command_link::become_ready()
 {
     predecessor_ = 0;
     carried_ = is_ready_ = true;
-    has_lost_ = false;
+    has_lost_ = takes_turns_ = false;  // what waits goes after those who hear of it have decided
     listener_.on_command_link_up(*this);
     if (!waiting_.empty())
         schedule_flush();

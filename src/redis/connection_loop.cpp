@@ -36,6 +36,10 @@ class refused_writes_category final : public boost::system::error_category {
 public:
     char const* name() const noexcept override { return "colock.link"; }
     std::string message(int) const override { return "the server is a replica and refuses writes"; }
+    bool equivalent(int, boost::system::error_condition const& to) const noexcept override
+    {
+        return to == condition::retryable;
+    }
 };
 
 boost::system::error_category const& refused_writes() noexcept

@@ -1,7 +1,9 @@
 #include <colock/error.hpp>
 
 #include <boost/asio/error.hpp>
+#include <boost/asio/ssl/error.hpp>
 
+#include <cerrno>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -162,7 +164,10 @@ bool is_broken_connection(error_code const& ec) noexcept
              fault::network_reset,
              fault::network_unreachable,
              fault::not_connected,
-             fault::timed_out})
+             fault::timed_out,
+             error_code{
+                 ENOENT, boost::system::system_category()},  // a unix socket without a server
+             boost::asio::ssl::error::stream_truncated})
         if (ec == known)
             return true;
     return false;

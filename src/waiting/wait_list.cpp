@@ -207,14 +207,18 @@ strand_task wait_list::send_leave(
     std::string_view const arguments[]{channel, entry};
     auto const owed = std::make_shared<owed_leave>(inside, key, entry);
     inside.keyed_states().add(owed);
+    // Then nobody takes it for a waiter any more, nor for the holder of what was passed on to it.
+    auto const over = clock::now() + decide::first_lease(inside.settings().poll_cap);
     for (std::uint32_t refusals = 0; !owed->is_called_off();) {
         step s{scripts::leave, in_slot, keys, arguments};
         inside.transport().submit(s);
         answer const got = co_await s.answered;
-        bool const is_due = got.what == answer::kind::lost || got.what == answer::kind::not_now;
+        bool const is_for_now =
+            got.what == answer::kind::not_now || (got.passing && clock::now() < over);
+        bool const is_due = got.what == answer::kind::lost || is_for_now;
         if (!is_due || owed->is_called_off() || inside.is_stopped())
             break;
-        if (got.what == answer::kind::not_now) {
+        if (is_for_now) {
             inside.rest(owed->before_repeat, inside.repeat_pause(++refusals));
             co_await owed->before_repeat.over;
         }

@@ -44,10 +44,17 @@ struct cluster_lab : lab {
     unsigned slot;
     std::size_t home;
     std::size_t other = 0;
-    running_client& one = connect();
-    running_client& two = connect();
+    running_client& one = connect(patient());
+    running_client& two = connect(patient());
 
 private:
+    /// However long a busy machine takes to move a slot.
+    config patient() const
+    {
+        auto c = settings();
+        c.timeout = 10s;
+        return c;
+    }
     static asio::awaitable<void> rest()
     {
         asio::steady_timer timer{co_await asio::this_coro::executor, 30ms};

@@ -5,6 +5,8 @@
 #include "support/patience.hpp"
 #include <colock/blocking.hpp>
 
+#include <boost/asio/execution.hpp>
+#include <boost/asio/prefer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
 
@@ -95,7 +97,10 @@ BOOST_AUTO_TEST_CASE(a_thread_does_not_wait_for_itself)
     asio::thread_pool pool{1};
     asio::any_io_executor const directly = pool.get_executor();
     for (auto const& executor : std::initializer_list<asio::any_io_executor>{
-             directly, asio::make_strand(pool), asio::make_strand(directly)}) {
+             directly,
+             asio::make_strand(pool),
+             asio::make_strand(directly),
+             asio::prefer(directly, asio::execution::outstanding_work.tracked)}) {
         client shared{executor, quick(server.by_socket())};
         blocking::client on_pool{shared};
         blocking::mutex there{on_pool, name + "p"};

@@ -76,7 +76,9 @@ BOOST_DATA_TEST_CASE(locks_in_all_slots_are_taken_and_given_back, each_server(),
 {
     auto& cluster = shared_cluster(kind);
     lab at{cluster};
-    auto& redis = at.connect();
+    auto settings = at.settings();
+    settings.lease = 10s;  // a renewal would be a call more
+    auto& redis = at.connect(settings);
     at.run([&]() -> asio::awaitable<void> {
         lock const first{redis.client, unique_name("first")};
         hold warm = co_await first.acquire();  // scripts are loaded

@@ -29,6 +29,15 @@ BOOST_DATA_TEST_CASE(a_free_lock_is_redissons_hash, each_server(), kind)
     BOOST_TEST(is_nil(lock.release(a)));
 }
 
+BOOST_DATA_TEST_CASE(without_a_lease_no_lock_stays, each_server(), kind)
+{
+    fair_lock_calls lock{kind};
+    lock.server.ask("ACL", "SETUSER", "default", "-pexpire");
+    BOOST_TEST(is_error(lock.acquire(a)));
+    lock.server.ask("ACL", "SETUSER", "default", "+pexpire");
+    BOOST_TEST(lock.keys().empty());
+}
+
 BOOST_DATA_TEST_CASE(scores_are_redissons, each_server(), kind)
 {
     for (bool const by_java : {false, true}) {

@@ -342,6 +342,35 @@ BOOST_DATA_TEST_CASE(full_memory_takes_no_side, each_server(), kind)
     });
 }
 
+// The other reader's lease is longer, so the lock's need not be set.
+BOOST_DATA_TEST_CASE(a_renewal_that_is_refused_says_so, each_server(), kind)
+{
+    read_write_calls lock{kind};
+    lock.read(a, "20000");
+    lock.read(b, "60000");
+    lock.without_replicas([&] {
+        auto const got = lock.read_renew(a, "30000");
+        BOOST_TEST(is_error(got));
+        BOOST_TEST(got.text.starts_with("NOREPLICAS"), got.text);
+    });
+    BOOST_TEST(near(lock.pttl(lock.lease_key(a, 1)), 20'000));
+    BOOST_TEST(lock.read_renew(a, "30000").number == 1);
+    BOOST_TEST(near(lock.pttl(lock.lease_key(a, 1)), 30'000));
+}
+
+BOOST_DATA_TEST_CASE(a_lock_that_was_made_to_stay_stays_with_its_readers, each_server(), kind)
+{
+    read_write_calls lock{kind};
+    lock.read(a, "30000");
+    lock.read(b, "30000");
+    lock.server.ask("PERSIST", lock.name);
+    BOOST_TEST(lock.unread(b).number == 0);
+    BOOST_TEST(lock.hash() == " mode=read " + a + "=1");
+    BOOST_TEST(lock.read_renew(a, "30000").number == 1);
+    BOOST_TEST(lock.unread(a).number == 0);
+    BOOST_TEST(lock.keys().empty());
+}
+
 // A lock of another kind looks locked to both sides, and stays as it is.
 BOOST_DATA_TEST_CASE(a_hash_that_is_no_read_write_lock, each_server(), kind)
 {

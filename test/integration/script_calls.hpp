@@ -103,6 +103,15 @@ public:
         server.ask("CONFIG", "SET", "maxmemory", "0");
     }
 
+    /// Runs `what` while the server refuses writes because it has too few replicas.
+    template <class What>
+    void without_replicas(What what)
+    {
+        server.ask("CONFIG", "SET", "min-replicas-to-write", "1");
+        what();
+        server.ask("CONFIG", "SET", "min-replicas-to-write", "0");
+    }
+
     redis_server& server;
 
 private:

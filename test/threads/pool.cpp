@@ -286,6 +286,23 @@ BOOST_AUTO_TEST_CASE(a_loss_cancels_work_on_a_pool_without_strands)
     BOOST_TEST(losses > 20);
 }
 
+// A watch is made on the thread of its caller, while others draw numbers for what they send.
+BOOST_AUTO_TEST_CASE(a_watch_is_made_on_any_thread)
+{
+    crowd all{shared_server(server_kind::redis), 1};
+    auto& redis = *all.clients.front();
+    std::jthread watching{[&](std::stop_token const& over) {
+        while (!over.stop_requested())
+            lock_watch const made{lock{redis, all.names[0]}};
+    }};
+    for (int i = 0; i != 200; ++i)
+        lock{redis, all.names[1]}.acquire(asio::use_future).get().release(asio::use_future).get();
+    watching.request_stop();
+    watching.join();
+    redis.close(asio::use_future).get();
+    all.runs.front().get();
+}
+
 // A client may go while its operations run, on whichever thread.
 BOOST_AUTO_TEST_CASE(stopped_and_destroyed_from_another_thread)
 {

@@ -8,6 +8,9 @@
 #include <colock/with_lock.hpp>
 #include <colock/with_permits.hpp>
 
+#include <boost/asio/ssl/error.hpp>
+
+#include <cerrno>
 #include <stdexcept>
 
 namespace colock::test {
@@ -288,7 +291,9 @@ BOOST_AUTO_TEST_CASE(what_may_pass_is_retryable)
              fault::connection_refused,
              fault::connection_reset,
              fault::timed_out,
-             fault::host_not_found})
+             fault::host_not_found,
+             error_code{ENOENT, boost::system::system_category()},  // a unix socket
+             asio::ssl::error::stream_truncated})
         BOOST_TEST((ec == condition::retryable), ec.message());
     for (error_code const ec : std::initializer_list<error_code>{
              error_code{},

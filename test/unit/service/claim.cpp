@@ -192,6 +192,35 @@ BOOST_AUTO_TEST_CASE(what_is_not_held_is_not_given)
     BOOST_TEST((give(next.value()).ec() == error::not_held));
 }
 
+// What was dropped before it is released on the strand, along with all that was dropped since.
+BOOST_AUTO_TEST_CASE(it_is_given_though_its_hold_is_destroyed_at_once)
+{
+    auto before = take(lock{client, "before"}), mine = take(mutex());
+    before.value() = {};
+    pending<claim> p;
+    mine.value().give(p.token());
+    mine.value() = {};
+    time.settle();
+    BOOST_TEST_REQUIRE(p.succeeded());
+    time.advance(10ms);
+    BOOST_TEST(redis.is_locked("k"));
+    auto adopted = adopt(p.value());
+    BOOST_TEST_REQUIRE(adopted.succeeded());
+    release(adopted.value());
+    expect_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(if_it_can_not_be_given_a_destroyed_hold_is_released)
+{
+    auto mine = take(fair_lock{client, "k"});
+    pending<claim> p;
+    mine.value().give(p.token());
+    mine.value() = {};
+    time.settle();
+    BOOST_TEST((p.ec() == error::invalid_argument));
+    expect_nothing_left();
+}
+
 BOOST_AUTO_TEST_CASE(not_while_its_lease_changes)
 {
     auto held = take(mutex());

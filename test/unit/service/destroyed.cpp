@@ -71,6 +71,19 @@ BOOST_AUTO_TEST_CASE(a_question_is_not_waited_for)
     BOOST_TEST(log.empty());
 }
 
+BOOST_AUTO_TEST_CASE(nor_is_a_look_at_a_lock)
+{
+    server->serve = [](call const&) { return std::optional<answer>{}; };
+    pending<lock_info> asked;
+    one->inspect("k", asked.token());
+    time.settle();
+    one.reset();
+    BOOST_TEST(ends_by_itself(10ms));
+    BOOST_TEST((asked.ec() == error::closed));
+    BOOST_TEST(inside_of_one.expired());
+    BOOST_TEST(log.empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_force_is_still_sent)
 {
     auto& force = server->expect(scripts::force);

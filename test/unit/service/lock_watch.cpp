@@ -55,6 +55,24 @@ struct watching : harness {
 
 BOOST_FIXTURE_TEST_SUITE(watches, watching)
 
+// Its constructor runs on the thread of its caller, and numbers are drawn on the strand.
+BOOST_AUTO_TEST_CASE(a_watch_draws_no_number_of_the_client)
+{
+    std::vector<std::string> fields;
+    for (int i = 0; i != 2; ++i) {
+        auto p = acquire();
+        BOOST_TEST_REQUIRE(p.succeeded());
+        fields.push_back(last().field());
+        lock_watch const all{mutex()};
+        p.value().release([](error_code) {});
+        time.settle();
+    }
+    auto const number = [](std::string const& field) {
+        return std::stoi(field.substr(field.find(':') + 1));
+    };
+    BOOST_TEST(number(fields[1]) == number(fields[0]) + 1);
+}
+
 BOOST_AUTO_TEST_CASE(a_release_of_anybody_is_told)
 {
     lock_watch const all{mutex()};

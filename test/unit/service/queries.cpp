@@ -76,6 +76,18 @@ BOOST_AUTO_TEST_CASE(a_question_can_be_cancelled_sent_or_not)
     BOOST_TEST(server->unsent() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(a_question_that_pauses_ends_with_its_client)
+{
+    server->expect(scripts::inspect).not_now();
+    pending<bool> asked;
+    mutex().is_locked(asked.token());
+    time.settle();
+    BOOST_TEST(!asked.is_done());
+    client.stop();
+    time.settle();
+    BOOST_TEST((asked.ec() == error::closed));
+}
+
 BOOST_AUTO_TEST_CASE(the_numbers_of_a_moment)
 {
     auto const first = held();

@@ -320,6 +320,19 @@ BOOST_AUTO_TEST_CASE(a_leave_that_the_server_could_not_run_is_repeated)
     BOOST_TEST(list().empty());
 }
 
+// Too few replicas, for example: the entry stands there still.
+BOOST_AUTO_TEST_CASE(a_leave_that_the_server_refuses_for_now_is_repeated)
+{
+    auto const held = take(a);
+    auto second = wait(b);
+    auto& leaving = b.server->expect(scripts::leave);
+    second.cancel();
+    settle();
+    leaving.out_of_memory();
+    pass(500ms);
+    BOOST_TEST(list().empty());
+}
+
 // The holder's release tells the first of the list.
 BOOST_AUTO_TEST_CASE(the_next_one_is_not_told_while_the_lock_is_held)
 {
