@@ -87,13 +87,18 @@ void add_options(CLI::App& app, request& r)
     };
     add("workload", r.asked.workload, "which")->required()->check(CLI::IsMember(workloads));
     add("--seconds", r.asked.seconds, "measured time")->check(CLI::PositiveNumber);
-    add("--warmup", r.asked.warmup, "time before that")->capture_default_str();
-    add("--workers", r.asked.workers, "by process; in keys by key; in W10 the clients");
-    add("--locks", r.asked.locks, "W6, W9, W11, W12, keys: how many");
-    add("--processes", r.asked.processes, "W4, W7, W10, W11: how many");
-    add("--hungry", r.asked.hungry, "W4, W7: workers of the first process");
+    add("--warmup", r.asked.warmup, "time before that")
+        ->capture_default_str()
+        ->check(CLI::NonNegativeNumber);
+    add("--workers", r.asked.workers, "by process; in keys by key; in W10 the clients")
+        ->check(CLI::PositiveNumber);
+    add("--locks", r.asked.locks, "W6, W9, W11, W12, keys: how many")->check(CLI::PositiveNumber);
+    add("--processes", r.asked.processes, "W4, W7, W10, W11: how many")->check(CLI::PositiveNumber);
+    add("--hungry", r.asked.hungry, "W4, W7: workers of the first process")
+        ->check(CLI::PositiveNumber);
     app.add_flag("--poller", r.asked.poller, "W4, W7: one more process, which tries each 5 ms");
-    add("--hold-us", r.hold_us, "W4, W7, W11: how long the key is held");
+    add("--hold-us", r.hold_us, "W4, W7, W11: how long the key is held")
+        ->check(CLI::NonNegativeNumber);
     add("--start-at", r.asked.start_at, "W4: run one process; ms of the epoch when the time begins"
     );
     add("--xfile", r.asked.exclusive_file, "W4: the file that proves exclusion")
@@ -103,7 +108,9 @@ void add_options(CLI::App& app, request& r)
         "copied into the result; of W10 what is waited for: lock, fair, semaphore, permit");
     add("--key", r.asked.key, "the key, or what the names of the keys begin with")
         ->capture_default_str();
-    add("--links", r.links, "command connections")->capture_default_str();
+    add("--links", r.links, "command connections")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
     add("--lease", r.lease_ms, "of holds, in ms");
     add("--poll-cap", r.poll_cap_ms, "the longest sleep of a waiter, in ms");
     add("--max-tenure", r.max_tenure_ms, "how long a lock stays with the client, in ms");

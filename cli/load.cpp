@@ -2,15 +2,21 @@
 // colock bench: the load of bench/ on one's own server.
 #include "bench/command.hpp"
 #include "commands.hpp"
+#include "picture.hpp"
+#include "reading.hpp"
 #include "session.hpp"
 #include "status.hpp"
 #include "text.hpp"
+#include <decide/validate.hpp>
 
 #include <boost/json/serialize.hpp>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
+#include <fcntl.h>
 #include <thread>
 #include <unistd.h>
 
@@ -58,6 +64,34 @@ void print(boost::json::object const& found)
     }
 }
 
+/// That there is a server, and that nobody has the load's lock.
+// NOLINTNEXTLINE(*-avoid-reference-coroutine-parameters): the session runs it
+asio::awaitable<int> check_server(session& with, std::string key)
+{
+    co_await with.connect();
+    auto const found = co_await read_picture(with, key);
+    if (found.what == picture::content::lock)
+        throw failure{
+            status_no,
+            shown(key) + " is locked, perhaps by an interrupted run: 'colock info' says for how " +
+                "long, 'colock unlock' ends it"};
+    co_return status_ok;
+}
+
+/// The processes make it and remove it again, and one that exists is an overlap.
+void check_exclusive_file(bench::plan const& plan)
+{
+    if (plan.workload != "W4" || plan.exclusive_file.empty())
+        return;
+    auto const* const name = plan.exclusive_file.c_str();
+    int const fd = open(name, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd < 0)
+        throw failure{
+            status_usage, "--xfile: " + shown(plan.exclusive_file) + ": " + std::strerror(errno)};
+    close(fd);
+    unlink(name);
+}
+
 }  // namespace
 
 int bench_load(options const& o)
@@ -66,14 +100,14 @@ int bench_load(options const& o)
     // That there is a server is found out first: the load waits for one without end.
     {
         session s{o, where};
-        s.run([](session& all) -> asio::awaitable<int> {
-            co_await all.connect();
-            co_return status_ok;
-        }(s));
+        s.run(check_server(s, o.load.asked.key));
     }
     auto settings = where;
     settings.timeout = colock::config{}.timeout;
     auto const plan = bench::plan_of(o.load, settings);
+    if (auto const* const complaint = colock::decide::validate(plan.redis))
+        throw failure{status_usage, complaint};
+    check_exclusive_file(plan);
     auto const seconds = plan.seconds + plan.warmup;
     complain("colock bench: " + bench::describe(o.load) + "; on " + place_of(where));
     std::optional<counting> shown_time;
@@ -85,7 +119,8 @@ int bench_load(options const& o)
         std::printf("%s\n", boost::json::serialize(found).c_str());
     else
         print(found);
-    return status_ok;
+    auto const* const exclusive = found.if_contains("mutex_ok");
+    return exclusive && exclusive->is_bool() && !exclusive->get_bool() ? status_no : status_ok;
 }
 
 }  // namespace cli

@@ -1,12 +1,15 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 // The colock command.
 #include "commands.hpp"
+#include "help.hpp"
+#include "messages.hpp"
 #include "options.hpp"
 #include "status.hpp"
 #include "text.hpp"
 
 #include <cstdio>
 #include <exception>
+#include <string>
 
 namespace cli {
 
@@ -35,13 +38,17 @@ int main(int argc, char** argv)
     cli::occupy_standard_descriptors();
     auto const asked = cli::read_options(argc, argv);
     int status = cli::status_ok;
+    // A command that runs another one never waits for a slow reader.
+    auto const say = asked.runs_program() ? cli::remark : cli::complain;
     try {
         status = cli::carry_out(asked, here);
     } catch (cli::failure const& f) {
-        cli::complain("colock " + asked.command + ": " + f.what());
+        say("colock " + asked.command + ": " + f.what());
+        if (f.status == cli::status_usage)
+            say("Usage: " + std::string{cli::help_of(asked.command).usage});
         status = f.status;
     } catch (std::exception const& e) {
-        cli::complain("colock " + asked.command + ": " + e.what());
+        say("colock " + asked.command + ": " + e.what());
         status = cli::status_unavailable;
     }
     bool const is_written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;

@@ -11,6 +11,7 @@ namespace cli {
 
 void put_at_once(std::string_view text)
 {
+    no_pipe_signal const guard;
     pollfd out{STDERR_FILENO, POLLOUT, 0};
     // A pipe that has room takes that much.
     constexpr std::size_t piece = PIPE_BUF;

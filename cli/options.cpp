@@ -1,6 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "arguments.hpp"
 #include "help.hpp"
+#include "messages.hpp"
 #include "options.hpp"
 #include "status.hpp"
 #include "text.hpp"
@@ -45,9 +46,10 @@ std::vector<std::string> take_program(std::vector<std::string>& words)
 {
     auto const& help = help_of(command);
     auto const name = command.empty() || command == "colock" ? "colock" : "colock " + command;
-    complain(name + ": " + why);
-    complain("Usage: " + std::string{help.usage});
-    complain("'" + name + " --help' says more.");
+    auto const say = command == "run" || command == "elect" ? remark : complain;
+    say(name + ": " + why);
+    say("Usage: " + std::string{help.usage});
+    say("'" + name + " --help' says more.");
     std::exit(status_usage);
 }
 
@@ -79,6 +81,8 @@ void check_together(options const& o)
 {
     if (o.certificate_file.empty() != o.private_key_file.empty())
         refuse(o.command, "--tls-cert and --tls-key go together");
+    if (o.at_least != milliseconds{0} && o.kind == lock_kind::read)
+        refuse(o.command, "--at-least and --kind read do not go together");
 }
 
 /// With a page, the word is a pattern; else it is a key, and may not be missing.

@@ -17,6 +17,7 @@
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <algorithm>
 #include <core/core.hpp>
 #include <cstdio>
 #include <cstring>
@@ -29,11 +30,18 @@ using namespace std::chrono_literals;
 
 namespace {
 
+/// Between two tries at a server that refuses them for now.
+constexpr auto between_tries = 1s;
+
 colock::config settings_for(options const& o)
 {
     auto settings = settings_of(o);
     char host[65] = "";
     gethostname(host, sizeof host - 1);
+    // The name of a host may have any bytes; that of a client may not.
+    std::ranges::replace_if(
+        host, [](char c) { return c != '\0' && (c < '!' || c > '~'); }, '_'
+    );
     settings.client_name =
         "colock-" + o.command + ":" + std::string{host} + ":" + std::to_string(getpid());
     if (o.lease)
@@ -95,7 +103,7 @@ asio::awaitable<int> runner::live()
                                 holder_.refresh(session_, options_.key);
                                 return name() + ": waiting for the lock" + holder_.text();
                             }};
-        got = co_await take(session_.redis(), options_, no_more_.slot());
+        got = co_await take_when_possible();
     }
     connect_limit_.cancel();
     if (got.held)
@@ -108,6 +116,45 @@ asio::awaitable<int> runner::live()
     if (ended_by_ != 0)
         co_return co_await refused({});
     co_return co_await work();
+}
+
+/// Memory or replicas that are missing now end no wait.
+asio::awaitable<taken> runner::take_when_possible()
+{
+    using clock = std::chrono::steady_clock;
+    auto asked = options_;
+    auto const end = clock::now() + options_.wait.value_or(0ms);
+    for (bool is_told = options_.quiet;; is_told = true) {
+        auto got = co_await take(session_.redis(), asked, no_more_.slot());
+        bool const passes =
+            got.ec == colock::error::server_refused && got.ec == colock::condition::retryable;
+        if (!passes || ended_by_ != 0 || (options_.wait && clock::now() + between_tries >= end))
+            co_return got;
+        if (!is_told)
+            remark(
+                "colock " + options_.command + ": " + session_.because("acquire", got.ec).what() +
+                "; trying again"
+            );
+        asio::steady_timer pause{session_.context(), between_tries};
+        co_await pause.async_wait(
+            asio::bind_cancellation_slot(no_more_.slot(), asio::as_tuple(asio::deferred))
+        );
+        if (ended_by_ != 0)
+            co_return got;
+        if (options_.wait)
+            asked.wait = std::chrono::ceil<milliseconds>(end - clock::now());
+    }
+}
+
+/// Whether the key holds a hash of somebody else's, which an acquire waits for as for a lock.
+asio::awaitable<bool> runner::is_no_lock()
+{
+    try {
+        auto const found = co_await read_picture(session_, options_.key);
+        co_return found.what == picture::content::something_else;
+    } catch (failure const&) {
+        co_return false;  // the user may not read it
+    }
 }
 
 /// Nothing was run, so nobody has to stay out for --at-least.
@@ -124,6 +171,8 @@ asio::awaitable<int> runner::refused(error_code ec)
     // A wait that ends while the server is away ends without an error, and nobody can say who has
     // it.
     bool const is_away = !session_.is_up();
+    bool const is_busy = !ec && !is_away && !out_of_time_ && ended_by_ == 0;
+    bool const is_wrong = is_busy && co_await is_no_lock();
     co_await leave();
     if (ended_by_ != 0) {
         if (by_keyboard_)
@@ -138,6 +187,8 @@ asio::awaitable<int> runner::refused(error_code ec)
         );
     if (ec)
         throw session_.because("acquire", ec);
+    if (is_wrong)
+        throw session_.because("acquire", colock::error::wrong_type);
     auto const waited = options_.wait == 0ms ? std::string{} : " after " + shown(*options_.wait);
     if (!options_.quiet)
         say("somebody else has the lock" + waited + holder_.text() +

@@ -6,6 +6,7 @@
 #include "session.hpp"
 #include "signals.hpp"
 #include "supervisor.hpp"
+#include "taking.hpp"
 #include <colock/hold.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -35,6 +36,8 @@ private:
     void say(std::string const& text) const;
 
     asio::awaitable<int> live();
+    asio::awaitable<taken> take_when_possible();
+    asio::awaitable<bool> is_no_lock();
     asio::awaitable<int> refused(error_code);
     asio::awaitable<void> publish();
     asio::awaitable<void> make_environment();

@@ -113,10 +113,15 @@ std::string place_of(colock::config const& settings)
 
 namespace {
 
-/// Of a line of a link's that says why it has no connection, that alone.
+/// Of a line of a link's that says why it has no connection, that alone; and without advice for a
+/// program.
 std::string cause_in(std::string line)
 {
     constexpr std::string_view before = ": no connection to ", after = "; trying again";
+    for (std::string_view const advice :
+         {"; check the address, and the log for the reason", ", or config::fencing = false"})
+        if (auto const at = line.find(advice); at != line.npos)
+            line.erase(at, advice.size());
     if (auto const at = line.find(before); at != line.npos)
         line.erase(0, std::min(line.size(), line.find(": ", at + before.size()) + 2));
     if (line.ends_with(after))
@@ -234,8 +239,10 @@ failure session::because(std::string const& doing, error_code ec) const
     auto const name = options_.key.empty() ? std::string{} : shown(options_.key) + ": ";
     auto text = name + doing + ": ";
     auto const said = said_->empty() ? std::string{} : ": " + telling();
-    if (ec == colock::error::server_refused)
-        return {status_refused, text + place_ + " refuses us" + said};
+    if (ec == colock::error::server_refused) {
+        auto const why = said_->empty() ? std::string{} : ": " + cause_in(telling());
+        return {status_refused, text + place_ + " refuses us" + why};
+    }
     if (ec == colock::error::wrong_type)
         return {
             status_no_lock,

@@ -170,20 +170,29 @@ void write_out(std::string_view text)
     }
 }
 
-// The status of colock says what has become of the command: a signal would say something else.
+no_pipe_signal::no_pipe_signal()
+{
+    sigset_t pending;
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGPIPE) != 0;
+}
+
+no_pipe_signal::~no_pipe_signal()
+{
+    timespec const at_once = {};
+    if (!was_pending_)
+        sigtimedwait(&pipe_, nullptr, &at_once);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
 void complain(std::string const& line)
 {
     auto const text = safe_to_print(line) + "\n";
-    sigset_t pipe, before, pending;
-    sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &pipe, &before);
-    sigpending(&pending);
+    no_pipe_signal const guard;
     std::fwrite(text.data(), 1, text.size(), stderr);
-    timespec const at_once = {};
-    if (sigismember(&pending, SIGPIPE) == 0)
-        sigtimedwait(&pipe, nullptr, &at_once);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 }  // namespace cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -43,6 +44,20 @@ struct nobody_reads {};
 /// To standard output, all of it, also where that is a pipe that doesn't block. With SIGPIPE
 /// ignored a reader that has gone is noticed. \throws nobody_reads, failure
 void write_out(std::string_view text);
+
+/// While it lives, a reader that has gone raises no SIGPIPE. The status of colock says what has
+/// become of the command: a signal would say something else.
+class no_pipe_signal {
+public:
+    no_pipe_signal();
+    no_pipe_signal(no_pipe_signal const&) = delete;
+    no_pipe_signal& operator=(no_pipe_signal const&) = delete;
+    ~no_pipe_signal();
+
+private:
+    sigset_t pipe_{}, before_{};
+    bool was_pending_ = false;
+};
 
 /// To standard error, safe to print, in one piece and with an end of line. Raises no SIGPIPE.
 void complain(std::string const& line);

@@ -18,6 +18,7 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local day = 86400000  -- tickets that Redisson took out of the queue are forgotten after this
 local text = function(number) return string.format('%.0f', number) end
 
+-- include crowd.lua
 -- include first.lua
 -- include draw.lua
 -- include publish.lua
@@ -50,7 +51,7 @@ for i = 1, #KEYS / width do
     local lock, queue, timeouts, tickets = KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], KEYS[k + 4]
     local field, channel, wait, life = ARGV[a + 1], ARGV[a + 4], ARGV[a + 5], ARGV[a + 6]
     local mine = pcall('hexists', lock, field)
-    local head, ends, someone_went = first(queue, timeouts, tickets, wait, field)
+    local head, ends, someone_went = first(queue, timeouts, tickets, wait, channel, field)
     local placed = pcall('zscore', timeouts, field)
     local granted = mine == 1 or (not head or head == field) and call('exists', lock) == 0
     local wrong = type(mine) == 'table' and mine or type(placed) == 'table' and placed or

@@ -9,6 +9,7 @@ local time = call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local text = function(number) return string.format('%.0f', number) end
 
+-- include crowd.lua
 -- include first.lua
 -- include publish.lua
 
@@ -19,7 +20,7 @@ for i = 1, #KEYS / 4 do
     reply[i] = depth
     if type(depth) == 'number' and depth > 0 then
         call('del', KEYS[k])
-        local head = first(KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], ARGV[2 * i])
+        local head = first(KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], ARGV[2 * i], ARGV[2 * i - 1])
         if type(head) == 'string' then
             publish(ARGV[2 * i - 1] .. ':' .. head, '0')
         end

@@ -12,6 +12,7 @@ local time = call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local text = function(number) return string.format('%.0f', number) end
 
+-- include crowd.lua
 -- include first.lua
 -- include publish.lua
 
@@ -39,7 +40,7 @@ for i = 1, #KEYS / 4 do
         leave(queue, timeouts, tickets, field, wait)
     end
     if removed == 1 or removed == 0 and call('exists', lock) == 0 then
-        local head = first(queue, timeouts, tickets, wait)
+        local head = first(queue, timeouts, tickets, wait, channel)
         local told = head and -1 or 0
         if type(head) == 'string' then
             told = publish(channel .. ':' .. head, '0')

@@ -30,7 +30,7 @@ void latch_wait_for(
     std::string,
     std::chrono::milliseconds wait
 );
-void latch_count(core_ptr, asio::any_completion_handler<answered_count>, std::string);
+void read_counter(core_ptr, asio::any_completion_handler<answered_count>, std::string);
 
 }  // namespace detail
 
@@ -197,7 +197,7 @@ public:
     auto count(Token&& token = {}) const
     {
         return detail::initiate<detail::answered_count>(
-            core_, &detail::latch_count, std::forward<Token>(token), name_
+            core_, &detail::read_counter, std::forward<Token>(token), name_
         );
     }
 

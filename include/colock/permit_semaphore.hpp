@@ -81,18 +81,29 @@ void permit_extend(
     std::string const& id,
     std::chrono::milliseconds lease
 );
-void permit_set(
-    core_ptr, asio::any_completion_handler<answered_bool>, std::string, std::int64_t permits
-);
 void permit_change(
     core_ptr, asio::any_completion_handler<finished>, std::string, std::int64_t permits
 );
-void semaphore_add(
-    core_ptr, asio::any_completion_handler<finished>, std::string, std::int64_t permits
+enum class permits_counted { available, out, all };
+void permit_count(
+    core_ptr, asio::any_completion_handler<answered_count>, std::string, permits_counted
 );
-void permit_available(core_ptr, asio::any_completion_handler<answered_count>, std::string);
-void permit_acquired(core_ptr, asio::any_completion_handler<answered_count>, std::string);
-void permit_total(core_ptr, asio::any_completion_handler<answered_count>, std::string);
+
+// As for plain semaphores.
+void semaphore_set(
+    core_ptr,
+    asio::any_completion_handler<answered_bool>,
+    std::string,
+    std::int64_t permits,
+    std::optional<std::chrono::milliseconds> life
+);
+void semaphore_change(
+    core_ptr,
+    asio::any_completion_handler<finished>,
+    std::string,
+    std::int64_t permits,
+    bool may_take
+);
 
 }  // namespace detail
 
@@ -144,7 +155,7 @@ public:
     auto try_set_permits(std::int64_t permits, Token&& token = {}) const
     {
         return detail::initiate<detail::answered_bool>(
-            core_, &detail::permit_set, std::forward<Token>(token), name_, permits
+            core_, &detail::semaphore_set, std::forward<Token>(token), name_, permits, std::nullopt
         );
     }
 
@@ -467,7 +478,7 @@ public:
     auto add_permits(std::int64_t permits, Token&& token = {}) const
     {
         return detail::initiate<detail::finished>(
-            core_, &detail::semaphore_add, std::forward<Token>(token), name_, permits
+            core_, &detail::semaphore_change, std::forward<Token>(token), name_, permits, true
         );
     }
 
@@ -487,7 +498,11 @@ public:
     auto available(Token&& token = {}) const
     {
         return detail::initiate<detail::answered_count>(
-            core_, &detail::permit_available, std::forward<Token>(token), name_
+            core_,
+            &detail::permit_count,
+            std::forward<Token>(token),
+            name_,
+            detail::permits_counted::available
         );
     }
 
@@ -499,7 +514,11 @@ public:
     auto acquired(Token&& token = {}) const
     {
         return detail::initiate<detail::answered_count>(
-            core_, &detail::permit_acquired, std::forward<Token>(token), name_
+            core_,
+            &detail::permit_count,
+            std::forward<Token>(token),
+            name_,
+            detail::permits_counted::out
         );
     }
 
@@ -512,7 +531,11 @@ public:
     auto permits(Token&& token = {}) const
     {
         return detail::initiate<detail::answered_count>(
-            core_, &detail::permit_total, std::forward<Token>(token), name_
+            core_,
+            &detail::permit_count,
+            std::forward<Token>(token),
+            name_,
+            detail::permits_counted::all
         );
     }
 

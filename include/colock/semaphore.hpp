@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -30,27 +31,25 @@ void semaphore_try_acquire_for(
     std::chrono::milliseconds wait,
     std::int64_t permits
 );
-void semaphore_release(
-    core_ptr, asio::any_completion_handler<finished>, std::string, std::int64_t permits
-);
 void semaphore_set(
-    core_ptr, asio::any_completion_handler<answered_bool>, std::string, std::int64_t permits
-);
-void semaphore_set_expiring(
     core_ptr,
     asio::any_completion_handler<answered_bool>,
     std::string,
     std::int64_t permits,
-    std::chrono::milliseconds life
+    std::optional<std::chrono::milliseconds> life
 );
-void semaphore_add(
-    core_ptr, asio::any_completion_handler<finished>, std::string, std::int64_t permits
+void semaphore_change(
+    core_ptr,
+    asio::any_completion_handler<finished>,
+    std::string,
+    std::int64_t permits,
+    bool may_take
 );
 void semaphore_release_existing(
     core_ptr, asio::any_completion_handler<answered_bool>, std::string, std::int64_t permits
 );
 void semaphore_drain(core_ptr, asio::any_completion_handler<answered_count>, std::string);
-void semaphore_available(core_ptr, asio::any_completion_handler<answered_count>, std::string);
+void read_counter(core_ptr, asio::any_completion_handler<answered_count>, std::string);
 
 }  // namespace detail
 
@@ -102,7 +101,7 @@ public:
     auto try_set_permits(std::int64_t permits, Token&& token = {}) const
     {
         return detail::initiate<detail::answered_bool>(
-            core_, &detail::semaphore_set, std::forward<Token>(token), name_, permits
+            core_, &detail::semaphore_set, std::forward<Token>(token), name_, permits, std::nullopt
         );
     }
 
@@ -122,11 +121,11 @@ public:
     {
         return detail::initiate<detail::answered_bool>(
             core_,
-            &detail::semaphore_set_expiring,
+            &detail::semaphore_set,
             std::forward<Token>(token),
             name_,
             permits,
-            detail::round_up<milliseconds>(life)
+            std::optional{detail::round_up<milliseconds>(life)}
         );
     }
 
@@ -272,7 +271,7 @@ public:
     auto release(std::int64_t permits, Token&& token = {}) const
     {
         return detail::initiate<detail::finished>(
-            core_, &detail::semaphore_release, std::forward<Token>(token), name_, permits
+            core_, &detail::semaphore_change, std::forward<Token>(token), name_, permits, false
         );
     }
 
@@ -318,7 +317,7 @@ public:
     auto add_permits(std::int64_t permits, Token&& token = {}) const
     {
         return detail::initiate<detail::finished>(
-            core_, &detail::semaphore_add, std::forward<Token>(token), name_, permits
+            core_, &detail::semaphore_change, std::forward<Token>(token), name_, permits, true
         );
     }
 
@@ -356,7 +355,7 @@ public:
     auto available(Token&& token = {}) const
     {
         return detail::initiate<detail::answered_count>(
-            core_, &detail::semaphore_available, std::forward<Token>(token), name_
+            core_, &detail::read_counter, std::forward<Token>(token), name_
         );
     }
 

@@ -1,9 +1,10 @@
--- Needs `call`, `pcall`, `now` and `text`.
+-- Needs `call`, `pcall`, `now`, `text` and `crowd`.
 -- Returns the first in the queue, and when it counts as dead. Removes the dead tickets before it. A
 -- ticket of colock lives while heartbeats keep it alive, and a ticket that asks is alive; a ticket
--- of Redisson lives until its timeout. When a ticket of colock is removed, the tickets behind get
+-- of Redisson lives until its timeout, and while it listens to its channel: then it gets a new one,
+-- because Redisson does not move the timeouts of those that wait. When a ticket of colock is removed, the tickets behind get
 -- earlier timeouts, by the wait, as when it leaves.
-local function first(queue, timeouts, tickets, wait, asker)
+local function first(queue, timeouts, tickets, wait, channel, asker)
     local head, ends, someone_went, sooner = pcall('lindex', queue, 0), nil, false, 0
     while type(head) == 'string' do
         local life = pcall('zscore', tickets, head)
@@ -17,6 +18,11 @@ local function first(queue, timeouts, tickets, wait, asker)
             ends = ends - sooner
         end
         if tonumber(ends) > now or head == asker then
+            break
+        end
+        if not life and (crowd(channel .. ':' .. head) or 0) > 0 then
+            ends = now + wait
+            pcall('zadd', timeouts, text(ends + sooner), head)
             break
         end
         call('lpop', queue)

@@ -64,9 +64,7 @@ void client_ping(core_ptr inside, completion<microseconds>::handler_type handler
         std::move(inside),
         std::move(handler),
         {},
-        {},
-        ping_command,
-        {},
+        {&ping_command, {std::string{}}, {}},
         [](answer const& got, microseconds& taken) {
             taken = std::chrono::duration_cast<microseconds>(clock::now() - got.sent);
             return error_code{};

@@ -17,6 +17,15 @@
 
 namespace colock {
 
+/// Reads a number.
+template <class Number>
+error_code read_number(answer const& got, Number& number) noexcept
+{
+    number = static_cast<Number>(got.value.number);
+    bool const is_number = got.value.what == decide::reply::kind::integer;
+    return is_number ? error_code{} : error_code{error::bad_reply};
+}
+
 /// A query to the server: one script, one answer, within `config::timeout`. Read-only scripts are
 /// retried after a lost answer. Force-release is not: by then another owner may hold the lock.
 template <class Value>
@@ -26,26 +35,7 @@ public:
     using reader = std::function<error_code(answer const&, Value&)>;
     using handler_type = typename completion<Value>::handler_type;
 
-    /// Called in the initiating function. `argument` and the second key: none if empty.
-    static void start(
-        core_ptr inside,
-        handler_type handler,
-        error_code wrong,
-        std::string name,
-        scripts::script const& what,
-        std::string argument,
-        reader read,
-        std::string const& second_key = {}
-    )
-    {
-        script_request about{&what, {std::move(name)}, {}};
-        if (!second_key.empty())
-            about.keys.push_back(second_key);
-        if (!argument.empty())
-            about.arguments.push_back(std::move(argument));
-        start(std::move(inside), std::move(handler), wrong, std::move(about), std::move(read));
-    }
-
+    /// Called in the initiating function.
     static void start(
         core_ptr inside, handler_type handler, error_code wrong, script_request about, reader read
     )

@@ -119,11 +119,4 @@ void latch_wait_for(
     start(who, wrong ? wrong : negative, &enter<zero_reached>);
 }
 
-void latch_count(
-    core_ptr inside, asio::any_completion_handler<answered_count> handler, std::string name
-)
-{
-    ask_count(std::move(inside), std::move(handler), std::move(name));
-}
-
 }  // namespace colock::detail

@@ -118,11 +118,7 @@ error_code check(
     std::string const& name, std::int64_t permits, acquire_options const& options
 ) noexcept
 {
-    if (permits < 1 || permits > most_at_once)
-        return error::invalid_argument;
-    auto const least = options.renew ? decide::shortest_renewed_lease : decide::shortest_lease;
-    bool const good =
-        !options.lease || (*options.lease >= least && *options.lease <= decide::longest_lease);
+    bool const good = permits >= 1 && permits <= most_at_once && !check_lease(options);
     return good && options.sync_replicas == 0 && options.at_least == milliseconds{0}
         ? check_name(name)
         : error_code{error::invalid_argument};
@@ -166,40 +162,6 @@ std::string joined(std::vector<std::string> const& ids)
         all += *bytes;
     }
     return all;
-}
-
-/// Asks for the permits of a semaphore: those that are available, and those that are out.
-template <class Choose>
-void count_permits(
-    core_ptr inside,
-    asio::any_completion_handler<answered_count> handler,
-    std::string name,
-    Choose choose
-)
-{
-    auto const wrong = check_name(name);
-    auto key = inside->key_of(std::move(name));
-    auto const leases = decide::permit_leases(key, inside->settings().key_prefix);
-    auto const read = [choose](answer const& got, std::int64_t& count) -> error_code {
-        auto const& items = got.value.items;
-        auto const is_number = [](decide::reply const& item) {
-            return item.what == decide::reply::kind::integer;
-        };
-        if (items.size() != 2 || !std::ranges::all_of(items, is_number))
-            return error::bad_reply;
-        count = choose(items[0].number, items[1].number);
-        return {};
-    };
-    query<std::int64_t>::start(
-        std::move(inside),
-        std::move(handler),
-        wrong,
-        std::move(key),
-        scripts::permit_count,
-        {},
-        read,
-        leases
-    );
 }
 
 }  // namespace
@@ -298,16 +260,6 @@ void permit_extend(
     );
 }
 
-void permit_set(
-    core_ptr inside,
-    asio::any_completion_handler<answered_bool> handler,
-    std::string name,
-    std::int64_t permits
-)
-{
-    semaphore_set(std::move(inside), std::move(handler), std::move(name), permits);
-}
-
 void permit_change(
     core_ptr inside,
     asio::any_completion_handler<finished> handler,
@@ -330,39 +282,35 @@ void permit_change(
     );
 }
 
-void permit_available(
-    core_ptr inside, asio::any_completion_handler<answered_count> handler, std::string name
+void permit_count(
+    core_ptr inside,
+    asio::any_completion_handler<answered_count> handler,
+    std::string name,
+    permits_counted which
 )
 {
-    count_permits(
+    auto const wrong = check_name(name);
+    auto key = inside->key_of(std::move(name));
+    auto leases = decide::permit_leases(key, inside->settings().key_prefix);
+    auto const read = [which](answer const& got, std::int64_t& count) -> error_code {
+        auto const& items = got.value.items;
+        auto const is_number = [](decide::reply const& item) {
+            return item.what == decide::reply::kind::integer;
+        };
+        if (items.size() != 2 || !std::ranges::all_of(items, is_number))
+            return error::bad_reply;
+        auto const available = items[0].number, out = items[1].number;
+        count = which == permits_counted::available ? available
+            : which == permits_counted::out         ? out
+                                                    : available + out;
+        return {};
+    };
+    query<std::int64_t>::start(
         std::move(inside),
         std::move(handler),
-        std::move(name),
-        [](std::int64_t available, std::int64_t) { return available; }
-    );
-}
-
-void permit_acquired(
-    core_ptr inside, asio::any_completion_handler<answered_count> handler, std::string name
-)
-{
-    count_permits(
-        std::move(inside),
-        std::move(handler),
-        std::move(name),
-        [](std::int64_t, std::int64_t out) { return out; }
-    );
-}
-
-void permit_total(
-    core_ptr inside, asio::any_completion_handler<answered_count> handler, std::string name
-)
-{
-    count_permits(
-        std::move(inside),
-        std::move(handler),
-        std::move(name),
-        [](std::int64_t available, std::int64_t out) { return available + out; }
+        wrong,
+        {&scripts::permit_count, {std::move(key), std::move(leases)}, {}},
+        read
     );
 }
 

@@ -43,29 +43,6 @@ void enter(std::shared_ptr<waiter> const& who)
     queue_of<permit_queue>(*who, make).admit(who);
 }
 
-/// Reads a number from the server's answer.
-inline error_code read_count(answer const& got, std::int64_t& count) noexcept
-{
-    count = got.value.number;
-    return got.value.what == decide::reply::kind::integer ? error_code{}
-                                                          : error_code{error::bad_reply};
-}
-
-/// Asks for the number at the server.
-inline void ask_count(
-    core_ptr inside,
-    asio::any_completion_handler<void(error_code, std::int64_t)> handler,
-    std::string name
-)
-{
-    auto const wrong = check_name(name);
-    auto key = inside->key_of(std::move(name));
-    script_request about{&scripts::count, {std::move(key)}, {}};
-    query<std::int64_t>::start(
-        std::move(inside), std::move(handler), wrong, std::move(about), &read_count
-    );
-}
-
 /// An update to make at the server.
 struct update_request {
     std::string name;

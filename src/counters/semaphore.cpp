@@ -112,28 +112,6 @@ void enter_for_permits(std::shared_ptr<waiter> const& who)
         enter<permits_taken>(who);
 }
 
-/// Adds up, whatever the sign.
-void change_permits(
-    core_ptr inside,
-    asio::any_completion_handler<finished> handler,
-    std::string name,
-    std::int64_t permits,
-    std::int64_t least
-)
-{
-    auto const wrong = check_amount(name, permits, least, most_permits);
-    if (permits == 0) {
-        auto const who = make_waiter_for(std::move(inside), std::move(handler), std::move(name), 0);
-        return start(who, wrong, &enter_for_permits);
-    }
-    start_update(
-        std::move(inside),
-        std::move(handler),
-        {std::move(name), scripts::semaphore_release, permits, &decide::semaphore_channel, true},
-        wrong
-    );
-}
-
 }  // namespace
 
 void semaphore_acquire(
@@ -164,24 +142,25 @@ void semaphore_try_acquire_for(
     start(who, wrong ? wrong : negative, &enter_for_permits);
 }
 
-void semaphore_release(
+void semaphore_change(
     core_ptr inside,
     asio::any_completion_handler<finished> handler,
     std::string name,
-    std::int64_t permits
+    std::int64_t permits,
+    bool may_take
 )
 {
-    change_permits(std::move(inside), std::move(handler), std::move(name), permits, 0);
-}
-
-void semaphore_add(
-    core_ptr inside,
-    asio::any_completion_handler<finished> handler,
-    std::string name,
-    std::int64_t permits
-)
-{
-    change_permits(std::move(inside), std::move(handler), std::move(name), permits, -most_permits);
+    auto const wrong = check_amount(name, permits, may_take ? -most_permits : 0, most_permits);
+    if (permits == 0) {
+        auto const who = make_waiter_for(std::move(inside), std::move(handler), std::move(name), 0);
+        return start(who, wrong, &enter_for_permits);
+    }
+    start_update(
+        std::move(inside),
+        std::move(handler),
+        {std::move(name), scripts::semaphore_release, permits, &decide::semaphore_channel, true},
+        wrong
+    );
 }
 
 void semaphore_release_existing(
@@ -204,16 +183,17 @@ void semaphore_release_existing(
     );
 }
 
-void semaphore_set_expiring(
+void semaphore_set(
     core_ptr inside,
     asio::any_completion_handler<answered_bool> handler,
     std::string name,
     std::int64_t permits,
-    milliseconds life
+    std::optional<milliseconds> life
 )
 {
-    bool const lasts = life >= milliseconds{1} && life <= decide::longest_lease;
+    bool const lasts = !life || (*life >= milliseconds{1} && *life <= decide::longest_lease);
     auto const wrong = check_amount(name, permits, 0, most_permits);
+    auto text = life ? std::to_string(permits) + ':' + std::to_string(life->count()) : "";
     start_update(
         std::move(inside),
         std::move(handler),
@@ -222,24 +202,8 @@ void semaphore_set_expiring(
          permits,
          &decide::semaphore_channel,
          false,
-         std::to_string(permits) + ':' + std::to_string(life.count())},
+         std::move(text)},
         wrong ? wrong : valid_if(lasts)
-    );
-}
-
-void semaphore_set(
-    core_ptr inside,
-    asio::any_completion_handler<answered_bool> handler,
-    std::string name,
-    std::int64_t permits
-)
-{
-    auto const wrong = check_amount(name, permits, 0, most_permits);
-    start_update(
-        std::move(inside),
-        std::move(handler),
-        {std::move(name), scripts::semaphore_set, permits, &decide::semaphore_channel, false},
-        wrong
     );
 }
 
@@ -256,11 +220,14 @@ void semaphore_drain(
     );
 }
 
-void semaphore_available(
+void read_counter(
     core_ptr inside, asio::any_completion_handler<answered_count> handler, std::string name
 )
 {
-    ask_count(std::move(inside), std::move(handler), std::move(name));
+    auto const wrong = check_name(name);
+    auto key = inside->key_of(std::move(name));
+    query<std::int64_t>::
+        start(std::move(inside), std::move(handler), wrong, {&scripts::count, {std::move(key)}, {}}, &read_number<std::int64_t>);
 }
 
 }  // namespace colock::detail

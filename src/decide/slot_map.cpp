@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace colock::decide {
 
@@ -12,9 +13,24 @@ bool is_number(reply const& r, std::int64_t most) noexcept
     return r.what == reply::kind::integer && r.number >= 0 && r.number <= most;
 }
 
+// A node that has no host of the preferred kind says its address beside.
+std::string host_of(std::vector<reply> const& node, std::string const& asked_host)
+{
+    auto const& host = node[0].text;
+    if (host.empty())
+        return asked_host;
+    if (host != "?" || node.size() < 4)
+        return host;
+    auto const& more = node[3].items;
+    for (std::size_t i = 0; i + 1 < more.size(); i += 2)
+        if (more[i].text == "ip")
+            return more[i + 1].text;
+    return host;
+}
+
 }  // namespace
 
-// [[first, last, [host, port, id, …], replica …], …]
+// [[first, last, [host, port, id, [name, value …]], replica …], …]
 std::optional<std::vector<slot_range>> read_cluster_slots(
     reply const& r, std::string const& asked_host
 )
@@ -29,13 +45,13 @@ std::optional<std::vector<slot_range>> read_cluster_slots(
         auto const& node = each.items[2].items;
         if (node.size() < 2 || !is_number(node[1], std::numeric_limits<std::uint16_t>::max()))
             return std::nullopt;
-        auto const& host = node[0].text;
-        if (host == "?" || node[1].number == 0)
+        auto host = host_of(node, asked_host);
+        if (host == "?" || host.empty() || node[1].number == 0)
             continue;
         ranges.push_back(
             {static_cast<unsigned>(each.items[0].number),
              static_cast<unsigned>(each.items[1].number),
-             {host.empty() ? asked_host : host, static_cast<std::uint16_t>(node[1].number)}}
+             {std::move(host), static_cast<std::uint16_t>(node[1].number)}}
         );
     }
     return ranges;
@@ -43,8 +59,8 @@ std::optional<std::vector<slot_range>> read_cluster_slots(
 
 slot_set slot_map::assign(std::vector<slot_range> const& ranges)
 {
+    is_whole_ = are_whole(ranges);
     auto const before = owners_;
-    owners_.fill(nobody);
     for (auto const& range : ranges) {
         auto const node = number_of(range.primary);
         for (auto slot = range.first; slot <= range.last; ++slot)
@@ -76,6 +92,13 @@ bool slot_map::serves(unsigned node) const noexcept
     return std::ranges::find(owners_, node) != owners_.end();
 }
 
-bool slot_map::is_whole() const noexcept { return !serves(nobody); }
+bool are_whole(std::vector<slot_range> const& ranges)
+{
+    slot_set named;
+    for (auto const& range : ranges)
+        for (unsigned slot = range.first; slot <= range.last; ++slot)
+            named.set(slot);
+    return named.all();
+}
 
 }  // namespace colock::decide

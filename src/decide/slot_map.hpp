@@ -24,10 +24,13 @@ struct slot_range {
 };
 
 /// Reads the reply to CLUSTER SLOTS; empty if it is not one. A node without a host has the host of
-/// the asked node; a node that does not know its host is left out.
+/// the asked node; a node that does not know its host has its IP address, or is left out.
 std::optional<std::vector<slot_range>> read_cluster_slots(
     reply const&, std::string const& asked_host
 );
+
+/// Whether each slot is in one of them.
+bool are_whole(std::vector<slot_range> const&);
 
 /// Which node serves each slot. Each node has a permanent number, in the order in which the client
 /// learned of them.
@@ -37,7 +40,8 @@ public:
 
     slot_map() { owners_.fill(nobody); }
 
-    /// Takes over a node's map of the whole cluster. Returns the slots that have a new owner.
+    /// Takes over a node's map of the cluster. Returns the slots that have a new owner. A slot that
+    /// the map does not name keeps its owner: the node may have just joined, and not know all yet.
     slot_set assign(std::vector<slot_range> const&);
 
     /// Takes over a node's answer about one slot. True if it changes the map.
@@ -51,12 +55,13 @@ public:
     std::vector<address> const& nodes() const noexcept { return nodes_; }
     bool serves(unsigned node) const noexcept;
 
-    /// Each slot has an owner.
-    bool is_whole() const noexcept;
+    /// The last map named an owner of each slot.
+    bool is_whole() const noexcept { return is_whole_; }
 
 private:
     std::array<unsigned, slot_count> owners_;
     std::vector<address> nodes_;
+    bool is_whole_ = false;
 };
 
 }  // namespace colock::decide

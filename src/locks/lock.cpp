@@ -182,9 +182,7 @@ void single::is_locked(core_ptr inside, handler<answered_bool> handler, lock_id 
         std::move(inside),
         std::move(handler),
         wrong,
-        std::move(key),
-        scripts::inspect,
-        {},
+        {&scripts::inspect, {std::move(key)}, {}},
         locked_as(id.kind)
     );
 }
@@ -193,19 +191,8 @@ void last_token(core_ptr inside, handler<answered_token> handler, lock_id const&
 {
     auto const wrong = check_name(id.name);
     auto counter = decide::token_counter(id.name, inside->settings().key_prefix);
-    query<std::uint64_t>::start(
-        std::move(inside),
-        std::move(handler),
-        wrong,
-        std::move(counter),
-        scripts::count,
-        {},
-        [](answer const& from, std::uint64_t& token) {
-            token = static_cast<std::uint64_t>(from.value.number);
-            bool const is_number = from.value.what == decide::reply::kind::integer;
-            return is_number ? error_code{} : error_code{error::bad_reply};
-        }
-    );
+    query<std::uint64_t>::
+        start(std::move(inside), std::move(handler), wrong, {&scripts::count, {std::move(counter)}, {}}, &read_number<std::uint64_t>);
 }
 
 void single::remaining_lease(core_ptr inside, handler<answered_lease> handler, lock_id id)
@@ -216,9 +203,7 @@ void single::remaining_lease(core_ptr inside, handler<answered_lease> handler, l
         std::move(inside),
         std::move(handler),
         wrong,
-        std::move(key),
-        scripts::inspect,
-        {},
+        {&scripts::inspect, {std::move(key)}, {}},
         &read_lease
     );
 }

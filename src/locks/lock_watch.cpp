@@ -224,15 +224,12 @@ void ask_to_release(
         std::move(inside),
         std::move(handler),
         wrong,
-        std::move(key),
-        scripts::request,
-        std::move(to),
+        {&scripts::request, {std::move(key)}, {std::move(to)}},
         [](answer const& from, bool& heard) {
-            heard = from.value.number > 0;
-            bool const is_number = from.value.what == decide::reply::kind::integer;
-            return !is_number           ? error_code{error::bad_reply}
-                : from.value.number < 0 ? error_code{error::server_refused}
-                                        : error_code{};
+            std::int64_t listening = 0;
+            auto const ec = read_number(from, listening);
+            heard = listening > 0;
+            return ec || listening >= 0 ? ec : error_code{error::server_refused};
         }
     );
 }

@@ -164,7 +164,8 @@ topology_refresher::found topology_refresher::read_map(reply const& r)
     is_news_ = *read != found_;
     found_ = std::move(*read);
     // Nodes that have left are not asked any more.
-    nodes_ = context_.settings.addresses;
+    if (decide::are_whole(found_))
+        nodes_ = context_.settings.addresses;
     for (auto const& range : found_)
         note(range.primary);
     note(now);

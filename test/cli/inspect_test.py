@@ -463,6 +463,19 @@ class Bench(Case):
         self.assertIn("workers", self.colock(*words).out)
         self.check(self.colock("bench", "W1", "--url", "unix:///nowhere", "--connect-timeout", "0.2"), 69)
 
+    def test_wrong_usage(self) -> None:
+        for words in (("--links", "0"), ("--lease", "50"), ("--warmup", "-1"), ("--workers", "-1")):
+            with self.subTest(words):
+                self.check(self.colock("bench", "W1", *words), 64)
+        self.check(self.colock("bench", "W4", "--xfile", "/nowhere/x"), 64, "/nowhere/x")
+
+    def test_what_an_interrupted_one_has_left(self) -> None:
+        self.server.ask("HSET", "colock-bench", "6c1e0c0a-0000-8000-a000-000000000000:1", "1")
+        self.server.ask("PEXPIRE", "colock-bench", "60000")
+        result = self.colock("bench", "W4", "--seconds", "0.3", "--warmup", "0", "--processes", "1",
+                             "--workers", "1")
+        self.check(result, 1, "colock-bench", "interrupted")
+
 
 def options_part(text: str) -> str:
     """Without the examples."""

@@ -295,17 +295,53 @@ class Deaf(Case):
                     os.write(end, bytes(4096))
             os.set_blocking(end, True)
             self.check_the_loss(end)
+            self.check_the_end(end)
+
+    def check_the_end(self, pipe: int) -> None:
+        for words, status in (
+            (("run", "--url", "unix:///nowhere", "--connect-timeout", "100ms", "k", "--", "true"), 69),
+            (("run", "--no-such-option"), 64),
+        ):
+            with self.subTest(words):
+                self.assertEqual(self.start(*words, stderr=pipe).wait(10), status)
 
     def test_a_reader_that_has_gone(self) -> None:
         with pipe() as (reader, end):
             os.close(reader)
             self.check_the_loss(end)
-            for words, status in (
-                (("run", "--url", "unix:///nowhere", "--connect-timeout", "100ms", "k", "--", "true"), 69),
-                (("run", "--no-such-option"), 64),
-            ):
-                with self.subTest(words):
-                    self.assertEqual(self.start(*words, stderr=end).wait(10), status)
+            self.check_the_end(end)
+
+
+class Refused(Case):
+    """The server refuses writes for now."""
+
+    def set_needed_replicas(self, number: str) -> None:
+        self.server.ask("CONFIG", "SET", "min-replicas-to-write", number)
+
+    def setUp(self) -> None:
+        self.addCleanup(self.set_needed_replicas, "0")
+
+    def test_a_wait_goes_on(self) -> None:
+        for words in (("run",), ("run", "--wait", "20s"), ("elect",)):
+            with self.subTest(words):
+                self.set_needed_replicas("1")
+                held = self.start(*words, "k", "--", "true", stderr=subprocess.PIPE)
+                assert held.stderr is not None
+                self.assertIn("NOREPLICAS", held.stderr.readline())
+                self.set_needed_replicas("0")
+                self.assertEqual(held.wait(20), 0)
+
+    def test_a_signal_ends_the_wait(self) -> None:
+        self.set_needed_replicas("1")
+        held = self.start("run", "k", "--", "true", stderr=subprocess.PIPE)
+        assert held.stderr is not None
+        held.stderr.readline()
+        held.send_signal(signal.SIGTERM)
+        self.assertEqual(held.wait(10), 128 + signal.SIGTERM)
+
+    def test_without_time_it_ends(self) -> None:
+        self.set_needed_replicas("1")
+        self.check(self.colock("run", "--wait", "0", "k", "--", "true"), 77, "NOREPLICAS")
 
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root, for a command of another user")

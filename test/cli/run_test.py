@@ -70,6 +70,10 @@ class Status(Case):
     def test_the_key_is_no_lock(self) -> None:
         self.server.ask("SET", "k", "text")
         self.check(self.colock("run", "k", "--", "true"), 65, "k: acquire", "no lock")
+        self.server.ask("HSET", "h", "a", "b")  # looks held to every lock
+        self.check(self.colock("run", "--wait", "0", "h", "--", "true"), 65, "h: acquire", "no lock")
+        self.check(self.colock("run", "--kind", "read", "--at-least", "1s", "r", "--", "true"), 64,
+                   "--at-least", "Usage")
 
     def test_each_kind(self) -> None:
         for kind in ("lock", "fair", "read", "write", "spin", "fenced"):

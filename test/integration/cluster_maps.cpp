@@ -99,6 +99,37 @@ BOOST_AUTO_TEST_CASE(an_empty_map_closes_no_connection)
     });
 }
 
+// It has just joined, and knows some of the others.
+BOOST_AUTO_TEST_CASE(a_part_of_a_map_closes_no_connection)
+{
+    scripted_cluster nodes;
+    lab at{nodes.by({&nodes.spare, &nodes.low})};
+    auto settings = at.settings();
+    auto const seen = std::make_shared<link_diary>();
+    settings.observer = seen;
+    settings.lease = 10s;
+    auto& redis = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        BOOST_TEST(co_await serves(redis.client, nodes.name_at(false)));
+        BOOST_TEST(co_await serves(redis.client, nodes.name_at(true)));
+        for (auto* each : {&nodes.spare, &nodes.low, &nodes.high})
+            each->serve({{scripted_cluster::half, 16'383, nodes.high.port()}});
+        auto const asked = [&] {
+            return nodes.spare.count("CLUSTER") + nodes.low.count("CLUSTER") +
+                nodes.high.count("CLUSTER");
+        };
+        auto const before = asked();
+        nodes.high.cut();
+        bool const was_asked = co_await eventually([&] { return asked() > before; });
+        BOOST_TEST(was_asked);
+        BOOST_TEST(co_await serves(redis.client, nodes.name_at(true)));
+        BOOST_TEST(co_await serves(redis.client, nodes.name_at(false)));
+        BOOST_TEST(seen->downs == 1, "links lost: " << seen->downs << "\n" << redis.log->all());
+        for (auto* each : {&nodes.spare, &nodes.low, &nodes.high})
+            nodes.tell_map(*each);
+    });
+}
+
 BOOST_AUTO_TEST_CASE(the_only_seed_forgets_the_map)
 {
     scripted_cluster nodes;

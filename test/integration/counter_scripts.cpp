@@ -331,6 +331,11 @@ BOOST_DATA_TEST_CASE(the_counter_is_redissons, each_server(), kind)
     redis.server.ask("INCR", counter);  // Redisson takes it in between
     BOOST_TEST(acquire(b).number == 3);
     release(b);
+    redis.server.ask("PEXPIRE", counter, "60000");  // Redisson's MultiLock with a lease
+    BOOST_TEST(acquire(a).number == 4);
+    BOOST_TEST(redis.pttl(counter) == -1);
+    BOOST_TEST(redis.server.ask("GET", counter).text == "4");
+    release(a);
     redis.server.ask("DEL", counter);  // no floor: they begin again
     BOOST_TEST(acquire(a).number == 1);
     release(a);

@@ -171,6 +171,27 @@ BOOST_DATA_TEST_CASE(tickets_are_kept, each_server(), kind)
     BOOST_TEST(lock.queue() == line({b, c}));
 }
 
+// Redisson does not move the timeouts of those that wait, however long the holds before them are.
+BOOST_DATA_TEST_CASE(a_waiter_of_redissons_that_listens_keeps_its_place, each_server(), kind)
+{
+    for (bool const listens : {true, false}) {
+        fair_lock_calls lock{kind};
+        auto const j = java(57);
+        redis_cli own{lock.server.unix_socket()};
+        lock.acquire(a);
+        lock.java_acquire(j);
+        if (listens)
+            own("SUBSCRIBE", decide::fair_channel(lock.name, j));
+        lock.server.ask("ZADD", lock.at.timeouts, text(lock.now() - 1), j);
+        lock.acquire(b);
+        BOOST_TEST(lock.queue() == line(listens ? strings{j, b} : strings{b}));
+        if (listens)
+            BOOST_TEST(near(lock.score(j), 300'000));
+        lock.release(a);
+        BOOST_TEST(is_granted(lock.acquire(b)) == !listens);
+    }
+}
+
 BOOST_DATA_TEST_CASE(ours_and_redissons_stand_in_one_queue, each_server(), kind)
 {
     fair_lock_calls lock{kind};

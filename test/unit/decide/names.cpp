@@ -228,6 +228,18 @@ BOOST_AUTO_TEST_CASE(what_cluster_slots_says)
     // A node that does not know its own host, or has no port for this kind of connection.
     auto const odd = reply::of(std::vector{range(0, 1, "?", 1), range(2, 3, "b", 0)});
     BOOST_TEST(decide::read_cluster_slots(odd, "h")->empty());
+    // The preferred kind of host is a name, and the node has none; its address stands beside.
+    auto const node = reply::of(std::vector{
+        reply::of("?"),
+        reply::of(std::int64_t{3}),
+        reply::of("id"),
+        reply::of(std::vector{
+            reply::of("hostname"), reply::of(""), reply::of("ip"), reply::of("10.0.0.3")})});
+    auto const nameless = reply::of(std::vector{
+        reply::of(std::vector{reply::of(std::int64_t{0}), reply::of(std::int64_t{1}), node})});
+    auto const found = decide::read_cluster_slots(nameless, "h");
+    BOOST_TEST_REQUIRE(found.has_value());
+    BOOST_TEST((*found == std::vector<slot_range>{{0, 1, {"10.0.0.3", 3}}}));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_answer_to_cluster_slots)
@@ -252,8 +264,11 @@ BOOST_AUTO_TEST_CASE(only_what_changes_is_told)
     auto const changed = map.assign({{0, 89, {"a", 1}}, {90, 16'383, {"b", 1}}});
     BOOST_TEST(changed.count() == 10U);
     BOOST_TEST(changed[90]);
-    BOOST_TEST(map.assign({{0, 89, {"a", 1}}}).count() == 16'294U);
+    BOOST_TEST(map.assign({{0, 90, {"a", 1}}}).count() == 1U);
     BOOST_TEST(!map.is_whole());
+    BOOST_TEST(map.owner_of(16'383) == map.number_of({"b", 1}));  // it may be there still
+    BOOST_TEST(map.assign({{0, 16'383, {"a", 1}}}).count() == 16'293U);
+    BOOST_TEST(map.is_whole());
     BOOST_TEST(!map.serves(1));
 }
 
