@@ -97,18 +97,21 @@ void give_hold(core_ptr inside, asio::any_completion_handler<given> to, hold_ptr
     if (!state)
         return done(error::not_held, {});
     using end_asked = hold_state::end_asked;
+    auto give = [inside, done = std::move(done), state]() mutable {
+        claim made;
+        auto const ec = state->target->give(*state, made);
+        // The caller still has it, or has destroyed it meanwhile.
+        if (ec && state->end_asked_for.exchange(end_asked::no) == end_asked::yes_and_destroyed)
+            drop(state);
+        done(ec, std::move(made));
+    };
     state->end_asked_for = end_asked::yes;
-    asio::dispatch(
-        inside->strand(),
-        [inside, done = std::move(done), state = std::move(state)]() mutable {
-            claim made;
-            auto const ec = state->target->give(*state, made);
-            // The caller still has it, or has destroyed it meanwhile.
-            if (ec && state->end_asked_for.exchange(end_asked::no) == end_asked::yes_and_destroyed)
-                drop(state);
-            done(ec, std::move(made));
-        }
-    );
+    try {
+        asio::dispatch(inside->strand(), std::move(give));
+    } catch (...) {  // no memory: the hold's destructor has to release it
+        state->end_asked_for = end_asked::no;
+        throw;
+    }
 }
 
 void wait_lost(core_ptr inside, done_handler to, hold_ptr state)
