@@ -139,7 +139,7 @@ asio::awaitable<taken> runner::take_when_possible()
         co_await pause.async_wait(
             asio::bind_cancellation_slot(no_more_.slot(), asio::as_tuple(asio::deferred))
         );
-        if (ended_by_ != 0)
+        if (ended_by_ != 0 || (options_.wait && clock::now() >= end))
             co_return got;
         if (options_.wait)
             asked.wait = std::chrono::ceil<milliseconds>(end - clock::now());

@@ -87,7 +87,7 @@ private:
         }
     }
 
-    /// A script that only reads leaves nothing at the server.
+    /// A script that only reads leaves nothing at the server; nor does a command that is asked so.
     core::activity::kind kind() const noexcept
     {
         auto const* const what = about_.what;

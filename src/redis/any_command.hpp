@@ -4,7 +4,7 @@
 
 namespace colock {
 
-/// Stands for any command that only reads. The arguments of the step are its words; the step's keys
+/// Stands for any command. The arguments of the step are its words; the step's keys
 /// only give the slot. A refusal by the server is a reply like any other.
 inline constexpr scripts::script any_command{"command", "", ""};
 

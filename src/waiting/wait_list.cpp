@@ -207,7 +207,8 @@ strand_task wait_list::send_leave(
     std::string_view const arguments[]{channel, entry};
     auto const owed = std::make_shared<owed_leave>(inside, key, entry);
     inside.keyed_states().add(owed);
-    // Then nobody takes it for a waiter any more, nor for the holder of what was passed on to it.
+    // After that time the entry counts for nothing at the server: neither for a waiter nor for the
+    // holder of what was passed on to it.
     auto const over = clock::now() + decide::first_lease(inside.settings().poll_cap);
     for (std::uint32_t refusals = 0; !owed->is_called_off();) {
         step s{scripts::leave, in_slot, keys, arguments};
@@ -221,6 +222,8 @@ strand_task wait_list::send_leave(
         if (is_for_now) {
             inside.rest(owed->before_repeat, inside.repeat_pause(++refusals));
             co_await owed->before_repeat.over;
+            if (inside.is_stopped())
+                break;
         }
     }
     owed->over();
