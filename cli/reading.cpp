@@ -150,6 +150,17 @@ asio::awaitable<void> add_labels(session& from, std::span<picture> locks)
     }
 }
 
+asio::awaitable<bool> holds_no_lock(session& from, std::string key)
+{
+    auto const scanned = co_await from.ask(key, words("HSCAN", key, "0", "COUNT", "16"));
+    if (scanned.items.size() != 2 || scanned.items[1].items.empty())
+        co_return false;
+    auto const& fields = scanned.items[1];
+    // A single field of several may be that of the mode.
+    bool const tells = scanned.items[0].text == "0" || fields.items.size() > 2;
+    co_return tells && !read_owners(fields);
+}
+
 asio::awaitable<std::string> own_field(session& from, std::string key)
 {
     auto field = from.server().uuid();

@@ -18,6 +18,9 @@ asio::awaitable<picture> read_picture(session&, std::string key);
 /// The field under the key that is ours; its beginning, which all of ours share, if there is none.
 asio::awaitable<std::string> own_field(session&, std::string key);
 
+/// Whether the key holds a hash that is no lock, as far as a look at its first fields tells.
+asio::awaitable<bool> holds_no_lock(session&, std::string key);
+
 /// The channels on which releases of the lock are told.
 std::vector<std::string> channels_of(std::string const& key);
 

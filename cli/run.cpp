@@ -146,15 +146,17 @@ asio::awaitable<taken> runner::take_when_possible()
     }
 }
 
-/// Whether the key holds a hash of somebody else's, which an acquire waits for as for a lock.
+/// Whether the key holds a hash of somebody else's, which an acquire waits for as for a lock. A
+/// signal to end does not wait for that.
 asio::awaitable<bool> runner::is_no_lock()
 {
-    try {
-        auto const found = co_await read_picture(session_, options_.key);
-        co_return found.what == picture::content::something_else;
-    } catch (failure const&) {
-        co_return false;  // the user may not read it
-    }
+    auto asked = asio::co_spawn(
+        session_.context(),
+        holds_no_lock(session_, options_.key),
+        asio::bind_cancellation_slot(no_more_.slot(), asio::as_tuple(asio::deferred))
+    );
+    auto const [failed, is_so] = co_await std::move(asked);
+    co_return !failed && is_so;  // the user may not be allowed to read it
 }
 
 /// Nothing was run, so nobody has to stay out for --at-least.
@@ -172,7 +174,9 @@ asio::awaitable<int> runner::refused(error_code ec)
     // it.
     bool const is_away = !session_.is_up();
     bool const is_busy = !ec && !is_away && !out_of_time_ && ended_by_ == 0;
-    bool const is_wrong = is_busy && co_await is_no_lock();
+    bool is_wrong = false;
+    if (is_busy)
+        is_wrong = co_await is_no_lock();
     co_await leave();
     if (ended_by_ != 0) {
         if (by_keyboard_)

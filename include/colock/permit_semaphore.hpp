@@ -5,6 +5,7 @@
 #include <colock/detail/initiate.hpp>
 #include <colock/hold.hpp>
 #include <colock/options.hpp>
+#include <colock/semaphore.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -87,22 +88,6 @@ void permit_change(
 enum class permits_counted { available, out, all };
 void permit_count(
     core_ptr, asio::any_completion_handler<answered_count>, std::string, permits_counted
-);
-
-// As for plain semaphores.
-void semaphore_set(
-    core_ptr,
-    asio::any_completion_handler<answered_bool>,
-    std::string,
-    std::int64_t permits,
-    std::optional<std::chrono::milliseconds> life
-);
-void semaphore_change(
-    core_ptr,
-    asio::any_completion_handler<finished>,
-    std::string,
-    std::int64_t permits,
-    bool may_take
 );
 
 }  // namespace detail

@@ -145,11 +145,9 @@ void client_state::on_reached(slot_filter const& mine)
 void client_state::on_link_down(std::size_t link, error_code why)
 {
     count.links_up = transport().links_up();
-    bool const is_needed = has_links() && why != error::closed;  // which is an end on purpose
-    log(is_needed ? log_level::warning : log_level::debug, [&] {
-        return "link " + std::to_string(link) + ": " +
-            (why == error::closed ? std::string{"closed"} : "lost: " + why.message()) +
-            (is_needed ? "; connecting again" : "; nothing needs it now");
+    log(has_links() ? log_level::warning : log_level::debug, [&] {
+        return "link " + std::to_string(link) + ": lost: " + why.message() +
+            (has_links() ? "; connecting again" : "; nothing needs it now");
     });
     events().link_down(link, why);
     if (has_links())

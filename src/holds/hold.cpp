@@ -54,7 +54,7 @@ void release_hold(core_ptr inside, done_handler to, hold_ptr state)
     if (!state)
         return answer_empty(std::move(to));
     auto const released = state;
-    released->end_asked_for = hold_state::end_asked::yes;
+    released->owner_calls |= hold_state::release_asked;
     try {
         start_operation(
             inside,
@@ -65,7 +65,7 @@ void release_hold(core_ptr inside, done_handler to, hold_ptr state)
             }
         );
     } catch (...) {  // no memory: the hold's destructor has to release it
-        released->end_asked_for = hold_state::end_asked::no;
+        released->owner_calls &= static_cast<unsigned char>(~hold_state::release_asked);
         throw;
     }
 }
@@ -96,20 +96,21 @@ void give_hold(core_ptr inside, asio::any_completion_handler<given> to, hold_ptr
         inside ? inside->executor() : asio::any_io_executor{asio::system_executor{}}};
     if (!state)
         return done(error::not_held, {});
-    using end_asked = hold_state::end_asked;
+    constexpr auto not_given = static_cast<unsigned char>(~hold_state::give_asked);
+    constexpr auto given_and_gone = hold_state::give_asked | hold_state::destroyed;
     auto give = [inside, done = std::move(done), state]() mutable {
         claim made;
         auto const ec = state->target->give(*state, made);
         // The caller still has it, or has destroyed it meanwhile.
-        if (ec && state->end_asked_for.exchange(end_asked::no) == end_asked::yes_and_destroyed)
+        if (ec && state->owner_calls.fetch_and(not_given) == given_and_gone)
             drop(state);
         done(ec, std::move(made));
     };
-    state->end_asked_for = end_asked::yes;
+    state->owner_calls |= hold_state::give_asked;
     try {
         asio::dispatch(inside->strand(), std::move(give));
     } catch (...) {  // no memory: the hold's destructor has to release it
-        state->end_asked_for = end_asked::no;
+        state->owner_calls &= not_given;
         throw;
     }
 }
@@ -177,12 +178,13 @@ hold::operator bool() const noexcept
 // this one came before it, that one would find nothing to wait for.
 void hold::abandon() noexcept
 {
-    using end_asked = detail::hold_state::end_asked;
     auto state = std::exchange(state_, nullptr);
     if (!state || state->current_status() == hold_state::status::released)
         return;
-    auto was_asked = end_asked::yes;
-    if (!state->end_asked_for.compare_exchange_strong(was_asked, end_asked::yes_and_destroyed))
+    auto asked = state->owner_calls.load();
+    while (asked != 0 &&
+           !state->owner_calls.compare_exchange_weak(asked, asked | hold_state::destroyed)) {}
+    if (asked == 0)
         detail::drop(std::move(state));
 }
 

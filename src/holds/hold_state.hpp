@@ -100,9 +100,9 @@ public:
     std::shared_ptr<hold_target> target;
     std::unique_ptr<std::vector<std::shared_ptr<loss_wait>>> loss_waits;  ///< few have any
 
-    /// Whether its owner has asked to release it or to give it away. The call on its way to the
-    /// strand ends the hold, and not the destructor.
-    enum class end_asked : unsigned char { no, yes, yes_and_destroyed };
+    /// The calls by which its owner ends it. While one is on its way to the strand, that one ends
+    /// the hold, and not the destructor.
+    enum owner_call : unsigned char { give_asked = 1, release_asked = 2, destroyed = 4 };
 
     // ---- The way of an abandoned hold to the strand --------------------------------------------
 
@@ -112,7 +112,7 @@ public:
     // Here beside the status, because a million holds are as many of these.
     bool given = false;   ///< the caller has it
     bool closed = false;  ///< by its closing client; set before it is `released`
-    std::atomic<end_asked> end_asked_for = end_asked::no;
+    std::atomic<unsigned char> owner_calls = 0;  ///< of `owner_call`
 
 private:
     void finish_waits(error_code);

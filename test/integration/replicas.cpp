@@ -1,9 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
-// Locks that wait for a replica which doesn't answer, and those beside them that don't; and a
-// replica that stands where the only server should.
-#include "integration/suites.hpp"
-#include "support/patience.hpp"
+// Locks that wait for a replica which doesn't answer, and those beside them that don't.
+#include "integration/replicated.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -11,23 +9,6 @@
 #include <vector>
 
 namespace colock::test {
-
-/// A primary and its only replica, in step.
-struct replicated {
-    explicit replicated(server_kind kind)
-        : primary{kind, {"repl-diskless-sync yes", "repl-diskless-sync-delay 0"}}
-        , replica{kind, {"replicaof 127.0.0.1 " + std::to_string(primary.port())}}
-    {
-        // It is sent nothing before its first acknowledgement.
-        wait_until("the replica", 10s, [this] {
-            primary.ask("SET", "other:key", "1");
-            return primary.info("replication", ",offset=") > 0;
-        });
-    }
-
-    redis_server primary;
-    redis_server replica;
-};
 
 /// Such that the time for replicas is 300 ms: neither a part of the lease nor the link's silence.
 inline config patient(lab const& at)
@@ -401,53 +382,6 @@ BOOST_DATA_TEST_CASE(
         BOOST_TEST(least.count() > 1'100);
         co_await held.release();
         servers.replica.resume();
-    });
-}
-
-BOOST_AUTO_TEST_SUITE_END()
-
-inline std::int64_t script_loads(redis_server& server)
-{
-    return server.info("commandstats", "cmdstat_script|load:calls=");
-}
-
-inline std::int64_t connections(redis_server& server)
-{
-    return server.info("stats", "total_connections_received:");
-}
-
-// By mistake, or after a failover that nobody told the client.
-BOOST_AUTO_TEST_SUITE(replica_as_single_server)
-
-BOOST_DATA_TEST_CASE(it_is_said_once_and_costs_little, each_server(), kind)
-{
-    redis_server server{kind, {"replicaof 127.0.0.1 1"}};
-    lab at{server};
-    auto settings = at.settings();
-    settings.links = 1;
-    settings.lease = 10s;
-    auto& redis = at.connect(settings);
-    at.run([&]() -> asio::awaitable<void> {
-        lock const mine{redis.client, unique_name("replica")};
-        hold held;
-        tasks waiting{at.context()};
-        waiting.start([&]() -> asio::awaitable<void> { held = co_await mine.acquire(); });
-        auto const before = connections(server);
-        co_await time_passes(5s);
-        // Each connection loads all scripts.
-        BOOST_TEST(connections(server) - before <= 10);
-        BOOST_TEST(script_loads(server) <= 400);
-        auto const lines = redis.log->count("");
-        BOOST_TEST(lines <= 12U, lines << " lines:\n" << redis.log->all());
-        BOOST_TEST(redis.log->count("READONLY") != 0U, redis.log->all());
-        BOOST_TEST(redis.log->count("READONLY") <= 2U, redis.log->all());
-        BOOST_TEST(redis.log->count("Remedy") != 0U, redis.log->all());
-        BOOST_TEST(redis.log->count("no connection to Redis came up in time") == 0U);
-        BOOST_TEST(!held);
-
-        server.ask("REPLICAOF", "NO", "ONE");
-        co_await waiting.join(within(3s));
-        BOOST_TEST(bool{held});
     });
 }
 

@@ -1,0 +1,160 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+//
+// The client that adopts a claim: lost answers, cancellation, refusals, its end.
+#include "unit/service/claims.hpp"
+
+#include <string>
+#include <utility>
+
+namespace colock::test {
+
+BOOST_FIXTURE_TEST_SUITE(service_claim_adopted, travelling)
+
+BOOST_AUTO_TEST_CASE(its_giver_may_adopt_it_again)
+{
+    auto held = take(mutex());
+    auto waits = take(mutex());
+    auto const token = held.value().fencing_token();
+    auto what = give(held.value());
+    pending_hold back;
+    client.adopt(what.value(), back.token());
+    time.settle();
+    BOOST_TEST_REQUIRE(back.succeeded());
+    BOOST_TEST(back.value().fencing_token() > token);
+    release(back.value());
+    time.advance(10ms);
+    BOOST_TEST(waits.succeeded());
+    BOOST_TEST(waits.value().fencing_token() > back.value().fencing_token());
+}
+
+BOOST_AUTO_TEST_CASE(after_a_lost_answer_the_same_ownership_is_asked_for)
+{
+    auto const what = given();
+    auto& late = there->expect(scripts::adopt);
+    auto p = adopt(what);
+    BOOST_TEST_REQUIRE(late.has_come());
+    redis.run(late.seen());
+    auto const fields = redis.fields("k");
+    late.lose();
+    time.settle();
+    BOOST_TEST(p.succeeded());
+    BOOST_TEST((redis.fields("k") == fields));
+    release(p.value());
+    expect_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_before_it_is_sent_the_claim_is_still_good)
+{
+    auto const what = given();
+    there->all_down();
+    auto p = adopt(what);
+    p.cancel();
+    time.settle();
+    BOOST_TEST(p.aborted());
+    there->all_up();
+    time.settle();
+    BOOST_TEST(there->count(scripts::adopt) == 0U);
+    auto q = adopt(what);
+    BOOST_TEST(q.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_while_it_is_under_way_the_lock_is_released)
+{
+    auto const what = given();
+    auto& late = there->expect(scripts::adopt);
+    auto p = adopt(what);
+    p.cancel();
+    time.settle();
+    BOOST_TEST(p.aborted());
+    late.reply(redis.run(late.seen()));
+    expect_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(if_nobody_hears_the_answer_the_lock_is_released)
+{
+    auto const what = given();
+    auto& late = there->expect(scripts::adopt);
+    auto p = adopt(what);
+    p.cancel();
+    redis.run(late.seen());
+    late.lose();
+    expect_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(a_silent_server_ends_it_in_time)
+{
+    auto const what = given();
+    auto& late = there->expect(scripts::adopt);
+    auto p = adopt(what);
+    time.advance(config{}.timeout + 1ms);
+    BOOST_TEST((p.ec() == error::unavailable));
+    late.reply(redis.run(late.seen()));
+    time.settle();
+    BOOST_TEST(other.stats().holds == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_refusal_for_the_moment_is_asked_again)
+{
+    auto const what = given();
+    there->expect(scripts::adopt).not_now();
+    auto p = adopt(what);
+    BOOST_TEST(!p.is_done());
+    time.advance(500ms);
+    BOOST_TEST(p.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(a_refusal_is_told)
+{
+    auto const what = given();
+    there->expect(scripts::adopt).fail(error::server_refused);
+    BOOST_TEST((adopt(what).ec() == error::server_refused));
+    BOOST_TEST(other.stats().keys == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(closing_ends_it_and_leaves_nothing)
+{
+    auto const what = given();
+    auto& late = there->expect(scripts::adopt);
+    auto p = adopt(what);
+    pending<> closed;
+    other.close(closed.token());
+    time.settle();
+    BOOST_TEST((p.ec() == error::closed));
+    late.reply(redis.run(late.seen()));
+    time.advance(100ms);
+    BOOST_TEST(closed.succeeded());
+    BOOST_TEST(!redis.is_locked("k"));
+    BOOST_TEST((adopt(what).ec() == error::closed));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_claim_is_not_sent)
+{
+    auto const good = given();
+    auto const sent = there->written().size();
+    auto const expect_invalid = [&](auto const& change, acquire_options options = {}) {
+        auto bad = good;
+        change(bad);
+        BOOST_TEST((adopt(bad, options).ec() == error::invalid_argument));
+    };
+    expect_invalid([](claim& c) { c.kind = "fair"; });
+    expect_invalid([](claim& c) { c.name.clear(); });
+    expect_invalid([](claim& c) { c.field = "x"; });
+    expect_invalid([](claim& c) { c.field += ":write"; });
+    expect_invalid([](claim&) {}, {.lease = 1ms});
+    expect_invalid([](claim&) {}, {.sync_replicas = 1});
+    BOOST_TEST(there->written().size() == sent);
+    BOOST_TEST(adopt(good).succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(the_new_lease_is_the_adopters)
+{
+    auto here = adopt(given(), {.lease = 7s});
+    BOOST_TEST_REQUIRE(here.succeeded());
+    BOOST_TEST((redis.lease_left("k") == 7s));
+    time.advance(7s);
+    BOOST_TEST(!here.value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace colock::test
