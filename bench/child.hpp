@@ -27,6 +27,9 @@ public:
 
     child& operator=(child&&) = delete;
 
+    /// How much longer than the measured time it may take.
+    static constexpr std::chrono::seconds time_to_end{60};
+
     /// What the function has returned. Throws if the process failed, or doesn't end in time.
     boost::json::object result(std::chrono::steady_clock::time_point until);
 

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include <chrono>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -80,15 +81,23 @@ std::string describe(request const& r)
     return r.asked.workload + ": " + find(r.asked.workload).what;
 }
 
+/// A day is enough, and `nan` is a number to those who read numbers.
+std::string is_time(std::string const& text)
+{
+    double const seconds = std::strtod(text.c_str(), nullptr);
+    return seconds >= 0 && seconds <= 86'400 ? "" : text + " is no time up to 86400 s";
+}
+
 void add_options(CLI::App& app, request& r)
 {
     auto const add = [&](char const* name, auto& into, char const* what) {
         return app.add_option(name, into, what);
     };
     add("workload", r.asked.workload, "which")->required()->check(CLI::IsMember(workloads));
-    add("--seconds", r.asked.seconds, "measured time")->check(CLI::PositiveNumber);
+    add("--seconds", r.asked.seconds, "measured time")->check(is_time)->check(CLI::PositiveNumber);
     add("--warmup", r.asked.warmup, "time before that")
         ->capture_default_str()
+        ->check(is_time)
         ->check(CLI::NonNegativeNumber);
     add("--workers", r.asked.workers, "by process; in keys by key; in W10 the clients")
         ->check(CLI::PositiveNumber);

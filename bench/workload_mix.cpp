@@ -21,8 +21,7 @@ namespace {
 
 constexpr double zipf_exponent = 0.99;
 constexpr std::size_t most_keys = 4096;
-constexpr steady::duration to_come_up = std::chrono::milliseconds{1500};
-constexpr steady::duration to_end = std::chrono::seconds{60};
+constexpr steady::duration all_come_up = std::chrono::milliseconds{1500};
 
 /// Who is inside of each key, in all processes.
 struct places {
@@ -146,8 +145,8 @@ json::object run_mix(plan const& asked)
         throw std::runtime_error("W11 has at most 4096 keys");
     shared<places> all;
     auto when = window_of(asked);
-    when.begin += to_come_up;
-    when.end += to_come_up;
+    when.begin += all_come_up;
+    when.end += all_come_up;
     std::deque<child> parts;
     for (int i = 0; i != asked.processes; ++i)
         parts.emplace_back([&, i] { return run_part(asked, when, *all, i); });
@@ -158,7 +157,7 @@ json::object run_mix(plan const& asked)
         meter spent{server};
         co_await sleep_until(when.end);
         for (auto& part : parts)
-            put_together(out, part.result(when.end + to_end));
+            put_together(out, part.result(when.end + child::time_to_end));
         spent.describe_server(out);
         out["locks"] = asked.locks;
         out["workers"] = asked.workers * asked.processes;

@@ -14,7 +14,6 @@ namespace {
 
 /// The time that the processes have to come up before the warm-up, and to end after the window.
 constexpr steady::duration to_come_up = std::chrono::milliseconds{500};
-constexpr steady::duration to_end = std::chrono::seconds{60};
 
 /// What the processes have returned, together. As for the peers, whose processes know nothing of
 /// each other, a quantile is that of the process where it is the worst.
@@ -153,10 +152,10 @@ json::object run_processes(plan const& asked)
         auto pings = co_await ping_during(&redis, when);
         together all;
         for (int i = 0; i != asked.processes; ++i)
-            all.add(children[static_cast<std::size_t>(i)].result(when.end + to_end));
+            all.add(children[static_cast<std::size_t>(i)].result(when.end + child::time_to_end));
         out = all.finish(pings.microseconds(0.5), burst.microseconds(0.5));
         if (asked.poller)
-            out["poller"] = children.back().result(when.end + to_end);
+            out["poller"] = children.back().result(when.end + child::time_to_end);
         spent.describe_server(out);
         put_costs(out, out["acq_all"].as_int64(), static_cast<std::int64_t>(pings.size()));
     });

@@ -40,10 +40,19 @@ void add_duration(
     app.add_option_function<std::string>(name, read, what)->type_name("DURATION");
 }
 
+/// A script whose variable is not set means another server than the default one.
+std::string complaint_if_empty(std::string const& text)
+{
+    return text.empty() ? "is empty: leave the option out, or give it a value" : "";
+}
+
 void add_deployment(CLI::App& app, options& o)
 {
     auto const add = [&](char const* name, std::string& into, char const* what, char const* type) {
-        app.add_option(name, into, what)->type_name(type)->group("Server");
+        app.add_option(name, into, what)
+            ->type_name(type)
+            ->group("Server")
+            ->check(complaint_if_empty);
     };
     add("--url", o.url, "the server ($COLOCK_URL, else redis://127.0.0.1:6379)", "URL");
     add("--tls-ca", o.ca_file, "whom to trust with rediss:// (the system's authorities)", "FILE");

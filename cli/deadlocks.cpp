@@ -24,7 +24,7 @@ namespace {
 
 namespace decide = colock::decide;
 
-constexpr std::size_t most_cycles = 20, at_once = 128;
+constexpr std::size_t most_cycles = 20;
 
 /// Within this time each client has told again for which locks it waits.
 constexpr milliseconds between_looks = decide::report_beat + milliseconds{1'000};
@@ -123,7 +123,7 @@ asio::awaitable<void> deadlock_search::read_clients(look& l)
         all.push_back({key, {"GET", key}});
         all.push_back({key, {"PTTL", key}});
     }
-    auto const answers = co_await session_.ask_all(std::move(all), at_once);
+    auto const answers = co_await session_.ask_many(std::move(all));
     for (std::size_t i = 0; i + 1 < answers.size(); i += 2)
         if (auto found = decide::read_client_report(answers[i].text)) {
             auto const since = decide::report_life - milliseconds{answers[i + 1].number};
@@ -148,7 +148,7 @@ asio::awaitable<void> deadlock_search::read_locks(look& l)
     all.reserve(keys.size());
     for (auto const& key : keys)
         all.push_back({key, {"HSCAN", key, "0", "COUNT", "1000"}});
-    auto const answers = co_await session_.ask_all(std::move(all), at_once);
+    auto const answers = co_await session_.ask_many(std::move(all));
     auto key = keys.begin();
     for (auto const& answer : answers) {
         auto const is_scan = answer.items.size() == 2;

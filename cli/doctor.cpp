@@ -204,10 +204,10 @@ void examination::print(std::string const& place, finding const& f)
     auto const found = safe_to_print(f.found);
     char const* const word = f.how == level::good ? "ok" : f.how == level::note ? "note" : "bad";
     if (options_.json) {
-        boost::json::object line{{"check", f.check}, {"level", word}, {"found", found}};
+        boost::json::object line{{"check", f.check}, {"level", word}, {"found", json_text(found)}};
         if (!f.meaning.empty())
             line["meaning"] = f.meaning;
-        line["server"] = place.empty() ? session_.place() : place;
+        line["server"] = json_text(place.empty() ? session_.place() : place);
         std::printf("%s\n", boost::json::serialize(line).c_str());
     } else {
         char const* const colour = f.how == level::good ? "\033[32m"

@@ -136,17 +136,33 @@ boost::json::object to_json(picture const& p)
     return made;
 }
 
+bool shows_no_lock(reply const& scanned)
+{
+    if (scanned.items.size() != 2 || scanned.items[1].items.empty())
+        return false;
+    auto const& fields = scanned.items[1];
+    // A single field of several may be that of the mode.
+    bool const tells = scanned.items[0].text == "0" || fields.items.size() > 2;
+    return tells && !read_owners(fields);
+}
+
 // ---- While waiting -----------------------------------------------------------------------------
 
-void holder_names::refresh(session& from, std::string const& key)
+void holder_names::refresh(session& from, std::string const& key, std::function<void()> on_no_lock)
 {
     // One of them is enough, and what is no lock may have millions of fields.
     std::vector<std::string> scan{"HSCAN", key, "0", "COUNT", "16"};
-    from.server().ask(key, std::move(scan), [text = text_](error_code ec, reply const& answer) {
-        bool const is_known = !ec && answer.items.size() == 2;
-        auto const found = is_known ? read_owners(answer.items[1]) : std::nullopt;
-        *text = found ? ", held by " + shown(found->all.front()) : "";
-    });
+    from.server().ask(
+        key,
+        std::move(scan),
+        [text = text_, on_no_lock = std::move(on_no_lock)](error_code ec, reply const& answer) {
+            bool const is_known = !ec && answer.items.size() == 2;
+            auto const found = is_known ? read_owners(answer.items[1]) : std::nullopt;
+            *text = found ? ", held by " + shown(found->all.front()) : "";
+            if (is_known && shows_no_lock(answer))
+                on_no_lock();
+        }
+    );
 }
 
 }  // namespace cli

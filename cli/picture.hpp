@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,6 +58,9 @@ struct owners {
 };
 std::optional<owners> read_owners(reply const&);
 
+/// The first part of a hash, as HSCAN gives it, shows that the hash is no lock.
+bool shows_no_lock(reply const& scanned);
+
 /// The holders of the first picture that the second one doesn't have.
 std::vector<holder> those_who_went(picture const& before, picture const& now);
 
@@ -74,7 +78,8 @@ std::string json_text(std::string const&);
 /// The holder of the lock for which we wait; the question runs during the wait.
 class holder_names {
 public:
-    void refresh(session&, std::string const& key);
+    /// `on_no_lock` is called if the key holds a hash of somebody else's.
+    void refresh(session&, std::string const& key, std::function<void()> on_no_lock);
 
     /// `, held by …`, or nothing while it isn't known.
     std::string text() const { return *text_; }

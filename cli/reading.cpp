@@ -17,8 +17,6 @@ namespace decide = colock::decide;
 
 namespace {
 
-constexpr std::size_t at_once = 128;
-
 enum place : std::size_t { type, hash, ttl, queue, counter, listening, sharded, standing, places };
 
 std::vector<session::question> questions_about(std::string const& key)
@@ -137,7 +135,7 @@ asio::awaitable<void> add_labels(session& from, std::span<picture> locks)
     }
     if (all.empty())
         co_return;
-    auto const answers = co_await from.ask_all(std::move(all), at_once);
+    auto const answers = co_await from.ask_many(std::move(all));
     auto next = answers.begin();
     for (std::size_t i = 0; i != locks.size(); ++i) {
         auto const end = next + static_cast<std::ptrdiff_t>(counts[i]);
@@ -152,13 +150,7 @@ asio::awaitable<void> add_labels(session& from, std::span<picture> locks)
 
 asio::awaitable<bool> holds_no_lock(session& from, std::string key)
 {
-    auto const scanned = co_await from.ask(key, words("HSCAN", key, "0", "COUNT", "16"));
-    if (scanned.items.size() != 2 || scanned.items[1].items.empty())
-        co_return false;
-    auto const& fields = scanned.items[1];
-    // A single field of several may be that of the mode.
-    bool const tells = scanned.items[0].text == "0" || fields.items.size() > 2;
-    co_return tells && !read_owners(fields);
+    co_return shows_no_lock(co_await from.ask(key, words("HSCAN", key, "0", "COUNT", "16")));
 }
 
 asio::awaitable<std::string> own_field(session& from, std::string key)

@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <core/core.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <holds/hold_state.hpp>
 #include <unistd.h>
@@ -67,6 +68,8 @@ runner::runner(options const& o, surroundings const& here)
 int runner::run()
 {
     int const status = session_.run(live());
+    if (!has_only_lost())
+        signals_.ignore_from_now();
     if (dies_of_ != 0) {
         std::fflush(nullptr);
         die_of(dies_of_);
@@ -96,12 +99,13 @@ asio::awaitable<int> runner::live()
     taken got;
     {
         progress const line{session_.context().get_executor(), options_.command, [this] {
+                                if (session_.was_up())
+                                    look_at_holder();
                                 if (options_.quiet)
                                     return std::string{};
-                                if (!session_.was_up())
-                                    return name() + ": connecting to " + session_.place();
-                                holder_.refresh(session_, options_.key);
-                                return name() + ": waiting for the lock" + holder_.text();
+                                return name() +
+                                    (session_.was_up() ? ": waiting for the lock" + holder_.text()
+                                                       : ": connecting to " + session_.place());
                             }};
         got = co_await take_when_possible();
     }
@@ -116,6 +120,15 @@ asio::awaitable<int> runner::live()
     if (ended_by_ != 0)
         co_return co_await refused({});
     co_return co_await work();
+}
+
+/// Nobody gets a lock whose key holds something else.
+void runner::look_at_holder()
+{
+    holder_.refresh(session_, options_.key, [this] {
+        is_no_lock_ = true;
+        no_more_.emit(asio::cancellation_type::terminal);
+    });
 }
 
 /// Memory or replicas that are missing now end no wait.
@@ -148,7 +161,7 @@ asio::awaitable<taken> runner::take_when_possible()
 
 /// Whether the key holds a hash of somebody else's, which an acquire waits for as for a lock. A
 /// signal to end does not wait for that.
-asio::awaitable<bool> runner::is_no_lock()
+asio::awaitable<bool> runner::finds_no_lock()
 {
     auto asked = asio::co_spawn(
         session_.context(),
@@ -173,10 +186,9 @@ asio::awaitable<int> runner::refused(error_code ec)
     // A wait that ends while the server is away ends without an error, and nobody can say who has
     // it.
     bool const is_away = !session_.is_up();
-    bool const is_busy = !ec && !is_away && !out_of_time_ && ended_by_ == 0;
-    bool is_wrong = false;
+    bool const is_busy = !ec && !is_away && !out_of_time_ && !is_no_lock_ && ended_by_ == 0;
     if (is_busy)
-        is_wrong = co_await is_no_lock();
+        is_no_lock_ = co_await finds_no_lock();
     co_await leave();
     if (ended_by_ != 0) {
         if (by_keyboard_)
@@ -189,10 +201,10 @@ asio::awaitable<int> runner::refused(error_code ec)
                 shown(out_of_time_ ? options_.connect_timeout : options_.wait.value_or(0ms)),
             colock::error::unavailable
         );
+    if (is_no_lock_)
+        throw session_.because("acquire", colock::error::wrong_type);
     if (ec)
         throw session_.because("acquire", ec);
-    if (is_wrong)
-        throw session_.because("acquire", colock::error::wrong_type);
     auto const waited = options_.wait == 0ms ? std::string{} : " after " + shown(*options_.wait);
     if (!options_.quiet)
         say("somebody else has the lock" + waited + holder_.text() +
@@ -250,9 +262,12 @@ asio::awaitable<void> runner::publish()
 
 launch runner::how_to_start()
 {
-    int const death_signal = options_.when_lost == on_lost::term ? SIGTERM
-        : options_.when_lost == on_lost::kill                    ? SIGKILL
-                                                                 : 0;
+    // An outer colock that has lost its lock ends this one by SIGKILL, and may not leave the
+    // command.
+    bool const is_nested = std::getenv("COLOCK_KEY") != nullptr;
+    int const death_signal = options_.when_lost == on_lost::ignore ? 0
+        : is_nested || options_.when_lost == on_lost::kill         ? SIGKILL
+                                                                   : SIGTERM;
     return {
         options_.program,
         std::move(environment_),

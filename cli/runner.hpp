@@ -37,7 +37,7 @@ private:
 
     asio::awaitable<int> live();
     asio::awaitable<taken> take_when_possible();
-    asio::awaitable<bool> is_no_lock();
+    asio::awaitable<bool> finds_no_lock();
     asio::awaitable<int> refused(error_code);
     asio::awaitable<void> publish();
     asio::awaitable<void> make_environment();
@@ -48,6 +48,7 @@ private:
     asio::awaitable<void> release();
     asio::awaitable<void> leave();
 
+    void look_at_holder();
     launch how_to_start();
     bool may_start() const;
     int status_of_work() const;
@@ -65,6 +66,7 @@ private:
     asio::steady_timer connect_limit_{session_.context()};
     phase phase_ = phase::waiting;
     bool out_of_time_ = false;     ///< to connect
+    bool is_no_lock_ = false;      ///< the key holds something else
     int ended_by_ = 0;             ///< a signal, while waiting or at the end
     bool is_told_to_end_ = false;  ///< by a signal, at any time
     bool by_keyboard_ = false;

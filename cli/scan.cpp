@@ -17,9 +17,6 @@ constexpr char const* keys_a_scan = "500";
 /// Names of fields that are looked at to see whether a hash is a lock's.
 constexpr char const* fields_a_look = "16";
 
-/// Requests under way, and keys that are looked at together.
-constexpr std::size_t requests_at_once = 128;
-
 /// Locks can't have longer names.
 constexpr std::size_t longest_key = 10'000;
 
@@ -56,7 +53,7 @@ std::optional<lock_scan::candidate> lock_scan::candidate_of(
 
 asio::awaitable<std::vector<reply>> lock_scan::ask(std::vector<session::question> all)
 {
-    return session_.ask_all(std::move(all), requests_at_once);
+    return session_.ask_many(std::move(all));
 }
 
 asio::awaitable<void> lock_scan::run(std::string pattern)
@@ -82,7 +79,7 @@ asio::awaitable<void> lock_scan::scan(primary const& server, std::string const& 
         // A server that is resizing its table may name many more keys than it was asked for.
         std::span<reply const> keys = answer.items[1].items;
         while (!keys.empty()) {
-            auto const part = std::min(keys.size(), requests_at_once);
+            auto const part = std::min(keys.size(), session::most_at_once);
             co_await look(server, keys.first(part));
             keys = keys.subspan(part);
         }

@@ -65,6 +65,10 @@ void spare_tls() { OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr); }
 colock::config settings_of(options const& o)
 {
     auto const of_environment = from_environment("COLOCK_URL");
+    if (o.url.empty() && of_environment.empty() && std::getenv("COLOCK_URL"))
+        throw failure{
+            status_usage,
+            "$COLOCK_URL is empty: unset it for redis://127.0.0.1:6379, or say --url"};
     auto const url = !o.url.empty() ? o.url
         : !of_environment.empty()   ? of_environment
                                     : std::string{"redis://127.0.0.1:6379"};
@@ -207,13 +211,13 @@ asio::awaitable<std::vector<reply>> session::ask_all(std::vector<question> all)
     co_return answers;
 }
 
-asio::awaitable<std::vector<reply>> session::ask_all(std::vector<question> all, std::size_t at_once)
+asio::awaitable<std::vector<reply>> session::ask_many(std::vector<question> all)
 {
     std::vector<reply> answers;
     answers.reserve(all.size());
     for (auto next = all.begin(); next != all.end();) {
         auto const left = static_cast<std::size_t>(all.end() - next);
-        auto const end = next + static_cast<std::ptrdiff_t>(std::min(at_once, left));
+        auto const end = next + static_cast<std::ptrdiff_t>(std::min(most_at_once, left));
         std::vector<question> part{std::make_move_iterator(next), std::make_move_iterator(end)};
         for (auto& each : co_await ask_all(std::move(part)))
             answers.push_back(std::move(each));

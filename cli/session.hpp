@@ -73,8 +73,9 @@ public:
     };
     asio::awaitable<std::vector<reply>> ask_all(std::vector<question>);
 
-    /// The same, but never with more than so many of them under way. \throws failure
-    asio::awaitable<std::vector<reply>> ask_all(std::vector<question>, std::size_t at_once);
+    /// The same, but never with more than `most_at_once` of them under way. \throws failure
+    asio::awaitable<std::vector<reply>> ask_many(std::vector<question>);
+    static constexpr std::size_t most_at_once = 128;
 
     /// The failure for this error, with all that is known of the cause.
     failure because(std::string const& doing, error_code) const;

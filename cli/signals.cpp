@@ -3,6 +3,7 @@
 
 #include <boost/asio/buffer.hpp>
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
@@ -17,6 +18,9 @@ namespace cli {
 namespace asio = boost::asio;
 
 namespace {
+
+/// They end or stop a process that does not take them.
+constexpr std::array ending{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGTSTP};
 
 bool is_ignored(int signal)
 {
@@ -66,7 +70,7 @@ signals::signals(asio::any_io_executor const& executor, on_signal handler)
     , children_were_ignored_{is_ignored(SIGCHLD)}
 {
     // A blocked signal comes even if it is ignored.
-    for (int const number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGTSTP})
+    for (int const number : ending)
         if (!is_ignored(number))
             sigaddset(&taken_, number);
     std::signal(SIGCHLD, SIG_DFL);  // else nobody could be waited for
@@ -92,6 +96,12 @@ void signals::write_from_background() noexcept
 {
     auto const stop = set_of({SIGTTOU});
     pthread_sigmask(SIG_BLOCK, &stop, nullptr);
+}
+
+void signals::ignore_from_now() noexcept
+{
+    for (int const number : ending)
+        std::signal(number, SIG_IGN);
 }
 
 void signals::wait()

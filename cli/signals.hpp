@@ -27,6 +27,9 @@ public:
     /// From now on we aren't stopped for writing to the terminal while a child has it.
     void write_from_background() noexcept;
 
+    /// The exit status is known, so a signal does not change it any more.
+    void ignore_from_now() noexcept;
+
     /// The mask as it was, and whether SIGCHLD was ignored: for a child.
     sigset_t const& former_mask() const noexcept { return former_; }
     bool children_were_ignored() const noexcept { return children_were_ignored_; }

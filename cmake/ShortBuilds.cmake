@@ -6,9 +6,9 @@
 # COLOCK_SEPARATE_ASIO: Asio is compiled once, into the library, and not in each source. All that is
 # linked together must agree on it, so such a library can't be installed.
 #
-# CMAKE_UNITY_BUILD, which presets set beside them, compiles eight sources as one: that is four to six
-# times less work than one by one. Names in unnamed namespaces of one folder must differ then; a source
-# in which they don't is named with colock_compile_alone(source...).
+# CMAKE_UNITY_BUILD, which presets set beside them, compiles eight or sixteen sources as one: that is
+# four to six times less work than one by one. Names in unnamed namespaces of one folder must differ
+# then; a source in which they don't is named with colock_compile_alone(source...).
 option(COLOCK_PRECOMPILE "Precompile headers of Boost and of the standard library" OFF)
 option(COLOCK_SEPARATE_ASIO "Compile Asio once; nothing of such a build can be installed" OFF)
 

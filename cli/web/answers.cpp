@@ -87,6 +87,10 @@ std::optional<response> answer_to(request const& asked)
     if (asked.method() != http::verb::get) {
         auto made = refuse(http::status::method_not_allowed, "the page can be read only: GET");
         made.set(http::field::allow, "GET");
+        if (asked.method() == http::verb::head) {
+            made.body().clear();
+            made.prepare_payload();
+        }
         return made;
     }
     std::string_view const path{asked.target().data(), asked.target().size()};

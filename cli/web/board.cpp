@@ -39,6 +39,8 @@ boost::json::object to_json(change const& c)
         {"owner", json_text(c.who.field)}};
     if (!c.who.side.empty())
         made["side"] = c.who.side;
+    if (!c.who.label.empty())
+        made["label"] = json_text(c.who.label);
     if (c.lease)
         made["lease_ms"] = c.lease->count();
     return made;

@@ -194,21 +194,26 @@ function show_link(word) {
   at('link').className = word === 'live' ? 'live' : 'away';
 }
 
-const source = new EventSource('/events');
-source.addEventListener('locks', event => {
-  if (is_paused) return;
-  state = JSON.parse(event.data);
-  show_link(state.is_away ? 'unread' : 'live');
-  draw();
-});
-source.addEventListener('change', event => {
-  if (!is_paused) add_event(JSON.parse(event.data));
-});
-source.onerror = () => {
-  was_whole = false;
-  at('locks').classList.add('stale');
-  show_link('away');
-};
+function listen() {
+  const source = new EventSource('/events');
+  source.addEventListener('locks', event => {
+    if (is_paused) return;
+    state = JSON.parse(event.data);
+    show_link(state.is_away ? 'unread' : 'live');
+    draw();
+  });
+  source.addEventListener('change', event => {
+    if (!is_paused) add_event(JSON.parse(event.data));
+  });
+  source.onerror = () => {
+    was_whole = false;
+    at('locks').classList.add('stale');
+    show_link('away');
+    // After a refusal, as where too many read the page, the browser does not try again.
+    if (source.readyState === EventSource.CLOSED) setTimeout(listen, 5000);
+  };
+}
+listen();
 
 at('filter').oninput = draw;
 at('controls').onsubmit = event => event.preventDefault();

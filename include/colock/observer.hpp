@@ -103,7 +103,8 @@ public:
     /// the pub/sub link is 0, and its end is not told.
     virtual void link_up(std::size_t /*link*/, std::uint64_t /*epoch*/) noexcept {}
 
-    /// The connection is down; the client reconnects.
+    /// The connection is down; the client reconnects, unless `why` is `error::closed`: nothing
+    /// needs the connection now.
     virtual void link_down(std::size_t /*link*/, boost::system::error_code const& /*why*/) noexcept
     {}
 

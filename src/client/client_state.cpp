@@ -145,9 +145,11 @@ void client_state::on_reached(slot_filter const& mine)
 void client_state::on_link_down(std::size_t link, error_code why)
 {
     count.links_up = transport().links_up();
-    log(has_links() ? log_level::warning : log_level::debug, [&] {
-        return "link " + std::to_string(link) + ": lost: " + why.message() +
-            (has_links() ? "; connecting again" : "; nothing needs it now");
+    bool const is_needed = has_links() && why != error::closed;
+    log(is_needed ? log_level::warning : log_level::debug, [&] {
+        return "link " + std::to_string(link) + ": " +
+            (is_needed ? "lost: " + why.message() + "; connecting again"
+                       : "closed; nothing needs it now");
     });
     events().link_down(link, why);
     if (has_links())

@@ -11,11 +11,11 @@ namespace colock::decide {
 /// The terms of one hold: the lease that its owner asked for, and how much of it is proven.
 struct hold_terms {
     milliseconds lease;
-    bool renewed;             ///< by the watchdog; otherwise it ends with its lease
     milliseconds proven{};    ///< the lease that the last answered script set
     time_point born{};        ///< when it was granted
     time_point ends{};        ///< not renewed: when its lease ends at the server
     milliseconds at_least{};  ///< the lock stays taken for this long after the grant
+    bool renewed;             ///< by the watchdog; otherwise it ends with its lease
 
     /// The lock has to stay taken although the hold ends.
     bool is_kept(time_point now) const noexcept { return now < born + at_least; }

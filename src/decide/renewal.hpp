@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 
 namespace colock::decide {
 
@@ -57,14 +58,16 @@ public:
     void fail(time_point now, milliseconds lease, bool is_busy, double jitter) noexcept
     {
         wanted_ = false;
-        due_at_ = renewal_schedule::retry_time(now, lease, failures_++, is_busy, jitter);
+        due_at_ = renewal_schedule::retry_time(now, lease, failures_, is_busy, jitter);
+        if (failures_ != std::numeric_limits<std::uint8_t>::max())
+            ++failures_;
     }
 
 private:
     time_point due_at_ = never;
     std::uint32_t last_ = 0;
-    unsigned failures_ = 0;  ///< in a row
-    unsigned unanswered_ = 0;
+    std::uint16_t unanswered_ = 0;
+    std::uint8_t failures_ = 0;  ///< in a row; many are as good as more
     bool wanted_ = false;
 };
 

@@ -39,8 +39,22 @@ class hold_state :
 public:
     enum class status : char { held, lost, released };
 
+    /// The calls by which its owner ends it. While one is on its way to the strand, that one ends
+    /// the hold, and not the destructor.
+    enum owner_call : unsigned char { give_asked = 1, release_asked = 2, destroyed = 4 };
+
+private:
+    // The single bytes come first, behind that of the terms: a million holds are as many of these.
+    std::atomic<status> status_ = status::held;
+    bool stop_requested_ = false;  ///< for a source that is made later
+
+public:
+    std::atomic<unsigned char> owner_calls = 0;  ///< of `owner_call`
+    bool given = false;                          ///< the caller has it
+    bool closed = false;  ///< by its closing client; set before it is `released`
+
     hold_state(core_ptr c, owner const& holder, milliseconds l, bool by_watchdog)
-        : decide::hold_terms{l, by_watchdog}
+        : decide::hold_terms{.lease = l, .renewed = by_watchdog}
         , inside{std::move(c)}
         , who{holder}
     {}
@@ -100,26 +114,13 @@ public:
     std::shared_ptr<hold_target> target;
     std::unique_ptr<std::vector<std::shared_ptr<loss_wait>>> loss_waits;  ///< few have any
 
-    /// The calls by which its owner ends it. While one is on its way to the strand, that one ends
-    /// the hold, and not the destructor.
-    enum owner_call : unsigned char { give_asked = 1, release_asked = 2, destroyed = 4 };
-
-    // ---- The way of an abandoned hold to the strand --------------------------------------------
-
-    hold_state* next_abandoned = nullptr;
-    hold_ptr self;
-
-    // Here beside the status, because a million holds are as many of these.
-    bool given = false;   ///< the caller has it
-    bool closed = false;  ///< by its closing client; set before it is `released`
-    std::atomic<unsigned char> owner_calls = 0;  ///< of `owner_call`
+    /// An abandoned hold on its way to the strand: owns this hold, and points to the next one.
+    hold_ptr abandoned;
 
 private:
     void finish_waits(error_code);
     void request_stop();
 
-    bool stop_requested_ = false;  ///< for a source that is made later
-    std::atomic<status> status_ = status::held;
     std::atomic<time_point::rep> until_ = 0;
     std::stop_source stop_{std::nostopstate};  ///< made on demand
 };

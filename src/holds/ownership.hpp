@@ -287,7 +287,7 @@ public:
 private:
     friend class settlement;
 
-    enum class stage {
+    enum class stage : char {
         standing,
         vacant,     ///< standing, without a hold
         releasing,  ///< the release script was sent
@@ -440,7 +440,10 @@ private:
 
     ownership_listener* listener_;  ///< none once another ownership of the lock may begin
     std::weak_ptr<ownership> beside_;
-    server_field field_;
+    // A million holds are as many of these: the next two take no room of their own.
+    [[no_unique_address]] server_field field_;
+    stage stage_ = stage::standing;
+    std::atomic<bool> is_spoken_for_ = false;
     owner who_;
     std::uint64_t token_ = 0;
     hold_list holds_;
@@ -449,8 +452,6 @@ private:
     cohort::membership cohort_;
     std::unique_ptr<settlement> steps_;    ///< none before the first step
     std::unique_ptr<loss_notice> notice_;  ///< none unless the config asks for it
-    stage stage_ = stage::standing;
-    std::atomic<bool> is_spoken_for_ = false;
 };
 
 }  // namespace colock

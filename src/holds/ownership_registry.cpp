@@ -71,11 +71,13 @@ void hold_registry::drop(hold_ptr dropped) noexcept
     if (core_.is_shut_down())
         return;
     hold_state& state = *dropped;
-    state.next_abandoned = first_dropped_.load(std::memory_order_relaxed);
-    state.self = std::move(dropped);
+    auto* next = first_dropped_.load(std::memory_order_relaxed);
+    state.abandoned = std::move(dropped);
+    do
+        state.abandoned = hold_ptr{std::move(state.abandoned), next};
     while (!first_dropped_.compare_exchange_weak(
-        state.next_abandoned, &state, std::memory_order_release, std::memory_order_relaxed
-    )) {}
+        next, &state, std::memory_order_release, std::memory_order_relaxed
+    ));
     try {
         asio::post(core_.strand(), [this, life = core_.shared_from_this()] { release_dropped(); });
     } catch (...) {
@@ -87,8 +89,9 @@ void hold_registry::release_dropped() noexcept
 {
     auto* next = first_dropped_.exchange(nullptr, std::memory_order_acquire);
     while (next) {
-        hold_ptr const dropped = std::move(next->self);
-        next = next->next_abandoned;
+        auto& each = *next;
+        next = each.abandoned.get();
+        hold_ptr const dropped{std::move(each.abandoned), &each};
         if (dropped->target && !core_.is_shut_down())
             dropped->target->abandon_hold(dropped);
     }

@@ -143,14 +143,23 @@ void cluster::on_redirect(
     }
     bool const is_divisible = s.whole && s.keys.size() > 1;
     auto const where = address{to.host.empty() ? from.where().host : to.host, to.port};
+    bool const is_sent_home =
+        (to.what == kind::moved || to.what == kind::ask) && where == from.where();
+    if (is_sent_home) {
+        refresher_.refresh();
+        warn_of_address(where);
+        return settle_dispute(s);
+    }
     switch (to.what) {
-    case kind::moved: on_moved(from, s, to.slot, where); break;
+    case kind::moved: on_moved(s, to.slot, where); break;
     case kind::down:
         troubled_until_ = clock::now() + hint_life;
         refresher_.refresh();
         s.answered.set({answer::kind::not_now, {}, error::unavailable, sent});
         break;
     case kind::ask:
+        if (s.asking)  // a slot that moves back, before all nodes know it
+            return settle_dispute(s);
         if (!is_divisible && !s.what.traits.looks_around) {  // see scripts/README.md
             s.asking = s.alone = true;
             at(map_.number_of(where)).submit(s);
@@ -172,20 +181,29 @@ void cluster::on_redirect(
     }
 }
 
-void cluster::on_moved(command_link& from, step& s, unsigned slot, address const& where)
+/// Nodes that announce one address for several of them send everybody back to where they came from.
+void cluster::warn_of_address(address const& where)
+{
+    context_.warn_once(
+        describe(where) + " says that a slot has moved to " + describe(where) +
+        ", which is its own address. Remedy: an address of its own for each node "
+        "(cluster-announce-ip, cluster-announce-port)"
+    );
+}
+
+/// Nodes send the step to and fro: only waiting helps. The sender of a renewal of many makes a new
+/// one.
+void cluster::settle_dispute(step& s)
+{
+    if (s.whole)
+        s.answered.set({answer::kind::not_now, {}, error::unavailable, {}});
+    else
+        rest(s, slot_migration::in_a_dispute);
+}
+
+void cluster::on_moved(step& s, unsigned slot, address const& where)
 {
     refresher_.refresh();
-    // Nodes that announce one address for several of them send everybody back to where they came
-    // from.
-    if (where == from.where()) {
-        context_.warn_once(
-            describe(where) + " says that a slot has moved to " + describe(where) +
-            ", which is its own address. Remedy: an address of its own for each node "
-            "(cluster-announce-ip, cluster-announce-port)"
-        );
-        return s.whole ? s.answered.set({answer::kind::not_now, {}, error::unavailable, {}})
-                       : rest(s, slot_migration::in_a_dispute);
-    }
     // The sender makes a new renewal of many: over another link, this one could come after a newer
     // extension.
     if (s.whole) {
@@ -345,7 +363,8 @@ void cluster::on_command_link_down(command_link& link, error_code why)
     listener_.on_link_down(link.index(), why);
     if (!*alive || !started_)
         return;
-    refresher_.refresh();
+    if (link.is_started())  // else nothing needs it
+        refresher_.refresh_soon();
     reclaim(link);
 }
 
@@ -379,7 +398,8 @@ void cluster::on_pubsub_link_up(pubsub_link& link) { listener_.on_pubsub_up(link
 void cluster::on_pubsub_link_down(pubsub_link& link)
 {
     listener_.on_pubsub_down(link.index());
-    refresher_.refresh();
+    if (started_ && link.is_started())
+        refresher_.refresh();
 }
 void cluster::on_changed(pubsub_link& link) { listener_.on_changed(link.index()); }
 

@@ -71,7 +71,9 @@ private:
 
     void note_hint(unsigned slot, address const&);
     void keep_hints(decide::slot_set& changed);
-    void on_moved(command_link& from, step&, unsigned slot, address const&);
+    void on_moved(step&, unsigned slot, address const&);
+    void warn_of_address(address const&);
+    void settle_dispute(step&);
     void send_again(step_list);
     void reclaim(command_link&);
     void reroute(decide::slot_set const& changed);

@@ -250,7 +250,7 @@ void command_link::on_down(error_code why)
     bool const was_up = std::exchange(is_ready_, false);
     auto const alive = alive_;
     if (was_up)
-        listener_.on_command_link_down(*this, why);
+        listener_.on_command_link_down(*this, started_ ? why : error_code{error::closed});
     else
         listener_.on_command_link_failed(*this);
     if (*alive)

@@ -50,6 +50,8 @@ boost::system::error_category const& refused_writes() noexcept
 
 }  // namespace
 
+bool is_refused_write(error_code why) noexcept { return why.category() == refused_writes(); }
+
 connection_loop::connection_loop(
     link_context const& context, listener& who, description here, resp::push_handler* pushes
 )
@@ -331,7 +333,7 @@ void connection_loop::finish()
 void connection_loop::note_endpoint()
 {
     bool const is_to_blame =
-        !up_ || end_reason_ == asio::error::timed_out || end_reason_.category() == refused_writes();
+        !up_ || end_reason_ == asio::error::timed_out || is_refused_write(end_reason_);
     if (is_to_blame && connection_ && connection_->peer() && end_reason_ != error::closed)
         endpoints_.of(opened_).failed(*connection_->peer());
 }

@@ -20,6 +20,9 @@
 
 namespace colock {
 
+/// The reason of a connection that was given up because a replica has refused to write.
+bool is_refused_write(error_code) noexcept;
+
 /// Keeps one connection to a server up: finds the server, gets the credentials, connects, sets the
 /// connection up, lets its listener ask its first questions, and begins again after a loss. While
 /// the connection is up, it stays logged in.

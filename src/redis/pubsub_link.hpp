@@ -42,6 +42,7 @@ public:
 
     void start();
     void stop();
+    void restart() { loop_->restart(error::unavailable); }
 
     /// The kind of channels of this change: plain, sharded or both.
     void change_subscriptions(subscription_change const&, publishing how);

@@ -63,6 +63,7 @@ void reauthentication::authenticate(credential_query::result got)
         got.words =
             "config::credentials gave no password. Remedy: a password each time, if it expires";
     if (!got.words.empty()) {
+        is_refused_ = false;  // a new connection would have no credentials either
         listener_.report(got.words + "; trying again, the connection stays logged in as before");
         return try_again();
     }

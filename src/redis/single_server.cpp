@@ -78,6 +78,9 @@ void single_server::follow(Link const& which)
 
 void single_server::on_command_link_down(command_link& link, error_code why)
 {
+    // The pub/sub link never writes, so it would stay with a server that is a replica by now.
+    if (is_refused_write(why))
+        links_.pubsub().restart();
     listener_.on_link_down(link.index(), why);
 }
 

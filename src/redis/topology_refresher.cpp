@@ -72,6 +72,14 @@ void topology_refresher::refresh()
         ask_after(pause_);
 }
 
+// The pause may have grown since the last failover.
+void topology_refresher::refresh_soon()
+{
+    pause_ = shortest_pause;
+    again_.clear();
+    refresh();
+}
+
 void topology_refresher::ask_after(milliseconds pause)
 {
     context_.set_alarm(again_, clock::now() + pause);
@@ -192,6 +200,12 @@ error_code topology_refresher::judge_probe(replies const& got)
         case found::map: break;
         }
         has_sharded_ = has_sharded;
+        if (got[place_sharded].text.starts_with("NOPERM"))
+            context_.warn_once(
+                loop_->name() +
+                ": the user may not ask whether the server knows sharded channels, "
+                "so plain ones are taken. Remedy: +pubsub|shardnumsub, or config::publish"
+            );
         return {};
     }
     if (decide::classify(slots.text) == decide::fault::not_now)

@@ -41,6 +41,9 @@ public:
     /// that bring nothing new come with growing pauses.
     void refresh();
 
+    /// The same with the shortest pause: a link that was up is lost.
+    void refresh_soon();
+
     /// A node that may be asked as well.
     void note(address const&);
 

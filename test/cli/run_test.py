@@ -67,11 +67,20 @@ class Status(Case):
         )
         self.check(result, 69)
 
+    def test_an_empty_url_is_none(self) -> None:
+        self.check(self.colock("run", "--url", "", "k", "--", "true"), 64, "--url", "empty")
+        self.check(self.colock("run", "--tls-ca", "", "k", "--", "true"), 64, "--tls-ca", "empty")
+        nothing = self.colock("run", "k", "--", "true", url="", env={"COLOCK_URL": ""})
+        self.check(nothing, 64, "$COLOCK_URL is empty")
+
     def test_the_key_is_no_lock(self) -> None:
         self.server.ask("SET", "k", "text")
         self.check(self.colock("run", "k", "--", "true"), 65, "k: acquire", "no lock")
         self.server.ask("HSET", "h", "a", "b")  # looks held to every lock
-        self.check(self.colock("run", "--wait", "0", "h", "--", "true"), 65, "h: acquire", "no lock")
+        for options in (("--wait", "0"), (), ("-q",)):
+            with self.subTest(options):
+                self.check(self.colock("run", *options, "h", "--", "true"), 65, "h: acquire", "no lock")
+        self.check(self.colock("elect", "h", "--", "true"), 65, "h: acquire", "no lock")
         self.check(self.colock("run", "--kind", "read", "--at-least", "1s", "r", "--", "true"), 64,
                    "--at-least", "Usage")
 
@@ -250,6 +259,16 @@ class Signals(Case):
         self.assertEqual(held.end().status, 128 + signal.SIGTERM)
         wait_for(lambda: not is_alive(grandchild), "the end of the grandchild")
 
+    def test_after_the_end_it_changes_nothing(self) -> None:
+        for turn in range(40):
+            job = self.start("run", "k", "--", "sh", "-c", "echo x; exit 9")
+            job.stdout.readline()  # type: ignore[union-attr]
+            time.sleep(turn / 8000)
+            job.send_signal(signal.SIGTERM)
+            # 143: it was passed on to the command, which had not ended.
+            self.assertIn(job.wait(10), (9, 143))
+        self.check_nothing_is_left()
+
     def test_while_waiting(self) -> None:
         for kind in ("lock", "fair", "read"):
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
@@ -325,6 +344,16 @@ class Loss(Case):
         self.server.ask("DEL", "k")
         self.assertEqual(held.wait(10), 70)
         wait_for(lambda: not is_alive(grandchild), "the end of the grandchild")
+
+    def test_the_command_of_an_inner_colock_too(self) -> None:
+        held = self.start(
+            "run", "--lease", "600ms", "--grace", "300ms", "k", "--", support.COLOCK, "run", "inner",
+            "--", "sh", "-c", "trap '' TERM; echo $$; while :; do sleep 0.02; done"
+        )
+        program = int(held.stdout.readline())  # type: ignore[union-attr]
+        self.server.ask("DEL", "k")
+        self.assertEqual(held.wait(10), 70)
+        wait_for(lambda: not is_alive(program), "the end of the command")
 
     def test_kill_at_once(self) -> None:
         held = self.begin(

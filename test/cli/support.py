@@ -116,7 +116,8 @@ class Command(subprocess.Popen[str]):
 
     def __init__(self, *words: str, url: str = "", **more: object) -> None:
         environment = {k: v for k, v in os.environ.items() if not k.startswith("COLOCK_")}
-        environment["COLOCK_URL"] = url
+        if url:
+            environment["COLOCK_URL"] = url
         environment.update(more.pop("env", {}))  # type: ignore[call-overload]
         options = dict(stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         options.update(more)  # type: ignore[arg-type]

@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(seeds_that_all_refuse_are_a_refusal)
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_node_that_sends_askers_to_itself)
+BOOST_DATA_TEST_CASE(a_node_that_sends_askers_to_itself, boost::unit_test::data::make({std::string{"MOVED "}, std::string{"ASK "}}), word)
 {
     scripted_server node;
     node.serve({{0, 16'383, node.port()}});
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_sends_askers_to_itself)
     auto& redis = at.connect();
     at.run([&]() -> asio::awaitable<void> {
         auto const name = unique_name("moved");
-        auto const moved = "MOVED " + std::to_string(decide::slot_of(name)) +
+        auto const moved = word + std::to_string(decide::slot_of(name)) +
             " 127.0.0.1:" + std::to_string(node.port());
         node.say(refusing("EVALSHA", moved, false));
         hold held;

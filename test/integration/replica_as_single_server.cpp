@@ -3,6 +3,8 @@
 // A replica that stands where the only server should.
 #include "integration/replicated.hpp"
 
+#include <filesystem>
+
 namespace colock::test {
 
 inline std::int64_t script_loads(redis_server& server)
@@ -47,6 +49,43 @@ BOOST_DATA_TEST_CASE(it_is_said_once_and_costs_little, each_server(), kind)
         server.ask("REPLICAOF", "NO", "ONE");
         co_await waiting.join(within(3s));
         BOOST_TEST(bool{held});
+    });
+}
+
+// The address leads elsewhere from now on, and a server that becomes a replica keeps its
+// connections.
+BOOST_DATA_TEST_CASE(messages_come_from_the_new_primary, each_server(), kind)
+{
+    replicated servers{kind};
+    auto const floating = servers.primary.unix_socket() + ".floating";
+    std::filesystem::create_symlink(servers.primary.unix_socket(), floating);
+    lab at{servers.primary};
+    auto settings = at.settings();
+    settings.links = 1;
+    settings.addresses.front() = {.unix_socket = floating};
+    auto& redis = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{redis.client, unique_name("floating")};
+        auto const channel = "redisson_lock__channel:{" + mine.name() + "}";
+        servers.primary.ask("HSET", mine.name(), "somebody:1", "1");
+        tasks waiting{at.context()};
+        waiting.start([&]() -> asio::awaitable<void> {
+            auto const [ec, held] = co_await mine.acquire(tuple);
+            BOOST_TEST(!ec);
+        });
+        BOOST_TEST(co_await eventually([&] { return servers.primary.listeners(channel) == 1; }));
+
+        servers.replica.ask("REPLICAOF", "NO", "ONE");
+        std::filesystem::remove(floating);
+        std::filesystem::create_symlink(servers.replica.unix_socket(), floating);
+        servers.primary.ask("REPLICAOF", "127.0.0.1", std::to_string(servers.replica.port()));
+        // This one has to write.
+        auto const [ec, other] = co_await lock{redis.client, unique_name("other")}.acquire(tuple);
+        BOOST_TEST(!ec);
+        BOOST_TEST(co_await eventually([&] { return servers.replica.listeners(channel) == 1; }));
+        servers.replica.ask("DEL", mine.name());
+        servers.replica.ask("PUBLISH", channel, "0");
+        co_await waiting.join(within(3s));
     });
 }
 

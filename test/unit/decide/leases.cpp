@@ -26,7 +26,7 @@ time_point at(milliseconds after) { return time_point{1'000s} + after; }
 
 hold_terms granted(milliseconds length, bool renewed = true)
 {
-    hold_terms made{length, renewed};
+    hold_terms made{.lease = length, .renewed = renewed};
     made.born = at(0ms);
     made.ends = at(0ms) + length;
     return made;

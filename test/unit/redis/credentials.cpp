@@ -263,6 +263,18 @@ BOOST_AUTO_TEST_CASE(without_new_credentials_the_connection_is_kept)
     BOOST_TEST(logins.size() == 2U);
 }
 
+BOOST_AUTO_TEST_CASE(nor_after_a_refusal_before)
+{
+    validity = 60s;
+    loop->start();
+    pass(40s);
+    refusal = "WRONGPASS no such";
+    pass(6s);
+    provider = [](credentials_handler const& done) { done(asio::error::timed_out, {}); };
+    pass(60s);
+    BOOST_TEST(downs == 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_provider_that_fails_is_said_and_asked_again)
 {
     struct {
