@@ -25,6 +25,9 @@ local text = function(number) return string.format('%.0f', number) end
 
 -- Adds the ticket at the end, with the timeout that Redisson would give it, unless it has a place.
 local function enqueue(lock, queue, timeouts, tickets, field, wait, life, placed)
+    if placed then
+        pcall('zrem', tickets, '')  -- removes nothing; see README on full memory
+    end
     local known = pcall('zadd', tickets, text(now + life), field)
     if known == 1 then
         pcall('pexpire', tickets, day)

@@ -27,6 +27,9 @@ for i = 1, #KEYS / 4 do
     local rank = pcall('zrank', timeouts, field)
     local head = rank and pcall('lindex', queue, 0)
     local stands = type(head) == 'string' and is_queued(queue, rank, field, head)
+    if stands then
+        pcall('zrem', tickets, '')  -- removes nothing; see README on full memory
+    end
     local kept = stands and pcall('zadd', tickets, text(now + life), field)
     if type(rank) == 'table' or type(head) == 'table' or type(kept) == 'table' then
         reply[i] = type(rank) == 'table' and rank or type(head) == 'table' and head or kept

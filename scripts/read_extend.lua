@@ -3,10 +3,11 @@
 -- lease, or a writer that begins to read.
 -- KEYS the locks
 -- ARGV for each lock: field, depth, lease in ms, prefix of the lease keys
--- Reply: a list, for each lock 1, or 0 if the ownership is gone; then nothing is taken.
+-- Reply: a list, for each lock 1, or 0 if the ownership is gone, or an error; then nothing is taken.
 -- Idempotent: the depth is the new depth, not a difference.
 local call, pcall = redis.call, redis.pcall
 
+-- include absent.lua
 -- include lease_key.lua
 -- include longest.lua
 
@@ -15,7 +16,7 @@ for i = 1, #KEYS do
     local lock, field, prefix = KEYS[i], ARGV[4 * i - 3], ARGV[4 * i]
     local depth, lease = ARGV[4 * i - 2], ARGV[4 * i - 1]
     local before = pcall('hget', lock, field)
-    reply[i] = 0
+    reply[i] = absent(before)
     if type(before) == 'string' or
         not before and call('hexists', lock, field .. ':write') == 1 then
         local had = pcall('pttl', lease_key(prefix, field, 1))

@@ -6,11 +6,14 @@
 --        lease could not be renewed.
 -- Idempotent. Never shortens the lock's lease: other readers may have longer ones.
 local call, pcall = redis.call, redis.pcall
+
+-- include absent.lua
+
 local reply, renewed = {}, 0
 for i = 1, #KEYS do
     local lock, field, lease = KEYS[i], ARGV[3 * i - 2], ARGV[3 * i - 1]
     local depth = pcall('hget', lock, field)
-    reply[i] = 0
+    reply[i] = absent(depth)
     if type(depth) == 'string' then
         local key = ARGV[3 * i] .. ':' .. field .. ':rwlock_timeout:'
         for n = 1, tonumber(depth) do

@@ -5,11 +5,16 @@
 -- Reply: 1 if all are renewed; else a list, for each lock 1, or 0 if the field is gone, or an error.
 -- Idempotent.
 local pcall = redis.pcall
+
+-- include absent.lua
+
 local reply, renewed = {}, 0
 for i = 1, #KEYS do
-    reply[i] = 0
-    if pcall('hexists', KEYS[i], ARGV[2 * i - 1]) == 1 then
+    local found = pcall('hexists', KEYS[i], ARGV[2 * i - 1])
+    if found == 1 then
         reply[i] = pcall('pexpire', KEYS[i], ARGV[2 * i])
+    else
+        reply[i] = absent(found)
     end
     if reply[i] == 1 then
         renewed = renewed + 1

@@ -1,4 +1,17 @@
--- Needs `crowd`, `wait_list`, `keep` and `join`.
+-- Needs `crowd`, `who_wants`, `wait_list`, `keep` and `join`.
+
+-- A release passes over entries of clients that have died. Where none comes, what joins a long list
+-- takes out two of those at its front.
+local function drop_dead(list, channel)
+    for _ = 1, 2 do
+        local entry = redis.pcall('lindex', list, 0)
+        if type(entry) ~= 'string' or crowd(channel .. ':' .. (who_wants(entry))) ~= 0 then
+            return
+        end
+        redis.pcall('lpop', list)
+    end
+end
+
 -- The answer to a client that has to wait: `left`; how many wait, as far as it is known; and the sum
 -- of `wakes`, 1 if the client stands in the list now, and 4 if it is the first. An entry with a
 -- field that `check` does not find was taken by a release, and its number is over.
@@ -18,6 +31,9 @@ local function stand(left, wakes, entry, channel, place)
         redis.pcall('lrem', list, 1, entry)
     end
     local length = join(list, entry, place == 'first')
+    if length and length > 64 then
+        drop_dead(list, channel)
+    end
     local is_first = length == 1 or place == 'first'
     return {left, length or crowd(channel) or 0, wakes + (not length and 0 or is_first and 5 or 1)}
 end

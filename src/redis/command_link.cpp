@@ -141,8 +141,26 @@ void command_link::on_step(
 {
     if (value.what == reply::kind::error)
         settle_error(s, std::move(value), in_company, sent);
+    else if (s.whole && is_refused_in_part(s, value))
+        s.answered.set({answer::kind::not_now, {}, error::unavailable, sent});
     else
         s.answered.set({answer::kind::replied, std::move(value), {}, sent, false, unsynced});
+}
+
+/// In the answer to a call for many, errors stand among the parts. Their owners see to them, but a
+/// replica refuses to write for all: true if it does.
+bool command_link::is_refused_in_part(step const& s, reply const& parts)
+{
+    auto const is_error = [](reply const& each) { return each.what == reply::kind::error; };
+    auto const refused = std::ranges::find_if(parts.items, is_error);
+    if (refused == parts.items.end())
+        return false;
+    if (decide::classify(refused->text) == decide::fault::read_only) {
+        loop_->leave_replica();
+        return true;
+    }
+    context_.warn_once(refusal_of(s, refused->text, {}));  // a line for all keys
+    return false;
 }
 
 void command_link::settle_error(step& s, reply&& value, bool in_company, time_point sent)
@@ -191,12 +209,15 @@ void command_link::log_refusal(step const& s, std::string const& text) const
     // A call for many is tried again in parts.
     if (s.whole && s.keys.size() != 1)
         return;
-    write_log(
-        context_.settings.log,
-        log_level::error,
-        loop_->name() + ": the server refuses script " + std::string{s.what.name} + ": " +
-            redacted(text, context_.settings) + permission_remedy(text, context_.settings, s.keys)
-    );
+    write_log(context_.settings.log, log_level::error, refusal_of(s, text, s.keys));
+}
+
+std::string command_link::refusal_of(
+    step const& s, std::string const& text, std::span<std::string_view const> keys
+) const
+{
+    return loop_->name() + ": the server refuses script " + std::string{s.what.name} + ": " +
+        redacted(text, context_.settings) + permission_remedy(text, context_.settings, keys);
 }
 
 void command_link::fail_waiting(error_code why)

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace colock {
@@ -118,6 +120,10 @@ private:
     void on_step_lost(step&, time_point sent) override;
     void on_batch_over(call_batch&) override;
     void settle_error(step&, decide::reply&&, bool in_company, time_point sent);
+    bool is_refused_in_part(step const&, decide::reply const&);
+    std::string refusal_of(
+        step const&, std::string const& text, std::span<std::string_view const> keys
+    ) const;
     void log_refusal(step const&, std::string const& text) const;
     void fail_waiting(error_code);
     void fail_if_over(error_code why);

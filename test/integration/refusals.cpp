@@ -39,6 +39,29 @@ BOOST_DATA_TEST_CASE(wrong_password, each_server(), kind)
     });
 }
 
+// A server that refuses to look does not say that the lock is gone.
+BOOST_DATA_TEST_CASE(a_look_that_is_refused_is_no_loss, each_server(), kind)
+{
+    redis_server server{kind};
+    lab at{server};
+    auto settings = at.settings();
+    settings.lease = 3s;
+    auto& c = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{c.client, unique_name("looks")};
+        hold held = co_await mine.acquire();
+        server.ask("ACL", "SETUSER", "default", "-hexists");
+        auto const refused =
+            co_await eventually([&] { return c.log->count("refuses script renew") != 0; });
+        BOOST_TEST(refused);
+        BOOST_TEST(bool{held});
+        auto const until = held.valid_until();
+        server.ask("ACL", "SETUSER", "default", "+hexists");
+        BOOST_TEST(co_await eventually([&] { return held.valid_until() > until; }));
+        co_await held.release();
+    });
+}
+
 BOOST_DATA_TEST_CASE(script_load_is_not_needed, each_server(), kind)
 {
     redis_server server{kind, {"user app on >pw ~* &* +@all -script"}};

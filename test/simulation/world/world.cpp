@@ -357,8 +357,8 @@ std::string_view world::broken_text(scripts::script const& what)
     case mutant::renewal_revives:
         return by(
             "renew",
-            "if pcall('hexists', KEYS[i], ARGV[2 * i - 1]) == 1 then",
-            "if redis.call('hset', KEYS[i], ARGV[2 * i - 1], 1) then"
+            "local found = pcall('hexists', KEYS[i], ARGV[2 * i - 1])",
+            "local found = redis.call('hset', KEYS[i], ARGV[2 * i - 1], 1) and 1"
         );
     case mutant::acquire_ignores_owner:
         return by("acquire", "if mine == 0 then", "if mine == 2 then");
