@@ -12,6 +12,7 @@ namespace colock {
 
 exclusive_lock::exclusive_lock(core& inside, protocol const& how, std::string of)
     : wait_queue{inside, state_of(how.kind), std::move(of)}
+    , how_{how}
 {
     if (how.may_be_kept && inside.settings().keep > milliseconds{0})
         kept_ = std::make_unique<kept_lock>(
@@ -99,7 +100,7 @@ void exclusive_lock::begin(waiter& who, hold_ptr const& taken, grant const& what
 {
     if (auto const before = std::exchange(ownership_, nullptr))
         before->replaced(what.sent);
-    ownership_ = make_recycled<ownership>(core_, this, how(), name(), what.number, who.who);
+    ownership_ = make_recycled<ownership>(core_, this, how_, name(), what.number, who.who);
     ownership_->begin(taken, what.sent, what.lease);
     who.grant(taken);
     admit_same_owner(who);
@@ -232,7 +233,7 @@ contention& exclusive_lock::ensure_contention()
         return *contention_;
     listener& hears = *this;
     contention_ = std::make_unique<contention>(
-        core_, *this, how(), ensure_asker().wake_event(), hears, [this] { on_contention_alarm(); }
+        core_, *this, how_, ensure_asker().wake_event(), hears, [this] { on_contention_alarm(); }
     );
     return *contention_;
 }

@@ -7,7 +7,6 @@
 #include "holds/ownership.hpp"
 #include "holds/ownership_listener.hpp"
 #include "holds/protocol.hpp"
-#include "locks/lock_traits.hpp"
 #include "locks/re_entry.hpp"
 #include "redis/transport.hpp"
 #include "waiting/wait_queue.hpp"
@@ -246,11 +245,7 @@ private:
     void forget_tenure() noexcept;
     void forget_if_idle() noexcept;
 
-    protocol const& how() const noexcept
-    {
-        return lock_traits::of(static_cast<lock_kind>(kind())).how;
-    }
-    bool draws_tokens() const noexcept { return core_.settings().fencing || !how().has_floor; }
+    bool draws_tokens() const noexcept { return core_.settings().fencing || !how_.has_floor; }
 
     /// A lease of a number at the server, by a step that was sent then.
     struct grant {
@@ -278,6 +273,7 @@ private:
     void on_subscribed() override;
     void on_interrupted() override;
 
+    protocol const& how_;
     std::shared_ptr<ownership> ownership_;
     time_point since_{};                      ///< the tenure's first grant
     std::unique_ptr<asker> asker_;            ///< while somebody waits, or there is contention

@@ -19,7 +19,7 @@ struct exclusive_lock::attempt {
     attempt(exclusive_lock& of, asker& by)
         : lease{of.first().lease}
         , tokens{by.tokens_to_ask()}
-        , field{of.core_.field<recycled_string>(by.number_, of.how().field_end)}
+        , field{of.core_.field<recycled_string>(by.number_, of.how_.field_end)}
         , lease_text{std::to_string(lease.count())}
         , tokens_text{std::to_string(tokens)}
         , counter{by.counter()}
@@ -28,18 +28,18 @@ struct exclusive_lock::attempt {
         , entry{by.entry_to_name(place)}
         , channel{
               !entry.empty()         ? decide::place_and_entry<recycled_string>(place, entry, to_count)
-              : of.how().names_place() ? decide::place_and_channel<recycled_string>(place, to_count)
+              : of.how_.names_place() ? decide::place_and_channel<recycled_string>(place, to_count)
                                       : recycled_string{to_count}}
         , keys{of.name(), counter}
         , arguments{field, lease_text, tokens_text, channel}
         , call{
-              *of.how().script.acquire,
+              *of.how_.script.acquire,
               of.slot(),
               std::span{keys}.first(of.draws_tokens() ? 2 : 1),
               arguments}
     {
         if (of.draws_tokens())
-            call.floor = of.how().has_floor ? link_floor : no_floor;
+            call.floor = of.how_.has_floor ? link_floor : no_floor;
         of.first().ask_replicas(call);
         call.synced = by.synced_ = by.synced_ || call.synced;
     }
@@ -143,15 +143,15 @@ std::string exclusive_lock::asker::counter() const
 {
     if (!of_.draws_tokens())
         return {};
-    return of_.how().has_floor ? of_.core_.fence_counter(of_.slot())
-                               : decide::token_counter(of_.name(), of_.core_.settings().key_prefix);
+    return of_.how_.has_floor ? of_.core_.fence_counter(of_.slot())
+                              : decide::token_counter(of_.name(), of_.core_.settings().key_prefix);
 }
 
 std::uint64_t exclusive_lock::asker::tokens_to_ask() const
 {
     if (!of_.draws_tokens())
         return 0;
-    if (!of_.contention_ || !of_.how().has_floor)
+    if (!of_.contention_ || !of_.how_.has_floor)
         return 1;
     return of_.contention_->tokens.to_ask(clock::now(), followers());
 }
@@ -276,7 +276,7 @@ exclusive_lock::asker::verdict exclusive_lock::asker::on_refused(
     auto const& head = of_.first();
     if (head.attempts == 1)
         head.tell_waiting(milliseconds{got.pttl});
-    if (!of_.how().subscribes) {
+    if (!of_.how_.subscribes) {
         pause_between_tries(got.pttl);
         return verdict::sleep;
     }
@@ -313,7 +313,7 @@ void exclusive_lock::asker::give_back()
 {
     auto* const listener = of_.ownership_ ? nullptr : &of_;
     auto const unwanted = make_recycled<ownership>(
-        of_.core_, listener, of_.how(), of_.name(), std::exchange(number_, 0), owner{}
+        of_.core_, listener, of_.how_, of_.name(), std::exchange(number_, 0), owner{}
     );
     if (listener) {
         of_.forget_tenure();
@@ -341,7 +341,7 @@ bool exclusive_lock::asker::is_passed_on() const noexcept
 bool exclusive_lock::asker::may_be_passed_on() const
 {
     auto const& head = of_.first();
-    return of_.core_.settings().passing && of_.how().script.acquire == &scripts::acquire &&
+    return of_.core_.settings().passing && of_.how_.script.acquire == &scripts::acquire &&
         head.renewed && !head.once && head.replicas == 0 && head.at_least == milliseconds{0} &&
         head.lease >= decide::first_lease(of_.core_.settings().poll_cap);
 }
@@ -382,7 +382,7 @@ void exclusive_lock::asker::register_number()
     auto& list = of_.contention_->list;
     if (!list.may_register())
         return;
-    auto const floor = !of_.draws_tokens() ? "" : of_.how().has_floor ? "f" : "0";
+    auto const floor = !of_.draws_tokens() ? "" : of_.how_.has_floor ? "f" : "0";
     list.begin_registration(number_, floor, counter());
     was_registered_ = true;
 }

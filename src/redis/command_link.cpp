@@ -17,6 +17,9 @@ namespace {
 /// Batches that are kept to be used again.
 constexpr std::size_t most_spare = 4;
 
+/// `cluster-node-timeout` is 15 s unless set, and the election of a replica follows.
+constexpr milliseconds longest_takeover{20'000};
+
 }  // namespace
 
 command_link::command_link(link_context const& context, listener& who, description here)
@@ -52,7 +55,7 @@ void command_link::stop()
 
 void command_link::submit(step& s)
 {
-    if (is_refusal(loop_->down_reason())) {
+    if (is_final(loop_->down_reason())) {
         s.answered.set({answer::kind::failed, {}, loop_->down_reason(), {}});
         return;
     }
@@ -293,8 +296,16 @@ void command_link::fail_if_over(error_code why)
 {
     if (!started_)
         fail_waiting(error::closed);
-    else if (is_refusal(why))
+    else if (is_final(why))
         fail_waiting(why);
+}
+
+/// Waiting does not help. With a node of a cluster that has served it does for a while: another
+/// server may have its address now, until the others have made its replica the primary.
+bool command_link::is_final(error_code why) const noexcept
+{
+    bool const has_served = context_.settings.topology == topology::cluster && epoch() != 0;
+    return is_refusal(why) && !(has_served && loop_->down_for() < longest_takeover);
 }
 
 }  // namespace colock

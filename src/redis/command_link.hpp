@@ -127,6 +127,7 @@ private:
     void log_refusal(step const&, std::string const& text) const;
     void fail_waiting(error_code);
     void fail_if_over(error_code why);
+    bool is_final(error_code why) const noexcept;
     void kill_predecessor(std::int64_t id);
 
     link_context const& context_;
