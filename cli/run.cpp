@@ -68,7 +68,8 @@ runner::runner(options const& o, surroundings const& here)
 int runner::run()
 {
     int const status = session_.run(live());
-    if (!has_only_lost())
+    bool const lives_again = options_.command == "elect" && has_only_lost();
+    if (!lives_again)
         signals_.ignore_from_now();
     if (dies_of_ != 0) {
         std::fflush(nullptr);
@@ -152,7 +153,7 @@ asio::awaitable<taken> runner::take_when_possible()
         co_await pause.async_wait(
             asio::bind_cancellation_slot(no_more_.slot(), asio::as_tuple(asio::deferred))
         );
-        if (ended_by_ != 0 || (options_.wait && clock::now() >= end))
+        if (ended_by_ != 0 || is_no_lock_ || (options_.wait && clock::now() >= end))
             co_return got;
         if (options_.wait)
             asked.wait = std::chrono::ceil<milliseconds>(end - clock::now());

@@ -75,13 +75,10 @@ void supervisor::look_at_job()
 
 /// The command stands still: because it wants the terminal, which it gets if that is ours to give;
 /// or because it was told to, and so do we. But only where a shell makes both go on together: after
-/// a SIGSTOP in the background, or without a shell, somebody may make it go on alone, so we stay
-/// awake and renew. A program that stops itself so has the terminal, and the shell needs that.
+/// a SIGSTOP, or without a shell, somebody may make it go on alone, so we stay awake and renew.
 void supervisor::on_stopped(int signal)
 {
     bool const wants_terminal = signal == SIGTTIN || signal == SIGTTOU;
-    if (signal == SIGSTOP && terminal_.serves(job_.id()))
-        signal = SIGTSTP;
     if (!(wants_terminal && terminal_.is_ours())) {
         if (!terminal_.is_there() || (!wants_terminal && signal != SIGTSTP))
             return;

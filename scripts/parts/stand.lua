@@ -1,14 +1,14 @@
 -- Needs `crowd`, `who_wants`, `wait_list`, `keep` and `join`.
 
 -- A release passes over entries of clients that have died. Where none comes, what joins a long list
--- takes out two of those at its front.
+-- takes out two of those that stand right behind the first, who has to know that it is the first.
 local function drop_dead(list, channel)
     for _ = 1, 2 do
-        local entry = redis.pcall('lindex', list, 0)
+        local entry = redis.pcall('lindex', list, 1)
         if type(entry) ~= 'string' or crowd(channel .. ':' .. (who_wants(entry))) ~= 0 then
             return
         end
-        redis.pcall('lpop', list)
+        redis.pcall('lrem', list, -1, entry)
     end
 end
 

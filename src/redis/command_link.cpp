@@ -17,9 +17,6 @@ namespace {
 /// Batches that are kept to be used again.
 constexpr std::size_t most_spare = 4;
 
-/// `cluster-node-timeout` is 15 s unless set, and the election of a replica follows.
-constexpr milliseconds longest_takeover{20'000};
-
 }  // namespace
 
 command_link::command_link(link_context const& context, listener& who, description here)
@@ -55,7 +52,7 @@ void command_link::stop()
 
 void command_link::submit(step& s)
 {
-    if (is_final(loop_->down_reason())) {
+    if (is_refusal(loop_->down_reason())) {
         s.answered.set({answer::kind::failed, {}, loop_->down_reason(), {}});
         return;
     }
@@ -154,15 +151,17 @@ void command_link::on_step(
 /// replica refuses to write for all: true if it does.
 bool command_link::is_refused_in_part(step const& s, reply const& parts)
 {
-    auto const is_error = [](reply const& each) { return each.what == reply::kind::error; };
-    auto const refused = std::ranges::find_if(parts.items, is_error);
-    if (refused == parts.items.end())
-        return false;
-    if (decide::classify(refused->text) == decide::fault::read_only) {
-        loop_->leave_replica();
-        return true;
+    for (auto const& part : parts.items) {
+        if (part.what != reply::kind::error)
+            continue;
+        auto const fault = decide::classify(part.text);
+        if (fault == decide::fault::read_only) {
+            loop_->leave_replica();
+            return true;
+        }
+        if (fault != decide::fault::wrong_type)
+            context_.warn_once(refusal_of(s, part.text, {}));  // a line for all keys
     }
-    context_.warn_once(refusal_of(s, refused->text, {}));  // a line for all keys
     return false;
 }
 
@@ -296,16 +295,8 @@ void command_link::fail_if_over(error_code why)
 {
     if (!started_)
         fail_waiting(error::closed);
-    else if (is_final(why))
+    else if (is_refusal(why))
         fail_waiting(why);
-}
-
-/// Waiting does not help. With a node of a cluster that has served it does for a while: another
-/// server may have its address now, until the others have made its replica the primary.
-bool command_link::is_final(error_code why) const noexcept
-{
-    bool const has_served = context_.settings.topology == topology::cluster && epoch() != 0;
-    return is_refusal(why) && !(has_served && loop_->down_for() < longest_takeover);
 }
 
 }  // namespace colock

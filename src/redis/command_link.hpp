@@ -73,6 +73,7 @@ public:
 
     bool is_up() const noexcept { return is_ready_; }
     bool is_started() const noexcept { return started_; }
+    auto peer() const { return loop_->peer(); }
     bool has_waiting() const noexcept { return !waiting_.empty(); }
     bool is_idle() const noexcept { return waiting_.empty() && in_flight_.empty(); }
 
@@ -127,7 +128,6 @@ private:
     void log_refusal(step const&, std::string const& text) const;
     void fail_waiting(error_code);
     void fail_if_over(error_code why);
-    bool is_final(error_code why) const noexcept;
     void kill_predecessor(std::int64_t id);
 
     link_context const& context_;

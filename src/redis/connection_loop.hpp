@@ -124,7 +124,9 @@ public:
     bool is_up() const noexcept { return up_; }
     std::uint64_t epoch() const noexcept { return epoch_; }
     error_code down_reason() const noexcept { return down_reason_; }
-    clock::duration down_for() const noexcept { return clock::now() - down_since_; }
+
+    /// The server of the connection, also of one that has just ended; none on a unix socket.
+    auto peer() const { return connection_ ? connection_->peer() : std::nullopt; }
     std::string const& name() const noexcept { return name_; }
 
     /// Forgets the listener: nothing is called any more.

@@ -42,7 +42,8 @@ public:
 
     void start();
     void stop();
-    void restart() { loop_->restart(error::unavailable); }
+    void restart(error_code why) { loop_->restart(why); }
+    auto peer() const { return loop_->peer(); }
 
     /// The kind of channels of this change: plain, sharded or both.
     void change_subscriptions(subscription_change const&, publishing how);

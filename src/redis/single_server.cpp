@@ -79,8 +79,9 @@ void single_server::follow(Link const& which)
 void single_server::on_command_link_down(command_link& link, error_code why)
 {
     // The pub/sub link never writes, so it would stay with a server that is a replica by now.
-    if (is_refused_write(why))
-        links_.pubsub().restart();
+    auto& pubsub = links_.pubsub();
+    if (is_refused_write(why) && pubsub.is_up() && pubsub.peer() == link.peer())
+        pubsub.restart(why);
     listener_.on_link_down(link.index(), why);
 }
 

@@ -200,7 +200,8 @@ error_code topology_refresher::judge_probe(replies const& got)
         case found::map: break;
         }
         has_sharded_ = has_sharded;
-        if (got[place_sharded].text.starts_with("NOPERM"))
+        bool const is_asked = context_.settings.publish == publishing::automatic;
+        if (is_asked && got[place_sharded].text.starts_with("NOPERM"))
             context_.warn_once(
                 loop_->name() +
                 ": the user may not ask whether the server knows sharded channels, "

@@ -112,20 +112,6 @@ class OnTerminal(Case):
         shell.expect("status 0")
         self.check_nothing_is_left()
 
-    def test_a_program_that_stops_itself(self) -> None:
-        """As top does, by a signal that nobody can take."""
-        shell = self.shell()
-        shell.type("colock run k -- sh -c 'echo ready; kill -STOP $$; echo on'\n")
-        shell.expect("ready")
-        shell.expect("Stopped")
-        shell.type("echo shell-$((1+1))\n")
-        shell.expect("shell-2")
-        self.assertEqual(self.server.keys(), ["k"])
-        shell.type("fg; echo status $?\n")
-        shell.expect("on\r")
-        shell.expect("status 0")
-        self.check_nothing_is_left()
-
     def test_stopped_for_longer_than_the_lease(self) -> None:
         shell = self.shell()
         # A shell that is stopped while it forks (vfork) is not stopped but waits.

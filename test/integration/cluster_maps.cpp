@@ -211,30 +211,6 @@ BOOST_AUTO_TEST_CASE(a_seed_that_refuses_is_passed_over)
     }
 }
 
-// Another server has the address of a node that has died, until the cluster has noticed that.
-BOOST_AUTO_TEST_CASE(a_node_that_refuses_for_a_moment_ends_no_wait)
-{
-    scripted_cluster nodes;
-    lab at{nodes.by({&nodes.spare})};
-    auto& redis = at.connect();
-    at.run([&]() -> asio::awaitable<void> {
-        auto const name = nodes.name_at(true);
-        BOOST_TEST(co_await serves(redis.client, name));
-        nodes.high.say(refusing("HELLO", "WRONGPASS invalid username-password pair", false));
-        auto const before = nodes.high.connections();
-        nodes.high.cut();
-        tasks waiting{at.context()};
-        waiting.start([&]() -> asio::awaitable<void> {
-            auto const [ec, held] = co_await lock{redis.client, name}.acquire(tuple);
-            BOOST_TEST(!ec, ec.message());
-        });
-        BOOST_TEST(co_await eventually([&] { return nodes.high.connections() > before + 1; }));
-        for (auto* each : {&nodes.spare, &nodes.low})
-            each->serve({{0, 16'383, nodes.low.port()}});
-        co_await waiting.join(within(5s));
-    });
-}
-
 BOOST_AUTO_TEST_CASE(seeds_that_all_refuse_are_a_refusal)
 {
     scripted_cluster nodes;
