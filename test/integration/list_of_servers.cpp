@@ -2,8 +2,7 @@
 //
 // A primary and its replicas, given as a list: the client finds the one that is the primary.
 #include "decide/names.hpp"
-#include "integration/suites.hpp"
-#include "support/patience.hpp"
+#include "integration/replicated.hpp"
 
 #include <algorithm>
 #include <string>
@@ -12,17 +11,8 @@ namespace colock::test {
 
 namespace {
 
-/// A primary and its replica, in step.
-struct pair_of_servers {
-    explicit pair_of_servers(server_kind kind)
-        : primary{kind, {"repl-diskless-sync yes", "repl-diskless-sync-delay 0"}}
-        , replica{kind, {"replicaof 127.0.0.1 " + std::to_string(primary.port())}}
-    {
-        wait_until("the replica", 10s, [this] {
-            primary.ask("SET", "other:key", "1");
-            return primary.info("replication", ",offset=") > 0;
-        });
-    }
+struct pair_of_servers : replicated {
+    using replicated::replicated;
 
     /// The list, with short times; the replica comes first.
     config list(lab const& at) const
@@ -35,8 +25,6 @@ struct pair_of_servers {
         settings.lease = 2s;
         return settings;
     }
-
-    redis_server primary, replica;
 };
 
 }  // namespace
