@@ -228,6 +228,10 @@ std::string complaint_about_key(std::string const& key)
         return "KEY is empty: a lock has a name of 1 to 10,000 bytes";
     if (key.size() > longest_key)
         return "KEY has " + std::to_string(key.size()) + " bytes: a lock's name has at most 10,000";
+    // A key is printed, and seen by all who look at the server; a password may not be.
+    bool const is_url = key.starts_with("redis://") || key.starts_with("rediss://");
+    if (is_url && key.find('@') != key.npos)
+        return "KEY is a URL with a password: the server's URL is given with --url or $COLOCK_URL";
     return {};
 }
 

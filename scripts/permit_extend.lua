@@ -1,4 +1,4 @@
--- traits: joins 14
+-- traits: joins 14, confirms
 -- Sets a new lease of each permit that starts now: an extension, or a renewal.
 -- KEYS the leases of each permit's semaphore
 -- ARGV for each permit: id, lease in ms

@@ -47,15 +47,16 @@ asio::awaitable<void> deploy(colock::lock deployment)
 // [asked
 asio::awaitable<void> work_until_asked(colock::lock deployment)
 {
-    colock::hold held = co_await deployment.acquire();
-    colock::lock_watch const watch{deployment};
-    for (;;) {
-        colock::lock_event const event = co_await watch.next();  // beside it the work goes on
-        if (event.what == colock::lock_event::kind::requested)
-            break;
-    }
-    std::printf("asked to let go\n");
-    co_await held.release();
+    // A loss ends this, too: with_lock throws error::lost then.
+    co_await colock::with_lock(deployment, [deployment](colock::hold&) -> asio::awaitable<void> {
+        colock::lock_watch const watch{deployment};
+        for (;;) {
+            colock::lock_event const event = co_await watch.next();  // beside it the work goes on
+            if (event.what == colock::lock_event::kind::requested)
+                break;
+        }
+        std::printf("asked to let go\n");
+    });
 }
 // asked]
 

@@ -129,8 +129,8 @@ enum class publishing {
 struct config {
     using milliseconds = std::chrono::milliseconds;
 
-    /// The server; some Sentinels or nodes of the cluster, which the client asks in this order, and
-    /// which name the others; or a primary and all its replicas.
+    /// The server; or all Sentinels, of which a majority names the primary; or some nodes of the
+    /// cluster, which name the others; or a primary and all its replicas.
     std::vector<address> addresses{address{}};
 
     /// The kind of deployment that the addresses belong to.

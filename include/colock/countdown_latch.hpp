@@ -72,8 +72,8 @@ public:
     /// \par Completion signature
     ///   `void(error_code, bool)`
     /// \par Errors
-    ///   - `error::invalid_argument` — an empty or over-long name, a count below 1. Nothing was
-    ///     sent.
+    ///   - `error::invalid_argument` — an empty or over-long name, a count below 1 or over 2^53.
+    ///     Nothing was sent.
     ///   - those of every operation; see `client`.
     ///   - `error::unavailable`, or the connection's last error — no answer within
     ///     `config::timeout`.

@@ -103,11 +103,12 @@ private:
 /// leader says of itself.
 ///
 /// \par Guarantees
-///   Of the candidates that run, at most one leads. A leader is told of its end before another one
-///   can lead, by the clock of its own process; no connection is needed for that, and what happens
-///   to connections never makes a leader. A process that does not run can't be told: give the
-///   leader's token to what it writes to (`colock::fence`). If a leader dies, another one leads
-///   within the lease.
+///   Of the candidates that run, at most one leads. If its renewals fail, a leader is told of its
+///   end before another one can lead, by the clock of its own process; no connection is needed for
+///   that, and what happens to connections never makes a leader. If somebody deletes or forces the
+///   lock, or the server loses it, it is told at its next renewal, a third of the lease later at
+///   the latest. A process that does not run can't be told: give the leader's token to what it
+///   writes to (`colock::fence`). If a leader dies, another one leads within the lease.
 ///
 ///   The words of a former leader are never shown as those of its successor.
 /// \par Executor

@@ -26,7 +26,8 @@ enum class error {
     /// late.
     lost,
 
-    /// There is nothing to release or extend, because the hold is empty, moved from or released.
+    /// There is nothing to release, extend or give, because the hold is empty or moved from; for
+    /// `extend` and `give` also, because it is released.
     not_held,
 
     /// The key holds a value of another type. Nothing was changed. Remedy: choose another name.

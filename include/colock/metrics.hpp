@@ -83,7 +83,7 @@ struct metrics_snapshot {
     std::uint64_t cancelled = 0;        ///< acquires that their callers cancelled
     std::uint64_t renewals = 0;         ///< answered, each for one name
     std::uint64_t renewals_failed = 0;  ///< not answered, and tried again
-    std::uint64_t lost = 0;             ///< holds that were lost
+    std::uint64_t lost = 0;             ///< holds that were lost, also if only the release found it
     std::uint64_t handed_over_here = 0;   ///< inside a client, without a command
     std::uint64_t handed_over_there = 0;  ///< acquired from the server after a refusal
     std::uint64_t links_opened = 0;       ///< connections that came up, the first time or again
@@ -103,7 +103,7 @@ struct named_snapshot {
     std::uint64_t waits = 0;      ///< acquires that the server refused and that began to wait
     std::uint64_t gave_up = 0;    ///< waits that ran out
     std::uint64_t cancelled = 0;  ///< acquires that their callers cancelled
-    std::uint64_t lost = 0;       ///< holds that were lost
+    std::uint64_t lost = 0;       ///< holds that were lost, also if only the release found it
 };
 
 /// An observer that counts. `colock/metrics/prometheus.hpp` exports it to Prometheus, and
@@ -159,6 +159,7 @@ public:
     ) noexcept override;
     void lost(std::string_view name, boost::system::error_code const& why) noexcept override;
     void released(std::string_view name, microseconds held) noexcept override;
+    void found_lost(std::string_view name) noexcept override;
     void handed_over(std::string_view name) noexcept override;
     void link_up(std::size_t link, std::uint64_t epoch) noexcept override;
     void link_down(std::size_t link, boost::system::error_code const& why) noexcept override;

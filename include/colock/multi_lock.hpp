@@ -89,10 +89,11 @@ struct lock_operations<lock_group> {
 ///   `acquire` asks for all parts at once. Parts on one server and connection go in one script
 ///   call, one round trip. If some parts are refused, it acquires the parts one after the other, in
 ///   an order that is the same for all multi-locks of this library: by name, for a read-write lock
-///   the write side first, then by server. So two multi-locks with the same parts never wait for
-///   each other, whatever order they name the parts in. While it waits for a part, it holds and
-///   renews the parts before it, and gives all others back. If the options name a lease, it sets
-///   the leases of all parts when it has the last one.
+///   the write side first, then by the first of the server's configured addresses. So two
+///   multi-locks with the same parts never wait for each other, whatever order they name the parts
+///   in. Equal names on several servers need addresses that are spelt alike in all processes. While
+///   it waits for a part, it holds and renews the parts before it, and gives all others back. If
+///   the options name a lease, it sets the leases of all parts when it has the last one.
 ///
 ///   Others may want the same parts in another order. Therefore it waits for 1.5 to 3 s per part;
 ///   then it gives everything back, pauses for 50 to 150 ms, and begins again with a limit that

@@ -93,6 +93,12 @@ public:
     /// A hold was released by its owner after `held`.
     virtual void released(std::string_view /*name*/, microseconds /*held*/) noexcept {}
 
+    /// The release of a hold found that the server no longer had the lock, so another owner may
+    /// have had it while the work went on. `released` came before. It was deleted, forced or lost
+    /// by the server, and no renewal was due in the meantime; with `config::instant_notice` mostly
+    /// `lost` comes instead.
+    virtual void found_lost(std::string_view /*name*/) noexcept {}
+
     /// The lock of a released hold went to the next waiter of this client, without a command, or to
     /// a later acquire while the client kept it (`config::keep`). `acquired` follows.
     virtual void handed_over(std::string_view /*name*/) noexcept {}

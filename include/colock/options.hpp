@@ -33,7 +33,8 @@ struct acquire_options {
 
     /// Whether the owner `as` may enter a lock again that it holds. If false, such an acquire ends
     /// with `error::would_deadlock`, and nothing is sent: use it to find code that takes one lock
-    /// twice. Not for a group lock, which enters again itself if a part is named twice.
+    /// twice. One that waits already ends so when its owner gets the lock. Not for a group lock,
+    /// which enters again itself if a part is named twice.
     bool re_entrant = true;
 
     /// How long the lock stays taken, counted from the grant, even if its hold is released or

@@ -144,6 +144,7 @@ public:
     {
         next_->renew_failed(name, why);
     }
+    void found_lost(std::string_view name) noexcept override { next_->found_lost(name); }
     void handed_over(std::string_view name) noexcept override { next_->handed_over(name); }
     void link_up(std::size_t link, std::uint64_t epoch) noexcept override
     {

@@ -32,8 +32,9 @@ asio::awaitable<void> run_while_held(hold& held, asio::awaitable<void> work, std
 /// Throws `error::lost`, `closed` or `not_held` if the hold is over.
 asio::awaitable<void> expect_held(hold& held, std::string doing);
 
-/// Releases the hold. A failure goes to the log; the lock is then free when its lease ends.
-asio::awaitable<void> release_after_work(hold& held);
+/// Releases the hold. Throws `error::lost` if the server no longer had the lock. Another failure
+/// goes to the log; the lock is then free when its lease ends.
+asio::awaitable<void> release_after_work(hold& held, std::string doing);
 
 /// Throws the error, if it is one, with the name of what could not be acquired.
 void throw_if(error_code ec, char const* doing, std::string const& name);
@@ -71,15 +72,15 @@ template <class Work>
 asio::awaitable<work_result<Work>> run_and_release(hold& held, Work& work, std::string doing)
 {
     if constexpr (std::is_void_v<work_result<Work>>) {
-        co_await run_guarded(held, work, std::move(doing));
+        co_await run_guarded(held, work, doing);
         auto const mine = co_await asio::this_coro::cancellation_state;
         if (may_await(mine))
-            co_await release_after_work(held);
+            co_await release_after_work(held, std::move(doing));
     } else {
-        auto result = co_await run_guarded(held, work, std::move(doing));
+        auto result = co_await run_guarded(held, work, doing);
         auto const mine = co_await asio::this_coro::cancellation_state;
         if (may_await(mine))
-            co_await release_after_work(held);
+            co_await release_after_work(held, std::move(doing));
         co_return result;
     }
 }
@@ -97,13 +98,17 @@ asio::awaitable<work_result<Work>> run_and_release(hold& held, Work& work, std::
 /// \par Returns
 ///   The result of `work`.
 /// \par Throws
-///   - `boost::system::system_error` with `error::lost` — the hold was lost while the work ran. The
-///     work has ended, cancelled or not; its result or exception is dropped.
+///   - `boost::system::system_error` with `error::lost` — the hold was lost while the work ran,
+///   also
+///     if only the release found it (the key was deleted or forced, or the server lost it). The
+///     work has ended, cancelled or not, and another owner may have had the lock meanwhile; the
+///     result of the work is dropped, and after a loss that was known before its end its exception,
+///     too.
 ///   - the same with `error::closed` — the client was closed while the work ran.
 ///   - the same with an error of `acquire`.
 ///   - the exceptions of `work`.
-///   The text of the first three names the lock, and of a refusal it has the server's words. A
-///   failed release is not thrown, because the work was done under the lock.
+///   The text of the first three names the lock, and of a refusal it has the server's words. Any
+///   other failure of the release is not thrown, because the work was done under the lock.
 /// \par Cancellation
 ///   Passed on to the acquire or to the work; the release then goes on in the background. Work that
 ///   ends without an exception nevertheless has done its part: its result is returned.

@@ -56,7 +56,7 @@ public:
     /// Empty.
     permit_guard() noexcept = default;
 
-    /// Takes charge of permits that the caller has just acquired from `of`; at least 1. A client
+    /// Takes charge of permits that the caller has just acquired from `of`: 1 to 2^31-1. A client
     /// that is closed between the acquire and this does not know of them: `with_permits` has no
     /// such gap.
     permit_guard(semaphore const& of, std::int64_t permits)

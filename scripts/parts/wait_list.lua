@@ -4,11 +4,13 @@
 -- that a lock can be taken and released where the server refuses the list or moves the slot.
 local function wait_list(channel)
     local at, last = find(channel, 'redisson_lock__channel:', 1, true)
-    if not at then
-        at, last = find(channel, 'redisson_rwlock:', 1, true)
-    end
-    if not at then
-        at, last = find(channel, 'redisson_sc:', 1, true)
+    if at ~= 1 then  -- the first one is the channel's own word: a later one is of the lock's name
+        for _, word in ipairs({'redisson_rwlock:', 'redisson_sc:'}) do
+            local first, final = find(channel, word, 1, true)
+            if first and first < (at or first + 1) then
+                at, last = first, final
+            end
+        end
     end
     local list = 'colock_wait:' .. sub(channel, (last or 0) + 1)
     return (at or 1) == 1 and list or sub(channel, 1, at - 1) .. list

@@ -219,6 +219,14 @@ void metrics::released(std::string_view name, microseconds held) noexcept
     next_->released(name, held);
 }
 
+void metrics::found_lost(std::string_view name) noexcept
+{
+    add(lost_);
+    if (auto* const apart = find(name))
+        add(apart->lost);
+    next_->found_lost(name);
+}
+
 void metrics::handed_over(std::string_view name) noexcept
 {
     add(handed_over_here_);

@@ -26,10 +26,13 @@ struct hold_terms {
         return renewed && (!longest || now - born < *longest);
     }
 
-    /// The lease to set for it now.
+    /// The lease to set for it now. The lock stays taken for `at_least` also if the process dies.
     milliseconds promise(time_point now, std::optional<milliseconds> longest) const noexcept
     {
-        return is_renewed(now, longest) ? lease : std::chrono::ceil<milliseconds>(ends - now);
+        auto const own =
+            is_renewed(now, longest) ? lease : std::chrono::ceil<milliseconds>(ends - now);
+        return is_kept(now) ? std::max(own, std::chrono::ceil<milliseconds>(born + at_least - now))
+                            : own;
     }
 
     /// The owner asks for another lease. Returns until when the hold is valid; `until` was that

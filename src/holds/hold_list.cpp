@@ -16,6 +16,27 @@ std::size_t hold_list::living() const noexcept
     }));
 }
 
+bool hold_list::is_wanted() const noexcept
+{
+    return std::ranges::any_of(holds_, [](hold_state const& h) {
+        return h.current_status() == status::held;
+    });
+}
+
+time_point hold_list::drop_lost_beside(hold_state const& last) noexcept
+{
+    time_point kept{};
+    for (auto const& hold : holds_)
+        if ((hold.current_status() == status::lost) == (&hold == &last))
+            return kept;
+    for (auto at = holds_.begin(); at != holds_.end();)
+        if (auto& hold = *at++; &hold != &last) {
+            kept = std::max(kept, hold.born + hold.at_least);
+            hold.unlink();
+        }
+    return kept;
+}
+
 bool hold_list::is_renewed(hold_state const& hold, time_point now) const noexcept
 {
     return hold.current_status() == status::held &&

@@ -27,6 +27,7 @@ struct hold_operation final : operation {
     hold_ptr hold;
     completion<> done{};
     std::function<void(error_code)> entered{};  ///< re-entry: gives out the hold, or the error
+    bool extends = false;                       ///< by `extend`; else it enters or releases
     unsigned replicas = 0;                      ///< how many have to acknowledge a re-entry
     error_code refused{};                       ///< why it has not been done yet
     decide::alarm_queue::alarm limit;           ///< `config::timeout` for the caller

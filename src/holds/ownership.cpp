@@ -92,8 +92,9 @@ void ownership::release(std::shared_ptr<hold_operation> who)
         );
         return;
     }
+    server_.keep(holds_.drop_lost_beside(*hold));
     bool const may_go_on = stage_ == stage::standing && !is_settling() && listener_ &&
-        holds_.is_only(*hold) && !is_kept();
+        holds_.is_only(*hold) && hold->current_status() == status::held && !is_kept();
     if (may_go_on && listener_->hand_over(*hold)) {
         who->complete({});
         return;
@@ -157,6 +158,7 @@ void ownership::extend(std::shared_ptr<hold_operation> who, milliseconds lease)
         return;
     }
     hold.set_valid_until(hold.ask(now, lease, hold.promised_until()));
+    who->extends = true;
     steps().ask(std::move(who));
     watch();
 }

@@ -104,6 +104,9 @@ public:
     bool is_held() const noexcept { return living_holds() != 0; }
     std::size_t living_holds() const noexcept { return holds_.living(); }
 
+    /// It has a hold that is not lost, confirmed or not.
+    bool is_wanted() const noexcept { return holds_.is_wanted(); }
+
     /// It has to stay taken after its holds have ended (`acquire_options::at_least`).
     bool is_kept() const noexcept
     {

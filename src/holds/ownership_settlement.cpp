@@ -16,10 +16,26 @@ namespace colock {
 
 namespace {
 
-/// It releases its hold, which is no longer one of the ownership's holds.
+/// Its hold is no longer one of the ownership's holds.
+bool has_ended(hold_operation const& who) { return who.hold && !who.hold->is_linked(); }
+
+/// It releases its hold.
 bool is_release(std::shared_ptr<hold_operation> const& who)
 {
-    return who->hold && !who->hold->is_linked();
+    return has_ended(*who) && !who->extends;
+}
+
+/// A hold that was released before its extension was sent gets none.
+void end_late_extensions(hold_operations& doing)
+{
+    auto const late = std::ranges::stable_partition(doing, [](auto const& who) {
+        return !(who->extends && has_ended(*who));
+    });
+    for (auto const& who : std::vector(late.begin(), late.end())) {
+        bool const was_lost = who->hold->current_status() == hold_state::status::lost;
+        who->complete(was_lost ? error::lost : who->hold->closed ? error::closed : error::not_held);
+    }
+    doing.erase(late.begin(), doing.end());
 }
 
 /// Tells callers that want something from the server at once that it refuses. Releases go on.
@@ -46,6 +62,7 @@ void ask_replicas(step& call, hold_operations const& doing)
 struct settlement::request {
     request(ownership const& of, bool release_goes_synced)
         : last{of.holds_.is_empty() && !of.server_.is_kept(clock::now())}
+        , keeps{of.holds_.is_empty() && !last}
         , lease{of.promise()}
         , channel{last ? of.field_.channel() : std::string{}}
         , entry{last && !release_goes_synced ? joining_entry(of) : std::string_view{}}
@@ -81,6 +98,7 @@ struct settlement::request {
     }
 
     bool last;
+    bool keeps;  ///< the lock stays taken for a while, without a hold
     milliseconds lease;
     std::string channel;
     std::string_view entry;  ///< see `ownership_listener::joins_list`; it may end before the call
@@ -130,6 +148,7 @@ strand_task settlement::run([[maybe_unused]] std::shared_ptr<ownership> self)
     send_limit limit{*this};
     while (!asked_.empty() && !of_.is_gone() && !core_.is_stopped()) {
         auto doing = std::exchange(asked_, {});
+        end_late_extensions(doing);
         request now{of_, release_goes_synced()};
         if (now.last)
             begin_release(now);
@@ -190,7 +209,10 @@ void settlement::keep_due(request const& which, hold_operations& doing, answer c
         end_all_but_releases(doing, got.ec);
     for (auto const& who : doing)
         who->refused = got.passing ? got.ec : error_code{};
-    unsure_ = unsure_ || (which.last && got.what == answer::kind::lost);
+    if (got.what == answer::kind::lost) {
+        unsure_ = unsure_ || which.last;
+        unsure_of_kept_ = unsure_of_kept_ || which.keeps;
+    }
     asked_.insert(asked_.begin(), doing.begin(), doing.end());
 }
 
@@ -201,6 +223,8 @@ void settlement::conclude(request const& which, hold_operations const& doing, an
         outcome = conclude_release(which, got, outcome);
     else if (got.what == answer::kind::replied)
         outcome = conclude_extension(which, doing, got);
+    if (outcome == error::lost)
+        note_found_lost(doing);
     for (auto const& who : doing) {
         bool const was_lost = who->hold && who->hold->current_status() == hold_state::status::lost;
         bool const is_missing = !outcome && got.unsynced && who->replicas != 0;
@@ -213,7 +237,22 @@ void settlement::conclude(request const& which, hold_operations const& doing, an
         );
         of_.let_run_out();
     }
-    unsure_ = false;
+    unsure_ = unsure_of_kept_ = false;
+}
+
+// Its owner has relied on it until now.
+void settlement::note_found_lost(hold_operations const& doing)
+{
+    for (auto const& who : doing) {
+        if (!is_release(who) || !who->hold->given ||
+            who->hold->current_status() != hold_state::status::released)
+            continue;
+        core_.events().found_lost(of_.name());
+        core_.log(log_level::warning, [&] {
+            return "release " + of_.field_.description() + ": " + std::string{of_.how().why_gone} +
+                "; another owner may have had it while the work went on";
+        });
+    }
 }
 
 error_code settlement::conclude_release(
@@ -226,7 +265,8 @@ error_code settlement::conclude_release(
         r = decide::read_release(got.value);
     // If a repeat finds nothing, and nothing else can have removed the field or permit, it finds
     // its own effect.
-    bool const before = r.what == kind::gone && unsure_ && clock::now() < of_.stands_until();
+    bool const may_be_own = r.what == kind::gone && clock::now() < of_.stands_until();
+    bool const before = may_be_own && unsure_;
     bool const released = r.what == kind::released;
     if (echo_ != 0 && !(released && r.receivers >= 0) && !before)
         core_.subscriptions().expect_no_echo(which.channel, echo_);
@@ -243,7 +283,7 @@ error_code settlement::conclude_release(
         of_.listener_->joined(r.stands, got.sent);
     if (of_.listener_ && released && r.receivers == r.unheard)
         of_.listener_->unheard(of_);
-    if (released || before)
+    if (released || before || (may_be_own && unsure_of_kept_))
         return {};
     if (got.what != answer::kind::replied)
         return unanswered;
@@ -255,7 +295,9 @@ error_code settlement::conclude_extension(
 )
 {
     switch (decide::read_extend(got.value)) {
-    case decide::extend_answer::gone: of_.gone(error::lost); return error::lost;
+    case decide::extend_answer::gone:
+        of_.gone(error::lost);
+        return unsure_of_kept_ && of_.holds_.is_empty() ? error_code{} : error::lost;
     case decide::extend_answer::malformed: return error::bad_reply;
     case decide::extend_answer::extended: break;
     }

@@ -55,6 +55,7 @@ private:
     /// The step has to be sent again: its operations stay asked for.
     void keep_due(request const&, hold_operations& doing, answer const&);
     void conclude(request const&, hold_operations const& doing, answer const&);
+    void note_found_lost(hold_operations const& doing);
     error_code conclude_release(request const&, answer const&, error_code unanswered);
     error_code conclude_extension(request const&, hold_operations const& doing, answer const&);
     unsigned others_of(std::int64_t receivers, std::string_view channel) const noexcept;
@@ -66,6 +67,8 @@ private:
     std::uint32_t echo_ = 0;  ///< the connection on which its own message is expected, if any
     bool running_ = false;
     bool unsure_ = false;  ///< a release's answer was lost: a repeat may find its effect
+    /// The same of a lease that keeps a released lock taken: it may have ended by now.
+    bool unsure_of_kept_ = false;
     bool synced_ = false;
 };
 

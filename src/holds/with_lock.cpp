@@ -86,10 +86,13 @@ asio::awaitable<void> expect_held(hold& held, std::string doing)
     throw boost::system::system_error{error::not_held, doing};
 }
 
-asio::awaitable<void> release_after_work(hold& held)
+asio::awaitable<void> release_after_work(hold& held, std::string doing)
 {
-    if (state_of(held))
-        co_await held.release(asio::as_tuple(asio::deferred));
+    if (!state_of(held))
+        co_return;
+    auto const [ec] = co_await held.release(asio::as_tuple(asio::deferred));
+    if (ec == error::lost)
+        throw boost::system::system_error{ec, doing};
 }
 
 void throw_if(error_code ec, char const* doing, std::string const& name)

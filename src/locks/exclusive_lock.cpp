@@ -44,7 +44,7 @@ void exclusive_lock::admit(std::shared_ptr<waiter> const& who)
     // A single try may join an attempt that is not under way yet. Otherwise the lock is taken, or
     // others are first.
     bool const is_taken =
-        (ownership_ && ownership_->is_held()) || awaits_attempt() || stands_behind(*who);
+        (ownership_ && ownership_->is_wanted()) || awaits_attempt() || stands_behind(*who);
     if (who->once && is_taken) {
         who->give_up();
         forget_if_idle();  // made only for this acquire
@@ -60,10 +60,15 @@ void exclusive_lock::admit_same_owner(waiter const& holder)
 {
     if (!holder.shared_owner)
         return;
+    auto const life = shared_from_this();
     for (auto at = queue_.begin(); ownership_ && at != queue_.end();) {
         waiter& other = *at++;
-        if (other.shared_owner && other.who == holder.who)
+        if (!other.shared_owner || !(other.who == holder.who))
+            continue;
+        if (other.re_entrant)
             enter(take_out(other));
+        else
+            dismiss(other, error::would_deadlock);
     }
 }
 

@@ -157,9 +157,12 @@ void fair_lock_state::admit_same_owner(waiter const& holder)
         waiter& other = *at++;
         if (!other.shared_owner || !(other.who == holder.who))
             continue;
-        auto const entering = take_out(other);
-        entering->asking->let_go();
-        enter(entering);
+        auto const same = take_out(other);
+        same->asking->let_go();
+        if (same->re_entrant)
+            enter(same);
+        else
+            same->fail(error::would_deadlock);
     }
 }
 

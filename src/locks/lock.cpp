@@ -190,7 +190,7 @@ void single::is_locked(core_ptr inside, handler<answered_bool> handler, lock_id 
 void last_token(core_ptr inside, handler<answered_token> handler, lock_id const& id)
 {
     auto const wrong = check_name(id.name);
-    auto counter = decide::token_counter(id.name, inside->settings().key_prefix);
+    auto counter = decide::token_counter(inside->key_of(id.name), inside->settings().key_prefix);
     query<std::uint64_t>::
         start(std::move(inside), std::move(handler), wrong, {&scripts::count, {std::move(counter)}, {}}, &read_number<std::uint64_t>);
 }

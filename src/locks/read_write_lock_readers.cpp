@@ -160,7 +160,9 @@ void readers::look()
     for (auto const& who : waiting) {
         if (who->queue != this)
             continue;
-        if (may_enter(*who)) {
+        if (who->shared_owner && !who->re_entrant && reading(who->who)) {
+            dismiss(*who, error::would_deadlock);
+        } else if (may_enter(*who)) {
             take_out(*who);
             enter(who);
         } else if (may_ask(*who)) {

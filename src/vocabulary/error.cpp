@@ -147,7 +147,8 @@ bool is_retryable(error e) noexcept
     return e == error::unavailable || e == error::not_replicated || e == error::no_quorum;
 }
 
-/// A failure of the connection, as Asio and the system report it.
+/// A failure of the connection, as Asio and the system report it, or of what this machine lacks for
+/// one just now.
 bool is_broken_connection(error_code const& ec) noexcept
 {
     namespace fault = boost::asio::error;
@@ -163,8 +164,14 @@ bool is_broken_connection(error_code const& ec) noexcept
              fault::network_down,
              fault::network_reset,
              fault::network_unreachable,
+             fault::no_buffer_space,
+             fault::no_descriptors,
+             fault::no_memory,
+             fault::no_recovery,
              fault::not_connected,
              fault::timed_out,
+             error_code{EADDRNOTAVAIL, boost::system::system_category()},
+             error_code{ENFILE, boost::system::system_category()},
              error_code{
                  ENOENT, boost::system::system_category()},  // a unix socket without a server
              boost::asio::ssl::error::stream_truncated})

@@ -80,6 +80,13 @@ class Usage(Case):
             self.assertNotIn("pw%zz", result.err)
         self.check(self.colock("info", "--tls-ca", "/x", "k"), 64, "rediss")
 
+    def test_a_url_given_as_key_is_not_printed(self) -> None:
+        for words in (("info",), ("info", "k"), ("watch",), ("unlock", "--yes"), ("run",), ("run", "--")):
+            result = self.colock(*words, "redis://us:pw@host", "--", "true")
+            self.check(result, 64)
+            self.assertNotIn("pw", result.out + result.err)
+        self.check(self.colock("info", "redis://us:pw@host"), 64, "is given with --url")
+
     def test_help(self) -> None:
         self.assertEqual(self.colock("--version").out, "colock 0.2.0\n")
         whole = self.colock("--help")

@@ -246,6 +246,19 @@ BOOST_AUTO_TEST_CASE(a_subscription_that_is_refused)
     BOOST_TEST(now().subscriptions_refused == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(a_loss_that_the_release_finds)
+{
+    auto mine = acquire();
+    redis.clear();
+    pending<> done;
+    mine.value().release(done.token());
+    time.settle();
+    BOOST_TEST((done.ec() == error::lost));
+    BOOST_TEST(now().lost == 1U);
+    BOOST_TEST(now().released() == 1U);
+    BOOST_TEST(events->count("found_lost") == 1);
+}
+
 BOOST_AUTO_TEST_CASE(each_event_is_passed_on)
 {
     auto first = acquire();

@@ -130,6 +130,7 @@ BOOST_AUTO_TEST_CASE(each_event_is_passed_on)
     tracing.renewed("k", 1s);
     tracing.renew_failed("k", error::unavailable);
     tracing.handed_over("k");
+    tracing.found_lost("k");
     tracing.lost("k", error::lost);
     tracing.link_up(0, 1);
     tracing.link_down(0, error::unavailable);
@@ -139,6 +140,7 @@ BOOST_AUTO_TEST_CASE(each_event_is_passed_on)
           "renewed",
           "renew_failed",
           "handed_over",
+          "found_lost",
           "lost",
           "link_up",
           "link_down",

@@ -131,6 +131,7 @@ struct recorder final : observer {
         note("lost", n);
         last_error = ec;
     }
+    void found_lost(std::string_view n) noexcept override { note("found_lost", n); }
     void handed_over(std::string_view n) noexcept override { note("handed_over", n); }
     void released(std::string_view n, microseconds held) noexcept override
     {

@@ -79,6 +79,19 @@ BOOST_AUTO_TEST_CASE(one_writes_and_nobody_reads)
     BOOST_TEST(is(read("a"), 0));
 }
 
+// What the name has in it is not the word of the channel.
+BOOST_AUTO_TEST_CASE(the_wait_list_is_that_of_any_name)
+{
+    std::string const name = "redisson_lock__channel:x";
+    std::vector<std::string_view> const keys{name, "counter"};
+    std::string const place = "last:redisson_rwlock:{" + name + "}";
+    for (std::string_view const field : {"a:write", "b:write"}) {
+        std::vector<std::string_view> const arguments{"1", field, "3000", "1", place};
+        redis.run(scripts::write_acquire.text, keys, arguments);
+    }
+    BOOST_TEST(exists("colock_wait:{" + name + "}"));
+}
+
 BOOST_AUTO_TEST_CASE(all_leases_end)
 {
     read("a");

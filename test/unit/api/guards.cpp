@@ -292,6 +292,9 @@ BOOST_AUTO_TEST_CASE(what_may_pass_is_retryable)
              fault::connection_reset,
              fault::timed_out,
              fault::host_not_found,
+             fault::no_recovery,
+             fault::no_descriptors,
+             error_code{EADDRNOTAVAIL, boost::system::system_category()},
              error_code{ENOENT, boost::system::system_category()},  // a unix socket
              asio::ssl::error::stream_truncated})
         BOOST_TEST((ec == condition::retryable), ec.message());

@@ -273,10 +273,33 @@ BOOST_AUTO_TEST_CASE(a_closed_client_ends_the_work)
 BOOST_AUTO_TEST_CASE(a_release_that_fails_is_not_thrown)
 {
     begin([this](hold&) -> asio::awaitable<void> {
-        redis.clear();
+        server->expect(scripts::release).fail(error::server_refused);
         co_return;
     });
     BOOST_TEST((ended && !thrown));
+}
+
+// The work is done, but another owner may have been inside as well.
+BOOST_AUTO_TEST_CASE(a_loss_that_only_the_release_finds_is_thrown)
+{
+    begin([this](hold&) -> asio::awaitable<void> {
+        redis.clear();
+        co_return;
+    });
+    BOOST_TEST((error_thrown() == error::lost));
+    BOOST_TEST(events->count("found_lost") == 1);
+    BOOST_TEST_REQUIRE(log.size() == 1U);
+    BOOST_TEST(log[0].find("another owner may have had it") != std::string::npos, log[0]);
+}
+
+BOOST_AUTO_TEST_CASE(what_the_work_throws_comes_before_that)
+{
+    begin([this](hold&) -> asio::awaitable<void> {
+        redis.clear();
+        throw boost::system::system_error{error::wrong_type};
+        co_return;
+    });
+    BOOST_TEST((error_thrown() == error::wrong_type));
 }
 
 BOOST_AUTO_TEST_CASE(one_section_at_a_time)

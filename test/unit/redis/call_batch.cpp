@@ -173,6 +173,17 @@ BOOST_AUTO_TEST_CASE(what_keeps_many_comes_before_all_else)
     );
 }
 
+// Otherwise it would set the shorter lease that it knows.
+BOOST_AUTO_TEST_CASE(the_renewal_of_a_permit_comes_before_its_extension)
+{
+    add(scripts::permit_extend, "k", {"f1", "600000"});
+    add(scripts::permit_extend, "k", {"f1", "30000"}).whole = true;
+    sent_batch batch{waiting, {""}};
+    BOOST_TEST_REQUIRE(batch.commands.size() == 2U);
+    BOOST_TEST(batch.commands[0].back() == "30000");
+    BOOST_TEST(batch.commands[1].back() == "600000");
+}
+
 BOOST_AUTO_TEST_CASE(questions_and_what_was_refused_go_alone)
 {
     add(scripts::inspect, "a", {});

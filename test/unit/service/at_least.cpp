@@ -86,6 +86,19 @@ BOOST_AUTO_TEST_CASE(a_process_that_dies_leaves_it_taken)
     BOOST_TEST((redis.lease_left("k") > 30s));
 }
 
+BOOST_AUTO_TEST_CASE(also_if_its_lease_is_shortened)
+{
+    auto mine = taken({.at_least = 1min});
+    BOOST_TEST(extend(mine, 200ms).succeeded());
+    BOOST_TEST((redis.lease_left("k") > 59s));
+    BOOST_TEST(!mine.valid_for(200ms));
+    time.advance(1s);  // renewals say the same
+    BOOST_TEST((redis.lease_left("k") > 58s));
+    BOOST_TEST(static_cast<bool>(mine));
+    BOOST_TEST(release(mine).succeeded());
+    BOOST_TEST((redis.lease_left("k") > 58s));
+}
+
 BOOST_AUTO_TEST_CASE(who_waits_here_gets_in_when_the_time_is_over)
 {
     auto mine = taken({.at_least = 10s});
@@ -206,6 +219,26 @@ BOOST_AUTO_TEST_CASE(a_lost_answer_is_asked_for_again)
     server->expect(scripts::extend).lose();
     BOOST_TEST(release(mine).succeeded());
     BOOST_TEST((redis.lease_left("k") > 59s));
+    BOOST_TEST(client.stats().keys == 0U);
+}
+
+// The rest of the time was set, and is over before the answer is asked for again.
+BOOST_AUTO_TEST_CASE(a_lost_answer_of_a_time_that_is_over_is_no_loss)
+{
+    auto mine = taken({.at_least = 2s});
+    time.advance(1'900ms);
+    auto& asked = server->expect(scripts::extend);
+    auto done = release(mine);
+    BOOST_TEST_REQUIRE(asked.has_come());
+    BOOST_TEST(asked.seen().lease() == "100");
+    server->link_down(link());
+    asked.lose();
+    redis.clear();
+    time.advance(300ms);
+    server->link_up(link());
+    time.advance(50ms);
+    BOOST_TEST(done.succeeded());
+    BOOST_TEST(events->count("found_lost") == 0);
     BOOST_TEST(client.stats().keys == 0U);
 }
 

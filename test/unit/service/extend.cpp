@@ -133,6 +133,36 @@ BOOST_AUTO_TEST_CASE(an_older_step_does_not_confirm_a_longer_lease)
     BOOST_TEST((mine.valid_until() > sent + 50s));
 }
 
+BOOST_AUTO_TEST_CASE(one_that_was_not_sent_before_the_release_is_not_held)
+{
+    auto mine = held();
+    auto& first = server->expect(scripts::extend);
+    auto one = extend(mine, 4s);
+    auto two = extend(mine, 60s);
+    auto gone = release(mine);
+    server->expect(scripts::release).reply(released());
+    first.reply(done());
+    time.settle();
+    BOOST_TEST(one.succeeded());
+    BOOST_TEST((two.ec() == error::not_held));
+    BOOST_TEST(gone.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(nor_before_the_client_closes)
+{
+    auto mine = held();
+    auto& first = server->expect(scripts::extend);
+    auto one = extend(mine, 4s);
+    auto two = extend(mine, 60s);
+    pending<> closed;
+    client.close(closed.token());
+    server->expect(scripts::release).reply(released());
+    first.reply(done());
+    time.settle();
+    BOOST_TEST((two.ec() == error::closed));
+    BOOST_TEST(closed.succeeded());
+}
+
 BOOST_AUTO_TEST_CASE(a_fixed_lease_counts_from_the_call_however_late_it_is_sent)
 {
     auto mine = held({.lease = 20s});

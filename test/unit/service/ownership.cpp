@@ -94,6 +94,8 @@ BOOST_AUTO_TEST_CASE(gone_at_the_server_is_lost)
     auto mine = held();
     server->expect(scripts::release).reply(gone());
     BOOST_TEST((release(mine).ec() == error::lost));
+    BOOST_TEST(events->count("found_lost") == 1);
+    BOOST_TEST(events->count("lost") == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_repeat_after_a_lost_answer_that_finds_nothing_is_success)
@@ -328,6 +330,43 @@ BOOST_AUTO_TEST_CASE(two_of_one_owner_that_wait_get_in_together)
     BOOST_TEST(entered.seen().depth() == "2");
 }
 
+BOOST_AUTO_TEST_CASE(a_lost_outer_hold_does_not_keep_the_lock)
+{
+    owner const me;
+    auto outer = held({.lease = 500ms, .as = me});
+    server->expect(scripts::extend).reply(done());
+    auto inner = acquire({.as = me});
+    time.advance(600ms);
+    BOOST_TEST(!outer);
+    BOOST_TEST(static_cast<bool>(inner.value()));
+    server->expect(scripts::release).reply(released());
+    BOOST_TEST(release(inner.value()).succeeded());
+    server->expect(scripts::acquire).reply(granted(2));
+    auto next = acquire();
+    BOOST_TEST(next.succeeded());
+    BOOST_TEST((release(outer).ec() == error::lost));
+    server->expect(scripts::release).reply(released());
+    BOOST_TEST(release(next.value()).succeeded());
+    BOOST_TEST(client.stats().keys == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(nor_if_the_inner_one_never_came)
+{
+    owner const me;
+    auto outer = held({.lease = 500ms, .as = me});
+    auto& deeper = server->expect(scripts::extend);
+    auto inner = acquire({.as = me});
+    time.advance(600ms);
+    BOOST_TEST(!outer);
+    server->expect(scripts::release).reply(released());
+    deeper.fail(error::server_refused);
+    time.settle();
+    BOOST_TEST((inner.ec() == error::server_refused));
+    server->expect(scripts::acquire).reply(granted(2));
+    BOOST_TEST(acquire().succeeded());
+    server->serve = [](call const&) { return answer{answer::kind::replied, released(), {}, {}}; };
+}
+
 BOOST_AUTO_TEST_CASE(a_cancelled_one_leaves_the_depth_as_it_was)
 {
     owner const me;
@@ -397,6 +436,8 @@ BOOST_AUTO_TEST_CASE(the_outer_may_go_while_the_inner_comes)
     auto& deeper = server->expect(scripts::extend);
     auto inner = acquire({.as = me});
     auto gone_outer = release(outer);
+    auto early = try_acquire();  // the inner one is not confirmed yet
+    BOOST_TEST((early.succeeded() && !early.value()));
     auto& shallow = server->expect(scripts::extend);
     renewal.reply(done());
     time.settle();

@@ -220,6 +220,28 @@ BOOST_AUTO_TEST_CASE(the_last_token_is_a_question)
     BOOST_TEST(ask() == held.value().fencing_token());
 }
 
+struct prefixed : served {
+    prefixed()
+        : served{[] {
+            auto settings = short_leases();
+            settings.key_prefix = "shop:";
+            return settings;
+        }()}
+    {}
+};
+
+BOOST_FIXTURE_TEST_CASE(the_question_is_about_the_counter_of_the_acquire, prefixed)
+{
+    fenced_lock const mine{client, "k"};
+    auto const held = take(mine);
+    auto const counter = server->written().front().keys.at(1);
+    pending<std::uint64_t> p;
+    mine.token(p.token());
+    time.settle();
+    BOOST_TEST(counter == "shop:redisson_lock_token:{shop:k}");
+    BOOST_TEST(last().keys.at(0) == counter);
+}
+
 BOOST_AUTO_TEST_CASE(the_question_for_a_bad_name_is_not_sent)
 {
     pending<std::uint64_t> p;

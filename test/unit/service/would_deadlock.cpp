@@ -65,6 +65,33 @@ BOOST_AUTO_TEST_CASE(an_owner_that_does_not_enter_again_is_refused_what_it_has)
     expect_refused(sides.write());
 }
 
+// It waits, because nobody knows yet that its owner will get the lock.
+BOOST_AUTO_TEST_CASE(one_that_waits_is_refused_when_its_owner_gets_in)
+{
+    auto const expect_one_in = [this](auto const& of, auto const& blocked_by) {
+        auto blocker = take(blocked_by, {.as = owner{}});
+        BOOST_TEST_REQUIRE(blocker.succeeded());
+        auto first = take(of, {.as = me, .re_entrant = false});
+        auto second = take(of, {.as = me, .re_entrant = false});
+        auto third = take(of, {.as = me});
+        BOOST_TEST((!first.is_done() && !second.is_done() && !third.is_done()));
+        release(blocker.value());
+        time.advance(20ms);
+        BOOST_TEST_REQUIRE(first.succeeded());
+        BOOST_TEST((second.ec() == error::would_deadlock));
+        BOOST_TEST_REQUIRE(third.succeeded());
+        release(third.value());
+        release(first.value());
+        time.advance(10ms);
+    };
+    expect_one_in(mutex(), mutex());
+    expect_one_in(spin_lock{client, "s"}, spin_lock{client, "s"});
+    expect_one_in(fair_lock{client, "f"}, fair_lock{client, "f"});
+    expect_one_in(sides.read(), sides.write());
+    expect_one_in(sides.write(), sides.write());
+    BOOST_TEST(client.stats().waiters == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(without_an_owner_nobody_is_known_to_wait_for_itself)
 {
     auto held = take(mutex(), {.re_entrant = false});
