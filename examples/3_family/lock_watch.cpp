@@ -48,7 +48,7 @@ asio::awaitable<void> deploy(colock::lock deployment)
 asio::awaitable<void> work_until_asked(colock::lock deployment)
 {
     // A loss ends this, too: with_lock throws error::lost then.
-    co_await colock::with_lock(deployment, [deployment](colock::hold&) -> asio::awaitable<void> {
+    co_await colock::with_lock(deployment, [&deployment](colock::hold&) -> asio::awaitable<void> {
         colock::lock_watch const watch{deployment};
         for (;;) {
             colock::lock_event const event = co_await watch.next();  // beside it the work goes on
