@@ -229,7 +229,9 @@ std::string complaint_about_key(std::string const& key)
     if (key.size() > longest_key)
         return "KEY has " + std::to_string(key.size()) + " bytes: a lock's name has at most 10,000";
     // A key is printed, and seen by all who look at the server; a password may not be.
-    bool const is_url = key.starts_with("redis://") || key.starts_with("rediss://");
+    auto const scheme = key.substr(0, std::min(key.find("://"), key.size()));
+    bool const is_url =
+        scheme.size() != key.size() && (scheme.starts_with("redis") || scheme == "unix");
     if (is_url && key.find('@') != key.npos)
         return "KEY is a URL with a password: the server's URL is given with --url or $COLOCK_URL";
     return {};

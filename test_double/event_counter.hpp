@@ -72,7 +72,11 @@ public:
     {
         next_->renew_failed(n, why);
     }
-    void found_lost(std::string_view n) noexcept override { next_->found_lost(n); }
+    void found_lost(std::string_view n) noexcept override
+    {
+        ++times_lost[std::string{n}];
+        next_->found_lost(n);
+    }
     void handed_over(std::string_view n) noexcept override { next_->handed_over(n); }
     void link_up(std::size_t link, std::uint64_t epoch) noexcept override
     {

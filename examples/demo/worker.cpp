@@ -64,6 +64,7 @@ public:
             if (name == keys[key])
                 tell(self_, {.what = event::kind::lost, .key = key});
     }
+    void found_lost(std::string_view name) noexcept override { lost(name, colock::error::lost); }
 
 private:
     assignment const& self_;

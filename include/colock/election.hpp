@@ -154,7 +154,8 @@ public:
     ///   The result of `work`.
     /// \par Throws
     ///   - `boost::system::system_error` with `error::lost` — the leadership was lost while the
-    ///     work ran. The work has ended; its result or exception is dropped.
+    ///     work ran, and the client knew that before the work ended. Its result or exception is
+    ///     dropped. A loss that only the release finds is in the log, and the result is returned.
     ///   - the same with `error::closed` — the client was closed.
     ///   - the errors of `campaign`, and the exceptions of `work`.
     /// \par Cancellation
@@ -243,7 +244,9 @@ private:
         leadership mine = co_await std::move(campaigning);
         // NOLINTNEXTLINE(cppcoreguidelines-avoid-reference-coroutine-parameters): no coroutine
         auto with_mine = [&](hold&) { return work(mine); };
-        co_return co_await detail::run_and_release(mine, with_mine, "lead " + name);
+        // The work is done: a campaign for it would do it twice.
+        auto const late = detail::late_loss::logged;
+        co_return co_await detail::run_and_release(mine, with_mine, "lead " + name, late);
     }
 
     template <class Work>

@@ -131,7 +131,7 @@ public:
     /// \par Effects
     ///   `scripts/extend.lua`, one round trip. If the new lease is shorter than what is left,
     ///   `valid_until()` moves back before the client sends it. The key keeps the longest lease
-    ///   among the holds of the same owner.
+    ///   among the holds of the same owner, and the rest of `at_least`.
     /// \par Completion signature
     ///   `void(error_code)`
     /// \par Errors

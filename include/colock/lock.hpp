@@ -104,7 +104,7 @@ public:
     ///   - `error::lost` — the call re-entered a hold that is gone at the server; nothing was
     ///     taken.
     ///   - `error::would_deadlock` — the owner in the options would wait for itself: it holds the
-    ///     lock and `re_entrant` is false, or it wants to write what it reads. Nothing was sent.
+    ///     lock and `re_entrant` is false, or it wants to write what it reads. Nothing was taken.
     ///   - `error::wrong_type` — the key does not hold a lock.
     ///   - those of every operation; see `client`.
     /// \par Cancellation

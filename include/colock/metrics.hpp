@@ -76,7 +76,7 @@ private:
 struct metrics_snapshot {
     client_stats clients{};             ///< the sum over the watched clients
     duration_histogram waited{};        ///< from the call of an acquire to its hold or permits
-    duration_histogram held{};          ///< from a hold to its release; without lost holds
+    duration_histogram held{};          ///< from a hold to its release
     std::uint64_t attempts = 0;         ///< scripts sent for successful acquires
     std::uint64_t waits = 0;            ///< acquires that the server refused and that began to wait
     std::uint64_t gave_up = 0;          ///< waits that ran out
@@ -99,7 +99,7 @@ struct metrics_snapshot {
 struct named_snapshot {
     std::string name{};           ///< as the observer is told it, with `config::key_prefix`
     duration_histogram waited{};  ///< from the call of an acquire to its hold or permits
-    duration_histogram held{};    ///< from a hold to its release; without lost holds
+    duration_histogram held{};    ///< from a hold to its release
     std::uint64_t waits = 0;      ///< acquires that the server refused and that began to wait
     std::uint64_t gave_up = 0;    ///< waits that ran out
     std::uint64_t cancelled = 0;  ///< acquires that their callers cancelled

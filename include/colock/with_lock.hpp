@@ -32,9 +32,13 @@ asio::awaitable<void> run_while_held(hold& held, asio::awaitable<void> work, std
 /// Throws `error::lost`, `closed` or `not_held` if the hold is over.
 asio::awaitable<void> expect_held(hold& held, std::string doing);
 
-/// Releases the hold. Throws `error::lost` if the server no longer had the lock. Another failure
-/// goes to the log; the lock is then free when its lease ends.
-asio::awaitable<void> release_after_work(hold& held, std::string doing);
+/// Whether a loss that only the release finds is thrown. It is in the log in any case.
+enum class late_loss : char { thrown, logged };
+
+/// Releases the hold. Throws `error::lost` if the server no longer had the lock while the hold was
+/// valid, and that is to be thrown. Another failure goes to the log; the lock is then free when its
+/// lease ends.
+asio::awaitable<void> release_after_work(hold& held, std::string doing, late_loss);
 
 /// Throws the error, if it is one, with the name of what could not be acquired.
 void throw_if(error_code ec, char const* doing, std::string const& name);
@@ -69,18 +73,20 @@ inline bool may_await(asio::cancellation_state const& mine) noexcept
 
 /// As above, and releases `held` after the work.
 template <class Work>
-asio::awaitable<work_result<Work>> run_and_release(hold& held, Work& work, std::string doing)
+asio::awaitable<work_result<Work>> run_and_release(
+    hold& held, Work& work, std::string doing, late_loss is = late_loss::thrown
+)
 {
     if constexpr (std::is_void_v<work_result<Work>>) {
         co_await run_guarded(held, work, doing);
         auto const mine = co_await asio::this_coro::cancellation_state;
         if (may_await(mine))
-            co_await release_after_work(held, std::move(doing));
+            co_await release_after_work(held, std::move(doing), is);
     } else {
         auto result = co_await run_guarded(held, work, doing);
         auto const mine = co_await asio::this_coro::cancellation_state;
         if (may_await(mine))
-            co_await release_after_work(held, std::move(doing));
+            co_await release_after_work(held, std::move(doing), is);
         co_return result;
     }
 }
@@ -101,9 +107,9 @@ asio::awaitable<work_result<Work>> run_and_release(hold& held, Work& work, std::
 ///   - `boost::system::system_error` with `error::lost` — the hold was lost while the work ran,
 ///   also
 ///     if only the release found it (the key was deleted or forced, or the server lost it). The
-///     work has ended, cancelled or not, and another owner may have had the lock meanwhile; the
-///     result of the work is dropped, and after a loss that was known before its end its exception,
-///     too.
+///     work has ended, cancelled or not, and another owner may have had the lock meanwhile. The
+///     result of the work is dropped; so is its exception, unless only a release would have found
+///     the loss.
 ///   - the same with `error::closed` — the client was closed while the work ran.
 ///   - the same with an error of `acquire`.
 ///   - the exceptions of `work`.

@@ -92,9 +92,10 @@ void ownership::release(std::shared_ptr<hold_operation> who)
         );
         return;
     }
+    bool const is_only = holds_.is_only(*hold);  // else the server has another depth
     server_.keep(holds_.drop_lost_beside(*hold));
-    bool const may_go_on = stage_ == stage::standing && !is_settling() && listener_ &&
-        holds_.is_only(*hold) && hold->current_status() == status::held && !is_kept();
+    bool const may_go_on = stage_ == stage::standing && !is_settling() && listener_ && is_only &&
+        hold->current_status() == status::held && !is_kept();
     if (may_go_on && listener_->hand_over(*hold)) {
         who->complete({});
         return;

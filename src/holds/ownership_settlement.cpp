@@ -26,7 +26,7 @@ bool is_release(std::shared_ptr<hold_operation> const& who)
 }
 
 /// A hold that was released before its extension was sent gets none.
-void end_late_extensions(hold_operations& doing)
+hold_operations without_late_extensions(hold_operations doing)
 {
     auto const late = std::ranges::stable_partition(doing, [](auto const& who) {
         return !(who->extends && has_ended(*who));
@@ -36,6 +36,7 @@ void end_late_extensions(hold_operations& doing)
         who->complete(was_lost ? error::lost : who->hold->closed ? error::closed : error::not_held);
     }
     doing.erase(late.begin(), doing.end());
+    return doing;
 }
 
 /// Tells callers that want something from the server at once that it refuses. Releases go on.
@@ -45,6 +46,12 @@ void end_all_but_releases(hold_operations& doing, error_code why)
     for (auto const& who : std::vector(others.begin(), others.end()))
         who->complete(why);
     doing.erase(others.begin(), doing.end());
+}
+
+void complete(hold_operations const& all, error_code ec)
+{
+    for (auto const& who : all)
+        who->complete(ec);
 }
 
 /// The greatest number that any of them wants.
@@ -147,13 +154,9 @@ strand_task settlement::run([[maybe_unused]] std::shared_ptr<ownership> self)
     std::uint32_t refusals = 0;
     send_limit limit{*this};
     while (!asked_.empty() && !of_.is_gone() && !core_.is_stopped()) {
-        auto doing = std::exchange(asked_, {});
-        end_late_extensions(doing);
+        auto doing = without_late_extensions(take_asked());
         request now{of_, release_goes_synced()};
-        if (now.last)
-            begin_release(now);
-        else
-            ask_replicas(now.call, doing);
+        now.last ? begin_release(now) : ask_replicas(now.call, doing);
         limit.begin();
         sending_ = &now.call;
         core_.transport().submit(now.call);
@@ -174,8 +177,10 @@ strand_task settlement::run([[maybe_unused]] std::shared_ptr<ownership> self)
         }
     }
     running_ = false;
-    for (auto const& who : std::exchange(asked_, {}))
-        who->complete(of_.is_gone() ? error::lost : error::closed);
+    auto const rest = take_asked();
+    if (of_.is_gone())
+        note_found_lost(rest);
+    complete(rest, of_.is_gone() ? error::lost : error::closed);
     of_.settled();
 }
 
@@ -240,12 +245,15 @@ void settlement::conclude(request const& which, hold_operations const& doing, an
     unsure_ = unsure_of_kept_ = false;
 }
 
-// Its owner has relied on it until now.
+// The owner has relied on it until now. After the end of its lease nothing is proven: the release
+// may have been late.
 void settlement::note_found_lost(hold_operations const& doing)
 {
+    auto const now = clock::now();
     for (auto const& who : doing) {
-        if (!is_release(who) || !who->hold->given ||
-            who->hold->current_status() != hold_state::status::released)
+        auto const& hold = who->hold;
+        if (!is_release(who) || !hold->given ||
+            hold->current_status() != hold_state::status::released || now >= hold->promised_until())
             continue;
         core_.events().found_lost(of_.name());
         core_.log(log_level::warning, [&] {
@@ -297,7 +305,10 @@ error_code settlement::conclude_extension(
     switch (decide::read_extend(got.value)) {
     case decide::extend_answer::gone:
         of_.gone(error::lost);
-        return unsure_of_kept_ && of_.holds_.is_empty() ? error_code{} : error::lost;
+        // The repeat of a kept time that is over finds nothing, as it should.
+        return unsure_of_kept_ && of_.holds_.is_empty() && !of_.server_.is_kept(clock::now())
+            ? error_code{}
+            : error::lost;
     case decide::extend_answer::malformed: return error::bad_reply;
     case decide::extend_answer::extended: break;
     }

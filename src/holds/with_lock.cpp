@@ -86,12 +86,14 @@ asio::awaitable<void> expect_held(hold& held, std::string doing)
     throw boost::system::system_error{error::not_held, doing};
 }
 
-asio::awaitable<void> release_after_work(hold& held, std::string doing)
+// An answer after the end of the lease says nothing of the time before: the release was late.
+asio::awaitable<void> release_after_work(hold& held, std::string doing, late_loss is)
 {
     if (!state_of(held))
         co_return;
+    auto const until = held ? held.valid_until() : never;
     auto const [ec] = co_await held.release(asio::as_tuple(asio::deferred));
-    if (ec == error::lost)
+    if (ec == error::lost && is == late_loss::thrown && clock::now() < until)
         throw boost::system::system_error{ec, doing};
 }
 

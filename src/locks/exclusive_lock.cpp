@@ -41,11 +41,7 @@ void exclusive_lock::admit(std::shared_ptr<waiter> const& who)
     }
     if (ownership_ && ownership_->is_vacant())
         return take_kept(who);
-    // A single try may join an attempt that is not under way yet. Otherwise the lock is taken, or
-    // others are first.
-    bool const is_taken =
-        (ownership_ && ownership_->is_wanted()) || awaits_attempt() || stands_behind(*who);
-    if (who->once && is_taken) {
+    if (who->once && is_taken_for(*who)) {
         who->give_up();
         forget_if_idle();  // made only for this acquire
         return;

@@ -215,6 +215,15 @@ private:
     /// It asks, and its next attempt is not sent yet.
     bool awaits_attempt() const noexcept { return is_asking() && !is_sending(); }
 
+    /// A single try may join an attempt that is not under way yet. Otherwise the lock is taken, or
+    /// others are first; but the re-entry of its own owner lets it in, too.
+    bool is_taken_for(waiter const& who) const
+    {
+        bool const is_wanted = ownership_ && ownership_->is_wanted();
+        bool const enters_soon = is_wanted && who.shared_owner && ownership_->who() == who.who;
+        return !enters_soon && (is_wanted || awaits_attempt() || stands_behind(who));
+    }
+
     contention& ensure_contention();
     void on_contention_alarm()
     {

@@ -93,8 +93,8 @@ struct tally {
     void count(error_code ec)
     {
         succeeded += !ec;
-        if (ec && !first)
-            first = ec;
+        if (ec && (!first || (!by_majority && ec == error::lost)))
+            first = ec;  // a loss says more than a failed release
         --unanswered;
         bool const is_clear = succeeded >= needed || succeeded + unanswered < needed;
         if (told && (unanswered == 0 || (by_majority && is_clear)))

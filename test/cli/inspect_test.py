@@ -85,7 +85,9 @@ class Usage(Case):
             result = self.colock(*words, "redis://us:pw@host", "--", "true")
             self.check(result, 64)
             self.assertNotIn("pw", result.out + result.err)
-        self.check(self.colock("info", "redis://us:pw@host"), 64, "is given with --url")
+        for scheme in ("redis", "rediss", "redis+sentinel", "rediss+cluster", "unix"):
+            self.check(self.colock("info", f"{scheme}://us:pw@host"), 64, "is given with --url")
+        self.check(self.colock("info", "orders://us@host"), 0)
 
     def test_help(self) -> None:
         self.assertEqual(self.colock("--version").out, "colock 0.2.0\n")

@@ -106,7 +106,7 @@ private:
         histogram(
             to,
             "hold_seconds",
-            "Time from a hold to its release, without holds that were lost.",
+            "Time from a hold to its release, without holds that were lost before.",
             now.held
         );
         counter(to, "renewals_total", "Renewals of a lease that were answered.", now.renewals);
@@ -116,7 +116,9 @@ private:
             "Renewals of a lease that were not answered, each of which is tried again.",
             now.renewals_failed
         );
-        counter(to, "lost_total", "Holds that were lost before their release.", now.lost);
+        counter(
+            to, "lost_total", "Holds that were lost, also if only their release found it.", now.lost
+        );
     }
 
     void add_connections(families_type& to, metrics_snapshot const& now) const

@@ -273,6 +273,22 @@ BOOST_AUTO_TEST_CASE(a_term_ends_with_the_exception_of_its_work)
     BOOST_TEST(named.said().find("campaign k") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(work_that_is_done_is_not_done_again_after_a_loss_that_the_release_finds)
+{
+    int runs = 0;
+    running const standing{
+        a, [&] {
+            return a.office().stand("a", [&](leadership&) -> asio::awaitable<void> {
+                ++runs;
+                redis.clear();
+                co_return;
+            });
+        }};
+    pass(20ms);
+    BOOST_TEST(standing.succeeded());
+    BOOST_TEST(runs == 1);
+}
+
 BOOST_AUTO_TEST_CASE(one_term_gives_its_result)
 {
     int got = 0;

@@ -242,6 +242,15 @@ BOOST_AUTO_TEST_CASE(a_lost_answer_of_a_time_that_is_over_is_no_loss)
     BOOST_TEST(client.stats().keys == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(nor_does_a_lost_answer_hide_a_loss)
+{
+    auto mine = taken({.at_least = 1min});
+    redis.clear();
+    server->expect(scripts::extend).lose();
+    BOOST_TEST((release(mine).ec() == error::lost));
+    BOOST_TEST(events->count("found_lost") == 1);
+}
+
 BOOST_AUTO_TEST_CASE(a_lock_that_was_taken_away_is_lost_and_not_taken_back)
 {
     auto mine = taken({.at_least = 1min});

@@ -24,6 +24,16 @@ BOOST_AUTO_TEST_CASE(all_are_asked_in_one_turn)
     BOOST_TEST(release(held.value()).succeeded());
 }
 
+BOOST_AUTO_TEST_CASE(a_release_says_that_a_part_was_lost_whatever_became_of_the_others)
+{
+    auto held = take(both());
+    BOOST_TEST_REQUIRE(held.succeeded());
+    server->expect(scripts::release).fail(error::server_refused);
+    server->expect(scripts::release).reply(gone());
+    BOOST_TEST((release(held.value()).ec() == error::lost));
+    redis.clear();
+}
+
 BOOST_AUTO_TEST_CASE(what_is_refused_is_given_back_and_taken_in_order)
 {
     redis.occupy("b", 5s);

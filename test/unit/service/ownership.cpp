@@ -98,6 +98,33 @@ BOOST_AUTO_TEST_CASE(gone_at_the_server_is_lost)
     BOOST_TEST(events->count("lost") == 0);
 }
 
+BOOST_AUTO_TEST_CASE(gone_behind_the_end_of_its_lease_proves_nothing)
+{
+    auto mine = held({.lease = 500ms});
+    auto& asked = server->expect(scripts::release);
+    auto done = release(mine);
+    time.advance(600ms);
+    asked.reply(gone());
+    time.settle();
+    BOOST_TEST((done.ec() == error::lost));
+    BOOST_TEST(events->count("found_lost") == 0);
+}
+
+BOOST_AUTO_TEST_CASE(each_of_two_that_are_released_at_once_is_told)
+{
+    owner const me;
+    auto outer = held({.as = me});
+    server->expect(scripts::extend).reply(done());
+    auto inner = acquire({.as = me});
+    auto& asked = server->expect(scripts::extend);
+    auto first = release(inner.value()), second = release(outer);
+    asked.reply(not_there());
+    time.settle();
+    BOOST_TEST((first.ec() == error::lost));
+    BOOST_TEST((second.ec() == error::lost));
+    BOOST_TEST(events->count("found_lost") == 2);
+}
+
 BOOST_AUTO_TEST_CASE(a_repeat_after_a_lost_answer_that_finds_nothing_is_success)
 {
     auto mine = held();
@@ -350,6 +377,29 @@ BOOST_AUTO_TEST_CASE(a_lost_outer_hold_does_not_keep_the_lock)
     BOOST_TEST(client.stats().keys == 0U);
 }
 
+// The server has the depth of both.
+BOOST_AUTO_TEST_CASE(nor_is_it_handed_over_with_the_lock)
+{
+    owner const me;
+    auto outer = held({.lease = 500ms, .as = me});
+    server->expect(scripts::extend).reply(done());
+    auto inner = acquire({.as = me});
+    server->serve = [](call const& c) -> std::optional<answer> {
+        auto what = c.what == &scripts::acquire ? granted(2)
+            : c.what == &scripts::release       ? released()
+                                                : done();
+        return answer{answer::kind::replied, std::move(what), {}, {}};
+    };
+    auto next = acquire();
+    time.advance(600ms);
+    BOOST_TEST(!outer);
+    BOOST_TEST(release(inner.value()).succeeded());
+    time.advance(50ms);
+    BOOST_TEST(next.succeeded());
+    BOOST_TEST(server->count(scripts::release) == 1U);
+    BOOST_TEST(server->count(scripts::acquire) == 2U);
+}
+
 BOOST_AUTO_TEST_CASE(nor_if_the_inner_one_never_came)
 {
     owner const me;
@@ -438,6 +488,9 @@ BOOST_AUTO_TEST_CASE(the_outer_may_go_while_the_inner_comes)
     auto gone_outer = release(outer);
     auto early = try_acquire();  // the inner one is not confirmed yet
     BOOST_TEST((early.succeeded() && !early.value()));
+    auto own = try_acquire({.as = me});
+    auto refused = try_acquire({.as = me, .re_entrant = false});
+    BOOST_TEST((!own.is_done() && !refused.is_done()));
     auto& shallow = server->expect(scripts::extend);
     renewal.reply(done());
     time.settle();
@@ -446,7 +499,9 @@ BOOST_AUTO_TEST_CASE(the_outer_may_go_while_the_inner_comes)
     shallow.reply(done());
     time.settle();
     BOOST_TEST((inner.succeeded() && gone_outer.succeeded()));
-    BOOST_TEST(count_of(*this, me) == 1);
+    BOOST_TEST_REQUIRE((own.succeeded() && own.value()));
+    BOOST_TEST((refused.ec() == error::would_deadlock));
+    BOOST_TEST(count_of(*this, me) == 2);
     // The ownership is still the key's: the owner enters again, and others wait.
     server->expect(scripts::extend).reply(done());
     auto const third = acquire({.as = me});
