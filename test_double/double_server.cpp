@@ -100,7 +100,10 @@ answer replied(reply value) { return {answer::kind::replied, std::move(value), {
 
 answer double_server::run(step const& s)
 {
-    if (!s.keys.empty() && refusing.contains(std::string{s.keys.front()}))
+    auto const is_refused = [this](std::string_view key) {
+        return refusing.contains(std::string{key});
+    };
+    if (std::ranges::any_of(s.keys, is_refused))
         return {answer::kind::failed, {}, error::server_refused, {}};
     return replied(s.whole ? run_many(s) : run_one(s, {s.keys, s.arguments}));
 }

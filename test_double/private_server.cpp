@@ -147,6 +147,7 @@ struct private_server::process {
         auto const log = folder.path() + "/log";
         auto const limit = std::chrono::steady_clock::now() + 10s;
         running = child{{program, folder.path() + "/server.conf"}, log};
+        paused = false;
         // -NOAUTH is an answer as well.
         while (conversation{socket}.ask("PING", 1s).empty()) {
             if (!running.is_running() || std::chrono::steady_clock::now() > limit)

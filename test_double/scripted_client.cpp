@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace colock::testing {
@@ -79,6 +80,14 @@ struct scripted_client::inside {
     }
 
     std::string key(std::string_view name) const { return prefix + std::string{name}; }
+
+    /// By one of these each request for this name can be told.
+    std::set<std::string> keys_of(std::string_view name) const
+    {
+        auto of = key(name);
+        auto leases = decide::permit_leases(of, prefix), tokens = decide::token_counter(of, prefix);
+        return {std::move(of), std::move(leases), std::move(tokens)};
+    }
 
     // ---- Time ----------------------------------------------------------------------------------
 
@@ -216,12 +225,13 @@ void scripted_client::connect() { inside_->transport->connect(); }
 
 void scripted_client::refuse(std::string const& name)
 {
-    inside_->server->refusing.insert(inside_->key(name));
+    inside_->server->refusing.merge(inside_->keys_of(name));
 }
 
 void scripted_client::accept(std::string const& name)
 {
-    inside_->server->refusing.erase(inside_->key(name));
+    for (auto const& key : inside_->keys_of(name))
+        inside_->server->refusing.erase(key);
 }
 
 // ---- Running -----------------------------------------------------------------------------------

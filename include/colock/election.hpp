@@ -124,12 +124,15 @@ private:
 class election {
 public:
     /// The election `name` at the client's server. Sends nothing. The options are those of each
-    /// acquire: `{.lease = 5s, .renew = true}` replaces a dead leader within five seconds.
+    /// acquire: `{.lease = 5s, .renew = true}` replaces a dead leader within five seconds. A
+    /// candidate does not enter again what its owner (`as`) leads already: `would_deadlock`.
     election(client const& where, std::string name, acquire_options options = {})
         : core_{where.core_}
         , office_{where, std::move(name)}
         , options_{options}
-    {}
+    {
+        options_.re_entrant = false;  // otherwise two candidates of one owner would lead at once
+    }
 
     std::string const& name() const noexcept { return office_.name(); }
 

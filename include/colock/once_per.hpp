@@ -25,9 +25,9 @@ namespace colock {
 ///
 /// \par Guarantees
 ///   Runs begin at least `period` apart, as long as the server keeps its data. If the process dies
-///   in the middle, the lock stays taken for `period` after its last renewal, at most. A run that
-///   throws counts as a run, because nobody can know what it has done. A run that takes longer than
-///   `period` holds the lock until its end.
+///   in the middle, the lock stays taken for `period` or `config::lease`, whichever is longer,
+///   after its last renewal, at most. A run that throws counts as a run, because nobody can know
+///   what it has done. A run that takes longer than `period` holds the lock until its end.
 /// \par Returns
 ///   The result of `work` in an optional, which is empty if the work was not run; for work without
 ///   a result, whether it was run.

@@ -93,6 +93,12 @@ void client_state::finish_closing(error_code ec)
         return;
     close_limit_.clear();
     auto done = std::exchange(closing_, {});
+    if (auto const owed = count.owed_releases.load(); ec == error::unavailable && owed != 0)
+        log(log_level::warning, [&] {
+            return "the client was closed with " + std::to_string(owed) +
+                " releases that the server has not confirmed; what they give back may be held until"
+                " its lease ends";
+        });
     stop();
     if (done)
         done(ec);

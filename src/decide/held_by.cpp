@@ -82,6 +82,8 @@ bool is_wrong_type(reply const& r)
     return r.what == reply::kind::error && r.text.starts_with("WRONGTYPE");
 }
 
+bool is_refused(reply const& r) { return r.what == reply::kind::error && !is_wrong_type(r); }
+
 /// The holders among the fields; false if it is no lock's hash.
 bool read_fields(reply const& fields, lock_info& into)
 {
@@ -107,8 +109,10 @@ bool read_fields(reply const& fields, lock_info& into)
 
 /// In RESP3 each permit is a list of its id and the end of its lease. Permits whose lease has ended
 /// are free, though they still stand there.
-void read_permits(std::vector<reply> const& answers, lock_info& into)
+error_code read_permits(std::vector<reply> const& answers, lock_info& into)
 {
+    if (is_refused(answers[time]))
+        return error::server_refused;
     auto const& clock = answers[time].items;
     auto const seconds = clock.size() == 2 ? number_of<std::int64_t>(clock[0]) : std::nullopt;
     auto const micros = clock.size() == 2 ? number_of<std::int64_t>(clock[1]) : std::nullopt;
@@ -130,6 +134,7 @@ void read_permits(std::vector<reply> const& answers, lock_info& into)
     std::ranges::sort(into.holders, {}, &lock_holder::id);
     into.what = lock_info::content::permits;
     into.is_whole = answers[leases].items.size() <= most_listed;
+    return {};
 }
 
 bool has_leases(std::vector<reply> const& answers)
@@ -141,13 +146,13 @@ bool has_leases(std::vector<reply> const& answers)
 error_code read_counter(std::vector<reply> const& answers, lock_info& into)
 {
     auto const value = number_of<std::int64_t>(answers[number]);
+    if (is_refused(answers[number]))
+        return error::server_refused;
     if (!value)
         return error::wrong_type;
     into.what = lock_info::content::counter;
     into.value = *value;
-    if (has_leases(answers))
-        read_permits(answers, into);
-    return {};
+    return has_leases(answers) ? read_permits(answers, into) : error_code{};
 }
 
 /// One entry a client: the key of its report.
@@ -211,7 +216,7 @@ error_code read_lock_info(std::vector<reply> const& answers, lock_info& into)
     if (answers.size() != places)
         return error::bad_reply;
     for (auto const wanted : {hash, ttl})
-        if (answers[wanted].what == reply::kind::error && !is_wrong_type(answers[wanted]))
+        if (is_refused(answers[wanted]))
             return error::server_refused;
     auto const in_list = static_cast<std::int64_t>(answers[list].items.size());
     into.waiting = std::max(sum_of(answers[plain]) + sum_of(answers[sharded]), in_list);
@@ -223,9 +228,7 @@ error_code read_lock_info(std::vector<reply> const& answers, lock_info& into)
     auto const in_queue = static_cast<std::int64_t>(answers[queue].items.size());
     into.waiting = std::max(into.waiting, in_queue);
     if (scanned[1].items.empty()) {
-        if (has_leases(answers))
-            read_permits(answers, into);
-        return {};
+        return has_leases(answers) ? read_permits(answers, into) : error_code{};
     }
     if (!read_fields(scanned[1], into))
         return error::wrong_type;

@@ -144,8 +144,8 @@ private:
         void on_interrupted() override { is_live = is_refused = false; }
         void on_not_subscribed() override
         {
-            is_refused = true;
-            of.tell_if_live();
+            if (!std::exchange(is_refused, true))  // it is asked for again from time to time
+                of.tell_if_live();
         }
 
         watch_state& of;

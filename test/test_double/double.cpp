@@ -109,6 +109,25 @@ BOOST_AUTO_TEST_CASE(a_refusal_is_the_servers)
     });
 }
 
+BOOST_AUTO_TEST_CASE(it_is_so_for_renewals_of_several_names_and_of_permits)
+{
+    scripted_client redis;
+    colock::permit permitted;
+    colock::hold a, z;
+    run(redis, [&]() -> asio::awaitable<void> {
+        colock::permit_semaphore const permits{redis, "p"};
+        co_await permits.try_set_permits(1);
+        permitted = co_await permits.acquire();
+        a = co_await colock::lock{redis, "a"}.acquire();
+        z = co_await colock::lock{redis, "z"}.acquire();
+    });
+    redis.refuse("z");
+    redis.refuse("p");
+    redis.run_for(1min);
+    BOOST_TEST((!z && !permitted));
+    BOOST_TEST(static_cast<bool>(a));
+}
+
 BOOST_AUTO_TEST_CASE(without_a_server_single_attempts_fail_and_waits_go_on)
 {
     scripted_client redis;

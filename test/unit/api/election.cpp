@@ -157,6 +157,24 @@ BOOST_AUTO_TEST_CASE(nor_is_it_by_a_hold_of_the_same_owner)
     BOOST_TEST((seen_by(b) == leader{}));
 }
 
+BOOST_AUTO_TEST_CASE(nor_do_two_candidates_of_one_owner_lead)
+{
+    election const office{a.client, "k", {.as = owner{}}};
+    leadership first, second, third;
+    auto const stands = [&](leadership& as, std::string words) {
+        return running{
+            a, [&, words]() -> asio::awaitable<void> { as = co_await office.campaign(words); }};
+    };
+    auto const one = stands(first, "first"), two = stands(second, "second");
+    pass(10ms);
+    auto const three = stands(third, "third");
+    pass(10ms);
+    BOOST_TEST(one.succeeded());
+    BOOST_TEST((two.ended() && !second));
+    BOOST_TEST((three.ended() && !third));
+    BOOST_TEST(seen_by(b)->words == "first");
+}
+
 BOOST_AUTO_TEST_CASE(a_former_leader_does_not_speak_for_its_successor_in_the_same_client)
 {
     leadership first, second;

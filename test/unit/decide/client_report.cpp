@@ -81,6 +81,14 @@ BOOST_AUTO_TEST_CASE(permits_beyond_those_that_are_listed_are_told_of)
         BOOST_TEST(!decide::read_lock_info(answers, found));
         BOOST_TEST(found.holders.size() == static_cast<std::size_t>(listed));
         BOOST_TEST(found.is_whole == (listed <= 1'000));
+        // A user that may not ask is told so, and no holders are made up.
+        for (std::size_t const refused : {7, 9}) {
+            auto less = answers;
+            less[refused] = decide::reply::error("NOPERM this user has no permissions");
+            lock_info nothing;
+            BOOST_TEST((decide::read_lock_info(less, nothing) == error::server_refused));
+            BOOST_TEST(nothing.holders.empty());
+        }
     }
 }
 

@@ -232,6 +232,17 @@ BOOST_AUTO_TEST_CASE(a_user_without_keyspace_events_hears_releases)
     BOOST_TEST((heard(all) == kind::released));
 }
 
+BOOST_AUTO_TEST_CASE(a_channel_that_is_refused_again_is_no_gap)
+{
+    server->forbidden.insert("__keyspace@0__:k");
+    lock_watch const all{mutex()};
+    BOOST_TEST((heard(all) == kind::live));
+    pending<lock_event> next;
+    all.next(next.token());
+    time.advance(2min);
+    BOOST_TEST(!next.is_done());
+}
+
 BOOST_AUTO_TEST_CASE(the_holder_is_asked_to_let_go)
 {
     auto const ask = [this](lock const& of) {
