@@ -44,6 +44,9 @@ asio::awaitable<void> deploy(colock::lock deployment)
     }
 }
 
+// The hold lives as long as the work.
+// NOLINTBEGIN(cppcoreguidelines-avoid-reference-coroutine-parameters)
+
 // [asked
 asio::awaitable<void> work_until_asked(colock::lock deployment)
 {
@@ -59,6 +62,8 @@ asio::awaitable<void> work_until_asked(colock::lock deployment)
     });
 }
 // asked]
+
+// NOLINTEND(cppcoreguidelines-avoid-reference-coroutine-parameters)
 
 asio::awaitable<void> take_over(colock::lock deployment)
 {
