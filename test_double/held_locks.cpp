@@ -21,7 +21,7 @@ bool tells_first(std::string const& field)
 /// The same for whether it may keep a lock after its release.
 constexpr std::size_t variant_place = 19;
 
-constexpr std::chrono::seconds list_life{60};
+constexpr std::chrono::seconds list_life{120}, least_list_life{100};
 
 std::string client_of(std::string const& field) { return field.substr(0, field.find(':')); }
 
@@ -216,7 +216,7 @@ bool held_locks::keep_list(std::string const& text)
     auto* const list = list_of(named.channel);
     if (list && !named.entry.empty() && std::ranges::count(list->clients, named.entry) == 0)
         return false;
-    if (list && list->until < clock::now() + list_life / 2)
+    if (list && list->until < clock::now() + least_list_life)
         list->until = clock::now() + list_life;
     return list != nullptr;
 }

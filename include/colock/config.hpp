@@ -200,7 +200,7 @@ struct config {
 
     /// The longest time that a waiter sleeps before it asks the server again, and so the cost of a
     /// lost message. At least 10 ms. A waiter asks after 20 s at the latest, because its wait list
-    /// ends after a minute unless it asks.
+    /// ends after two minutes unless it asks.
     ///
     /// For a name in whose wait list the client is the first, and while its subscription is live,
     /// no message is lost. A client that waits for many such names asks for 5,000 of them a second

@@ -22,22 +22,22 @@ local function who_wants(entry)
     return client, tonumber(sub(entry, colon + 1)) or 1
 end
 
--- Whether the list is still there, with the entry if there is one to look for. It lives for 50 s more
--- at least, and mostly for a minute. A write for each would cost more than to look.
+-- Whether the list is still there, with the entry if there is one to look for. It lives for 100 s more
+-- at least, and mostly for two minutes. A write for each would cost more than to look.
 local function keep(list, entry)
     if entry and type(redis.pcall('lpos', list, entry)) ~= 'number' then
         return false
     end
     local left = redis.pcall('pttl', list)
-    if type(left) == 'number' and left < 50000 then
-        return redis.pcall('pexpire', list, 60000) ~= 0
+    if type(left) == 'number' and left < 100000 then
+        return redis.pcall('pexpire', list, 120000) ~= 0
     end
     return true
 end
 
 -- Puts the entry of a client into the list, before or behind all others. Returns how many it has,
--- or nothing if the server refuses. The list ends after a minute in which nobody joins it or keeps
--- it alive.
+-- or nothing if the server refuses. The list ends after two minutes in which nobody joins it or
+-- keeps it alive.
 local function join(list, entry, is_first)
     local length
     if is_first then
@@ -47,7 +47,7 @@ local function join(list, entry, is_first)
     end
     if type(length) == 'number' then
         if length == 1 then
-            redis.pcall('pexpire', list, 60000)
+            redis.pcall('pexpire', list, 120000)
         else
             keep(list)
         end

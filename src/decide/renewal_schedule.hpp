@@ -88,7 +88,7 @@ public:
         if (next_ > now)
             return found;
         auto const end = tick_of(now + window);
-        bool const is_due = has_due(now, end);
+        bool const is_due = has_due(now);
         for (auto at = lists_.begin(); is_due && at != lists_.end() && at->first <= end; ++at)
             for (auto e = at->second.begin(); e != at->second.end();)
                 take_if_due(*e++, now, window, found);
@@ -158,9 +158,9 @@ private:
 
     void put(entry& e) { lists_[tick_of(e.at())].push_back(e); }
 
-    bool has_due(time_point now, tick end) const
+    bool has_due(time_point now) const
     {
-        return std::any_of(lists_.begin(), lists_.upper_bound(end), [now](auto const& l) {
+        return std::any_of(lists_.begin(), lists_.upper_bound(tick_of(now)), [now](auto const& l) {
             return std::ranges::any_of(l.second, [now](entry const& e) { return e.at() <= now; });
         });
     }

@@ -22,15 +22,15 @@ constexpr std::optional<std::chrono::steady_clock::time_point> wake_time(
     return now + milliseconds{pttl + 1};
 }
 
-/// A client that stands in a wait list asks at least this often: the list ends a minute after it
-/// was kept alive, and is kept when less than 50 s of that are left. And a holder with the
+/// A client that stands in a wait list asks at least this often: the list ends two minutes after it
+/// was kept alive, and is kept when less than 100 s of that are left. And a holder with the
 /// default lease renews before less than 20 s of it are left: its key is none whose lease ends
 /// soon.
 inline constexpr std::chrono::milliseconds longest_unkept{20'000};
 
 /// How long a client that asks for a key at longer intervals does so without naming its wait list.
-/// A list that is named lives for at least 50 s more, and at every second time it is named.
-inline constexpr std::chrono::milliseconds list_unnamed{25'000};
+/// A list that is named lives for at least 100 s more, and at every fourth time it is named.
+inline constexpr std::chrono::milliseconds list_unnamed{65'000};
 
 /// How often a client asks for `keys` keys for which a message is sure to come unless the
 /// connection breaks, which the client notices: for 5,000 of them a second, but for each one at the

@@ -18,8 +18,9 @@ namespace colock {
 
 namespace {
 
-// Renewals that are due within this time go with those that are due now.
-constexpr milliseconds coalescing_window{64};
+// Renewals that are due within this time go with those that are due now; of the default lease those
+// within some 300 ms, see `renewal_schedule::take`. To be woken more often costs more than they do.
+constexpr milliseconds coalescing_window{512};
 
 /// Locks or permits per renewal call: a long call would make the server's other clients wait.
 constexpr std::size_t largest_call = cohort::largest;

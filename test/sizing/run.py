@@ -169,7 +169,8 @@ class Joining(unittest.TestCase):
         self.assertAlmostEqual(sizing.joined(1e6, 0.064), 1e6 / 128)
 
     def test_short_leases_are_joined_less(self):
-        self.assertEqual(sizing.window(30), 0.064)
+        self.assertAlmostEqual(sizing.window(30), (29.698 - 1 - 9.5) / 64)
+        self.assertEqual(sizing.window(60), 0.512)
         self.assertAlmostEqual(sizing.window(1), (0.888 - 0.95 / 3) / 64)
 
     def test_the_numbers_are_those_of_the_source(self):

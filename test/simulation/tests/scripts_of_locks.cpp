@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(a_list_lives_on_if_its_client_asks_as_seldom_as_it_may)
         ask({"DEL", "k", list});
         acquire("a", "600000");
         run(scripts::acquire, {"k"}, {"", "b", "3000", "1", "last:redisson_lock__channel:{k}"});
-        auto const named = 2 * seldom;  // see `decide::list_unnamed`
+        auto const named = 4 * seldom;  // see `decide::list_unnamed`
         for (auto const pause : {first, named, named, named}) {
             pass(pause + 5'000);  // the server was slow
             redis.run(scripts::expiring.text, keys, arguments);

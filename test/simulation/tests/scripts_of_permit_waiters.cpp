@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(the_first_alone_listens_to_the_common_channel)
     BOOST_TEST(stands(take("check", "b", "2"), 3));
     BOOST_TEST(stands(take("first", "c"), 5));
     BOOST_TEST(list() == "c a b:2 ");
-    BOOST_TEST(pttl("colock_wait:{k}") == 60'000);
+    BOOST_TEST(pttl("colock_wait:{k}") == 120'000);
 }
 
 BOOST_AUTO_TEST_CASE(a_release_tells_those_that_can_get_in)
@@ -123,13 +123,13 @@ BOOST_AUTO_TEST_CASE(who_wants_more_keeps_its_place)
     give("1");  // c has not come yet
     BOOST_TEST(told_to() == "*b");
     BOOST_TEST(list() == "a:3 d ");
-    BOOST_TEST(pttl("colock_wait:{k}") == 60'000);
+    BOOST_TEST(pttl("colock_wait:{k}") == 120'000);
     ask({"DEL", "colock_wait:{k}"});
     ask({"SET", "k", "0"});
     take("last", "a", "3");
     give("1");
     BOOST_TEST(list() == "a:3 ");
-    BOOST_TEST(pttl("colock_wait:{k}") == 60'000);  // and ends if nobody keeps it
+    BOOST_TEST(pttl("colock_wait:{k}") == 120'000);  // and ends if nobody keeps it
 }
 
 BOOST_AUTO_TEST_CASE(who_wants_more_keeps_its_place_where_channels_are_sharded)
