@@ -46,7 +46,8 @@ void release_of(
     script_request about{
         how.script.release,
         how.queue_keys(id.name, prefix),
-        {std::move(field), how.channel(id.name, prefix)}};
+        {std::move(field), how.channel(id.name, prefix)},
+        true};  // a second one would find nothing, and say that it was not held
     if (how.names_place()) {
         about.arguments.push_back(decide::wait_list(id.name, prefix));
         about.arguments.emplace_back();  // it joins no list

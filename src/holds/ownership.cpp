@@ -159,6 +159,10 @@ void ownership::extend(std::shared_ptr<hold_operation> who, milliseconds lease)
         return;
     }
     hold.set_valid_until(hold.ask(now, lease, hold.promised_until()));
+    if (hold.renewed) {  // also if the server refuses the extension: it may renew a moment later
+        auto const at = decide::renewal_schedule::renewal_time(now, lease, inside().jitter());
+        renewal_.plan(std::min(renewal_.due_at(), at));
+    }
     who->extends = true;
     steps().ask(std::move(who));
     watch();

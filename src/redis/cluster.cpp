@@ -13,6 +13,10 @@ namespace {
 /// How long another node's answer does not override the one of this node.
 constexpr milliseconds hint_life{1'000};
 
+/// Between two times at which holders and waiters hear of slots that have moved: a failover moves
+/// thousands, answer by answer, and nodes may redirect to each other without end.
+constexpr milliseconds between_tellings{100};
+
 /// To a step that is not sent any more. The server may have run a part of it before.
 answer answer_to_unsent(step const& s)
 {
@@ -46,6 +50,7 @@ void cluster::start()
 void cluster::stop()
 {
     started_ = false;
+    tell_.clear();
     refresher_.stop();
     for (std::size_t number = 0; number != nodes_.size(); ++number)
         nodes_[number]->stop();
@@ -249,7 +254,10 @@ void cluster::note_hint(unsigned slot, address const& where)
         return;
     decide::slot_set changed;
     changed.set(slot);
-    reroute(changed);
+    moved_ |= changed;
+    if (!tell_.is_set())
+        context_.set_alarm(tell_, std::max(clock::now(), told_ + between_tellings));
+    route(changed);
 }
 
 // A node that is cut off from the others answers from memory.
@@ -264,19 +272,26 @@ void cluster::keep_hints(decide::slot_set& changed)
         }
 }
 
-// Waiting steps go to the node that now has their slot, and holders and waiters there are told.
-void cluster::reroute(decide::slot_set const& changed)
+// Waiting steps go to the node that now has their slot.
+void cluster::route(decide::slot_set const& changed)
 {
     for (unsigned number = 0; number != map_.nodes().size(); ++number)
         at(number);
-    auto const alive = alive_;
     step_list again;
     again.swap(unrouted_);
     for (auto const& each : nodes_)
         each->take_waiting(again, [&](step const& s) { return changed[s.slot]; });
     send_again(std::move(again));
-    if (*alive)
-        listener_.on_rerouted();
+}
+
+// Their holders renew over the new node, and their waiters listen and ask there.
+void cluster::tell_of_moved()
+{
+    auto const alive = alive_;
+    auto const changed = std::exchange(moved_, {});
+    told_ = clock::now();
+    tell_.clear();
+    listener_.on_rerouted();
     if (*alive)
         listener_.on_reached([&](unsigned slot) { return changed[slot]; });
 }
@@ -317,8 +332,12 @@ void cluster::on_map(std::vector<decide::slot_range> const& ranges, bool has_sha
     auto const alive = alive_;
     auto changed = map_.assign(ranges);
     keep_hints(changed);
-    if (changed.any())
-        reroute(changed);
+    if (changed.any()) {
+        moved_ |= changed;
+        route(changed);
+        if (*alive)
+            tell_of_moved();
+    }
     if (*alive)
         retire_idle();
 }

@@ -76,7 +76,8 @@ private:
     void settle_dispute(step&);
     void send_again(step_list);
     void reclaim(command_link&);
-    void reroute(decide::slot_set const& changed);
+    void route(decide::slot_set const& changed);
+    void tell_of_moved();
     void retire_idle();
     void rest(step&, milliseconds longest);
 
@@ -89,6 +90,9 @@ private:
     std::unordered_map<unsigned, std::unique_ptr<slot_migration>> migrations_;
     std::unordered_map<unsigned, slot_hint> hints_;  ///< by slot
     time_point troubled_until_{};                    ///< something contradicts the map
+    decide::slot_set moved_;                         ///< nobody was told of them yet
+    time_point told_{};                              ///< last
+    decide::alarm_queue::alarm tell_{[this] { tell_of_moved(); }};
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
     publishing how_ = publishing::plain;
     bool has_map_ = false;

@@ -106,6 +106,7 @@ void server_links::retire()
     if (holding_)
         give_up_sharing();
     look_.clear();  // it would open them again
+    wanted_ = active_;
     if (std::exchange(pubsub_wanted_, false))
         pubsub_->stop();
 }

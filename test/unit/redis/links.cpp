@@ -215,6 +215,36 @@ BOOST_AUTO_TEST_CASE(nodes_that_redirect_to_each_other_are_asked_with_pauses)
     BOOST_TEST(!second.is_done());
 }
 
+BOOST_AUTO_TEST_CASE(nodes_that_redirect_to_each_other_are_sent_few_renewals)
+{
+    scripted_server other;
+    for (auto* node : {&server, &other})
+        node->serve({{0, 16'383, server.port()}});
+    connect(topology::cluster);
+    pending_hold p;
+    lock{*redis, "{k}a"}.acquire({.lease = 300ms, .renew = true}, p.token());
+    BOOST_TEST_REQUIRE(has(p));
+    std::atomic<std::size_t> renewals = 0;
+    auto const to = [&renewals](std::uint16_t port) {
+        return [&renewals, port](command const& c) -> answer {
+            if (!c.is("EVALSHA") || c.said[1] != scripts::renew.sha1)
+                return std::nullopt;
+            ++renewals;
+            return wire::failure(
+                "MOVED " + std::to_string(decide::slot_of("{k}a")) +
+                " 127.0.0.1:" + std::to_string(port)
+            );
+        };
+    };
+    server.say(to(other.port()));
+    other.say(to(server.port()));
+    BOOST_TEST(comes([&] { return renewals > 1; }));
+    stays([] { return true; });
+    // Retries after 10, 20 and 30 ms, and two when the holder hears that the slot has moved.
+    // Without pauses some hundred are sent.
+    BOOST_TEST(renewals <= 20U);
+}
+
 // The old primary hangs: one link is still connecting to it when the other has found the new one.
 BOOST_AUTO_TEST_CASE(a_link_that_is_still_connecting_follows_the_others)
 {

@@ -93,6 +93,21 @@ BOOST_AUTO_TEST_CASE(a_bad_lease_is_refused_and_nothing_is_sent)
     BOOST_TEST(server->all_came());
 }
 
+BOOST_AUTO_TEST_CASE(after_a_shorter_lease_that_was_refused_it_is_renewed_in_time)
+{
+    auto mine = held();
+    server->expect(scripts::extend).out_of_memory();
+    auto extended = extend(mine, 500ms);
+    time.settle();
+    BOOST_TEST((extended.ec() == error::server_refused));
+    auto& renewal = server->expect(scripts::renew);
+    time.advance(170ms);
+    BOOST_TEST_REQUIRE(renewal.has_come());
+    renewal.reply(done());
+    time.settle();
+    BOOST_TEST((mine.valid_until() > time.now() + 450ms));
+}
+
 BOOST_AUTO_TEST_CASE(an_older_renewal_does_not_confirm_a_longer_lease)
 {
     auto mine = held();
