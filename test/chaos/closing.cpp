@@ -250,14 +250,24 @@ asio::awaitable<void> closing_ordeal::look(running_client& closing)
     co_await eventually([&] { return mine_ == 0; }, 10s);
 }
 
-/// Permits whose leases are over are back when somebody asks.
+/// Permits whose leases are over are back when somebody asks. An acquire that lies in a socket is
+/// executed after its client has given up, and may put it into the wait list behind the last
+/// release; the next release passes it over.
 asio::awaitable<void> closing_ordeal::pass_by()
 {
     manner const patient{.wait = 1s};  // what comes too late is only given back behind it
-    auto const of = name(kind::permits);
-    auto got = co_await take(other_, kind::permits, of, patient);
-    if (got)
-        co_await got.give_back();
+    for (auto const of : all_kinds) {
+        bool const has_list = of != kind::fair && of != kind::latch;
+        if (of != kind::permits && (succeeded || !has_list))
+            continue;
+        auto got = co_await take(other_, of, name(of), patient);
+        if (got)
+            co_await got.give_back();
+        else if (of == kind::semaphore)
+            co_await semaphore{other_, name(of)}.release(
+                1, tuple
+            );  // the closed client has them all
+    }
 }
 
 /// What it owes a semaphore or a queue a client remembers that could not reach its server.
