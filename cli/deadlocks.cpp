@@ -39,6 +39,8 @@ struct look {
     std::vector<client_report> clients;
     fields_of_locks locks;
     std::set<std::string> silent;  ///< holders of awaited locks that tell nothing of themselves
+    std::int64_t refused = 0;      ///< reports and locks that could not be read
+    std::string why_refused;       ///< of one of them
     std::vector<cycle_of_waits> cycles;
 };
 
@@ -53,9 +55,9 @@ public:
     asio::awaitable<int> run()
     {
         co_await session_.connect();
-        progress const line{session_.context().get_executor(), "doctor", [] {
-                                return "looking who waits for whom";
-                            }};
+        progress line{session_.context().get_executor(), "doctor", [] {
+                          return "looking who waits for whom";
+                      }};
         // The cycles refer to the reports, which must not move.
         auto first = std::make_unique<look>();
         co_await read(*first);
@@ -73,10 +75,13 @@ public:
                 return !seen.contains(name_of(each));
             });
         }
+        line.hide();
         for (auto const& each : first->cycles)
             print(each);
         print_end(*first);
-        co_return first->cycles.empty() ? status_ok : status_no;
+        co_return !first->cycles.empty() ? status_no
+            : first->refused != 0        ? status_refused
+                                         : status_ok;
     }
 
 private:
@@ -90,6 +95,15 @@ private:
     options const& options_;
     colock::config settings_;
 };
+
+/// A key that is not a lock any more is no refusal.
+void note_refusal(look& l, decide::reply const& answer)
+{
+    if (answer.what != decide::reply::kind::error || answer.text.starts_with("WRONGTYPE"))
+        return;
+    if (l.refused++ == 0)
+        l.why_refused = answer.text;
+}
 
 asio::awaitable<void> deadlock_search::read(look& l)
 {
@@ -124,13 +138,18 @@ asio::awaitable<void> deadlock_search::read_clients(look& l)
         all.push_back({key, {"PTTL", key}});
     }
     auto const answers = co_await session_.ask_many(std::move(all));
-    for (std::size_t i = 0; i + 1 < answers.size(); i += 2)
+    for (std::size_t i = 0; i + 1 < answers.size(); i += 2) {
+        auto const pttl_is_refused = answers[i + 1].what == decide::reply::kind::error;
+        note_refusal(l, answers[pttl_is_refused ? i + 1 : i]);
         if (auto found = decide::read_client_report(answers[i].text)) {
-            auto const since = decide::report_life - milliseconds{answers[i + 1].number};
+            auto const since = pttl_is_refused
+                ? milliseconds{0}
+                : decide::report_life - milliseconds{answers[i + 1].number};
             for (auto& each : found->entries)
                 each.age += std::max(since, milliseconds{0});
             l.clients.push_back(std::move(*found));
         }
+    }
 }
 
 /// Reads the holders of the locks for which somebody waits.
@@ -151,6 +170,7 @@ asio::awaitable<void> deadlock_search::read_locks(look& l)
     auto const answers = co_await session_.ask_many(std::move(all));
     auto key = keys.begin();
     for (auto const& answer : answers) {
+        note_refusal(l, answer);
         auto const is_scan = answer.items.size() == 2;
         auto const found = is_scan ? read_owners(answer.items[1]) : std::nullopt;
         if (found)
@@ -211,18 +231,27 @@ void deadlock_search::print_end(look const& l) const
     if (options_.json) {
         boost::json::object const line{
             {"check", "clients"},
-            {"level", silent == 0 && !is_cut ? "ok" : "note"},
+            {"level", silent == 0 && !is_cut && l.refused == 0 ? "ok" : "note"},
             {"clients", l.clients.size()},
             {"silent_holders", silent},
+            {"refused", l.refused},
             {"whole", !is_cut}};
         std::printf("%s\n", boost::json::serialize(line).c_str());
         return;
     }
-    if (l.cycles.empty())
+    if (l.refused != 0)
+        std::printf(
+            "note  %s can't be read, so deadlocks may be unseen: %s; the user needs GET and PTTL "
+            "on "
+            "colock_client:*, and HSCAN on the locks\n",
+            counted(l.refused, "key").c_str(),
+            safe_to_print(l.why_refused).c_str()
+        );
+    else if (l.cycles.empty())
         std::printf(
             "ok    no deadlock among the %s that tell what they wait for\n", clients.c_str()
         );
-    if (l.clients.empty() || silent != 0)
+    if ((l.clients.empty() && l.refused == 0) || silent != 0)
         std::printf(
             "note  %s: Redisson, older versions and clients with an empty label don't tell what "
             "they wait for, so deadlocks with them are not seen\n",

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <unistd.h>
 
 namespace cli {
@@ -47,7 +48,7 @@ public:
     {
         co_await session_.connect();
         doing_ = "asking what there is";
-        progress const line{session_.context().get_executor(), "doctor", [this] { return doing_; }};
+        line_.emplace(session_.context().get_executor(), "doctor", [this] { return doing_; });
         auto const servers = co_await primaries_of(session_, settings_);
         for (auto const& server : servers)
             co_await examine(server);
@@ -70,6 +71,7 @@ private:
     options const& options_;
     colock::config settings_;
     std::string doing_;
+    std::optional<progress> line_;
     bool is_bad_ = false;
     bool has_colours_ = has_colours(STDOUT_FILENO);
 };
@@ -201,6 +203,8 @@ std::string wrapped(std::string const& text, std::size_t indent, std::size_t col
 void examination::print(std::string const& place, finding const& f)
 {
     is_bad_ = is_bad_ || f.how == level::bad;
+    if (line_)
+        line_->hide();
     auto const found = safe_to_print(f.found);
     char const* const word = f.how == level::good ? "ok" : f.how == level::note ? "note" : "bad";
     if (options_.json) {

@@ -22,6 +22,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <holds/hold_state.hpp>
 #include <unistd.h>
 
@@ -160,9 +161,21 @@ asio::awaitable<taken> runner::take_when_possible()
     }
 }
 
-/// Whether the key holds a hash of somebody else's, which an acquire waits for as for a lock. A
-/// signal to end does not wait for that.
-asio::awaitable<bool> runner::finds_no_lock()
+/// The server did not answer. Other failures are answers: the user may not be allowed to ask.
+bool is_unanswered(std::exception_ptr const& failed)
+{
+    try {
+        if (failed)
+            std::rethrow_exception(failed);
+    } catch (failure const& f) {
+        return f.status == status_unavailable;
+    }
+    return false;
+}
+
+/// Whether the key holds a hash of somebody else's, which an acquire waits for as for a lock; none
+/// if the server does not answer. A signal to end does not wait for that.
+asio::awaitable<std::optional<bool>> runner::finds_no_lock()
 {
     auto asked = asio::co_spawn(
         session_.context(),
@@ -170,7 +183,9 @@ asio::awaitable<bool> runner::finds_no_lock()
         asio::bind_cancellation_slot(no_more_.slot(), asio::as_tuple(asio::deferred))
     );
     auto const [failed, is_so] = co_await std::move(asked);
-    co_return !failed && is_so;  // the user may not be allowed to read it
+    if (is_unanswered(failed))
+        co_return std::nullopt;
+    co_return !failed && is_so;
 }
 
 /// Nothing was run, so nobody has to stay out for --at-least.
@@ -186,10 +201,13 @@ asio::awaitable<int> runner::refused(error_code ec)
     give_up_at_least();
     // A wait that ends while the server is away ends without an error, and nobody can say who has
     // it.
-    bool const is_away = !session_.is_up();
+    bool is_away = !session_.is_up();
     bool const is_busy = !ec && !is_away && !out_of_time_ && !is_no_lock_ && ended_by_ == 0;
-    if (is_busy)
-        is_no_lock_ = co_await finds_no_lock();
+    if (is_busy) {
+        auto const found = co_await finds_no_lock();
+        is_away = !found;  // a server that hangs has a connection
+        is_no_lock_ = found.value_or(false);
+    }
     co_await leave();
     if (ended_by_ != 0) {
         if (by_keyboard_)

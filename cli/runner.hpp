@@ -13,6 +13,7 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,7 +38,7 @@ private:
 
     asio::awaitable<int> live();
     asio::awaitable<taken> take_when_possible();
-    asio::awaitable<bool> finds_no_lock();
+    asio::awaitable<std::optional<bool>> finds_no_lock();
     asio::awaitable<int> refused(error_code);
     asio::awaitable<void> publish();
     asio::awaitable<void> make_environment();

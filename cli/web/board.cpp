@@ -53,7 +53,7 @@ std::vector<change> board::take(reading now)
     if (!is_lock && !has(key))
         return {};
     auto& known = locks_[key];
-    auto const ended = may_be_over(known.last, now) ? "gone" : "released";
+    auto const ended = known.lease_is_known && may_be_over(known.last, now) ? "gone" : "released";
     std::vector<change> changes;
     for (auto const& h : those_who_went(known.last.found, now.found)) {
         changes.push_back({ended, key, h, now.found.lease, now.time});
@@ -65,15 +65,16 @@ std::vector<change> board::take(reading now)
         known.holders[h.field] = {now.time, !is_first_round_};
     }
     known.last = std::move(now);
+    known.lease_is_known = true;
     if (!is_lock)
         locks_.erase(key);
     return changes;
 }
 
-void board::forget_leases()
+void board::doubt_leases()
 {
     for (auto& [key, each] : locks_)
-        each.last.found.lease.reset();
+        each.lease_is_known = false;
 }
 
 void board::clear()

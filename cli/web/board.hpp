@@ -48,8 +48,9 @@ public:
     void end_first_round() noexcept { is_first_round_ = false; }
     bool is_first_round() const noexcept { return is_first_round_; }
 
-    /// The leases may be renewed while nobody reads them.
-    void forget_leases();
+    /// The leases may be renewed while nobody reads them: it does not say of a holder that is gone
+    /// then that its lease has ended. The picture stays.
+    void doubt_leases();
 
     /// Begins anew, after a time in which nobody has read.
     void clear();
@@ -69,6 +70,7 @@ private:
     };
     struct entry {
         reading last;
+        bool lease_is_known = true;               ///< nobody has had the time to renew it unseen
         std::map<std::string, sighting> holders;  ///< by their fields
     };
 

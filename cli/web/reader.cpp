@@ -121,7 +121,7 @@ asio::awaitable<void> reader::follow()
                 board_.end_first_round();
         } catch (failure const& f) {
             trouble_ = f.what();
-            board_.forget_leases();
+            board_.doubt_leases();
         }
         show();
         until_reading_.expires_after(rest_after(worked));

@@ -71,6 +71,20 @@ class Documented(Restricted):
                 self.check(result, 0)
                 self.assertIn("Unlocked.", result.out)
 
+    def test_deadlocks_of_locks_that_it_may_not_read(self) -> None:
+        self.server.ask("HSET", "theirs:1", OTHER, "1")
+        client = OTHER[:36]
+        parts = ["1", client, "theirs", "1", "waits", "lock", "theirs:1", "", "1", "5000"]
+        report = "".join(f"{len(p)}:{p}" for p in parts)
+        self.server.ask("SET", "colock_client:" + client.replace("-", "")[:16], report, "PX", "15000")
+        url = self.login_for("colock doctor --deadlocks")
+        result = self.colock("doctor", "--deadlocks", url=url)
+        self.assertIn("note  1 key can't be read, so deadlocks may be unseen: NOPERM", result.out)
+        self.assertNotIn("no deadlock", result.out)
+        self.check(result, 77)
+        told = json.loads(self.colock("doctor", "--deadlocks", "--json", url=url).out)
+        self.assertEqual((told["level"], told["refused"]), ("note", 1))
+
     def test_ls(self) -> None:
         self.server.ask("HSET", "orders:1", OTHER, "1")
         self.check(self.colock("ls", url=self.login(*self.rules)), 77, "needs SCAN")

@@ -86,6 +86,14 @@ class Stalled(Case):
         self.check(waiting.end(), 69, "k: wait for the lock for 1.5 s: no connection to ",
                    "try again when the server is back")
 
+    def test_the_server_hangs_when_the_wait_is_over(self) -> None:
+        self.hold()
+        waiting = self.start("run", "--wait", "1500ms", "--conflict-exit-code", "0", "k", "--",
+                             "true", url=self.gate.url)
+        wait_for(lambda: self.server.ask("EXISTS", "colock_wait:{k}") == 1, "the waiter")
+        self.gate.shut()
+        self.check(waiting.end(), 69, "k: wait for the lock for 1.5 s: no connection to ")
+
     def releasing(self, *options: str) -> Command:
         """One whose command has ended with 3, and whose release doesn't get through."""
         held = self.start("run", *options, "k", "--", "sh", "-c", "echo $$; read line; exit 3",

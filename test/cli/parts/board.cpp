@@ -95,7 +95,8 @@ BOOST_AUTO_TEST_CASE(a_lease_that_may_have_ended_is_gone)
 BOOST_AUTO_TEST_CASE(nobody_knows_of_a_lease_that_nobody_has_read)
 {
     tested.take(at(seconds{1}, {ours}, seconds{3}));
-    tested.forget_leases();
+    tested.doubt_leases();
+    BOOST_TEST(tested.to_json().at(0).at("lease_ms").to_number<int>() == 3'000);
     BOOST_TEST(tested.take(at(seconds{9}, {})).at(0).what == std::string{"released"});
 }
 
