@@ -169,6 +169,8 @@ bool is_unanswered(std::exception_ptr const& failed)
             std::rethrow_exception(failed);
     } catch (failure const& f) {
         return f.status == status_unavailable;
+    } catch (...) {  // it was called off
+        return false;
     }
     return false;
 }
@@ -205,8 +207,8 @@ asio::awaitable<int> runner::refused(error_code ec)
     bool const is_busy = !ec && !is_away && !out_of_time_ && !is_no_lock_ && ended_by_ == 0;
     if (is_busy) {
         auto const found = co_await finds_no_lock();
-        is_away = !found;  // a server that hangs has a connection
-        is_no_lock_ = found.value_or(false);
+        is_no_lock_ = is_no_lock_ || found.value_or(false);  // the progress line may have seen it
+        is_away = !found && !is_no_lock_;                    // a server that hangs has a connection
     }
     co_await leave();
     if (ended_by_ != 0) {

@@ -79,9 +79,16 @@ asio::awaitable<bool> release_of(session& s, std::string key, side kind, std::st
         asio::as_tuple(asio::deferred)
     );
     auto const [ec, had_it] = co_await std::move(sent);
-    if (ec)
-        throw s.because("unlock", ec);
-    co_return had_it;
+    if (!ec)
+        co_return had_it;
+    auto const why = s.because("unlock", ec);
+    if (why.status != status_unavailable)
+        throw why;
+    throw failure{
+        why.status,
+        std::string{why.what()} +
+            "; the lock may have been taken away already, look with 'colock "
+            "info' first"};
 }
 
 }  // namespace
@@ -92,8 +99,13 @@ asio::awaitable<bool> take_away(session& s, picture const& p, holder const& from
     // A fair lock's release would also take its owner out of the queue, where a thread of Redisson
     // waits under the same field. A release for a field that nobody has only tells the first in the
     // queue.
-    if (had_it && p.kind == "fair")
-        co_await release_of(s, p.key, side::fair, s.server().uuid() + ":0");
+    if (had_it && p.kind == "fair") {
+        try {
+            co_await release_of(s, p.key, side::fair, s.server().uuid() + ":0");
+        } catch (failure const&) {  // the lock is free, and the first one asks by itself in a
+                                    // second
+        }
+    }
     co_return had_it;
 }
 

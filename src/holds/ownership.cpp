@@ -159,7 +159,9 @@ void ownership::extend(std::shared_ptr<hold_operation> who, milliseconds lease)
         return;
     }
     hold.set_valid_until(hold.ask(now, lease, hold.promised_until()));
-    if (hold.renewed) {  // also if the server refuses the extension: it may renew a moment later
+    // Also if the server refuses the extension: it may renew a moment later. No time means that
+    // `settled` renews.
+    if (hold.renewed && renewal_.due_at() != never) {
         auto const at = decide::renewal_schedule::renewal_time(now, lease, inside().jitter());
         renewal_.plan(std::min(renewal_.due_at(), at));
     }

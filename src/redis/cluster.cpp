@@ -42,6 +42,8 @@ cluster::~cluster()
 void cluster::start()
 {
     started_ = true;
+    if (moved_.any())  // since before a stop
+        context_.set_alarm(tell_, clock::now());
     refresher_.start();
     for (std::size_t number = 0; number != nodes_.size(); ++number)
         nodes_[number]->start();
@@ -335,9 +337,9 @@ void cluster::on_map(std::vector<decide::slot_range> const& ranges, bool has_sha
     if (changed.any()) {
         moved_ |= changed;
         route(changed);
-        if (*alive)
-            tell_of_moved();
     }
+    if (*alive && moved_.any())  // also by hints: nobody is to join a node that retires now
+        tell_of_moved();
     if (*alive)
         retire_idle();
 }

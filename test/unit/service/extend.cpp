@@ -108,6 +108,24 @@ BOOST_AUTO_TEST_CASE(after_a_shorter_lease_that_was_refused_it_is_renewed_in_tim
     BOOST_TEST((mine.valid_until() > time.now() + 450ms));
 }
 
+BOOST_AUTO_TEST_CASE(after_a_longer_lease_that_was_refused_it_is_renewed_in_time)
+{
+    auto mine = held();
+    auto& under_way = server->expect(scripts::renew);
+    time.advance(1s);
+    BOOST_TEST_REQUIRE(under_way.has_come());
+    server->expect(scripts::extend).out_of_memory();
+    auto& renewal = server->expect(scripts::renew);
+    auto extended = extend(mine, 60s);  // replaces the renewal
+    under_way.reply(done());
+    time.settle();
+    BOOST_TEST((extended.ec() == error::server_refused));
+    BOOST_TEST_REQUIRE(renewal.has_come());
+    renewal.reply(done());
+    time.settle();
+    BOOST_TEST((mine.valid_until() > time.now() + 2'900ms));
+}
+
 BOOST_AUTO_TEST_CASE(an_older_renewal_does_not_confirm_a_longer_lease)
 {
     auto mine = held();
