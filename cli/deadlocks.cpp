@@ -241,9 +241,8 @@ void deadlock_search::print_end(look const& l) const
     }
     if (l.refused != 0)
         std::printf(
-            "note  %s can't be read, so deadlocks may be unseen: %s; the user needs GET and PTTL "
-            "on "
-            "colock_client:*, and HSCAN on the locks\n",
+            "note  %s can't be read, so deadlocks may be unseen: %s; the user needs GET and "
+            "PTTL on colock_client:*, and HSCAN on the locks\n",
             counted(l.refused, "key").c_str(),
             safe_to_print(l.why_refused).c_str()
         );

@@ -87,8 +87,7 @@ asio::awaitable<bool> release_of(session& s, std::string key, side kind, std::st
     throw failure{
         why.status,
         std::string{why.what()} +
-            "; the lock may have been taken away already, look with 'colock "
-            "info' first"};
+            "; the lock may be taken away already: look with 'colock info' first"};
 }
 
 }  // namespace
@@ -102,8 +101,10 @@ asio::awaitable<bool> take_away(session& s, picture const& p, holder const& from
     if (had_it && p.kind == "fair") {
         try {
             co_await release_of(s, p.key, side::fair, s.server().uuid() + ":0");
-        } catch (failure const&) {  // the lock is free, and the first one asks by itself in a
-                                    // second
+        } catch (failure const& f) {
+            // The lock is free, and the first one asks by itself in a second.
+            if (f.status != status_unavailable)
+                throw;
         }
     }
     co_return had_it;

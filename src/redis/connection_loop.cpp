@@ -342,17 +342,17 @@ milliseconds connection_loop::next_pause()
 {
     if (failed_ % servers_in_turn() != 0)
         return milliseconds{0};  // the next server of the list
-    auto const tries = tries_++;
+    ++tries_;
     auto const jitter = context_.jitter();
     if (!has_credentials_)
         return decide::backoff_pause(first_pause_refused, longest_pause_denied, 2, tries_, jitter);
     if (is_refusal(down_reason_))
         return decide::backoff_pause(first_pause_refused, longest_pause_refused, 2, tries_, jitter);
-    if (tries == 0)
+    if (tries_ == 1)
         return milliseconds{0};
     auto const outage = std::chrono::duration_cast<milliseconds>(clock::now() - down_since_);
     auto const longest = std::clamp(outage / 20, shortest_longest_pause, longest_pause);
-    return decide::backoff_pause(first_pause, longest, 2, tries, jitter);
+    return decide::backoff_pause(first_pause, longest, 2, tries_ - 1, jitter);
 }
 
 void connection_loop::expect(std::size_t commands, exchange::on_replies done)

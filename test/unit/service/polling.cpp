@@ -101,15 +101,17 @@ BOOST_AUTO_TEST_CASE(a_few_keys_are_asked_for_at_the_poll_cap)
 
 BOOST_AUTO_TEST_CASE(of_many_keys_it_names_a_list_as_seldom_as_it_may)
 {
-    pttl = 600'000;  // no lease ends meanwhile
-    wait_for(600);
-    time.advance(130ms);
-    BOOST_TEST(named == 600U);
-    auto const found = during(decide::list_unnamed - 130ms);
+    pttl = 600'000;  // no lease ends meanwhile, and within 30 intervals no key asks for itself
+    std::size_t const keys = 12'000;
+    auto const interval = decide::sure_interval(keys, 100ms) + 30ms;
+    wait_for(keys);
+    time.advance(interval);
+    BOOST_TEST(named == keys);
+    auto const found = during(decide::list_unnamed - interval);
     BOOST_TEST(found > 300'000U);
-    BOOST_TEST(named < 1'000U);  // some, because each key asks for itself every 30 s
-    time.advance(260ms);
-    BOOST_TEST(named > 1'200U);
+    BOOST_TEST(named == keys);
+    time.advance(2 * interval);
+    BOOST_TEST(named == 2 * keys);
 }
 
 BOOST_AUTO_TEST_CASE(of_many_keys_it_asks_for_five_thousand_a_second)
