@@ -179,9 +179,11 @@ reply held_locks::listed_refusal(script_call const& c)
     bool const is_read = c.argument(0).ends_with(write_end) && !is_written(c.key());
     bool const wakes = lock && !is_read && tells_first(lock->begin()->first);
     std::int64_t count = 0;
-    auto const* const list = list_of(channel);
+    auto* const list = list_of(channel);
     bool stands = place == "check" && list && std::ranges::count(list->clients, mine) != 0;
     bool is_first = stands && list->clients.front() == mine;
+    if (stands)
+        list->keep();
     if (place.empty()) {
         count = channel.empty() ? 0 : outside_.count(channel);
     } else if (!stands && (place != "check" || entry.empty())) {
@@ -216,18 +218,23 @@ bool held_locks::keep_list(std::string const& text)
     auto* const list = list_of(named.channel);
     if (list && !named.entry.empty() && std::ranges::count(list->clients, named.entry) == 0)
         return false;
-    if (list && list->until < clock::now() + least_list_life)
-        list->until = clock::now() + list_life;
+    if (list)
+        list->keep();
     return list != nullptr;
+}
+
+void held_locks::wait_list::keep()
+{
+    if (until < clock::now() + least_list_life)
+        until = clock::now() + list_life;
 }
 
 std::int64_t held_locks::join(std::string const& channel, std::string const& client, bool is_first)
 {
     auto* list = list_of(channel);
-    if (!list) {
+    if (!list)
         list = &lists_[list_name(channel)];
-        list->until = clock::now() + list_life;
-    }
+    list->keep();
     auto& all = list->clients;
     all.insert(is_first ? all.begin() : all.end(), client);
     return static_cast<std::int64_t>(all.size());

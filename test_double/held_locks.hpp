@@ -77,6 +77,9 @@ private:
     struct wait_list {
         std::deque<std::string> clients;
         time_point until{};
+
+        /// It lives for a while from now on.
+        void keep();
     };
 
     /// Without what has run out; none if nothing is left.
