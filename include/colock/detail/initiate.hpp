@@ -106,7 +106,9 @@ auto initiate(
 )
 {
     using value = std::decay_t<Token>;
-    value own(std::forward<Token>(token));
+    // Not in parentheses: the explicit constructor of `asio::as_tuple_t` takes any lvalue as the
+    // token that it is to wrap, also another `as_tuple_t`.
+    value own = std::forward<Token>(token);
     return asio::async_initiate<value, Signature>(
         initiation<Signature, Arguments...>{std::move(core), entry}, own, std::move(arguments)...
     );

@@ -133,6 +133,10 @@ BOOST_AUTO_TEST_CASE(errors_are_thrown_or_given_as_the_token_says)
         auto const [ec, h] = co_await bad.acquire(asio::as_tuple(asio::deferred));
         BOOST_TEST((ec == error::invalid_argument));
         BOOST_TEST(!h);
+        auto named = asio::as_tuple(asio::deferred);
+        auto const [with_name, nothing] = co_await bad.try_acquire_for(1s, named);
+        BOOST_TEST((with_name == error::invalid_argument));
+        BOOST_TEST(!nothing);
         error_code given;
         co_await bad.try_acquire(asio::redirect_error(asio::deferred, given));
         BOOST_TEST((given == error::invalid_argument));
