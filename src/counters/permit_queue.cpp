@@ -188,17 +188,17 @@ bool permit_queue::conclude_request(answer const& got)
         core_.round_trip().note(clock::now() - got.sent);
     switch (is.what) {
     case decide::outcome::kind::withdrawn: break;
-    case decide::outcome::kind::lost: request_.lost(got.sent); break;
+    case decide::outcome::kind::lost: request_.lost(got.sent, clock::now()); break;
     case decide::outcome::kind::pause: return sleep(clock::now() + core_.repeat_pause(++refusals_));
     case decide::outcome::kind::failed:
         if (is.may_stand)
-            request_.lost(got.sent);
+            request_.lost(got.sent, clock::now());
         end_waiters(is.why);
         break;
     case decide::outcome::kind::unsynced:
     case decide::outcome::kind::granted:
         wait_.granted();
-        request_.granted(got.sent);
+        request_.granted(got.sent, clock::now());
         break;
     case decide::outcome::kind::refused:
         wait_.refused(read, [this] { return protocol_->channel(); });

@@ -68,10 +68,11 @@ public:
         return decide::read_permit(got, true);
     }
 
-    // After their lease the permits come back anyway.
+    // After their lease, which begins when the server runs the script, the permits come back
+    // anyway.
     time_point open_until(decide::request_state const& open) const override
     {
-        return open.last_sent() + lease_;
+        return open.may_have_taken_at() + lease_;
     }
 
     // A grant is given out only while at least half of its validity is left.

@@ -34,11 +34,18 @@ public:
         return is_ == state::taken ? action::give : action::again;
     }
 
-    void granted(time_point sent) noexcept
+    /// The answer to the request of `sent` has come now, or is lost now.
+    void granted(time_point sent, time_point now) noexcept
     {
-        note(sent);
+        note(sent, now);
         is_ = state::taken;
     }
+    void lost(time_point sent, time_point now) noexcept
+    {
+        note(sent, now);
+        is_ = state::unsure;
+    }
+
     /// `stays_out`: what it takes is out for good. If an earlier answer was lost, the server may
     /// still receive that request and grant it; the undo keeps it from that.
     void refused(bool stays_out) noexcept
@@ -47,11 +54,6 @@ public:
             undoing_ = true;
         else
             closed();
-    }
-    void lost(time_point sent) noexcept
-    {
-        note(sent);
-        is_ = state::unsure;
     }
 
     /// The answer of the undo.
@@ -67,20 +69,25 @@ public:
     time_point first_sent() const noexcept { return first_sent_; }
     time_point last_sent() const noexcept { return last_sent_; }
 
+    /// The latest time at which it may have taken: a slow server runs a request late.
+    time_point may_have_taken_at() const noexcept { return may_have_taken_at_; }
+
 private:
     enum class state { idle, unsure, taken };
 
-    void note(time_point sent) noexcept
+    void note(time_point sent, time_point now) noexcept
     {
         if (is_ == state::idle)
             first_sent_ = sent;
         last_sent_ = sent;
+        may_have_taken_at_ = now;
     }
 
     state is_ = state::idle;
     bool undoing_ = false;
     time_point first_sent_{};
     time_point last_sent_{};
+    time_point may_have_taken_at_{};
 };
 
 /// How long the client sleeps after a refusal before it asks again without a message: until the

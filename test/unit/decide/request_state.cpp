@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(who_is_refused_asks_anew)
 BOOST_AUTO_TEST_CASE(what_is_taken_is_given_or_undone)
 {
     request_state one;
-    one.granted(t);
+    one.granted(t, t);
     BOOST_TEST(one.is_taken());
     BOOST_TEST((one.next(true, true) == action::give));
     BOOST_TEST((one.next(true, false) == action::undo));  // the next one wants something else
@@ -43,19 +43,19 @@ BOOST_AUTO_TEST_CASE(what_is_taken_is_given_or_undone)
 BOOST_AUTO_TEST_CASE(a_lost_answer_leaves_it_open)
 {
     request_state one;
-    one.lost(t);
+    one.lost(t, t);
     BOOST_TEST(!one.is_taken());
     BOOST_TEST((one.next(true, true) == action::again));
     BOOST_TEST((one.next(true, false) == action::undo));
     BOOST_TEST((one.next(false, false) == action::undo));
-    one.lost(t + 5s);
+    one.lost(t + 5s, t + 5s);
     BOOST_TEST((one.first_sent() == t));
     BOOST_TEST((one.last_sent() == t + 5s));
-    one.granted(t + 9s);
+    one.granted(t + 9s, t + 9s);
     BOOST_TEST((one.next(true, true) == action::give));
     BOOST_TEST((one.last_sent() == t + 9s));
     one.closed();
-    one.lost(t + 20s);
+    one.lost(t + 20s, t + 20s);
     BOOST_TEST((one.first_sent() == t + 20s));  // of another request
     one.refused(false);
     BOOST_TEST((one.next(false, false) == action::none));
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(a_lost_answer_leaves_it_open)
 BOOST_AUTO_TEST_CASE(a_lost_request_that_is_refused_is_undone_if_its_permits_would_stay_out)
 {
     request_state one;
-    one.lost(t);
+    one.lost(t, t);
     one.refused(true);
     BOOST_TEST((one.next(true, true) == action::undo));
     BOOST_TEST((one.next(false, false) == action::undo));
@@ -74,11 +74,21 @@ BOOST_AUTO_TEST_CASE(a_lost_request_that_is_refused_is_undone_if_its_permits_wou
     BOOST_TEST((one.next(true, true) == action::begin));
 }
 
+BOOST_AUTO_TEST_CASE(a_slow_server_takes_late)
+{
+    request_state one;
+    one.lost(t, t + 3s);
+    BOOST_TEST((one.may_have_taken_at() == t + 3s));
+    one.granted(t + 4s, t + 9s);
+    BOOST_TEST((one.last_sent() == t + 4s));
+    BOOST_TEST((one.may_have_taken_at() == t + 9s));
+}
+
 BOOST_AUTO_TEST_CASE(what_may_have_been_given_back_is_for_nobody)
 {
     request_state taken, unsure;
-    taken.granted(t);
-    unsure.lost(t);
+    taken.granted(t, t);
+    unsure.lost(t, t);
     for (auto* one : {&taken, &unsure}) {
         one->undo_lost();
         BOOST_TEST((one->next(true, true) == action::undo));
@@ -86,7 +96,7 @@ BOOST_AUTO_TEST_CASE(what_may_have_been_given_back_is_for_nobody)
         BOOST_TEST(one->is_open());
         one->closed();
         BOOST_TEST((one->next(true, true) == action::begin));
-        one->granted(t);
+        one->granted(t, t);
         BOOST_TEST((one->next(true, true) == action::give));
     }
 }

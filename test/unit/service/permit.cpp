@@ -185,6 +185,35 @@ BOOST_AUTO_TEST_CASE(a_grant_that_comes_late_is_given_back)
     BOOST_TEST(server->written().at(0).field() != server->written().at(2).field());
 }
 
+// The lease begins when the server runs the script, which may be later than a lease after it was
+// sent.
+BOOST_AUTO_TEST_CASE(a_grant_that_comes_after_its_lease_is_given_back)
+{
+    auto& slow = server->expect(scripts::permit_acquire);
+    auto p = take_leased();
+    time.jump(validity + 1s);
+    server->expect(scripts::permit_release).reply(released());
+    server->expect(scripts::permit_acquire).reply(taken());
+    slow.reply(taken());
+    time.settle();
+    BOOST_TEST(p.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_on_the_way_it_is_released_also_after_its_lease)
+{
+    auto& slow = server->expect(scripts::permit_acquire);
+    auto p = take_leased();
+    auto const id = argument(0);
+    p.cancel();
+    time.jump(validity + 1s);
+    server->expect(scripts::permit_release).reply(released());
+    slow.reply(taken());
+    time.settle();
+    BOOST_TEST_REQUIRE(server->all_came());
+    BOOST_TEST(argument(0) == id);
+    BOOST_TEST(idle());
+}
+
 BOOST_AUTO_TEST_CASE(it_is_asked_for_when_the_next_lease_ends)
 {
     server->expect(scripts::permit_acquire).reply(refused(200));
