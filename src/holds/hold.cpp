@@ -123,11 +123,10 @@ void wait_lost(core_ptr inside, done_handler to, hold_ptr state)
     wait->listen(inside->strand(), to);
     wait->done = {std::move(to), inside->executor()};
     asio::dispatch(inside->strand(), [wait] {
+        if (!wait->done)
+            return;  // cancelled before it began
         switch (wait->watched->current_status()) {
-        case hold_state::status::held:
-            if (wait->done)  // not cancelled before it began
-                wait->watched->add(wait);
-            break;
+        case hold_state::status::held: wait->watched->add(wait); break;
         case hold_state::status::lost: wait->done({}); break;
         case hold_state::status::released: wait->done(wait->watched->why_ended()); break;
         }

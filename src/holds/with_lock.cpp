@@ -4,6 +4,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/dispatch.hpp>
@@ -37,6 +38,14 @@ asio::awaitable<error_code> loss_of(hold const& held)
     co_return ec ? ec : error_code{error::lost};
 }
 
+/// The work of a caller who has decided already which cancellations it takes: all that arrive go on
+/// to the work. A coroutine that is spawned takes terminal ones only.
+asio::awaitable<void> for_caller(asio::awaitable<void> work)
+{
+    co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+    co_await std::move(work);
+}
+
 error_code ended_by_others(hold const& held)
 {
     auto const& state = state_of(held);
@@ -64,10 +73,14 @@ asio::awaitable<void> run_while_held(hold& held, asio::awaitable<void> work, std
     co_await asio::dispatch(asio::bind_executor(strand, asio::deferred));
     auto const [order, thrown, unguarded, loss] =
         co_await asio::experimental::make_parallel_group(
-            asio::co_spawn(strand, std::move(work), asio::bind_executor(strand, asio::deferred)),
+            asio::co_spawn(
+                strand, for_caller(std::move(work)), asio::bind_executor(strand, asio::deferred)
+            ),
             asio::co_spawn(strand, loss_of(held), asio::bind_executor(strand, asio::deferred))
         )
-            .async_wait(asio::experimental::wait_for_one(), asio::deferred);
+            .async_wait(
+                asio::experimental::wait_for_one(asio::cancellation_type::terminal), asio::deferred
+            );
     if (order[0] == 1 && !unguarded)
         throw boost::system::system_error{loss, doing};
     // Work that has noticed the loss itself may end first.

@@ -260,6 +260,61 @@ BOOST_AUTO_TEST_CASE(cancelling_ends_the_work_and_releases)
     BOOST_TEST(!redis.is_locked("k"));
 }
 
+// The caller decides which cancellations it takes, and all of these end the work.
+BOOST_AUTO_TEST_CASE(each_cancellation_that_the_caller_takes_ends_the_work)
+{
+    using type = asio::cancellation_type;
+    for (auto const how : {type::terminal, type::partial, type::total}) {
+        BOOST_TEST_CONTEXT("type " << static_cast<unsigned>(how))
+        {
+            error_code seen;
+            bool is_over = false;
+            asio::cancellation_signal signal;
+            asio::co_spawn(
+                context,
+                [&]() -> asio::awaitable<void> {
+                    co_await asio::this_coro::reset_cancellation_state(
+                        asio::enable_total_cancellation()
+                    );
+                    auto work = [&](hold&) -> asio::awaitable<void> { seen = co_await pause(10s); };
+                    co_await with_lock(mutex(), work);
+                },
+                asio::bind_cancellation_slot(
+                    signal.slot(), [&](std::exception_ptr) { is_over = true; }
+                )
+            );
+            time.settle();
+            BOOST_TEST(redis.is_locked("k"));
+            signal.emit(how);
+            time.settle();
+            BOOST_TEST((seen == asio::error::operation_aborted));
+            BOOST_TEST(is_over);
+            BOOST_TEST(!redis.is_locked("k"));
+            time.advance(11s);  // ends the work that was not cancelled
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(work_is_cancelled_by_what_its_caller_takes_alone)
+{
+    bool is_over = false;
+    asio::cancellation_signal signal;
+    asio::co_spawn(
+        context,
+        [&]() -> asio::awaitable<void> {
+            auto work = [&](hold&) -> asio::awaitable<void> { co_await pause(10s); };
+            co_await with_lock(mutex(), work);
+        },
+        asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr) { is_over = true; })
+    );
+    time.settle();
+    signal.emit(asio::cancellation_type::total);
+    time.settle();
+    BOOST_TEST(!is_over);
+    time.advance(11s);
+    BOOST_TEST(is_over);
+}
+
 BOOST_AUTO_TEST_CASE(a_closed_client_ends_the_work)
 {
     begin([](hold&) -> asio::awaitable<void> { co_await pause(10s); });
