@@ -59,6 +59,19 @@ std::string derived(std::string_view prefix, std::string_view kind, std::string_
     return key;
 }
 
+// A key of colock alone, in the slot of the name. `kind` ends with a colon.
+std::string key_beside(std::string_view name, std::string_view prefix, std::string_view kind)
+{
+    auto key = derived(prefix, kind, name);
+    bool const is_of_another = name.starts_with('{') && name.ends_with('}');  // `a` has it
+    if (!is_of_another && slot_of(key) == slot_of(name))
+        return key;
+    auto const counter = fence_counter(slot_of(name));
+    kind.remove_suffix(1);
+    key.assign(prefix).append(kind).append(counter.substr(counter.find('{')));
+    return key.append(":").append(name);
+}
+
 }  // namespace
 
 unsigned slot_of(std::string_view key) noexcept
@@ -124,13 +137,7 @@ std::string permit_leases(std::string_view name, std::string_view prefix)
 
 std::string request_record(std::string_view name, std::string_view id, std::string_view prefix)
 {
-    auto record = derived(prefix, "colock_once:", name).append(":").append(id);
-    bool const is_of_another = name.starts_with('{') && name.ends_with('}');  // `a` has it
-    if (!is_of_another && slot_of(record) == slot_of(name))
-        return record;
-    auto const counter = fence_counter(slot_of(name));
-    record.assign(prefix).append("colock_once").append(counter.substr(counter.find('{')));
-    return record.append(":").append(name).append(":").append(id);
+    return key_beside(name, prefix, "colock_once:").append(":").append(id);
 }
 
 fair_keys::fair_keys(std::string_view name, std::string_view prefix)
@@ -161,7 +168,7 @@ std::string token_counter(std::string_view name, std::string_view prefix)
 
 std::string leader_words(std::string_view name, std::string_view prefix)
 {
-    return derived(prefix, "colock_leader:", name);
+    return key_beside(name, prefix, "colock_leader:");
 }
 
 std::string_view fence_counter(unsigned slot)

@@ -131,7 +131,8 @@ std::string lease_prefix(std::string_view name, std::string_view prefix = {});
 /// The counter of Redisson's fenced lock: `redisson_lock_token:{name}`.
 std::string token_counter(std::string_view name, std::string_view prefix = {});
 
-/// The words that the leader of an election publishes: `colock_leader:{name}`.
+/// The words that the leader of an election publishes: `colock_leader:{name}`, or
+/// `colock_leader{tag}:name` where the record of a request has its tag.
 std::string leader_words(std::string_view name, std::string_view prefix = {});
 
 /// The fencing counter that the locks of this slot share, `colock_fence:{tag}`, in the same slot.

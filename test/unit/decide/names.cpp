@@ -67,10 +67,15 @@ BOOST_AUTO_TEST_CASE(keys_and_channels_of_counters)
     std::string const counter{fence_counter(slot_of("a{b"))};
     auto const tag = counter.substr(counter.find('{'));
     BOOST_TEST(request_record("a{b", "u:take") == "colock_once" + tag + ":a{b:u:take");
+    BOOST_TEST(leader_words("a") == "colock_leader:{a}");
+    BOOST_TEST(leader_words("pa", "p") == "pcolock_leader:{pa}");
+    BOOST_TEST(leader_words("a{b") == "colock_leader" + tag + ":a{b");
     BOOST_TEST(request_record("{a}", "u:take") != request_record("a", "u:take"));
     BOOST_TEST(request_record("p{a}", "u", "p") != request_record("pa", "u", "p"));
-    for (auto const* name : {"a{b", "x{}", "{a}", "a}b", "{}", "}", "{", "{}{a}", "a}b{c"})
+    for (auto const* name : {"a{b", "x{}", "{a}", "a}b", "{}", "}", "{", "{}{a}", "a}b{c"}) {
         BOOST_TEST(slot_of(request_record(name, "u:take")) == slot_of(name), name);
+        BOOST_TEST(slot_of(leader_words(name)) == slot_of(name), name);
+    }
     for (auto const* name : {"order", "x{a}y"}) {
         BOOST_TEST(slot_of(permit_leases(name)) == slot_of(name));
         BOOST_TEST(slot_of(request_record(name, "u")) == slot_of(name));
