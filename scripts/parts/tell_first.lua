@@ -2,14 +2,15 @@
 -- Tells the first client of the list that it is its turn, and removes it. Clients that are not
 -- connected are removed and passed over. Returns whether one was told.
 -- Of permits it tells those that can get in, until what they want is `enough`. A client that wants
--- more than is `left` keeps its place, if it is connected.
+-- more than is `left` keeps its place, if it is connected. Behind 64 of these it tells nobody: each
+-- costs the server two calls, and those behind ask by themselves.
 -- `pass`: gives the lock to the client, if it can; see pass.lua. The message about an entry with a
 -- field is 'message:number', because a late one may be about an older entry of that client.
 local function tell_first(list, channel, message, left, enough, pass, lock)
     left, enough = left or 1, enough or 1
     local told, at = false, 0  -- before `at` stand those that want more
     for _ = 1, 4096 do  -- a bound for a list of clients that are all dead
-        if left < 1 or enough < 1 then
+        if left < 1 or enough < 1 or at == 64 then
             return told
         end
         local entry

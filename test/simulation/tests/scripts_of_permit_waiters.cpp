@@ -132,6 +132,22 @@ BOOST_AUTO_TEST_CASE(who_wants_more_keeps_its_place)
     BOOST_TEST(pttl("colock_wait:{k}") == 120'000);  // and ends if nobody keeps it
 }
 
+BOOST_AUTO_TEST_CASE(a_release_looks_past_64_who_want_more)
+{
+    for (int i = 1; i <= 64; ++i) {
+        if (i == 64)
+            take("last", "near");
+        take("last", "big" + std::to_string(i), "3");
+    }
+    take("last", "far");
+    give("1");
+    BOOST_TEST(told_to() == "*near");  // behind 63
+    take("", "", "1");
+    give("1");
+    BOOST_TEST(told_to() == "*");
+    BOOST_TEST(list().ends_with("big64:3 far "));
+}
+
 BOOST_AUTO_TEST_CASE(who_wants_more_keeps_its_place_where_channels_are_sharded)
 {
     redis.subscribers = [](audience to, std::string_view channel) {
