@@ -29,7 +29,8 @@ class semaphore;
 
 /// The state of a client at one moment, in numbers.
 struct client_stats {
-    std::size_t links_up = 0;       ///< connections that are up, including the one for pub/sub
+    std::size_t links_up = 0;       ///< connections that are up, those for pub/sub included; not
+                                    ///< the one that reads a cluster's slot map
     std::size_t holds = 0;          ///< holds that are neither released nor lost
     std::size_t waiters = 0;        ///< acquires that are waiting
     std::size_t keys = 0;           ///< names with a hold, a waiter or a release under way

@@ -221,10 +221,11 @@ struct config {
     /// client takes it without a command. At most `max_tenure`, which also limits all holds in a
     /// row. 0: a release goes to the server at once.
     ///
-    /// The client keeps a plain, spin or fenced lock that it has also had the time before, if no
-    /// other client has wanted it meanwhile. A waiter of colock that stands in the lock's wait list
-    /// ends that at once, and so do `close()` and the client's destructor. Redisson's clients,
-    /// group locks, spin locks and others that only poll wait up to this much longer.
+    /// The client keeps a plain, spin or fenced lock from its third acquire in a row on, each
+    /// within 100 ms of the last release, if no other client has wanted it meanwhile. A waiter of
+    /// colock that stands in the lock's wait list ends that at once, and so do `close()` and the
+    /// client's destructor. Redisson's clients, group locks, spin locks and others that only poll
+    /// wait up to this much longer.
     ///
     /// `release()` of a kept lock completes before the server knows: others may have the lock
     /// within this time, and until then `is_locked()` says that it is held. If the process dies
@@ -250,8 +251,9 @@ struct config {
 
     /// The maximum number of command connections to a server, 1 to 64. In a cluster each primary
     /// gets half as many, rounded up. The client opens one at first need, and more when more
-    /// operations are under way. There is one more connection, for pub/sub, and one for
-    /// `sync_replicas` where that is used.
+    /// operations are under way. There is one more connection for pub/sub, and one for
+    /// `sync_replicas` where that is used. In a cluster each primary whose locks have waiters has
+    /// one for pub/sub, and one more connection reads the slot map.
     unsigned links = 4;
 
     /// The time limit of operations that take no wait. At least 1 ms.

@@ -163,7 +163,8 @@ public:
     /// \par Completion signature
     ///   `void(error_code, bool)`
     /// \par Errors
-    ///   As `wait`, and `error::invalid_argument` for a negative wait.
+    ///   As `wait`, and `error::invalid_argument` for a negative wait. Zero: also
+    ///   `error::unavailable` or the connection's last error after `config::timeout`.
     /// \par Cancellation
     ///   As `wait`.
     template <

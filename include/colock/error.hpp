@@ -52,8 +52,8 @@ enum class error {
     /// colock goes on trying to connect.
     server_refused,
 
-    /// There is no connection to the server, and none came up in time. Remedy: check that the
-    /// address is right and the server is up; the log says why it can't be reached.
+    /// No connection to the server came up in time, or the server did not answer in time. Remedy:
+    /// check that the address is right and the server is up; the log says why it can't be reached.
     unavailable,
 
     /// The server gave an answer that the script can't give. Remedy: check that the address is a
@@ -78,7 +78,7 @@ enum class error {
     /// The URL's port is not a number from 1 to 65535.
     invalid_url_port,
 
-    /// The URL's database is not a number from 0 to 2147483647.
+    /// The URL's database is not a number from 0 to 2147483647, or not 0 in a cluster.
     invalid_url_database,
 
     /// A `unix://` URL names no absolute path.

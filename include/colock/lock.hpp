@@ -176,7 +176,7 @@ public:
     /// \par Completion signature
     ///   `void(error_code, std::optional<hold>)`; empty if the wait ran out.
     /// \par Errors
-    ///   As `acquire`, and `error::invalid_argument` for a negative wait.
+    ///   As `acquire`, and `error::invalid_argument` for a negative wait. Zero: as `try_acquire`.
     /// \par Cancellation
     ///   As `acquire`.
     template <

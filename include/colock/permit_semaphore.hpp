@@ -231,7 +231,7 @@ public:
     /// \par Completion signature
     ///   `void(error_code, std::optional<permit>)`
     /// \par Errors
-    ///   As `acquire`, and `error::invalid_argument` for a negative wait.
+    ///   As `acquire`, and `error::invalid_argument` for a negative wait. Zero: as `try_acquire`.
     /// \par Cancellation
     ///   As `acquire`.
     template <

@@ -33,8 +33,8 @@ char const* text(error e) noexcept
         return "the server refused a subscription; waiting goes on by lease and poll cap";
     case error::server_refused: return "the server refused a command; its text is in the log";
     case error::unavailable:
-        return "no connection to Redis came up in time; check the address, and the log for the "
-               "reason";
+        return "no connection to Redis, or no answer, came up in time; check the address, and the "
+               "log for the reason";
     case error::bad_reply:
         return "the server's answer is none of this script; is it Redis or Valkey?";
     case error::unsupported:

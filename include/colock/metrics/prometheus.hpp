@@ -64,9 +64,7 @@ private:
             now.owed_releases
         );
         gauge(to, "subscriptions", "Channels that are subscribed.", now.subscriptions);
-        gauge(
-            to, "links_up", "Connections that are up, including the one for pub/sub.", now.links_up
-        );
+        gauge(to, "links_up", "Connections that are up, those for pub/sub included.", now.links_up);
     }
 
     void add_acquires(families_type& to, metrics_snapshot const& now) const
@@ -136,10 +134,7 @@ private:
             now.links_lost
         );
         counter(
-            to,
-            "reconnects_total",
-            "Connections for commands that came up again after a loss.",
-            now.reconnects
+            to, "reconnects_total", "Connections for commands that came up again.", now.reconnects
         );
         counter(
             to,
