@@ -208,7 +208,8 @@ reply counters::permit_acquire(script_call const& c)
         return reply::of(std::int64_t{1});
     }
     auto const first = std::ranges::min_element(leases, {}, [](auto const& p) { return p.second; });
-    auto const left = first == leases.end() ? -1 : until(first->second).count();
+    auto const left =
+        first == leases.end() ? -1 : std::max<std::int64_t>(until(first->second).count(), 0);
     return outside_.refuse(left, channel_in(c.argument(2)));
 }
 

@@ -42,6 +42,7 @@ public:
     void lose_all();
 
     std::int64_t value(std::string const& key) const;
+    bool has(std::string const& key) const { return values_.contains(key); }
 
 private:
     template <class Change>

@@ -1,5 +1,6 @@
 #include "decide/names.hpp"
 #include "double_server.hpp"
+#include "redis/any_command.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -10,11 +11,16 @@ namespace colock::testing {
 
 namespace {
 
+/// What the first key of a script holds, if it is there: otherwise the script fails, or, if it sets
+/// `only_new` keys, answers 0.
+enum class content : char { anything, hash, number, only_new };
+
 /// How a script is carried out, and how much of a call for many is one lock's.
 struct script_entry {
     reply (*run)(held_locks&, fair_lines&, counters&, script_call const&);
     std::size_t keys = 0, arguments = 0;  ///< 0: there are no calls for many
     bool sums_up = false;                 ///< answers 1 if that is the answer for each of many
+    content expects = content::anything;
 };
 
 template <auto Member>
@@ -50,7 +56,7 @@ script_table const& table()
     using locks = held_locks;
     using lines = fair_lines;
     static script_table const all{
-        {"acquire", {&on_locks<&locks::acquire>}},
+        {"acquire", {.run = &on_locks<&locks::acquire>, .expects = content::hash}},
         {"extend", {&on_locks<&locks::extend>}},
         {"renew", {&on_locks<&locks::renew>, 1, 2, true}},
         {"release", {&on_locks<&locks::release>}},
@@ -58,36 +64,44 @@ script_table const& table()
         {"force", {&on_locks<&locks::force>}},
         {"adopt", {&on_locks<&locks::adopt>}},
         {"request", {&on_locks<&locks::request>}},
-        {"inspect", {&on_locks<&locks::inspect>}},
-        {"read_acquire", {&on_locks<&locks::read_acquire>}},
+        {"inspect", {.run = &on_locks<&locks::inspect>, .expects = content::hash}},
+        {"read_acquire", {.run = &on_locks<&locks::read_acquire>, .expects = content::hash}},
         {"read_extend", {&on_locks<&locks::read_extend>}},
         {"read_renew", {&on_locks<&locks::renew>, 1, 3, true}},
         {"read_release", {&on_locks<&locks::read_release>}},
-        {"write_acquire", {&on_locks<&locks::write_acquire>}},
+        {"write_acquire", {.run = &on_locks<&locks::write_acquire>, .expects = content::hash}},
         {"write_release", {&on_locks<&locks::write_release>}},
         {"read_write_force", {&on_locks<&locks::read_write_force>}},
         {"leader_publish", {&on_locks<&locks::leader_publish>}},
         {"leader_read", {&on_locks<&locks::leader_read>}},
-        {"fair_acquire", {&on_lines<&lines::acquire>}},
+        {"fair_acquire", {.run = &on_lines<&lines::acquire>, .expects = content::hash}},
         {"fair_keep", {&on_lines<&lines::keep>, 4, 3}},
         {"fair_release", {&on_lines<&lines::release>}},
         {"fair_force", {&on_lines<&lines::force>}},
-        {"semaphore_acquire", {&on_counters<&counters::semaphore_acquire>}},
+        {"semaphore_acquire",
+         {.run = &on_counters<&counters::semaphore_acquire>, .expects = content::number}},
         {"semaphore_undo", {&on_counters<&counters::semaphore_undo>}},
-        {"semaphore_release", {&on_counters<&counters::semaphore_release>}},
-        {"semaphore_release_existing", {&on_counters<&counters::semaphore_release_existing>}},
-        {"semaphore_set", {&on_counters<&counters::semaphore_set>}},
-        {"semaphore_drain", {&on_counters<&counters::semaphore_drain>}},
-        {"latch_set", {&on_counters<&counters::latch_set>}},
-        {"latch_count_down", {&on_counters<&counters::latch_count_down>}},
+        {"semaphore_release",
+         {.run = &on_counters<&counters::semaphore_release>, .expects = content::number}},
+        {"semaphore_release_existing",
+         {.run = &on_counters<&counters::semaphore_release_existing>, .expects = content::number}},
+        {"semaphore_set",
+         {.run = &on_counters<&counters::semaphore_set>, .expects = content::only_new}},
+        {"semaphore_drain",
+         {.run = &on_counters<&counters::semaphore_drain>, .expects = content::number}},
+        {"latch_set", {.run = &on_counters<&counters::latch_set>, .expects = content::only_new}},
+        {"latch_count_down",
+         {.run = &on_counters<&counters::latch_count_down>, .expects = content::number}},
         {"latch_remove", {&on_counters<&counters::latch_remove>}},
-        {"count", {&count}},
-        {"permit_acquire", {&on_counters<&counters::permit_acquire>}},
+        {"count", {.run = &count, .expects = content::number}},
+        {"permit_acquire",
+         {.run = &on_counters<&counters::permit_acquire>, .expects = content::number}},
         {"permit_extend", {&on_counters<&counters::permit_extend>, 1, 2}},
         {"permit_release", {&on_counters<&counters::permit_release>}},
         {"permit_return", {&on_counters<&counters::permit_return>}},
-        {"permit_set", {&on_counters<&counters::permit_set>}},
-        {"permit_count", {&on_counters<&counters::permit_count>}},
+        {"permit_set", {.run = &on_counters<&counters::permit_set>, .expects = content::number}},
+        {"permit_count",
+         {.run = &on_counters<&counters::permit_count>, .expects = content::number}},
     };
     return all;
 }
@@ -105,16 +119,33 @@ answer double_server::run(step const& s)
     };
     if (std::ranges::any_of(s.keys, is_refused))
         return {answer::kind::failed, {}, error::server_refused, {}};
-    return replied(s.whole ? run_many(s) : run_one(s, {s.keys, s.arguments}));
+    script_call const call{s.keys, s.arguments};
+    if (!s.whole && is_of_another_type(s, call))
+        return {answer::kind::failed, {}, error::wrong_type, {}};
+    return replied(s.whole ? run_many(s) : run_one(s, call));
+}
+
+bool double_server::is_of_another_type(step const& s, script_call const& c)
+{
+    auto const known = table().find(s.what.name);
+    if (known == table().end())
+        return false;
+    auto const expected = known->second.expects;
+    return (expected == content::hash && counters_.has(c.key())) ||
+        (expected == content::number && locks_.is_held(c.key()));
 }
 
 reply double_server::run_one(step const& s, script_call const& c)
 {
     if (s.what.name == ping_command.name)
         return reply::of("PONG");
+    if (s.what.name == any_command.name && s.arguments.front() == "SET")  // the client's report
+        return reply::of("OK");
     auto const known = table().find(s.what.name);
     if (known == table().end())
         return reply::error("ERR the double does not know the script " + std::string{s.what.name});
+    if (known->second.expects == content::only_new && locks_.is_held(c.key()))
+        return reply::of(std::int64_t{0});
     return known->second.run(locks_, lines_, counters_, c);
 }
 

@@ -38,6 +38,7 @@ public:
     outside others{};
 
 private:
+    bool is_of_another_type(step const&, script_call const&);
     reply run_one(step const&, script_call const&);
     reply run_many(step const&);
     reply expiring(script_call const&);

@@ -138,6 +138,13 @@ bool held_locks::is_written(std::string const& key)
         std::ranges::any_of(*lock, [](auto const& f) { return f.first.ends_with(write_end); });
 }
 
+// By readers alone.
+bool held_locks::is_read(std::string const& key)
+{
+    auto const* const lock = find(key);
+    return lock && std::ranges::all_of(*lock, [](auto const& f) { return f.second.reads; });
+}
+
 // ---- Plain, spin and fenced --------------------------------------------------------------------
 
 std::int64_t held_locks::last_token(std::string const& counter) const
@@ -377,7 +384,6 @@ reply held_locks::request(script_call const& c)
 
 reply held_locks::inspect(script_call const& c)
 {
-    // A mode is more than a plain lock has, and no matter to it.
     auto const found = [&](std::string_view mode, std::size_t count) {
         return reply::of(std::vector{
             reply::of(pttl(c.key())), reply::of(mode), reply::of(static_cast<std::int64_t>(count))}
@@ -385,18 +391,19 @@ reply held_locks::inspect(script_call const& c)
     };
     if (outside_.occupied.contains(c.key()))
         return found("write", 2);
-    if (auto const* const lock = find(c.key()))
+    auto const* const lock = find(c.key());
+    if (is_written(c.key()) || is_read(c.key()))
         return found(is_written(c.key()) ? "write" : "read", lock->size() + 1);
-    return found("", 0);
+    return found("", lock ? lock->size() : 0);
 }
 
 // ---- Read-write --------------------------------------------------------------------------------
 
 reply held_locks::read_acquire(script_call const& c)
 {
-    if (is_written(c.key()) || outside_.blocks(c.key()))
+    if ((find(c.key()) && !is_read(c.key())) || outside_.blocks(c.key()))
         return refusal(c.key());
-    locks_[c.key()][c.argument(0)] = {1, after(c.number(1))};
+    locks_[c.key()][c.argument(0)] = {1, after(c.number(1)), true};
     return reply::of(std::int64_t{0});
 }
 
@@ -405,7 +412,7 @@ reply held_locks::read_extend(script_call const& c)
     auto const field = c.argument(0);
     if (!has(c.key(), field) && !has(c.key(), field + std::string{write_end}))
         return of_bool(false);
-    locks_[c.key()][field] = {c.number(1), after(c.number(2))};
+    locks_[c.key()][field] = {c.number(1), after(c.number(2)), true};
     return of_bool(true);
 }
 
@@ -437,7 +444,7 @@ reply held_locks::read_write_force(script_call const& c)
     bool const writes = c.argument(0) == "write";
     auto const key = c.key();
     bool const was_occupied = writes && outside_.occupied.erase(key) != 0;
-    bool const was_held = was_occupied || (find(key) && is_written(key) == writes);
+    bool const was_held = was_occupied || (writes ? is_written(key) : is_read(key));
     if (was_held) {
         locks_.erase(key);
         auto const channel = c.argument(1);

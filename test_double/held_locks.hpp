@@ -70,6 +70,7 @@ private:
     struct ownership {
         std::int64_t depth = 1;
         time_point until{};
+        bool reads = false;
     };
     using fields = std::map<std::string, ownership>;
 
@@ -86,6 +87,7 @@ private:
     fields* find(std::string const& key);
     wait_list* list_of(std::string const& channel);
     bool is_written(std::string const& key);
+    bool is_read(std::string const& key);
     reply refusal(std::string const& key, std::string const& channel = {});
     reply listed_refusal(script_call const&);
     reply give_back(script_call const&, std::string const& message, bool passes);

@@ -2,6 +2,7 @@
 #include "client/client_access.hpp"
 #include "client/client_state.hpp"
 #include "decide/names.hpp"
+#include "decide/validity.hpp"
 #include "double_transport.hpp"
 #include "event_counter.hpp"
 #include "flight.hpp"
@@ -17,6 +18,9 @@ namespace colock::testing {
 namespace {
 
 using namespace std::chrono_literals;
+
+/// As long as colock's own limit: the clock's time of any more overflows.
+milliseconds at_most(milliseconds time) { return std::min(time, decide::longest_lease); }
 
 config with(config settings, std::shared_ptr<observer> events)
 {
@@ -110,8 +114,8 @@ struct scripted_client::inside {
     {
         auto first = time_point::max();
         for (auto const& [name, end] : ends)
-            if (end.expiry() > clock::now())
-                first = std::min(first, end.expiry());
+            if (end->expiry() > clock::now())
+                first = std::min(first, end->expiry());
         return first;
     }
 
@@ -151,7 +155,8 @@ struct scripted_client::inside {
     clock::duration poll_cap;
     strand_type strand{asio::make_strand(asio::any_io_executor{context.get_executor()})};
     flight clock_flight;
-    std::map<std::string, timer_type> ends;  ///< when somebody else gives it back, by name
+    /// When somebody else gives it back, by name.
+    std::map<std::string, std::shared_ptr<timer_type>> ends;
     double_transport* transport = nullptr;
     colock::client client;
 };
@@ -195,10 +200,14 @@ void scripted_client::occupy(std::string const& name)
 void scripted_client::occupy(std::string const& name, milliseconds how_long)
 {
     occupy(name);
-    auto& end = inside_->ends.emplace(name, inside_->strand).first->second;
-    end.expires_at(clock::now() + how_long);
-    end.async_wait([is = inside_->alive, this, name](error_code ec) {
-        if (!ec && *is)
+    auto const end = std::make_shared<timer_type>(inside_->strand);
+    inside_->ends[name] = end;
+    end->expires_at(clock::now() + at_most(how_long));
+    end->async_wait([is = inside_->alive, this, name, end](error_code ec) {
+        if (ec || !*is)
+            return;
+        auto const now = inside_->ends.find(name);
+        if (now != inside_->ends.end() && now->second == end)  // it is not occupied anew
             vacate(name);
     });
 }
@@ -250,9 +259,9 @@ void scripted_client::run_until(std::function<bool()> const& is_so)
     inside_->clock_flight.run_until(is_so);
 }
 
-void scripted_client::run_for(milliseconds time) { inside_->clock_flight.run_for(time); }
+void scripted_client::run_for(milliseconds time) { inside_->clock_flight.run_for(at_most(time)); }
 
-void scripted_client::freeze(milliseconds time) { inside_->clock_flight.freeze(time); }
+void scripted_client::freeze(milliseconds time) { inside_->clock_flight.freeze(at_most(time)); }
 
 // ---- Checks ------------------------------------------------------------------------------------
 

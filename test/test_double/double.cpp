@@ -9,6 +9,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -253,6 +254,61 @@ BOOST_AUTO_TEST_CASE(how_long_a_run_may_take_can_be_set)
     scripted_client::set_run_timeout(std::chrono::milliseconds::max());
     redis.run_for(10ms);
     scripted_client::set_run_timeout(10s);
+}
+
+BOOST_AUTO_TEST_CASE(an_occupation_outlives_the_end_of_the_one_before)
+{
+    for (int turns = 0; turns != 5; ++turns) {
+        scripted_client redis;
+        run(redis, [&]() -> asio::awaitable<void> {
+            redis.occupy("k", 500ms);
+            redis.freeze(1s);  // its end is due
+            for (int i = 0; i != turns; ++i)
+                co_await asio::post(redis.context(), asio::deferred);
+            redis.occupy("k");
+            BOOST_TEST(!(co_await colock::lock{redis, "k"}.try_acquire()).has_value(), turns);
+        });
+    }
+}
+
+BOOST_AUTO_TEST_CASE(times_may_be_as_long_as_their_type_allows)
+{
+    scripted_client redis;
+    run(redis, [&]() -> asio::awaitable<void> {
+        redis.occupy("k", std::chrono::milliseconds::max());
+        BOOST_TEST(!(co_await colock::lock{redis, "k"}.try_acquire_for(10min)).has_value());
+    });
+}
+
+// As at the server, where one name is one key.
+BOOST_AUTO_TEST_CASE(kinds_of_one_name_exclude_each_other)
+{
+    scripted_client redis;
+    colock::lock const plain{redis, "k"};
+    colock::read_write_lock const both{redis, "k"};
+    colock::semaphore const permits{redis, "k"};
+    run(redis, [&]() -> asio::awaitable<void> {
+        auto const held = co_await plain.acquire();
+        BOOST_TEST(!(co_await both.read().try_acquire()).has_value());
+        BOOST_TEST(!(co_await both.write().try_acquire()).has_value());
+        BOOST_TEST(!co_await both.read().force_release());
+        BOOST_TEST(!co_await permits.try_set_permits(3));
+        auto const [ec, got] = co_await permits.try_acquire(asio::as_tuple(asio::deferred));
+        BOOST_TEST((ec == colock::error::wrong_type));
+        BOOST_TEST(!got);
+        BOOST_TEST(static_cast<bool>(held));
+    });
+    run(redis, [&]() -> asio::awaitable<void> {
+        auto const one = co_await both.read().acquire();
+        auto const two = co_await both.read().try_acquire();
+        BOOST_TEST(two.has_value());
+        BOOST_TEST(!(co_await plain.try_acquire()).has_value());
+    });
+    run(redis, [&]() -> asio::awaitable<void> {
+        BOOST_TEST(co_await permits.try_set_permits(3));
+        auto const [ec, got] = co_await plain.try_acquire(asio::as_tuple(asio::deferred));
+        BOOST_TEST((ec == colock::error::wrong_type));
+    });
 }
 
 BOOST_AUTO_TEST_CASE(code_may_close_its_client)
