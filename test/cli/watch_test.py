@@ -300,6 +300,15 @@ class Unlock(Case):
         self.assertIn(f"{readers[0]} no longer had it.", result.out)
         self.assertEqual(self.server.ask("HKEYS", "k"), ["mode", readers[2]])
 
+    def test_says_when_its_answer_was_lost(self) -> None:
+        def take_away_and_hang_up() -> None:
+            self.server.ask("DEL", "k")
+            raise ConnectionResetError
+
+        self.server.ask("HSET", "k", OTHER, "1")
+        result = self.colock("unlock", "--yes", "k", url=self.changing_hands(take_away_and_hang_up))
+        self.check(result, 69, "k: unlock", "may be taken away already", "colock info")
+
     def test_free_or_no_lock(self) -> None:
         result = self.colock("unlock", "-y", "k")
         self.check(result, 0)
