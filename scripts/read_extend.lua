@@ -8,6 +8,7 @@
 local call, pcall = redis.call, redis.pcall
 
 -- include absent.lua
+-- include depth_of.lua
 -- include lease_key.lua
 -- include longest.lua
 
@@ -28,7 +29,7 @@ for i = 1, #KEYS do
         if depth ~= before then
             call('hset', lock, field, depth)
         end
-        for n = depth + 1, tonumber(before or 0) do
+        for n = depth + 1, depth_of(before) do
             call('del', lease_key(prefix, field, n))
         end
         -- If the lock outlives this reader's lease, another owner has set its TTL.

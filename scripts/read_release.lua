@@ -9,6 +9,7 @@
 -- Idempotent: a repeat finds no field and does nothing.
 local call, pcall = redis.call, redis.pcall
 
+-- include depth_of.lua
 -- include lease_key.lua
 -- include longest.lua
 -- include publish.lua
@@ -27,7 +28,7 @@ for i = 1, #KEYS do
         local mode, ttl = call('hget', lock, 'mode'), call('pttl', lock)
         local had = pcall('pttl', lease_key(prefix, field, 1))
         call('hdel', lock, field)
-        for n = 1, tonumber(depth) do
+        for n = 1, depth_of(depth) do
             pcall('del', lease_key(prefix, field, n))
         end
         local free = call('hlen', lock) < 2

@@ -8,6 +8,7 @@
 local call, pcall = redis.call, redis.pcall
 
 -- include absent.lua
+-- include depth_of.lua
 
 local reply, renewed = {}, 0
 for i = 1, #KEYS do
@@ -16,7 +17,7 @@ for i = 1, #KEYS do
     reply[i] = absent(depth)
     if type(depth) == 'string' then
         local key = ARGV[3 * i] .. ':' .. field .. ':rwlock_timeout:'
-        for n = 1, tonumber(depth) do
+        for n = 1, depth_of(depth) do
             local one = key .. string.format('%d', n)
             local kept = pcall('pexpire', one, lease)
             if kept ~= 1 then

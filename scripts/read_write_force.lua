@@ -7,6 +7,7 @@
 -- Not idempotent: a repeat could take the lock away from a later owner, so it is sent once.
 local call, pcall = redis.call, redis.pcall
 
+-- include depth_of.lua
 -- include publish.lua
 -- include wait_list_entries.lua
 -- include wait_list.lua
@@ -17,7 +18,7 @@ local call, pcall = redis.call, redis.pcall
 local function remove_leases(lock, prefix)
     local fields = call('hgetall', lock)
     for f = 1, #fields, 2 do
-        for n = 1, tonumber(fields[f + 1]) or 0 do
+        for n = 1, depth_of(fields[f + 1]) do
             pcall('del', prefix .. ':' .. fields[f] .. ':rwlock_timeout:' .. string.format('%d', n))
         end
     end

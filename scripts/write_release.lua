@@ -8,6 +8,7 @@
 -- Idempotent: a repeat finds no field and does nothing.
 local call, pcall = redis.call, redis.pcall
 
+-- include depth_of.lua
 -- include lease_key.lua
 -- include publish.lua
 -- include wait_list_entries.lua
@@ -17,7 +18,7 @@ local call, pcall = redis.call, redis.pcall
 -- The longest lease of the owner's read side; the lock's TTL if not all of them can be read.
 local function longest(lock, field, prefix)
     local most = 0
-    for n = 1, tonumber(call('hget', lock, field) or 0) do
+    for n = 1, depth_of(call('hget', lock, field)) do
         local rest = pcall('pttl', lease_key(prefix, field, n))
         most = math.max(most, type(rest) == 'number' and rest or call('pttl', lock))
     end

@@ -1,4 +1,4 @@
--- Needs `call`, `pcall` and `lease_key`.
+-- Needs `call`, `pcall`, `depth_of` and `lease_key`.
 -- The longest lease of any reader; the lock's TTL if not all leases can be read, or as soon as one
 -- of them is as long.
 local function longest(lock, prefix, ttl)
@@ -7,7 +7,7 @@ local function longest(lock, prefix, ttl)
         page = call('hscan', lock, page[1])
         local fields = page[2]
         for f = 1, #fields, 2 do
-            for n = 1, tonumber(fields[f + 1]) or 0 do
+            for n = 1, depth_of(fields[f + 1]) do
                 local rest = pcall('pttl', lease_key(prefix, fields[f], n))
                 most = math.max(most, type(rest) == 'number' and rest or ttl)
             end

@@ -1,4 +1,11 @@
--- Needs `crowd`, `draw`, `publish` and `sub`.
+-- Needs `crowd`, `draw`, `find`, `publish` and `sub`.
+-- Whether this key is a counter of the lock's tokens. A user who can write the list must not change any
+-- other key through the client that releases.
+local function counts_tokens(counter, lock)
+    local own = 'redisson_lock_token:' .. (find(lock, '{', 1, true) and lock or '{' .. lock .. '}')
+    return string.match(counter, 'colock_fence:{%d+}$') or sub(counter, -#own) == own
+end
+
 -- Gives the lock, if it is free, to the waiter of this entry, with a short lease, and tells
 -- its client. The entry is 'field|lease in ms|secret|lock|floor and fencing counter': 'f' before a
 -- counter that has a floor, '0' before another one, nothing without fencing. It names its lock,
@@ -18,7 +25,9 @@ local function pass(lock, channel, entry)
         return heard and false
     end
     local token, floor, counter = 0, sub(rest, #lock + 2, #lock + 2), sub(rest, #lock + 3)
-    if floor ~= '' then
+    if floor ~= '' and not counts_tokens(counter, lock) then
+        return
+    elseif floor ~= '' then
         -- The server's time is a floor above all tokens drawn before it.
         local time = floor == 'f' and redis.pcall('time') or {0, 0}
         token = time[1] and draw(counter, 1, time[1] * 1000000 + time[2])

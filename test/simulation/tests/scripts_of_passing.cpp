@@ -23,14 +23,14 @@ struct passing : bench_of_scripts {
     /// The entry of a waiter of this lock.
     static std::string entry(std::string_view field, std::string_view lock = "k")
     {
-        return std::string{field} + "|3000|secret|" + std::string{lock} + "|0counter";
+        return std::string{field} + "|3000|secret|" + std::string{lock} + "|0colock_fence:{1}";
     }
     reply acquire(std::string_view field, std::string_view place = "", std::string const& with = {})
     {
         auto const where = with.empty()
             ? std::string{place} + ":" + std::string{channel}
             : decide::place_and_entry<std::string>(place, with, channel);
-        return run(scripts::acquire, {"k", "counter"}, {"1", field, "30000", "1", where});
+        return run(scripts::acquire, {"k", "colock_fence:{1}"}, {"1", field, "30000", "1", where});
     }
     reply wait(std::string_view field) { return acquire(field, "last", entry(field)); }
     reply release(std::string_view field, std::string_view lock = "k")
@@ -66,6 +66,25 @@ BOOST_AUTO_TEST_CASE(a_release_gives_the_lock_to_the_first)
     BOOST_TEST(waiting() == 1);
 }
 
+// Who writes into the list must not write any other key by the hand of the client that releases.
+BOOST_AUTO_TEST_CASE(an_entry_names_a_counter_of_tokens_and_no_other_key)
+{
+    ask({"SET", "other", "41"});
+    for (auto const* const counter : {"0other", "fother", "0redisson_lock_token:{another}"}) {
+        acquire("a:1");
+        ask({"RPUSH", "colock_wait:{k}", std::string{"b:1|3000|secret|k|"} + counter});
+        heard();
+        release("a:1");
+        BOOST_TEST(heard() == "redisson_lock__channel:{k}=0 redisson_lock__channel:{k}:b=0:1 ");
+        BOOST_TEST(!exists("k"));
+        BOOST_TEST(text({"GET", "other"}) == "41");
+    }
+    acquire("a:1");
+    ask({"RPUSH", "colock_wait:{k}", "b:1|3000|secret|k|0redisson_lock_token:{k}"});
+    release("a:1");
+    BOOST_TEST(owner() == "b:1");
+}
+
 BOOST_AUTO_TEST_CASE(while_somebody_listens_to_the_lock_the_first_has_to_ask)
 {
     acquire("a:1");
@@ -82,13 +101,13 @@ BOOST_AUTO_TEST_CASE(the_dead_get_nothing)
 {
     acquire("a:1");
     wait("b:1");
-    auto const before = number({"GET", "counter"});
+    auto const before = number({"GET", "colock_fence:{1}"});
     heard();
     hearing = 0;
     release("a:1");
     BOOST_TEST(!exists("k"));
     BOOST_TEST(waiting() == 0);
-    BOOST_TEST(number({"GET", "counter"}) == before);
+    BOOST_TEST(number({"GET", "colock_fence:{1}"}) == before);
     // Not even a message: over a replica or another node it might be heard all the same.
     BOOST_TEST(heard() == "redisson_lock__channel:{k}=0 ");
 }

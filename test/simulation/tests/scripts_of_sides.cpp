@@ -63,6 +63,33 @@ BOOST_AUTO_TEST_CASE(many_read_and_nobody_writes)
     BOOST_TEST(is(write("w"), begin + 1));
 }
 
+// A hash that is no lock may have any number, and a script that counts up to it stops the server.
+BOOST_AUTO_TEST_CASE(no_script_counts_further_than_owners_enter)
+{
+    auto const add_numbers = [this] {
+        for (auto const* const number : {"5000", "9007199254740992", "inf", "nan", "-3"})
+            ask({"HSET", "k", std::string{"of "} + number, number});
+        ask({"SET", "{k}:of 5000:rwlock_timeout:1001", "1", "PX", "60000"});
+    };
+    read("a");
+    add_numbers();
+    BOOST_TEST(is(end_read("a"), 1));
+    read("a");
+    read("b", "9000");
+    add_numbers();
+    BOOST_TEST(is(extend("b", "1", "2000"), 1));
+    BOOST_TEST(is(force("read"), 1));
+    BOOST_TEST(!exists("k"));
+    write("w");
+    ask({"HSET", "k", "w", "9007199254740992"});
+    BOOST_TEST(is(end_write("w"), 1));
+    BOOST_TEST(!exists("k"));
+    read("a");
+    ask({"HSET", "k", "a", "9007199254740992"});
+    BOOST_TEST(is(renew("a", "3000"), 1));
+    BOOST_TEST(is(end_read("a"), 1));
+}
+
 BOOST_AUTO_TEST_CASE(one_writes_and_nobody_reads)
 {
     BOOST_TEST(is(write("w"), begin + 1));
