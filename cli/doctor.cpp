@@ -218,7 +218,7 @@ void examination::print(std::string const& place, finding const& f)
             : f.how == level::note                      ? "\033[33m"
                                                         : "\033[31m";
         constexpr std::size_t indent = 19, columns = 100;
-        auto const where = place.empty() ? std::string{} : place + ": ";
+        auto const where = place.empty() ? std::string{} : safe_to_print(place) + ": ";
         std::printf(
             "%s%-4s%s  %-11s  %s\n",
             has_colours_ ? colour : "",

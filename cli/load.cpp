@@ -84,10 +84,14 @@ void check_exclusive_file(bench::plan const& plan)
     if (plan.workload != "W4" || plan.exclusive_file.empty())
         return;
     auto const* const name = plan.exclusive_file.c_str();
-    int const fd = open(name, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-    if (fd < 0)
+    int const fd = open(name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        auto const* const advice =
+            errno == EEXIST ? "; if an interrupted run has left it, remove it" : "";
         throw failure{
-            status_usage, "--xfile: " + shown(plan.exclusive_file) + ": " + std::strerror(errno)};
+            status_usage,
+            "--xfile: " + shown(plan.exclusive_file) + ": " + std::strerror(errno) + advice};
+    }
     close(fd);
     unlink(name);
 }

@@ -358,7 +358,8 @@ private:
 class lock : public basic_lock<detail::lock_id> {
 public:
     /// The lock `name` at the client's server. Sends nothing. A name has 1 to 10,000 bytes of any
-    /// kind; a part in braces decides its slot, as in Redis.
+    /// kind; a part in braces decides its slot, as in Redis. Names that begin with `colock_` or
+    /// `redisson_` are reserved: keys beside locks have such names.
     lock(client const& where, std::string name) : basic_lock{where, {std::move(name)}} {}
 };
 

@@ -1,11 +1,27 @@
 #include "base/printable.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace colock {
 
 namespace {
 
 // Among bytes that are not UTF-8: Latin-1's control characters.
 bool is_control(char byte) noexcept { return (static_cast<unsigned char>(byte) & 0x60U) == 0; }
+
+/// These steer a terminal, end a line, change the direction of text, or have no width.
+constexpr std::pair<unsigned, unsigned> not_shown[]{
+    {0x00, 0x1F},
+    {0x7F, 0xA0},
+    {0xAD, 0xAD},
+    {0x61C, 0x61C},
+    {0x180E, 0x180E},
+    {0x200B, 0x200F},
+    {0x2028, 0x202E},
+    {0x2060, 0x206F},
+    {0xFEFF, 0xFEFF},
+    {0xE0000, 0xE007F}};
 
 /// Calls the function for each character, with whether it may go to a terminal unchanged.
 template <class Act>
@@ -45,20 +61,14 @@ std::size_t sequence_length(std::string_view text) noexcept
 
 bool is_shown(std::string_view character) noexcept
 {
-    auto const first = static_cast<unsigned char>(character.front());
-    if (character.size() == 1)
-        return first >= 0x20 && first != 0x7F;
-    // Of two bytes, C2 80 to C2 9F steer terminals.
-    if (first == 0xC2)
-        return static_cast<unsigned char>(character[1]) >= 0xA1;
-    // Some of three have no width, end a line or change the direction of text: U+200B to U+200F,
-    // U+2028 to U+202E, U+2060 to U+206F.
-    auto const last = static_cast<unsigned char>(character.back());
-    if (character.starts_with("\xE2\x80"))
-        return last < 0x8B || (last > 0x8F && last < 0xA8) || last > 0xAE;
-    if (character.starts_with("\xE2\x81"))
-        return last < 0xA0 || last > 0xAF;
-    return true;
+    auto const size = character.size();
+    unsigned code = static_cast<unsigned char>(character.front());
+    code &= size == 1 ? 0xFFU : 0xFFU >> (size + 1);
+    for (char const byte : character.substr(1))
+        code = code << 6U | (static_cast<unsigned char>(byte) & 0x3FU);
+    return std::ranges::none_of(not_shown, [code](auto const& range) {
+        return code >= range.first && code <= range.second;
+    });
 }
 
 bool is_printable(std::string_view line) noexcept

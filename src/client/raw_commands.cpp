@@ -7,6 +7,7 @@
 #include "decide/names.hpp"
 #include "locks/lock_traits.hpp"
 #include "redis/any_command.hpp"
+#include "redis/link_settings.hpp"
 
 #include <list>
 #include <utility>
@@ -23,15 +24,18 @@ void send_raw_command(
 )
 {
     auto const wrong = words.empty() ? error_code{error::invalid_argument} : error_code{};
+    auto read = [inside](answer const& got, decide::reply& into) {
+        into = got.value;
+        if (into.what == decide::reply::kind::error)
+            into.text = redacted(into.text, inside->settings());
+        return error_code{};
+    };
     query<decide::reply>::start(
-        std::move(inside),
+        inside,
         std::move(handler),
         wrong,
         script_request{&any_command, {std::move(about)}, std::move(words)},
-        [](answer const& got, decide::reply& into) {
-            into = got.value;
-            return error_code{};
-        }
+        std::move(read)
     );
 }
 

@@ -33,7 +33,8 @@ core::identity core::identity::draw()
 {
     auto id = boost::uuids::to_string(boost::uuids::random_generator{}());
     id[version_place] = version_that_wakes;
-    return {std::move(id), std::random_device{}()};
+    std::random_device system;  // gives 32 bits at a time
+    return {std::move(id), std::uint64_t{system()} << 32U | system()};
 }
 
 core::core(asio::any_io_executor executor, config settings, identity drawn, parts made)

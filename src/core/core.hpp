@@ -41,7 +41,7 @@ public:
     /// The values that must differ between clients.
     struct identity {
         std::string uuid;
-        std::uint64_t seed;  ///< of the random delays
+        std::uint64_t seed;  ///< of the random delays, and of secrets
 
         /// From the system's random numbers.
         static identity draw();

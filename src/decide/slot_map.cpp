@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
+#include <string_view>
 #include <utility>
 
 namespace colock::decide {
@@ -26,6 +28,14 @@ std::string host_of(std::vector<reply> const& node, std::string const& asked_hos
         if (more[i].text == "ip")
             return more[i + 1].text;
     return host;
+}
+
+bool have_too_many_nodes(std::vector<slot_range> const& ranges)
+{
+    std::set<std::pair<std::string_view, std::uint16_t>> nodes;
+    for (auto const& each : ranges)
+        nodes.emplace(each.primary.host, each.primary.port);
+    return nodes.size() > most_primaries;
 }
 
 }  // namespace
@@ -54,7 +64,7 @@ std::optional<std::vector<slot_range>> read_cluster_slots(
              {std::move(host), static_cast<std::uint16_t>(node[1].number)}}
         );
     }
-    return ranges;
+    return have_too_many_nodes(ranges) ? std::nullopt : std::optional{std::move(ranges)};
 }
 
 slot_set slot_map::assign(std::vector<slot_range> const& ranges)

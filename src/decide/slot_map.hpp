@@ -23,8 +23,12 @@ struct slot_range {
     friend bool operator==(slot_range const&, slot_range const&) = default;
 };
 
-/// Reads the reply to CLUSTER SLOTS; empty if it is not one. A node without a host has the host of
-/// the asked node; a node that does not know its host has its IP address, or is left out.
+/// Clusters have up to 1,000 nodes by Redis's own advice. The client has state for each.
+inline constexpr std::size_t most_primaries = 2'000;
+
+/// Reads the reply to CLUSTER SLOTS; empty if it is not one, or has too many primaries. A node
+/// without a host has the host of the asked node; a node that does not know its host has its IP
+/// address, or is left out.
 std::optional<std::vector<slot_range>> read_cluster_slots(
     reply const&, std::string const& asked_host
 );

@@ -41,7 +41,8 @@ inline resp::limits reply_limits(config const& c) noexcept
 {
     resp::limits most;
     most.string_bytes = most.message_bytes = c.max_reply_size;
-    most.elements = std::max<std::size_t>(c.max_reply_size / 16, 1'024);
+    // An element takes some 90 bytes here, but may be three bytes of the reply.
+    most.elements = std::max<std::size_t>(c.max_reply_size / 64, 4'096);
     return most;
 }
 

@@ -127,7 +127,7 @@ void wait_list::granted() noexcept
 
 wait_list::next wait_list::refused(std::string_view asked, bool stands)
 {
-    if (stands && !place.is_standing())
+    if (stands && !asked.empty() && !place.is_standing())
         return next::ask;
     if (stands && wakes)
         return next::list_alone;

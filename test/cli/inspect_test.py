@@ -477,6 +477,9 @@ class Bench(Case):
             with self.subTest(words):
                 self.check(self.colock("bench", "W1", *words), 64)
         self.check(self.colock("bench", "W4", "--xfile", "/nowhere/x"), 64, "/nowhere/x")
+        with tempfile.NamedTemporaryFile() as precious:
+            self.check(self.colock("bench", "W4", "--xfile", precious.name), 64, "File exists")
+            self.assertTrue(os.path.exists(precious.name))
 
     def test_what_an_interrupted_one_has_left(self) -> None:
         self.server.ask("HSET", "colock-bench", "6c1e0c0a-0000-8000-a000-000000000000:1", "1")

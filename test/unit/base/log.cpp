@@ -62,6 +62,18 @@ BOOST_AUTO_TEST_CASE(what_steers_a_terminal_is_escaped)
     BOOST_TEST(logged("overlong \xC0\x9B \xE0\x82\x9B") == "overlong \xC0\\x9b \xE0\\x82\\x9b");
 }
 
+// Otherwise two names could look alike.
+BOOST_AUTO_TEST_CASE(what_does_not_show_is_escaped)
+{
+    BOOST_TEST(logged("soft \xC2\xAD") == "soft \\xc2\\xad");
+    BOOST_TEST(logged("mark \xD8\x9C") == "mark \\xd8\\x9c");
+    BOOST_TEST(logged("no break \xEF\xBB\xBF") == "no break \\xef\\xbb\\xbf");
+    BOOST_TEST(logged("tag \xF3\xA0\x81\x81") == "tag \\xf3\\xa0\\x81\\x81");
+    BOOST_TEST(
+        logged("\xC2\xA1 \xE2\x80\xA7 \xEF\xBB\xBE") == "\xC2\xA1 \xE2\x80\xA7 \xEF\xBB\xBE"
+    );
+}
+
 // As the command line does with keys.
 BOOST_AUTO_TEST_CASE(what_turns_text_round_is_escaped)
 {
