@@ -52,6 +52,8 @@ reply fair_lines::release(script_call const& c)
     auto told = tell_first(key, c.argument(1));
     if (told == 0 && !lines_[key].empty())
         told = decide::release_answer::unheard;
+    if (!had && told == decide::release_answer::unheard)
+        return reply::of(decide::release_answer::gone_unheard);
     return had ? reply::of(told) : reply{};
 }
 

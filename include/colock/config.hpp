@@ -194,8 +194,10 @@ struct config {
     /// round trips, so it is for locks that are held for long.
     ///
     /// `notify-keyspace-events` has to have `Kghx`, and an ACL user needs the channels
-    /// `&__keyspace@*`; without them all is as without this field. It has no effect in a cluster,
-    /// whose nodes do not pass these events on, and for permits.
+    /// `&__keyspace@*`; without them all is as without this field. A reader hears only of the loss
+    /// of the whole lock, because each reader that leaves is an event of the same kind as one that
+    /// is taken out. The field has no effect in a cluster, whose nodes do not pass these events on,
+    /// and for permits.
     bool instant_notice = false;
 
     /// The longest time that a waiter sleeps before it asks the server again, and so the cost of a

@@ -74,21 +74,23 @@ private:
 
 /// The numbers of a `metrics`. All except `clients` only grow.
 struct metrics_snapshot {
-    client_stats clients{};             ///< the sum over the watched clients
-    duration_histogram waited{};        ///< from the call of an acquire to its hold or permits
-    duration_histogram held{};          ///< from a hold to its release
-    std::uint64_t attempts = 0;         ///< scripts sent for successful acquires
-    std::uint64_t waits = 0;            ///< acquires that the server refused and that began to wait
-    std::uint64_t gave_up = 0;          ///< waits that ran out
+    client_stats clients{};       ///< the sum over the watched clients
+    duration_histogram waited{};  ///< from the call of an acquire to its hold or permits
+    duration_histogram held{};    ///< from a hold to its release
+    std::uint64_t attempts = 0;   ///< scripts sent for successful acquires
+    std::uint64_t waits = 0;    ///< acquires whose first script found somebody else; then they wait
+    std::uint64_t gave_up = 0;  ///< waits that ran out
     std::uint64_t cancelled = 0;        ///< acquires that their callers cancelled
     std::uint64_t renewals = 0;         ///< answered, each for one name
     std::uint64_t renewals_failed = 0;  ///< not answered, and tried again
     std::uint64_t lost = 0;             ///< holds that were lost, also if only the release found it
-    std::uint64_t handed_over_here = 0;   ///< inside a client, without a command
-    std::uint64_t handed_over_there = 0;  ///< acquired from the server after a refusal
-    std::uint64_t links_opened = 0;       ///< connections that came up, the first time or again
-    std::uint64_t links_lost = 0;         ///< command connections that were lost
-    std::uint64_t reconnects = 0;         ///< command connections that came up again
+    std::uint64_t handed_over_here = 0;  ///< inside a client, without a command
+    /// Acquired from the server by more than one script: the first found somebody else, was lost,
+    /// or came while the server answered nobody (LOADING, BUSY).
+    std::uint64_t handed_over_there = 0;
+    std::uint64_t links_opened = 0;  ///< connections that came up, the first time or again
+    std::uint64_t links_lost = 0;    ///< command connections that were lost
+    std::uint64_t reconnects = 0;    ///< command connections that came up again
     std::uint64_t subscriptions_refused = 0;
 
     std::uint64_t acquired() const noexcept { return waited.total(); }
@@ -100,7 +102,7 @@ struct named_snapshot {
     std::string name{};           ///< as the observer is told it, with `config::key_prefix`
     duration_histogram waited{};  ///< from the call of an acquire to its hold or permits
     duration_histogram held{};    ///< from a hold to its release
-    std::uint64_t waits = 0;      ///< acquires that the server refused and that began to wait
+    std::uint64_t waits = 0;      ///< acquires whose first script found somebody else
     std::uint64_t gave_up = 0;    ///< waits that ran out
     std::uint64_t cancelled = 0;  ///< acquires that their callers cancelled
     std::uint64_t lost = 0;       ///< holds that were lost, also if only the release found it

@@ -48,7 +48,8 @@ public:
     {}
 
     /// Somebody else has the lock, for another `lease` unless it is renewed; a caller begins to
-    /// wait.
+    /// wait. Told after its first script alone: if that was lost, or the server answered nobody
+    /// then (LOADING, BUSY), the wait ends without this having been told.
     virtual void waiting(std::string_view /*name*/, milliseconds /*lease*/) noexcept {}
 
     /// A wait ran out after `waited`, without the lock or the permits; the client sent `attempts`

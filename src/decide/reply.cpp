@@ -131,6 +131,8 @@ refusal_answer read_refusal(reply const& r) noexcept
 release_answer read_release(reply const& r) noexcept
 {
     using kind = release_answer::kind;
+    if (r.what == reply::kind::integer && r.number == release_answer::gone_unheard)
+        return {kind::gone, release_answer::unheard};
     if (r.what == reply::kind::integer)
         return {kind::released, r.number};
     if (r.what == reply::kind::list && r.items.size() == 2 &&

@@ -86,6 +86,8 @@ struct release_answer {
 
     static constexpr std::int64_t refused = -1;  ///< the server refused to publish
     static constexpr std::int64_t unheard = -2;  ///< the next waiter has no subscriber
+    /// The same, of a release that had nothing: then it is `gone`.
+    static constexpr std::int64_t gone_unheard = -3;
 };
 
 release_answer read_release(reply const&) noexcept;

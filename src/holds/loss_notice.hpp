@@ -18,10 +18,10 @@ class loss_notice final : private subscription_manager::listener {
 public:
     /// Null unless the config asks for it, and the topology has one server that sends the events.
     static std::unique_ptr<loss_notice> of(
-        core&, std::string const& key, std::function<void()> ask
+        core&, std::string const& key, bool shared, std::function<void()> ask
     );
 
-    loss_notice(core&, std::string const& key, std::function<void()> ask);
+    loss_notice(core&, std::string const& key, bool shared, std::function<void()> ask);
     ~loss_notice();
     loss_notice(loss_notice const&) = delete;
     loss_notice& operator=(loss_notice const&) = delete;
@@ -33,6 +33,7 @@ private:
 
     core& core_;
     std::string channel_;
+    bool shared_;  ///< with others, who have fields of their own
     std::function<void()> ask_;
     bool may_have_missed_ = false;  ///< events before the subscription is confirmed
 };

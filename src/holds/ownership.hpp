@@ -397,7 +397,7 @@ private:
     /// Hears the server's events of its key, if the config asks for it.
     void listen()
     {
-        notice_ = loss_notice::of(inside(), name(), [this] {
+        notice_ = loss_notice::of(inside(), name(), how().has_leases, [this] {
             auto const life = shared_from_this();
             suspect();
         });

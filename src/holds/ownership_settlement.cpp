@@ -289,7 +289,7 @@ error_code settlement::conclude_release(
         of_.listener_->published(others_of(r.receivers, which.channel), r.told);
     if (of_.listener_ && released && which.joins)
         of_.listener_->joined(r.stands, got.sent);
-    if (of_.listener_ && released && r.receivers == r.unheard)
+    if (of_.listener_ && r.receivers == r.unheard)
         of_.listener_->unheard(of_);
     if (released || before || (may_be_own && unsure_of_kept_))
         return {};

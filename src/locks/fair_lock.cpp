@@ -47,7 +47,12 @@ void fair_lock_state::admit(std::shared_ptr<waiter> const& who)
     made->start();
 }
 
-void fair_lock_state::on_left(waiter& who, bool) { who.asking->let_go(); }
+fair_waiter& fair_lock_state::asker_of(waiter const& who) noexcept
+{
+    return static_cast<fair_waiter&>(*who.asking);
+}
+
+void fair_lock_state::on_left(waiter& who, bool) { asker_of(who).let_go(); }
 
 void fair_lock_state::look_again(fair_waiter const& who, std::int64_t ask_in)
 {
@@ -158,7 +163,7 @@ void fair_lock_state::admit_same_owner(waiter const& holder)
         if (!other.shared_owner || !(other.who == holder.who))
             continue;
         auto const same = take_out(other);
-        same->asking->let_go();
+        asker_of(*same).let_go();
         if (same->re_entrant)
             enter(same);
         else

@@ -25,7 +25,10 @@ class fair_lock_state;
 ///
 /// It asks until it has the lock or its caller gives up. Then it gives back what it may have left
 /// in Redis, a place or the lock.
-class fair_waiter final : public heartbeat::ticket, private subscription_manager::listener {
+class fair_waiter final :
+    public heartbeat::ticket,
+    public waiter::asker,
+    private subscription_manager::listener {
 public:
     fair_waiter(fair_lock_state& of, waiter& who);
 
@@ -153,6 +156,7 @@ public:
     void destroy_pending() noexcept override;
 
 private:
+    static fair_waiter& asker_of(waiter const&) noexcept;
     void on_left(waiter&, bool was_first) override;
     void enter(std::shared_ptr<waiter> const&);
     void admit_same_owner(waiter const&);

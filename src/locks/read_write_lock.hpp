@@ -106,9 +106,13 @@ private:
     /// A reader that asks, with the texts of its script.
     class attempt :
         public boost::intrusive::list_base_hook<
-            boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+            boost::intrusive::link_mode<boost::intrusive::auto_unlink>>,
+        public waiter::asker {
     public:
         attempt(readers&, std::shared_ptr<waiter>);
+        ~attempt() { who_->asking = nullptr; }
+        attempt(attempt const&) = delete;
+        attempt& operator=(attempt const&) = delete;
 
         /// Asks until it is answered. The task owns the attempt.
         static strand_task run(readers&, std::shared_ptr<waiter>);
@@ -160,7 +164,6 @@ private:
         return is_asking_for_owner_of(who) || is_written_by(who);
     }
     bool is_asking_for_owner_of(waiter const&) const noexcept;
-    attempt* attempt_of(waiter const&) noexcept;
     void on_left(waiter&, bool was_first) override;
     void on_queue_changed() override { look_again(); }
     void unregister_if_idle();

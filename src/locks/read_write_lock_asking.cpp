@@ -22,6 +22,7 @@ readers::attempt::attempt(readers& of, std::shared_ptr<waiter> who)
     , arguments_{field_, lease_text_, prefix_}
 {
     of.attempts_.push_back(*this);
+    who_->asking = this;
 }
 
 // NOLINTNEXTLINE(*-avoid-reference-coroutine-parameters): it stays while an attempt is listed

@@ -66,8 +66,8 @@ void readers::admit(std::shared_ptr<waiter> const& who)
 // A sent request is given back if it is granted.
 void readers::on_left(waiter& who, bool)
 {
-    if (auto* const asking = attempt_of(who))
-        asking->withdraw();
+    if (who.asking)
+        static_cast<attempt*>(who.asking)->withdraw();
 }
 
 bool readers::has_readers() const noexcept
@@ -93,12 +93,6 @@ bool readers::is_written_by(waiter const& who) const noexcept
 {
     auto const* const writing = written();
     return who.shared_owner && writing && writing->who() == who.who && writing->is_held();
-}
-
-readers::attempt* readers::attempt_of(waiter const& who) noexcept
-{
-    auto const at = std::ranges::find_if(attempts_, [&](auto const& a) { return a.is_of(who); });
-    return at == attempts_.end() ? nullptr : &*at;
 }
 
 bool readers::is_asking_for_owner_of(waiter const& who) const noexcept
@@ -155,7 +149,7 @@ void readers::look()
     auto const life = shared_from_this();
     std::vector<std::shared_ptr<waiter>> waiting;
     for (auto const& who : queue_)
-        if (!attempt_of(who))
+        if (!who.asking)
             waiting.push_back(who.queued);
     for (auto const& who : waiting) {
         if (who->queue != this)

@@ -22,7 +22,6 @@ namespace colock {
 
 struct step;
 class wait_queue;
-class fair_waiter;
 
 /// The hold that a caller wants: its `acquire_options`, with the client's lease where they name
 /// none.
@@ -64,6 +63,9 @@ struct waiter final : operation, acquire_terms, boost::intrusive::list_base_hook
         completion<std::vector<permit>>,
         completion<>,
         completion<bool>>;
+
+    /// Asks the server for one waiter: a `fair_waiter`, or the attempt of a reader.
+    class asker {};
 
     /// A permit that was granted, with its id.
     struct held_permit {
@@ -114,7 +116,7 @@ struct waiter final : operation, acquire_terms, boost::intrusive::list_base_hook
     std::uint32_t attempts = 0;     ///< how often the server was asked for it
     std::uint64_t arrival = 0;      ///< its number in the order of all calls
     wait_queue* queue = nullptr;    ///< the queue that it is in
-    fair_waiter* asking = nullptr;  ///< for a fair lock: asks for it
+    asker* asking = nullptr;        ///< where each waiter has its own
     result done;
     decide::alarm_queue::alarm limit;
     std::shared_ptr<waiter> queued;  ///< itself, while it is in a queue

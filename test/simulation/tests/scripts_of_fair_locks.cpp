@@ -132,6 +132,35 @@ BOOST_AUTO_TEST_CASE(who_is_kept_is_alive)
     BOOST_TEST(line().empty());
 }
 
+// In one call, with one walk over the queue.
+BOOST_AUTO_TEST_CASE(a_crowd_that_leaves_together_leaves_the_timeouts_that_leaving_alone_would)
+{
+    auto const timeouts = [this] {
+        std::string all;
+        for (auto const& each : ask({"ZRANGE", "timeouts", "0", "-1", "WITHSCORES"}).items)
+            all += each.text + " ";
+        return all;
+    };
+    auto const queue_up = [&] {
+        ask({"FLUSHALL"});
+        for (auto const* const who : {"a", "b", "c", "d", "e", "f"})
+            acquire(who);
+    };
+    queue_up();
+    for (auto const* const who : {"d", "b", "x"})
+        BOOST_TEST((release(who).what == reply::kind::nil));
+    auto const alone = timeouts();
+    queue_up();
+    std::vector<std::string_view> keys, arguments;
+    for (auto const* const who : {"d", "b", "x"}) {
+        keys.insert(keys.end(), {"k", "queue", "timeouts", "tickets"});
+        arguments.insert(arguments.end(), {who, "c", "300000"});
+    }
+    redis.run(scripts::fair_release.text, keys, arguments);
+    BOOST_TEST(line() == "cef");
+    BOOST_TEST(timeouts() == alone);
+}
+
 BOOST_AUTO_TEST_CASE(nobody_who_hears_is_said)
 {
     acquire("a");
@@ -139,6 +168,10 @@ BOOST_AUTO_TEST_CASE(nobody_who_hears_is_said)
     hearing = 0;
     BOOST_TEST(is(release("a"), -2));
     BOOST_TEST(heard() == "c:b=0 ");
+    BOOST_TEST(is(release("a"), -3));  // by one that has nothing
+    pass(5'001);
+    BOOST_TEST((release("a").what == reply::kind::nil));
+    BOOST_TEST(line().empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_force_tells_the_first)

@@ -329,8 +329,12 @@ BOOST_AUTO_TEST_CASE(a_release_that_the_next_one_has_not_heard_is_followed_by_an
             one.time.settle();
             BOOST_TEST(closed.succeeded());
         } else {
-            one.server->expect(scripts::fair_release).reply(gone());
+            // Another one has come meanwhile, and died.
+            one.server->expect(scripts::fair_release).reply(reply::of(-3));
             one.time.advance(1ms);
+            BOOST_TEST(one.server->all_came());
+            one.server->expect(scripts::fair_release).reply(gone());
+            one.time.advance(5'000ms);
             BOOST_TEST(one.server->all_came());
             BOOST_TEST(one.last().field() == spent);
         }

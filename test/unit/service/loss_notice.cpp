@@ -52,6 +52,24 @@ struct in_a_cluster : noticing {
 
 BOOST_FIXTURE_TEST_SUITE(notice_of_loss, noticing)
 
+// Each reader that leaves is an "hdel"; if all others asked then, N readers would ask N * N times.
+BOOST_AUTO_TEST_CASE(readers_do_not_ask_when_another_one_leaves)
+{
+    pending<hold> one, two;
+    read_write_lock const both{client, "k"};
+    both.read().acquire(one.token());
+    both.read().acquire(two.token());
+    time.settle();
+    time.advance(1s);
+    auto const before = server->written().size();
+    event("hdel");
+    BOOST_TEST(server->written().size() == before);
+    redis.ask({"DEL", "k"});
+    event("del");
+    BOOST_TEST(!one.value());
+    BOOST_TEST(!two.value());
+}
+
 BOOST_AUTO_TEST_CASE(a_deletion_is_known_at_once)
 {
     auto held = acquire();
