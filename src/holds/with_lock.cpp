@@ -23,10 +23,15 @@ namespace colock::detail {
 
 namespace {
 
+// The caller has decided already which cancellations it takes, so both coroutines of a group take
+// each that arrives. A spawned coroutine takes terminal ones alone unless it says so. Both have to:
+// a group of Boost 1.83 passes on the first cancellation alone.
+
 /// Ends when the hold is lost, or its client closed. It does not end when the work itself releases
 /// the hold or moves it elsewhere, because then there is nothing left to guard.
 asio::awaitable<error_code> loss_of(hold const& held)
 {
+    co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
     error_code ec = asio::error::operation_aborted;
     if (state_of(held))
         co_await held.lost(asio::redirect_error(asio::deferred, ec));
@@ -38,8 +43,6 @@ asio::awaitable<error_code> loss_of(hold const& held)
     co_return ec ? ec : error_code{error::lost};
 }
 
-/// The work of a caller who has decided already which cancellations it takes: all that arrive go on
-/// to the work. A coroutine that is spawned takes terminal ones only.
 asio::awaitable<void> for_caller(asio::awaitable<void> work)
 {
     co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
