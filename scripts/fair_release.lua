@@ -18,8 +18,8 @@ local text = function(number) return string.format('%.0f', number) end
 -- include publish.lua
 
 -- Takes tickets of one lock out of its queue. The tickets behind get earlier timeouts, by the wait for
--- each that has left before them, as in Redisson. One walk over the queue serves all of the call: when
--- a crowd gives up together, a walk for each would take the server seconds.
+-- each that has left before them, as in Redisson. One walk over the queue serves all of the call while
+-- the lock is held: when a crowd gives up together, a walk for each would take the server seconds.
 local function leave(of)
     local queue, gone, from = of.queue, {}, nil
     for _, field in ipairs(of.fields) do

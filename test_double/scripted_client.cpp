@@ -203,11 +203,11 @@ void scripted_client::occupy(std::string const& name, milliseconds how_long)
     auto const end = std::make_shared<timer_type>(inside_->strand);
     inside_->ends[name] = end;
     end->expires_at(clock::now() + at_most(how_long));
-    end->async_wait([is = inside_->alive, this, name, end](error_code ec) {
+    end->async_wait([is = inside_->alive, this, name, mine = std::weak_ptr{end}](error_code ec) {
         if (ec || !*is)
             return;
         auto const now = inside_->ends.find(name);
-        if (now != inside_->ends.end() && now->second == end)  // it is not occupied anew
+        if (now != inside_->ends.end() && now->second == mine.lock())  // it is not occupied anew
             vacate(name);
     });
 }

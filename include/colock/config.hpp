@@ -279,8 +279,9 @@ struct config {
     /// round trip.
     bool tcp_nodelay = true;
 
-    /// The largest reply that the client reads, in bytes. If a server sends more, the client drops
-    /// the connection and reconnects. At least 64 KiB.
+    /// The largest reply that the client reads, in bytes, with at most one element for each 64 of
+    /// these. If a server sends more, the client drops the connection and reconnects. At least
+    /// 64 KiB.
     std::size_t max_reply_size = std::size_t{64} << 20U;
 
     /// How long `acquire_options::sync_replicas` waits for the replicas. Redisson's

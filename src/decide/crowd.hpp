@@ -70,16 +70,17 @@ public:
         );
     }
 
-    /// A place that comes up only when the wait is over is worth nothing: another one in the time
-    /// that is left.
+    /// A place that comes up only when the wait is over, or a millisecond before, is worth nothing,
+    /// because the answer comes too late: another one in the time that is left.
     static time_point in_time(
         time_point now, time_point at, time_point deadline, double jitter
     ) noexcept
     {
-        if (at < deadline)
+        auto const last = std::max(now, deadline - std::chrono::milliseconds{1});
+        if (at < last)
             return at;
         using fine = std::chrono::duration<double, duration::period>;
-        return now + std::chrono::duration_cast<duration>(jitter * fine{deadline - now});
+        return now + std::chrono::duration_cast<duration>(jitter * fine{last - now});
     }
 
 private:

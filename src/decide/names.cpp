@@ -59,17 +59,15 @@ std::string derived(std::string_view prefix, std::string_view kind, std::string_
     return key;
 }
 
-// A key of colock alone, in the slot of the name. `kind` ends with a colon.
-std::string key_beside(std::string_view name, std::string_view prefix, std::string_view kind)
+// A key of colock alone, in the slot of the name: 'kind{tag}:name' and the end.
+std::string tagged(
+    std::string_view name, std::string_view prefix, std::string_view kind, std::string_view end
+)
 {
-    auto key = derived(prefix, kind, name);
-    bool const is_of_another = name.starts_with('{') && name.ends_with('}');  // `a` has it
-    if (!is_of_another && slot_of(key) == slot_of(name))
-        return key;
     auto const counter = fence_counter(slot_of(name));
-    kind.remove_suffix(1);
-    key.assign(prefix).append(kind).append(counter.substr(counter.find('{')));
-    return key.append(":").append(name);
+    std::string key{prefix};
+    key.append(kind).append(counter.substr(counter.find('{')));
+    return key.append(":").append(name).append(end);
 }
 
 }  // namespace
@@ -137,7 +135,11 @@ std::string permit_leases(std::string_view name, std::string_view prefix)
 
 std::string request_record(std::string_view name, std::string_view id, std::string_view prefix)
 {
-    return key_beside(name, prefix, "colock_once:").append(":").append(id);
+    auto const end = std::string{":"}.append(id);
+    auto key = derived(prefix, "colock_once:", name) + end;
+    bool const is_of_another = name.starts_with('{') && name.ends_with('}');  // `a` has it
+    return is_of_another || slot_of(key) != slot_of(name) ? tagged(name, prefix, "colock_once", end)
+                                                          : key;
 }
 
 fair_keys::fair_keys(std::string_view name, std::string_view prefix)
@@ -168,7 +170,8 @@ std::string token_counter(std::string_view name, std::string_view prefix)
 
 std::string leader_words(std::string_view name, std::string_view prefix)
 {
-    return key_beside(name, prefix, "colock_leader:");
+    auto key = derived(prefix, "colock_leader:", name);
+    return slot_of(key) == slot_of(name) ? key : tagged(name, prefix, "colock_leader", {});
 }
 
 std::string_view fence_counter(unsigned slot)

@@ -132,7 +132,7 @@ std::string lease_prefix(std::string_view name, std::string_view prefix = {});
 std::string token_counter(std::string_view name, std::string_view prefix = {});
 
 /// The words that the leader of an election publishes: `colock_leader:{name}`, or
-/// `colock_leader{tag}:name` where the record of a request has its tag.
+/// `colock_leader{tag}:name` if the braces of the name name no slot.
 std::string leader_words(std::string_view name, std::string_view prefix = {});
 
 /// The fencing counter that the locks of this slot share, `colock_fence:{tag}`, in the same slot.

@@ -69,7 +69,8 @@ public:
     time_point first_sent() const noexcept { return first_sent_; }
     time_point last_sent() const noexcept { return last_sent_; }
 
-    /// The latest time at which it may have taken: a slow server runs a request late.
+    /// The latest time at which it may have taken, as far as the client knows: a slow server runs a
+    /// request late, but one whose connection was lost hardly later than that.
     time_point may_have_taken_at() const noexcept { return may_have_taken_at_; }
 
 private:

@@ -271,6 +271,20 @@ BOOST_AUTO_TEST_CASE(an_occupation_outlives_the_end_of_the_one_before)
     }
 }
 
+BOOST_AUTO_TEST_CASE(nothing_waits_for_the_end_of_an_occupation_that_is_over)
+{
+    asio::io_context context;
+    {
+        scripted_client redis{context};
+        redis.occupy("vacated", 1h);
+        redis.vacate("vacated");
+        redis.occupy("left", 1h);
+    }
+    auto const begun = std::chrono::steady_clock::now();
+    context.run_for(5s);
+    BOOST_TEST((std::chrono::steady_clock::now() - begun < 5s));
+}
+
 BOOST_AUTO_TEST_CASE(times_may_be_as_long_as_their_type_allows)
 {
     scripted_client redis;

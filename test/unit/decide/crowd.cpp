@@ -95,9 +95,10 @@ BOOST_AUTO_TEST_CASE(a_place_past_the_end_of_the_wait_is_drawn_again_before_it)
     auto const at = [](crowd::duration place, double dice) {
         return crowd::in_time(start, start + place, start + 100ms, dice) - start;
     };
-    BOOST_TEST((at(99ms, 0.1) == 99ms));
-    BOOST_TEST((at(100ms, 0.1) == 10ms));
-    BOOST_TEST((at(5s, 0.9) == 90ms));
+    BOOST_TEST((at(98ms, 0.1) == 98ms));
+    BOOST_TEST((at(99ms, 0.1) == 9'900us));  // its answer would come too late
+    BOOST_TEST((at(5s, 0.9) == 89'100us));
+    BOOST_TEST((crowd::in_time(start, start + 5s, start + 100us, 0.9) == start));
 }
 
 BOOST_AUTO_TEST_CASE(a_large_crowd_does_not_linger)

@@ -70,6 +70,10 @@ BOOST_AUTO_TEST_CASE(keys_and_channels_of_counters)
     BOOST_TEST(leader_words("a") == "colock_leader:{a}");
     BOOST_TEST(leader_words("pa", "p") == "pcolock_leader:{pa}");
     BOOST_TEST(leader_words("a{b") == "colock_leader" + tag + ":a{b");
+    BOOST_TEST(leader_words("{a}") == "colock_leader:{a}");
+    // The end of a key that names no tag decides its slot, too: without it, this one has the slot.
+    std::string const odd = "app:a{" + std::string(8'450, 'b');
+    BOOST_TEST(slot_of(request_record(odd, "u:take", "app:")) == slot_of(odd));
     BOOST_TEST(request_record("{a}", "u:take") != request_record("a", "u:take"));
     BOOST_TEST(request_record("p{a}", "u", "p") != request_record("pa", "u", "p"));
     for (auto const* name : {"a{b", "x{}", "{a}", "a}b", "{}", "}", "{", "{}{a}", "a}b{c"}) {
