@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <stdexcept>
 #include <unistd.h>
@@ -142,6 +143,9 @@ void arena::kill_process(int which)
     victim.running.signal(SIGKILL);
     note(what::killed, victim.number, at);
     victim.running.kill();
+    std::string id;
+    std::ifstream{history_of(victim.number) + ".id"} >> id;
+    killed_clients_.push_back(std::move(id));
     let_places_stay();
     victim = start(victim.network, victim.worker, victim.through);
 }
@@ -256,13 +260,29 @@ void arena::take_each_fair_lock()
     });
 }
 
+// Where nobody has released the lock since. It ends two minutes after the last of them has joined
+// it.
+bool arena::is_list_of_killed(std::string const& key)
+{
+    constexpr std::int64_t two_minutes = 120'000;
+    auto const left = server_.ask("PTTL", key).number;
+    return key.starts_with("colock_wait:") && 0 <= left && left <= two_minutes &&
+        std::ranges::all_of(server_.ask("LRANGE", key, "0", "-1").items, [&](auto const& entry) {
+               return std::ranges::any_of(killed_clients_, [&](std::string const& id) {
+                   return !id.empty() && entry.text.starts_with(id);
+               });
+           });
+}
+
 // A client that closes leaves nothing but its last report, which ends by itself. What killed
 // processes held is there until its lease ends, their tickets a little longer.
 void arena::see_what_is_left()
 {
     auto const ends_by_itself = [&](std::string const& key) {
         constexpr std::int64_t without_end = -1;
-        return key.starts_with("colock_client:") && server_.ask("PTTL", key).number != without_end;
+        bool const is_report = key.starts_with("colock_client:");
+        return (is_report && server_.ask("PTTL", key).number != without_end) ||
+            is_list_of_killed(key);
     };
     auto const look = [&] {
         left_behind_.clear();

@@ -126,6 +126,7 @@ private:
     void note_span(what, std::uint32_t key, std::int64_t since);
     std::vector<std::string> history_files() const;
     void take_each_fair_lock();
+    bool is_list_of_killed(std::string const& key);
     void see_what_is_left();
 
     arena_plan plan_;
@@ -139,6 +140,7 @@ private:
     history_writer history_;
     std::uint32_t started_ = 0;
     std::vector<process> processes_;
+    std::vector<std::string> killed_clients_;  ///< their ids
     bool leases_run_out_ = false;
     bool places_stay_ = false;
     std::vector<std::string> left_behind_;

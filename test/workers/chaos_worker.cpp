@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <fstream>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -81,6 +82,7 @@ public:
         auto where = colock::config::from_url(words[1]);
         where.lease = milliseconds{given_.number("lease", 2'000)};
         redis_.emplace(context_.get_executor(), where);
+        std::ofstream{std::string{words[3]} + ".id"} << redis_->id();
     }
 
     void run()
