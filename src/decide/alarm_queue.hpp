@@ -1,8 +1,9 @@
 #pragma once
 
+#include "decide/time.hpp"
+
 #include <boost/intrusive/set.hpp>
 
-#include <chrono>
 #include <cstring>
 #include <type_traits>
 
@@ -14,8 +15,6 @@ namespace colock::decide {
 /// an alarm that is destroyed is no longer due.
 class alarm_queue {
 public:
-    using time_point = std::chrono::steady_clock::time_point;
-
     class alarm :
         public boost::intrusive::set_base_hook<
             boost::intrusive::link_mode<boost::intrusive::auto_unlink>,
@@ -59,10 +58,7 @@ public:
     }
 
     /// When the next alarm is due; the greatest time point if there is none.
-    time_point next() const noexcept
-    {
-        return alarms_.empty() ? time_point::max() : alarms_.begin()->at_;
-    }
+    time_point next() const noexcept { return alarms_.empty() ? never : alarms_.begin()->at_; }
 
     /// Takes out what is due and acts on it, the earliest first. Acting may set, clear and destroy
     /// alarms, also those that are due; what is set meanwhile for now or earlier acts too.

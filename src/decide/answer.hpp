@@ -1,9 +1,8 @@
 #pragma once
 
 #include "decide/reply.hpp"
+#include "decide/time.hpp"
 #include <colock/error.hpp>
-
-#include <chrono>
 
 namespace colock {
 
@@ -20,8 +19,7 @@ struct answer {
     kind what = kind::withdrawn;
     decide::reply value{};
     error_code ec{};
-    std::chrono::steady_clock::time_point sent{};  ///< just before it was written: where validity
-                                                   ///< begins
+    time_point sent{};      ///< just before it was written: validity begins there
     bool passing = false;   ///< failed because memory, replicas or disk are missing, which may pass
     error_code unsynced{};  ///< replied, and too few replicas have it: why
 };

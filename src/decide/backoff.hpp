@@ -1,5 +1,7 @@
 #pragma once
 
+#include "decide/time.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -11,8 +13,6 @@ namespace colock::decide {
 /// half by `jitter` in [0, 1), so that many do not come back at once.
 class backoff {
 public:
-    using milliseconds = std::chrono::milliseconds;
-
     constexpr backoff(milliseconds first, milliseconds longest) noexcept
         : first_{first}
         , longest_{longest}
@@ -38,12 +38,8 @@ private:
 
 /// The pause after so many refusals, from 1: `first`, times `factor` for each, never longer than
 /// `longest`; shortened by up to half by `jitter` in [0, 1).
-inline std::chrono::milliseconds backoff_pause(
-    std::chrono::milliseconds first,
-    std::chrono::milliseconds longest,
-    int factor,
-    std::uint32_t refusals,
-    double jitter
+inline milliseconds backoff_pause(
+    milliseconds first, milliseconds longest, int factor, std::uint32_t refusals, double jitter
 ) noexcept
 {
     auto whole = static_cast<double>(first.count());
@@ -52,17 +48,14 @@ inline std::chrono::milliseconds backoff_pause(
          ++i)
         whole *= factor;
     whole = std::min(whole, static_cast<double>(longest.count()));
-    return std::chrono::milliseconds{std::llround(std::ceil(whole * (1 - jitter / 2)))};
+    return milliseconds{std::llround(std::ceil(whole * (1 - jitter / 2)))};
 }
 
 /// The pause before what the server refuses for the moment is sent again, after so many refusals,
 /// from 1: 20 ms, then doubling up to a fortieth of the lease, which is never under 100 ms nor over
 /// 1 s; shortened by up to half by `jitter` in [0, 1).
-inline std::chrono::milliseconds repeat_pause(
-    std::uint32_t refusals, std::chrono::milliseconds lease, double jitter
-) noexcept
+inline milliseconds repeat_pause(std::uint32_t refusals, milliseconds lease, double jitter) noexcept
 {
-    using std::chrono::milliseconds;
     auto const longest = std::clamp(lease / 40, milliseconds{100}, milliseconds{1'000});
     return backoff_pause(milliseconds{20}, longest, 2, refusals, jitter);
 }

@@ -129,7 +129,7 @@ std::optional<client_report> read_client_report(std::string_view text)
         if ((!next.waits && word(0) != "holds") || !read_number(word(4), next.owner) ||
             !read_number(word(5), age) || age < 0)
             return {};
-        next.age = client_report::milliseconds{age};
+        next.age = milliseconds{age};
         report.entries.push_back(std::move(next));
     }
     return report;

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <chrono>
+#include "decide/time.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -13,8 +14,6 @@ namespace colock::decide {
 /// A client's word on itself: its label, what it holds and what it waits for. Other processes read
 /// it, so it is part of the data format.
 struct client_report {
-    using milliseconds = std::chrono::milliseconds;
-
     /// A hold, or an acquire that waits.
     struct entry {
         bool waits = false;
@@ -39,11 +38,11 @@ struct client_report {
 inline constexpr std::size_t most_reported = 64;
 
 /// A younger hold is not worth a line: it may be gone before anybody reads it.
-inline constexpr std::chrono::milliseconds youngest_reported{1'000};
+inline constexpr milliseconds youngest_reported{1'000};
 
 /// A report is written again after this time, and ends by itself after its life.
-inline constexpr std::chrono::milliseconds report_beat{5'000};
-inline constexpr std::chrono::milliseconds report_life{15'000};
+inline constexpr milliseconds report_beat{5'000};
+inline constexpr milliseconds report_life{15'000};
 
 inline constexpr std::size_t longest_label = 128;
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "decide/time.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -15,9 +17,7 @@ namespace colock::decide {
 /// client has bad luck for ever.
 class crowd {
 public:
-    using time_point = std::chrono::steady_clock::time_point;
     using duration = std::chrono::steady_clock::duration;
-    using milliseconds = std::chrono::milliseconds;
 
     /// After `poll_cap` a client asks in any case whether there is something to get.
     explicit crowd(milliseconds poll_cap) noexcept : longest_{8 * poll_cap} {}
@@ -76,7 +76,7 @@ public:
         time_point now, time_point at, time_point deadline, double jitter
     ) noexcept
     {
-        auto const last = std::max(now, deadline - std::chrono::milliseconds{1});
+        auto const last = std::max(now, deadline - milliseconds{1});
         if (at < last)
             return at;
         using fine = std::chrono::duration<double, duration::period>;

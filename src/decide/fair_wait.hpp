@@ -1,7 +1,8 @@
 #pragma once
 
+#include "decide/time.hpp"
+
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <string_view>
 
@@ -14,22 +15,18 @@ namespace colock::decide {
 inline constexpr std::string_view redisson_fair_wait = "300000";
 
 /// How long a ticket keeps its place without a heartbeat.
-inline constexpr std::chrono::milliseconds ticket_life{5'000};
+inline constexpr milliseconds ticket_life{5'000};
 
 /// The period of its heartbeat.
-inline constexpr std::chrono::milliseconds ticket_beat = ticket_life / 3;
+inline constexpr milliseconds ticket_beat = ticket_life / 3;
 
 /// When the first waiter of a client asks again unasked: just after the time that the server has
 /// named has passed, if it has named one, and at most after the poll cap. `jitter` in [0, 1)
 /// spreads what many clients would do at the same moment.
-inline std::chrono::steady_clock::time_point look_again(
-    std::chrono::steady_clock::time_point now,
-    std::int64_t ask_in,
-    std::chrono::milliseconds poll_cap,
-    double jitter
+inline time_point look_again(
+    time_point now, std::int64_t ask_in, milliseconds poll_cap, double jitter
 ) noexcept
 {
-    using std::chrono::milliseconds;
     auto const spread = milliseconds{static_cast<std::int64_t>(10 * jitter)};
     if (ask_in < 0 || ask_in >= poll_cap.count())
         return now + poll_cap;

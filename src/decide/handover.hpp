@@ -1,8 +1,7 @@
 #pragma once
 
+#include "decide/time.hpp"
 #include "decide/validity.hpp"
-
-#include <chrono>
 
 namespace colock::decide {
 

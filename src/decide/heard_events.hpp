@@ -1,8 +1,8 @@
 #pragma once
 
+#include "decide/time.hpp"
 #include <colock/lock_event.hpp>
 
-#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <optional>
@@ -17,8 +17,6 @@ namespace colock::decide {
 /// before the message.
 class heard_events {
 public:
-    using time_point = std::chrono::steady_clock::time_point;
-
     explicit heard_events(std::size_t limit) : limit_{limit} {}
 
     /// All channels are heard from now on, perhaps again.

@@ -13,8 +13,6 @@ namespace colock::decide {
 
 namespace {
 
-using std::chrono::milliseconds;
-
 constexpr std::size_t uuid_length = 36;
 constexpr std::string_view write_side = ":write";
 

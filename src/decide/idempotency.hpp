@@ -1,5 +1,7 @@
 #pragma once
 
+#include "decide/time.hpp"
+
 #include <chrono>
 #include <string>
 
@@ -9,15 +11,13 @@ namespace colock::decide {
 
 /// How long the server keeps the record. It is one small key for each client and name, so it may
 /// live long.
-inline constexpr std::chrono::milliseconds record_life = std::chrono::hours{1};
+inline constexpr milliseconds record_life = std::chrono::hours{1};
 
 inline std::string record_life_text() { return std::to_string(record_life.count()); }
 
 /// The time until which a request that may have run may be sent again, because its record surely
 /// exists.
-constexpr std::chrono::steady_clock::time_point repeat_until(
-    std::chrono::steady_clock::time_point first_sent
-) noexcept
+constexpr time_point repeat_until(time_point first_sent) noexcept
 {
     return first_sent + (record_life - record_life / 50);
 }

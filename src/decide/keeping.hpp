@@ -1,9 +1,9 @@
 #pragma once
 
+#include "decide/time.hpp"
 #include "decide/validity.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 namespace colock::decide {
 

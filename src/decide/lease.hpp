@@ -1,5 +1,6 @@
 #pragma once
 
+#include "decide/time.hpp"
 #include "decide/validity.hpp"
 
 #include <algorithm>
@@ -69,8 +70,6 @@ struct hold_terms {
 /// The lease of an ownership at the server, as far as its client knows it.
 class server_lease {
 public:
-    static constexpr time_point never = time_point::max();
-
     /// It was granted now, with this end.
     void begin(time_point now, time_point until) noexcept
     {

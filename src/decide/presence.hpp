@@ -1,6 +1,7 @@
 #pragma once
 
 #include "decide/client_report.hpp"
+#include "decide/time.hpp"
 #include <colock/owner.hpp>
 
 #include <chrono>
@@ -13,9 +14,6 @@ namespace colock {
 /// Collects for the client's report what the client holds and waits for.
 class presence {
 public:
-    using milliseconds = std::chrono::milliseconds;
-    using time_point = std::chrono::steady_clock::time_point;
-
     explicit presence(time_point now) : now_{now} {}
 
     void holds(

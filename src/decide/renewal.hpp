@@ -1,8 +1,8 @@
 #pragma once
 
 #include "decide/renewal_schedule.hpp"
+#include "decide/time.hpp"
 
-#include <chrono>
 #include <cstdint>
 #include <limits>
 
@@ -11,10 +11,6 @@ namespace colock::decide {
 /// The renewals of one ownership: when the next one is due, and which answer is still of interest.
 class renewal {
 public:
-    using time_point = renewal_schedule::time_point;
-    using milliseconds = std::chrono::milliseconds;
-    static constexpr time_point never = renewal_schedule::never;
-
     /// One that was sent: its number, and the lease that it sets.
     struct round {
         std::uint32_t number;

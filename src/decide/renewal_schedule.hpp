@@ -1,6 +1,7 @@
 #pragma once
 
 #include "decide/backoff.hpp"
+#include "decide/time.hpp"
 
 #include <boost/intrusive/list.hpp>
 
@@ -19,10 +20,7 @@ namespace colock::decide {
 /// in one list and no tree of all.
 class renewal_schedule {
 public:
-    using time_point = std::chrono::steady_clock::time_point;
     using duration = std::chrono::steady_clock::duration;
-    using milliseconds = std::chrono::milliseconds;
-    static constexpr time_point never = time_point::max();
 
     class entry :
         public boost::intrusive::list_base_hook<

@@ -1,7 +1,8 @@
 #pragma once
 
+#include "decide/time.hpp"
+
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <optional>
 
@@ -14,8 +15,6 @@ namespace colock::decide {
 /// then on no waiter may have them.
 class request_state {
 public:
-    using time_point = std::chrono::steady_clock::time_point;
-
     enum class action {
         none,   ///< nobody waits, nothing is open
         begin,  ///< send a new request
@@ -94,13 +93,10 @@ private:
 /// How long the client sleeps after a refusal before it asks again without a message: until the
 /// time at which something changes of which no message tells, if that is known, but at most the
 /// poll cap, shortened by up to a tenth by `jitter` in [0, 1), so that many clients spread.
-constexpr std::chrono::milliseconds poll_pause(
-    std::optional<std::chrono::milliseconds> until,
-    std::chrono::milliseconds poll_cap,
-    double jitter
+constexpr milliseconds poll_pause(
+    std::optional<milliseconds> until, milliseconds poll_cap, double jitter
 ) noexcept
 {
-    using std::chrono::milliseconds;
     auto const cut = static_cast<double>(poll_cap.count()) / 10 * jitter;
     auto const cap = poll_cap - milliseconds{static_cast<std::int64_t>(cut)};
     return until && *until < cap ? *until + milliseconds{1} : cap;

@@ -199,9 +199,9 @@ bool subscription_table::end_by_server(std::string_view name)
     return true;
 }
 
-subscription_table::time_point subscription_table::next_expiry() const noexcept
+time_point subscription_table::next_expiry() const noexcept
 {
-    return expiries_.empty() || busy_ ? time_point::max() : expiries_.begin()->first;
+    return expiries_.empty() || busy_ ? never : expiries_.begin()->first;
 }
 
 }  // namespace colock::decide

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <chrono>
+#include "decide/time.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -14,9 +15,6 @@ namespace colock::decide {
 /// one at a time. A refused channel is asked for again only after a while.
 class subscription_table {
 public:
-    using time_point = std::chrono::steady_clock::time_point;
-    using milliseconds = std::chrono::milliseconds;
-
     /// How long a refusal is remembered: a temporary one, and any other.
     static constexpr milliseconds short_memory{100};
     static constexpr milliseconds refusal_memory{30'000};

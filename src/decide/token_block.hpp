@@ -1,5 +1,7 @@
 #pragma once
 
+#include "decide/time.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -16,8 +18,6 @@ namespace colock::decide {
 /// from a counter that has grown too fast, whichever client drew.
 class token_block {
 public:
-    using time_point = std::chrono::steady_clock::time_point;
-
     static constexpr std::uint64_t smallest = 2;
     static constexpr std::uint64_t largest_first = 64;
     static constexpr std::uint64_t largest = 4'096;

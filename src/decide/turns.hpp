@@ -1,6 +1,7 @@
 #pragma once
 
 #include "decide/crowd.hpp"
+#include "decide/time.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -17,9 +18,7 @@ namespace colock::decide {
 /// lately knows of no order: it spreads its attempts among those of the others, see `crowd`.
 class turns {
 public:
-    using time_point = std::chrono::steady_clock::time_point;
     using duration = std::chrono::steady_clock::duration;
-    using milliseconds = std::chrono::milliseconds;
 
     /// `longest`: the longest delay, unless so many clients wait that all would ask at that moment.
     /// `poller_gap`: how long the lock stays free once a second for clients that poll; 0 for never.

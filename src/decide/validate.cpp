@@ -12,8 +12,6 @@ namespace colock::decide {
 
 namespace {
 
-using std::chrono::milliseconds;
-
 /// With this prefix all keys of one name are in one slot.
 bool keeps_slots_together(std::string const& prefix) noexcept
 {

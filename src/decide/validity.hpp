@@ -1,5 +1,7 @@
 #pragma once
 
+#include "decide/time.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -7,9 +9,6 @@
 // How long a holder can rely on a lock. All times count from before the script was sent, by the
 // steady clock of this process.
 namespace colock::decide {
-
-using std::chrono::milliseconds;
-using time_point = std::chrono::steady_clock::time_point;
 
 inline constexpr milliseconds shortest_renewed_lease{100};
 /// Below this, the drift is most of a lease, and a round trip is the rest.

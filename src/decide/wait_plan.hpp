@@ -1,7 +1,8 @@
 #pragma once
 
+#include "decide/time.hpp"
+
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -10,11 +11,10 @@ namespace colock::decide {
 
 /// When a refused waiter asks again without a message: just after the holder's lease ends, if that
 /// is before the poll cap; `pttl` is the rest of the lease, as the server said. None: at the cap.
-constexpr std::optional<std::chrono::steady_clock::time_point> wake_time(
-    std::chrono::steady_clock::time_point now, std::int64_t pttl, std::chrono::milliseconds poll_cap
+constexpr std::optional<time_point> wake_time(
+    time_point now, std::int64_t pttl, milliseconds poll_cap
 ) noexcept
 {
-    using std::chrono::milliseconds;
     if (pttl == -2)  // free since
         return now;
     if (pttl < 0 || pttl >= poll_cap.count())  // no lease: only a release or a force can free it
@@ -26,20 +26,17 @@ constexpr std::optional<std::chrono::steady_clock::time_point> wake_time(
 /// was kept alive, and is kept when less than 100 s of that are left. And a holder with the
 /// default lease renews before less than 20 s of it are left: its key is none whose lease ends
 /// soon.
-inline constexpr std::chrono::milliseconds longest_unkept{20'000};
+inline constexpr milliseconds longest_unkept{20'000};
 
 /// How long a client that asks for a key at longer intervals does so without naming its wait list.
 /// A list that is named lives for at least 100 s more, and at every fourth time it is named.
-inline constexpr std::chrono::milliseconds list_unnamed{65'000};
+inline constexpr milliseconds list_unnamed{65'000};
 
 /// How often a client asks for `keys` keys for which a message is sure to come unless the
 /// connection breaks, which the client notices: for 5,000 of them a second, but for each one at the
 /// poll cap at the earliest, and in time to keep its wait list alive.
-constexpr std::chrono::milliseconds sure_interval(
-    std::size_t keys, std::chrono::milliseconds poll_cap
-) noexcept
+constexpr milliseconds sure_interval(std::size_t keys, milliseconds poll_cap) noexcept
 {
-    using std::chrono::milliseconds;
     auto const spread = milliseconds{static_cast<std::int64_t>(keys / 5)};
     return std::max(poll_cap, std::min(spread, longest_unkept));
 }

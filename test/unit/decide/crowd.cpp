@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 using decide::crowd;
 
 constexpr auto round_trip = 200us;
-constexpr crowd::time_point start{1'000s};
+constexpr time_point start{1'000s};
 
 BOOST_AUTO_TEST_SUITE(decide_crowd)
 

@@ -14,7 +14,7 @@ using namespace colock::decide;
 using namespace std::chrono_literals;
 using action = request_state::action;
 
-request_state::time_point const t{1'000s};
+time_point const t{1'000s};
 
 BOOST_AUTO_TEST_SUITE(decide_request_state)
 

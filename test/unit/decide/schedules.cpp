@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(what_is_due_together_goes_together)
     BOOST_TEST(due.renew.size() == 2U);
     BOOST_TEST(due.lost.empty());
     BOOST_TEST((what.next() == at(130)));
-    BOOST_TEST((a.renew_at() == renewal_schedule::never));
+    BOOST_TEST((a.renew_at() == decide::never));
     BOOST_TEST((a.lose_at() == at(2'000)));
 }
 
@@ -242,7 +242,7 @@ BOOST_AUTO_TEST_CASE(a_loss_comes_on_its_day_and_before_a_renewal)
     renewal_schedule what;
     renewal_schedule::entry a, b;
     what.set(a, at(90), at(100));  // nobody looked for a while
-    what.set(b, renewal_schedule::never, at(110));
+    what.set(b, decide::never, at(110));
     auto const early = what.take(at(100), 20ms);
     BOOST_TEST(early.renew.empty());
     BOOST_TEST((early.lost == std::vector{&a}));
@@ -264,12 +264,12 @@ BOOST_AUTO_TEST_CASE(does_what_a_naive_model_does)
         for (auto& e : entries)
             e = std::make_unique<renewal_schedule::entry>();
         std::map<renewal_schedule::entry*, times> model;
-        auto const point = [](int t) { return t < 0 ? renewal_schedule::never : at(t); };
+        auto const point = [](int t) { return t < 0 ? decide::never : at(t); };
         auto const first_of = [&](times const& t) {
             return std::min(point(t.renew), point(t.lose));
         };
         auto const least = [&] {
-            auto found = renewal_schedule::never;
+            auto found = decide::never;
             for (auto const& [e, t] : model)
                 found = std::min(found, first_of(t));
             return found;
@@ -291,7 +291,7 @@ BOOST_AUTO_TEST_CASE(does_what_a_naive_model_does)
                 if (earliest)
                     BOOST_TEST((mine < before));
                 BOOST_TEST((what.next() <= mine));
-                if (mine != renewal_schedule::never)
+                if (mine != decide::never)
                     model[entry.get()] = t;
                 break;
             }

@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 using decide::subscription_table;
 using state = subscription_table::state;
 using names = std::vector<std::string>;
-using time_point = subscription_table::time_point;
+using decide::time_point;
 
 constexpr auto linger = 1s;
 time_point const start{1'000s};

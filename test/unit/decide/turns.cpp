@@ -437,7 +437,7 @@ BOOST_AUTO_TEST_CASE(the_told_client_asks_at_once_if_nobody_else_listens)
 BOOST_AUTO_TEST_CASE(the_told_client_lets_listeners_ask_first_now_and_then)
 {
     turns t{10ms, 0ms, 9s};
-    auto const later = [&](turns::time_point now) { return t.told(now, 1, round_trip) > now; };
+    auto const later = [&](time_point now) { return t.told(now, 1, round_trip) > now; };
     BOOST_TEST(!later(start));
     BOOST_TEST(!later(start + 999ms));
     BOOST_TEST(later(start + 1s));
