@@ -13,7 +13,7 @@ namespace {
 
 /// A request that takes nothing: the first caller asks it for all that are waiting. A caller that
 /// comes later may know of a message that the answer does not include yet.
-class zero_reached final : public permit_protocol {
+class zero_reached final : public permit_queue::protocol {
 public:
     zero_reached(core& inside, std::string const& name) : core_{inside}, name_{name} {}
 
@@ -22,7 +22,10 @@ public:
         return decide::latch_channel(name_, core_.settings().key_prefix);
     }
     void begin(waiter const&) override {}
-    script_request ask(std::string_view) const override { return {&scripts::count, {name_}, {}}; }
+    script_call::request ask(std::string_view) const override
+    {
+        return {&scripts::count, {name_}, {}};
+    }
 
     decide::acquire_answer read(decide::reply const& got) const override
     {
@@ -45,7 +48,7 @@ public:
             from.take_first()->grant();
     }
 
-    std::optional<script_request> undo(decide::request_state const&) override { return {}; }
+    std::optional<script_call::request> undo(decide::request_state const&) override { return {}; }
 
 private:
     core& core_;

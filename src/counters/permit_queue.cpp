@@ -9,10 +9,10 @@
 namespace colock {
 
 permit_queue::permit_queue(
-    core& inside, state_kind kind, std::string name, std::unique_ptr<permit_protocol> protocol
+    core& inside, state_kind kind, std::string name, std::unique_ptr<protocol> how
 )
     : wait_queue{inside, kind, std::move(name)}
-    , protocol_{std::move(protocol)}
+    , protocol_{std::move(how)}
     , wait_{inside, *this, wake_, [this](std::string_view payload) { on_message(payload); }}
     , sleep_{[this] { wake(); }}
     , expiry_{[this] { withdraw_unsent(); }}
@@ -120,7 +120,7 @@ void permit_queue::note_unreturned(error_code why)
     core_.note_unreleased("of permits of " + name() + std::string{until}, why);
 }
 
-std::optional<script_request> permit_queue::script_for(action next)
+std::optional<script_call::request> permit_queue::script_for(action next)
 {
     undoing_ = next == action::undo;
     if (undoing_)

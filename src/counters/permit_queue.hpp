@@ -17,50 +17,6 @@
 
 namespace colock {
 
-class permit_queue;
-
-/// How to get a permit: the difference between semaphores and latches. A latch gives permits to all
-/// at once, when its count is zero.
-class permit_protocol {
-public:
-    virtual ~permit_protocol() = default;
-
-    /// The channel for messages about a change.
-    virtual std::string channel() const = 0;
-
-    /// Begins a new request, for the first in the queue. The functions below are about it, until
-    /// the next one.
-    virtual void begin(waiter const& first) = 0;
-
-    /// The script of the request, for the first time and for repeats. `place`: the client's in the
-    /// wait list at the server, if it has to wait.
-    virtual script_request ask(std::string_view place) const = 0;
-
-    /// How many permits the request wants; zero if its kind has no wait list.
-    virtual std::int64_t wanted() const noexcept { return 0; }
-    virtual decide::acquire_answer read(decide::reply const&) const = 0;
-
-    /// The time until which the open request may be repeated or undone. After that nothing of it is
-    /// left, or the server can't tell any more whether it took permits: see `may_be_out_for_good`.
-    virtual time_point open_until(decide::request_state const& open) const = 0;
-
-    /// Whether permits that were taken, and are never given back, stay out.
-    virtual bool may_be_out_for_good() const noexcept { return false; }
-
-    /// Whether the script takes nothing, so that its answer serves all calls that waited when it
-    /// was sent.
-    virtual bool asks_for_all() const noexcept { return false; }
-
-    /// Whether the open request takes, or has taken, what the first in the queue wants.
-    virtual bool fits(waiter const& first, decide::request_state const& open) const = 0;
-
-    /// Grants the permits: takes at least the first request from the queue.
-    virtual void give(permit_queue&, decide::request_state const& taken) = 0;
-
-    /// The script that undoes the open request; nothing if the request takes nothing.
-    virtual std::optional<script_request> undo(decide::request_state const& open) = 0;
-};
-
 /// The calls of this client that wait for one semaphore or latch. The client asks the server only
 /// for the first of them, with one request at a time.
 ///
@@ -68,7 +24,50 @@ public:
 /// that wants as many, or are given back.
 class permit_queue final : public wait_queue {
 public:
-    permit_queue(core& inside, state_kind, std::string name, std::unique_ptr<permit_protocol>);
+    /// How to get a permit: the difference between semaphores and latches. A latch gives permits to
+    /// all at once, when its count is zero.
+    class protocol {
+    public:
+        virtual ~protocol() = default;
+
+        /// The channel for messages about a change.
+        virtual std::string channel() const = 0;
+
+        /// Begins a new request, for the first in the queue. The functions below are about it,
+        /// until the next one.
+        virtual void begin(waiter const& first) = 0;
+
+        /// The script of the request, for the first time and for repeats. `place`: the client's in
+        /// the wait list at the server, if it has to wait.
+        virtual script_call::request ask(std::string_view place) const = 0;
+
+        /// How many permits the request wants; zero if its kind has no wait list.
+        virtual std::int64_t wanted() const noexcept { return 0; }
+        virtual decide::acquire_answer read(decide::reply const&) const = 0;
+
+        /// The time until which the open request may be repeated or undone. After that nothing of
+        /// it is left, or the server can't tell any more whether it took permits: see
+        /// `may_be_out_for_good`.
+        virtual time_point open_until(decide::request_state const& open) const = 0;
+
+        /// Whether permits that were taken, and are never given back, stay out.
+        virtual bool may_be_out_for_good() const noexcept { return false; }
+
+        /// Whether the script takes nothing, so that its answer serves all calls that waited when
+        /// it was sent.
+        virtual bool asks_for_all() const noexcept { return false; }
+
+        /// Whether the open request takes, or has taken, what the first in the queue wants.
+        virtual bool fits(waiter const& first, decide::request_state const& open) const = 0;
+
+        /// Grants the permits: takes at least the first request from the queue.
+        virtual void give(permit_queue&, decide::request_state const& taken) = 0;
+
+        /// The script that undoes the open request; nothing if the request takes nothing.
+        virtual std::optional<script_call::request> undo(decide::request_state const& open) = 0;
+    };
+
+    permit_queue(core& inside, state_kind, std::string name, std::unique_ptr<protocol> how);
     ~permit_queue() override;
 
     void admit(std::shared_ptr<waiter> const&) override;
@@ -97,7 +96,7 @@ private:
 
     action next_action();
     action decide_next();
-    std::optional<script_request> script_for(action next);
+    std::optional<script_call::request> script_for(action next);
     bool is_expired() const;
     void note_unreturned(error_code why);
     void count_attempt();
@@ -109,7 +108,7 @@ private:
 
     void on_message(std::string_view payload);
 
-    std::unique_ptr<permit_protocol> protocol_;
+    std::unique_ptr<protocol> protocol_;
     decide::request_state request_;
     event<bool> wake_;
     permit_wait wait_;

@@ -24,7 +24,7 @@ constexpr std::int64_t most_at_once = 1'000;
 
 /// A request takes permits with ids of their own, so a repeat finds those ids. Permits that nobody
 /// wants any more are released by their ids.
-class ids_taken final : public permit_protocol {
+class ids_taken final : public permit_queue::protocol {
 public:
     ids_taken(core& inside, std::string const& name)
         : core_{inside}
@@ -52,7 +52,7 @@ public:
 
     std::int64_t wanted() const noexcept override { return permits_; }
 
-    script_request ask(std::string_view place) const override
+    script_call::request ask(std::string_view place) const override
     {
         return {
             &scripts::permit_acquire,
@@ -90,7 +90,7 @@ public:
             auto const number = first_number_ + static_cast<std::uint64_t>(i);
             auto held = first->make_hold();
             auto const made = make_recycled<ownership>(
-                core_, nullptr, protocol::of_permits(), name_, number, first->who
+                core_, nullptr, colock::protocol::of_permits(), name_, number, first->who
             );
             made->begin(held, taken.last_sent(), first->lease);
             permits.push_back(
@@ -100,9 +100,9 @@ public:
         first->grant(permits);
     }
 
-    std::optional<script_request> undo(decide::request_state const&) override
+    std::optional<script_call::request> undo(decide::request_state const&) override
     {
-        return script_request{&scripts::permit_release, {name_, leases_}, {ids_, channel()}};
+        return script_call::request{&scripts::permit_release, {name_, leases_}, {ids_, channel()}};
     }
 
 private:
@@ -252,7 +252,7 @@ void permit_extend(
         return outcome == decide::extend_answer::malformed ? error_code{error::bad_reply}
                                                            : error_code{};
     };
-    script_request about{
+    script_call::request about{
         &scripts::permit_extend,
         {decide::permit_leases(key, inside->settings().key_prefix)},
         {bytes.value_or(""), std::to_string(lease.count())}};

@@ -13,7 +13,7 @@ namespace {
 
 /// A request takes some permits, and the server keeps its number, so a repeat takes them only once.
 /// A request that nobody wants any more is undone by its number.
-class permits_taken final : public permit_protocol {
+class permits_taken final : public permit_queue::protocol {
 public:
     permits_taken(core& inside, std::string const& name)
         : core_{inside}
@@ -35,7 +35,7 @@ public:
 
     std::int64_t wanted() const noexcept override { return permits_; }
 
-    script_request ask(std::string_view place) const override
+    script_call::request ask(std::string_view place) const override
     {
         return {
             &scripts::semaphore_acquire,
@@ -72,9 +72,9 @@ public:
         first->grant();
     }
 
-    std::optional<script_request> undo(decide::request_state const&) override
+    std::optional<script_call::request> undo(decide::request_state const&) override
     {
-        return script_request{
+        return script_call::request{
             &scripts::semaphore_undo,
             {name_, record_},
             {std::to_string(number_),

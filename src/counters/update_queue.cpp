@@ -20,19 +20,16 @@ bool is_sum(scripts::script const& what) noexcept
 
 }  // namespace
 
-update::update(core_ptr c, std::string n, scripts::script const& s, std::int64_t a, std::string ch)
+update::update(core_ptr c, request what)
     : inside{std::move(c)}
-    , name{std::move(n)}
-    , what{s}
-    , amount{a}
-    , channel{std::move(ch)}
+    , asked{std::move(what)}
     , limit{[this] {
-        auto const why = inside->transport().down_reason(decide::slot_of(name));
+        auto const why = inside->transport().down_reason(decide::slot_of(asked.name));
         complete(why ? why : error_code{error::unavailable}, 0);
     }}
-{}
-
-void update::cancel() { complete(asio::error::operation_aborted, 0); }
+{
+    asked.name = inside->key_of(std::move(asked.name));
+}
 
 void update::complete(error_code ec, std::int64_t result)
 {
@@ -42,17 +39,6 @@ void update::complete(error_code ec, std::int64_t result)
         told(ec, result);
     if (auto* const where = std::exchange(queue, nullptr))
         where->withdraw_unwanted();
-}
-
-// The log may be the only report: a guard that is destroyed has no caller.
-void update::refuse(error_code why)
-{
-    if (owed)
-        inside->log(log_level::warning, [&] {
-            return "release of permits or counts of " + name +
-                ": not sent, so they may be out for good: " + why.message();
-        });
-    complete(why, 0);
 }
 
 update_queue::update_queue(core& inside, std::string of)
@@ -66,7 +52,24 @@ update_queue::update_queue(core& inside, std::string of)
     }}
 {}
 
-update_queue::~update_queue() = default;
+// A closing client still gives back. When it has ended, the log may be the only report of that: a
+// guard that is destroyed has no caller.
+void update_queue::admit(std::shared_ptr<update> const& who)
+{
+    core& owner = *who->inside;
+    auto const& name = who->asked.name;
+    bool const is_let_in = who->asked.owed && owner.is_closing();
+    if (auto const ec = is_let_in ? error_code{} : owner.enter()) {
+        if (who->asked.owed)
+            owner.log(log_level::warning, [&] {
+                return "release of permits or counts of " + name +
+                    ": not sent, so they may be out for good: " + ec.message();
+            });
+        return who->complete(ec, 0);
+    }
+    auto const make = [&] { return std::make_shared<update_queue>(owner, name); };
+    find_or_make<update_queue>(owner.keyed_states(), state_kind::updates, name, make).add(who);
+}
 
 void update_queue::add(std::shared_ptr<update> who)
 {
@@ -74,7 +77,7 @@ void update_queue::add(std::shared_ptr<update> who)
         who->queue = this;
         core_.set_alarm(who->limit, clock::now() + core_.settings().timeout);
     }
-    if (who->owed)
+    if (who->asked.owed)
         ++core_.count.owed_releases;
     waiting_.push_back(std::move(who));
     if (!running_)
@@ -92,34 +95,35 @@ bool update_queue::take_next()
 {
     if (!now_.of.empty())
         return true;
-    std::erase_if(waiting_, [](auto const& e) { return !e->done && !e->owed; });
+    std::erase_if(waiting_, [](auto const& e) { return !e->done && !e->asked.owed; });
     if (waiting_.empty())
         return false;
     now_ = {};
     now_.number = core_.next_number();
-    auto const& first = waiting_.front()->what;
+    auto const& first = waiting_.front()->asked.what;
     auto const end = is_sum(first)
-        ? std::ranges::find_if(waiting_, [&](auto const& e) { return &e->what != &first; })
+        ? std::ranges::find_if(waiting_, [&](auto const& e) { return &e->asked.what != &first; })
         : waiting_.begin() + 1;
     now_.of.assign(waiting_.begin(), end);
     waiting_.erase(waiting_.begin(), end);
     for (auto const& each : now_.of)
-        now_.amount += each->amount;
+        now_.amount += each->asked.amount;
     return true;
 }
 
-script_request update_queue::next_step() const
+script_call::request update_queue::next_step() const
 {
-    auto const& any = *now_.of.front();
-    script_request made{
+    auto const& any = now_.of.front()->asked;
+    auto const& prefix = core_.settings().key_prefix;
+    script_call::request made{
         &any.what,
         {name(), record_},
         {any.text.empty() ? std::to_string(now_.amount) : any.text,
          std::to_string(now_.number),
          decide::record_life_text(),
-         any.channel}};
-    if (!any.third_key.empty())
-        made.keys.push_back(any.third_key);
+         any.channel ? any.channel(name(), prefix) : std::string{}}};
+    if (any.has_leases)
+        made.keys.push_back(decide::permit_leases(name(), prefix));
     return made;
 }
 
@@ -151,7 +155,7 @@ strand_task update_queue::run()
 
 bool update_queue::is_wanted() const noexcept
 {
-    return std::ranges::any_of(now_.of, [](auto const& e) { return e->owed || e->done; });
+    return std::ranges::any_of(now_.of, [](auto const& e) { return e->asked.owed || e->done; });
 }
 
 bool update_queue::is_to_be_repeated(answer const& got) const noexcept
@@ -159,14 +163,14 @@ bool update_queue::is_to_be_repeated(answer const& got) const noexcept
     bool const known = !now_.unsure || clock::now() < decide::repeat_until(now_.first_sent);
     if (core_.is_stopped() || !is_wanted() || !known)
         return false;
-    bool const owed = std::ranges::any_of(now_.of, [](auto const& e) { return e->owed; });
+    bool const owed = std::ranges::any_of(now_.of, [](auto const& e) { return e->asked.owed; });
     return got.what == answer::kind::lost || got.what == answer::kind::not_now ||
         ((is_unsent(got) || got.passing) && owed);
 }
 
 void update_queue::complete(update& who, error_code ec, std::int64_t result)
 {
-    if (std::exchange(who.owed, false)) {
+    if (std::exchange(who.asked.owed, false)) {
         --core_.count.owed_releases;
         if (ec)
             core_.note_unreleased(

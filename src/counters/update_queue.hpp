@@ -2,8 +2,8 @@
 
 #include "base/completion.hpp"
 #include "base/strand_task.hpp"
+#include "core/core.hpp"
 #include "core/keyed_state.hpp"
-#include "core/pause.hpp"
 #include "core/script_call.hpp"
 #include "decide/alarm_queue.hpp"
 #include "redis/transport.hpp"
@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace colock {
@@ -22,20 +23,22 @@ class update_queue;
 
 /// A change of a counter that a caller wants: some permits more, a count less.
 struct update final : operation {
-    update(core_ptr c, std::string n, scripts::script const& s, std::int64_t a, std::string ch);
-    void cancel() override;
+    struct request {
+        std::string name;  ///< as the caller gave it; here, of the key at the server
+        scripts::script const& what;
+        std::int64_t amount;
+        std::string (*channel)(std::string_view name, std::string_view prefix);  ///< or none
+        bool owed;                ///< it is carried out even without a caller
+        std::string text{};       ///< the script's first argument, if it is not the amount
+        bool has_leases = false;  ///< the script has the leases of permits as its third key
+    };
+
+    update(core_ptr, request);
+    void cancel() override { complete(asio::error::operation_aborted, 0); }
     void complete(error_code, std::int64_t result);
-    /// The client has ended, and sends nothing any more.
-    void refuse(error_code why);
 
     core_ptr inside;
-    std::string name;
-    scripts::script const& what;
-    std::int64_t amount;
-    std::string channel;
-    std::string text{};       ///< the script's first argument, if it is not the amount
-    std::string third_key{};  ///< beside the counter and the record; or none
-    bool owed = false;        ///< it is carried out even without a caller
+    request asked;
     std::function<void(error_code, std::int64_t result)> done;
     update_queue* queue = nullptr;     ///< the queue that it is in, while its caller waits
     decide::alarm_queue::alarm limit;  ///< `config::timeout` for the caller
@@ -49,9 +52,10 @@ struct update final : operation {
 class update_queue final : public keyed_state, public std::enable_shared_from_this<update_queue> {
 public:
     update_queue(core& inside, std::string name);
-    ~update_queue() override;
 
-    void add(std::shared_ptr<update>);
+    /// On the strand: refuses the update, or adds it to the queue of its counter, which is made if
+    /// there is none.
+    static void admit(std::shared_ptr<update> const&);
 
     void end_waiters(error_code) override;
     void destroy_pending() noexcept override;
@@ -60,6 +64,8 @@ public:
     void withdraw_unwanted();
 
 private:
+    void add(std::shared_ptr<update>);
+
     /// One or several updates as one step.
     struct batch {
         std::uint64_t number = 0;
@@ -72,7 +78,7 @@ private:
 
     strand_task run();
     bool take_next();
-    script_request next_step() const;
+    script_call::request next_step() const;
     bool is_wanted() const noexcept;
     bool is_to_be_repeated(answer const&) const noexcept;
     void complete(update&, error_code, std::int64_t result);
@@ -82,7 +88,7 @@ private:
     std::vector<std::shared_ptr<update>> waiting_;
     batch now_;
     step* sending_ = nullptr;
-    pause pause_;
+    core::pause pause_;
     decide::alarm_queue::alarm expiry_;  ///< of the batch under way, if its answer was lost
     bool running_ = false;
 };
