@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 STRAND = ("core", "holds", "waiting", "locks", "counters")
 
 LIMITS = {
-    "classes of the strand layers": 49,
+    "classes of the strand layers": 36,
     "abstract classes of the strand layers": 9,
     "data members of a class": 15,
     "functions of a class that are not inline": 25,
@@ -40,7 +40,7 @@ NOT_CODE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 CLASS = re.compile(
-    r"(?<!enum )\b(?:class|struct)\s+(?P<name>\w+)(?:\s+final)?\s*(?::(?!:)[^;{}()]*(?:\([^)]*\)[^;{}()]*)?)?$"
+    r"(?<!enum )\b(?:class|struct)\s+(?P<name>\w+(?:::\w+)*)(?:\s+final)?\s*(?::(?!:)[^;{}()]*(?:\([^)]*\)[^;{}()]*)?)?$"
 )
 NOT_A_MEMBER = re.compile(
     r"(?:using|typedef|friend|static_assert|static constexpr|template|enum|class|struct|union)\b"
@@ -128,7 +128,10 @@ class File:
         text = LABEL.sub(" ", head)
         flat = without_template_arguments(" ".join(text.split()))
         if (match := CLASS.search(flat)) and "=" not in flat:
-            made = Class(match["name"], self.path, isinstance(inside, Class))
+            # With the classes that it is nested in, wherever it is defined.
+            outer = f"{inside.name}::" if isinstance(inside, Class) else ""
+            name = outer + match["name"]
+            made = Class(name, self.path, "::" in name)
             self.classes.append(made)
             return made
         if "(" not in flat:
@@ -178,7 +181,7 @@ def measure(files: dict[str, str]) -> Shape:
         for lines, name, first in file.functions:
             functions.append((lines, name, f"{file.path}:{first}"))
             if "::" in name:
-                defined[name.split("::")[-2]].add(file.path)
+                defined[name.rpartition("::")[0]].add(file.path)
     for each in classes:
         each.files = {each.path} | {p for p in defined[each.name] if p.split("/")[1] in STRAND}
     return Shape(classes, functions)
@@ -213,6 +216,9 @@ private:
     friend class d;
     static constexpr int k = 3;
 };
+struct b::later final : d<int> {
+    int z_;
+};
 }
 """
     source = """
@@ -228,8 +234,10 @@ b::b() : n_{1}, call_{[](int) { f(); }}
     shape = measure({"src/core/b.hpp": text, "src/core/b.cpp": source})
     b = next(each for each in shape.classes if each.name == "b")
     assert (b.members, b.declared, b.abstract, len(b.files)) == (3, 1, True, 2), b
-    inner = next(each for each in shape.classes if each.name == "inner")
+    inner = next(each for each in shape.classes if each.name == "b::inner")
     assert inner.nested and inner.members == 2, inner
+    later = next(each for each in shape.classes if each.name == "b::later")
+    assert later.nested and later.members == 1, later
     assert sorted((n, l) for l, n, _ in shape.functions) == [("b::b", 6), ("f", 1)], shape.functions
     print("ok")
 

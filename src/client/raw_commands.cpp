@@ -5,7 +5,7 @@
 #include "core/query.hpp"
 #include "core/subscription_manager.hpp"
 #include "decide/names.hpp"
-#include "locks/lock_traits.hpp"
+#include "locks/protocols.hpp"
 #include "redis/any_command.hpp"
 #include "redis/link_settings.hpp"
 
@@ -34,7 +34,7 @@ void send_raw_command(
         inside,
         std::move(handler),
         wrong,
-        script_request{&any_command, {std::move(about)}, std::move(words)},
+        script_call::request{&any_command, {std::move(about)}, std::move(words)},
         std::move(read)
     );
 }
@@ -46,8 +46,8 @@ void release_of(
     auto const wrong = check_name(id.name);
     auto const& prefix = inside->settings().key_prefix;
     id.name = inside->key_of(std::move(id.name));
-    auto const& how = lock_traits::of(id.kind).how;
-    script_request about{
+    auto const& how = protocol_of(id.kind);
+    script_call::request about{
         how.script.release,
         how.queue_keys(id.name, prefix),
         {std::move(field), how.channel(id.name, prefix)},

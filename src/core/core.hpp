@@ -1,10 +1,10 @@
 #pragma once
 
 #include "base/log.hpp"
+#include "base/strand_task.hpp"
 #include "base/timer.hpp"
 #include "core/alarm_clock.hpp"
 #include "core/client_counters.hpp"
-#include "core/pause.hpp"
 #include "decide/backoff.hpp"
 #include "decide/names.hpp"
 #include "decide/round_trip.hpp"
@@ -130,7 +130,26 @@ public:
 
     void set_alarm(alarm_clock::alarm& a, time_point at) { alarms_.set(a, at); }
 
-    /// Sets `pause::over` after a while, or as soon as a server is reached again.
+    /// A short wait of a task. The core knows those under way, because a task may own the object
+    /// that its pause is in; then only the core can end both.
+    struct pause :
+        boost::intrusive::list_base_hook<
+            boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+        /// Ends it early, if it is under way.
+        void finish()
+        {
+            if (!is_linked())
+                return;
+            alarm.clear();
+            unlink();
+            over.set(true);
+        }
+
+        event<bool> over;
+        alarm_clock::alarm alarm{[this] { finish(); }};
+    };
+
+    /// Begins a pause, which ends after a while, or as soon as a server is reached again.
     void rest(pause&, milliseconds);
 
     /// The pause before a step is sent again that the server has refused for the moment this often,

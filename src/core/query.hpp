@@ -37,7 +37,11 @@ public:
 
     /// Called in the initiating function.
     static void start(
-        core_ptr inside, handler_type handler, error_code wrong, script_request about, reader read
+        core_ptr inside,
+        handler_type handler,
+        error_code wrong,
+        script_call::request about,
+        reader read
     )
     {
         auto const self =
@@ -53,7 +57,7 @@ public:
         });
     }
 
-    query(core_ptr inside, script_request about, reader read)
+    query(core_ptr inside, script_call::request about, reader read)
         : inside_{std::move(inside)}
         , about_{std::move(about)}
         , slot_{decide::slot_of(about_.keys.front())}
@@ -126,12 +130,12 @@ private:
 
     core_ptr inside_;
     completion<Value> done_;
-    script_request about_;
+    script_call::request about_;
     unsigned slot_;
     reader read_;
     step* sending_ = nullptr;
     decide::alarm_queue::alarm limit_;
-    pause pause_;
+    core::pause pause_;
     std::uint32_t refusals_ = 0;  ///< for the moment
 };
 

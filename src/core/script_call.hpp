@@ -10,17 +10,17 @@
 
 namespace colock {
 
-/// A script to run, with keys and arguments as texts of its own.
-struct script_request {
-    scripts::script const* what;
-    std::vector<std::string> keys;
-    std::vector<std::string> arguments;
-    bool once = false;  ///< not to be repeated after a lost answer
-};
-
-/// A request that was sent. It lives where its answer is awaited.
+/// A call of a script. It lives where its answer is awaited.
 struct script_call {
-    script_call(script_request about, unsigned slot)
+    /// The script to call, with keys and arguments as texts of their own.
+    struct request {
+        scripts::script const* what;
+        std::vector<std::string> keys;
+        std::vector<std::string> arguments;
+        bool once = false;  ///< not to be repeated after a lost answer
+    };
+
+    script_call(request about, unsigned slot)
         : texts{std::move(about)}
         , keys{texts.keys.begin(), texts.keys.end()}
         , arguments{texts.arguments.begin(), texts.arguments.end()}
@@ -29,7 +29,7 @@ struct script_call {
     script_call(script_call const&) = delete;
     script_call& operator=(script_call const&) = delete;
 
-    script_request texts;
+    request texts;
     std::vector<std::string_view> keys, arguments;
     step call;
 };

@@ -119,7 +119,7 @@ void wait_lost(core_ptr inside, done_handler to, hold_ptr state)
 {
     if (!state)
         return answer_empty(std::move(to));
-    auto const wait = make_recycled<loss_wait>(std::move(state));
+    auto const wait = make_recycled<hold_state::loss_wait>(std::move(state));
     wait->listen(inside->strand(), to);
     wait->done = {std::move(to), inside->executor()};
     asio::dispatch(inside->strand(), [wait] {

@@ -15,7 +15,7 @@ std::mutex stop_mutex;
 
 }  // namespace
 
-void loss_wait::cancel()
+void hold_state::loss_wait::cancel()
 {
     if (!done)
         return;

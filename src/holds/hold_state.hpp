@@ -21,15 +21,6 @@ class hold_target;
 
 namespace detail {
 
-/// A caller that waits for a hold's loss.
-struct loss_wait final : operation {
-    explicit loss_wait(hold_ptr h) : watched{std::move(h)} {}
-    void cancel() override;
-
-    hold_ptr watched;
-    completion<> done;
-};
-
 /// The state behind the handle of a hold. The handle reads the atomics; everything else belongs to
 /// the strand.
 class hold_state :
@@ -42,6 +33,8 @@ public:
     /// The calls by which its owner ends it. While one is on its way to the strand, that one ends
     /// the hold, and not the destructor.
     enum owner_call : unsigned char { give_asked = 1, release_asked = 2, destroyed = 4 };
+
+    struct loss_wait;
 
 private:
     // The single bytes come first, behind that of the terms: a million holds are as many of these.
@@ -123,6 +116,15 @@ private:
 
     std::atomic<time_point::rep> until_ = 0;
     std::stop_source stop_{std::nostopstate};  ///< made on demand
+};
+
+/// A caller that waits for a hold's loss.
+struct hold_state::loss_wait final : operation {
+    explicit loss_wait(hold_ptr h) : watched{std::move(h)} {}
+    void cancel() override;
+
+    hold_ptr watched;
+    completion<> done;
 };
 
 }  // namespace detail

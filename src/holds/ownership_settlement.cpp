@@ -1,6 +1,5 @@
 // The settlement of an ownership.
 #include "core/core.hpp"
-#include "core/pause.hpp"
 #include "core/script_call.hpp"
 #include "core/subscription_manager.hpp"
 #include "holds/ownership.hpp"
@@ -150,7 +149,7 @@ strand_task settlement::run([[maybe_unused]] std::shared_ptr<ownership> self)
     core::activity const settling{core_};
     running_ = true;
     of_.forget_renewal();
-    pause before_repeat;
+    core::pause before_repeat;
     std::uint32_t refusals = 0;
     send_limit limit{*this};
     while (!asked_.empty() && !of_.is_gone() && !core_.is_stopped()) {

@@ -3,9 +3,11 @@
 #include "colock_scripts.hpp"
 #include "decide/names.hpp"
 #include "decide/reply.hpp"
+#include <colock/detail/initiate.hpp>
 #include <colock/detail/lock_id.hpp>
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,8 +18,11 @@ namespace colock {
 using detail::lock_id;
 using detail::lock_kind;
 
+class wait_queue;
+using detail::core;
+
 /// How a kind of lock that is one hash in Redis differs from the others, and from a permit. The
-/// table of all kinds of locks is in `locks/lock_traits.cpp`.
+/// table of all kinds of locks is in `locks/protocols.cpp`.
 struct protocol {
     static protocol const& of_permits() noexcept;
 
@@ -53,6 +58,9 @@ struct protocol {
     /// A side of a read-write lock: there may be an ownership of the other side with the same
     /// field.
     bool is_side() const noexcept { return !side.empty(); }
+
+    /// Makes the state of one lock in a client, where its waiters wait.
+    std::shared_ptr<wait_queue> (*make_state)(core&, protocol const&, std::string name) = nullptr;
 
     // `prefix` is the client's key prefix; the name begins with it.
 

@@ -1,67 +1,18 @@
 #pragma once
 
 #include "base/clock.hpp"
-#include "base/recycling.hpp"
+#include "base/script_texts.hpp"
 #include "holds/protocol.hpp"
 #include <colock/detail/initiate.hpp>
-
-#include <boost/container/small_vector.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace colock {
 
 using detail::core;
-
-/// The keys and arguments of a script call, for as long as it is under way. Each is appended to
-/// `text` and then ended.
-class script_texts {
-public:
-    recycled_string& text() noexcept { return text_; }
-    void end_key() { end(keys_); }
-    void end_argument() { end(arguments_); }
-
-    void add_key(std::string_view key)
-    {
-        text_ += key;
-        end_key();
-    }
-    void add_argument(std::string_view argument)
-    {
-        text_ += argument;
-        end_argument();
-    }
-
-    // When all are there, and no more follow.
-    using views = boost::container::small_vector<std::string_view, 4>;
-    views keys() const { return cut(keys_); }
-    views arguments() const { return cut(arguments_); }
-
-private:
-    using spans = boost::container::small_vector<std::pair<std::size_t, std::size_t>, 4>;
-
-    void end(spans& of)
-    {
-        of.emplace_back(begin_, text_.size());
-        begin_ = text_.size();
-    }
-    views cut(spans const& at) const
-    {
-        views all;
-        all.reserve(at.size());
-        for (auto const& [begin, end] : at)
-            all.push_back(std::string_view{text_}.substr(begin, end - begin));
-        return all;
-    }
-
-    recycled_string text_;
-    std::size_t begin_ = 0;
-    spans keys_, arguments_;
-};
 
 /// The mark of an ownership at the server: a field in the hash of a lock, or the id of a permit
 /// among the leases of its semaphore. Writes its part of a script call.

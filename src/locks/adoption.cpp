@@ -2,7 +2,6 @@
 #include "base/strand_task.hpp"
 #include "core/arguments.hpp"
 #include "core/core.hpp"
-#include "core/pause.hpp"
 #include "core/script_call.hpp"
 #include "decide/claim.hpp"
 #include "decide/names.hpp"
@@ -10,7 +9,8 @@
 #include "decide/possible_grant.hpp"
 #include "holds/ownership.hpp"
 #include "locks/exclusive_lock.hpp"
-#include "locks/lock_traits.hpp"
+#include "locks/protocols.hpp"
+#include "waiting/wait_queue.hpp"
 #include <colock/claim.hpp>
 #include <colock/client.hpp>
 
@@ -53,7 +53,7 @@ private:
     std::uint64_t number_ = 0;  ///< of the ownership that it becomes
     decide::possible_grant grant_;
     step* sending_ = nullptr;
-    pause before_repeat_;
+    core::pause before_repeat_;
     std::uint32_t refusals_ = 0;  ///< for the moment, in a row
     bool running_ = false;
 };
@@ -66,9 +66,9 @@ struct adoption::request : script_call {
             call.floor = of.how_.has_floor ? link_floor : no_floor;
     }
 
-    static script_request about(adoption& of)
+    static script_call::request about(adoption& of)
     {
-        script_request made{
+        script_call::request made{
             &scripts::adopt,
             {of.lock_},
             {of.field_, of.core_.field(of.number_), std::to_string(of.first().lease.count())}};
@@ -192,7 +192,7 @@ protocol const* kind_of(claim const& what) noexcept
 {
     for (auto const kind : {lock_kind::plain, lock_kind::spin, lock_kind::fenced})
         if (what.kind == word_of(colock::state_of(kind)))
-            return &lock_traits::of(kind).how;
+            return &protocol_of(kind);
     return nullptr;
 }
 

@@ -58,7 +58,7 @@ void leader_current(
     auto const wrong = check_name(name);
     auto key = inside->key_of(std::move(name));
     auto words = decide::leader_words(key, inside->settings().key_prefix);
-    script_request about{&scripts::leader_read, {std::move(key), std::move(words)}, {}};
+    script_call::request about{&scripts::leader_read, {std::move(key), std::move(words)}, {}};
     query<std::optional<leader>>::start(
         std::move(inside), std::move(handler), wrong, std::move(about), &read_leader
     );
@@ -79,7 +79,7 @@ void leader_publish(
     auto& held = static_cast<ownership&>(*state->target);
     held.speak();
     auto const& name = held.name();
-    script_request about{
+    script_call::request about{
         &scripts::leader_publish,
         {name, decide::leader_words(name, inside->settings().key_prefix)},
         {inside->field(held.number()),

@@ -3,7 +3,6 @@
 #include "decide/handover.hpp"
 #include "locks/contention.hpp"
 #include "locks/exclusive_lock.hpp"
-#include "locks/kept_lock.hpp"
 
 #include <iterator>
 #include <utility>
@@ -15,11 +14,7 @@ exclusive_lock::exclusive_lock(core& inside, protocol const& how, std::string of
     , how_{how}
 {
     if (how.may_be_kept && inside.settings().keep > milliseconds{0})
-        kept_ = std::make_unique<kept_lock>(
-            inside,
-            how.subscribes ? how.channel(name(), inside.settings().key_prefix) : "",
-            [this] { stop_keeping(); }
-        );
+        kept_ = std::make_unique<kept>(*this);
 }
 
 exclusive_lock::~exclusive_lock() = default;
@@ -136,6 +131,26 @@ hold_ptr exclusive_lock::make_hold(waiter const& who, std::uint64_t only_token)
     return taken;
 }
 
+// A waiter for replicas asks over another link, and with another number.
+decide::handover_kind exclusive_lock::how_to_pass(
+    waiter const& next, decide::hold_terms const& left, time_point valid_until
+) const
+{
+    if (next.replicas != 0)
+        return decide::handover_kind::released;
+    return decide::handover{
+        .now = clock::now(),
+        .since = since_,
+        .max_tenure = core_.settings().max_tenure,
+        .valid_until = valid_until,
+        .lease = left.proven,
+        .is_alike = next.is_alike(left),
+        .is_undisturbed = contention_ && contention_->is_live && !ownership_->is_suspect(),
+        .has_token = !draws_tokens() || (contention_ && !contention_->tokens.empty()),
+        .is_quiet = !ownership_->is_renewing()}
+        .decide();
+}
+
 // The queue is empty also where the client closes. An attempt is under way beside the ownership if
 // the lock was adopted meanwhile: its answer is about its own field.
 bool exclusive_lock::hand_over(hold_state& last)
@@ -143,24 +158,13 @@ bool exclusive_lock::hand_over(hold_state& last)
     if (ownership_->is_spoken_for())
         return false;
     if (is_empty())
-        return kept_ && kept_->keep(*ownership_, last, contention_.get(), since_);
+        return kept_ && kept_->keep(last);
     waiter const& next = first();
-    // A waiter for replicas asks over another link, and with another number.
-    if (is_sending() || !may_go_on(*ownership_) || next.replicas != 0)
+    if (is_sending() || !may_go_on(*ownership_))
         return false;
     auto& others = ensure_contention();
     auto const held = ownership_;
-    switch (decide::handover{
-        .now = clock::now(),
-        .since = since_,
-        .max_tenure = core_.settings().max_tenure,
-        .valid_until = last.promised_until(),
-        .lease = last.proven,
-        .is_alike = next.is_alike(last),
-        .is_undisturbed = others.is_live && !held->is_suspect(),
-        .has_token = !draws_tokens() || !others.tokens.empty(),
-        .is_quiet = !held->is_renewing()}
-                .decide()) {
+    switch (how_to_pass(next, last, last.promised_until())) {
     case decide::handover_kind::released: return false;
     case decide::handover_kind::by_script:
         ensure_asker().take_over(held->number(), held->server_until());
@@ -179,13 +183,11 @@ bool exclusive_lock::hand_over(hold_state& last)
     return true;
 }
 
-// As when it is handed over.
 void exclusive_lock::take_kept(std::shared_ptr<waiter> const& who)
 {
     auto const life = shared_from_this();
     auto const held = ownership_;
-    bool const has_token = !draws_tokens() || (contention_ && !contention_->tokens.empty());
-    auto const how = kept_->how_to_take(*who, *held, contention_.get(), since_, has_token);
+    auto const how = how_to_pass(*who, kept_->last(), kept_->valid_until());
     if (how != decide::handover_kind::at_once) {
         join(who);
         if (how == decide::handover_kind::by_script) {
@@ -270,11 +272,6 @@ void exclusive_lock::forget()
     forget_if_idle();
 }
 
-bool exclusive_lock::is_asleep() const noexcept
-{
-    return contention_ && contention_->is_sleeping();
-}
-
 bool exclusive_lock::ask_unless_told()
 {
     bool const asks =
@@ -321,8 +318,6 @@ void exclusive_lock::on_subscribed()
     else
         asker_->wake();
 }
-
-void exclusive_lock::on_interrupted() { ensure_contention().is_live = false; }
 
 void exclusive_lock::on_message(std::string_view)
 {

@@ -6,7 +6,6 @@
 #include "decide/outcome.hpp"
 #include "locks/contention.hpp"
 #include "locks/exclusive_lock.hpp"
-#include "locks/kept_lock.hpp"
 
 #include <iterator>
 #include <span>
@@ -75,7 +74,7 @@ strand_task exclusive_lock::asker::run()
             continue;
         choose_number();
         if (of_.kept_)
-            of_.kept_->begin_attempt(of_.contention_.get());
+            of_.kept_->begin_attempt();
         attempt now{of_, *this};
         begin(now);
         sending_ = &now.call;

@@ -41,20 +41,20 @@ void fair_lock_state::admit(std::shared_ptr<waiter> const& who)
         return;
     }
     join(who);
-    auto const made = make_recycled<fair_waiter>(*this, *who);
+    auto const made = make_recycled<asker>(*this, *who);
     who->asking = made.get();
     made->position = waiters_.insert(waiters_.end(), made);
     made->start();
 }
 
-fair_waiter& fair_lock_state::asker_of(waiter const& who) noexcept
+fair_lock_state::asker& fair_lock_state::asker_of(waiter const& who) noexcept
 {
-    return static_cast<fair_waiter&>(*who.asking);
+    return static_cast<asker&>(*who.asking);
 }
 
 void fair_lock_state::on_left(waiter& who, bool) { asker_of(who).let_go(); }
 
-void fair_lock_state::look_again(fair_waiter const& who, std::int64_t ask_in)
+void fair_lock_state::look_again(asker const& who, std::int64_t ask_in)
 {
     auto const cap = core_.settings().poll_cap;
     auto const at = decide::look_again(clock::now(), ask_in, cap, core_.jitter());
@@ -65,18 +65,18 @@ void fair_lock_state::look_again(fair_waiter const& who, std::int64_t ask_in)
 }
 
 // Single tries do not wait, nor do cancelled waiters that only expect an answer.
-fair_waiter* fair_lock_state::first_to_ask() const noexcept
+fair_lock_state::asker* fair_lock_state::first_to_ask() const noexcept
 {
     auto const at = std::ranges::find_if(waiters_, [](auto const& t) { return t->is_waiting(); });
     return at == waiters_.end() ? nullptr : at->get();
 }
 
-void fair_lock_state::put_last(fair_waiter const& who) noexcept
+void fair_lock_state::put_last(asker const& who) noexcept
 {
     waiters_.splice(waiters_.end(), waiters_, who.position);
 }
 
-void fair_lock_state::remove(fair_waiter& who)
+void fair_lock_state::remove(asker& who)
 {
     waiters_.erase(who.position);
     if (waiters_.empty())

@@ -18,19 +18,88 @@
 
 namespace colock {
 
-class fair_lock_state;
+/// All that this client knows of one fair lock: its ownership and its waiters. The queue in Redis
+/// decides which waiter is next; there is no hand-over here.
+class fair_lock_state final : public wait_queue, public ownership_listener {
+public:
+    class asker;
+
+    fair_lock_state(core& inside, protocol const&, std::string name);
+    ~fair_lock_state() override;
+
+    decide::fair_keys const& keys() const noexcept { return keys_; }
+    std::string const& channel() const noexcept { return channel_; }
+    ownership* held(owner const&) const noexcept override { return ownership_.get(); }
+    void taken_away(time_point sent) override;
+
+    /// Admits an acquire: it re-enters, becomes a waiter, or gets its answer at once.
+    void admit(std::shared_ptr<waiter> const&) override;
+
+    // ---- For the askers ------------------------------------------------------------------------
+
+    /// The server has granted it.
+    void give(waiter&, std::uint64_t number, std::uint64_t token, time_point sent);
+
+    /// The caller of an asker gets this answer.
+    void finish(waiter& who, error_code why) { dismiss(who, why); }
+
+    /// Gives back what may exist in Redis until then and nobody wants: a place, or the lock.
+    void give_back(std::uint64_t number, time_point until, bool synced = false);
+
+    /// It is worth asking again after this many ms. The first waiter here asks for all; the server
+    /// tells the others.
+    void look_again(asker const&, std::int64_t ask_in);
+
+    /// The asker begins again at the end of the server's queue, and the others come before it.
+    void put_last(asker const&) noexcept;
+
+    /// The asker has nothing to do any more. This call may destroy it and this object.
+    void remove(asker&);
+
+    // ---- For the ownership ---------------------------------------------------------------------
+
+    bool hand_over(hold_state&) override { return false; }
+    std::uint32_t expect_echo(std::string const&) override { return 0; }
+    void published(unsigned, bool) override {}
+    void unheard(ownership const&) override;
+    void ended(ownership&) override;
+
+    // ---- For the core --------------------------------------------------------------------------
+
+    void end_waiters(error_code why) override;
+    void destroy_pending() noexcept override;
+
+private:
+    static asker& asker_of(waiter const&) noexcept;
+    void on_left(waiter&, bool was_first) override;
+    void enter(std::shared_ptr<waiter> const&);
+    void admit_same_owner(waiter const&);
+    void unregister_if_idle();
+    asker* first_to_ask() const noexcept;
+
+    protocol const& how_;
+    decide::fair_keys keys_;
+    std::string channel_;  ///< of the lock; the channel of each waiter begins with it
+    std::list<std::shared_ptr<asker>> waiters_;  ///< in order of arrival
+    std::shared_ptr<ownership> ownership_;
+    unsigned releasing_ = 0;  ///< other ownerships that are being released
+    decide::alarm_queue::alarm look_;
+    time_point look_at_{};
+    decide::alarm_queue::alarm clean_up_;
+    std::uint64_t spent_ = 0;  ///< the number for that release
+};
 
 /// One acquire of a fair lock, with its ticket, the entry in the queue in Redis: a number that
 /// becomes the field of the hash when its turn has come.
 ///
 /// It asks until it has the lock or its caller gives up. Then it gives back what it may have left
 /// in Redis, a place or the lock.
-class fair_waiter final :
+class fair_lock_state::asker final :
     public heartbeat::ticket,
     public waiter::asker,
     private subscription_manager::listener {
 public:
-    fair_waiter(fair_lock_state& of, waiter& who);
+    asker(fair_lock_state& of, waiter& who);
 
     /// Begins to ask. May end at once, and with it this object.
     void start() { ask(); }
@@ -65,7 +134,7 @@ public:
     /// The context is destroyed, and with it the caller.
     void forget_caller() noexcept { who_ = nullptr; }
 
-    std::list<std::shared_ptr<fair_waiter>>::iterator position;  ///< in the list of its lock
+    std::list<std::shared_ptr<asker>>::iterator position;  ///< in the list of its lock
 
 private:
     struct attempt;
@@ -105,74 +174,6 @@ private:
     bool sleeping_ = false;
     bool reviving_ = false;
     bool missed_ = false;  ///< it missed a reason to ask while it was reviving
-};
-
-/// All that this client knows of one fair lock: its ownership and its waiters. The queue in Redis
-/// decides which waiter is next; there is no hand-over here.
-class fair_lock_state final : public wait_queue, public ownership_listener {
-public:
-    fair_lock_state(core& inside, protocol const&, std::string name);
-    ~fair_lock_state() override;
-
-    decide::fair_keys const& keys() const noexcept { return keys_; }
-    std::string const& channel() const noexcept { return channel_; }
-    ownership* held(owner const&) const noexcept override { return ownership_.get(); }
-    void taken_away(time_point sent) override;
-
-    /// Admits an acquire: it re-enters, becomes a waiter, or gets its answer at once.
-    void admit(std::shared_ptr<waiter> const&) override;
-
-    // ---- For the waiters -----------------------------------------------------------------------
-
-    /// The server has granted it.
-    void give(waiter&, std::uint64_t number, std::uint64_t token, time_point sent);
-
-    /// The caller of a fair waiter gets this answer.
-    void answer(waiter& who, error_code why) { dismiss(who, why); }
-
-    /// Gives back what may exist in Redis until then and nobody wants: a place, or the lock.
-    void give_back(std::uint64_t number, time_point until, bool synced = false);
-
-    /// It is worth asking again after this many ms. The first waiter here asks for all; the server
-    /// tells the others.
-    void look_again(fair_waiter const&, std::int64_t ask_in);
-
-    /// The fair waiter has nothing to do any more. This call may destroy it and this object.
-    /// The waiter begins again at the end of the server's queue, and the others come before it.
-    void put_last(fair_waiter const&) noexcept;
-    void remove(fair_waiter&);
-
-    // ---- For the ownership ---------------------------------------------------------------------
-
-    bool hand_over(hold_state&) override { return false; }
-    std::uint32_t expect_echo(std::string const&) override { return 0; }
-    void published(unsigned, bool) override {}
-    void unheard(ownership const&) override;
-    void ended(ownership&) override;
-
-    // ---- For the core --------------------------------------------------------------------------
-
-    void end_waiters(error_code why) override;
-    void destroy_pending() noexcept override;
-
-private:
-    static fair_waiter& asker_of(waiter const&) noexcept;
-    void on_left(waiter&, bool was_first) override;
-    void enter(std::shared_ptr<waiter> const&);
-    void admit_same_owner(waiter const&);
-    void unregister_if_idle();
-    fair_waiter* first_to_ask() const noexcept;
-
-    protocol const& how_;
-    decide::fair_keys keys_;
-    std::string channel_;  ///< of the lock; the channel of each waiter begins with it
-    std::list<std::shared_ptr<fair_waiter>> waiters_;  ///< in order of arrival
-    std::shared_ptr<ownership> ownership_;
-    unsigned releasing_ = 0;  ///< other ownerships that are being released
-    decide::alarm_queue::alarm look_;
-    time_point look_at_{};
-    decide::alarm_queue::alarm clean_up_;
-    std::uint64_t spent_ = 0;  ///< the number for that release
 };
 
 }  // namespace colock

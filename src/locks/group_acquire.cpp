@@ -230,8 +230,9 @@ milliseconds group_acquire::pause_before_next()
 
 void group_acquire::grant()
 {
-    auto const all = std::make_shared<group_hold>(*inside_, of_, parts_.take_all());
-    auto whole = all->begin(inside_, *options_.as, parts_.lease_of(0), is_renewed());
+    auto whole = make_group_hold(
+        inside_, of_, parts_.take_all(), *options_.as, parts_.lease_of(0), is_renewed()
+    );
     registration_->over();
     std::visit([&](auto& c) { c(error_code{}, detail::make_hold(std::move(whole))); }, done);
 }

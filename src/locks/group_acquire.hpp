@@ -3,17 +3,22 @@
 #include "base/completion.hpp"
 #include "base/strand_task.hpp"
 #include "core/core.hpp"
-#include "core/pause.hpp"
-#include "locks/group_requests.hpp"
+#include "decide/alarm_queue.hpp"
 #include <colock/multi_lock.hpp>
 
+#include <boost/asio/cancellation_signal.hpp>
+
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <variant>
 #include <vector>
 
 namespace colock {
+
+using detail::lock_group;
 
 /// An acquire of several locks as one. It runs on the strand of the first lock's client, and
 /// acquires the parts as a user would.
@@ -38,6 +43,98 @@ public:
 private:
     class registration;
 
+    /// The requests of one acquire to the parts of its group, and their answers: what is asked,
+    /// what it has got, and whether that is enough. A round is what is asked at the same time.
+    class requests {
+    public:
+        /// `of` is the acquire: a request under way keeps it alive.
+        requests(operation& of, core& inside, lock_group const&, acquire_options const&);
+
+        // ---- Rounds: each sets `over` when all that it asked have answered
+        // -------------------------
+
+        /// Tries all parts at once, until that moment.
+        void try_all(time_point until);
+
+        /// Waits for one part.
+        void acquire(std::size_t i, time_point until);
+
+        /// Sets the leases of all parts again, because the first parts have waited for the last.
+        void set_leases(time_point until);
+
+        /// Releases what it has got. False if there is nothing, or nothing to wait for.
+        bool release_all(time_point until);
+
+        /// The caller does not wait any longer for what is not answered.
+        void cancel_unanswered();
+
+        /// No limit: the round is over.
+        void clear_limit() noexcept { limit_.clear(); }
+
+        event<bool> over;
+
+        // ---- Parts
+        // ---------------------------------------------------------------------------------
+
+        /// It has this part.
+        bool has(std::size_t i) const noexcept { return bool{requests_[i].got}; }
+
+        /// Ends the round if this part is lost: then it does not help to wait for others.
+        void watch(std::size_t i);
+
+        /// Gives back the parts from the first refused one on, in this order; renewed parts before
+        /// it stay.
+        void give_back_from_first_refused(std::vector<std::size_t> const& order);
+        void give_back_all();
+
+        /// The parts, which are the caller's from now on.
+        std::vector<hold> take_all();
+
+        // ---- The outcome
+        // ---------------------------------------------------------------------------
+
+        bool has_all() const noexcept;
+        bool has_all_of(std::span<std::size_t const> some) const noexcept
+        {
+            return std::ranges::all_of(some, [this](std::size_t i) { return has(i); });
+        }
+
+        /// So many parts as the group needs are held, and at least half of their validity is left.
+        bool has_enough() const noexcept;
+
+        /// More parts have failed than can be spared; `final`: in such a way that asking again does
+        /// not help.
+        bool has_failed(bool final) const noexcept;
+
+        /// A final error, if there is any; otherwise any.
+        error_code first_error() const noexcept;
+
+        milliseconds lease_of(std::size_t i) const noexcept;
+
+    private:
+        /// The state of one part.
+        struct request {
+            asio::cancellation_signal signal;
+            hold got;       ///< it is ours while this is true
+            error_code ec;  ///< without error: this acquire has it, or somebody else
+            bool answered = true;
+        };
+        struct reply;
+
+        std::span<request> all() const noexcept { return {requests_.get(), of_.parts.size()}; }
+        auto expect(std::size_t i);
+        void on_answer(std::size_t i, error_code ec);
+        bool is_fresh(std::size_t i) const noexcept;
+
+        operation& acquire_;
+        core& core_;
+        lock_group const& of_;
+        acquire_options const& options_;
+        std::unique_ptr<request[]> requests_;
+        std::size_t unanswered_ = 0;
+        decide::alarm_queue::alarm limit_;  ///< of the round
+    };
+
     strand_task acquire_all();
     strand_task give_up(error_code why, std::shared_ptr<operation> life);
 
@@ -56,11 +153,11 @@ private:
     core_ptr inside_;
     lock_group of_;
     acquire_options options_;
-    group_requests parts_;
+    requests parts_;
     time_point deadline_ = never;   ///< until then it tries
     time_point answer_by_ = never;  ///< for the caller; the time between the two is for giving back
     milliseconds round_limit_;      ///< how long what is held is kept while others are waited for
-    pause pause_;
+    core::pause pause_;
     error_code ended_;  ///< from outside
     std::shared_ptr<registration> registration_;
 };

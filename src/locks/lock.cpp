@@ -3,7 +3,8 @@
 #include "core/query.hpp"
 #include "decide/names.hpp"
 #include "holds/ownership.hpp"
-#include "locks/lock_traits.hpp"
+#include "locks/protocols.hpp"
+#include "waiting/wait_queue.hpp"
 #include <colock/fenced_lock.hpp>
 #include <colock/lock.hpp>
 
@@ -35,15 +36,15 @@ std::shared_ptr<ownership> held_by(
 }
 
 /// Whether the waiter would wait for its own owner.
-bool waits_for_itself(lock_traits const& traits, waiter const& who)
+bool waits_for_itself(protocol const& how, waiter const& who)
 {
     if (!who.shared_owner)
         return false;
-    auto held = held_by(*who.inside, traits.how.kind, who.name, who.who);
-    if (held ? who.re_entrant : who.once || !traits.how.closed_by)
+    auto held = held_by(*who.inside, how.kind, who.name, who.who);
+    if (held ? who.re_entrant : who.once || !how.closed_by)
         return false;
     if (!held)
-        held = held_by(*who.inside, *traits.how.closed_by, who.name, who.who);
+        held = held_by(*who.inside, *how.closed_by, who.name, who.who);
     if (!held)
         return false;
     held->expire(clock::now());  // after a pause of the process no timer has fired yet
@@ -52,10 +53,10 @@ bool waits_for_itself(lock_traits const& traits, waiter const& who)
 
 void admit(std::shared_ptr<waiter> const& who)
 {
-    auto const& traits = lock_traits::of(static_cast<lock_kind>(who->kind));
-    if (waits_for_itself(traits, *who))
+    auto const& how = protocol_of(static_cast<lock_kind>(who->kind));
+    if (waits_for_itself(how, *who))
         return who->fail(error::would_deadlock);
-    auto const make = [&] { return traits.make(*who->inside, traits.how, who->name); };
+    auto const make = [&] { return how.make_state(*who->inside, how, who->name); };
     queue_of<wait_queue>(*who, make).admit(who);
 }
 
@@ -78,7 +79,7 @@ std::shared_ptr<waiter> make_acquire(
 /// Several may read at once, so a read side can't stay taken for somebody who has released it.
 error_code check_lock(lock_id const& id, acquire_options const& options) noexcept
 {
-    bool const is_shared = lock_traits::of(id.kind).how.has_leases;
+    bool const is_shared = protocol_of(id.kind).has_leases;
     return is_shared && options.at_least != milliseconds{0} ? error_code{error::invalid_argument}
                                                             : check(id, options);
 }
@@ -93,7 +94,7 @@ error_code read_flag(answer const& got, bool& flag) noexcept
 /// Reads whether a lock of this kind is held.
 query<bool>::reader locked_as(lock_kind kind)
 {
-    return [held = lock_traits::of(kind).how.held](answer const& from, bool& locked) {
+    return [held = protocol_of(kind).held](answer const& from, bool& locked) {
         auto const got = decide::read_inspect(from.value);
         locked = got.*held;
         return got.well_formed ? error_code{} : error_code{error::bad_reply};
@@ -112,20 +113,20 @@ error_code read_lease(answer const& from, std::optional<milliseconds>& lease) no
 /// but a read-write lock is another thing, and a force of its readers leaves its writer.
 void tell_taken_away(core& inside, lock_id const& id, time_point sent)
 {
-    auto const& forced = lock_traits::of(id.kind).how;
-    for (auto const& other : lock_traits::all()) {
-        bool const is_hit = forced.is_side() == other.how.is_side() &&
-            (!forced.has_leases || other.how.kind == id.kind);
-        if (auto* const queue = is_hit ? find(inside, other.how.kind, id.name) : nullptr)
+    auto const& forced = protocol_of(id.kind);
+    for (auto const& other : lock_protocols()) {
+        bool const is_hit =
+            forced.is_side() == other.is_side() && (!forced.has_leases || other.kind == id.kind);
+        if (auto* const queue = is_hit ? find(inside, other.kind, id.name) : nullptr)
             queue->taken_away(sent);
     }
 }
 
 /// The script that takes the lock away from its holder.
-script_request force_request(lock_id const& id, std::string const& prefix)
+script_call::request force_request(lock_id const& id, std::string const& prefix)
 {
-    auto const& how = lock_traits::of(id.kind).how;
-    script_request about{
+    auto const& how = protocol_of(id.kind);
+    script_call::request about{
         how.script.force, how.queue_keys(id.name, prefix), {how.channel(id.name, prefix)}, true};
     about.keys.insert(about.keys.begin(), id.name);
     if (auto const more = how.release_argument(id.name, prefix); !more.empty())

@@ -2,7 +2,7 @@
 
 #include "base/recycling.hpp"
 #include "base/strand_task.hpp"
-#include "core/pause.hpp"
+#include "core/core.hpp"
 #include "core/subscription_manager.hpp"
 #include "decide/alarm_queue.hpp"
 #include "decide/possible_grant.hpp"
@@ -150,7 +150,7 @@ private:
         std::uint64_t news_ = 0;        ///< the value of `readers::news_` when it was sent
         decide::possible_grant grant_;  ///< of that number
         std::uint32_t refusals_ = 0;    ///< for the moment
-        pause resting_;
+        core::pause resting_;
     };
 
     void look();

@@ -1,6 +1,5 @@
 #include "core/core.hpp"
 #include "core/keyed_state.hpp"
-#include "core/pause.hpp"
 #include "decide/names.hpp"
 #include "redis/transport.hpp"
 #include "waiting/wait_list.hpp"
@@ -30,7 +29,7 @@ public:
 
     void over() noexcept { unregister(); }
 
-    pause before_repeat;
+    core::pause before_repeat;
 
 private:
     static std::string name_of(std::string_view lock, std::string_view entry)

@@ -7,18 +7,8 @@
 
 namespace colock {
 
-acquire_terms::acquire_terms(acquire_options const& options, milliseconds usual_lease)
-    : who{options.as.value_or(owner{})}
-    , lease{std::max(options.lease.value_or(usual_lease), options.at_least)}
-    , at_least{options.at_least}
-    , renewed{!options.lease || options.renew}
-    , shared_owner{options.as.has_value()}
-    , re_entrant{options.re_entrant}
-    , replicas{static_cast<unsigned>(options.sync_replicas)}
-{}
-
 waiter::waiter(core_ptr c, state_kind what, std::string key, acquire_options const& options)
-    : acquire_terms{options, c->settings().lease}
+    : decide::acquire_terms{options, c->settings().lease}
     , inside{std::move(c)}
     , kind{what}
     , name{std::move(key)}

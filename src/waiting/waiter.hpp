@@ -3,6 +3,7 @@
 #include "base/completion.hpp"
 #include "core/core.hpp"
 #include "core/keyed_state.hpp"
+#include "decide/acquire_terms.hpp"
 #include "decide/alarm_queue.hpp"
 #include "holds/hold_state.hpp"
 #include <colock/detail/lock_id.hpp>
@@ -23,36 +24,9 @@ namespace colock {
 struct step;
 class wait_queue;
 
-/// The hold that a caller wants: its `acquire_options`, with the client's lease where they name
-/// none.
-struct acquire_terms {
-    acquire_terms(acquire_options const&, milliseconds usual_lease);
-
-    owner who;
-    milliseconds lease;
-    milliseconds at_least;  ///< the lock stays taken for this long
-    bool renewed;
-    bool shared_owner;  ///< the caller named the owner: it may re-enter
-    bool re_entrant;    ///< if not, an owner that has the lock is refused
-    unsigned replicas;  ///< how many have to acknowledge it
-
-    /// Whether the lease of those is all that they need.
-    template <class Terms>
-    bool is_alike(Terms const& others) const noexcept
-    {
-        return renewed && others.renewed && lease == others.lease && at_least == milliseconds{0};
-    }
-
-    /// Whether the lock may go on to them unchanged from those: the same lease, over the same link.
-    bool may_follow(acquire_terms const& others) const noexcept
-    {
-        return is_alike(others) && replicas == 0;
-    }
-};
-
 /// A call that wants a lock, permits, or a latch at zero, until it has its answer. Its queue is the
 /// state of its kind and name.
-struct waiter final : operation, acquire_terms, boost::intrusive::list_base_hook<> {
+struct waiter final : operation, decide::acquire_terms, boost::intrusive::list_base_hook<> {
     /// The kind of its answer: a hold, a permit or several, or the mere fact; for a call that waits
     /// without end, or for one that tries.
     using result = std::variant<
@@ -64,7 +38,7 @@ struct waiter final : operation, acquire_terms, boost::intrusive::list_base_hook
         completion<>,
         completion<bool>>;
 
-    /// Asks the server for one waiter: a `fair_waiter`, or the attempt of a reader.
+    /// Asks the server for one waiter: of a fair lock, or a reader.
     class asker {};
 
     /// A permit that was granted, with its id.
@@ -113,10 +87,10 @@ struct waiter final : operation, acquire_terms, boost::intrusive::list_base_hook
     bool once = false;                   ///< one attempt
     std::optional<milliseconds> wait{};  ///< the longest
     time_point asked{};
-    std::uint32_t attempts = 0;     ///< how often the server was asked for it
-    std::uint64_t arrival = 0;      ///< its number in the order of all calls
-    wait_queue* queue = nullptr;    ///< the queue that it is in
-    asker* asking = nullptr;        ///< where each waiter has its own
+    std::uint32_t attempts = 0;   ///< how often the server was asked for it
+    std::uint64_t arrival = 0;    ///< its number in the order of all calls
+    wait_queue* queue = nullptr;  ///< the queue that it is in
+    asker* asking = nullptr;      ///< where each waiter has its own
     result done;
     decide::alarm_queue::alarm limit;
     std::shared_ptr<waiter> queued;  ///< itself, while it is in a queue

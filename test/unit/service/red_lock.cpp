@@ -201,9 +201,9 @@ BOOST_AUTO_TEST_CASE(a_part_that_is_lost_counts_once)
     BOOST_TEST(!parts.front());
     auto group = detail::lock_group::of(mutex("a"), mutex("b"), mutex("c"));
     group.by_majority = true;
-    auto const all = std::make_shared<group_hold>(inside(), group, std::move(parts));
     auto const core = detail::client_access::inside(client);
-    hold const whole = detail::make_hold(all->begin(core, owner{}, 3s, true));
+    hold const whole =
+        detail::make_hold(make_group_hold(core, group, std::move(parts), owner{}, 3s, true));
     time.settle();
     BOOST_TEST(bool{whole});
     force("b");

@@ -1,5 +1,4 @@
 #include "core/core.hpp"
-#include "core/pause.hpp"
 #include "core/subscription_manager.hpp"
 #include "decide/fair_wait.hpp"
 #include "decide/names.hpp"
@@ -15,8 +14,8 @@ namespace colock {
 
 /// One acquire script, with the texts that it refers to. A single try has no life, so it is not
 /// queued.
-struct fair_waiter::attempt {
-    explicit attempt(fair_waiter const& of)
+struct fair_lock_state::asker::attempt {
+    explicit attempt(asker const& of)
         : lease{of.who_->lease}
         , once{of.who_->once}
         , is_fenced{of.core_.settings().fencing}
@@ -47,7 +46,7 @@ struct fair_waiter::attempt {
     step call;
 };
 
-fair_waiter::fair_waiter(fair_lock_state& of, waiter& who)
+fair_lock_state::asker::asker(fair_lock_state& of, waiter& who)
     : core_{*who.inside}
     , lock_{of}
     , who_{&who}
@@ -55,11 +54,11 @@ fair_waiter::fair_waiter(fair_lock_state& of, waiter& who)
     , number_{core_.next_number()}
 {}
 
-std::string fair_waiter::field() const { return core_.field(number_); }
+std::string fair_lock_state::asker::field() const { return core_.field(number_); }
 
-unsigned fair_waiter::slot() const noexcept { return lock_.slot(); }
+unsigned fair_lock_state::asker::slot() const noexcept { return lock_.slot(); }
 
-heartbeat::names fair_waiter::names() const
+heartbeat::names fair_lock_state::asker::names() const
 {
     return {field(), lock_.name(), lock_.keys(), lock_.shared_from_this()};
 }
@@ -68,10 +67,10 @@ heartbeat::names fair_waiter::names() const
 // free, a message on its own channel tells the first waiter. A missed message is found out: when
 // the subscription is confirmed, by the heartbeat, and by the first waiter here when the lease
 // ends.
-strand_task fair_waiter::ask()
+strand_task fair_lock_state::asker::ask()
 {
     core::activity const asking{core_};
-    pause before_repeat;
+    core::pause before_repeat;
     std::uint32_t refusals = 0;
     while (who_) {
         attempt now{*this};
@@ -96,7 +95,9 @@ strand_task fair_waiter::ask()
     lock_.remove(*this);
 }
 
-fair_waiter::verdict fair_waiter::judge(attempt const& asked, answer const& got)
+fair_lock_state::asker::verdict fair_lock_state::asker::judge(
+    attempt const& asked, answer const& got
+)
 {
     auto const read = decide::read_acquire(got.value);
     auto const is = decide::judge(got, read, asked.call.alone);
@@ -129,7 +130,7 @@ fair_waiter::verdict fair_waiter::judge(attempt const& asked, answer const& got)
 }
 
 // A waiter whose grants are always late goes to the end of the queue.
-void fair_waiter::on_granted(attempt const& asked, std::uint64_t token, time_point sent)
+void fair_lock_state::asker::on_granted(attempt const& asked, std::uint64_t token, time_point sent)
 {
     if (!who_)
         return;
@@ -146,7 +147,7 @@ void fair_waiter::on_granted(attempt const& asked, std::uint64_t token, time_poi
 }
 
 // The grant is given back, and the waiter begins at the end of the queue.
-void fair_waiter::on_unsynced(error_code why)
+void fair_lock_state::asker::on_unsynced(error_code why)
 {
     if (who_->once || why != error::not_replicated)
         fail(why);
@@ -154,7 +155,7 @@ void fair_waiter::on_unsynced(error_code why)
         begin_anew();
 }
 
-fair_waiter::verdict fair_waiter::on_refused(
+fair_lock_state::asker::verdict fair_lock_state::asker::on_refused(
     attempt const& asked, std::int64_t ask_in, time_point sent
 )
 {
@@ -177,19 +178,19 @@ fair_waiter::verdict fair_waiter::on_refused(
 }
 
 // A slow server may have run it just now.
-void fair_waiter::may_stand(attempt const& asked) noexcept
+void fair_lock_state::asker::may_stand(attempt const& asked) noexcept
 {
     grant_.may_stand(clock::now(), std::max(asked.lease, decide::ticket_life));
     has_ticket_ = has_ticket_ || !asked.once;
 }
 
-void fair_waiter::keep_ticket(time_point alive_at)
+void fair_lock_state::asker::keep_ticket(time_point alive_at)
 {
     if (!is_linked())
         core_.heartbeats().add(*this, alive_at);
 }
 
-void fair_waiter::begin_revival()
+void fair_lock_state::asker::begin_revival()
 {
     reviving_ = true;
     missed_ = false;
@@ -197,7 +198,7 @@ void fair_waiter::begin_revival()
         sending_->answered.set({});
 }
 
-void fair_waiter::ask_now()
+void fair_lock_state::asker::ask_now()
 {
     if (reviving_)
         missed_ = true;
@@ -205,7 +206,7 @@ void fair_waiter::ask_now()
         wake_.set(true);
 }
 
-void fair_waiter::kept(decide::keep_answer const& got, time_point sent)
+void fair_lock_state::asker::kept(decide::keep_answer const& got, time_point sent)
 {
     bool const has_missed = std::exchange(reviving_, false) && missed_;
     if (has_missed)
@@ -218,7 +219,7 @@ void fair_waiter::kept(decide::keep_answer const& got, time_point sent)
         wake_.set(true);
 }
 
-void fair_waiter::look()
+void fair_lock_state::asker::look()
 {
     reviving_ = false;
     if (sleeping_)
@@ -227,24 +228,24 @@ void fair_waiter::look()
 
 // ---- The caller --------------------------------------------------------------------------------
 
-void fair_waiter::detach() noexcept
+void fair_lock_state::asker::detach() noexcept
 {
     who_ = nullptr;
     if (ticket::is_linked())
         ticket::unlink();
 }
 
-void fair_waiter::fail(error_code why)
+void fair_lock_state::asker::fail(error_code why)
 {
     if (!who_)
         return;
     auto& failed = *who_;
     detach();
-    lock_.answer(failed, why);
+    lock_.finish(failed, why);
 }
 
 // An attempt that is not sent yet is taken back; the answer of a sent one is awaited.
-void fair_waiter::let_go()
+void fair_lock_state::asker::let_go()
 {
     detach();
     if (!sending_)
@@ -255,26 +256,26 @@ void fair_waiter::let_go()
 
 // ---- What it leaves in Redis -------------------------------------------------------------------
 
-bool fair_waiter::subscribe()
+bool fair_lock_state::asker::subscribe()
 {
     channel_ = decide::fair_channel(lock_.name(), field(), core_.settings().key_prefix);
     return core_.subscriptions().add(channel_, *this);
 }
 
 // Nobody asks over a link that is down. When it is up again, the heartbeat tells what was missed.
-void fair_waiter::on_subscribed()
+void fair_lock_state::asker::on_subscribed()
 {
     if (core_.transport().is_up(lock_.slot()))
         ask_now();
 }
 
-void fair_waiter::unsubscribe()
+void fair_lock_state::asker::unsubscribe()
 {
     if (!channel_.empty())
         core_.subscriptions().remove(std::exchange(channel_, {}), *this);
 }
 
-void fair_waiter::give_back()
+void fair_lock_state::asker::give_back()
 {
     unsubscribe();
     auto const now = clock::now();
@@ -288,7 +289,7 @@ void fair_waiter::give_back()
     has_ticket_ = false;
 }
 
-void fair_waiter::begin_anew()
+void fair_lock_state::asker::begin_anew()
 {
     give_back();
     number_ = core_.next_number();

@@ -1,24 +1,29 @@
 #include "core/core.hpp"
 #include "decide/keeping.hpp"
 #include "decide/names.hpp"
-#include "locks/contention.hpp"
-#include "locks/kept_lock.hpp"
+#include "locks/exclusive_lock.hpp"
 
 #include <utility>
 
 namespace colock {
 
-kept_lock::kept_lock(core& inside, std::string const& channel, std::function<void()> on_end)
-    : core_{inside}
-    , channel_{channel.empty() ? std::string{} : decide::wanted_channel(channel, inside.uuid())}
-    , on_end_{std::move(on_end)}
+exclusive_lock::kept::kept(exclusive_lock& lock)
+    : of_{lock}
+    , core_{lock.core_}
+    , channel_{
+          of_.how_.subscribes
+              ? decide::wanted_channel(
+                    of_.how_.channel(of_.name(), core_.settings().key_prefix), core_.uuid()
+                )
+              : std::string{}}
 {}
 
 // Only a lock that this client has had the time before, and nobody else has wanted since: the
 // subscriptions would cost more than they save. They have to be live before the lock is taken, so
 // that no waiter is missed.
-void kept_lock::begin_attempt(contention* others)
+void exclusive_lock::kept::begin_attempt()
 {
+    auto* const others = of_.contention_.get();
     if (!others || !others->turns.is_alone())
         end();
     else if (others->subscribe(); !std::exchange(is_expected_, true) && !channel_.empty())
@@ -27,86 +32,63 @@ void kept_lock::begin_attempt(contention* others)
     is_wanted_ = false;
 }
 
-bool kept_lock::keep(ownership& of, hold_state& last, contention const* others, time_point since)
+bool exclusive_lock::kept::keep(hold_state& last)
 {
+    auto const* const others = of_.contention_.get();
     if (!is_expected_ || !others || core_.refusal() || core_.is_stopped())
         return false;
     auto const now = clock::now();
     until_ =
         decide::keeping{
             .now = now,
-            .since = since,
+            .since = of_.since_,
             .keep = core_.settings().keep,
             .max_tenure = core_.settings().max_tenure,
             .valid_until = last.promised_until(),
             .lease = last.proven,
             .is_alone = others->turns.is_alone(),
             .would_hear = is_heard_ && !is_wanted_,
-            .is_sure = !of.is_suspect()}
+            .is_sure = !of_.ownership_->is_suspect()}
             .until();
     if (until_ <= now)
         return false;
     last_ = last;
     valid_until_ = last.promised_until();
     set_alarm();
-    of.vacate(last);
+    of_.ownership_->vacate(last);
     return true;
 }
 
-// As when a lock is handed over. A lock that is to be acquired over another link is released.
-decide::handover_kind kept_lock::how_to_take(
-    waiter const& next,
-    ownership const& of,
-    contention const* others,
-    time_point since,
-    bool has_token
-) const noexcept
-{
-    if (next.replicas != 0)
-        return decide::handover_kind::released;
-    return decide::handover{
-        .now = clock::now(),
-        .since = since,
-        .max_tenure = core_.settings().max_tenure,
-        .valid_until = valid_until_,
-        .lease = last_.proven,
-        .is_alike = next.is_alike(last_),
-        .is_undisturbed = others && others->is_live && !of.is_suspect(),
-        .has_token = has_token,
-        .is_quiet = !of.is_renewing()}
-        .decide();
-}
-
 // A lock that is taken again leaves the alarm as it is: it rings once for many holds.
-void kept_lock::set_alarm()
+void exclusive_lock::kept::set_alarm()
 {
     if (!alarm_.is_set() || until_ < rings_)
         core_.set_alarm(alarm_, rings_ = until_);
 }
 
-void kept_lock::on_alarm()
+void exclusive_lock::kept::on_alarm()
 {
     if (clock::now() < until_)
         set_alarm();
     else
-        on_end_();  // which may destroy this
+        of_.stop_keeping();  // which may destroy this
 }
 
-void kept_lock::end()
+void exclusive_lock::kept::end()
 {
     if (std::exchange(is_expected_, false) && !channel_.empty())
         core_.subscriptions().remove(channel_, *this);
     is_live_ = is_heard_ = false;
 }
 
-void kept_lock::on_message(std::string_view)
+void exclusive_lock::kept::on_message(std::string_view)
 {
     is_wanted_ = true;
-    on_end_();
+    of_.stop_keeping();
 }
 
 // No waiter is heard any more. Not at once, because others hear of this, too.
-void kept_lock::on_interrupted()
+void exclusive_lock::kept::on_interrupted()
 {
     is_live_ = is_heard_ = false;
     until_ = clock::now();

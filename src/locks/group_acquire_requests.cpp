@@ -1,6 +1,6 @@
 #include "decide/validity.hpp"
 #include "holds/hold_state.hpp"
-#include "locks/group_requests.hpp"
+#include "locks/group_acquire.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
@@ -37,7 +37,7 @@ void give_back(hold& part)
 
 }  // namespace
 
-group_requests::group_requests(
+group_acquire::requests::requests(
     operation& of, core& inside, lock_group const& group, acquire_options const& options
 )
     : acquire_{of}
@@ -51,9 +51,9 @@ group_requests::group_requests(
 // ---- Rounds ------------------------------------------------------------------------------------
 
 /// The handler of a part's answer.
-struct group_requests::reply {
+struct group_acquire::requests::reply {
     std::shared_ptr<operation> life;
-    group_requests& to;
+    requests& to;
     std::size_t i;
 
     void operator()(error_code ec, hold got) const
@@ -77,7 +77,7 @@ struct group_requests::reply {
     }
 };
 
-auto group_requests::expect(std::size_t i)
+auto group_acquire::requests::expect(std::size_t i)
 {
     auto& r = requests_[i];
     r.answered = false;
@@ -89,7 +89,7 @@ auto group_requests::expect(std::size_t i)
     );
 }
 
-void group_requests::on_answer(std::size_t i, error_code ec)
+void group_acquire::requests::on_answer(std::size_t i, error_code ec)
 {
     requests_[i].answered = true;
     requests_[i].ec = ec;
@@ -97,7 +97,7 @@ void group_requests::on_answer(std::size_t i, error_code ec)
         over.set(true);
 }
 
-void group_requests::try_all(time_point until)
+void group_acquire::requests::try_all(time_point until)
 {
     core_.set_alarm(limit_, until);
     for (std::size_t i = 0; i != of_.parts.size(); ++i) {
@@ -107,7 +107,7 @@ void group_requests::try_all(time_point until)
 }
 
 // The parts are renewed until it has all, because nobody knows how long that takes.
-void group_requests::acquire(std::size_t i, time_point until)
+void group_acquire::requests::acquire(std::size_t i, time_point until)
 {
     core_.set_alarm(limit_, until);
     auto const& [where, id] = of_.parts[i];
@@ -119,7 +119,7 @@ void group_requests::acquire(std::size_t i, time_point until)
     );
 }
 
-void group_requests::set_leases(time_point until)
+void group_acquire::requests::set_leases(time_point until)
 {
     core_.set_alarm(limit_, until);
     bool const renewed = !options_.lease || options_.renew;
@@ -133,7 +133,7 @@ void group_requests::set_leases(time_point until)
     }
 }
 
-bool group_requests::release_all(time_point until)
+bool group_acquire::requests::release_all(time_point until)
 {
     core_.set_alarm(limit_, until);
     for (std::size_t i = 0; i != of_.parts.size(); ++i)
@@ -142,7 +142,7 @@ bool group_requests::release_all(time_point until)
     return unanswered_ != 0;
 }
 
-void group_requests::cancel_unanswered()
+void group_acquire::requests::cancel_unanswered()
 {
     for (auto& r : all())
         if (!r.answered)
@@ -151,7 +151,7 @@ void group_requests::cancel_unanswered()
 
 // ---- Parts -------------------------------------------------------------------------------------
 
-void group_requests::watch(std::size_t i)
+void group_acquire::requests::watch(std::size_t i)
 {
     auto const& part = requests_[i].got;
     part.lost(asio::bind_executor(
@@ -172,7 +172,7 @@ void group_requests::watch(std::size_t i)
     ));
 }
 
-void group_requests::give_back_from_first_refused(std::vector<std::size_t> const& order)
+void group_acquire::requests::give_back_from_first_refused(std::vector<std::size_t> const& order)
 {
     bool stays = !options_.lease;
     for (auto const i : order) {
@@ -183,13 +183,13 @@ void group_requests::give_back_from_first_refused(std::vector<std::size_t> const
     }
 }
 
-void group_requests::give_back_all()
+void group_acquire::requests::give_back_all()
 {
     for (auto& r : all())
         give_back(r.got);
 }
 
-std::vector<hold> group_requests::take_all()
+std::vector<hold> group_acquire::requests::take_all()
 {
     std::vector<hold> parts;
     parts.reserve(of_.parts.size());
@@ -200,12 +200,12 @@ std::vector<hold> group_requests::take_all()
 
 // ---- The outcome -------------------------------------------------------------------------------
 
-bool group_requests::has_all() const noexcept
+bool group_acquire::requests::has_all() const noexcept
 {
     return std::ranges::all_of(all(), [](request const& r) { return bool{r.got}; });
 }
 
-bool group_requests::has_enough() const noexcept
+bool group_acquire::requests::has_enough() const noexcept
 {
     auto const fresh = std::ranges::count_if(
         std::views::iota(std::size_t{0}, of_.parts.size()),
@@ -215,14 +215,14 @@ bool group_requests::has_enough() const noexcept
 }
 
 // At least half of the validity must be left, as for a single lock.
-bool group_requests::is_fresh(std::size_t i) const noexcept
+bool group_acquire::requests::is_fresh(std::size_t i) const noexcept
 {
     auto const lease = lease_of(i);
     auto const& part = requests_[i].got;
     return part && part.valid_for((lease - decide::drift(lease)) / 2);
 }
 
-bool group_requests::has_failed(bool final) const noexcept
+bool group_acquire::requests::has_failed(bool final) const noexcept
 {
     auto const failed = std::ranges::count_if(
         all(), final ? &is_final : &is_any, [](request const& r) { return r.ec; }
@@ -230,7 +230,7 @@ bool group_requests::has_failed(bool final) const noexcept
     return static_cast<std::size_t>(failed) > of_.parts.size() - of_.needed();
 }
 
-error_code group_requests::first_error() const noexcept
+error_code group_acquire::requests::first_error() const noexcept
 {
     auto const of = [](request const& r) { return r.ec; };
     auto at = std::ranges::find_if(all(), &is_final, of);
@@ -239,7 +239,7 @@ error_code group_requests::first_error() const noexcept
     return at->ec;
 }
 
-milliseconds group_requests::lease_of(std::size_t i) const noexcept
+milliseconds group_acquire::requests::lease_of(std::size_t i) const noexcept
 {
     return options_.lease.value_or(of_.parts[i].where->settings().lease);
 }

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "decide/time.hpp"
+#include <colock/options.hpp>
+#include <colock/owner.hpp>
+
+#include <algorithm>
+
+namespace colock::decide {
+
+/// The hold that a caller wants: its `acquire_options`, with the client's lease where they name
+/// none.
+struct acquire_terms {
+    acquire_terms(acquire_options const& options, milliseconds usual_lease)
+        : who{options.as.value_or(owner{})}
+        , lease{std::max(options.lease.value_or(usual_lease), options.at_least)}
+        , at_least{options.at_least}
+        , renewed{!options.lease || options.renew}
+        , shared_owner{options.as.has_value()}
+        , re_entrant{options.re_entrant}
+        , replicas{static_cast<unsigned>(options.sync_replicas)}
+    {}
+
+    owner who;
+    milliseconds lease;
+    milliseconds at_least;  ///< the lock stays taken for this long
+    bool renewed;
+    bool shared_owner;  ///< the caller named the owner: it may re-enter
+    bool re_entrant;    ///< if not, an owner that has the lock is refused
+    unsigned replicas;  ///< how many have to acknowledge it
+
+    /// Whether the lease of those is all that they need.
+    template <class Terms>
+    bool is_alike(Terms const& others) const noexcept
+    {
+        return renewed && others.renewed && lease == others.lease && at_least == milliseconds{0};
+    }
+
+    /// Whether the lock may go on to them unchanged from those: the same lease, over the same link.
+    bool may_follow(acquire_terms const& others) const noexcept
+    {
+        return is_alike(others) && replicas == 0;
+    }
+};
+
+}  // namespace colock::decide
