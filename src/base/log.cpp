@@ -1,7 +1,6 @@
 #include "base/log.hpp"
 #include "base/printable.hpp"
 
-#include <string>
 
 namespace colock {
 

@@ -3,9 +3,7 @@
 #include "client/raw_commands.hpp"
 #include "core/arguments.hpp"
 #include "core/core.hpp"
-#include "decide/client_report.hpp"
 #include "decide/held_by.hpp"
-#include "decide/names.hpp"
 #include <colock/client.hpp>
 
 #include <boost/asio/bind_executor.hpp>

@@ -6,7 +6,6 @@
 #include "redis/any_command.hpp"
 
 #include <string>
-#include <utility>
 
 namespace colock {
 
@@ -35,9 +34,8 @@ void reporting::stop() { next_.clear(); }
 // A report that still waits for a connection is out of date, and is taken back.
 bool reporting::is_under_way()
 {
-    if (sending_ && core_.transport().withdraw(*sending_))
-        sending_->answered.set({});
-    return sending_;
+    sending_.withdraw(core_.transport());
+    return bool{sending_};
 }
 
 strand_task reporting::send()
@@ -70,10 +68,7 @@ strand_task reporting::send()
           "PX",
           std::to_string(decide::report_life.count())}},
         slot};
-    sending_ = &call.call;
-    core_.transport().submit(call.call);
-    answer const got = co_await call.call.answered;
-    sending_ = nullptr;
+    answer const got = co_await sending_.send(core_.transport(), call.call);
     has_told_ = has_told_ || got.what != answer::kind::replied;  // then it is written again
     if (got.what == answer::kind::replied && got.value.what == decide::reply::kind::error &&
         decide::classify(got.value.text) == decide::fault::refused)

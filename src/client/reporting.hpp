@@ -4,7 +4,6 @@
 #include "core/core.hpp"
 #include "decide/alarm_queue.hpp"
 
-#include <memory>
 
 namespace colock {
 
@@ -27,7 +26,7 @@ private:
 
     core& core_;
     decide::alarm_queue::alarm next_;
-    step* sending_ = nullptr;
+    sent_step sending_;
     bool has_told_ = false;  ///< the last report has entries, or may not have come
     bool is_off_ = false;    ///< the server refuses it
 };

@@ -6,7 +6,6 @@
 #include <colock/multi_lock.hpp>
 #include <colock/options.hpp>
 
-#include <algorithm>
 #include <string>
 
 // The checks of arguments, before anything is sent.

@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
 #include <utility>
 
 namespace colock {
@@ -78,10 +77,7 @@ private:
         owner.set_alarm(self->limit_, clock::now() + owner.settings().timeout);
         while (self->done_) {
             script_call now{self->about_, self->slot_};
-            self->sending_ = &now.call;
-            owner.transport().submit(now.call);
-            answer const got = co_await now.call.answered;
-            self->sending_ = nullptr;
+            answer const got = co_await self->sending_.send(owner.transport(), now.call);
             if (self->judge(got)) {
                 owner.rest(self->pause_, owner.repeat_pause(++self->refusals_));
                 co_await self->pause_.over;
@@ -124,8 +120,7 @@ private:
         limit_.clear();
         if (done_)
             done_(ec, std::move(value));
-        if (sending_ && inside_->transport().withdraw(*sending_))
-            std::exchange(sending_, nullptr)->answered.set({});
+        sending_.withdraw(inside_->transport());
     }
 
     core_ptr inside_;
@@ -133,7 +128,7 @@ private:
     script_call::request about_;
     unsigned slot_;
     reader read_;
-    step* sending_ = nullptr;
+    sent_step sending_;
     decide::alarm_queue::alarm limit_;
     core::pause pause_;
     std::uint32_t refusals_ = 0;  ///< for the moment

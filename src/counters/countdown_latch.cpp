@@ -4,7 +4,6 @@
 #include "decide/reply.hpp"
 #include <colock/countdown_latch.hpp>
 
-#include <limits>
 #include <utility>
 
 namespace colock::detail {

@@ -1,6 +1,5 @@
 #include "core/core.hpp"
 #include "counters/permit_queue.hpp"
-#include "decide/names.hpp"
 #include "decide/outcome.hpp"
 
 #include <algorithm>
@@ -52,11 +51,7 @@ void permit_queue::ask_for_next()
         withdraw_unsent();
 }
 
-void permit_queue::withdraw_unsent()
-{
-    if (sending_ && core_.transport().withdraw(*sending_))
-        sending_->answered.set({});
-}
+void permit_queue::withdraw_unsent() { sending_.withdraw(core_.transport()); }
 
 void permit_queue::end_waiters(error_code why)
 {
@@ -155,10 +150,7 @@ strand_task permit_queue::contend()
         script_call now{std::move(*what), slot()};
         if (request_.is_open() && !core_.is_stopped())  // it would keep a stopped client busy
             core_.set_alarm(expiry_, protocol_->open_until(request_));
-        sending_ = &now.call;
-        core_.transport().submit(now.call);
-        answer const got = co_await now.call.answered;
-        sending_ = nullptr;
+        answer const got = co_await sending_.send(core_.transport(), now.call);
         expiry_.clear();
         bool const asleep = undoing_ ? conclude_undo(got) : conclude_request(got);
         if (asleep) {

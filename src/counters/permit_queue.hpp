@@ -13,7 +13,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace colock {
 
@@ -114,7 +113,7 @@ private:
     permit_wait wait_;
     decide::alarm_queue::alarm sleep_;
     decide::alarm_queue::alarm expiry_;  ///< of the open request
-    step* sending_ = nullptr;
+    sent_step sending_;
     std::uint32_t refusals_ = 0;  ///< for the moment, in a row
     bool undoing_ = false;        ///< the step under way is for no waiting call
     bool contending_ = false;

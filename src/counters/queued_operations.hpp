@@ -7,10 +7,7 @@
 #include "core/query.hpp"
 #include "counters/permit_queue.hpp"
 #include "counters/update_queue.hpp"
-#include "decide/names.hpp"
-#include "decide/validity.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>

@@ -4,7 +4,6 @@
 #include "decide/names.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace colock {
@@ -46,10 +45,7 @@ update_queue::update_queue(core& inside, std::string of)
     , record_{decide::request_record(
           name(), inside.uuid() + ":change", inside.settings().key_prefix
       )}
-    , expiry_{[this] {
-        if (sending_ && core_.transport().withdraw(*sending_))
-            sending_->answered.set({});
-    }}
+    , expiry_{[this] { sending_.withdraw(core_.transport()); }}
 {}
 
 // A closing client still gives back. When it has ended, the log may be the only report of that: a
@@ -86,8 +82,8 @@ void update_queue::add(std::shared_ptr<update> who)
 
 void update_queue::withdraw_unwanted()
 {
-    if (sending_ && !is_wanted() && core_.transport().withdraw(*sending_))
-        sending_->answered.set({});
+    if (sending_ && !is_wanted())
+        sending_.withdraw(core_.transport());
 }
 
 // The batch under way, or the next one that has a caller or is owed.
@@ -135,10 +131,7 @@ strand_task update_queue::run()
         script_call asked{next_step(), slot()};
         if (now_.unsure)
             core_.set_alarm(expiry_, decide::repeat_until(now_.first_sent));
-        sending_ = &asked.call;
-        core_.transport().submit(asked.call);
-        answer const got = co_await asked.call.answered;
-        sending_ = nullptr;
+        answer const got = co_await sending_.send(core_.transport(), asked.call);
         expiry_.clear();
         if (got.what == answer::kind::lost && !std::exchange(now_.unsure, true))
             now_.first_sent = got.sent;

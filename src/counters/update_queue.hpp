@@ -87,7 +87,7 @@ private:
     std::string record_;
     std::vector<std::shared_ptr<update>> waiting_;
     batch now_;
-    step* sending_ = nullptr;
+    sent_step sending_;
     core::pause pause_;
     decide::alarm_queue::alarm expiry_;  ///< of the batch under way, if its answer was lost
     bool running_ = false;

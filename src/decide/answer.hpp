@@ -19,7 +19,7 @@ struct answer {
     kind what = kind::withdrawn;
     decide::reply value{};
     error_code ec{};
-    time_point sent{};      ///< just before it was written: validity begins there
+    decide::time_point sent{};  ///< just before it was written: validity begins there
     bool passing = false;   ///< failed because memory, replicas or disk are missing, which may pass
     error_code unsynced{};  ///< replied, and too few replicas have it: why
 };

@@ -1,9 +1,11 @@
 #include "decide/claim.hpp"
 #include "decide/names.hpp"
+#include "decide/number.hpp"
+#include "decide/time.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
+#include <cstdint>
 
 namespace colock {
 
@@ -17,14 +19,6 @@ std::string_view take_word(std::string_view& text) noexcept
     auto const word = text.substr(0, text.find(' '));
     text.remove_prefix(std::min(text.size(), word.size() + 1));
     return word;
-}
-
-template <class Number>
-bool read_number(std::string_view text, Number& into) noexcept
-{
-    auto const* const end = text.data() + text.size();
-    auto const [at, ec] = std::from_chars(text.data(), end, into);
-    return ec == std::errc{} && at == end && !text.empty();
 }
 
 }  // namespace
@@ -44,10 +38,12 @@ std::optional<claim> claim::parse(std::string_view text)
         return {};
     claim read;
     read.kind = take_word(text);
-    std::chrono::milliseconds::rep time = 0;
-    if (!read_number(take_word(text), read.token) || !read_number(take_word(text), time))
+    auto const token = decide::number_of<std::uint64_t>(take_word(text));
+    auto const time = decide::number_of<decide::milliseconds::rep>(take_word(text));
+    if (!token || !time)
         return {};
-    read.valid_for = std::chrono::milliseconds{time};
+    read.token = *token;
+    read.valid_for = decide::milliseconds{*time};
     read.field = take_word(text);
     read.name = text;
     return decide::is_possible(read) ? std::optional{read} : std::nullopt;

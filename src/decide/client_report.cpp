@@ -1,7 +1,7 @@
 #include "decide/client_report.hpp"
+#include "decide/number.hpp"
 
 #include <array>
-#include <charconv>
 #include <unistd.h>
 
 namespace colock::decide {
@@ -18,28 +18,17 @@ void add(std::string& to, std::string_view word)
     to.append(std::to_string(word.size())).append(1, ':').append(word);
 }
 
-template <class Number>
-bool read_number(std::string_view text, Number& into) noexcept
-{
-    auto const* const end = text.data() + text.size();
-    auto const [at, ec] = std::from_chars(text.data(), end, into);
-    return ec == std::errc{} && at == end && !text.empty();
-}
-
 /// The words of the text; nothing if it is malformed.
 std::optional<std::vector<std::string_view>> split(std::string_view text)
 {
     std::vector<std::string_view> words;
     while (!text.empty()) {
         auto const colon = text.find(':');
-        std::size_t length = 0;
-        if (colon == text.npos || !read_number(text.substr(0, colon), length))
+        auto const length = number_of<std::size_t>(text.substr(0, colon));
+        if (colon == text.npos || !length || *length > text.size() - colon - 1)
             return {};
-        text.remove_prefix(colon + 1);
-        if (length > text.size())
-            return {};
-        words.push_back(text.substr(0, length));
-        text.remove_prefix(length);
+        words.push_back(text.substr(colon + 1, *length));
+        text.remove_prefix(colon + 1 + *length);
     }
     return words;
 }
@@ -125,11 +114,12 @@ std::optional<client_report> read_client_report(std::string_view text)
         auto const word = [&](std::size_t n) { return (*words)[i + n]; };
         client_report::entry next{
             word(0) == "waits", std::string{word(1)}, std::string{word(2)}, std::string{word(3)}};
-        std::int64_t age = 0;
-        if ((!next.waits && word(0) != "holds") || !read_number(word(4), next.owner) ||
-            !read_number(word(5), age) || age < 0)
+        auto const owner = number_of<std::uint64_t>(word(4));
+        auto const age = number_of<std::int64_t>(word(5));
+        if ((!next.waits && word(0) != "holds") || !owner || !age || *age < 0)
             return {};
-        next.age = milliseconds{age};
+        next.owner = *owner;
+        next.age = milliseconds{*age};
         report.entries.push_back(std::move(next));
     }
     return report;

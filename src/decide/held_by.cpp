@@ -4,8 +4,6 @@
 #include "decide/permit_id.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -52,19 +50,6 @@ bool is_uuid(std::string_view text)
             return false;
     }
     return true;
-}
-
-template <class Number>
-std::optional<Number> number_of(reply const& r)
-{
-    if (r.what == reply::kind::integer)
-        return static_cast<Number>(r.number);
-    Number n{};
-    auto const* const end = r.text.data() + r.text.size();
-    auto const [at, ec] = std::from_chars(r.text.data(), end, n);
-    if (r.what != reply::kind::text || ec != std::errc{} || at != end)
-        return {};
-    return n;
 }
 
 std::int64_t sum_of(reply const& counts)

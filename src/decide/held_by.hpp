@@ -4,7 +4,6 @@
 #include <colock/error.hpp>
 #include <colock/inspect.hpp>
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -32,9 +32,9 @@ public:
         was_told_ = false;
     }
 
-    /// Its answer. A message that came in between may be older or newer than that. `joined`: it has
-    /// put the client there. If the client stood there before, a release has told it since, and the
-    /// message is still to come.
+    /// The answer of that script. A message that came in between may be older or newer than it.
+    /// `joined`: the script has put the client there. If the client stood there before, a release
+    /// has taken it out since, and its message is still to come.
     void answered(bool stands, bool is_first = false, bool joined = false) noexcept
     {
         is_first_ = is_first;

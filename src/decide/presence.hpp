@@ -13,6 +13,9 @@ namespace colock {
 
 /// Collects for the client's report what the client holds and waits for.
 class presence {
+    using time_point = decide::time_point;
+    using milliseconds = decide::milliseconds;
+
 public:
     explicit presence(time_point now) : now_{now} {}
 

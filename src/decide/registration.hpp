@@ -1,7 +1,6 @@
 #pragma once
 
 #include "decide/time.hpp"
-#include "decide/validity.hpp"
 
 #include <charconv>
 #include <cstdint>

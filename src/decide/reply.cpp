@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 namespace colock::decide {
 
@@ -76,17 +75,16 @@ redirection read_redirection(std::string_view whole)
     if (space == words.npos || colon == words.npos || colon < space)
         return {};
     redirection to{code == "MOVED" ? kind::moved : kind::ask};
-    auto const read = [](std::string_view digits, auto& number) {
-        auto const end = digits.data() + digits.size();
-        auto const [at, ec] = std::from_chars(digits.data(), end, number);
-        return ec == std::errc{} && at == end;
-    };
+    auto const slot = number_of<unsigned>(words.substr(0, space));
+    auto const port = number_of<std::uint16_t>(words.substr(colon + 1));
+    if (!slot || *slot >= slot_count || !port)
+        return {};
+    to.slot = *slot;
+    to.port = *port;
     to.host = words.substr(space + 1, colon - space - 1);
     if (to.host == "?")  // the node does not know its host
         to.host.clear();
-    bool const is_whole =
-        read(words.substr(0, space), to.slot) && read(words.substr(colon + 1), to.port);
-    return is_whole && to.slot < slot_count ? to : redirection{};
+    return to;
 }
 
 acquire_answer read_acquire(reply const& r) noexcept

@@ -1,6 +1,9 @@
 #pragma once
 
+#include "decide/number.hpp"
+
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +24,15 @@ struct reply {
     static reply of(std::vector<reply> l) { return {kind::list, 0, {}, std::move(l)}; }
     static reply error(std::string_view s) { return {kind::error, 0, std::string{s}, {}}; }
 };
+
+/// The number that an integer or a text is.
+template <class Number>
+std::optional<Number> number_of(reply const& r) noexcept
+{
+    if (r.what == reply::kind::integer)
+        return static_cast<Number>(r.number);
+    return r.what == reply::kind::text ? number_of<Number>(std::string_view{r.text}) : std::nullopt;
+}
 
 /// The sender's reaction to an error reply.
 enum class fault {

@@ -2,7 +2,6 @@
 
 #include "decide/time.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 
 namespace colock::decide {
@@ -95,7 +94,7 @@ private:
     std::uint64_t next_ = 1;
     std::uint64_t last_ = 0;
     std::uint64_t used_ = 0;  ///< of blocks, since tokens were left over
-    std::uint64_t size_ = 0;  ///< what was used so the time before; 0: never
+    std::uint64_t size_ = 0;  ///< what was used of the block before; 0: there was none
     bool is_block_ = false;   ///< there was more than one after the last draw
     time_point watched_since_{};
     std::uint64_t watched_from_ = 0;

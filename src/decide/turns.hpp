@@ -142,9 +142,9 @@ private:
     milliseconds longest_;
     milliseconds poller_gap_;
     crowd crowd_;
-    bool is_last_ = false;  ///< we come after those who heard our last release, and in this order
-    unsigned others_ = 0;   ///< clients that received our last release
-    unsigned lost_ = 0;     ///< releases of others since our wait began
+    bool is_last_ = false;  ///< this client comes after those that heard its last release
+    unsigned others_ = 0;   ///< so many have
+    unsigned lost_ = 0;     ///< releases of others since the wait began
     unsigned in_vain_ = 0;  ///< how often in a row this client stood back in vain
     bool came_ = true;
     time_point back_until_{};

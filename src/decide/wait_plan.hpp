@@ -23,9 +23,9 @@ constexpr std::optional<time_point> wake_time(
 }
 
 /// A client that stands in a wait list asks at least this often: the list ends two minutes after it
-/// was kept alive, and is kept when less than 100 s of that are left. And a holder with the
-/// default lease renews before less than 20 s of it are left: its key is none whose lease ends
-/// soon.
+/// was kept alive, and is kept when less than 100 s of that are left. A holder with the default
+/// lease renews while more than 20 s of it are left, so its key does not count as one whose lease
+/// ends soon.
 inline constexpr milliseconds longest_unkept{20'000};
 
 /// How long a client that asks for a key at longer intervals does so without naming its wait list.

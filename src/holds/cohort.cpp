@@ -1,5 +1,4 @@
 #include "decide/lease.hpp"
-#include "decide/names.hpp"
 #include "holds/cohort.hpp"
 
 #include <algorithm>

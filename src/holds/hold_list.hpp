@@ -31,8 +31,8 @@ public:
     /// Any of them is not lost: the server has confirmed it, or is asked for it.
     bool is_wanted() const noexcept;
 
-    /// If this one is the last that is not lost, the lost ones are no longer on the ownership.
-    /// Returns until when those keep the lock taken.
+    /// Takes the lost holds out if this one is the last that is not lost. Returns until when they
+    /// keep the lock taken.
     time_point drop_lost_beside(hold_state const& last) noexcept;
 
     /// The longest lease that any of them was promised; zero if there are none.

@@ -25,9 +25,9 @@ public:
     /// passed on to nobody; see `subscription_manager`.
     virtual std::uint32_t expect_echo(std::string const& channel) = 0;
 
-    /// A release is about to be sent. Not empty if this client is to join the end of the lock's
-    /// wait list if another client is told: its entry there; `joined` follows if the release is
-    /// answered.
+    /// A release is about to be sent. Returns this client's entry if the script is to put it at the
+    /// end of the wait list when it tells another client; otherwise empty. `joined` follows if the
+    /// release is answered.
     virtual std::string_view joins_list() { return {}; }
 
     /// The answer of the release of `sent`: whether this client stands in the wait list.

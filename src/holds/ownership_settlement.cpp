@@ -6,7 +6,6 @@
 #include "holds/settlement.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -128,8 +127,8 @@ struct settlement::send_limit {
     decide::alarm_queue::alarm expiry{[this] {
         if (clock::now() < mine.of_.stands_until())  // by now
             begin();
-        else if (mine.sending_ && mine.core_.transport().withdraw(*mine.sending_))
-            mine.sending_->answered.set({});
+        else
+            mine.sending_.withdraw(mine.core_.transport());
     }};
 };
 
@@ -157,10 +156,7 @@ strand_task settlement::run([[maybe_unused]] std::shared_ptr<ownership> self)
         request now{of_, release_goes_synced()};
         now.last ? begin_release(now) : ask_replicas(now.call, doing);
         limit.begin();
-        sending_ = &now.call;
-        core_.transport().submit(now.call);
-        answer const got = co_await now.call.answered;
-        sending_ = nullptr;
+        answer const got = co_await sending_.send(core_.transport(), now.call);
         limit.expiry.clear();
         if (!now.last)
             of_.server_.extend(clock::now(), now.lease);

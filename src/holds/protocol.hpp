@@ -6,7 +6,6 @@
 #include <colock/detail/initiate.hpp>
 #include <colock/detail/lock_id.hpp>
 
-#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>

@@ -63,12 +63,11 @@ private:
     core& core_;
     ownership& of_;
     hold_operations asked_;
-    step* sending_ = nullptr;
+    sent_step sending_;
     std::uint32_t echo_ = 0;  ///< the connection on which its own message is expected, if any
     bool running_ = false;
-    bool unsure_ = false;  ///< a release's answer was lost: a repeat may find its effect
-    /// The same of a lease that keeps a released lock taken: it may have ended by now.
-    bool unsure_of_kept_ = false;
+    bool unsure_ = false;          ///< a release's answer was lost: a repeat may find its effect
+    bool unsure_of_kept_ = false;  ///< the same of a lease that keeps a released lock taken
     bool synced_ = false;
 };
 

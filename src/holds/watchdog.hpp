@@ -10,7 +10,6 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>

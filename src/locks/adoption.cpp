@@ -52,7 +52,7 @@ private:
     std::string field_;         ///< of the claim
     std::uint64_t number_ = 0;  ///< of the ownership that it becomes
     decide::possible_grant grant_;
-    step* sending_ = nullptr;
+    sent_step sending_;
     core::pause before_repeat_;
     std::uint32_t refusals_ = 0;  ///< for the moment, in a row
     bool running_ = false;
@@ -107,10 +107,7 @@ strand_task adoption::ask()
     while (!is_empty()) {
         request now{*this};
         ++first().attempts;
-        sending_ = &now.call;
-        core_.transport().submit(now.call);
-        answer const got = co_await now.call.answered;
-        sending_ = nullptr;
+        answer const got = co_await sending_.send(core_.transport(), now.call);
         judge(now, got);
         if (got.what == answer::kind::not_now && !is_empty()) {
             core_.rest(before_repeat_, core_.repeat_pause(++refusals_));
@@ -175,9 +172,7 @@ void adoption::give_back()
 
 void adoption::on_left(waiter&, bool was_first)
 {
-    if (was_first && sending_ && core_.transport().withdraw(*sending_))
-        std::exchange(sending_, nullptr)->answered.set({});
-    else if (is_empty())
+    if (!(was_first && sending_.withdraw(core_.transport())) && is_empty())
         before_repeat_.finish();
 }
 

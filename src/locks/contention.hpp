@@ -38,19 +38,19 @@ public:
     bool subscribe();
 
     /// After a refusal: subscribes to the client's own channel or to the lock's, as the refusal
-    /// requires. True if a message may have been missed until
-    /// now, so that the client has to ask once more. `is_alone`: nobody waits here behind the head.
+    /// requires. True if a message may have been missed until now, so that the client has to ask
+    /// once more. `is_alone`: nobody waits here behind the head.
     bool hears_anew(std::string_view asked, bool stands, bool is_alone);
 
-    /// Instead of waiting until others had their chance: it asks for a place behind them.
+    /// The client asks for a place behind the others, instead of waiting until they had their
+    /// chance.
     bool joins_behind(bool once);
     std::string_view place_to_ask(bool once) const noexcept
     {
         return list.to_ask(once, turns.back_until());
     }
 
-    /// The channel to count the listeners of. Where nothing is heard it does not matter how many
-    /// others hear.
+    /// The channel whose listeners the script counts: none while this client hears nothing itself.
     std::string_view channel_to_count() const noexcept
     {
         return listens_ || list.is_heard() ? std::string_view{channel_} : std::string_view{};
@@ -59,8 +59,9 @@ public:
     /// Somebody has released the lock. `deadline` is that of the head.
     void on_message(time_point deadline);
 
-    /// After a release of this client, which this many others have heard of. `told`: also the first
-    /// of the wait list. `comes_back`: this is to be known if the client takes it again.
+    /// This client has released the lock, and this many others have received the message. `told`:
+    /// so has the first of the wait list. `comes_back`: the client may take the lock again, and
+    /// needs to know this then.
     void released(unsigned receivers, bool told, bool comes_back);
 
     // ---- The sleep of the head, until its deadline at the longest ------------------------------

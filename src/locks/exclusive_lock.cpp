@@ -4,7 +4,6 @@
 #include "locks/contention.hpp"
 #include "locks/exclusive_lock.hpp"
 
-#include <iterator>
 #include <utility>
 
 namespace colock {

@@ -138,7 +138,7 @@ private:
         strand_task run();
 
         bool is_running() const noexcept { return running_; }
-        bool is_sending() const noexcept { return sending_; }
+        bool is_sending() const noexcept { return bool{sending_}; }
 
         /// The reason to wait may be over.
         void wake() { wake_.set(true); }
@@ -198,7 +198,7 @@ private:
         event<bool> wake_;
         std::uint64_t number_ = 0;      ///< of the requested ownership, until it is given out
         decide::possible_grant grant_;  ///< of that number
-        step* sending_ = nullptr;
+        sent_step sending_;
         std::uint32_t refusals_ = 0;  ///< for the moment, in a row
         bool synced_ = false;  ///< `number_` was requested over the link that waits for replicas
         bool was_registered_ = false;  ///< `number_`, in the wait list

@@ -77,10 +77,7 @@ strand_task exclusive_lock::asker::run()
             of_.kept_->begin_attempt();
         attempt now{of_, *this};
         begin(now);
-        sending_ = &now.call;
-        of_.core_.transport().submit(now.call);
-        answer const got = co_await now.call.answered;
-        sending_ = nullptr;
+        answer const got = co_await sending_.send(of_.core_.transport(), now.call);
         if (judge(now, got) == verdict::sleep) {
             co_await wake_;
             get_up();
@@ -182,8 +179,8 @@ void exclusive_lock::asker::on_head_left()
 {
     if (!sending_)
         wake();
-    else if (of_.is_empty() && of_.core_.transport().withdraw(*sending_))
-        sending_->answered.set({});
+    else if (of_.is_empty())
+        sending_.withdraw(of_.core_.transport());
 }
 
 void exclusive_lock::asker::take_over(std::uint64_t number, time_point until)

@@ -6,9 +6,7 @@
 #include "redis/link_settings.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
-#include <vector>
 
 namespace colock {
 

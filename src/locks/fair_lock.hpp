@@ -169,7 +169,7 @@ private:
     time_point asked_{};            ///< when the last answered attempt was sent
     std::string channel_;           ///< subscribed, if not empty
     event<bool> wake_;
-    step* sending_ = nullptr;
+    sent_step sending_;
     bool has_ticket_ = false;
     bool sleeping_ = false;
     bool reviving_ = false;

@@ -76,10 +76,7 @@ strand_task fair_lock_state::asker::ask()
         attempt now{*this};
         ++who_->attempts;
         wake_.reset();
-        sending_ = &now.call;
-        core_.transport().submit(now.call);
-        answer const got = co_await now.call.answered;
-        sending_ = nullptr;
+        answer const got = co_await sending_.send(core_.transport(), now.call);
         auto const next = judge(now, got);
         refusals = next == verdict::pause ? refusals + 1 : 0;
         if (next == verdict::pause) {
@@ -194,8 +191,7 @@ void fair_lock_state::asker::begin_revival()
 {
     reviving_ = true;
     missed_ = false;
-    if (sending_ && core_.transport().withdraw(*sending_))
-        sending_->answered.set({});
+    sending_.withdraw(core_.transport());
 }
 
 void fair_lock_state::asker::ask_now()
@@ -250,8 +246,8 @@ void fair_lock_state::asker::let_go()
     detach();
     if (!sending_)
         wake_.set(true);
-    else if (core_.transport().withdraw(*sending_))
-        sending_->answered.set({});
+    else
+        sending_.withdraw(core_.transport());
 }
 
 // ---- What it leaves in Redis -------------------------------------------------------------------

@@ -7,7 +7,6 @@
 #include <numeric>
 #include <ranges>
 #include <span>
-#include <string>
 #include <tuple>
 #include <utility>
 

@@ -4,7 +4,6 @@
 #include "locks/protocols.hpp"
 #include "locks/read_write_lock.hpp"
 
-#include <algorithm>
 #include <iterator>
 #include <utility>
 

@@ -146,7 +146,7 @@ private:
         std::string lease_text_, prefix_;
         std::string_view keys_[1];
         std::string_view arguments_[3];
-        step* sending_ = nullptr;
+        sent_step sending_;
         std::uint64_t news_ = 0;        ///< the value of `readers::news_` when it was sent
         decide::possible_grant grant_;  ///< of that number
         std::uint32_t refusals_ = 0;    ///< for the moment

@@ -5,7 +5,6 @@
 #include "decide/wait_plan.hpp"
 #include "locks/read_write_lock.hpp"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -41,10 +40,7 @@ strand_task readers::attempt::run(readers& of, std::shared_ptr<waiter> who)
         now.news_ = of.news_;
         step call{*of.how_.script.acquire, of.slot(), now.keys_, now.arguments_};
         now.who_->ask_replicas(call);
-        now.sending_ = &call;
-        of.core_.transport().submit(call);
-        answer const got = co_await call.answered;
-        now.sending_ = nullptr;
+        answer const got = co_await now.sending_.send(of.core_.transport(), call);
         next = now.judge(got, call.alone);
     }
     // Gives back a grant, or a possible grant, that nobody wants any more.
@@ -139,10 +135,6 @@ void readers::attempt::give(time_point sent)
     who_->grant(taken);
 }
 
-void readers::attempt::withdraw()
-{
-    if (sending_ && of_.core_.transport().withdraw(*sending_))
-        sending_->answered.set({});
-}
+void readers::attempt::withdraw() { sending_.withdraw(of_.core_.transport()); }
 
 }  // namespace colock

@@ -4,7 +4,6 @@
 #include "redis/permissions.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 namespace colock {
@@ -27,15 +26,7 @@ std::string info_field(std::string_view text, std::string_view key)
 }
 
 /// Below 0 if it is not a number; the values here are never negative.
-std::int64_t integer_of(reply const& r)
-{
-    if (r.what == reply::kind::integer)
-        return r.number;
-    std::int64_t n = -1;
-    auto const* const end = r.text.data() + r.text.size();
-    auto const read = std::from_chars(r.text.data(), end, n);
-    return r.what == reply::kind::text && read.ec == std::errc{} && read.ptr == end ? n : -1;
-}
+std::int64_t integer_of(reply const& r) { return decide::number_of<std::int64_t>(r).value_or(-1); }
 
 }  // namespace
 

@@ -1,7 +1,6 @@
 #include "decide/backoff.hpp"
 #include "redis/connection_loop.hpp"
 #include "redis/link_settings.hpp"
-#include "redis/permissions.hpp"
 
 #include <algorithm>
 #include <iterator>

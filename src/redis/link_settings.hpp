@@ -1,6 +1,5 @@
 #pragma once
 
-#include "base/log.hpp"
 #include "resp/pipeline.hpp"
 #include <colock/config.hpp>
 

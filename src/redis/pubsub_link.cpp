@@ -1,4 +1,3 @@
-#include "redis/link_settings.hpp"
 #include "redis/pubsub_link.hpp"
 
 #include <utility>

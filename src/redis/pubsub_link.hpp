@@ -3,7 +3,6 @@
 #include "redis/connection_loop.hpp"
 #include "redis/transport.hpp"
 
-#include <cstdint>
 #include <deque>
 #include <memory>
 #include <string>

@@ -1,10 +1,10 @@
+#include "decide/number.hpp"
 #include "redis/credential_query.hpp"
 #include "redis/link_settings.hpp"
 #include "redis/sentinel_query.hpp"
 #include "redis/set_up.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 namespace colock {
@@ -20,13 +20,10 @@ std::optional<address> read_address(reply const& r)
 {
     if (r.what != reply::kind::list || r.items.size() != 2)
         return std::nullopt;
-    address found{r.items[0].text};
-    auto const& digits = r.items[1].text;
-    auto const end = digits.data() + digits.size();
-    auto const [at, ec] = std::from_chars(digits.data(), end, found.port);
-    if (ec != std::errc{} || at != end || found.port == 0 || found.host.empty())
+    auto const port = decide::number_of<std::uint16_t>(r.items[1].text);
+    if (!port || *port == 0 || r.items[0].text.empty())
         return std::nullopt;
-    return found;
+    return address{r.items[0].text, *port};
 }
 
 }  // namespace

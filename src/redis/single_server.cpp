@@ -1,6 +1,5 @@
 #include "redis/single_server.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace colock {

@@ -6,7 +6,6 @@
 #include <boost/asio/ssl/context.hpp>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>

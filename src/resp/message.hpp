@@ -2,7 +2,6 @@
 
 #include "decide/reply.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>

@@ -1,7 +1,7 @@
+#include "decide/number.hpp"
 #include "resp/parser.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <optional>
 
@@ -26,12 +26,7 @@ std::optional<std::int64_t> integer_of(std::string_view digits) noexcept
     auto const magnitude = digits.substr(digits.starts_with('-') ? 1 : 0);
     if (magnitude.starts_with('0') && digits != "0")
         return std::nullopt;
-    std::int64_t n = 0;
-    auto const end = digits.data() + digits.size();
-    auto const [at, ec] = std::from_chars(digits.data(), end, n);
-    if (ec != std::errc{} || at != end)
-        return std::nullopt;
-    return n;
+    return decide::number_of<std::int64_t>(digits);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <charconv>
 #include <concepts>
 #include <cstddef>
-#include <initializer_list>
 #include <string>
 #include <string_view>
 

@@ -4,7 +4,6 @@
 #include "redis/transport.hpp"
 #include "waiting/wait_list.hpp"
 
-#include <charconv>
 #include <utility>
 
 namespace colock {

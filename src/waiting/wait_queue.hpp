@@ -6,7 +6,6 @@
 #include <boost/intrusive/list.hpp>
 
 #include <memory>
-#include <utility>
 
 namespace colock {
 
