@@ -10,7 +10,7 @@ namespace bench {
 
 namespace {
 
-/// A plain counter that is read, left to others for a turn of the event loop, and written: two who
+/// A plain counter that is read, left to others for a pass of the event loop, and written: two who
 /// are inside at once lose a count.
 class witness {
 public:

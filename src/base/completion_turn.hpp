@@ -11,7 +11,7 @@
 namespace colock {
 
 /// Lets a caller go on at once when an answer of the server has completed its operation, without
-/// another turn of the event loop.
+/// another pass of the event loop.
 ///
 /// Made in the handler of a reactor event, off the strand, around the work on the strand. If one
 /// operation is completed on this thread in that time, `resume` goes on with it: off the strand and

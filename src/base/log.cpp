@@ -1,7 +1,6 @@
 #include "base/log.hpp"
 #include "base/printable.hpp"
 
-
 namespace colock {
 
 void write_log(logger const& to, log_level level, std::string_view line) noexcept

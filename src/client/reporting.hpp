@@ -4,7 +4,6 @@
 #include "core/core.hpp"
 #include "decide/alarm_queue.hpp"
 
-
 namespace colock {
 
 /// Keeps the client's report at the server, while the client is connected and has a label: who it

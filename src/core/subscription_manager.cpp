@@ -56,7 +56,7 @@ bool subscription_manager::add(std::string const& name, listener& who)
     line& there = over(c.pubsub);
     auto const state = there.table.add(name, clock::now());
     core_.transport().want_pubsub(c.pubsub);
-    // Changes of one turn of the event loop go out together.
+    // Changes of one pass of the event loop go out together.
     if (state == decide::subscription_table::state::wanted)
         pump_by(there, clock::now());
     count_channels();

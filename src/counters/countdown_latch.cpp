@@ -14,12 +14,10 @@ namespace {
 /// comes later may know of a message that the answer does not include yet.
 class zero_reached final : public permit_queue::protocol {
 public:
-    zero_reached(core& inside, std::string const& name) : core_{inside}, name_{name} {}
+    zero_reached(core& inside, std::string const& name)
+        : protocol{inside, name, &decide::latch_channel}
+    {}
 
-    std::string channel() const override
-    {
-        return decide::latch_channel(name_, core_.settings().key_prefix);
-    }
     void begin(waiter const&) override {}
     script_call::request ask(std::string_view) const override
     {
@@ -48,10 +46,6 @@ public:
     }
 
     std::optional<script_call::request> undo(decide::request_state const&) override { return {}; }
-
-private:
-    core& core_;
-    std::string name_;
 };
 
 }  // namespace

@@ -128,7 +128,7 @@ std::optional<script_call::request> permit_queue::script_for(action next)
     return protocol_->ask(wait_.place(first().once));
 }
 
-// Each turn of the loop asks the server once for the first in the queue, or gives back what nobody
+// Each pass of the loop asks the server once for the first in the queue, or gives back what nobody
 // wants.
 strand_task permit_queue::contend()
 {

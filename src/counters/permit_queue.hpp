@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/strand_task.hpp"
+#include "core/core.hpp"
 #include "core/script_call.hpp"
 #include "counters/permit_wait.hpp"
 #include "decide/alarm_queue.hpp"
@@ -13,6 +14,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace colock {
 
@@ -27,10 +30,19 @@ public:
     /// all at once, when its count is zero.
     class protocol {
     public:
+        using channel_of = std::string (*)(std::string_view name, std::string_view prefix);
+
+        protocol(core& inside, std::string name, channel_of which)
+            : core_{inside}
+            , name_{std::move(name)}
+            , channel_of_{which}
+        {}
+        protocol(protocol const&) = delete;
+        protocol& operator=(protocol const&) = delete;
         virtual ~protocol() = default;
 
         /// The channel for messages about a change.
-        virtual std::string channel() const = 0;
+        std::string channel() const { return channel_of_(name_, core_.settings().key_prefix); }
 
         /// Begins a new request, for the first in the queue. The functions below are about it,
         /// until the next one.
@@ -64,6 +76,13 @@ public:
 
         /// The script that undoes the open request; nothing if the request takes nothing.
         virtual std::optional<script_call::request> undo(decide::request_state const& open) = 0;
+
+    protected:
+        core& core_;
+        std::string const name_;
+
+    private:
+        channel_of channel_of_;
     };
 
     permit_queue(core& inside, state_kind, std::string name, std::unique_ptr<protocol> how);

@@ -27,15 +27,9 @@ constexpr std::int64_t most_at_once = 1'000;
 class ids_taken final : public permit_queue::protocol {
 public:
     ids_taken(core& inside, std::string const& name)
-        : core_{inside}
-        , name_{name}
+        : protocol{inside, name, &decide::semaphore_channel}
         , leases_{decide::permit_leases(name, inside.settings().key_prefix)}
     {}
-
-    std::string channel() const override
-    {
-        return decide::semaphore_channel(name_, core_.settings().key_prefix);
-    }
 
     void begin(waiter const& first) override
     {
@@ -106,8 +100,6 @@ public:
     }
 
 private:
-    core& core_;
-    std::string name_;
     std::string leases_;
     std::int64_t permits_ = 0;
     std::uint64_t first_number_ = 0;  ///< of the ownerships, which count on from here

@@ -16,16 +16,10 @@ namespace {
 class permits_taken final : public permit_queue::protocol {
 public:
     permits_taken(core& inside, std::string const& name)
-        : core_{inside}
-        , name_{name}
+        : protocol{inside, name, &decide::semaphore_channel}
         , record_{
               decide::request_record(name, inside.uuid() + ":take", inside.settings().key_prefix)}
     {}
-
-    std::string channel() const override
-    {
-        return decide::semaphore_channel(name_, core_.settings().key_prefix);
-    }
 
     void begin(waiter const& first) override
     {
@@ -85,8 +79,6 @@ public:
     }
 
 private:
-    core& core_;
-    std::string name_;
     std::string record_;
     std::uint64_t number_ = 0;
     std::int64_t permits_ = 0;

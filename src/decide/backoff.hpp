@@ -9,33 +9,6 @@
 
 namespace colock::decide {
 
-/// Pauses between tries: none, then doubling from `first` to `longest`, each shortened by up to
-/// half by `jitter` in [0, 1), so that many do not come back at once.
-class backoff {
-public:
-    constexpr backoff(milliseconds first, milliseconds longest) noexcept
-        : first_{first}
-        , longest_{longest}
-    {}
-
-    milliseconds next(double jitter) noexcept
-    {
-        if (tries_++ == 0)
-            return milliseconds{0};
-        auto const whole =
-            std::min(longest_, milliseconds{first_.count() << std::min(tries_ - 2, 20U)});
-        auto const cut = std::chrono::duration<double, std::milli>{whole} * (jitter / 2);
-        return whole - std::chrono::duration_cast<milliseconds>(cut);
-    }
-
-    void reset() noexcept { tries_ = 0; }
-
-private:
-    milliseconds first_;
-    milliseconds longest_;
-    unsigned tries_ = 0;
-};
-
 /// The pause after so many refusals, from 1: `first`, times `factor` for each, never longer than
 /// `longest`; shortened by up to half by `jitter` in [0, 1).
 inline milliseconds backoff_pause(

@@ -19,7 +19,7 @@ struct hold_terms {
     bool renewed;             ///< by the watchdog; otherwise it ends with its lease
 
     /// The lock has to stay taken although the hold ends.
-    bool is_kept(time_point now) const noexcept { return now < born + at_least; }
+    bool stays_taken(time_point now) const noexcept { return now < born + at_least; }
 
     /// The watchdog renews it, no longer than `longest` after the grant.
     bool is_renewed(time_point now, std::optional<milliseconds> longest) const noexcept
@@ -32,8 +32,9 @@ struct hold_terms {
     {
         auto const own =
             is_renewed(now, longest) ? lease : std::chrono::ceil<milliseconds>(ends - now);
-        return is_kept(now) ? std::max(own, std::chrono::ceil<milliseconds>(born + at_least - now))
-                            : own;
+        return stays_taken(now)
+            ? std::max(own, std::chrono::ceil<milliseconds>(born + at_least - now))
+            : own;
     }
 
     /// The owner asks for another lease. Returns until when the hold is valid; `until` was that
@@ -91,7 +92,7 @@ public:
     void stands(time_point until) noexcept { until_ = std::max(until_, until); }
 
     /// It stays taken until then, also after a release.
-    void keep(time_point until) noexcept { kept_until_ = std::max(kept_until_, until); }
+    void stay_taken(time_point until) noexcept { stays_until_ = std::max(stays_until_, until); }
 
     /// Somebody may have taken it away.
     void suspect(time_point now) noexcept { suspected_ = now; }
@@ -105,7 +106,7 @@ public:
 
     bool is_granted() const noexcept { return begun_ != time_point{}; }
     bool is_suspect() const noexcept { return suspected_ != never; }
-    bool is_kept(time_point now) const noexcept { return now < kept_until_; }
+    bool stays_taken(time_point now) const noexcept { return now < stays_until_; }
     time_point begun() const noexcept { return begun_; }
 
     /// The server's lease has ended by then, whatever answer was lost.
@@ -114,13 +115,13 @@ public:
     /// The rest of the time that it stays taken after a release.
     milliseconds kept_for(time_point now) const noexcept
     {
-        return std::chrono::ceil<milliseconds>(kept_until_ - now);
+        return std::chrono::ceil<milliseconds>(stays_until_ - now);
     }
 
 private:
     time_point begun_{};
     time_point until_{};
-    time_point kept_until_{};
+    time_point stays_until_{};
     time_point suspected_ = never;  ///< since when
 };
 

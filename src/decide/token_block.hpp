@@ -94,7 +94,7 @@ private:
     std::uint64_t next_ = 1;
     std::uint64_t last_ = 0;
     std::uint64_t used_ = 0;  ///< of blocks, since tokens were left over
-    std::uint64_t size_ = 0;  ///< what was used of the block before; 0: there was none
+    std::uint64_t size_ = 0;  ///< used by the last run of blocks that used any; 0: none has
     bool is_block_ = false;   ///< there was more than one after the last draw
     time_point watched_since_{};
     std::uint64_t watched_from_ = 0;

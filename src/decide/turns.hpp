@@ -148,8 +148,8 @@ private:
     unsigned in_vain_ = 0;  ///< how often in a row this client stood back in vain
     bool came_ = true;
     time_point back_until_{};
-    /// A waiting client asks within the longest delay. If nobody did, stand back only once per five
-    /// such delays, because the counted subscribers may be gone or only linger.
+    /// Until then this client does not stand back in vain again. If nobody asked within the longest
+    /// delay, the counted subscribers may be gone, so once per five such delays is enough.
     time_point next_vain_{};
     time_point next_gap_{};
     time_point next_yield_{};

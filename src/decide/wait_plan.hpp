@@ -28,8 +28,8 @@ constexpr std::optional<time_point> wake_time(
 /// ends soon.
 inline constexpr milliseconds longest_unkept{20'000};
 
-/// How long a client that asks for a key at longer intervals does so without naming its wait list.
-/// A list that is named lives for at least 100 s more, and at every fourth time it is named.
+/// A client that asks for a key at longer intervals names its wait list only if it last did so this
+/// long ago: in every fourth call. A list that is named lives for at least 100 s more.
 inline constexpr milliseconds list_unnamed{65'000};
 
 /// How often a client asks for `keys` keys for which a message is sure to come unless the

@@ -101,15 +101,11 @@ bool hold_list::is_due(hold_state const& hold, time_point now) const noexcept
     return hold.is_confirmed() && now >= lose_at(hold);
 }
 
-bool hold_list::lose_due(time_point now, server_field const& of)
+void hold_list::lose_due(time_point now, server_field const& of)
 {
-    bool lost = false;
     for (auto& hold : holds_)
-        if (is_due(hold, now)) {
-            lost = true;
+        if (is_due(hold, now))
             lose(hold, error::lost, hold.why_unproven(hold.inside->settings().max_hold), of);
-        }
-    return lost;
 }
 
 void hold_list::lose_all(error_code why, server_field const& of)

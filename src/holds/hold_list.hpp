@@ -39,9 +39,9 @@ public:
     milliseconds promised(time_point now) const noexcept;
 
     /// One of them keeps the lock taken after its end.
-    bool is_kept(time_point now) const noexcept
+    bool stays_taken(time_point now) const noexcept
     {
-        return std::ranges::any_of(holds_, [now](auto const& h) { return h.is_kept(now); });
+        return std::ranges::any_of(holds_, [now](auto const& h) { return h.stays_taken(now); });
     }
 
     /// The shortest lease of those that the watchdog renews now; the greatest duration if there
@@ -59,8 +59,8 @@ public:
     /// that `asking` names.
     void confirm(time_point sent, milliseconds set, hold_operations const& asking);
 
-    /// Loses those whose time has come; false if there are none.
-    bool lose_due(time_point now, server_field const& of);
+    /// Loses those whose time has come.
+    void lose_due(time_point now, server_field const& of);
 
     /// The server no longer has the ownership.
     void lose_all(error_code why, server_field const& of);

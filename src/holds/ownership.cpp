@@ -93,9 +93,9 @@ void ownership::release(std::shared_ptr<hold_operation> who)
         return;
     }
     bool const is_only = holds_.is_only(*hold);  // else the server has another depth
-    server_.keep(holds_.drop_lost_beside(*hold));
+    server_.stay_taken(holds_.drop_lost_beside(*hold));
     bool const may_go_on = stage_ == stage::standing && !is_settling() && listener_ && is_only &&
-        hold->current_status() == status::held && !is_kept();
+        hold->current_status() == status::held && !stays_taken();
     if (may_go_on && listener_->hand_over(*hold)) {
         who->complete({});
         return;
@@ -159,8 +159,8 @@ void ownership::extend(std::shared_ptr<hold_operation> who, milliseconds lease)
         return;
     }
     hold.set_valid_until(hold.ask(now, lease, hold.promised_until()));
-    // Also if the server refuses the extension: it may renew a moment later. No time means that
-    // `settled` renews.
+    // Plans by the new lease, although the server may refuse the extension. If nothing is planned,
+    // `settled` plans.
     if (hold.renewed && renewal_.due_at() != never) {
         auto const at = decide::renewal_schedule::renewal_time(now, lease, inside().jitter());
         renewal_.plan(std::min(renewal_.due_at(), at));
@@ -184,8 +184,8 @@ void ownership::release_all()
 
 void ownership::remove(hold_state& hold, error_code why)
 {
-    if (hold.is_kept(clock::now()))
-        server_.keep(hold.born + hold.at_least);
+    if (hold.stays_taken(clock::now()))
+        server_.stay_taken(hold.born + hold.at_least);
     holds_.remove(hold, why, field_);
     watch();
 }
@@ -224,11 +224,9 @@ void ownership::gone(error_code why)
     detach();
 }
 
-// A message with the grant or right after it usually comes from the release before it. From now on
-// each hand-over needs a script. But the renewal that asks the server can wait, and an ownership
-// that ends soon never asks.
-//
-// Without a hold there is nothing to ask for: it is released, if it still stands.
+// Soon after the grant a message usually comes from the release before it. So the renewal that asks
+// the server waits for two round trips, and an ownership that ends before that never asks. Until
+// the answer each hand-over needs a script. An ownership without a hold is released instead.
 void ownership::suspect()
 {
     if (is_vacant())
@@ -286,7 +284,7 @@ std::optional<decide::renewal::round> ownership::begin_renewal(script_texts& to)
         return {};
     }
     auto const made = renewal_.begin(promise());
-    field_.write_renewal(to, made.lease);
+    field_.write_lease(to, made.lease);
     return made;
 }
 

@@ -108,10 +108,10 @@ public:
     bool is_wanted() const noexcept { return holds_.is_wanted(); }
 
     /// It has to stay taken after its holds have ended (`acquire_options::at_least`).
-    bool is_kept() const noexcept
+    bool stays_taken() const noexcept
     {
         auto const now = clock::now();
-        return server_.is_kept(now) || holds_.is_kept(now);
+        return server_.stays_taken(now) || holds_.stays_taken(now);
     }
 
     /// Its owner has holds on the other side of the hash, too.
@@ -375,9 +375,8 @@ private:
     {
         auto const now = clock::now();
         return stage_ == stage::standing && is_current() && !is_settling() &&
-            holds_.is_only(only) && !only.is_kept(now) && !server_.is_kept(now) &&
-            (how().kind == lock_kind::plain || how().kind == lock_kind::spin ||
-             how().kind == lock_kind::fenced);
+            holds_.is_only(only) && !only.stays_taken(now) && !server_.stays_taken(now) &&
+            how().may_be_taken_over;
     }
     void take_over(hold_ptr const& next, decide::hold_terms const& left, time_point valid_until);
     void ask(hold_ptr hold)

@@ -66,8 +66,8 @@ void ask_replicas(step& call, hold_operations const& doing)
 /// hold any more. A lock that stays taken gets the rest of its time as its lease instead.
 struct settlement::request {
     request(ownership const& of, bool release_goes_synced)
-        : last{of.holds_.is_empty() && !of.server_.is_kept(clock::now())}
-        , keeps{of.holds_.is_empty() && !last}
+        : last{of.holds_.is_empty() && !of.server_.stays_taken(clock::now())}
+        , stays{of.holds_.is_empty() && !last}
         , lease{of.promise()}
         , channel{last ? of.field_.channel() : std::string{}}
         , entry{last && !release_goes_synced ? joining_entry(of) : std::string_view{}}
@@ -88,8 +88,8 @@ struct settlement::request {
             if (what.last)
                 of.field_.write_release(*this, what.channel, what.entry);
             else
-                of.field_.write_extension(
-                    *this, std::max(of.holds_.size(), std::size_t{1}), what.lease
+                of.field_.write_lease(
+                    *this, what.lease, std::max(of.holds_.size(), std::size_t{1})
                 );
         }
     };
@@ -103,7 +103,7 @@ struct settlement::request {
     }
 
     bool last;
-    bool keeps;  ///< the lock stays taken for a while, without a hold
+    bool stays;  ///< the lock stays taken for a while, without a hold
     milliseconds lease;
     std::string channel;
     std::string_view entry;  ///< see `ownership_listener::joins_list`; it may end before the call
@@ -211,7 +211,7 @@ void settlement::keep_due(request const& which, hold_operations& doing, answer c
         who->refused = got.passing ? got.ec : error_code{};
     if (got.what == answer::kind::lost) {
         unsure_ = unsure_ || which.last;
-        unsure_of_kept_ = unsure_of_kept_ || which.keeps;
+        unsure_of_stay_ = unsure_of_stay_ || which.stays;
     }
     asked_.insert(asked_.begin(), doing.begin(), doing.end());
 }
@@ -237,7 +237,7 @@ void settlement::conclude(request const& which, hold_operations const& doing, an
         );
         of_.let_run_out();
     }
-    unsure_ = unsure_of_kept_ = false;
+    unsure_ = unsure_of_stay_ = false;
 }
 
 // The owner has relied on it until now. After the end of its lease nothing is proven: the release
@@ -286,7 +286,7 @@ error_code settlement::conclude_release(
         of_.listener_->joined(r.stands, got.sent);
     if (of_.listener_ && r.receivers == r.unheard)
         of_.listener_->unheard(of_);
-    if (released || before || (may_be_own && unsure_of_kept_))
+    if (released || before || (may_be_own && unsure_of_stay_))
         return {};
     if (got.what != answer::kind::replied)
         return unanswered;
@@ -301,7 +301,7 @@ error_code settlement::conclude_extension(
     case decide::extend_answer::gone:
         of_.gone(error::lost);
         // The repeat of a kept time that is over finds nothing, as it should.
-        return unsure_of_kept_ && of_.holds_.is_empty() && !of_.server_.is_kept(clock::now())
+        return unsure_of_stay_ && of_.holds_.is_empty() && !of_.server_.stays_taken(clock::now())
             ? error_code{}
             : error::lost;
     case decide::extend_answer::malformed: return error::bad_reply;

@@ -46,27 +46,19 @@ void server_field::write_id(script_texts& to) const
     to.add_argument(how_.field_end);
 }
 
-void server_field::write_extension(script_texts& to, std::size_t depth, milliseconds lease) const
-{
-    if (how_.is_permit)
-        return write_renewal(to, lease);
-    to.add_key(name_);
-    write_id(to);
-    decide::write_number(to.text(), depth);
-    to.end_argument();
-    decide::write_number(to.text(), lease.count());
-    to.end_argument();
-    if (how_.has_leases)
-        to.add_argument(how_.leases(name_, prefix()));
-}
-
-void server_field::write_renewal(script_texts& to, milliseconds lease) const
+void server_field::write_lease(
+    script_texts& to, milliseconds lease, std::optional<std::size_t> depth
+) const
 {
     if (how_.is_permit)
         to.add_key(decide::permit_leases(name_, prefix()));
     else
         to.add_key(name_);
     write_id(to);
+    if (depth && !how_.is_permit) {
+        decide::write_number(to.text(), *depth);
+        to.end_argument();
+    }
     decide::write_number(to.text(), lease.count());
     to.end_argument();
     if (how_.has_leases)

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -38,8 +39,9 @@ public:
 
     std::string channel() const;
 
-    void write_extension(script_texts&, std::size_t depth, milliseconds lease) const;
-    void write_renewal(script_texts&, milliseconds lease) const;
+    /// Sets the lease, and the depth if one is named; a permit has none.
+    void write_lease(script_texts&, milliseconds lease, std::optional<std::size_t> depth = {})
+        const;
 
     /// `entry`: with it this client goes to the end of the wait list if another one is told; empty
     /// if it does not.

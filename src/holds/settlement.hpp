@@ -67,7 +67,7 @@ private:
     std::uint32_t echo_ = 0;  ///< the connection on which its own message is expected, if any
     bool running_ = false;
     bool unsure_ = false;          ///< a release's answer was lost: a repeat may find its effect
-    bool unsure_of_kept_ = false;  ///< the same of a lease that keeps a released lock taken
+    bool unsure_of_stay_ = false;  ///< the same of a lease that keeps a released lock taken
     bool synced_ = false;
 };
 

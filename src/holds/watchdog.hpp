@@ -51,7 +51,8 @@ public:
     void send(unsigned lane);
     void send_all();
 
-    /// It leaves its cohort. If that was about to be renewed, or is being renewed, so is it.
+    /// It leaves its cohort. If the cohort was queued for renewal, so is it, alone; if a renewal of
+    /// the cohort is under way, it gets the answer.
     void take_out(ownership&, cohort&);
 
     /// It is destroyed.

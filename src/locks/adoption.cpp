@@ -185,9 +185,9 @@ namespace {
 /// The kind of lock that a claim names; nothing if it can't be adopted.
 protocol const* kind_of(claim const& what) noexcept
 {
-    for (auto const kind : {lock_kind::plain, lock_kind::spin, lock_kind::fenced})
-        if (what.kind == word_of(colock::state_of(kind)))
-            return &protocol_of(kind);
+    for (auto const& how : lock_protocols())
+        if (how.may_be_taken_over && what.kind == word_of(colock::state_of(how.kind)))
+            return &how;
     return nullptr;
 }
 

@@ -188,7 +188,7 @@ void contention::wake()
         wake_.set(true);
 }
 
-std::string contention::kept_list() const
+std::string contention::list_to_name() const
 {
     if (!list.place.may_stand())
         return {};

@@ -74,8 +74,8 @@ public:
     /// Until the holder's lease ends, or to the poll cap.
     void sleep_out(std::int64_t pttl, time_point deadline);
 
-    /// The lock is free for the client that was told. Its release is going to tell this one, the
-    /// first of the list, but nobody tells if it has left.
+    /// Another client was told, and has not asked yet. Its release will tell this one, which is the
+    /// first of the list; but if that client has left, nobody will.
     void sleep_behind(time_point deadline);
 
     /// Sleeps with the other keys: one call of the poller serves many.
@@ -109,8 +109,8 @@ private:
     void wake() override;
     void expiring(std::int64_t pttl) override;
     void unchanged() override;
-    std::string kept_list() const override;
-    std::uint64_t kept_number() const noexcept override
+    std::string list_to_name() const override;
+    std::uint64_t number_to_name() const noexcept override
     {
         return list.place.may_stand() ? list.registered.number() : 0;
     }

@@ -12,7 +12,7 @@ exclusive_lock::exclusive_lock(core& inside, protocol const& how, std::string of
     : wait_queue{inside, state_of(how.kind), std::move(of)}
     , how_{how}
 {
-    if (how.may_be_kept && inside.settings().keep > milliseconds{0})
+    if (how.may_be_taken_over && inside.settings().keep > milliseconds{0})
         kept_ = std::make_unique<kept>(*this);
 }
 
@@ -43,23 +43,6 @@ void exclusive_lock::admit(std::shared_ptr<waiter> const& who)
     join(who);
     if (!is_asking())
         ensure_asker().run();
-}
-
-// No owner may wait for itself.
-void exclusive_lock::admit_same_owner(waiter const& holder)
-{
-    if (!holder.shared_owner)
-        return;
-    auto const life = shared_from_this();
-    for (auto at = queue_.begin(); ownership_ && at != queue_.end();) {
-        waiter& other = *at++;
-        if (!other.shared_owner || !(other.who == holder.who))
-            continue;
-        if (other.re_entrant)
-            enter(take_out(other));
-        else
-            dismiss(other, error::would_deadlock);
-    }
 }
 
 // ---- The ownership -----------------------------------------------------------------------------
@@ -161,7 +144,6 @@ bool exclusive_lock::hand_over(hold_state& last)
     waiter const& next = first();
     if (is_sending() || !may_go_on(*ownership_))
         return false;
-    auto& others = ensure_contention();
     auto const held = ownership_;
     switch (how_to_pass(next, last, last.promised_until())) {
     case decide::handover_kind::released: return false;
@@ -178,7 +160,7 @@ bool exclusive_lock::hand_over(hold_state& last)
     who->grant(taken);
     admit_same_owner(*who);
     if (is_empty())  // without waiters nothing stays subscribed
-        others.set_alarm(clock::now() + core_.settings().linger);
+        contention_->set_alarm(clock::now() + core_.settings().linger);
     return true;
 }
 

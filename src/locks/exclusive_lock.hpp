@@ -170,7 +170,7 @@ private:
         void choose_number();
         void register_number();
         std::string_view entry_to_name(std::string_view place) const noexcept;
-        bool keeps_registration(attempt const&, bool stands, time_point sent);
+        bool stays_registered(attempt const&, bool stands, time_point sent);
         bool take_passed();
 
         void begin(attempt const&);
@@ -275,11 +275,10 @@ private:
     void begin(waiter&, hold_ptr const& taken, grant const&);
 
     hold_ptr make_hold(waiter const&, std::uint64_t only_token);
-    void enter(std::shared_ptr<waiter> const& who)
+    void enter(std::shared_ptr<waiter> const& who) override
     {
         enter_again(who, ownership_, [this](waiter const& entered) { admit_same_owner(entered); });
     }
-    void admit_same_owner(waiter const& holder);
     void on_left(waiter&, bool was_first) override
     {
         if (was_first && asker_)
@@ -334,8 +333,8 @@ private:
     std::string const channel_;  ///< by which others are heard; empty if nobody can say it
     bool is_expected_ = false;   ///< and so `channel_` is subscribed
     bool is_live_ = false;
-    bool is_heard_ = false;   ///< it was live before the attempt was sent, and is since
-    bool is_wanted_ = false;  ///< since the attempt was sent
+    bool is_heard_ = false;        ///< it was live before the attempt was sent, and is since
+    bool others_want_it_ = false;  ///< since the attempt was sent
     decide::hold_terms last_{};
     time_point valid_until_{};
     time_point until_{};  ///< it is kept

@@ -56,7 +56,7 @@ struct exclusive_lock::attempt {
     step call;
 };
 
-// Each turn of the loop asks the server once. Before that the head waits for this client's own
+// Each pass of the loop asks the server once. Before that the head waits for this client's own
 // hold, for the turn of others, for the holder's release, or for the end of its lease.
 strand_task exclusive_lock::asker::run()
 {
@@ -258,8 +258,8 @@ exclusive_lock::asker::verdict exclusive_lock::asker::on_refused(
 )
 {
     bool const was_registered = is_registered();
-    bool const is_kept = was_registered && keeps_registration(asked, got.stands, sent);
-    if (!is_kept)
+    bool const stays = was_registered && stays_registered(asked, got.stands, sent);
+    if (!stays)
         number_ = 0;
     grant_.refused();
     if (!of_.ownership_)  // otherwise the client has adopted the lock meanwhile
@@ -277,7 +277,7 @@ exclusive_lock::asker::verdict exclusive_lock::asker::on_refused(
         return verdict::sleep;
     }
     bool const is_over =
-        was_registered && !is_kept && (got.stands || asked.place == decide::list_place::check);
+        was_registered && !stays && (got.stands || asked.place == decide::list_place::check);
     if (is_passed_on() || is_over)
         return verdict::again;
     // Messages from before the subscription was live were missed.
@@ -408,9 +408,9 @@ void exclusive_lock::asker::joined(bool stands, time_point sent)
     number_ = 0;
 }
 
-// A call that has failed because of another lock, or was cut off, may have put the number into the
-// list before it was sent again: then there may be two messages, and the number is given up.
-bool exclusive_lock::asker::keeps_registration(attempt const& asked, bool stands, time_point sent)
+// A call that was sent again, because of another lock's error or because it was cut off, may have
+// put the number into the list twice. Then two messages may come, so the number is given up.
+bool exclusive_lock::asker::stays_registered(attempt const& asked, bool stands, time_point sent)
 {
     auto& list = of_.contention_->list;
     bool const is_found = stands && !asked.entry.empty();

@@ -29,7 +29,7 @@ void exclusive_lock::kept::begin_attempt()
     else if (others->subscribe(); !std::exchange(is_expected_, true) && !channel_.empty())
         is_live_ = core_.subscriptions().add(channel_, *this);
     is_heard_ = is_expected_ && (is_live_ || channel_.empty());
-    is_wanted_ = false;
+    others_want_it_ = false;
 }
 
 bool exclusive_lock::kept::keep(hold_state& last)
@@ -47,7 +47,7 @@ bool exclusive_lock::kept::keep(hold_state& last)
             .valid_until = last.promised_until(),
             .lease = last.proven,
             .is_alone = others->turns.is_alone(),
-            .would_hear = is_heard_ && !is_wanted_,
+            .would_hear = is_heard_ && !others_want_it_,
             .is_sure = !of_.ownership_->is_suspect()}
             .until();
     if (until_ <= now)
@@ -83,7 +83,7 @@ void exclusive_lock::kept::end()
 
 void exclusive_lock::kept::on_message(std::string_view)
 {
-    is_wanted_ = true;
+    others_want_it_ = true;
     of_.stop_keeping();
 }
 

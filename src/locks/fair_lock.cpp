@@ -149,26 +149,6 @@ void fair_lock_state::ended(ownership& which)
     unregister_if_idle();
 }
 
-// No owner may wait for itself: waiters with the same owner get the lock too, and need no place in
-// the queue.
-void fair_lock_state::admit_same_owner(waiter const& holder)
-{
-    if (!holder.shared_owner)
-        return;
-    auto const life = shared_from_this();
-    for (auto at = queue_.begin(); ownership_ && at != queue_.end();) {
-        waiter& other = *at++;
-        if (!other.shared_owner || !(other.who == holder.who))
-            continue;
-        auto const same = take_out(other);
-        asker_of(*same).let_go();
-        if (same->re_entrant)
-            enter(same);
-        else
-            same->fail(error::would_deadlock);
-    }
-}
-
 void fair_lock_state::enter(std::shared_ptr<waiter> const& who)
 {
     // Look at the clock: after a pause of the process the timer has not fired yet.

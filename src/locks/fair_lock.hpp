@@ -40,9 +40,6 @@ public:
     /// The server has granted it.
     void give(waiter&, std::uint64_t number, std::uint64_t token, time_point sent);
 
-    /// The caller of an asker gets this answer.
-    void finish(waiter& who, error_code why) { dismiss(who, why); }
-
     /// Gives back what may exist in Redis until then and nobody wants: a place, or the lock.
     void give_back(std::uint64_t number, time_point until, bool synced = false);
 
@@ -72,8 +69,7 @@ public:
 private:
     static asker& asker_of(waiter const&) noexcept;
     void on_left(waiter&, bool was_first) override;
-    void enter(std::shared_ptr<waiter> const&);
-    void admit_same_owner(waiter const&);
+    void enter(std::shared_ptr<waiter> const&) override;
     void unregister_if_idle();
     asker* first_to_ask() const noexcept;
 

@@ -63,7 +63,7 @@ heartbeat::names fair_lock_state::asker::names() const
     return {field(), lock_.name(), lock_.keys(), lock_.shared_from_this()};
 }
 
-// Each turn of the loop asks the server once. A refusal is a place in the queue. When the lock is
+// Each pass of the loop asks the server once. A refusal is a place in the queue. When the lock is
 // free, a message on its own channel tells the first waiter. A missed message is found out: when
 // the subscription is confirmed, by the heartbeat, and by the first waiter here when the lease
 // ends.
@@ -237,7 +237,7 @@ void fair_lock_state::asker::fail(error_code why)
         return;
     auto& failed = *who_;
     detach();
-    lock_.finish(failed, why);
+    lock_.dismiss(failed, why);
 }
 
 // An attempt that is not sent yet is taken back; the answer of a sent one is awaited.

@@ -26,9 +26,9 @@ constexpr milliseconds first_round_limit{1'500};
 
 /// The entry in the client: it ends the acquire when the client closes, and while it exists the
 /// client is not closed.
-class group_acquire::registration final : public keyed_state {
+class group_acquire::registry_entry final : public keyed_state {
 public:
-    registration(core& inside, std::weak_ptr<operation> of)
+    registry_entry(core& inside, std::weak_ptr<operation> of)
         : keyed_state{inside, state_kind::group}
         , of_{std::move(of)}
         , activity_{inside}
@@ -75,8 +75,8 @@ void group_acquire::start()
         deadline_ =
             answer_by_ - std::min<clock::duration>(2 * inside_->round_trip().usual(), *wait / 10);
     }
-    registration_ = std::make_shared<registration>(*inside_, weak_from_this());
-    inside_->keyed_states().add(registration_);
+    known_as_ = std::make_shared<registry_entry>(*inside_, weak_from_this());
+    inside_->keyed_states().add(known_as_);
     acquire_all();
 }
 
@@ -232,14 +232,14 @@ void group_acquire::grant()
     auto whole = make_group_hold(
         inside_, of_, parts_.take_all(), *options_.as, parts_.lease_of(0), is_renewed()
     );
-    registration_->over();
+    known_as_->over();
     std::visit([&](auto& c) { c(error_code{}, detail::make_hold(std::move(whole))); }, done);
 }
 
 void group_acquire::fail(error_code ec)
 {
-    if (registration_)
-        registration_->over();
+    if (known_as_)
+        known_as_->over();
     std::visit([&](auto& c) { c(ec, {}); }, done);
 }
 

@@ -41,7 +41,7 @@ public:
     std::optional<milliseconds> wait{};
 
 private:
-    class registration;
+    class registry_entry;
 
     /// The requests of one acquire to the parts of its group, and their answers: what is asked,
     /// what it has got, and whether that is enough. A round is what is asked at the same time.
@@ -159,7 +159,7 @@ private:
     milliseconds round_limit_;      ///< how long what is held is kept while others are waited for
     core::pause pause_;
     error_code ended_;  ///< from outside
-    std::shared_ptr<registration> registration_;
+    std::shared_ptr<registry_entry> known_as_;
 };
 
 }  // namespace colock

@@ -22,7 +22,7 @@ namespace {
 
 using status = hold_state::status;
 
-/// The target of that hold, which watches its parts.
+/// The target of such a hold, which watches its parts.
 class group_hold final :
     public hold_target,
     public keyed_state,

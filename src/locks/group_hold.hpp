@@ -11,8 +11,8 @@
 namespace colock {
 
 /// Several holds as one, while enough of them are held: all parts of a multi-lock, a majority of a
-/// red lock. They may belong to several clients. The hold runs on the strand of this one, which
-/// keeps it until it is released.
+/// red lock. They may belong to several clients. It runs on the strand of `inside`, whose
+/// client keeps it until it is released.
 detail::hold_ptr make_group_hold(
     detail::core_ptr const& inside,
     detail::lock_group const& of,

@@ -44,8 +44,8 @@ std::vector<std::optional<std::int64_t>> read_expiring(decide::reply const& got,
 struct poller::ring {
     ring(poller& whose, ring_key which) : of{whose}, lane{which.first}, is_sure{which.second} {}
 
-    /// Of the first. If keys leave, it is due earlier; if others join, not later: the last answer
-    /// was about the interval of that time.
+    /// When the first key is due. If keys leave, that is earlier. If others join, it is not later,
+    /// because the last answer was good for the interval of that time.
     time_point due() const noexcept
     {
         auto const& first = keys.front();
@@ -156,11 +156,11 @@ poller::words poller::take_due(ring& from, time_point now)
         key.leave();
         add(key);
         key.index_ = all.names.size();
-        key.number_ = key.kept_number();
+        key.number_ = key.number_to_name();
         put(key, from.asked);
         all.names.emplace_back(key.name_);
         key.names_list_ = is_list_due(key, now);
-        all.lists.push_back(key.names_list_ ? key.kept_list() : std::string{});
+        all.lists.push_back(key.names_list_ ? key.list_to_name() : std::string{});
     }
     return all;
 }

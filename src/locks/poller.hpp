@@ -65,10 +65,10 @@ public:
 
         /// The key's wait list if this client may stand there, as the script takes it; the call
         /// keeps that list alive.
-        virtual std::string kept_list() const { return {}; }
+        virtual std::string list_to_name() const { return {}; }
 
-        /// The number of its entry there, if `kept_list` names an entry.
-        virtual std::uint64_t kept_number() const noexcept { return 0; }
+        /// The number of its entry there, if `list_to_name` names an entry.
+        virtual std::uint64_t number_to_name() const noexcept { return 0; }
 
         /// A call that was sent then has found the entry of that number.
         virtual void found(std::uint64_t /*number*/, time_point /*sent*/) {}

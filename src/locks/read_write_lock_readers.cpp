@@ -108,7 +108,7 @@ void readers::enter(std::shared_ptr<waiter> const& who)
     (held ? *held : *writing).expire(clock::now());
     if (!(held ? *held : *writing).is_held())
         return who->fail(error::lost);
-    if (!held && writing->is_kept())  // the reader would renew what is kept
+    if (!held && writing->stays_taken())  // the reader would renew what is kept
         return who->fail(error::invalid_argument);
     if (!held) {
         // It takes over the field of a lost ownership.

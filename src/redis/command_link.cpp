@@ -262,7 +262,8 @@ void command_link::become_ready()
 {
     predecessor_ = 0;
     carried_ = is_ready_ = true;
-    has_lost_ = takes_turns_ = false;  // what waits goes after those who hear of it have decided
+    has_lost_ = takes_turns_ = false;
+    // Before the steps that wait are sent, the listener decides which of them are still wanted.
     listener_.on_command_link_up(*this);
     if (!waiting_.empty())
         schedule_flush();

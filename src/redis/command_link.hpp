@@ -16,7 +16,7 @@ namespace colock {
 
 /// A connection that carries steps.
 ///
-/// Steps of one turn of the event loop go out in one write, and steps of the same script in one
+/// Steps of one pass of the event loop go out in one write, and steps of the same script in one
 /// call, so that they share the cost of a write here and of a call in the server. A step is sent at
 /// once only if steps come one at a time, each after the answer to the last. Steps wait while the
 /// link is down, and are never sent twice: a step that was written before the connection was lost

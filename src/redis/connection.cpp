@@ -222,7 +222,7 @@ void connection::on_read(error_code ec, std::size_t bytes)
         read();
 }
 
-// Writes at once as much as the socket accepts, without waiting for a turn of the event loop.
+// Writes at once as much as the socket accepts, without waiting for a pass of the event loop.
 void connection::flush(bool secret)
 {
     writes_secret_ |= secret;

@@ -9,7 +9,8 @@
 namespace colock {
 
 /// A slot that moves from one node to another. Neither node can run a step with several keys if
-/// some are here and some there. Such steps pause for 5 ms, and longer each time.
+/// some are here and some there. Such steps try again at once, then after 5 ms, and longer each
+/// time.
 class slot_migration {
 public:
     class listener {
@@ -25,6 +26,8 @@ public:
     {}
     ~slot_migration() { destroy_pending(); }
 
+    static constexpr milliseconds first_pause{5};
+
     /// The longest pause while the slot moves: one that moves again and again has only short times
     /// at one node.
     static constexpr milliseconds while_it_moves{25};
@@ -39,9 +42,12 @@ public:
             return;
         auto const now = clock::now();
         if (now - last_ > milliseconds{1'000})
-            pause_.reset();  // it is another move
+            tries_ = 0;  // it is another move
         last_ = now;
-        auto const pause = std::min(pause_.next(context_.jitter()), longest);
+        auto const pause = tries_ == 0
+            ? milliseconds{0}
+            : decide::backoff_pause(first_pause, longest, 2, tries_, context_.jitter());
+        ++tries_;
         if (context_.alarms.set(alarm_, now + pause))
             context_.alarms_changed();
     }
@@ -66,7 +72,7 @@ private:
     link_context const& context_;
     listener& listener_;
     step_list resting_;
-    decide::backoff pause_{milliseconds{5}, in_a_dispute};
+    unsigned tries_ = 0;
     time_point last_{};
     decide::alarm_queue::alarm alarm_{[this] { wake(); }};
 };

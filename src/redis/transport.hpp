@@ -28,9 +28,9 @@ inline constexpr std::string_view no_floor = "0";
 /// Not a script but a plain command.
 inline constexpr scripts::script ping_command{"PING", "", ""};
 
-/// One lock's part of a script call: each script takes any number of locks, and a link joins the
-/// steps of one turn of the event loop into few calls. It lives in the frame of the task that
-/// awaits `answered`, and so do the texts that it refers to.
+/// One lock's part of a script call, or, if `whole`, a call for many: each script takes any number
+/// of locks, and a link joins the steps of one pass of the event loop into few calls. It lives in
+/// the frame of the task that awaits `answered`, and so do the texts that it refers to.
 struct step :
     boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
     step(
@@ -167,7 +167,7 @@ public:
 class sent_step {
 public:
     /// Sends it. Await the result once, which is the answer.
-    auto send(transport& by, step& what)
+    [[nodiscard]] auto send(transport& by, step& what)
     {
         struct awaiting {
             bool await_ready() const noexcept { return of.step_->answered.await_ready(); }

@@ -246,9 +246,9 @@ void wait_list::on_message(std::string_view payload)
     whose_.on_turn(turn.listening);
 }
 
-// A lock that has no waiter here by that number would stay taken for its first lease. But if a step
-// has granted the number, its hold may live, or may have become a claim. Other keys of this client
-// may have the same channel, and another secret.
+// If no waiter here has this number, the lock is given back, or it would stay taken for its first
+// lease. Not if a step has granted the number: its hold or claim may live. The secret tells apart
+// the keys of this client that have the same channel.
 void wait_list::on_passed(decide::passed_message const& to)
 {
     if (secret_.empty() || to.secret != secret_ || to.number <= granted_)

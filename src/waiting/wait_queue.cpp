@@ -41,6 +41,24 @@ void wait_queue::leave(waiter& who, error_code why)
     on_left(who, was_first);  // which may destroy this
 }
 
+void wait_queue::admit_same_owner(waiter const& holder)
+{
+    if (!holder.shared_owner)
+        return;
+    auto const life = shared_from_this();
+    for (auto at = queue_.begin(); held(holder.who) && at != queue_.end();) {
+        waiter& other = *at++;
+        if (!other.shared_owner || !(other.who == holder.who))
+            continue;
+        auto const same = take_out(other);
+        on_left(*same, false);
+        if (same->re_entrant)
+            enter(same);
+        else
+            same->fail(error::would_deadlock);
+    }
+}
+
 // Their requests are withdrawn from the end, so that nobody moves up that leaves, too.
 void wait_queue::end_waiters(error_code why)
 {

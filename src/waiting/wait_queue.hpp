@@ -69,6 +69,13 @@ protected:
         send_away_who_tries_once([](waiter const&) { return true; });
     }
 
+    /// This call has just got the lock. No owner may wait for itself, so the other calls of its
+    /// owner enter as well, or fail.
+    void admit_same_owner(waiter const& holder);
+
+    /// A call of the owner that has the lock: it gets another hold, where the kind of lock allows.
+    virtual void enter(std::shared_ptr<waiter> const& who) { who->fail(error::would_deadlock); }
+
     /// This waiter has left by itself. Nobody wants the request that is for it alone any more.
     virtual void on_left(waiter&, bool was_first) = 0;
 

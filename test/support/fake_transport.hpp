@@ -90,7 +90,7 @@ private:
 ///     …
 ///     late.lose();
 ///
-/// Steps are written in the order of a link's batch, one turn of the event loop after they were
+/// Steps are written in the order of a link's batch, one pass of the event loop after they were
 /// handed over, and answered one turn later. What is written without being expected goes to
 /// `serve`, or is an error of the test. Links are up once started, until `link_down`.
 class fake_transport final : public testing::in_process_transport {

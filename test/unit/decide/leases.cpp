@@ -92,10 +92,10 @@ BOOST_AUTO_TEST_CASE(it_is_renewed_no_longer_than_allowed_and_then_promised_the_
 BOOST_AUTO_TEST_CASE(it_is_kept_for_the_least_time)
 {
     auto hold = granted(3s);
-    BOOST_TEST(!hold.is_kept(at(0ms)));
+    BOOST_TEST(!hold.stays_taken(at(0ms)));
     hold.at_least = 200ms;
-    BOOST_TEST(hold.is_kept(at(199ms)));
-    BOOST_TEST(!hold.is_kept(at(200ms)));
+    BOOST_TEST(hold.stays_taken(at(199ms)));
+    BOOST_TEST(!hold.stays_taken(at(200ms)));
 }
 
 BOOST_AUTO_TEST_CASE(the_server_may_have_it_until_its_longest_lease_ends)
@@ -107,11 +107,11 @@ BOOST_AUTO_TEST_CASE(the_server_may_have_it_until_its_longest_lease_ends)
     lease.extend(at(1s), 10s);
     lease.extend(at(2s), 3s);
     BOOST_TEST((lease.until() == at(11s)));
-    lease.keep(at(200ms));
-    lease.keep(at(100ms));
-    BOOST_TEST(lease.is_kept(at(199ms)));
+    lease.stay_taken(at(200ms));
+    lease.stay_taken(at(100ms));
+    BOOST_TEST(lease.stays_taken(at(199ms)));
     BOOST_TEST((lease.kept_for(at(150ms)) == 50ms));
-    BOOST_TEST(!lease.is_kept(at(200ms)));
+    BOOST_TEST(!lease.stays_taken(at(200ms)));
 }
 
 BOOST_AUTO_TEST_CASE(only_a_script_that_was_sent_later_clears_a_suspicion)
