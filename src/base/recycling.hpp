@@ -21,6 +21,18 @@ public:
     static void release(void* block, std::size_t size) noexcept;
 };
 
+/// Objects of derived classes have such memory.
+struct recycled {
+    static void* operator new(std::size_t size) { return recycled_memory::allocate(size); }
+    static void operator delete(void* block, std::size_t size) noexcept
+    {
+        recycled_memory::release(block, size);
+    }
+
+protected:
+    ~recycled() = default;
+};
+
 template <class T>
 class recycling_allocator {
 public:

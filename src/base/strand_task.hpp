@@ -3,7 +3,6 @@
 #include "base/recycling.hpp"
 
 #include <coroutine>
-#include <cstddef>
 #include <exception>
 #include <utility>
 
@@ -19,13 +18,7 @@ namespace colock {
 /// It must not throw: the functions that it calls can fail only by allocation, and a lock with
 /// half-done bookkeeping must not be used further.
 struct strand_task {
-    struct promise_type {
-        static void* operator new(std::size_t size) { return recycled_memory::allocate(size); }
-        static void operator delete(void* frame, std::size_t size) noexcept
-        {
-            recycled_memory::release(frame, size);
-        }
-
+    struct promise_type : recycled {
         strand_task get_return_object() noexcept { return {}; }
         std::suspend_never initial_suspend() noexcept { return {}; }
         std::suspend_never final_suspend() noexcept { return {}; }

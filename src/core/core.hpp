@@ -6,13 +6,12 @@
 #include "core/alarm_clock.hpp"
 #include "core/client_counters.hpp"
 #include "decide/backoff.hpp"
+#include "decide/linked_list.hpp"
 #include "decide/names.hpp"
 #include "decide/round_trip.hpp"
 #include "redis/transport.hpp"
 #include <colock/config.hpp>
 #include <colock/detail/initiate.hpp>
-
-#include <boost/intrusive/list.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -132,9 +131,7 @@ public:
 
     /// A short wait of a task. The core knows those under way, because a task may own the object
     /// that its pause is in; then only the core can end both.
-    struct pause :
-        boost::intrusive::list_base_hook<
-            boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+    struct pause : decide::list_hook<> {
         /// Ends it early, if it is under way.
         void finish()
         {
@@ -272,7 +269,7 @@ private:
     std::uint64_t last_arrival_ = 0;
     decide::round_trip round_trip_;
     parts parts_;
-    boost::intrusive::list<pause, boost::intrusive::constant_time_size<false>> pauses_;
+    decide::linked_list<pause> pauses_;
 };
 
 }  // namespace detail

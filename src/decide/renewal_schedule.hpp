@@ -1,9 +1,8 @@
 #pragma once
 
 #include "decide/backoff.hpp"
+#include "decide/linked_list.hpp"
 #include "decide/time.hpp"
-
-#include <boost/intrusive/list.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -22,19 +21,14 @@ class renewal_schedule {
 public:
     using duration = std::chrono::steady_clock::duration;
 
-    class entry :
-        public boost::intrusive::list_base_hook<
-            boost::intrusive::tag<renewal_schedule>,
-            boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+    class entry : public list_hook<renewal_schedule> {
     public:
         time_point renew_at() const noexcept { return renew_at_; }
         time_point lose_at() const noexcept { return lose_at_; }
 
     private:
         friend class renewal_schedule;
-        using hook = boost::intrusive::list_base_hook<
-            boost::intrusive::tag<renewal_schedule>,
-            boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+        using hook = list_hook<renewal_schedule>;
 
         time_point at() const noexcept { return std::min(renew_at_, lose_at_); }
 
@@ -129,10 +123,7 @@ public:
     }
 
 private:
-    using list_type = boost::intrusive::list<
-        entry,
-        boost::intrusive::base_hook<entry::hook>,
-        boost::intrusive::constant_time_size<false>>;
+    using list_type = linked_list<entry, entry::hook>;
     using tick = std::chrono::steady_clock::rep;
 
     /// The time span of one list.

@@ -2,10 +2,9 @@
 
 #include "base/clock.hpp"
 #include "colock_scripts.hpp"
+#include "decide/linked_list.hpp"
 #include "decide/renewal.hpp"
 #include "decide/renewal_schedule.hpp"
-
-#include <boost/intrusive/list.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -23,9 +22,7 @@ class ownership;
 
 /// The place among those whose call is not sent yet.
 struct in_cohort_queue;
-using cohort_hook = boost::intrusive::list_base_hook<
-    boost::intrusive::tag<in_cohort_queue>,
-    boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+using cohort_hook = decide::list_hook<in_cohort_queue>;
 
 /// Ownerships that one call renews again and again. The call is prepared once, and its success is
 /// one time for all of them, so a renewal touches none of the ownerships.

@@ -1,10 +1,9 @@
 #pragma once
 
+#include "decide/linked_list.hpp"
 #include "holds/hold_operation.hpp"
 #include "holds/hold_state.hpp"
 #include "holds/server_field.hpp"
-
-#include <boost/intrusive/list.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -79,7 +78,7 @@ private:
     time_point lose_at(hold_state const&) const noexcept;
     static void lose(hold_state&, error_code why, std::string_view because, server_field const& of);
 
-    boost::intrusive::list<hold_state, boost::intrusive::constant_time_size<false>> holds_;
+    decide::linked_list<hold_state> holds_;
 };
 
 }  // namespace colock

@@ -1,10 +1,9 @@
 #pragma once
 
+#include "decide/linked_list.hpp"
 #include "redis/transport.hpp"
 #include <colock/detail/initiate.hpp>
 #include <colock/hold.hpp>
-
-#include <boost/intrusive/list.hpp>
 
 #include <atomic>
 
@@ -16,9 +15,7 @@ using detail::hold_ptr;
 
 /// The place of an ownership among all of a client.
 struct in_hold_registry;
-using registry_hook = boost::intrusive::list_base_hook<
-    boost::intrusive::tag<in_hold_registry>,
-    boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+using registry_hook = decide::list_hook<in_hold_registry>;
 
 /// All that a client holds: the ownerships that have not ended, and on their way to the strand, the
 /// holds that their owners have dropped on any thread.
@@ -52,10 +49,7 @@ public:
     void destroy_pending() noexcept;
 
 private:
-    using list = boost::intrusive::list<
-        registry_hook,
-        boost::intrusive::base_hook<registry_hook>,
-        boost::intrusive::constant_time_size<false>>;
+    using list = decide::linked_list<registry_hook, registry_hook>;
 
     core& core_;
     list all_;

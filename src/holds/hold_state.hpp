@@ -3,11 +3,10 @@
 #include "base/clock.hpp"
 #include "base/completion.hpp"
 #include "decide/lease.hpp"
+#include "decide/linked_list.hpp"
 #include <colock/detail/initiate.hpp>
 #include <colock/hold.hpp>
 #include <colock/owner.hpp>
-
-#include <boost/intrusive/list.hpp>
 
 #include <atomic>
 #include <memory>
@@ -23,10 +22,7 @@ namespace detail {
 
 /// The state behind the handle of a hold. The handle reads the atomics; everything else belongs to
 /// the strand.
-class hold_state :
-    public boost::intrusive::list_base_hook<
-        boost::intrusive::link_mode<boost::intrusive::auto_unlink>>,
-    public decide::hold_terms {
+class hold_state : public decide::list_hook<>, public decide::hold_terms {
 public:
     enum class status : char { held, lost, released };
 

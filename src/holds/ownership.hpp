@@ -3,6 +3,7 @@
 #include "base/recycling.hpp"
 #include "core/core.hpp"
 #include "decide/lease.hpp"
+#include "decide/linked_list.hpp"
 #include "decide/renewal.hpp"
 #include "decide/renewal_schedule.hpp"
 #include "holds/cohort.hpp"
@@ -18,8 +19,6 @@
 #include "holds/settlement.hpp"
 #include "holds/watchdog.hpp"
 #include "redis/transport.hpp"
-
-#include <boost/intrusive/list.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -37,9 +36,7 @@ using detail::core_ptr;
 
 /// The place among those of a lane whose renewal is not sent yet.
 struct in_renewal_queue;
-using renewal_hook = boost::intrusive::list_base_hook<
-    boost::intrusive::tag<in_renewal_queue>,
-    boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+using renewal_hook = decide::list_hook<in_renewal_queue>;
 
 /// One ownership of a lock: a field in Redis, from the acquire that wrote it to the release that
 /// removes it, and the holds that live on it. Or one permit, with its one hold.

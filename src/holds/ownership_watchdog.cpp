@@ -1,5 +1,6 @@
 // The watchdog, which knows each ownership.
 #include "core/core.hpp"
+#include "decide/linked_list.hpp"
 #include "holds/ownership.hpp"
 #include "holds/watchdog.hpp"
 
@@ -51,8 +52,7 @@ void end_with_failure(std::exception_ptr const& failure)
 /// The renewals that are due in one lane, by urgency and script.
 struct watchdog::lane_renewals {
     template <class Entry, class Hook>
-    using list = boost::intrusive::
-        list<Entry, boost::intrusive::base_hook<Hook>, boost::intrusive::constant_time_size<false>>;
+    using list = decide::linked_list<Entry, Hook>;
 
     struct queue {
         bool empty() const noexcept { return cohorts.empty() && single.empty(); }

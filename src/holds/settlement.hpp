@@ -6,7 +6,6 @@
 #include "redis/transport.hpp"
 #include <colock/detail/initiate.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -19,15 +18,9 @@ using detail::core;
 /// The scripts that bring the server to what the holds of an ownership need: a depth and a lease
 /// while there are holds, the release when there are none. One script after the other; what is
 /// asked for in the meantime goes with the next one.
-class settlement {
+class settlement : public recycled {
 public:
     settlement(core& inside, ownership& of) noexcept : core_{inside}, of_{of} {}
-
-    static void* operator new(std::size_t size) { return recycled_memory::allocate(size); }
-    static void operator delete(void* block, std::size_t size) noexcept
-    {
-        recycled_memory::release(block, size);
-    }
 
     void ask(std::shared_ptr<hold_operation>);
 

@@ -15,7 +15,6 @@
 #include "redis/transport.hpp"
 #include "waiting/wait_queue.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -124,15 +123,9 @@ private:
     class kept;
 
     /// Asks the server for the head of the queue, with one attempt at a time.
-    class asker {
+    class asker : public recycled {
     public:
         explicit asker(exclusive_lock& whose) : of_{whose} {}
-
-        static void* operator new(std::size_t size) { return recycled_memory::allocate(size); }
-        static void operator delete(void* block, std::size_t size) noexcept
-        {
-            recycled_memory::release(block, size);
-        }
 
         /// Begins. It ends when nobody waits.
         strand_task run();

@@ -1,5 +1,6 @@
 #include "core/core.hpp"
 #include "decide/fair_wait.hpp"
+#include "decide/linked_list.hpp"
 #include "locks/heartbeat.hpp"
 #include "redis/link_settings.hpp"
 
@@ -28,11 +29,7 @@ struct heartbeat::ring {
 
     heartbeat& of;
     unsigned lane;
-    boost::intrusive::list<
-        ticket,
-        boost::intrusive::base_hook<place>,
-        boost::intrusive::constant_time_size<false>>
-        due;
+    decide::linked_list<ticket, place> due;
     decide::alarm_queue::alarm alarm{[this] { of.run(*this); }};
     std::uint64_t beats = 0;
     unsigned under_way = 0;

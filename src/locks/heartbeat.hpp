@@ -3,11 +3,10 @@
 #include "base/clock.hpp"
 #include "base/strand_task.hpp"
 #include "decide/alarm_queue.hpp"
+#include "decide/linked_list.hpp"
 #include "decide/names.hpp"
 #include "decide/reply.hpp"
 #include "redis/transport.hpp"
-
-#include <boost/intrusive/list.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -26,8 +25,7 @@ using detail::core;
 /// The answer also tells what a waiter may have missed: that its turn has come, when it is worth
 /// asking, or that its place is gone.
 class heartbeat {
-    using place = boost::intrusive::list_base_hook<
-        boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+    using place = decide::list_hook<>;
 
 public:
     /// The names of a ticket at the server.

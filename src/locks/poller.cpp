@@ -1,4 +1,5 @@
 #include "core/core.hpp"
+#include "decide/linked_list.hpp"
 #include "decide/reply.hpp"
 #include "decide/wait_plan.hpp"
 #include "locks/poller.hpp"
@@ -55,9 +56,7 @@ struct poller::ring {
     poller& of;
     unsigned lane;
     bool is_sure;
-    boost::intrusive::
-        list<entry, boost::intrusive::base_hook<place>, boost::intrusive::constant_time_size<false>>
-            keys;
+    decide::linked_list<entry, place> keys;
     call_list asked;  ///< those of the call under way that still exist
     decide::alarm_queue::alarm alarm{[this] { of.run(*this); }};
     bool asking = false;

@@ -2,9 +2,8 @@
 
 #include "base/clock.hpp"
 #include "base/strand_task.hpp"
+#include "decide/linked_list.hpp"
 #include <colock/detail/initiate.hpp>
-
-#include <boost/intrusive/list.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -27,14 +26,10 @@ using detail::core;
 /// `decide::sure_interval`. Such a key waits longer than the poll cap only where there is no
 /// message: after a DEL, say, or where it was told to a process that does not run.
 class poller {
-    template <class Tag>
-    using hook = boost::intrusive::list_base_hook<
-        boost::intrusive::tag<Tag>,
-        boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
     struct in_ring;
     struct in_call;
-    using place = hook<in_ring>;
-    using call_place = hook<in_call>;
+    using place = decide::list_hook<in_ring>;
+    using call_place = decide::list_hook<in_call>;
 
 public:
     /// A key that is waited for. It may leave, or be destroyed, at any time.
@@ -110,10 +105,7 @@ public:
 private:
     struct ring;
     using ring_key = std::pair<unsigned, bool>;
-    using call_list = boost::intrusive::list<
-        entry,
-        boost::intrusive::base_hook<call_place>,
-        boost::intrusive::constant_time_size<false>>;
+    using call_list = decide::linked_list<entry, call_place>;
 
     void run(ring&);
     void set_alarm(ring&);

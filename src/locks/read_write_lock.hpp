@@ -5,14 +5,13 @@
 #include "core/core.hpp"
 #include "core/subscription_manager.hpp"
 #include "decide/alarm_queue.hpp"
+#include "decide/linked_list.hpp"
 #include "decide/possible_grant.hpp"
 #include "holds/ownership.hpp"
 #include "holds/ownership_listener.hpp"
 #include "locks/exclusive_lock.hpp"
 #include "redis/transport.hpp"
 #include "waiting/wait_queue.hpp"
-
-#include <boost/intrusive/list.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -47,9 +46,6 @@ public:
     {
         return !is_empty() && first().arrival < writer.arrival;
     }
-
-    /// Whether a reader waits here.
-    bool has_waiters() const noexcept { return !is_empty(); }
 
     /// Whether a reader has it, or is asking for it.
     bool has_readers() const noexcept;
@@ -104,10 +100,7 @@ public:
 
 private:
     /// A reader that asks, with the texts of its script.
-    class attempt :
-        public boost::intrusive::list_base_hook<
-            boost::intrusive::link_mode<boost::intrusive::auto_unlink>>,
-        public waiter::asker {
+    class attempt : public decide::list_hook<>, public waiter::asker {
     public:
         attempt(readers&, std::shared_ptr<waiter>);
         ~attempt() { who_->asking = nullptr; }
@@ -157,7 +150,7 @@ private:
     void stay_behind();
     bool may_enter(waiter const&) const noexcept;
     bool is_written_by(waiter const&) const noexcept;
-    void enter(std::shared_ptr<waiter> const&);
+    void enter(std::shared_ptr<waiter> const&) override;
     bool may_ask(waiter const&) const;
     bool may_wait_once(waiter const& who) const noexcept
     {
@@ -183,7 +176,7 @@ private:
     ownership* written() const noexcept;
 
     protocol const& how_;
-    boost::intrusive::list<attempt, boost::intrusive::constant_time_size<false>> attempts_;
+    decide::linked_list<attempt> attempts_;
     std::unordered_map<std::uint64_t, std::shared_ptr<ownership>>
         ownerships_;                    ///< by their numbers
     std::string channel_;               ///< subscribed, if not empty

@@ -4,8 +4,6 @@
 #include "redis/link_context.hpp"
 #include "redis/step_list.hpp"
 
-#include <algorithm>
-
 namespace colock {
 
 /// A slot that moves from one node to another. Neither node can run a step with several keys if

@@ -1,15 +1,14 @@
 #pragma once
 
+#include "decide/linked_list.hpp"
 #include "redis/transport.hpp"
-
-#include <boost/intrusive/list.hpp>
 
 #include <memory>
 #include <utility>
 
 namespace colock {
 
-using step_list = boost::intrusive::list<step, boost::intrusive::constant_time_size<false>>;
+using step_list = decide::linked_list<step>;
 
 /// Takes out one after the other. Setting an answer runs the coroutine that waits for it, which may
 /// destroy the owner of the steps with its `alive`: from then on that is false, and the rest is

@@ -47,8 +47,6 @@ public:
     /// A node that may be asked as well.
     void note(address const&);
 
-    bool is_up() const noexcept { return loop_->is_up(); }
-
     /// Why waiting for a map does not help; no error as long as it may.
     error_code refusal() const noexcept
     {

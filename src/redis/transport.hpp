@@ -4,8 +4,7 @@
 #include "base/strand_task.hpp"
 #include "colock_scripts.hpp"
 #include "decide/answer.hpp"
-
-#include <boost/intrusive/list.hpp>
+#include "decide/linked_list.hpp"
 
 #include <coroutine>
 #include <cstddef>
@@ -31,8 +30,7 @@ inline constexpr scripts::script ping_command{"PING", "", ""};
 /// One lock's part of a script call, or, if `whole`, a call for many: each script takes any number
 /// of locks, and a link joins the steps of one pass of the event loop into few calls. It lives in
 /// the frame of the task that awaits `answered`, and so do the texts that it refers to.
-struct step :
-    boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+struct step : decide::list_hook<> {
     step(
         scripts::script const& script,
         unsigned of_slot,

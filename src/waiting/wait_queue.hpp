@@ -76,7 +76,8 @@ protected:
     /// A call of the owner that has the lock: it gets another hold, where the kind of lock allows.
     virtual void enter(std::shared_ptr<waiter> const& who) { who->fail(error::would_deadlock); }
 
-    /// This waiter has left by itself. Nobody wants the request that is for it alone any more.
+    /// This waiter is out of the queue: nobody wants the request that is for it alone any more.
+    /// `was_first`: it has left as the head.
     virtual void on_left(waiter&, bool was_first) = 0;
 
     /// A waiter was taken out, or the queue may go on for another reason.

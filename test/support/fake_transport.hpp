@@ -91,7 +91,7 @@ private:
 ///     late.lose();
 ///
 /// Steps are written in the order of a link's batch, one pass of the event loop after they were
-/// handed over, and answered one turn later. What is written without being expected goes to
+/// handed over, and answered one pass later. What is written without being expected goes to
 /// `serve`, or is an error of the test. Links are up once started, until `link_down`.
 class fake_transport final : public testing::in_process_transport {
 public:
@@ -100,7 +100,7 @@ public:
 
     expectation& expect(scripts::script const&);
 
-    /// Answers whatever isn't expected, one turn later; without an answer, `answer_call` does.
+    /// Answers whatever isn't expected, one pass later; without an answer, `answer_call` does.
     /// Not set: an error of the test.
     std::function<std::optional<answer>(call const&)> serve;
 
