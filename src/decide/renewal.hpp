@@ -3,8 +3,8 @@
 #include "decide/renewal_schedule.hpp"
 #include "decide/time.hpp"
 
+#include <algorithm>
 #include <cstdint>
-#include <limits>
 
 namespace colock::decide {
 
@@ -13,7 +13,7 @@ class renewal {
 public:
     /// One that was sent: its number, and the lease that it sets.
     struct round {
-        std::uint32_t number;
+        std::uint16_t number;
         milliseconds lease;
     };
 
@@ -33,8 +33,18 @@ public:
     {
         wanted_ = true;
         due_at_ = never;
+        auto const shorter = is_unanswered() ? std::min(lease, milliseconds{shortest_}) : lease;
+        shortest_ = static_cast<std::uint32_t>(std::min(shorter, longest_noted).count()) & all_bits;
         ++unanswered_;
         return {++last_, lease};
+    }
+
+    /// The lease that the server has for sure after a script that sets `set`. A renewal that is not
+    /// answered may run after that script: sent again because the server did not know it,
+    /// redirected, or overtaken over another link.
+    milliseconds sure(milliseconds set) const noexcept
+    {
+        return is_unanswered() ? std::min(set, milliseconds{shortest_}) : set;
     }
 
     /// The answer of any of them is still to come.
@@ -55,16 +65,23 @@ public:
     {
         wanted_ = false;
         due_at_ = renewal_schedule::retry_time(now, lease, failures_, is_busy, jitter);
-        if (failures_ != std::numeric_limits<std::uint8_t>::max())
+        if (failures_ != most_failures)
             ++failures_;
     }
 
 private:
+    static constexpr std::uint32_t all_bits = 0xffffff;
+    static constexpr milliseconds longest_noted{
+        all_bits};                                       ///< over four hours; that is long enough
+    static constexpr std::uint32_t most_failures = 127;  ///< as good as more
+
     time_point due_at_ = never;
-    std::uint32_t last_ = 0;
+    // A million holds are as many of these.
+    std::uint32_t shortest_ : 24 = 0;  ///< lease in ms of those that are not answered
+    std::uint32_t failures_ : 7 = 0;   ///< in a row
+    std::uint32_t wanted_ : 1 = false;
+    std::uint16_t last_ = 0;
     std::uint16_t unanswered_ = 0;
-    std::uint8_t failures_ = 0;  ///< in a row; many are as good as more
-    bool wanted_ = false;
 };
 
 }  // namespace colock::decide

@@ -85,14 +85,17 @@ time_point hold_list::lose_at() const noexcept
     return first;
 }
 
-void hold_list::confirm(time_point sent, milliseconds set, hold_operations const& asking)
+void hold_list::confirm(
+    time_point sent, milliseconds set, milliseconds sure, hold_operations const& asking
+)
 {
     auto const now = clock::now();
     for (auto& hold : holds_) {
         bool const asked =
             std::ranges::any_of(asking, [&](auto const& who) { return who->hold.get() == &hold; });
-        if (asked || (is_renewed(hold, now) && hold.is_confirmed()))
-            hold.confirm(sent, set);
+        bool const renewed = is_renewed(hold, now);
+        if (asked || (renewed && hold.is_confirmed()))
+            hold.confirm(sent, renewed ? sure : set);
     }
 }
 

@@ -55,8 +55,11 @@ public:
     time_point lose_at() const noexcept;
 
     /// The script that was sent at `sent` has set this lease: for those that are renewed, and those
-    /// that `asking` names.
-    void confirm(time_point sent, milliseconds set, hold_operations const& asking);
+    /// that `asking` names. It proves no more than `sure` for those that are renewed; a fixed lease
+    /// would get no later proof.
+    void confirm(
+        time_point sent, milliseconds set, milliseconds sure, hold_operations const& asking
+    );
 
     /// Loses those whose time has come.
     void lose_due(time_point now, server_field const& of);

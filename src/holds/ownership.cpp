@@ -250,11 +250,12 @@ void ownership::extended(time_point sent, milliseconds set, hold_operations cons
     auto const now = clock::now();
     expire(now);
     server_.found(sent);
-    holds_.confirm(sent, set, asking);
+    auto const proven = sure(set);
+    holds_.confirm(sent, set, proven, asking);
     if (auto const lease = holds_.shortest_renewed(now); lease != milliseconds::max()) {
         forget_renewal();
         renewal_.plan(
-            decide::renewal_schedule::renewal_time(sent, std::min(lease, set), inside().jitter())
+            decide::renewal_schedule::renewal_time(sent, std::min(lease, proven), inside().jitter())
         );
     }
     watch();
@@ -328,9 +329,10 @@ void ownership::renewed(time_point sent, milliseconds set, double jitter)
     renewal_.succeed();
     server_.extend(now, set);
     server_.found(sent);
-    holds_.confirm(sent, set, {});
+    auto const proven = sure(set);
+    holds_.confirm(sent, set, proven, {});
     if (auto const shortest = holds_.shortest_renewed(now); shortest != milliseconds::max()) {
-        auto const lease = std::min(shortest, set);
+        auto const lease = std::min(shortest, proven);
         renewal_.plan(decide::renewal_schedule::renewal_time(sent, lease, jitter));
         auto const valid_for =
             std::chrono::duration_cast<milliseconds>(decide::valid_until(sent, lease) - now);

@@ -337,6 +337,15 @@ private:
         return other ? std::max(promised_here(), other->promised_here()) : promised_here();
     }
 
+    /// The lease that the server has for sure after a script that sets this one; see
+    /// `renewal::sure`. Renewals of a writer bound its reader as well, because they set the lease
+    /// of the hash; a reader's never shorten it.
+    milliseconds sure(milliseconds set) const noexcept
+    {
+        auto const other = how().has_leases ? beside() : nullptr;
+        return renewal_.sure(other ? other->renewal_.sure(set) : set);
+    }
+
     /// This lease is shorter than the other side of the hash needs, which entered after its text
     /// was written.
     bool is_too_short(milliseconds set) const noexcept

@@ -1,6 +1,5 @@
 #include "base/recycling.hpp"
 #include "core/core.hpp"
-#include "decide/validity.hpp"
 #include "locks/re_entry.hpp"
 
 #include <utility>
@@ -26,8 +25,8 @@ void enter_again(
             enter_again(who, held, then);
             return held->abandon_hold(taken);
         }
-        auto const margin = decide::loss_margin(taken->lease, who->inside->settings().loss_margin);
-        if (!ec && clock::now() >= taken->promised_until() - margin)
+        auto const margin = who->inside->settings().loss_margin;
+        if (!ec && clock::now() >= taken->lose_at(taken->promised_until(), margin))
             ec = error::lost;  // the answer came after its own validity
         if (!ec && !held->is_current())
             ec = error::lost;  // the ownership was lost in the meantime

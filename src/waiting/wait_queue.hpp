@@ -77,7 +77,7 @@ protected:
     virtual void enter(std::shared_ptr<waiter> const& who) { who->fail(error::would_deadlock); }
 
     /// This waiter is out of the queue: nobody wants the request that is for it alone any more.
-    /// `was_first`: it has left as the head.
+    /// `was_first`: it has left by itself, as the head.
     virtual void on_left(waiter&, bool was_first) = 0;
 
     /// A waiter was taken out, or the queue may go on for another reason.

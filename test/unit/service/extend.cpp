@@ -289,6 +289,57 @@ BOOST_AUTO_TEST_CASE(the_answer_of_a_renewal_that_a_later_one_has_overtaken_is_n
     release(mine);
 }
 
+// It may run at the server after the extension: sent again, because its script was not known.
+BOOST_AUTO_TEST_CASE(a_longer_lease_is_not_proven_while_an_older_renewal_is_unanswered)
+{
+    auto mine = held();
+    auto& early = server->expect(scripts::renew);
+    time.advance(1s);
+    BOOST_TEST_REQUIRE(early.has_come());
+    auto const sent = time.now();
+    server->expect(scripts::extend).reply(done());
+    auto& second = server->expect(scripts::renew);
+    BOOST_TEST(extend(mine, 60s).succeeded());
+    BOOST_TEST((mine.valid_until() <= sent + validity));
+    BOOST_TEST(time.advance_until([&] { return second.has_come(); }, 1s));
+    auto const sent_second = second.seen().sent;
+    auto& third = server->expect(scripts::renew);
+    second.reply(done());  // 60 s, but the early one may come still
+    time.settle();
+    BOOST_TEST((mine.valid_until() <= sent_second + validity));
+    BOOST_TEST(time.advance_until([&] { return third.has_come(); }, 1'100ms));
+    early.reply(done());
+    third.reply(done());
+    time.settle();
+    BOOST_TEST((mine.valid_until() > time.now() + 50s));
+    server->expect(scripts::release).reply(released());
+    release(mine);
+}
+
+// Nothing would prove more for it later.
+BOOST_AUTO_TEST_CASE(a_fixed_lease_has_what_its_extension_has_set)
+{
+    owner const me;
+    auto outer = held({.as = me});
+    server->expect(scripts::extend).reply(done());
+    auto inner = acquire({.lease = 20s, .as = me});
+    auto& early = server->expect(scripts::renew);
+    time.advance(1'100ms);
+    BOOST_TEST_REQUIRE(early.has_come());
+    server->expect(scripts::extend).reply(done());
+    auto& later = server->expect(scripts::renew);
+    BOOST_TEST(extend(inner.value(), 60s).succeeded());
+    BOOST_TEST((inner.value().valid_until() > time.now() + 58s));
+    early.reply(done());
+    BOOST_TEST(time.advance_until([&] { return later.has_come(); }, 1s));
+    later.reply(done());
+    time.settle();
+    server->expect(scripts::extend).reply(done());
+    release(outer);
+    server->expect(scripts::release).reply(released());
+    release(inner.value());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

@@ -253,6 +253,39 @@ BOOST_AUTO_TEST_CASE(a_re_entry_that_shortens_the_lease_under_a_reader_is_made_g
     BOOST_TEST(at.release(read).succeeded());
 }
 
+// It sets the lease of the hash, and may run last.
+BOOST_AUTO_TEST_CASE(an_unanswered_renewal_of_the_writer_bounds_what_its_reader_proves)
+{
+    rw at;
+    owner const me;
+    hold write = at.writes({.as = me});
+    auto& early = at.server->expect(scripts::renew);
+    at.time.advance(1s);
+    BOOST_TEST_REQUIRE(early.has_come());
+    hold read = at.reads_again({.lease = 60s, .as = me, .renew = true});
+    BOOST_TEST((read.valid_until() <= at.time.now() + 3s));
+    at.server->expect(scripts::renew).reply(done());  // the hash needs the reader's lease
+    early.reply(done());
+    at.time.settle();
+    BOOST_TEST(at.server->all_came());
+}
+
+BOOST_AUTO_TEST_CASE(an_unanswered_renewal_of_a_reader_does_not_bound_its_writer)
+{
+    rw at;
+    owner const me;
+    hold write = at.writes({.lease = 60s, .as = me, .renew = true});
+    hold read = at.reads_again({.as = me});
+    auto& early = at.server->expect(scripts::read_renew);
+    at.time.advance(1'100ms);
+    BOOST_TEST_REQUIRE(early.has_come());
+    at.server->expect(scripts::extend).reply(done());
+    BOOST_TEST(at.extend(write, 70s).succeeded());
+    BOOST_TEST((write.valid_until() > at.time.now() + 60s));
+    early.reply(done());
+    at.time.settle();
+}
+
 BOOST_AUTO_TEST_CASE(a_release_that_is_refused_ends_the_other_side)
 {
     rw at;
