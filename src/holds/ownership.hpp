@@ -338,12 +338,16 @@ private:
     }
 
     /// The lease that the server has for sure after a script that sets this one; see
-    /// `renewal::sure`. Renewals of a writer bound its reader as well, because they set the lease
-    /// of the hash; a reader's never shorten it.
+    /// `renewal::sure`. The scripts of a writer bound its reader as well, because they set the
+    /// lease of the hash; a reader's never shorten it.
     milliseconds sure(milliseconds set) const noexcept
     {
-        auto const other = how().has_leases ? beside() : nullptr;
-        return renewal_.sure(other ? other->renewal_.sure(set) : set);
+        if (auto const writer = how().has_leases ? beside() : nullptr) {
+            set = writer->renewal_.sure(set);
+            if (writer->steps_)
+                set = std::min(set, writer->steps_->setting());
+        }
+        return renewal_.sure(set);
     }
 
     /// This lease is shorter than the other side of the hash needs, which entered after its text

@@ -156,7 +156,9 @@ strand_task settlement::run([[maybe_unused]] std::shared_ptr<ownership> self)
         request now{of_, release_goes_synced()};
         now.last ? begin_release(now) : ask_replicas(now.call, doing);
         limit.begin();
+        setting_ = now.last ? milliseconds::max() : now.lease;
         answer const got = co_await sending_.send(core_.transport(), now.call);
+        setting_ = milliseconds::max();
         limit.expiry.clear();
         if (!now.last)
             of_.server_.extend(clock::now(), now.lease);

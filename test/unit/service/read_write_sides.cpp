@@ -270,6 +270,22 @@ BOOST_AUTO_TEST_CASE(an_unanswered_renewal_of_the_writer_bounds_what_its_reader_
     BOOST_TEST(at.server->all_came());
 }
 
+BOOST_AUTO_TEST_CASE(an_unanswered_step_of_the_writer_bounds_what_its_reader_proves)
+{
+    rw at;
+    owner const me;
+    hold write = at.writes({.lease = 5s, .as = me});
+    auto& late = at.server->expect(scripts::extend);
+    auto again = at.acquire(at.writing(), {.lease = 5s, .as = me});
+    hold read = at.reads_again({.lease = 60s, .as = me, .renew = true});
+    BOOST_TEST((read.valid_until() <= at.time.now() + 5s));
+    at.server->expect(scripts::renew).reply(done());  // the hash needs the reader's lease
+    late.reply(done());
+    at.time.settle();
+    BOOST_TEST(again.succeeded());
+    BOOST_TEST(at.server->all_came());
+}
+
 BOOST_AUTO_TEST_CASE(an_unanswered_renewal_of_a_reader_does_not_bound_its_writer)
 {
     rw at;
