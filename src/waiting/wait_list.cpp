@@ -1,5 +1,6 @@
 #include "core/core.hpp"
 #include "core/keyed_state.hpp"
+#include "core/script_call.hpp"
 #include "decide/names.hpp"
 #include "redis/transport.hpp"
 #include "waiting/wait_list.hpp"
@@ -212,8 +213,9 @@ strand_task wait_list::send_leave(
         step s{scripts::leave, in_slot, keys, arguments};
         inside.transport().submit(s);
         answer const got = co_await s.answered;
+        bool const may_pass = got.passing || is_unsent(got);
         bool const is_for_now =
-            got.what == answer::kind::not_now || (got.passing && clock::now() < over);
+            got.what == answer::kind::not_now || (may_pass && clock::now() < over);
         bool const is_due = got.what == answer::kind::lost || is_for_now;
         if (!is_due || owed->is_called_off() || inside.is_stopped())
             break;

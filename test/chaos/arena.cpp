@@ -33,6 +33,15 @@ std::filesystem::path folder_to_keep()
     return given ? std::filesystem::path{given} : std::filesystem::temp_directory_path();
 }
 
+template <class Lock>
+asio::awaitable<void> pass_by(Lock which, milliseconds limit)
+{
+    auto held = co_await which.try_acquire_for(limit);
+    BOOST_TEST(held.has_value(), which.name() << " isn't to be had");
+    if (held)
+        co_await held->release(tuple);
+}
+
 }  // namespace
 
 std::set<std::uint32_t> arena_plan::queues() const
@@ -218,7 +227,7 @@ findings arena::finish(milliseconds limit)
     for (auto const& each : found.examples)
         std::cout << "  " << each << std::endl;
     if (places_stay_)
-        take_each_fair_lock();
+        pass_by_each_lock();
     see_what_is_left();
     return found;
 }
@@ -245,17 +254,21 @@ std::vector<std::string> arena::history_files() const
     return files;
 }
 
-// In a queue where nobody lives any more the dead stand until somebody asks.
-void arena::take_each_fair_lock()
+// In a queue where nobody lives any more the dead stand until somebody asks, and in a wait list
+// until somebody releases.
+void arena::pass_by_each_lock()
 {
     from_outside([this](client& outsider) -> asio::awaitable<void> {
-        for (auto const i : plan_.queues()) {
-            auto const name = key(static_cast<int>(i));
-            auto held =
-                co_await fair_lock{outsider, name}.try_acquire_for(milliseconds{plan_.lease} + 6s);
-            BOOST_TEST(held.has_value(), name << " isn't to be had");
-            if (held)
-                co_await held->release(tuple);
+        auto const limit = milliseconds{plan_.lease} + 6s;
+        for (int i = 0; i != plan_.all_keys(); ++i) {
+            auto const name = key(i);
+            auto const kind = plan_.kinds.at(static_cast<std::size_t>(i) % plan_.kinds.size());
+            if (kind == 'f')
+                co_await pass_by(fair_lock{outsider, name}, limit);
+            else if (lists_stay_ && kind == 'l')
+                co_await pass_by(lock{outsider, name}, limit);
+            else if (lists_stay_ && kind == 'w')
+                co_await pass_by(read_write_lock{outsider, name}.write(), limit);
         }
     });
 }

@@ -104,6 +104,13 @@ public:
     /// And places in queues, until somebody asks: their owners can't take them along.
     void let_places_stay() { leases_run_out_ = places_stay_ = true; }
 
+    /// And places in wait lists: the server has refused to take waiters out.
+    void let_all_places_stay()
+    {
+        let_places_stay();
+        lists_stay_ = true;
+    }
+
     /// Copies what the processes have written to COLOCK_CHAOS_KEEP, or where temporary files are.
     void keep() const;
 
@@ -125,7 +132,7 @@ private:
     void note(what, std::uint32_t number, std::int64_t at = chaos_board::now());
     void note_span(what, std::uint32_t key, std::int64_t since);
     std::vector<std::string> history_files() const;
-    void take_each_fair_lock();
+    void pass_by_each_lock();
     bool is_list_of_killed(std::string const& key);
     void see_what_is_left();
 
@@ -143,6 +150,7 @@ private:
     std::vector<std::string> killed_clients_;  ///< their ids
     bool leases_run_out_ = false;
     bool places_stay_ = false;
+    bool lists_stay_ = false;
     std::vector<std::string> left_behind_;
 };
 

@@ -90,7 +90,7 @@ void series::undergo(std::vector<fault> const& faults)
     if (std::ranges::count(faults, promise::fence, &fault::leaves) > 0)
         arena_.let_leases_run_out();
     if (std::ranges::any_of(faults, &fault::strands_places))
-        arena_.let_places_stay();
+        arena_.let_all_places_stay();
     stops_processes_ = stops_processes_ ||
         std::ranges::count(faults, promise::exclusion_of_who_runs, &fault::leaves) > 0;
     bool const excused = std::ranges::any_of(faults, &fault::excuses);

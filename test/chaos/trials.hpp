@@ -38,7 +38,7 @@ struct fault {
     bool excuses = true;
     /// A hold may be lost by it: nobody may be able to renew it for as long as its lease.
     bool loses_holds = true;
-    /// Who leaves a queue meanwhile can't say so.
+    /// Who leaves a queue or a wait list meanwhile can't say so.
     bool strands_places = false;
     /// The server answers requests with errors meanwhile that no waiting mends.
     bool refuses = false;

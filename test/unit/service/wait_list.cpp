@@ -324,6 +324,21 @@ BOOST_AUTO_TEST_CASE(a_leave_that_the_server_could_not_run_is_repeated)
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_leave_whose_connection_is_refused_is_sent_later)
+{
+    auto held = take(a);
+    auto second = wait(b);
+    b.server->down_reason_to_tell = error::server_refused;
+    b.server->link_down(b.link());
+    second.cancel();
+    pass(500ms);
+    BOOST_TEST((list() == ids{b.id()}));
+    b.server->down_reason_to_tell = {};
+    b.server->link_up(b.link());
+    pass(1s);
+    BOOST_TEST(list().empty());
+}
+
 // The holder's release tells the first of the list.
 BOOST_AUTO_TEST_CASE(the_next_one_is_not_told_while_the_lock_is_held)
 {
