@@ -72,8 +72,8 @@ class write_lock : public basic_lock<detail::lock_id> {
 ///   A client serves its waiters, on either side, in the order of their arrival, so a stream of
 ///   readers does not keep the writers of the same client out. Between clients the writers take
 ///   turns, as with `lock`, but readers of other clients may come in while a writer waits. If only
-///   such readers have kept a writer out for 10 ms, the readers that wait in the writer's client
-///   pass it too, once.
+///   such readers have kept a writer out for 2 ms, or for the time of two scripts if that is
+///   longer, the readers that wait in the writer's client pass it too, once.
 ///
 /// Executor, thread-safety, lifetimes, errors and cancellation are as for `lock`.
 class read_write_lock {

@@ -1,14 +1,16 @@
 #include "core/core.hpp"
 #include "locks/read_write_lock.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace colock {
 
 namespace {
 
-/// How long the head alone tries to get in between the readers of others.
-constexpr milliseconds head_start{10};
+/// How long the head alone tries to get in between the readers of others, at least. Redisson's
+/// clients have had some ten turns by then.
+constexpr milliseconds least_head_start{2};
 
 }  // namespace
 
@@ -26,6 +28,11 @@ bool writers::has_one_before(waiter const& reader) const noexcept
 
 void writers::let_pass_in_time()
 {
+    // The last reader's release, and the head's own script.
+    auto const tries = 2 * core_.round_trip().usual();
+    auto const head_start = std::min<clock::duration>(
+        std::max<clock::duration>(tries, least_head_start), core_.settings().poll_cap
+    );
     if (!let_pass_.is_set())
         core_.set_alarm(let_pass_, clock::now() + head_start);
 }

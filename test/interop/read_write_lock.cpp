@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(names)
     at.run([&] { return names_are_shared<write_side>(at, "write"); });
 }
 
-BOOST_AUTO_TEST_CASE(mixed_fleet) { fleet_of("read_write", {}); }
+BOOST_AUTO_TEST_CASE(mixed_fleet) { fleet_of("read_write", {.least_share = 0.08}); }
 
 BOOST_AUTO_TEST_SUITE_END()
 
