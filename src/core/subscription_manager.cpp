@@ -91,7 +91,7 @@ std::uint32_t subscription_manager::expect_echo(std::string_view name, listener 
 void subscription_manager::expect_no_echo(std::string_view name, std::uint32_t epoch)
 {
     for (auto const& [pubsub, there] : lines_)
-        there->table.expect_no_echo(name, epoch);
+        there->table.expect_no_echo(name, epoch, copies_);
 }
 
 std::uint32_t subscription_manager::epoch_of(std::string_view name) const noexcept

@@ -91,9 +91,9 @@ void subscription_table::forget_echoes(std::string_view name)
         at->second.echoes = 0;
 }
 
-void subscription_table::expect_no_echo(std::string_view name, std::uint32_t epoch)
+void subscription_table::expect_no_echo(std::string_view name, std::uint32_t epoch, unsigned copies)
 {
-    if (epoch == epoch_)
+    for (; epoch == epoch_ && copies != 0; --copies)
         take_echo(name);
 }
 

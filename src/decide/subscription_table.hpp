@@ -47,7 +47,7 @@ public:
     std::uint32_t expect_echo(std::string_view channel, unsigned copies = 1);
 
     /// The message that was expected on that connection will not come.
-    void expect_no_echo(std::string_view channel, std::uint32_t epoch);
+    void expect_no_echo(std::string_view channel, std::uint32_t epoch, unsigned copies = 1);
 
     /// No expected message will come any more, on any connection.
     void forget_echoes(std::string_view channel);

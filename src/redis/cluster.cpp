@@ -422,6 +422,11 @@ void cluster::on_pubsub_link_down(pubsub_link& link)
     if (started_ && link.is_started())
         refresher_.refresh();
 }
+void cluster::on_pubsub_link_failed(pubsub_link& link)
+{
+    if (started_ && link.is_started())
+        refresher_.refresh();
+}
 void cluster::on_changed(pubsub_link& link) { listener_.on_changed(link.index()); }
 
 void cluster::on_confirmed(pubsub_link& link, std::string_view channel)

@@ -24,6 +24,7 @@ public:
     public:
         virtual void on_pubsub_link_up(pubsub_link&) = 0;
         virtual void on_pubsub_link_down(pubsub_link&) = 0;
+        virtual void on_pubsub_link_failed(pubsub_link&) {}  ///< to connect
         virtual void on_confirmed(pubsub_link&, std::string_view channel) = 0;
         virtual void on_refused(pubsub_link&, std::string_view channel, std::string_view why) = 0;
         virtual void on_changed(pubsub_link&) = 0;
@@ -63,7 +64,7 @@ private:
     error_code judge_probe(replies const&) override;
     void on_up() override;
     void on_down(error_code) override;
-    void on_failed(error_code) override {}
+    void on_failed(error_code) override { listener_.on_pubsub_link_failed(*this); }
     void on_push(resp::message const&) override;
     bool is_answered_by(resp::message const& push) override;
     void on_reply(resp::message const&) override;

@@ -247,9 +247,8 @@ std::size_t server_links::links_up() const noexcept
 
 bool server_links::is_content() const noexcept
 {
-    return std::ranges::all_of(links_, [](auto const& each) {
-        return !each->is_started() || each->is_up();
-    });
+    auto const is_well = [](auto const& each) { return !each->is_started() || each->is_up(); };
+    return std::ranges::all_of(links_, is_well) && is_well(pubsub_);
 }
 
 }  // namespace colock

@@ -7,6 +7,7 @@
 #include "support/patience.hpp"
 #include "support/redis_cluster.hpp"
 #include "support/scripted_server.hpp"
+#include <colock/lock_watch.hpp>
 
 #include <memory>
 #include <set>
@@ -137,6 +138,29 @@ BOOST_AUTO_TEST_CASE(the_only_seed_forgets_the_map)
             BOOST_TEST(co_await serves(redis.client, nodes.name_at(true)), redis.log->all());
             BOOST_TEST(co_await serves(redis.client, nodes.name_at(false)), redis.log->all());
         }
+    });
+}
+
+// No command link of its client is open, and the map is asked for before the failover.
+BOOST_AUTO_TEST_CASE(a_watch_follows_a_failover)
+{
+    scripted_cluster nodes;
+    lab at{nodes.by({&nodes.spare})};
+    auto& redis = at.connect();
+    at.run([&]() -> asio::awaitable<void> {
+        lock_watch const watch{lock{redis.client, nodes.name_at(true)}};
+        auto const first = co_await watch.next();
+        BOOST_TEST((first.what == lock_event::kind::live));
+        auto const before = nodes.spare.count("CLUSTER") + nodes.low.count("CLUSTER");
+        nodes.high.listen(false);
+        bool const was_asked = co_await eventually([&] {
+            return nodes.spare.count("CLUSTER") + nodes.low.count("CLUSTER") > before;
+        });
+        BOOST_TEST(was_asked);
+        for (auto* each : {&nodes.spare, &nodes.low})
+            each->serve({{0, 2 * scripted_cluster::half - 1, nodes.low.port()}});
+        auto const next = co_await watch.next(asio::cancel_after(within(3s)));
+        BOOST_TEST((next.what == lock_event::kind::live));
     });
 }
 

@@ -308,6 +308,8 @@ BOOST_AUTO_TEST_CASE(an_echo_is_of_one_connection)
     BOOST_TEST(before != 0U);
     link.table.expect_no_echo("a", before);
     BOOST_TEST(!link.table.take_echo("a"));
+    link.table.expect_no_echo("a", link.table.expect_echo("a", 2), 2);  // plain and sharded
+    BOOST_TEST(!link.table.take_echo("a"));
     link.disconnect();
     link.connect();
     link.settle();
