@@ -28,13 +28,14 @@ bool writers::has_one_before(waiter const& reader) const noexcept
 
 void writers::let_pass_in_time()
 {
+    if (let_pass_.is_set())
+        return;
     // The last reader's release, and the head's own script.
-    auto const tries = 2 * core_.round_trip().usual();
-    auto const head_start = std::min<clock::duration>(
-        std::max<clock::duration>(tries, least_head_start), core_.settings().poll_cap
+    auto const two_scripts = 2 * core_.round_trip().usual();
+    auto const head_start = std::max<clock::duration>(two_scripts, least_head_start);
+    core_.set_alarm(
+        let_pass_, clock::now() + std::min<clock::duration>(head_start, core_.settings().poll_cap)
     );
-    if (!let_pass_.is_set())
-        core_.set_alarm(let_pass_, clock::now() + head_start);
 }
 
 // If other clients keep our writer out, it does not hold back local readers. A writer without a

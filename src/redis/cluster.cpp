@@ -419,8 +419,7 @@ void cluster::on_pubsub_link_up(pubsub_link& link) { listener_.on_pubsub_up(link
 void cluster::on_pubsub_link_down(pubsub_link& link)
 {
     listener_.on_pubsub_down(link.index());
-    if (started_ && link.is_started())
-        refresher_.refresh();
+    on_pubsub_link_failed(link);
 }
 void cluster::on_pubsub_link_failed(pubsub_link& link)
 {

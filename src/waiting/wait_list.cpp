@@ -9,6 +9,13 @@
 
 namespace colock {
 
+namespace {
+
+/// A wait list that nobody keeps alive ends after that time, see scripts/README.md.
+constexpr std::chrono::minutes list_life{2};
+
+}  // namespace
+
 /// A leave of a plain entry that is not answered yet. The client may want the same place again in
 /// the meantime: a leave that is repeated after that would take the new entry away.
 class wait_list::owed_leave final : public keyed_state {
@@ -206,16 +213,17 @@ strand_task wait_list::send_leave(
     std::string_view const arguments[]{channel, entry};
     auto const owed = std::make_shared<owed_leave>(inside, key, entry);
     inside.keyed_states().add(owed);
-    // After that time the entry counts for nothing at the server: neither for a waiter nor for the
-    // holder of what was passed on to it.
+    // After the first time the entry counts for nothing at the server: neither for a waiter nor for
+    // the holder of what was passed on to it. After the second one its list has ended.
     auto const over = clock::now() + decide::first_lease(inside.settings().poll_cap);
+    auto const list_over = clock::now() + list_life;
     for (std::uint32_t refusals = 0; !owed->is_called_off();) {
         step s{scripts::leave, in_slot, keys, arguments};
         inside.transport().submit(s);
         answer const got = co_await s.answered;
-        bool const may_pass = got.passing || is_unsent(got);
-        bool const is_for_now =
-            got.what == answer::kind::not_now || (may_pass && clock::now() < over);
+        bool const is_refused_link = is_unsent(got) && !inside.refusal();
+        bool const is_for_now = got.what == answer::kind::not_now ||
+            (got.passing && clock::now() < over) || (is_refused_link && clock::now() < list_over);
         bool const is_due = got.what == answer::kind::lost || is_for_now;
         if (!is_due || owed->is_called_off() || inside.is_stopped())
             break;

@@ -141,27 +141,57 @@ BOOST_AUTO_TEST_CASE(the_only_seed_forgets_the_map)
     });
 }
 
-// No command link of its client is open, and the map is asked for before the failover.
-BOOST_AUTO_TEST_CASE(a_watch_follows_a_failover)
+/// Only the watch uses its node, so no command link is open there. The node fails before the watch
+/// listens or after that, and the first answers are from before the failover.
+inline void a_watch_follows(bool has_listened, void (*fail)(scripted_server&))
 {
     scripted_cluster nodes;
     lab at{nodes.by({&nodes.spare})};
-    auto& redis = at.connect();
+    auto settings = at.settings();
+    settings.lease =
+        60s;  // so a connection attempt that is not answered takes longer than this test
+    auto& redis = at.connect(settings);
+    auto const asked = [&] { return nodes.spare.count("CLUSTER") + nodes.low.count("CLUSTER"); };
     at.run([&]() -> asio::awaitable<void> {
+        BOOST_TEST(co_await serves(redis.client, nodes.name_at(false)));
+        if (!has_listened) {
+            fail(nodes.high);
+            co_await time_passes(500ms);  // after which nothing asks for the map any more
+        }
         lock_watch const watch{lock{redis.client, nodes.name_at(true)}};
-        auto const first = co_await watch.next();
-        BOOST_TEST((first.what == lock_event::kind::live));
-        auto const before = nodes.spare.count("CLUSTER") + nodes.low.count("CLUSTER");
-        nodes.high.listen(false);
-        bool const was_asked = co_await eventually([&] {
-            return nodes.spare.count("CLUSTER") + nodes.low.count("CLUSTER") > before;
-        });
-        BOOST_TEST(was_asked);
+        if (has_listened) {
+            auto const first = co_await watch.next();
+            BOOST_TEST((first.what == lock_event::kind::live));
+            fail(nodes.high);
+        }
+        auto const before = asked();
+        bool const is_asked_on = co_await eventually([&] { return asked() > before + 3; });
+        BOOST_TEST(is_asked_on);
         for (auto* each : {&nodes.spare, &nodes.low})
             each->serve({{0, 2 * scripted_cluster::half - 1, nodes.low.port()}});
         auto const next = co_await watch.next(asio::cancel_after(within(3s)));
         BOOST_TEST((next.what == lock_event::kind::live));
     });
+}
+
+inline void refuse_all(scripted_server& node) { node.listen(false); }
+
+inline void answer_nothing(scripted_server& node)
+{
+    node.say([](auto const&) { return scripted_server::answer{""}; });
+    node.cut();
+}
+
+BOOST_AUTO_TEST_CASE(a_watch_follows_when_its_node_is_gone) { a_watch_follows(true, &refuse_all); }
+
+BOOST_AUTO_TEST_CASE(a_watch_follows_when_its_node_answers_nothing)
+{
+    a_watch_follows(true, &answer_nothing);
+}
+
+BOOST_AUTO_TEST_CASE(a_watch_follows_when_its_node_was_never_there)
+{
+    a_watch_follows(false, &refuse_all);
 }
 
 BOOST_AUTO_TEST_CASE(no_node_has_a_map)

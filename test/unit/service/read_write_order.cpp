@@ -5,6 +5,20 @@
 
 namespace colock::test {
 
+namespace {
+
+/// A reader that waits behind a writer of its own client gets in after this time, and not before.
+void passes_after(milliseconds time, rw& at, pending_hold const& reader)
+{
+    at.time.advance(time - 1ms);
+    BOOST_TEST(!reader.is_done());
+    at.server->expect(scripts::read_acquire).reply(granted(0));
+    at.time.advance(1ms);
+    BOOST_TEST_REQUIRE(reader.succeeded());
+}
+
+}  // namespace
+
 BOOST_AUTO_TEST_SUITE(read_write_order)
 
 BOOST_AUTO_TEST_CASE(who_tries_once_leaves_the_others_to_be_woken)
@@ -77,11 +91,7 @@ BOOST_AUTO_TEST_CASE(readers_pass_a_writer_that_others_keep_out)
     rw at;
     auto writer = at.waits_to_write(3'000);
     auto passing = at.acquire(at.reading());
-    at.time.advance(1ms);
-    BOOST_TEST(!passing.is_done());
-    at.server->expect(scripts::read_acquire).reply(granted(0));
-    at.time.advance(1ms);
-    BOOST_TEST_REQUIRE(passing.succeeded());
+    passes_after(2ms, at, passing);
 
     auto behind = at.acquire(at.reading());
     at.time.advance(100ms);
@@ -111,12 +121,7 @@ BOOST_AUTO_TEST_CASE(readers_pass_a_writer_of_a_far_server_later)
     at.time.advance(5ms);
     at.server->expect(scripts::write_acquire).reply(refused(3'000));  // once it is subscribed
     slow.reply(refused(3'000));
-    auto passing = at.acquire(at.reading());
-    at.time.advance(8ms);
-    BOOST_TEST(!passing.is_done());
-    at.server->expect(scripts::read_acquire).reply(granted(0));
-    at.time.advance(2ms);
-    BOOST_TEST(passing.succeeded());
+    passes_after(10ms, at, at.acquire(at.reading()));
 }
 
 // The writer's last question before it lets readers pass is refused before it is sent, and ends the

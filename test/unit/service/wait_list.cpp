@@ -331,12 +331,26 @@ BOOST_AUTO_TEST_CASE(a_leave_whose_connection_is_refused_is_sent_later)
     b.server->down_reason_to_tell = error::server_refused;
     b.server->link_down(b.link());
     second.cancel();
-    pass(500ms);
+    pass(20s);
     BOOST_TEST((list() == ids{b.id()}));
     b.server->down_reason_to_tell = {};
     b.server->link_up(b.link());
     pass(1s);
     BOOST_TEST(list().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_leave_whose_connection_is_refused_keeps_no_closing_client_up)
+{
+    auto held = take(a);
+    auto second = wait(b);
+    b.server->down_reason_to_tell = error::server_refused;
+    b.server->link_down(b.link());
+    second.cancel();
+    settle();
+    pending<> closed;
+    b.client.close(closed.token());
+    pass(1s);
+    BOOST_TEST(closed.succeeded());
 }
 
 // The holder's release tells the first of the list.
