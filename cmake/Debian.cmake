@@ -1,5 +1,5 @@
 # cpack -G DEB, in a build with -DCMAKE_INSTALL_PREFIX=/usr -DCOLOCK_BOTH_LIBRARIES=ON
-# -DCOLOCK_BUNDLE_BOOST=ON: libcolock0.2, libcolock-dev, and colock-tools where the command is built.
+# -DCOLOCK_BUNDLE_BOOST=ON: libcolock0.3, libcolock-dev, and colock-tools where the command is built.
 # tools/packages does it and tries what comes out.
 set(soversion "${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}")
 set(CPACK_COMPONENTS_ALL lib dev)

@@ -17,7 +17,7 @@ SOURCES = ("CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "scripts/*", "sr
 
 class Colock(ConanFile):
     name = "colock"
-    version = "0.2.0"
+    version = "0.3.0"
     description = "Distributed locks for C++20 coroutines on Boost.Asio, over Redis or Valkey"
     license = "BSL-1.0"
     topics = ("redis", "valkey", "lock", "asio", "coroutines")

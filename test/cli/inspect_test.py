@@ -90,7 +90,7 @@ class Usage(Case):
         self.check(self.colock("info", "orders://us@host"), 0)
 
     def test_help(self) -> None:
-        self.assertEqual(self.colock("--version").out, "colock 0.2.0\n")
+        self.assertEqual(self.colock("--version").out, "colock 0.3.0\n")
         whole = self.colock("--help")
         self.check(whole, 0)
         for name in COMMANDS:
