@@ -31,7 +31,8 @@ ALLOWED = {
     "counters": {"counters", "waiting", "holds", "core", *BELOW_CORE},
     "client": {"client", "counters", "locks", "waiting", "holds", "core", *BELOW_CORE},
     "src": {"src", "resp", "client", "counters", "locks", "waiting", "holds", "core", *BELOW_CORE},
-    "test_double": {"test_double", "client", "core", *BELOW_CORE},
+    "simulated_server": {"simulated_server", "decide", "public"},
+    "test_double": {"test_double", "simulated_server", "client", "core", *BELOW_CORE},
     "programs": None,  # a matter of taste
 }
 INSIDE = set(ALLOWED) - {"public", "bridge", "programs"}
@@ -44,7 +45,7 @@ BRIDGES = {
 # A server or a child process lives in real time, also in a test with virtual time.
 REAL_TIME = ("src/base/clock.", "test_double/child.", "test_double/private_server.")
 PROGRAMS = ("cli", "bench", "examples", "tools")
-FOLDERS = ("include", "src", "test_double", *PROGRAMS)
+FOLDERS = ("include", "src", "simulated_server", "test_double", *PROGRAMS)
 SUFFIXES = {".hpp", ".cpp", ".ipp", ".h"}
 
 INCLUDE = re.compile(r'[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]')
@@ -80,7 +81,7 @@ def layer_of(path: str) -> str | None:
         return "public"
     if first in PROGRAMS:
         return "programs"
-    if first == "test_double":
+    if first in ("simulated_server", "test_double"):
         return first
     if first != "src":
         return None
@@ -105,7 +106,7 @@ class Tree:
                 yield Include(number, match[2], self.resolve(path, match[1], match[2]))
 
     def resolve(self, path: str, bracket: str, name: str) -> str | None:
-        places = ["include", "src"]
+        places = ["include", "src", ""]
         if bracket == '"':
             places.insert(0, path.rpartition("/")[0])
         for place in places:

@@ -12,7 +12,8 @@ from conan.tools.build import check_min_cppstd
 from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
 from conan.tools.files import copy
 
-SOURCES = ("CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "scripts/*", "src/*", "test_double/*")
+SOURCES = ("CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "scripts/*", "simulated_server/*",
+           "src/*", "test_double/*")
 
 
 class Colock(ConanFile):

@@ -1,7 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
-#include "simulation/server.hpp"
+#include "simulated_server/server.hpp"
 #include "support/fake_transport.hpp"
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 
 #include "colock_scripts.hpp"
 #include "decide/reply.hpp"
-#include "simulation/server.hpp"
+#include "simulated_server/server.hpp"
 #include "support/redis_server.hpp"
 #include "support/seed.hpp"
 #include "support/shared_memory.hpp"

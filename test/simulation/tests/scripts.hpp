@@ -2,7 +2,7 @@
 #pragma once
 
 #include "colock_scripts.hpp"
-#include "simulation/server.hpp"
+#include "simulated_server/server.hpp"
 
 #include <boost/test/unit_test.hpp>
 

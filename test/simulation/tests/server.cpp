@@ -3,7 +3,7 @@
 // How the server in process treats scripts; that its commands are Redis's is for the conformance
 // tests to say.
 #include "colock_scripts.hpp"
-#include "simulation/server.hpp"
+#include "simulated_server/server.hpp"
 #include "support/seed.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "colock_scripts.hpp"
-#include "simulation/server.hpp"
+#include "simulated_server/server.hpp"
 #include "simulation/world/history.hpp"
 #include "simulation/world/timeline.hpp"
 

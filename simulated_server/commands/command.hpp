@@ -2,7 +2,7 @@
 #pragma once
 
 #include "decide/reply.hpp"
-#include "simulation/server.hpp"
+#include "simulated_server/server.hpp"
 
 #include <cstddef>
 #include <cstdint>

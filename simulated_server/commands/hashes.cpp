@@ -1,5 +1,5 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
-#include "simulation/commands/command.hpp"
+#include "simulated_server/commands/command.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
-#include "simulation/commands/command.hpp"
-#include "simulation/lua/engine.hpp"
-#include "simulation/server.hpp"
+#include "simulated_server/commands/command.hpp"
+#include "simulated_server/lua/engine.hpp"
+#include "simulated_server/server.hpp"
 
 #include <algorithm>
 #include <string>

@@ -1,7 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
-#include "simulation/commands/command.hpp"
+#include "simulated_server/commands/command.hpp"
 
 #include <algorithm>
 #include <cstddef>
