@@ -12,14 +12,15 @@ function(colock_warnings target)
         # the matching operator delete does not know.
         target_compile_options(${target} PRIVATE -Wno-mismatched-new-delete)
     endif()
-    if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # Some targets are compiled so in each build.
+    set(unity "$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>")
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
         # Unnamed namespaces of included files are fine where the files are sources.
-        target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
-    endif()
-    if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+        target_compile_options(${target} PRIVATE $<${unity}:-Wno-subobject-linkage>)
+    elseif(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
         # A parameter in a header may be called as a constant of a source that happens to come before
         # it. The builds clang and alone compile each source by itself, with this warning.
-        target_compile_options(${target} PRIVATE -Wno-shadow)
+        target_compile_options(${target} PRIVATE $<${unity}:-Wno-shadow>)
     endif()
     if(COLOCK_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
         # The checks that a sanitizer inserts hide from g++ that a variable is set.
