@@ -47,6 +47,16 @@ OWN = re.compile(
     r"|_Z(?:GV)?ZN5boost4asio\w*5error\d+get_\w+_category\w*E8instance$"
 )
 
+# Switches that change types of the interface, and what the guard calls them.
+OTHER_ABIS = {
+    "-D_GLIBCXX_DEBUG": "glibcxx_debug",
+    "-D_GLIBCXX_USE_CXX11_ABI=0": "old_string",
+    "-fno-rtti": "no_rtti",
+    "-DBOOST_ASIO_ENABLE_HANDLER_TRACKING": "handler_tracking",
+    "-DBOOST_ASIO_DISABLE_EPOLL": "no_epoll",
+    "-DBOOST_ASIO_DISABLE_THREADS": "no_threads",
+}
+
 
 def run(*command: object, **more) -> str:
     words = [str(word) for word in command]
@@ -269,7 +279,8 @@ class Package:
     # ---- Refused ---------------------------------------------------------------------------------
 
     def other_boost(self) -> None:
-        """Another release of Boost is refused, by the package and by the linker."""
+        """Another release of Boost is refused, by the package and by the linker, and so are switches
+        that change types of the library's interface."""
         fake = self.work / "other-boost"
         (fake / "lib/cmake/Boost-1.93.0").mkdir(parents=True, exist_ok=True)
         config = fake / "lib/cmake/Boost-1.93.0"
@@ -296,6 +307,12 @@ class Package:
         words = run("pkg-config", "--cflags", "--libs", "colock", env=paths).split()
         said = fails(self.given.compiler, "-std=c++20", source, *words, "-o", self.work / "other")
         expect(said, "colock_abi_boost_1_93")
+
+        source.write_text("#include <colock/detail/abi.hpp>\nint main() {}\n")
+        link = (self.given.compiler, "-std=c++20", source, *words, "-o", self.work / "other")
+        run(*link)
+        for switch, name in OTHER_ABIS.items():
+            expect(fails(*link, switch), "colock_abi_boost_", f"_{name}")
 
     # ---- Without a Boost -------------------------------------------------------------------------
 
