@@ -24,7 +24,7 @@ ARCH = 'PRETTY_NAME="Arch Linux"\nID=arch\n'
 
 COMMON = """g++ make cmake ninja-build ccache python3 libssl-dev libspdlog-dev libcli11-dev redis-server git
 pkg-config prometheus-cpp-dev default-jdk-headless maven libsqlite3-dev liblua5.1-0-dev spin doxygen
-python3-venv groff-base openssl procps zsh""".split()
+python3-venv groff-base openssl procps valgrind zsh""".split()
 
 
 def clang(*releases: int) -> list[str]:
