@@ -83,7 +83,9 @@ std::string class_path()
 
 bool java_peer::is_oldest() { return std::getenv("COLOCK_OLDEST_REDISSON") != nullptr; }
 
-java_peer::java_peer(redis_server& server, std::string const& scheme)
+java_peer::java_peer(
+    redis_server& server, std::string const& scheme, std::string const& prefix
+)
     : process_{
           {COLOCK_JAVA,
            "-XX:TieredStopAtLevel=1",  // starts sooner
@@ -91,7 +93,8 @@ java_peer::java_peer(redis_server& server, std::string const& scheme)
            class_path(),
            "Peer",
            scheme + "127.0.0.1:" + std::to_string(server.port()),
-           std::to_string(watchdog.count())}}
+           std::to_string(watchdog.count()),
+           prefix}}
 {
     stopwatch const waited;
     while (answers_.erase(0) == 0) {

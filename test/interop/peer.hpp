@@ -48,7 +48,10 @@ public:
     static constexpr milliseconds watchdog = std::chrono::milliseconds{1'200};
 
     /// With `cluster://` for the scheme it is a client of the cluster that the server belongs to.
-    explicit java_peer(redis_server& server, std::string const& scheme = "redis://");
+    /// With a prefix its NameMapper puts that before each name.
+    explicit java_peer(
+        redis_server& server, std::string const& scheme = "redis://", std::string const& prefix = {}
+    );
 
     /// Whether it is the oldest Redisson that docs/versions.md names, which lacks some operations.
     static bool is_oldest();

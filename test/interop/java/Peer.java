@@ -3,6 +3,8 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -22,6 +24,7 @@ import org.redisson.config.ReadMode;
  * <pre>
  *   java Peer redis://host:port WATCHDOG_MS
  *   java Peer cluster://host:port WATCHDOG_MS      one node of a cluster
+ *   java Peer URL WATCHDOG_MS PREFIX               with a NameMapper that puts PREFIX before each name
  *
  *   N THREAD COMMAND KIND NAME [ARGUMENT...]      →  N ok [VALUE]     or     N error TEXT
  * </pre>
@@ -38,7 +41,7 @@ public final class Peer {
     private final RedissonClient redisson;
     private final Map<String, ExecutorService> threads = new HashMap<>();
 
-    private Peer(String url, long watchdog) {
+    private Peer(String url, long watchdog, String prefix) throws Exception {
         Config config = new Config();
         config.setLockWatchdogTimeout(watchdog);
         if (url.startsWith("cluster://")) {
@@ -48,17 +51,43 @@ public final class Peer {
                     .setMasterConnectionMinimumIdleSize(2)
                     .setSubscriptionConnectionMinimumIdleSize(1);
         } else {
-            config.useSingleServer()
+            Object single = config.useSingleServer()
                     .setAddress(url)
                     .setConnectionPoolSize(32)
                     .setConnectionMinimumIdleSize(2)
                     .setSubscriptionConnectionMinimumIdleSize(1);
+            if (!prefix.isEmpty()) {
+                map(config, single, prefix);
+            }
         }
         redisson = Redisson.create(config);
     }
 
+    /** The type and the place of a mapper differ from release to release. */
+    private static void map(Config config, Object server, String prefix) throws Exception {
+        for (Object each : new Object[] {config, server}) {
+            for (Method setter : each.getClass().getMethods()) {
+                if (!setter.getName().equals("setNameMapper")) {
+                    continue;
+                }
+                Class<?> type = setter.getParameterTypes()[0];
+                setter.invoke(each, Proxy.newProxyInstance(
+                        type.getClassLoader(), new Class<?>[] {type}, (self, method, given) -> {
+                            String name = (String) given[0];
+                            if (method.getName().equals("map")) {
+                                return prefix + name;
+                            }
+                            return name.startsWith(prefix) ? name.substring(prefix.length()) : name;
+                        }));
+                return;
+            }
+        }
+        throw new IllegalStateException("this Redisson has no NameMapper");
+    }
+
     public static void main(String[] arguments) throws Exception {
-        Peer peer = new Peer(arguments[0], Long.parseLong(arguments[1]));
+        String prefix = arguments.length > 2 ? arguments[2] : "";
+        Peer peer = new Peer(arguments[0], Long.parseLong(arguments[1]), prefix);
         answer("0", "ok");
         BufferedReader in =
                 new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
