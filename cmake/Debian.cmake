@@ -37,7 +37,7 @@ set(CPACK_DEBIAN_DEV_PACKAGE_NAME libcolock-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
     "libcolock${soversion} (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}), libssl-dev")
-set(CPACK_DEBIAN_DEV_PACKAGE_SUGGESTS "redis-server, libspdlog-dev, prometheus-cpp-dev")
+set(CPACK_DEBIAN_DEV_PACKAGE_SUGGESTS "redis-server, liblua5.1-0-dev, libspdlog-dev, prometheus-cpp-dev")
 set(CPACK_COMPONENT_DEV_DESCRIPTION
     "Headers, libraries, and the packages for find_package and pkg-config. With
 them come the headers of Asio from Boost ${Boost_VERSION}, in a folder of their own:

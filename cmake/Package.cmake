@@ -41,7 +41,9 @@ if(TARGET colock_spdlog)
 endif()
 
 # What users test with: the same.
-colock_install(colock_testing colockTestingTargets)
+if(TARGET colock_testing)
+    colock_install(colock_testing colockTestingTargets)
+endif()
 
 if(COLOCK_BUNDLE_BOOST)
     set(colock_boost_headers "${PROJECT_BINARY_DIR}/colock-boost")
@@ -73,6 +75,7 @@ write_basic_package_version_file(
 install(FILES
     "${PROJECT_BINARY_DIR}/colockConfig.cmake"
     "${PROJECT_BINARY_DIR}/colockConfigVersion.cmake"
+    "${PROJECT_SOURCE_DIR}/cmake/colockLua.cmake"
     DESTINATION "${colock_package}" COMPONENT dev)
 
 # ---- pkg-config ------------------------------------------------------------------------------

@@ -3,112 +3,77 @@
 #include "redis/any_command.hpp"
 
 #include <algorithm>
-#include <string_view>
-#include <unordered_map>
 #include <utility>
 
 namespace colock::testing {
 
 namespace {
 
-/// What the first key of a script holds, if it is there: otherwise the script fails, or, if it sets
-/// `only_new` keys, answers 0.
-enum class content : char { anything, hash, number, only_new };
+using simulation::audience;
 
-/// How a script is carried out, and how much of a call for many is one lock's.
-struct script_entry {
-    reply (*run)(held_locks&, fair_lines&, counters&, script_call const&);
-    std::size_t keys = 0, arguments = 0;  ///< 0: there are no calls for many
-    bool sums_up = false;                 ///< answers 1 if that is the answer for each of many
-    content expects = content::anything;
-};
+/// Somebody else renews what it has.
+constexpr std::int64_t lease = 30'000;
 
-template <auto Member>
-reply on_locks(held_locks& l, fair_lines&, counters&, script_call const& c)
+constexpr std::string_view somebody = "somebody";
+
+std::int64_t now_in_us() { return clock::now().time_since_epoch() / std::chrono::microseconds{1}; }
+
+std::int64_t end_of_lease() { return now_in_us() / 1'000 + lease; }
+
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> all)
 {
-    return (l.*Member)(c);
+    return std::ranges::find(all, name) != all.end();
 }
 
-template <auto Member>
-reply on_lines(held_locks&, fair_lines& l, counters&, script_call const& c)
+/// It takes nothing that somebody else may have: it gives, or changes what the code under test has.
+bool ignores_others(std::string_view script)
 {
-    return (l.*Member)(c);
+    return script.starts_with("latch") ||
+        is_one_of(
+               script,
+               {"semaphore_undo",
+                "semaphore_release",
+                "semaphore_release_existing",
+                "semaphore_set",
+                "permit_extend",
+                "permit_release",
+                "permit_return",
+                "permit_set"}
+        );
 }
 
-template <auto Member>
-reply on_counters(held_locks&, fair_lines&, counters& n, script_call const& c)
+/// The code under test wants it, or waits for it.
+bool asks(std::string_view script)
 {
-    return (n.*Member)(c);
+    return script.ends_with("acquire") ||
+        is_one_of(
+               script, {"adopt", "expiring", "fair_keep", "leader_read", "semaphore_drain", "count"}
+        );
 }
 
-// A counter of tokens is one of the locks'.
-reply count(held_locks& l, fair_lines&, counters& n, script_call const& c)
+bool counts_permits(std::string_view script)
 {
-    auto const token = l.last_token(c.key());
-    return token != 0 ? reply::of(token) : n.count(c);
+    return script.starts_with("semaphore") || script.starts_with("permit");
 }
 
-using script_table = std::unordered_map<std::string_view, script_entry>;
-
-// By name, because the scripts may be in another library than this.
-script_table const& table()
+answer answer_of(reply got)
 {
-    using locks = held_locks;
-    using lines = fair_lines;
-    static script_table const all{
-        {"acquire", {.run = &on_locks<&locks::acquire>, .expects = content::hash}},
-        {"extend", {&on_locks<&locks::extend>}},
-        {"renew", {&on_locks<&locks::renew>, 1, 2, true}},
-        {"release", {&on_locks<&locks::release>}},
-        {"leave", {&on_locks<&locks::leave>}},
-        {"force", {&on_locks<&locks::force>}},
-        {"adopt", {&on_locks<&locks::adopt>}},
-        {"request", {&on_locks<&locks::request>}},
-        {"inspect", {.run = &on_locks<&locks::inspect>, .expects = content::hash}},
-        {"read_acquire", {.run = &on_locks<&locks::read_acquire>, .expects = content::hash}},
-        {"read_extend", {&on_locks<&locks::read_extend>}},
-        {"read_renew", {&on_locks<&locks::renew>, 1, 3, true}},
-        {"read_release", {&on_locks<&locks::read_release>}},
-        {"write_acquire", {.run = &on_locks<&locks::write_acquire>, .expects = content::hash}},
-        {"write_release", {&on_locks<&locks::write_release>}},
-        {"read_write_force", {&on_locks<&locks::read_write_force>}},
-        {"leader_publish", {&on_locks<&locks::leader_publish>}},
-        {"leader_read", {&on_locks<&locks::leader_read>}},
-        {"fair_acquire", {.run = &on_lines<&lines::acquire>, .expects = content::hash}},
-        {"fair_keep", {&on_lines<&lines::keep>, 4, 3}},
-        {"fair_release", {&on_lines<&lines::release>}},
-        {"fair_force", {&on_lines<&lines::force>}},
-        {"semaphore_acquire",
-         {.run = &on_counters<&counters::semaphore_acquire>, .expects = content::number}},
-        {"semaphore_undo", {&on_counters<&counters::semaphore_undo>}},
-        {"semaphore_release",
-         {.run = &on_counters<&counters::semaphore_release>, .expects = content::number}},
-        {"semaphore_release_existing",
-         {.run = &on_counters<&counters::semaphore_release_existing>, .expects = content::number}},
-        {"semaphore_set",
-         {.run = &on_counters<&counters::semaphore_set>, .expects = content::only_new}},
-        {"semaphore_drain",
-         {.run = &on_counters<&counters::semaphore_drain>, .expects = content::number}},
-        {"latch_set", {.run = &on_counters<&counters::latch_set>, .expects = content::only_new}},
-        {"latch_count_down",
-         {.run = &on_counters<&counters::latch_count_down>, .expects = content::number}},
-        {"latch_remove", {&on_counters<&counters::latch_remove>}},
-        {"count", {.run = &count, .expects = content::number}},
-        {"permit_acquire",
-         {.run = &on_counters<&counters::permit_acquire>, .expects = content::number}},
-        {"permit_extend", {&on_counters<&counters::permit_extend>, 1, 2}},
-        {"permit_release", {&on_counters<&counters::permit_release>}},
-        {"permit_return", {&on_counters<&counters::permit_return>}},
-        {"permit_set", {.run = &on_counters<&counters::permit_set>, .expects = content::number}},
-        {"permit_count",
-         {.run = &on_counters<&counters::permit_count>, .expects = content::number}},
-    };
-    return all;
+    if (got.what != reply::kind::error)
+        return {answer::kind::replied, std::move(got), {}, {}};
+    bool const is_wrong_type = decide::classify(got.text) == decide::fault::wrong_type;
+    auto const why = is_wrong_type ? error::wrong_type : error::server_refused;
+    return {answer::kind::failed, {}, why, {}};
 }
-
-answer replied(reply value) { return {answer::kind::replied, std::move(value), {}, {}}; }
 
 }  // namespace
+
+double_server::double_server(std::string prefix) : prefix_{std::move(prefix)}, redis_{now_in_us} {}
+
+void double_server::tell(simulation::publisher publish, simulation::subscriber_count subscribers)
+{
+    redis_.publish = std::move(publish);
+    redis_.subscribers = std::move(subscribers);
+}
 
 // ---- Steps -------------------------------------------------------------------------------------
 
@@ -119,82 +84,102 @@ answer double_server::run(step const& s)
     };
     if (std::ranges::any_of(s.keys, is_refused))
         return {answer::kind::failed, {}, error::server_refused, {}};
-    script_call const call{s.keys, s.arguments};
-    if (!s.whole && is_of_another_type(s, call))
-        return {answer::kind::failed, {}, error::wrong_type, {}};
-    return replied(s.whole ? run_many(s) : run_one(s, call));
-}
-
-bool double_server::is_of_another_type(step const& s, script_call const& c)
-{
-    auto const known = table().find(s.what.name);
-    if (known == table().end())
-        return false;
-    auto const expected = known->second.expects;
-    return (expected == content::hash && counters_.has(c.key())) ||
-        (expected == content::number && locks_.is_held(c.key()));
-}
-
-reply double_server::run_one(step const& s, script_call const& c)
-{
     if (s.what.name == ping_command.name)
-        return reply::of("PONG");
-    if (s.what.name == any_command.name && s.arguments.front() == "SET")  // the client's report
-        return reply::of("OK");
-    auto const known = table().find(s.what.name);
-    if (known == table().end())
-        return reply::error("ERR the double does not know the script " + std::string{s.what.name});
-    if (known->second.expects == content::only_new && locks_.is_held(c.key()))
-        return reply::of(std::int64_t{0});
-    return known->second.run(locks_, lines_, counters_, c);
+        return answer_of(reply::of("PONG"));
+    if (s.what.name == any_command.name)
+        return {answer::kind::replied, redis_.command(s.arguments), {}, {}};
+    note(s);
+    return answer_of(run_beside_others(s));
 }
 
-reply double_server::run_many(step const& s)
+/// As a link does it. Tokens begin at 1, with no server's time for a floor.
+reply double_server::run_script(step const& s)
 {
-    script_call const all{s.keys, s.arguments};
-    if (s.what.name == "expiring")
-        return expiring(all);
-    auto const known = table().find(s.what.name);
-    if (known == table().end() || known->second.keys == 0)
-        return run_one(s, all);
-    auto const& one = known->second;
-    std::vector<reply> each;
-    for (std::size_t i = 0; (i + 1) * one.keys <= all.keys.size(); ++i)
-        each.push_back(run_one(
-            s,
-            {all.keys.subspan(i * one.keys, one.keys),
-             all.arguments.subspan(i * one.arguments, one.arguments)}
-        ));
-    auto const is_one = [](reply const& r) {
-        return r.what == reply::kind::integer && r.number == 1;
-    };
-    return one.sums_up && std::ranges::all_of(each, is_one) ? reply::of(1)
-                                                            : reply::of(std::move(each));
+    std::vector<std::string_view> arguments;
+    if (s.what.traits.draws_tokens)
+        arguments.push_back(s.floor.empty() ? s.floor : no_floor);
+    arguments.insert(arguments.end(), s.arguments.begin(), s.arguments.end());
+    auto got = redis_.run(s.what.text, s.keys, arguments);
+    if (!s.whole && got.what == reply::kind::list && got.items.size() == 1)
+        return std::exchange(got.items.front(), {});
+    return got;
 }
 
-reply double_server::expiring(script_call const& c)
+/// While the script runs, the keys of what somebody else has hold that, in place of what they hold.
+reply double_server::run_beside_others(step const& s)
 {
-    std::vector<reply> places;
-    for (std::size_t i = 0; i != c.keys.size(); ++i) {
-        auto const list = c.argument(i + 1);
-        bool const is_gone = !list.empty() && !locks_.keep_list(list);
-        auto const pttl = is_gone ? -3 : locks_.pttl(c.key(i));
-        if (pttl >= c.number(0))
-            continue;
-        places.push_back(reply::of(static_cast<std::int64_t>(i + 1)));
-        places.push_back(reply::of(pttl));
+    std::vector<std::string> taken;
+    if (!ignores_others(s.what.name))
+        for (auto const key : s.keys)
+            if (occupied_.contains(std::string{key}))
+                taken.emplace_back(key);
+    if (taken.empty())
+        return run_script(s);
+    auto const ours = redis_.data();
+    auto with_others = ours;
+    for (auto const& key : taken)
+        with_others.put(key, content_for(s.what.name, key)).expires_at = end_of_lease();
+    auto const leases = decide::permit_leases(taken.front(), prefix_);
+    if (s.what.name == "permit_acquire") {
+        auto const end = static_cast<double>(end_of_lease());
+        with_others.put(leases, simulation::sorted_set{{end, std::string{somebody}}});
+        taken.push_back(leases);
     }
-    return reply::of(std::move(places));
+    redis_.restore(std::move(with_others));
+    auto got = run_script(s);
+    auto after = redis_.data();
+    for (auto const& key : taken) {
+        if (asks(s.what.name))
+            refused_[key] = clock::now();
+        if (!after.look_up(key)) {  // taken away by force
+            occupied_.erase(key);
+            refused_.erase(key);
+        }
+        if (auto const* const had = ours.look_up(key))
+            after.put(key, had->content).expires_at = had->expires_at;
+        else
+            after.remove(key);
+    }
+    redis_.restore(std::move(after));
+    return got;
+}
+
+/// What scripts of this kind find where somebody else has all of it: a lock, with its write side;
+/// no permits; a latch that is closed.
+simulation::value double_server::content_for(std::string_view script, std::string const& key)
+{
+    if (counts_permits(script) || (script == "count" && semaphores_.contains(key)))
+        return std::string{"0"};
+    if (script == "count") {
+        auto const count = ask({"GET", key});
+        return count.what == reply::kind::text ? count.text : std::string{"1"};
+    }
+    return simulation::hash{{"mode", "write"}, {std::string{somebody} + ":write", "1"}};
+}
+
+void double_server::note(step const& s)
+{
+    if (s.keys.empty() || s.whole)
+        return;
+    if (counts_permits(s.what.name))
+        semaphores_.emplace(s.keys.front());
+    else if (s.what.name.ends_with("acquire") || s.what.name == "adopt")
+        locks_.emplace(s.keys.front());
+}
+
+reply double_server::ask(std::initializer_list<std::string_view> words)
+{
+    return redis_.command({words.begin(), words.size()});
 }
 
 // ---- What the test says ------------------------------------------------------------------------
 
-void double_server::occupy(std::string const& key) { others.occupied.insert(key); }
+void double_server::occupy(std::string const& key) { occupied_.insert(key); }
 
 bool double_server::vacate(std::string const& key)
 {
-    others.refused.erase(key);
-    if (others.occupied.erase(key) == 0)
+    refused_.erase(key);
+    if (occupied_.erase(key) == 0)
         return false;
     tell_all(key);
     return true;
@@ -202,40 +187,76 @@ bool double_server::vacate(std::string const& key)
 
 bool double_server::remove(std::string const& key)
 {
-    bool const was_held = locks_.remove(key);
-    bool const were_out = counters_.lose(key);
-    if (!was_held && !were_out)
+    bool const was_lock = locks_.contains(key) && ask({"HLEN", key}).number > 0;
+    if (was_lock)
+        ask({"DEL", key});
+    bool const were_out = lose_permits(key);
+    if (!was_lock && !were_out)
         return false;
     tell_all(key);
     return true;
 }
 
+// Those who waited have to ask again for their places.
 void double_server::remove_all()
 {
-    locks_.forget();
-    lines_.forget();
-    counters_.lose_all();
+    for (auto const& key : locks_) {
+        decide::fair_keys const fair{key, prefix_};
+        auto const list = decide::wait_list(key, prefix_),
+                   words = decide::leader_words(key, prefix_);
+        ask({"DEL", list, words, fair.queue, fair.timeouts, fair.tickets});
+        if (ask({"HLEN", key}).number > 0)
+            ask({"DEL", key});
+    }
+    for (auto const& key : semaphores_)
+        lose_permits(key);
+}
+
+/// They come back.
+bool double_server::lose_permits(std::string const& key)
+{
+    auto const leases = decide::permit_leases(key, prefix_);
+    auto const out = ask({"ZCOUNT", leases, "-inf", "+inf"}).number;
+    if (out == 0)
+        return false;
+    ask({"DEL", leases});
+    ask({"INCRBY", key, std::to_string(out)});
+    return true;
 }
 
 // The kind of object is unknown, so this tells the waiters for any object of this name.
 void double_server::tell_all(std::string const& key)
 {
+    auto const publish = [this](std::string const& channel, std::string_view payload) {
+        if (redis_.publish)
+            redis_.publish(audience::channel, channel, payload);
+    };
     auto const channel = decide::lock_channel(key, prefix_);
-    auto const permits = std::to_string(counters_.value(key));
-    others.publish(channel, "0");
-    lines_.tell_first(key, channel);
-    others.publish(decide::read_write_channel(key, prefix_), "1");
-    others.publish(decide::semaphore_channel(key, prefix_), permits);
-    others.publish(decide::latch_channel(key, prefix_), "0");
+    publish(channel, "0");
+    auto const first = ask({"LINDEX", decide::fair_keys{key, prefix_}.queue, "0"});
+    if (first.what == reply::kind::text)
+        publish(decide::fair_channel(key, first.text, prefix_), "0");
+    publish(decide::read_write_channel(key, prefix_), "1");
+    auto const permits = ask({"GET", key});
+    publish(
+        decide::semaphore_channel(key, prefix_),
+        permits.what == reply::kind::text ? permits.text : "0"
+    );
+    publish(decide::latch_channel(key, prefix_), "0");
 }
 
 bool double_server::is_held(std::string const& key) { return std::ranges::count(held(), key) != 0; }
 
 std::vector<std::string> double_server::held()
 {
-    auto all = locks_.held();
-    for (auto& key : counters_.held())
-        all.push_back(std::move(key));
+    std::vector<std::string> all;
+    for (auto const& key : locks_)
+        if (ask({"HLEN", key}).number > 0)
+            all.push_back(key);
+    auto const now = '(' + std::to_string(now_in_us() / 1'000);
+    for (auto const& key : semaphores_)
+        if (ask({"ZCOUNT", decide::permit_leases(key, prefix_), now, "+inf"}).number > 0)
+            all.push_back(key);
     return all;
 }
 

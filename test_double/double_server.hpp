@@ -1,24 +1,35 @@
 #pragma once
 
-#include "counters.hpp"
-#include "fair_lines.hpp"
-#include "held_locks.hpp"
-#include "outside.hpp"
+#include "base/clock.hpp"
 #include "redis/transport.hpp"
+#include "simulated_server/server.hpp"
 
+#include <cstdint>
+#include <initializer_list>
+#include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace colock::testing {
 
-/// The data in Redis, and the effects of colock's scripts on it. Keys are whole, with the prefix.
+using decide::reply;
+
+/// The server of a scripted client: the scripts themselves, on a server in process. Keys are whole,
+/// with the prefix.
+///
+/// What somebody else has is not in its data: which kind of object a name is, and so what its key
+/// would hold, only the next script tells. It is put there while such a script runs.
 class double_server {
 public:
-    explicit double_server(std::string prefix) : prefix_{std::move(prefix)} {}
+    explicit double_server(std::string prefix);
 
     /// The answer to a step of the client.
     answer run(step const&);
+
+    /// Who hears what is published.
+    void tell(simulation::publisher, simulation::subscriber_count);
 
     // ---- What the test says --------------------------------------------------------------------
 
@@ -35,19 +46,25 @@ public:
     std::vector<std::string> held();
 
     std::set<std::string> refusing;
-    outside others{};
+
+    /// When the code under test was last refused what somebody else has.
+    std::map<std::string, time_point> const& refused() const noexcept { return refused_; }
 
 private:
-    bool is_of_another_type(step const&, script_call const&);
-    reply run_one(step const&, script_call const&);
-    reply run_many(step const&);
-    reply expiring(script_call const&);
+    reply run_script(step const&);
+    reply run_beside_others(step const&);
+    simulation::value content_for(std::string_view script, std::string const& key);
+    reply ask(std::initializer_list<std::string_view> words);
+    void note(step const&);
+    bool lose_permits(std::string const& key);
     void tell_all(std::string const& key);
 
     std::string prefix_;
-    held_locks locks_{others};
-    fair_lines lines_{others, locks_};
-    counters counters_{others};
+    simulation::server redis_;
+    std::set<std::string> occupied_;
+    std::map<std::string, time_point> refused_;
+    std::set<std::string> locks_;       ///< what the code under test has asked for as a lock
+    std::set<std::string> semaphores_;  ///< or as a semaphore of either kind
 };
 
 }  // namespace colock::testing

@@ -36,18 +36,19 @@ double_transport::double_transport(
     : in_process_transport{inside, who}
     , server_{std::move(server)}
 {
-    server_->others.publish = [this](std::string const& channel, std::string payload) {
-        return publish(channel, std::move(payload));
-    };
-    server_->others.subscribers = [this](std::string const& channel) {
-        return std::int64_t{subscribed().contains(channel)};
-    };
+    server_->tell(
+        [this](simulation::audience, std::string_view channel, std::string_view payload) {
+            return publish(std::string{channel}, std::string{payload});
+        },
+        [this](simulation::audience, std::string_view channel) {
+            return std::int64_t{subscribed().contains(std::string{channel})};
+        }
+    );
 }
 
 double_transport::~double_transport()
 {
-    server_->others.publish = [](std::string const&, std::string const&) { return 0; };
-    server_->others.subscribers = {};
+    server_->tell({}, {});
     destroy_pending();
 }
 

@@ -104,7 +104,7 @@ struct scripted_client::inside {
             return true;
         auto const recent = clock::now() - 2 * poll_cap;
         return client.stats().waiters != 0 &&
-            std::ranges::any_of(server->others.refused, [&](auto const& r) {
+            std::ranges::any_of(server->refused(), [&](auto const& r) {
                    return r.second > recent;
                });
     }
@@ -122,7 +122,7 @@ struct scripted_client::inside {
     std::string who_waits() const
     {
         std::string text = "; calls that wait: " + std::to_string(client.stats().waiters);
-        for (auto const& [refused, when] : server->others.refused)
+        for (auto const& [refused, when] : server->refused())
             text += "; occupied and waited for: '" + refused.substr(prefix.size()) +
                 "' (vacate() it, or occupy() it for a time)";
         if (client.stats().links_up == 0)

@@ -56,6 +56,8 @@ class Colock(ConanFile):
         # Whether the system has these is no business of a package.
         toolchain.cache_variables["CMAKE_DISABLE_FIND_PACKAGE_spdlog"] = True
         toolchain.cache_variables["CMAKE_DISABLE_FIND_PACKAGE_prometheus-cpp"] = True
+        # Conan has no Lua 5.1, without which there is no colock::testing.
+        toolchain.cache_variables["CMAKE_DISABLE_FIND_PACKAGE_Lua"] = not self.options.system_packages
         # A package that is moved can't name the folder in which the system's Boost was found.
         toolchain.cache_variables["COLOCK_BUNDLE_BOOST"] = bool(self.options.system_packages)
         toolchain.generate()

@@ -295,33 +295,58 @@ BOOST_AUTO_TEST_CASE(times_may_be_as_long_as_their_type_allows)
 }
 
 // As at the server, where one name is one key.
-BOOST_AUTO_TEST_CASE(kinds_of_one_name_exclude_each_other)
+BOOST_AUTO_TEST_CASE(a_name_of_another_kind_is_an_error)
 {
     scripted_client redis;
-    colock::lock const plain{redis, "k"};
-    colock::read_write_lock const both{redis, "k"};
-    colock::semaphore const permits{redis, "k"};
     run(redis, [&]() -> asio::awaitable<void> {
-        auto const held = co_await plain.acquire();
-        BOOST_TEST(!(co_await both.read().try_acquire()).has_value());
-        BOOST_TEST(!(co_await both.write().try_acquire()).has_value());
-        BOOST_TEST(!co_await both.read().force_release());
-        BOOST_TEST(!co_await permits.try_set_permits(3));
-        auto const [ec, got] = co_await permits.try_acquire(asio::as_tuple(asio::deferred));
+        auto const held = co_await colock::lock{redis, "k"}.acquire();
+        auto const [ec, got] = co_await colock::semaphore{redis, "k"}.try_acquire(result);
         BOOST_TEST((ec == colock::error::wrong_type));
         BOOST_TEST(!got);
         BOOST_TEST(static_cast<bool>(held));
     });
+}
+
+// Which kind of object it is, only its first use tells.
+BOOST_AUTO_TEST_CASE(a_name_may_be_occupied_before_it_is_used)
+{
+    scripted_client redis;
+    for (auto const* name : {"semaphore", "permits", "latch"})
+        redis.occupy(name);
     run(redis, [&]() -> asio::awaitable<void> {
-        auto const one = co_await both.read().acquire();
-        auto const two = co_await both.read().try_acquire();
-        BOOST_TEST(two.has_value());
-        BOOST_TEST(!(co_await plain.try_acquire()).has_value());
+        colock::semaphore const plain{redis, "semaphore"};
+        colock::permit_semaphore const leased{redis, "permits"};
+        colock::countdown_latch const latch{redis, "latch"};
+        BOOST_TEST(co_await plain.try_set_permits(2));
+        BOOST_TEST(co_await leased.try_set_permits(2));
+        BOOST_TEST(!co_await plain.try_acquire());
+        BOOST_TEST(!(co_await leased.try_acquire()).has_value());
+        BOOST_TEST(!co_await latch.wait_for(1min));
+        for (auto const* name : {"semaphore", "permits", "latch"})
+            redis.vacate(name);
+        BOOST_TEST(co_await plain.try_acquire(2));
+        BOOST_TEST((co_await leased.try_acquire()).has_value());
+        co_await latch.wait();
     });
+}
+
+BOOST_AUTO_TEST_CASE(a_force_ends_an_occupation)
+{
+    scripted_client redis;
     run(redis, [&]() -> asio::awaitable<void> {
-        BOOST_TEST(co_await permits.try_set_permits(3));
-        auto const [ec, got] = co_await plain.try_acquire(asio::as_tuple(asio::deferred));
-        BOOST_TEST((ec == colock::error::wrong_type));
+        colock::lock const plain{redis, "plain"};
+        colock::fair_lock const fair{redis, "fair"};
+        colock::read_write_lock const both{redis, "both"};
+        for (auto const* name : {"plain", "fair", "both"})
+            redis.occupy(name);
+        BOOST_TEST(!co_await both.read().force_release());
+        BOOST_TEST(!(co_await both.read().try_acquire()).has_value());
+        BOOST_TEST(co_await plain.force_release());
+        BOOST_TEST(co_await fair.force_release());
+        BOOST_TEST(co_await both.write().force_release());
+        BOOST_TEST((co_await plain.try_acquire()).has_value());
+        BOOST_TEST((co_await fair.try_acquire()).has_value());
+        BOOST_TEST((co_await both.read().try_acquire()).has_value());
     });
 }
 

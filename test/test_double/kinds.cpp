@@ -78,18 +78,7 @@ BOOST_AUTO_TEST_SUITE(kinds)
 BOOST_AUTO_TEST_CASE(lock) { check<colock::lock>(); }
 BOOST_AUTO_TEST_CASE(fair_lock) { check<colock::fair_lock>(); }
 BOOST_AUTO_TEST_CASE(spin_lock) { check<colock::spin_lock>(); }
-BOOST_AUTO_TEST_CASE(fenced_lock)
-{
-    check<colock::fenced_lock>();
-    scripted_client redis;
-    redis.run([](scripted_client& r) -> asio::awaitable<void> {
-        colock::fenced_lock const fenced{r, "k"};
-        BOOST_TEST(co_await fenced.token() == 0U);
-        auto mine = co_await fenced.acquire();
-        BOOST_TEST(co_await fenced.token() == mine.fencing_token());
-        co_await mine.release();
-    }(redis));
-}
+BOOST_AUTO_TEST_CASE(fenced_lock) { check<colock::fenced_lock>(); }
 
 BOOST_AUTO_TEST_CASE(read_write_lock)
 {
@@ -97,17 +86,6 @@ BOOST_AUTO_TEST_CASE(read_write_lock)
     colock::read_write_lock const both{redis, "k"};
     redis.run(check_taking(redis, both.read(), "k"));
     redis.run(check_taking(redis, both.write(), "k"));
-    redis.run([](scripted_client& r, colock::read_write_lock l) -> asio::awaitable<void> {
-        auto one = co_await l.read().acquire();
-        auto two = co_await l.read().try_acquire();
-        BOOST_TEST(two.has_value());
-        auto const writer = co_await l.write().try_acquire();
-        BOOST_TEST(!writer.has_value());
-        co_await one.release();
-        co_await two->release();
-        auto const alone = co_await l.write().acquire();
-        BOOST_TEST(r.is_held("k"));
-    }(redis, both));
     BOOST_TEST(redis.held().empty());
 }
 
@@ -172,13 +150,14 @@ BOOST_AUTO_TEST_CASE(semaphore)
         co_await permits.acquire(2);
         BOOST_TEST(!co_await permits.try_acquire());
         co_await permits.release(1);
-        BOOST_TEST(co_await permits.available() == 1);
-        co_await permits.add_permits(-1);
-        BOOST_TEST(co_await permits.release_if_exists(1));
         r.occupy("k");
+        BOOST_TEST(co_await permits.available() == 0);
+        BOOST_TEST(co_await permits.drain() == 0);
         BOOST_TEST(!co_await permits.try_acquire_for(1min));
         r.occupy("k", 2s);
         BOOST_TEST(co_await permits.try_acquire_for(1min));
+        r.vacate("k");
+        BOOST_TEST(co_await permits.available() == 0);
     }(redis));
 }
 
@@ -198,13 +177,6 @@ BOOST_AUTO_TEST_CASE(permit_semaphore)
         r.occupy("k", 2s);
         auto const late = co_await permits.try_acquire_for(1min);
         BOOST_TEST(late.has_value());
-        co_await permits.set_permits(4);
-        auto const three = co_await permits.acquire_many(3);
-        BOOST_TEST(co_await permits.acquired() == 4);
-        BOOST_TEST(co_await permits.permits() == 4);
-        BOOST_TEST(co_await permits.release(three.at(0).id()));
-        BOOST_TEST(co_await permits.extend(three.at(1).id(), 1min));
-        BOOST_TEST(co_await permits.available() == 1);
     }(redis));
     BOOST_TEST(redis.held().empty());
 }

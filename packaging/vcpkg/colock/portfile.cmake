@@ -15,6 +15,8 @@ vcpkg_cmake_configure(
         # Whether the system has these is no business of a package.
         -DCMAKE_DISABLE_FIND_PACKAGE_spdlog=ON
         -DCMAKE_DISABLE_FIND_PACKAGE_prometheus-cpp=ON
+        # vcpkg has no Lua 5.1, without which there is no colock::testing.
+        -DCMAKE_DISABLE_FIND_PACKAGE_Lua=ON
         "-DPython3_EXECUTABLE=${PYTHON3}")
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/colock)

@@ -1,4 +1,5 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "base/clock.hpp"
 #include "decide/names.hpp"
 #include "decide/registration.hpp"
 #include "simulation/conformance/subject.hpp"
@@ -111,9 +112,9 @@ std::string script_call::describe() const
 
 // ---- Calls -------------------------------------------------------------------------------------
 
-void step_maker::change_scene(bool also_kind)
+void step_maker::change_scene()
 {
-    if (also_kind && dice_.one_in(10))
+    if (dice_.one_in(10))
         kind_ = kinds[static_cast<std::size_t>(dice_.below(std::size(kinds)))];
     name_ = name();
     if (dice_.one_in(4))
@@ -123,7 +124,7 @@ void step_maker::change_scene(bool also_kind)
 // Now and then a name of another kind, whose key is of another type.
 std::string step_maker::name()
 {
-    auto const kind = !is_tame_ && dice_.one_in(50) ? "latch" : kind_;
+    auto const kind = dice_.one_in(50) ? "latch" : kind_;
     return dice_.one_in(5) ? "{" + std::string{kind} + "}:b" : std::string{kind};
 }
 
@@ -132,7 +133,7 @@ script_form const& step_maker::form()
     auto const& all = script_forms();
     for (;;) {
         auto const& one = all[static_cast<std::size_t>(dice_.below(static_cast<int>(all.size())))];
-        if (one.kinds.find(kind_) != one.kinds.npos || (!is_tame_ && dice_.one_in(100)))
+        if (one.kinds.find(kind_) != one.kinds.npos || (dice_.one_in(100)))
             return one;
     }
 }
@@ -142,8 +143,7 @@ script_call step_maker::call(bool odd)
     change_scene();
     auto const& of = form();
     script_call made{&of.what};
-    made.of = &of;
-    if (!is_tame_ && dice_.one_in(3) && of.what.sharded)
+    if (dice_.one_in(3) && of.what.sharded)
         made.form = dice_.one_in(2) ? of.what.sharded : of.what.both;
     auto const add = [&](std::string_view role) {
         made.arguments.push_back(
@@ -154,15 +154,15 @@ script_call step_maker::call(bool odd)
         add(of.front);
     bool const is_fenced =
         of.front == "floor" && made.arguments[0].find_first_of("0123456789") != std::string::npos;
-    made.locks = dice_.one_in(4) ? 1U + static_cast<unsigned>(dice_.below(3)) : 1U;
-    for (auto left = made.locks; left != 0; --left) {
+    auto locks = dice_.one_in(4) ? 1U + static_cast<unsigned>(dice_.below(3)) : 1U;
+    for (; locks != 0; --locks) {
         for (auto const& role : words_of(of.keys))
             if (role != "counter" || is_fenced)
                 made.keys.push_back(key(role, name_));
         for (auto const& role : words_of(of.arguments))
             add(role);
-        if (left > 1)
-            change_scene(!is_tame_);
+        if (locks > 1)
+            change_scene();
     }
     return made;
 }
@@ -239,7 +239,7 @@ std::string step_maker::argument(std::string_view role, std::string const& of)
     if (role == "writer" || role == "holder")
         return field() + ":write";
     if (role == "lease" || role == "floor" || role == "wait" || role.ends_with("life"))
-        return is_tame_ ? tame_time(role) : wild_time(role);
+        return time(role);
     if (role == "client")
         return field().substr(0, 15);
     if (role == "entry" && kind_ == "plain" && dice_.one_in(2))
@@ -250,8 +250,6 @@ std::string step_maker::argument(std::string_view role, std::string const& of)
         return kind_ == "plain" && dice_.one_in(2) ? passing_entry(of) : field().substr(0, 15);
     if (role == "entry")
         return field().substr(0, 15) + one_of("", "", ":2", ":4");
-    if (role == "place_and_channel" && is_tame_ && (kind_ == "semaphore" || kind_ == "permits"))
-        return ":" + listed_channel(of);
     if (role == "place_and_channel" && kind_ == "plain" && dice_.one_in(2))
         return decide::place_and_entry<std::string>(
             one_of("last", "first", "check", "behind"), passing_entry(of), listed_channel(of)
@@ -281,7 +279,7 @@ std::string step_maker::argument(std::string_view role, std::string const& of)
     if (role == "difference")
         return number(dice_.one_in(4) ? -3 : 1, 4);
     if (role == "amount_and_life")
-        return number(1, 4) + (!is_tame_ && dice_.one_in(2) ? ":5000" : "");
+        return number(1, 4) + (dice_.one_in(2) ? ":5000" : "");
     if (role == "zero")
         return "0";
     if (role == "request")  // a new one, the last once more, or one that is late
@@ -299,7 +297,7 @@ std::string step_maker::argument(std::string_view role, std::string const& of)
     return channel_of(role, of);
 }
 
-std::string step_maker::wild_time(std::string_view role)
+std::string step_maker::time(std::string_view role)
 {
     if (role == "lease")
         return one_of("30000", "400", "10", "1", "60000");
@@ -310,17 +308,6 @@ std::string step_maker::wild_time(std::string_view role)
     if (role == "ticket_life" || role == "kept_life")
         return one_of("5000", "5000", "400", "0");
     return one_of("3600000", "5000");
-}
-
-std::string step_maker::tame_time(std::string_view role)
-{
-    if (role == "lease")
-        return "30000";
-    if (role == "floor")
-        return one_of("", "0");
-    if (role == "wait")
-        return "300000";
-    return role == "ticket_life" && dice_.one_in(4) ? "0" : "3600000";
 }
 
 // A depth is how often a script goes round.

@@ -113,26 +113,14 @@ struct script_call {
     strings keys{};
     strings arguments{};
 
-    script_form const* of = nullptr;
-    std::size_t locks = 1;
-
     std::string describe() const;
-};
-
-/// What is made up.
-enum class mood {
-    wild,  ///< leases of all lengths, names of other kinds
-    tame   ///< what one client of colock sends, with leases that are all as long
 };
 
 /// Makes up calls and commands on a few locks and their keys. Many in a row are of the same lock
 /// and the same owner, for else hardly anybody would release what he has.
 class step_maker {
 public:
-    explicit step_maker(random_numbers& dice, mood m = mood::wild)
-        : dice_{dice}
-        , is_tame_{m == mood::tame}
-    {}
+    explicit step_maker(random_numbers& dice) : dice_{dice} {}
 
     /// A script's call for one to three locks; with `odd` some arguments are none that colock
     /// gives.
@@ -151,13 +139,12 @@ public:
     void set_clock(std::int64_t microseconds) { now_ = microseconds; }
 
 private:
-    void change_scene(bool also_kind = true);
+    void change_scene();
     script_form const& form();
     std::string name();
     std::string key(std::string_view role, std::string const& name);
     std::string argument(std::string_view role, std::string const& name);
-    std::string wild_time(std::string_view role);
-    std::string tame_time(std::string_view role);
+    std::string time(std::string_view role);
     std::string odd_argument(std::string_view role);
     std::string channel_of(std::string_view role, std::string const& name);
     std::string listed_channel(std::string const& of) const;
@@ -179,7 +166,6 @@ private:
     }
 
     random_numbers& dice_;
-    bool is_tame_;
     std::int64_t now_ = 0;
     int request_ = 10;  ///< the number of the last counted request
     std::string_view kind_ = "plain";
