@@ -79,7 +79,9 @@ struct scripted_client::inside {
                 auto made = std::make_unique<double_transport>(c, who, server);
                 transport = made.get();
                 return made;
-            }
+            },
+            // So a test of a user sees the same delays each time.
+            detail::core::identity::of(1)
         );
     }
 

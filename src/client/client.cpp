@@ -75,7 +75,9 @@ void client_ping(core_ptr inside, completion<microseconds>::handler_type handler
 }  // namespace detail
 
 client::client(boost::asio::any_io_executor executor, config settings)
-    : core_{detail::client_state::make(std::move(executor), std::move(settings))}
+    : core_{detail::client_state::make(
+          std::move(executor), std::move(settings), detail::core::identity::draw()
+      )}
 {}
 
 client::~client()

@@ -24,12 +24,10 @@ public:
         std::function<std::unique_ptr<colock::transport>(client_state&, transport_listener&)>;
 
     /// On the servers of its config.
-    static core_ptr make(asio::any_io_executor, config);
+    static core_ptr make(asio::any_io_executor, config, identity);
 
     /// On another transport, for tests.
-    static core_ptr make(
-        asio::any_io_executor, config, make_transport const&, identity = identity::draw()
-    );
+    static core_ptr make(asio::any_io_executor, config, make_transport const&, identity);
 
     /// Every core is a client state.
     static client_state& of(core& c) noexcept { return static_cast<client_state&>(c); }

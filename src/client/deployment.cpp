@@ -9,7 +9,7 @@
 
 namespace colock::detail {
 
-core_ptr client_state::make(asio::any_io_executor executor, config settings)
+core_ptr client_state::make(asio::any_io_executor executor, config settings, identity drawn)
 {
     if (!settings.label)
         settings.label = decide::default_label();
@@ -31,7 +31,8 @@ core_ptr client_state::make(asio::any_io_executor executor, config settings)
             if (s.topology == topology::cluster)
                 return std::make_unique<cluster>(std::move(context), who);
             return std::make_unique<single_server>(std::move(context), who);
-        }
+        },
+        std::move(drawn)
     );
 }
 

@@ -5,6 +5,7 @@
 #include <boost/uuid/uuid_io.hpp>
 
 #include <algorithm>
+#include <random>
 
 namespace colock::detail {
 
@@ -35,6 +36,16 @@ core::identity core::identity::draw()
     id[version_place] = version_that_wakes;
     std::random_device system;  // gives 32 bits at a time
     return {std::move(id), std::uint64_t{system()} << 32U | system()};
+}
+
+core::identity core::identity::of(std::uint64_t number)
+{
+    std::mt19937_64 engine{number};
+    std::string id = "xxxxxxxx-xxxx-8xxx-axxx-xxxxxxxxxxxx";
+    for (char& digit : id)
+        if (digit == 'x')
+            digit = "0123456789abcdef"[engine() >> 60U];
+    return {std::move(id), engine()};
 }
 
 core::core(asio::any_io_executor executor, config settings, identity drawn, parts made)

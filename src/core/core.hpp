@@ -44,6 +44,8 @@ public:
 
         /// From the system's random numbers.
         static identity draw();
+        /// The same for the same number, for tests.
+        static identity of(std::uint64_t number);
     };
 
     core(core const&) = delete;
@@ -199,7 +201,11 @@ public:
 
     std::uint64_t random_bits() noexcept { return random_(); }
     /// In [0, 1).
-    double jitter() noexcept { return std::uniform_real_distribution<>{}(random_); }
+    double jitter() noexcept
+    {
+        // Not std::uniform_real_distribution, whose formula each standard library chooses.
+        return static_cast<double>(random_() >> 11U) * 0x1p-53;
+    }
 
     decide::round_trip& round_trip() noexcept { return round_trip_; }
 

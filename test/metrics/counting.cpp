@@ -28,15 +28,9 @@ struct counted {
     {
         auto settings = short_leases();
         settings.observer = metrics;
-        return detail::client_state::make(
-            context.get_executor(),
-            settings,
-            [this](detail::core& inside, transport_listener& who) {
-                auto made = std::make_unique<fake_transport>(inside, who);
-                server = made.get();
-                return made;
-            }
-        );
+        return test::make_core(context.get_executor(), settings, [this](fake_transport& made) {
+            server = &made;
+        });
     }
 
     pending_hold acquire()

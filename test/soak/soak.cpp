@@ -3,6 +3,7 @@
 // Many tasks take locks of all kinds while connections and the server suffer, for as long as is
 // wanted. In the end nothing may be left, and no more memory be used than after the warm-up.
 #include "soak/soak.hpp"
+#include "support/seed.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -14,7 +15,6 @@
 #include <exception>
 #include <iomanip>
 #include <iostream>
-#include <random>
 #include <sstream>
 #include <string_view>
 
@@ -179,7 +179,7 @@ private:
 plan read(int count, char const* const* words)
 {
     double minutes = 1;
-    std::uint64_t seed = std::random_device{}();
+    std::uint64_t seed = test::given_seed(1);
     for (int i = 1; i < count; i += 2) {
         std::string_view const option{words[i]};
         if (i + 1 == count || (option != "--minutes" && option != "--seed"))

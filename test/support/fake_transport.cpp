@@ -1,7 +1,9 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "client/client_state.hpp"
 #include "redis/call_batch.hpp"
 #include "redis/link_settings.hpp"
 #include "support/fake_transport.hpp"
+#include "support/identity.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -20,6 +22,24 @@ struct nobody final : call_batch::listener {
 };
 
 }  // namespace
+
+detail::core_ptr make_core(
+    asio::any_io_executor executor,
+    config settings,
+    std::function<void(fake_transport&)> const& made
+)
+{
+    return detail::client_state::make(
+        std::move(executor),
+        std::move(settings),
+        [&made](detail::core& inside, transport_listener& who) {
+            auto transport = std::make_unique<fake_transport>(inside, who);
+            made(*transport);
+            return transport;
+        },
+        next_identity()
+    );
+}
 
 std::string const& call::lease() const { return arguments.at(what == &scripts::extend ? 2 : 1); }
 

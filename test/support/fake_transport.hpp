@@ -55,6 +55,11 @@ inline reply not_there() { return reply::of(std::int64_t{0}); }
 
 class fake_transport;
 
+/// A client over a fake transport, which `made` is told of.
+detail::core_ptr make_core(
+    asio::any_io_executor, config, std::function<void(fake_transport&)> const& made
+);
+
 /// What the next step is to be and what becomes of it. Without an answer it is held back, and
 /// answered when the test calls one of the same functions later.
 class expectation {

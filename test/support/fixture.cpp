@@ -1,5 +1,8 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "client/client_access.hpp"
+#include "client/client_state.hpp"
 #include "support/fixture.hpp"
+#include "support/identity.hpp"
 #include "support/redis_cluster.hpp"
 #include "support/sentinel_group.hpp"
 
@@ -95,7 +98,9 @@ running_client::running_client(
 )
     : log{std::move(lines)}
     , ended{std::make_shared<std::optional<error_code>>()}
-    , client{std::move(executor), std::move(settings)}
+    , client{detail::client_access::make(
+          detail::client_state::make(std::move(executor), std::move(settings), next_identity())
+      )}
 {
     run();
 }

@@ -2,6 +2,7 @@
 //
 // Clients and holds used from a pool of threads. The thread sanitizer sees to what no check can.
 #include "support/fixture.hpp"
+#include "support/seed.hpp"
 #include <colock/colock.hpp>
 
 #include <boost/asio/as_tuple.hpp>
@@ -149,7 +150,6 @@ private:
 /// Lets tasks run for a while, and ends them by closing their clients.
 inline void let_run(crowd& all, unsigned tasks, milliseconds time, unsigned seed)
 {
-    BOOST_TEST_MESSAGE("seed " << seed);
     std::vector<std::future<void>> ends;
     for (unsigned i = 0; i != tasks; ++i)
         ends.push_back(std::make_shared<task>(all, seed + i)->start());
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(one_at_a_time)
 {
     auto& server = shared_server(server_kind::redis);
     crowd all{server, 8};
-    let_run(all, 48, 3s, std::random_device{}());
+    let_run(all, 48, 3s, random_numbers{}.seed());
     BOOST_TEST(all.overlaps == 0);
     BOOST_TEST(all.stale_tokens == 0);
     for (auto const& name : all.names)
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(with_force)
     auto& server = shared_server(server_kind::redis);
     crowd all{server, 8};
     all.forcing = true;
-    let_run(all, 32, 2s, std::random_device{}());
+    let_run(all, 32, 2s, random_numbers{}.seed());
     for (auto const& name : all.names)
         BOOST_TEST(server.ask("EXISTS", name).number == 0, "left in Redis: " << name);
 }
@@ -291,10 +291,12 @@ BOOST_AUTO_TEST_CASE(a_watch_is_made_on_any_thread)
 {
     crowd all{shared_server(server_kind::redis), 1};
     auto& redis = *all.clients.front();
+    std::atomic<int> watches = 0;
     std::jthread watching{[&](std::stop_token const& over) {
         lock const watched{redis, all.names[0]};
         while (!over.stop_requested()) {
             lock_watch const made{watched};
+            ++watches;
             watched.is_locked(asio::use_future).get();  // no faster than the client can follow
         }
     }};
@@ -304,6 +306,9 @@ BOOST_AUTO_TEST_CASE(a_watch_is_made_on_any_thread)
     watching.join();
     redis.close(asio::use_future).get();
     all.runs.front().get();
+    BOOST_TEST(watches > 0);
+    auto const left = redis.stats();
+    BOOST_TEST(left.holds + left.waiters + left.keys + left.owed_releases == 0U);
 }
 
 // A client may go while its operations run, on whichever thread.

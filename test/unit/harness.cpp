@@ -35,14 +35,10 @@ config harness::with(config settings)
 
 detail::core_ptr harness::make_core(config settings)
 {
-    return detail::client_state::make(
+    return test::make_core(
         context.get_executor(),
         std::move(settings),
-        [this](detail::core& inside, transport_listener& who) {
-            auto made = std::make_unique<fake_transport>(inside, who);
-            server = made.get();
-            return made;
-        }
+        [this](fake_transport& made) { server = &made; }
     );
 }
 

@@ -40,20 +40,18 @@ struct world {
         : context{std::make_unique<asio::io_context>()}
         , time{*context}
     {
-        auto inside = detail::client_state::make(
+        auto inside = make_core(
             context->get_executor(),
             quick_config(events, with),
-            [this](detail::core& c, transport_listener& who) {
-                auto made = std::make_unique<fake_transport>(c, who);
-                server = made.get();
-                redis.attach(*server);
+            [this](fake_transport& made) {
+                server = &made;
+                redis.attach(made);
                 server->serve = [this, usual = server->serve](call const& asked) {
                     if (busy == 0)
                         return usual(asked);
                     --busy;
                     return std::optional{answer{answer::kind::not_now, {}, {}, {}}};
                 };
-                return made;
             }
         );
         client = std::make_shared<wrapped>(std::move(inside));

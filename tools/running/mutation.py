@@ -228,7 +228,8 @@ class Run:
             cwd=program.parent,
             env={
                 **os.environ,
-                "COLOCK_SIMULATION_SECONDS": str(seconds),
+                # All of them take about a minute.
+                "COLOCK_SIMULATION_WORLDS": str(seconds * 100 // 60),
                 "COLOCK_SCRIPTS": str(tree.scripts),
             },
         )

@@ -9,7 +9,7 @@
 namespace colock::detail {
 
 // The simulator links no sockets: its clients are made on a simulated_transport.
-core_ptr client_state::make(asio::any_io_executor, config)
+core_ptr client_state::make(asio::any_io_executor, config, identity)
 {
     throw std::logic_error{"a client of the simulator needs its world"};
 }

@@ -136,7 +136,9 @@ struct simulation {
     client& release()
     {
         auto const n = waiting();
-        std::uniform_real_distribution<> dice;
+        auto const dice = [](std::mt19937_64& from) {
+            return static_cast<double>(from() >> 11U) * 0x1p-53;
+        };
         auto const told = n * 5us;
         std::vector<std::pair<crowd::duration, client*>> asking;
         for (auto& c : clients)

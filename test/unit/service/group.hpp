@@ -65,14 +65,10 @@ struct served : harness {
 /// Another client, of another server.
 struct elsewhere {
     explicit elsewhere(harness& beside, config settings = short_leases())
-        : client{detail::client_access::make(detail::client_state::make(
+        : client{detail::client_access::make(test::make_core(
               beside.context.get_executor(),
               beside.with(std::move(settings)),
-              [this](detail::core& inside, transport_listener& who) {
-                  auto made = std::make_unique<fake_transport>(inside, who);
-                  server = made.get();
-                  return made;
-              }
+              [this](fake_transport& made) { server = &made; }
           ))}
     {
         redis.attach(*server);

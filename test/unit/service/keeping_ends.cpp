@@ -170,15 +170,10 @@ BOOST_AUTO_TEST_CASE(close_releases_it)
 
 BOOST_AUTO_TEST_CASE(a_client_that_is_destroyed_releases_it)
 {
-    auto inside = detail::client_state::make(
-        context.get_executor(),
-        with(keeping()),
-        [this](detail::core& of, transport_listener& who) {
-            auto made = std::make_unique<fake_transport>(of, who);
-            redis.attach(*made);
-            return made;
-        }
-    );
+    auto inside =
+        test::make_core(context.get_executor(), with(keeping()), [this](fake_transport& made) {
+            redis.attach(made);
+        });
     std::unique_ptr<colock::client> mortal{
         new colock::client{detail::client_access::make(std::move(inside))}};
     for (int i = 0; i != 3; ++i) {

@@ -12,14 +12,12 @@ namespace colock::test {
 struct two_clients : served {
     explicit two_clients(config settings = short_leases())
         : served{std::move(settings)}
-        , other{detail::client_access::make(detail::client_state::make(
+        , other{detail::client_access::make(test::make_core(
               context.get_executor(),
               with(short_leases()),
-              [this](detail::core& inside, transport_listener& who) {
-                  auto made = std::make_unique<fake_transport>(inside, who);
-                  there = made.get();
-                  redis.attach(*there);
-                  return made;
+              [this](fake_transport& made) {
+                  there = &made;
+                  redis.attach(made);
               }
           ))}
     {
