@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 """Runs clang-tidy over changed files, two at once, and remembers what is clean.
 
-    tidy.py [--all] [--build DIR]
+    tidy.py [--all | --commits N] [--build DIR]
 
-Changed is what differs from the last commit, or on a branch from where it left main. A header is
+Changed is what differs from the last commit, or on a branch from where it left main, or what the last
+N commits have changed. A header is
 looked at by way of a unit that includes it. Needs the compile commands of a configured build in which
 each source is compiled alone, and its generated headers. What is remembered is kept by the contents of a unit and all
 its parts, beside the compiler's cache, so that it serves other checkouts as well.
@@ -51,17 +52,17 @@ def all_files() -> list[str]:
     return own((git("ls-files", "--cached", "--others", "--exclude-standard") or "").splitlines())
 
 
-def changed_files() -> list[str]:
-    base = "HEAD"
+def changed_files(commits: int) -> list[str]:
+    base = f"HEAD~{commits}"
     branch = (git("branch", "--show-current") or "").strip()
-    if branch != "main":
+    if commits == 0 and branch != "main":
         for trunk in ("origin/main", "main"):
             if common := git("merge-base", "HEAD", trunk):
                 base = common.strip()
                 break
     changed = git("diff", "--name-only", "--diff-filter=d", base)
     if changed is None:
-        return all_files()  # there is no commit yet
+        return all_files()  # there are not so many commits
     untracked = git("ls-files", "--others", "--exclude-standard") or ""
     return own([*changed.splitlines(), *untracked.splitlines()])
 
@@ -191,11 +192,12 @@ def report(text: str, seen: set[str]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--commits", type=int, default=0)
     parser.add_argument("--build", default=str(ROOT / "build/clang"))
     options = parser.parse_args()
 
     build = Build(pathlib.Path(options.build).resolve())
-    units = units_of(build, all_files() if options.all else changed_files())
+    units = units_of(build, all_files() if options.all else changed_files(options.commits))
     cache = CACHE
     cache.mkdir(parents=True, exist_ok=True)
     stamps = {unit: cache / build.fingerprint(unit) for unit in units}

@@ -147,14 +147,24 @@ std::ostream& operator<<(std::ostream& to, server_kind kind)
     return to << (kind == server_kind::redis ? "redis" : "valkey");
 }
 
+bool nothing_is_left_out()
+{
+    auto const* const in_ci = std::getenv("CI");
+    return in_ci && std::string_view{in_ci} == "true";
+}
+
 std::vector<server_kind> installed_servers()
 {
     auto const* const only = std::getenv("COLOCK_ONLY_SERVER");
     std::vector<server_kind> found;
     for (auto const kind : {server_kind::redis, server_kind::valkey}) {
-        auto const* const name = kind == server_kind::redis ? "redis" : "valkey";
-        if (!server_program(kind).empty() && (!only || std::string_view{only} == name))
+        std::string const name = kind == server_kind::redis ? "redis" : "valkey";
+        if (only && only != name)
+            continue;
+        if (!server_program(kind).empty())
             found.push_back(kind);
+        else if (nothing_is_left_out())
+            throw std::runtime_error{"CI=true, and there is no " + name + "-server"};
     }
     return found;
 }

@@ -7,7 +7,9 @@ import platform
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 
+from . import honesty
 from .parts import ROOT, Failed
 
 sys.path.insert(0, str(ROOT / "cmake"))
@@ -170,12 +172,28 @@ def ctest(preset: str, *arguments: str, **environment: str) -> None:
             elif TELLING.search(line):
                 telling.append(line)
     if running.returncode:
-        with (ROOT / "build/failures").open("a") as failures:
-            failures.writelines(telling)
+        note_failures(telling)
+    log = folder(preset) / "Testing/Temporary/LastTest.log"
+    if log.exists():
+        skipped += honesty.complaints(preset, log.read_text("utf-8", errors="replace"))
     if skipped and IN_CI:
-        print("with CI=true what is skipped has failed:", *skipped, sep="\n    ")
+        note_failures(f"{preset}: {line}\n" for line in skipped)
+        print("with CI=true what is skipped, or checks nothing, has failed:", *skipped, sep="\n    ")
         raise Failed
     if running.returncode:
+        raise Failed
+
+
+def note_failures(lines: Iterable[str]) -> None:
+    with (ROOT / "build/failures").open("a") as failures:
+        failures.writelines(lines)
+
+
+def without(what: str) -> None:
+    """What is not there can't be tested. That is no success with CI=true."""
+    print(what)
+    if IN_CI:
+        note_failures([f"with CI=true it has failed: {what}\n"])
         raise Failed
 
 
@@ -183,8 +201,9 @@ def test(preset: str, labels: set[str], *more: str, **environment: str) -> None:
     """Builds what the tests with these labels need, and runs those that are there; hands `more` on."""
     configure(preset)
     found = [test for test in tests_of_ctest(preset) if labels & set(labels_of(test))]
+    if empty := labels.difference(*(labels_of(test) for test in found)):
+        without(f"there are no tests {' '.join(sorted(empty))}")
     if not found:
-        print(f"there are no tests {' '.join(sorted(labels))}")
         return
     needed = set(programs_of(preset, labels)).union(*(outputs_in(preset, test) for test in found))
     if targets := sorted(needed & known_outputs(preset)):

@@ -35,15 +35,52 @@ def check_format() -> None:
         raise
 
 
+# Later commits have subjects of at most so many characters.
+SUBJECTS_SINCE = "8c32fd3fab45530973394d6c4a66d7715abeed8b"
+LONGEST_SUBJECT = 72
+
+
+def subjects() -> list[str]:
+    def log(*words: str) -> str | None:
+        said = subprocess.run(
+            ["git", "log", "--format=%h %s", *words],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            check=False,
+        )
+        return None if said.returncode else said.stdout
+
+    # A clone of the last commits alone does not have the one to begin with.
+    found = log(f"{SUBJECTS_SINCE}..HEAD")
+    return (log("-1", "HEAD") or "" if found is None else found).splitlines()
+
+
+def check_subjects() -> None:
+    too_long = [line for line in subjects() if len(line.partition(" ")[2]) > LONGEST_SUBJECT]
+    if too_long:
+        print(f"subjects of more than {LONGEST_SUBJECT} characters:", *too_long, sep="\n    ")
+        raise Failed
+
+
 def lint() -> None:
+    check_subjects()
     check_format()
     configure("dev")
     ctest("dev", "-L", "^(lint|setup)$")
 
 
-def tidy(everything: bool = IN_CI) -> None:
+# As many as a landing has, or more. All files take twenty minutes where nothing is remembered.
+COMMITS_IN_CI = 40
+
+
+def tidy(everything: bool = False) -> None:
     """With the commands of the preset clang, where each source is compiled alone."""
     if is_missing("clang-tidy-16", "it does not run") or is_missing("clang++-16", "no clang-tidy"):
         return
     build("clang", "colock-scripts")
-    run("tools/tidy.py", *(["--all"] if everything else []))
+    if everything:
+        run("tools/tidy.py", "--all")
+    else:
+        run("tools/tidy.py", "--commits", COMMITS_IN_CI if IN_CI else 0)

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DURATIONS = ROOT / "build/durations.json"
+# Of the runs since .ci/run began; it prints them at its end.
+RESULTS = ROOT / "build/results"
 
 
 class Failed(Exception):
@@ -93,11 +95,13 @@ def run_all(title: str, parts: list[Part]) -> int:
         good = run_one(part, f"{number}/{len(parts)}")
         results.append((part.name, "ok" if good else "FAILED", time.monotonic() - start))
         stopped = part.needed and not good
-    print("\n== summary")
-    for name, result, seconds in results:
-        print(f"{name:<12} {result:<7} {seconds:5.0f} s")
     failed = any(result != "ok" for _, result, _ in results)
-    print(f"{title:<12} {'FAILED' if failed else 'ok':<7} {time.monotonic() - begin:5.0f} s")
+    results.append((title, "FAILED" if failed else "ok", time.monotonic() - begin))
+    table = "".join(f"{name:<16} {result:<7} {seconds:5.0f} s\n" for name, result, seconds in results)
+    print(f"\n== summary\n{table}", end="", flush=True)
+    RESULTS.parent.mkdir(exist_ok=True)
+    with RESULTS.open("a") as file:
+        file.write(table)
     return 1 if failed else 0
 
 
