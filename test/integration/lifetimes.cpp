@@ -34,7 +34,7 @@ BOOST_DATA_TEST_CASE(closed_with_holds_and_waiters, each_server(), kind)
             lost = ec;
         });
         co_await eventually([&] {
-            return a.client.stats().waiters == 2 && a.client.stats().subscriptions == 1;
+            return a.client.stats().waiters == 2 && is_waiting(a.client, taken.name());
         });
         co_await a.client.close();
         BOOST_TEST(!exists(server, free.name()));  // released, not run out
@@ -80,8 +80,12 @@ BOOST_DATA_TEST_CASE(closed_with_an_acquire_under_way, each_server(), kind)
         co_await c.client.close();
         BOOST_TEST(waited == error::closed);
         co_await all.join(1s);
-        bool const left = co_await ever([&] { return exists(server, mine.name()); }, 150ms);
-        BOOST_TEST(!left);
+        // The end of its connections comes behind all that the client has sent.
+        bool const heard_all = co_await eventually([&] {
+            return server.ask("CLIENT", "LIST").text.find(" addr=127.0.0.1:") == std::string::npos;
+        });
+        BOOST_TEST(heard_all);
+        BOOST_TEST(!exists(server, mine.name()));
     });
 }
 
@@ -100,7 +104,6 @@ BOOST_AUTO_TEST_CASE(closed_while_nobody_answers)
         auto const [ec] = co_await c.client.close(tuple);
         BOOST_TEST(ec == error::unavailable);
         BOOST_TEST(watch.ms() >= 200);
-        BOOST_TEST(watch.ms() < within(350));
         server.resume();
         bool const ended = co_await eventually([&] { return c.ended->has_value(); });
         BOOST_TEST(ended);
@@ -148,7 +151,7 @@ BOOST_DATA_TEST_CASE(stopped_and_run_again, each_server(), kind)
                 hold const next = co_await taken.acquire();
                 BOOST_TEST(bool{next});
             });
-            co_await eventually([&] { return a.client.stats().subscriptions == 1; });
+            co_await eventually([&] { return is_waiting(a.client, taken.name()); });
             co_await of_b.release();
             co_await more.join(2s);
         }
@@ -159,13 +162,13 @@ BOOST_AUTO_TEST_CASE(stopped_for_longer_than_the_lease)
 {
     auto& server = shared_server(server_kind::redis);
     lab at{server};
-    auto& c = at.connect();
+    auto& c = at.connect(brief(at.settings()));
     at.run([&]() -> asio::awaitable<void> {
         auto const name = unique_name("stop");
         hold held = co_await lock{c.client, name}.acquire();
         c.client.stop();
         auto const until = held.valid_until();
-        auto const [lost] = co_await held.lost(asio::cancel_after(2s, tuple));
+        auto const [lost] = co_await held.lost(asio::cancel_after(10s, tuple));
         BOOST_TEST(!lost);
         BOOST_TEST((hold::clock::now() < until));
         auto const [released] = co_await held.release(tuple);
@@ -192,7 +195,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_is_cancelled_or_asked_for_twice)
     });
 }
 
-// Nothing may run, crash or leak: the sanitizers see to the last.
+// Nothing may run, crash or leak: the sanitizers see to the last two.
 BOOST_AUTO_TEST_CASE(context_destroyed_with_all_pending)
 {
     redis_server server;
@@ -221,10 +224,12 @@ BOOST_AUTO_TEST_CASE(context_destroyed_with_all_pending)
             co_await time_passes(1min);
         };
         // Between two handlers, ever later.
-        asio::co_spawn(at.context(), work, asio::detached);
+        int ends = 0;
+        asio::co_spawn(at.context(), work, [&](std::exception_ptr) { ++ends; });
         for (int n = 0; n != after * 8; ++n)
             at.context().run_one_for(20ms);
         at.destroy_context();
+        BOOST_TEST(ends == 0);
     }
     server.ask("FLUSHALL");
 }

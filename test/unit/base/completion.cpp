@@ -216,10 +216,13 @@ BOOST_AUTO_TEST_CASE(blocks_of_every_size_are_apart)
 BOOST_AUTO_TEST_CASE(a_block_may_be_freed_on_another_thread)
 {
     auto* const block = recycled_memory::allocate(100);
+    std::set<void*> distinct;
     std::thread{[&] {
         recycled_memory::release(block, 100);
         many_blocks const some{10, 100};
+        distinct = {some.blocks.begin(), some.blocks.end()};
     }}.join();
+    BOOST_TEST(distinct.size() == 10U);
 }
 
 BOOST_AUTO_TEST_CASE(an_object_of_its_own)

@@ -212,10 +212,12 @@ BOOST_AUTO_TEST_SUITE_END()
 #else
 
 #    include <boost/test/unit_test.hpp>
+#    include <boost/version.hpp>
 
 BOOST_AUTO_TEST_SUITE(resp_differential)
 
-BOOST_AUTO_TEST_CASE(there_is_no_other_parser) { BOOST_TEST_MESSAGE("Boost has no Redis client"); }
+// Boost has a Redis client since 1.84: a newer one without it is one that this file does not find.
+BOOST_AUTO_TEST_CASE(there_is_no_other_parser) { BOOST_TEST(BOOST_VERSION < 108'400); }
 
 BOOST_AUTO_TEST_SUITE_END()
 

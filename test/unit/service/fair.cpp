@@ -348,11 +348,23 @@ BOOST_AUTO_TEST_CASE(nothing_is_left_whenever_all_are_cancelled)
 BOOST_AUTO_TEST_CASE(its_context_may_be_destroyed_at_any_moment)
 {
     for (std::size_t handlers = 0; handlers != 80; ++handlers) {
-        crowd c;
-        c.begin();
-        while (c.h.time.handlers() < handlers && c.h.time.step()) {}
-        if (handlers % 2)
-            c.release_all();
+        std::deque<pending_hold> waiting;
+        std::deque<pending<>> ends;
+        {
+            crowd c;
+            c.begin();
+            while (c.h.time.handlers() < handlers && c.h.time.step()) {}
+            if (handlers % 2)
+                c.release_all();
+            for (auto& each : c.waiting)
+                each.value() = hold{};  // no hold may outlive its context
+            waiting = c.waiting;
+            ends = c.ends;
+        }
+        for (auto const& each : waiting)
+            BOOST_TEST(each.calls() <= 1);
+        for (auto const& each : ends)
+            BOOST_TEST(each.calls() <= 1);
     }
 }
 

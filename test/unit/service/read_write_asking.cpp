@@ -6,6 +6,7 @@
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -329,7 +330,9 @@ BOOST_AUTO_TEST_CASE(stopping_ends_who_asks_and_who_waits)
 BOOST_AUTO_TEST_CASE(the_context_may_go_at_any_time)
 {
     for (std::size_t most = 0; most != 60; ++most) {
-        rw at;
+        pending_hold read, write, also, under;
+        std::optional<rw> there{std::in_place};
+        auto& at = *there;
         owner const me;
         at.server->serve = [n = 0](call const& c) mutable -> std::optional<answer> {
             if (++n % 3 == 0)
@@ -338,7 +341,6 @@ BOOST_AUTO_TEST_CASE(the_context_may_go_at_any_time)
                 c.what == &scripts::read_acquire || c.what == &scripts::write_acquire;
             return replied(takes && n % 2 ? refused(500) : done());
         };
-        pending_hold read, write, also, under;
         at.reading().acquire(read.token());
         at.writing().acquire({.as = me}, write.token());
         at.reading().acquire({.as = me}, under.token());
@@ -346,6 +348,11 @@ BOOST_AUTO_TEST_CASE(the_context_may_go_at_any_time)
         for (std::size_t n = 0; n != most && at.time.step(); ++n) {}
         if (most % 2)
             at.time.advance(milliseconds{most * 10});
+        for (auto* const each : {&read, &write, &also, &under})
+            each->value() = hold{};  // no hold may outlive its context
+        there.reset();
+        for (auto const* const each : {&read, &write, &also, &under})
+            BOOST_TEST(each->calls() <= 1);
     }
 }
 
