@@ -1,5 +1,6 @@
-"""Mutants: what test/mutants.toml lists, and copies of the tree in which they are built and tested."""
+"""Mutants of the product: which are accepted, and copies of the tree in which they are built and tested."""
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -10,23 +11,39 @@ import sys
 import threading
 import time
 import tomllib
+from collections import Counter
+from collections.abc import Iterator
 from typing import NamedTuple
 
+from .operators import Mutant, functions_of, mutants_of
 from .parts import ROOT
 
 sys.path.insert(0, str(ROOT / "cmake"))
-from embed_scripts import FORMS, expand  # noqa: E402
+from embed_scripts import FORMS, INCLUDE, expand  # noqa: E402
 from list_suites import suites_of  # noqa: E402
+from shape import File  # noqa: E402
 
-LIST = ROOT / "test/mutants.toml"
-FIELDS = {"name", "file", "line", "with", "breaks", "first"}
+ACCEPTED = ROOT / "test/accepted_mutants.toml"
+FIELDS = {"file", "function", "digest", "mutant", "reason"}
+
+# Those that take longer come later, because the first failure ends the tests of a mutant.
 LABELS = ("unit", "simulation", "world")
-PROGRAMS = {label: f"colock-{label}-tests" for label in LABELS}
-# It is about the simulator, and breaks the product in ways of its own.
-NOT_ASKED = {"world.world_machinery"}
+PROGRAMS = {
+    "unit": "colock-unit-tests",
+    "simulation": "colock-simulation-tests",
+    "world": "colock-simulate",
+}
+FOLDERS = {"unit": "unit", "simulation": "simulation/tests"}
+SCENARIOS = ("contended", "kinds", "storm", "arena", "failover", "shards")
 
 OPTIONS = [f"-DCOLOCK_BUILD_{what}=OFF" for what in ("EXAMPLES", "BENCH", "TOOLS")]
 OPTIONS += ["-DCOLOCK_INTEROP=OFF"]
+
+# A mutant has its own style.
+IGNORED = "".join(
+    f'#pragma GCC diagnostic ignored "-W{what}"\n'
+    for what in ("parentheses", "unused-variable", "unused-parameter", "type-limits", "extra")
+)
 
 ERROR = re.compile(r'error: in "([^"]+)"')
 
@@ -35,80 +52,147 @@ class Wrong(Exception):
     """The list, or the tree, is not as it has to be."""
 
 
-# ---- The list ------------------------------------------------------------------------------------
+# ---- Which mutants there are ---------------------------------------------------------------------
 
 
-class Mutant(NamedTuple):
-    name: str
+def product() -> list[str]:
+    folders = [*(ROOT / "src").rglob("*.?pp"), *(ROOT / "scripts").rglob("*.lua")]
+    return sorted(str(path.relative_to(ROOT)) for path in folders)
+
+
+def all_mutants(files: list[str]) -> list[Mutant]:
+    return [each for file in files for each in mutants_of(file, (ROOT / file).read_text("utf-8"))]
+
+
+def changed_lines(base: str) -> dict[str, set[int]]:
+    """The lines of the product that are not as they were at that revision."""
+    words = ["git", "diff", "--unified=0", "--no-color", "--no-ext-diff", base, "--", "src", "scripts"]
+    done = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        raise Wrong(f"git knows no {base}")
+    found: dict[str, set[int]] = {}
+    file = ""
+    for line in done.stdout.splitlines():
+        if line.startswith("+++ "):
+            file = line.removeprefix("+++ b/")
+        elif match := re.match(r"@@ -\S+ \+([0-9]+)(?:,([0-9]+))? @@", line):
+            first, count = int(match[1]), int(match[2] or 1)
+            found.setdefault(file, set()).update(range(first, first + count))
+    return {name: lines for name, lines in found.items() if (ROOT / name).is_file() and lines}
+
+
+def is_on(mutant: Mutant, lines: set[int]) -> bool:
+    return any(line in lines for line in range(mutant.line, mutant.last_line + 1))
+
+
+# ---- Which of them no test has to find -----------------------------------------------------------
+
+
+class Accepted(NamedTuple):
     file: str
-    line: list[str]
-    instead: list[str]
-    breaks: str
-    first: str
+    function: str
+    digest: str
+    mutant: str
+    reason: str
 
-    def apply(self, text: str) -> str:
-        """The text of the file with its line replaced, which has to be there once."""
-        lines = text.splitlines()
-        bare = [line.strip() for line in lines]
-        size = len(self.line)
-        places = [at for at in range(len(bare)) if bare[at : at + size] == self.line]
-        if len(places) != 1:
-            raise Wrong(f"{self.name}: {self.file} has {len(places)} times: {' / '.join(self.line)}")
-        at = places[0]
-        indent = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
-        lines[at : at + size] = [indent + line for line in self.instead]
-        return "\n".join(lines) + "\n"
+    def covers(self, mutant: Mutant) -> bool:
+        function = mutant.function
+        known = (mutant.file, function.name, function.digest, mutant.label)
+        return known == (self.file, self.function, self.digest, self.mutant)
 
 
-def stripped(text: str) -> list[str]:
-    return [line.strip() for line in text.strip().splitlines()]
-
-
-def mutant_of(entry: dict) -> Mutant:
-    if unknown := (FIELDS - {"first"} - set(entry)) | (set(entry) - FIELDS):
-        raise Wrong(f"{entry.get('name', entry)}: missing or unknown: {' '.join(sorted(unknown))}")
-    return Mutant(
-        entry["name"],
-        entry["file"],
-        stripped(entry["line"]),
-        stripped(entry["with"]),
-        entry["breaks"],
-        entry.get("first", ""),
-    )
-
-
-def read_list() -> list[Mutant]:
-    found = [mutant_of(entry) for entry in tomllib.loads(LIST.read_text("utf-8"))["mutant"]]
-    names = [mutant.name for mutant in found]
-    if twice := {name for name in names if names.count(name) > 1}:
-        raise Wrong(f"more than one is called {' '.join(sorted(twice))}")
+def read_accepted(text: str) -> list[Accepted]:
+    found = []
+    for entry in tomllib.loads(text).get("accepted", []):
+        if set(entry) != FIELDS or not all(entry.values()):
+            raise Wrong(f"{ACCEPTED.name}: an entry has {' '.join(sorted(FIELDS))}: {entry}")
+        found.append(Accepted(**entry))
     return found
 
 
-def check_list(mutants: list[Mutant]) -> None:
-    """Each is still about a line that is there once, and about a test that is there."""
-    known, complaints = all_suites(), []
-    for mutant in mutants:
-        try:
-            mutant.apply((ROOT / mutant.file).read_text("utf-8"))
-        except (Wrong, OSError) as wrong:
-            complaints.append(str(wrong))
-        suite = mutant.first.partition("/")[0]
-        if suite and suite not in known:
-            complaints.append(f"{mutant.name}: no test {suite}")
-    if complaints:
-        raise Wrong("\n".join(complaints))
+def stale_ones(accepted: list[Accepted], text_of) -> list[str]:  # noqa: ANN001
+    """What has to be looked at again: its function is another one now."""
+    complaints = []
+    for each in accepted:
+        text = text_of(each.file)
+        functions = functions_of(each.file, text) if text is not None else []
+        if not any((f.name, f.digest) == (each.function, each.digest) for f in functions):
+            complaints.append(f"{each.file}: {each.function} has changed: {each.mutant} ({each.reason})")
+        elif not any(each.covers(mutant) for mutant in mutants_of(each.file, text)):
+            complaints.append(f"{each.file}: {each.function} has no mutant {each.mutant}")
+    return complaints
 
 
-def all_suites() -> set[str]:
-    """label.suite of the tests that mutants have to fear."""
-    folders = {"unit": "unit", "simulation": "simulation/tests", "world": "simulation/world/tests"}
-    return {
-        f"{label}.{suite}"
-        for label, folder in folders.items()
-        for path in (ROOT / "test" / folder).rglob("*.cpp")
-        for suite in suites_of(path.read_text("utf-8"), str(path))
-    } - NOT_ASKED
+def text_of_tree(file: str) -> str | None:
+    path = ROOT / file
+    return path.read_text("utf-8") if path.is_file() else None
+
+
+def entry_of(mutant: Mutant) -> str:
+    """As the list of accepted ones has it, without its reason."""
+    function = mutant.function
+    return (
+        f"[[accepted]]\nfile = '{mutant.file}'\nfunction = '{function.name}'\n"
+        f"digest = '{function.digest}'\nmutant = '{mutant.label}'\nreason = ''\n"
+    )
+
+
+# ---- Which tests are likely to find one ----------------------------------------------------------
+
+
+def sources_of_suites() -> dict[str, str]:
+    """label.suite, and the texts of the files that it is in."""
+    found: dict[str, str] = {}
+    for label, folder in FOLDERS.items():
+        for path in sorted((ROOT / "test" / folder).rglob("*.cpp")):
+            text = path.read_text("utf-8")
+            for suite in suites_of(text, str(path)):
+                found[f"{label}.{suite}"] = found.get(f"{label}.{suite}", "") + text
+    return found
+
+
+def words_for_source(file: str) -> Counter[str]:
+    """What a test names that has to do with a source, each with its weight."""
+    path = pathlib.Path(file)
+    words = Counter({path.stem: 3, str(path.with_suffix(".hpp")).removeprefix("src/"): 5})
+    for sibling in (ROOT / file).parent.glob(f"{path.stem}.?pp"):
+        for each in File(file, sibling.read_text("utf-8")).classes:
+            words[each.name.rpartition("::")[2]] = 1
+    # A class in parts is named by its first word: exclusive_lock of exclusive_lock_asker.cpp.
+    stem = path.stem
+    while "_" in stem:
+        stem = stem.rpartition("_")[0]
+        if (ROOT / file).with_name(f"{stem}.hpp").exists():
+            words[stem] = 2
+    return words
+
+
+def words_for_script(file: str) -> Counter[str]:
+    """The scripts that have this text in them."""
+    name = pathlib.Path(file).name.replace(".sharded", "").replace(".both", "")
+    reached, found = {name}, Counter[str]()
+    texts = {p.name: p.read_text("utf-8") for p in (ROOT / "scripts").rglob("*.lua")}
+    while more := {n for n, text in texts.items() if reached & set(INCLUDE.findall(text))} - reached:
+        reached |= more
+    for path in (ROOT / "scripts").glob("*.lua"):
+        if path.name in reached:
+            found[f"scripts::{path.stem}"] = 2 if path.name == name else 1
+    return found
+
+
+@functools.cache
+def suites_by_likeness(file: str) -> dict[str, int]:
+    words = words_for_script(file) if file.endswith(".lua") else words_for_source(file)
+    likeness = {}
+    for test, text in sources_of_suites().items():
+        named = sum(
+            weight * min(5, len(re.findall(rf"\b{re.escape(word)}\b", text)))
+            for word, weight in words.items()
+        )
+        if pathlib.Path(file).stem in test:
+            named += 20
+        likeness[test] = named
+    return likeness
 
 
 # ---- A copy of the tree --------------------------------------------------------------------------
@@ -162,6 +246,18 @@ class Tree:
             for form in ("plain", *FORMS)
         ]
 
+    @contextlib.contextmanager
+    def script_as(self, name: str, text: str) -> Iterator[None]:
+        """With another text for a while, of which the build knows nothing."""
+        path = self.root / name
+        before, stat = path.read_bytes(), path.stat()
+        path.write_text(text, "utf-8")
+        try:
+            yield
+        finally:
+            path.write_bytes(before)
+            os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
     def note_broken_scripts(self, whole: list[str]) -> None:
         for path in self.scripts.glob("*"):
             path.unlink()
@@ -185,9 +281,7 @@ class Tree:
         return self.run("cmake", "--preset", "dev", *OPTIONS)
 
     def build(self, label: str, jobs: int) -> bool:
-        return self.run(
-            "cmake", "--build", self.build_folder, "-j", jobs, "--target", PROGRAMS[label]
-        )
+        return self.run("cmake", "--build", self.build_folder, "-j", jobs, "--target", PROGRAMS[label])
 
     @functools.cache  # noqa: B019
     def program(self, label: str) -> pathlib.Path:
@@ -219,6 +313,8 @@ class Run:
         self.label = label
         program = tree.program(label)
         words = [str(program), f"--run_test={which}", "--log_level=error", "--color_output=no"]
+        if label == "world":
+            words = [str(program), which, "--seed", "1", "--seconds", str(seconds), "--shrink", "0"]
         self.process = subprocess.Popen(
             words,
             stdout=subprocess.PIPE,
@@ -228,8 +324,6 @@ class Run:
             cwd=program.parent,
             env={
                 **os.environ,
-                # All of them take about a minute.
-                "COLOCK_SIMULATION_WORLDS": str(seconds * 100 // 60),
                 "COLOCK_SCRIPTS": str(tree.scripts),
             },
         )
