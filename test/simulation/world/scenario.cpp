@@ -1,6 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "simulation/world/scenario.hpp"
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 
@@ -8,62 +9,71 @@ namespace colock::simulation {
 
 using namespace std::chrono_literals;
 
-std::string_view name_of(kind k) noexcept
+namespace {
+
+constexpr std::array<std::string_view, 10> kind_names{
+    "plain",
+    "spin",
+    "fenced",
+    "fair",
+    "read_write",
+    "multi",
+    "red",
+    "semaphore",
+    "permits",
+    "latch"};
+
+constexpr std::array<std::string_view, 18> fault_names{
+    "cut commands",
+    "cut push",
+    "part",
+    "slow",
+    "lossy",
+    "stand still",
+    "die",
+    "destroy client",
+    "close client",
+    "refuse",
+    "forget scripts",
+    "server down",
+    "lag",
+    "fail over",
+    "restart empty",
+    "clock jump",
+    "force",
+    "move slot"};
+
+constexpr std::array<std::string_view, 11> mutant_names{
+    "none",
+    "release_ignores_owner",
+    "renewal_revives",
+    "acquire_ignores_owner",
+    "tokens_fall",
+    "messages_vanish",
+    "grant_is_kept",
+    "slow_clock",
+    "permits_never_end",
+    "latch_opens_early",
+    "claim_stays"};
+
+template <class Named, std::size_t Count>
+Named named(std::array<std::string_view, Count> const& names, std::string_view name)
 {
-    constexpr std::array<std::string_view, 10> names{
-        "plain",
-        "spin",
-        "fenced",
-        "fair",
-        "read_write",
-        "multi",
-        "red",
-        "semaphore",
-        "permits",
-        "latch"};
-    return names[static_cast<std::size_t>(k)];
+    auto const at = std::ranges::find(names, name);
+    if (at == names.end())
+        throw std::invalid_argument{"nothing in a world has this name: " + std::string{name}};
+    return static_cast<Named>(at - names.begin());
 }
 
-std::string_view name_of(fault_kind k) noexcept
-{
-    constexpr std::array<std::string_view, 18> names{
-        "cut commands",
-        "cut push",
-        "part",
-        "slow",
-        "lossy",
-        "stand still",
-        "die",
-        "destroy client",
-        "close client",
-        "refuse",
-        "forget scripts",
-        "server down",
-        "lag",
-        "fail over",
-        "restart empty",
-        "clock jump",
-        "force",
-        "move slot"};
-    return names[static_cast<std::size_t>(k)];
-}
+}  // namespace
 
-std::string_view name_of(mutant m) noexcept
-{
-    constexpr std::array<std::string_view, 11> names{
-        "none",
-        "release_ignores_owner",
-        "renewal_revives",
-        "acquire_ignores_owner",
-        "tokens_fall",
-        "messages_vanish",
-        "grant_is_kept",
-        "slow_clock",
-        "permits_never_end",
-        "latch_opens_early",
-        "claim_stays"};
-    return names[static_cast<std::size_t>(m)];
-}
+std::string_view name_of(kind k) noexcept { return kind_names[static_cast<std::size_t>(k)]; }
+std::string_view name_of(fault_kind k) noexcept { return fault_names[static_cast<std::size_t>(k)]; }
+std::string_view name_of(mutant m) noexcept { return mutant_names[static_cast<std::size_t>(m)]; }
+
+kind kind_named(std::string_view name) { return named<kind>(kind_names, name); }
+fault_kind fault_named(std::string_view name) { return named<fault_kind>(fault_names, name); }
+mutant mutant_named(std::string_view name) { return named<mutant>(mutant_names, name); }
 
 namespace {
 

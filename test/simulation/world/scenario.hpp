@@ -58,6 +58,11 @@ enum class mutant {
 };
 std::string_view name_of(mutant) noexcept;
 
+/// By their names; throw std::invalid_argument for others.
+kind kind_named(std::string_view);
+fault_kind fault_named(std::string_view);
+mutant mutant_named(std::string_view);
+
 /// What world there is, who does what in it, and what goes wrong. All numbers not given here come
 /// from the seed.
 struct scenario {

@@ -1,10 +1,12 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "simulation/world/recipe_file.hpp"
 #include "simulation/world/run.hpp"
 
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <iostream>
 #include <random>
 #include <stdexcept>
@@ -23,6 +25,8 @@ again; the exit status is then 1.
   --seed N            of the first world; the next ones count on. Drawn, unless given
   --worlds N          how many; 1 unless given
   --seconds N         instead: for so much of this machine's time
+  --recipe FILE       the world that is kept in this file
+  --keep FILE         writes the smallest world that breaks a rule into this file
   --mutant NAME       something is broken on purpose
   --without-machine N, --without-task N, --without-fault N
                       leaves out a part of the world
@@ -33,20 +37,14 @@ again; the exit status is then 1.
   --story N           events that are printed; 60 unless given
 )";
 
-mutant mutant_named(std::string const& name)
-{
-    for (int i = 0; i <= static_cast<int>(mutant::claim_stays); ++i)
-        if (name == name_of(static_cast<mutant>(i)))
-            return static_cast<mutant>(i);
-    throw std::invalid_argument{"no mutant has this name: " + name};
-}
-
 struct order {
     std::string name = "arena";
     recipe how;
     std::uint64_t worlds = 1;
     double seconds = 0;
     mutant broken = mutant::none;
+    std::string again;  ///< a file with the world
+    std::string keep;   ///< a file for it
     unsigned shrinking = 200;
     std::size_t story = 60;
 };
@@ -68,6 +66,10 @@ order read(int count, char** words)
             o.worlds = std::stoull(next());
         else if (word == "--seconds")
             o.seconds = std::stod(next());
+        else if (word == "--recipe")
+            o.again = next();
+        else if (word == "--keep")
+            o.keep = next();
         else if (word == "--mutant")
             o.broken = mutant_named(next());
         else if (word == "--without-machine")
@@ -92,6 +94,20 @@ order read(int count, char** words)
             o.name = word;
     }
     return o;
+}
+
+int run_again(order const& o)
+{
+    std::ifstream file{o.again};
+    auto const [plan, how] = read_recipe(file);
+    auto const v = run(plan, how, o.story);
+    if (v.broken_rule.empty()) {
+        std::cout << o.again << ": " << v.sections << " sections, and no rule is broken"
+                  << std::endl;
+        return EXIT_SUCCESS;
+    }
+    std::cout << "BROKEN: " << v.broken_rule << "\n" << v.story << std::flush;
+    return EXIT_FAILURE;
 }
 
 int simulate(order const& o)
@@ -123,6 +139,10 @@ int simulate(order const& o)
         if (o.broken != mutant::none)
             std::cout << " --mutant " << name_of(o.broken);
         std::cout << " " << small.describe() << std::endl;
+        if (!o.keep.empty()) {
+            std::ofstream file{o.keep};
+            write(file, {plan, small});
+        }
         return EXIT_FAILURE;
     }
     auto const time = taken();
@@ -145,7 +165,8 @@ int main(int count, char** words)
             std::cout << "\n";
             return EXIT_SUCCESS;
         }
-        return simulate(read(count, words));
+        auto const o = read(count, words);
+        return o.again.empty() ? simulate(o) : run_again(o);
     } catch (std::exception const& e) {
         std::cerr << e.what() << "\n";
         return 2;
