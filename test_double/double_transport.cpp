@@ -59,8 +59,10 @@ void double_transport::write_waiting()
     if (!is_up_)
         return;
     std::ranges::stable_sort(waiting_, {}, &rank_of);
-    for (auto* const s : std::exchange(waiting_, {}))
+    for (auto* const s : std::exchange(waiting_, {})) {
+        s->on = life_.write();
         sent_.push_back({s, clock::now()});
+    }
     if (!silent_)
         later([this] { answer_sent(); });
 }
@@ -136,7 +138,8 @@ void double_transport::open()
         return;
     is_up_ = true;
     silent_ = false;
-    listener_.on_link_up(0, ++epoch_);
+    life_.begin(static_cast<std::uint32_t>(++epoch_), true);
+    listener_.on_link_up(0, epoch_);
     if (epoch_ > 1)
         listener_.on_reached([](unsigned) { return true; });
     open_wanted_pubsub();

@@ -64,6 +64,7 @@ private:
     std::vector<sent_step> sent_;
 
     std::uint64_t epoch_ = 0;
+    decide::connection_life life_{.link = 1};
     error_code why_down_ = error::unavailable;
     bool started_ = false;
     bool is_up_ = false;

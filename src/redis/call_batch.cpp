@@ -49,6 +49,9 @@ void call_batch::fill(step_list& from, manner how, resp::writer& out, time_point
     is_past_asking_ = false;
     arrange(from, how.by_slot);
     size_ = steps_.size();
+    if (how.on)
+        for (auto* const s : steps_)
+            s->on = how.on->write();
     for (auto const& c : calls_)
         write(std::span{steps_}.subspan(c.first, c.count), how, out);
     write_wait(out);

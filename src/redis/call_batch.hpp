@@ -53,6 +53,7 @@ public:
         bool by_slot = false;    ///< for a server that refuses calls with keys of several slots
         publishing publish = publishing::plain;
         known_scripts* known = nullptr;  ///< none: the server knows all
+        decide::connection_life* on = nullptr;  ///< none: nobody asks for the order
     };
 
     explicit call_batch(listener& who) noexcept : listener_{who} {}

@@ -29,7 +29,9 @@ command_link::command_link(link_context const& context, listener& who, descripti
           connection_loop::description{
               description_.name, description_.where, wanted_role(context.settings)}
       )}
-{}
+{
+    life_.link = ++*context.links_made;
+}
 
 command_link::~command_link()
 {
@@ -97,7 +99,9 @@ void command_link::flush()
     auto const& sending = in_flight_.emplace_back(take_batch());
     auto& pipeline = loop_->pipeline();
     sending->fill(
-        waiting_, {floor_, eval_only_, by_slot, description_.publish, &known_}, pipeline.out(), now
+        waiting_, {floor_, eval_only_, by_slot, description_.publish, &known_, &life_},
+        pipeline.out(),
+        now
     );
     under_way_ += sending->steps().size();
     pipeline.expect(sending.get(), now);
@@ -247,13 +251,13 @@ void command_link::kill_predecessor(std::int64_t id)
             if (ec)
                 return;
             auto const& answer = got.front();
-            // A busy server has not looked. Any other error says that the connection is gone, or
-            // that this user may not end it: go on.
-            if (answer.what == reply::kind::error &&
-                decide::classify(answer.text) == decide::fault::not_now)
-                loop_->restart(error::unavailable);
-            else
-                become_ready();
+            bool const is_refused = answer.what == reply::kind::error;
+            // A busy server has not looked. Any other error says that this user may not end it:
+            // go on, and what was lost with it may run at any time.
+            if (is_refused && decide::classify(answer.text) == decide::fault::not_now)
+                return loop_->restart(error::unavailable);
+            others_ended_ = others_ended_ && !is_refused;
+            become_ready();
         }
     );
 }
@@ -261,6 +265,7 @@ void command_link::kill_predecessor(std::int64_t id)
 void command_link::become_ready()
 {
     predecessor_ = 0;
+    life_.begin(static_cast<std::uint32_t>(loop_->epoch()), others_ended_);
     carried_ = is_ready_ = true;
     has_lost_ = takes_turns_ = false;
     // Before the steps that wait are sent, the listener decides which of them are still wanted.

@@ -143,6 +143,8 @@ private:
     std::int64_t connection_id_ = 0;
     std::string run_id_;
     std::int64_t predecessor_ = 0;  ///< the old connection, until its server has ended it
+    decide::connection_life life_;  ///< of the connection that is up, or was
+    bool others_ended_ = true;      ///< all older connections to this server, for certain
     bool carried_ = false;          ///< the last connection has carried steps
     bool started_ = false;
     bool is_ready_ = false;  ///< up, and no step of the old connection can run any more

@@ -58,10 +58,14 @@ error_code command_link::judge_probe(replies const& got)
     // connection only if the server is the same.
     auto const run_id = info_field(info, "run_id:");
     if (run_id.empty() || run_id != run_id_) {
+        // A server that does not say its name may be the one that was there before.
+        others_ended_ = !run_id.empty() || (others_ended_ && !carried_);
         predecessor_ = 0;
         known_.clear();
-    } else if (std::exchange(carried_, false))
+    } else if (std::exchange(carried_, false)) {
         predecessor_ = connection_id_;  // otherwise the one before, perhaps not killed yet
+        others_ended_ = others_ended_ && predecessor_ != 0;
+    }
     run_id_ = run_id;
     connection_id_ = std::max(std::int64_t{0}, integer_of(got[place_id]));
     return {};

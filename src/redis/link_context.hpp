@@ -6,6 +6,7 @@
 #include "redis/tls.hpp"
 #include <colock/config.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <set>
@@ -27,6 +28,7 @@ struct link_context {
 
     std::shared_ptr<colock::tls> tls{};  ///< none: connections are not encrypted
     std::shared_ptr<std::set<std::string>> warned = std::make_shared<std::set<std::string>>();
+    std::shared_ptr<std::uint32_t> links_made = std::make_shared<std::uint32_t>(0);
 
     /// Loads the files that connections need, before the first one.
     error_code prepare() const { return tls ? tls->load(settings.log) : error_code{}; }

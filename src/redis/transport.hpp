@@ -4,6 +4,7 @@
 #include "base/strand_task.hpp"
 #include "colock_scripts.hpp"
 #include "decide/answer.hpp"
+#include "decide/connection_life.hpp"
 #include "decide/linked_list.hpp"
 
 #include <coroutine>
@@ -59,6 +60,7 @@ struct step : decide::list_hook<> {
     bool asking = false;       ///< its slot is moving, and its key is already at the target node
     bool moved = false;        ///< a node has sent it to another one since it last paused
     time_point cut_off_at{};   ///< it was sent then, and the server has run a part of it
+    decide::connection_life on{};  ///< where it was written last
     event<answer> answered{};
 };
 

@@ -83,7 +83,11 @@ fake_transport::fake_transport(core& inside, transport_listener& who)
     : in_process_transport{inside, who}
     , up_(inside.settings().links, false)
     , epochs_(inside.settings().links, 0)
-{}
+    , lives_(inside.settings().links)
+{
+    for (std::uint32_t i = 0; i != lives_.size(); ++i)
+        lives_[i].link = i + 1;
+}
 
 expectation& fake_transport::expect(scripts::script const& what)
 {
@@ -129,6 +133,7 @@ void fake_transport::write(step& s)
     c.keys.assign(s.keys.begin(), s.keys.end());
     c.arguments.assign(s.arguments.begin(), s.arguments.end());
     written_.push_back(c);
+    s.on = lives_.at(link_of(s.slot)).write();
     in_flight_.push_back({&s, written_.size() - 1, link_of(s.slot), c.sent, answer_to(s, c)});
 }
 
@@ -234,7 +239,9 @@ void fake_transport::open(unsigned link)
     if (!started_ || up_.at(link))
         return;
     up_.at(link) = true;
-    listener_.on_link_up(link, ++epochs_.at(link));
+    auto const epoch = ++epochs_.at(link);
+    lives_.at(link).begin(static_cast<std::uint32_t>(epoch), ends_old_connections);
+    listener_.on_link_up(link, epoch);
     if (epochs_.at(link) > 1)
         listener_.on_reached([this, link](unsigned slot) { return link_of(slot) == link; });
     flush();

@@ -141,6 +141,10 @@ public:
     void all_down();
     void all_up();
 
+    /// The server ends the old connection of a link that comes up again; otherwise what was lost
+    /// with it may run at any time.
+    bool ends_old_connections = true;
+
     /// Why an operation says that its link is down. If no waiting mends that, steps are answered
     /// with it at once, as by a link.
     error_code down_reason_to_tell = error::unavailable;
@@ -212,6 +216,7 @@ private:
 
     std::vector<bool> up_;
     std::vector<std::uint64_t> epochs_;
+    std::vector<decide::connection_life> lives_;
     bool up_at_start_ = true;
     bool started_ = false;
     int preparations_ = 0;

@@ -193,7 +193,8 @@ void command_line::flush()
          false,
          how_.by_slot,
          how_.publish,
-         &known_},
+         &known_,
+         &life_},
         out,
         clock::now()
     );
@@ -287,6 +288,7 @@ void command_line::settle_error(step& s, reply const& got, bool in_company, time
 void command_line::on_up()
 {
     known_.clear();
+    life_.begin(static_cast<std::uint32_t>(epoch()), true);
     listener_.on_line_up(*this);
     if (alive_ && !waiting_.empty())
         schedule_flush();

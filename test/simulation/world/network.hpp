@@ -256,6 +256,7 @@ public:
         : connecting_line{std::move(where)}
         , listener_{who}
         , how_{how}
+        , life_{.link = static_cast<std::uint32_t>(index() + 1)}
     {}
     ~command_line() override { destroy_pending(); }
 
@@ -292,6 +293,7 @@ private:
 
     listener& listener_;
     habits how_;
+    decide::connection_life life_;
     step_list waiting_;
     std::vector<std::shared_ptr<call_batch>> in_flight_;
     known_scripts known_;
