@@ -13,11 +13,7 @@ public:
     std::int64_t renewals() const noexcept { return renewed_; }
     std::int64_t lost() const noexcept { return lost_; }
 
-    bool wants_each_renewal() const noexcept override { return false; }
-    void renewed_many(std::size_t holds, milliseconds) noexcept override
-    {
-        renewed_ += static_cast<std::int64_t>(holds);
-    }
+    void renewed(std::string_view, milliseconds) noexcept override { ++renewed_; }
     void lost(std::string_view, boost::system::error_code const&) noexcept override { ++lost_; }
 
 private:

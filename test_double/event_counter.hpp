@@ -63,11 +63,6 @@ public:
     {
         next_->renewed(n, valid);
     }
-    bool wants_each_renewal() const noexcept override { return next_->wants_each_renewal(); }
-    void renewed_many(std::size_t holds, milliseconds valid) noexcept override
-    {
-        next_->renewed_many(holds, valid);
-    }
     void renew_failed(std::string_view n, error_code const& why) noexcept override
     {
         next_->renew_failed(n, why);

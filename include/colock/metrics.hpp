@@ -154,8 +154,6 @@ public:
     ) noexcept override;
     void acquiring(acquire_step const& step) noexcept override { next_->acquiring(step); }
     void renewed(std::string_view name, milliseconds valid_for) noexcept override;
-    bool wants_each_renewal() const noexcept override;
-    void renewed_many(std::size_t holds, milliseconds valid_for) noexcept override;
     void renew_failed(
         std::string_view name, boost::system::error_code const& why
     ) noexcept override;

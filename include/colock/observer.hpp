@@ -72,15 +72,6 @@ public:
     /// The lease of `name` was renewed; it is valid for `valid_for` from now.
     virtual void renewed(std::string_view /*name*/, milliseconds /*valid_for*/) noexcept {}
 
-    /// Whether `renewed` is called for each lock. If not, `renewed_many` is called in its place. A
-    /// client with very many holds renews them at less cost then, because it need not look at each
-    /// one.
-    virtual bool wants_each_renewal() const noexcept { return true; }
-
-    /// The leases of `holds` holds were renewed by one call; each is valid for `valid_for` from
-    /// now.
-    virtual void renewed_many(std::size_t /*holds*/, milliseconds /*valid_for*/) noexcept {}
-
     /// A renewal was not answered; the client tries again until the hold is lost.
     virtual void renew_failed(
         std::string_view /*name*/, boost::system::error_code const& /*why*/
@@ -126,10 +117,7 @@ public:
 namespace detail {
 
 /// Stands for no observer.
-class silent_observer final : public observer {
-public:
-    bool wants_each_renewal() const noexcept override { return false; }
-};
+class silent_observer final : public observer {};
 
 }  // namespace detail
 

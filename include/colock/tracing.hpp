@@ -135,11 +135,6 @@ public:
     {
         next_->renewed(name, valid_for);
     }
-    bool wants_each_renewal() const noexcept override { return next_->wants_each_renewal(); }
-    void renewed_many(std::size_t holds, milliseconds valid_for) noexcept override
-    {
-        next_->renewed_many(holds, valid_for);
-    }
     void renew_failed(std::string_view name, boost::system::error_code const& why) noexcept override
     {
         next_->renew_failed(name, why);

@@ -189,14 +189,6 @@ void metrics::renewed(std::string_view name, milliseconds valid_for) noexcept
     next_->renewed(name, valid_for);
 }
 
-bool metrics::wants_each_renewal() const noexcept { return next_->wants_each_renewal(); }
-
-void metrics::renewed_many(std::size_t holds, milliseconds valid_for) noexcept
-{
-    add(renewals_, holds);
-    next_->renewed_many(holds, valid_for);
-}
-
 void metrics::renew_failed(std::string_view name, boost::system::error_code const& why) noexcept
 {
     add(renewals_failed_);

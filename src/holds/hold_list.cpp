@@ -61,16 +61,6 @@ milliseconds hold_list::shortest_renewed(time_point now) const noexcept
     return shortest;
 }
 
-bool hold_list::is_one_renewed(time_point sent, milliseconds lease) const noexcept
-{
-    if (holds_.empty() || !is_only(holds_.front()))
-        return false;
-    auto const& hold = holds_.front();
-    return !hold.inside->settings().max_hold && hold.current_status() == status::held &&
-        hold.renewed && hold.lease == lease &&
-        hold.promised_until() == decide::valid_until(sent, lease);
-}
-
 time_point hold_list::lose_at(hold_state const& hold) const noexcept
 {
     return hold.lose_at(hold.promised_until(), hold.inside->settings().loss_margin);

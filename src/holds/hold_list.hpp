@@ -47,10 +47,6 @@ public:
     /// are none.
     milliseconds shortest_renewed(time_point now) const noexcept;
 
-    /// There is one hold, renewed with this lease and without a limit, and its validity comes from
-    /// the script of `sent`.
-    bool is_one_renewed(time_point sent, milliseconds lease) const noexcept;
-
     /// When the first of them is lost if nothing proves more.
     time_point lose_at() const noexcept;
 

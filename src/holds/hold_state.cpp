@@ -28,7 +28,7 @@ time_point hold_state::valid_until() const noexcept
 {
     if (current_status() != status::held)
         return {};
-    return target ? target->valid_until(*this) : own_until();
+    return target ? target->valid_until(*this) : promised_until();
 }
 
 std::stop_token hold_state::stop_token()

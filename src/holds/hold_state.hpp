@@ -54,8 +54,8 @@ public:
 
     time_point valid_until() const noexcept;
 
-    /// The same as far as this state knows; its target may know more.
-    time_point own_until() const noexcept
+    /// The same as far as this state knows; the hold of a group ends with its parts.
+    time_point promised_until() const noexcept
     {
         return time_point{time_point::duration{until_.load(std::memory_order_acquire)}};
     }
@@ -71,10 +71,6 @@ public:
     void set_valid_until(time_point t) noexcept
     {
         until_.store(t.time_since_epoch().count(), std::memory_order_release);
-    }
-    time_point promised_until() const noexcept
-    {
-        return time_point{time_point::duration{until_.load(std::memory_order_relaxed)}};
     }
 
     /// The script that was sent at `sent` has set this lease.

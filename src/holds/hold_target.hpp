@@ -31,7 +31,7 @@ public:
 
     // ---- From any thread, while the hold lives -------------------------------------------------
 
-    /// Until when the hold is valid, if it is held. Its own state may know less than its target.
+    /// Until when the hold is valid, if it is held.
     virtual time_point valid_until(detail::hold_state const&) const noexcept = 0;
 
     /// The token of lock `i` of several, counted from 0.

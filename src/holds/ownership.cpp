@@ -44,7 +44,6 @@ void ownership::begin(hold_ptr first, time_point sent, milliseconds lease)
 
 void ownership::begin_beside(ownership& other)
 {
-    other.leave_cohort();
     server_.begin(clock::now(), other.server_until());
     beside_ = other.weak_from_this();
     other.beside_ = weak_from_this();
@@ -71,7 +70,6 @@ void ownership::give_back(time_point until, bool synced)
 
 void ownership::enter(std::shared_ptr<hold_operation> who)
 {
-    leave_cohort();
     auto& hold = *who->hold;
     auto const now = clock::now();
     hold.target = shared_from_this();
@@ -83,7 +81,6 @@ void ownership::enter(std::shared_ptr<hold_operation> who)
 
 void ownership::release(std::shared_ptr<hold_operation> who)
 {
-    leave_cohort();
     auto const hold = who->hold;
     expire(clock::now());  // look at the clock: after a pause of the process no timer has fired yet
     if (!hold->is_linked()) {
@@ -130,7 +127,6 @@ void ownership::take_over(
 
 error_code ownership::give(hold_state& only, claim& to)
 {
-    leave_cohort();
     auto const now = clock::now();
     expire(now);
     if (only.current_status() != status::held)
@@ -150,7 +146,6 @@ error_code ownership::give(hold_state& only, claim& to)
 
 void ownership::extend(std::shared_ptr<hold_operation> who, milliseconds lease)
 {
-    leave_cohort();
     auto& hold = *who->hold;
     auto const now = clock::now();
     expire(now);
@@ -173,7 +168,6 @@ void ownership::extend(std::shared_ptr<hold_operation> who, milliseconds lease)
 void ownership::release_all()
 {
     auto const self = shared_from_this();
-    leave_cohort();
     while (!holds_.is_empty())
         remove(holds_.front(), error::closed);
     if (is_gone())
@@ -194,9 +188,6 @@ void ownership::remove(hold_state& hold, error_code why)
 
 void ownership::expire(time_point now)
 {
-    if (auto* const in = cohort_.of(); in && now < in->loss_time())
-        return;
-    leave_cohort();
     if (now < holds_.lose_at())
         return;
     auto const self = shared_from_this();
@@ -212,7 +203,6 @@ void ownership::expire(time_point now)
 void ownership::gone(error_code why)
 {
     auto const self = shared_from_this();
-    leave_cohort();
     auto const before = std::exchange(stage_, stage::gone);
     if (before == stage::releasing)
         --inside().count.owed_releases;
@@ -231,7 +221,6 @@ void ownership::suspect()
 {
     if (is_vacant())
         return give_up();
-    leave_cohort();
     auto const now = clock::now();
     auto const asks_at = begun() + 2 * inside().round_trip().usual();
     server_.suspect(now);
@@ -269,8 +258,6 @@ void ownership::extended(time_point sent, milliseconds set, hold_operations cons
 void ownership::renew_now()
 {
     // A renewal under way is not sent yet, because the loss of the link has ended all sent ones.
-    if (auto* const in = cohort_.of())
-        return inside().watchdog().enqueue(*in);
     if (!may_renew() || renewal_.is_wanted() || !is_held())
         return;
     renewal_.want();
@@ -336,10 +323,7 @@ void ownership::renewed(time_point sent, milliseconds set, double jitter)
         renewal_.plan(decide::renewal_schedule::renewal_time(sent, lease, jitter));
         auto const valid_for =
             std::chrono::duration_cast<milliseconds>(decide::valid_until(sent, lease) - now);
-        if (inside().events().wants_each_renewal())
-            inside().events().renewed(name(), valid_for);
-        else
-            inside().events().renewed_many(1, valid_for);
+        inside().events().renewed(name(), valid_for);
     }
     if (is_suspect() || is_too_short(set))  // since the renewal was sent
         suspect();
@@ -364,24 +348,6 @@ ownership::times ownership::next_times() const noexcept
     return {renews ? renewal_.due_at() : never, holds_.lose_at()};
 }
 
-// ---- Cohorts -----------------------------------------------------------------------------------
-
-// The hold has the cohort's time before it is no longer a member, so that no thread ever reads an
-// older one. It has been renewed until now, whether or not it is from here on.
-std::optional<decide::renewal::round> ownership::leave(cohort const& in)
-{
-    if (!holds_.is_empty() && holds_.front().is_confirmed())
-        holds_.front().confirm(in.sent(), in.lease());
-    server_.extend(in.answered(), in.lease());
-    cohort_.set(nullptr);
-    renewal_.plan(in.renew_at());
-    std::optional<decide::renewal::round> under_way;
-    if (in.is_under_way())
-        under_way = renewal_.begin(in.lease());
-    watch();
-    return under_way;
-}
-
 // ---- The end -----------------------------------------------------------------------------------
 
 void ownership::settled()
@@ -403,7 +369,6 @@ void ownership::settled()
 void ownership::finish()
 {
     auto const self = shared_from_this();
-    leave_cohort();
     forget_renewal();
     if (auto const other = beside())
         other->server_.stands(server_until());

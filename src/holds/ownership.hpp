@@ -6,7 +6,6 @@
 #include "decide/linked_list.hpp"
 #include "decide/renewal.hpp"
 #include "decide/renewal_schedule.hpp"
-#include "holds/cohort.hpp"
 #include "holds/hold_list.hpp"
 #include "holds/hold_operation.hpp"
 #include "holds/hold_registry.hpp"
@@ -61,11 +60,6 @@ public:
         std::uint64_t number,
         owner const& who
     );
-    ~ownership()
-    {
-        if (auto* const in = cohort_.of())
-            inside().watchdog().strike_out(*this, *in);
-    }
 
     std::string const& name() const noexcept { return field_.name(); }
     std::uint64_t number() const noexcept { return field_.number(); }
@@ -227,8 +221,7 @@ public:
     /// Until when its hold is valid. From any thread.
     time_point valid_until(hold_state const& of) const noexcept override
     {
-        auto const by_cohort = cohort_.valid_until();  // first, because who leaves has its own time
-        return std::max(by_cohort, of.own_until());
+        return of.promised_until();
     }
 
     /// Destroys handlers without calling them, because the context is destroyed.
@@ -265,18 +258,6 @@ public:
         renewal_.count_answer();
         return renewal_.is_current(which);
     }
-
-    /// The call of `sent` has renewed it with this lease, and nothing else concerns it: it may be
-    /// renewed in a cohort from now on.
-    bool may_join(time_point sent, milliseconds lease) const noexcept
-    {
-        return may_renew() && !awaits_renewal() && !is_renewing() && !is_suspect() && !beside() &&
-            holds_.is_one_renewed(sent, lease);
-    }
-    void join(cohort* which) noexcept { cohort_.set(which); }
-
-    /// Takes over its times from the cohort. The round of the renewal under way, if there is one.
-    std::optional<decide::renewal::round> leave(cohort const&);
 
     /// The server may not know it any more: queues it for renewal.
     void renew_now();
@@ -366,12 +347,6 @@ private:
 
     // --------------------------------------------------------------------------------------------
 
-    /// Anything but a renewal is about to happen to it.
-    void leave_cohort()
-    {
-        if (auto* const in = cohort_.of())
-            inside().watchdog().take_out(*this, *in);
-    }
     settlement& steps()
     {
         if (!steps_)
@@ -391,7 +366,6 @@ private:
     void take_over(hold_ptr const& next, decide::hold_terms const& left, time_point valid_until);
     void ask(hold_ptr hold)
     {
-        leave_cohort();
         steps().ask(make_recycled<hold_operation>(inside().shared_from_this(), std::move(hold)));
     }
     void renewed(time_point sent, milliseconds set, double jitter);
@@ -461,7 +435,6 @@ private:
     hold_list holds_;
     decide::server_lease server_;
     decide::renewal renewal_;
-    cohort::membership cohort_;
     std::unique_ptr<settlement> steps_;    ///< none before the first step
     std::unique_ptr<loss_notice> notice_;  ///< none unless the config asks for it
 };

@@ -179,7 +179,7 @@ class Joining(unittest.TestCase):
 
         watchdog, poller = "src/holds/ownership_watchdog.cpp", "src/locks/poller.cpp"
         window = r"coalescing_window\{(\d+)\}"
-        self.assertEqual(found("src/holds/cohort.hpp", r"largest = (\d+)"), sizing.LARGEST_CALL)
+        self.assertEqual(found(watchdog, r"largest_call = (\d+)"), sizing.LARGEST_CALL)
         self.assertEqual(found(poller, r"largest_call = (\d+)"), sizing.LARGEST_CALL)
         self.assertEqual(found(watchdog, window) / 1000, sizing.RENEWAL_WINDOW)
         self.assertEqual(found(poller, window) / 1000, sizing.POLL_WINDOW)

@@ -32,8 +32,7 @@ BOOST_AUTO_TEST_CASE(what_is_in_hand_outlives_the_wait_for_the_rest)
     BOOST_TEST(!is_any_locked());
 }
 
-// One call renews all that is in hand, so these are a cohort. The lease that was asked for comes
-// when all are there.
+// One call renews all that is in hand. The lease that was asked for comes when all are there.
 BOOST_AUTO_TEST_CASE(what_one_call_has_renewed_gets_its_lease_when_all_are_there)
 {
     std::vector<std::string> names;

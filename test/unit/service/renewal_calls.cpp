@@ -1,6 +1,5 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "unit/harness.hpp"
-#include <colock/metrics.hpp>
 #include <colock/permit_semaphore.hpp>
 #include <colock/read_write_lock.hpp>
 
@@ -10,7 +9,7 @@ namespace {
 
 constexpr std::size_t size = 6;
 
-/// Holds that one call has renewed, so that they are a cohort; the real scripts run.
+/// Holds that one call renews; the real scripts run.
 struct together : harness {
     explicit together(config settings = short_leases()) : harness{std::move(settings)}
     {
@@ -67,7 +66,7 @@ struct together : harness {
     std::vector<hold> all;
 };
 
-BOOST_FIXTURE_TEST_SUITE(service_cohorts, together)
+BOOST_FIXTURE_TEST_SUITE(service_renewal_calls, together)
 
 BOOST_AUTO_TEST_CASE(one_call_renews_all_again_and_again)
 {
@@ -84,26 +83,10 @@ BOOST_AUTO_TEST_CASE(one_call_renews_all_again_and_again)
         BOOST_TEST((redis.lease_left(name) > 1'900ms));
 }
 
-BOOST_AUTO_TEST_CASE(what_is_acquired_later_joins)
-{
-    std::string other = "x";
-    while (server->link_of(decide::slot_of(other)) != link())
-        other += 'x';
-    auto const late = std::move(acquire(mutex(other)).value());
-    renew_all();
-    BOOST_TEST(last().keys.size() == size + 1);
-    auto const before = calls();
-    time.advance(5s);
-    BOOST_TEST(calls() - before <= 6U);
-    BOOST_TEST(last().keys.size() == size + 1);
-    BOOST_TEST((late.valid_until() == last().sent + validity));
-}
-
-// After an outage all are renewed, in calls of so many.
 BOOST_AUTO_TEST_CASE(what_is_lost_soonest_is_renewed_first)
 {
     all.clear();
-    std::vector<hold> many;  // full cohorts
+    std::vector<hold> many;
     for (int n = 0; many.size() != 640; ++n)
         if (auto name = "long" + std::to_string(n);
             server->link_of(decide::slot_of(name)) == link())
@@ -120,18 +103,6 @@ BOOST_AUTO_TEST_CASE(what_is_lost_soonest_is_renewed_first)
     BOOST_TEST(std::ranges::count(first.keys, soon) == 1);
     BOOST_TEST(server->written().size() - before == 6U);
     BOOST_TEST(bool{shortest});
-}
-
-BOOST_AUTO_TEST_CASE(what_is_released_is_renewed_no_more)
-{
-    BOOST_TEST(release(all[2]).succeeded());
-    answer_late(next_call());
-    BOOST_TEST(last().keys.size() == size - 1);
-    BOOST_TEST(std::ranges::count(last().keys, names[2]) == 0);
-    time.advance(5s);
-    BOOST_TEST(!redis.is_locked(names[2]));
-    all.erase(all.begin() + 2);
-    BOOST_TEST(are_held());
 }
 
 BOOST_AUTO_TEST_CASE(a_release_during_a_call_takes_nothing_back)
@@ -164,25 +135,6 @@ BOOST_AUTO_TEST_CASE(an_extension_during_a_call_counts_and_stays)
     BOOST_TEST(are_held());
 }
 
-BOOST_AUTO_TEST_CASE(a_shorter_lease_counts_from_now_on)
-{
-    BOOST_TEST(extend(all[2], 500ms).succeeded());
-    BOOST_TEST((all[2].valid_until() <= time.now() + 500ms));
-    time.advance(5s);
-    BOOST_TEST((redis.lease_left(names[2]) <= 500ms));
-    BOOST_TEST(are_held());
-}
-
-BOOST_AUTO_TEST_CASE(a_hold_entered_again_has_its_depth)
-{
-    auto const inner = std::move(acquire(mutex(names[2]), {.as = me}).value());
-    time.advance(5s);
-    BOOST_TEST(release(all[2]).succeeded());
-    BOOST_TEST(redis.is_locked(names[2]));
-    time.advance(5s);
-    BOOST_TEST(static_cast<bool>(inner));
-}
-
 BOOST_AUTO_TEST_CASE(one_that_is_gone_is_lost_alone)
 {
     auto told = lost(all[2]);
@@ -211,50 +163,6 @@ BOOST_AUTO_TEST_CASE(a_lost_answer_is_asked_for_again)
         BOOST_TEST((each.valid_until() > until));
 }
 
-BOOST_AUTO_TEST_CASE(a_refusal_takes_nobody_else_along)
-{
-    server->serve = [this](call const& c) -> std::optional<answer> {
-        if (std::ranges::find(c.keys, names[2]) != c.keys.end())
-            return answer{answer::kind::failed, {}, error::server_refused, {}};
-        return answer{answer::kind::replied, redis.run(c), {}, {}};
-    };
-    time.advance(4s);
-    for (std::size_t i = 0; i != size; ++i)
-        BOOST_TEST(static_cast<bool>(all[i]) == (i != 2));
-}
-
-BOOST_AUTO_TEST_CASE(unrenewed_all_are_lost_a_margin_before_their_end)
-{
-    auto const until = all.front().valid_until();
-    std::vector<pending<>> told;
-    for (auto const& each : all)
-        told.push_back(lost(each));
-    next_call();  // and never an answer
-    time.advance_until([&] { return told.front().is_done(); }, 4s);
-    BOOST_TEST((time.now() == until - margin));
-    for (auto const& each : told)
-        BOOST_TEST(each.succeeded());
-    BOOST_TEST(events->count("lost") == static_cast<std::ptrdiff_t>(size));
-}
-
-BOOST_AUTO_TEST_CASE(after_a_standstill_a_late_answer_revives_nobody)
-{
-    auto& call = next_call();
-    auto const renewed = events->count("renewed");
-    time.jump(2s);
-    call.reply(done());
-    time.settle();
-    for (auto const& each : all)
-        BOOST_TEST(!each);
-    BOOST_TEST(events->count("renewed") == renewed);
-}
-
-BOOST_AUTO_TEST_CASE(after_a_standstill_a_release_finds_the_loss)
-{
-    time.jump(validity);
-    BOOST_TEST((release(all[2]).ec() == error::lost));
-}
-
 BOOST_AUTO_TEST_CASE(a_forced_one_is_told_and_the_others_stay)
 {
     auto& call = next_call();
@@ -269,15 +177,7 @@ BOOST_AUTO_TEST_CASE(a_forced_one_is_told_and_the_others_stay)
     BOOST_TEST(are_valid_from(call.seen().sent));
 }
 
-BOOST_AUTO_TEST_CASE(the_link_goes_in_the_middle_of_a_call)
-{
-    next_call();
-    renew_all();
-    BOOST_TEST(last().keys.size() == size);
-    BOOST_TEST(are_valid_from(last().sent));
-}
-
-BOOST_AUTO_TEST_CASE(readers_and_permits_have_cohorts_too)
+BOOST_AUTO_TEST_CASE(readers_and_permits_are_renewed_together_too)
 {
     std::string name = "x";
     while (server->link_of(decide::slot_of(name)) != link())
@@ -308,48 +208,6 @@ BOOST_AUTO_TEST_CASE(readers_and_permits_have_cohorts_too)
     redis.ask({"DEL", "{" + name + "}b"});
     time.advance(1'001ms);
     BOOST_TEST(std::ranges::count_if(all, [](auto const& h) { return !h; }) == 1);
-}
-
-BOOST_AUTO_TEST_CASE(closing_releases_all_of_them)
-{
-    next_call();
-    pending<> closed;
-    client.close(closed.token());
-    time.settle();
-    time.advance(10ms);
-    BOOST_TEST(closed.succeeded());
-    for (auto const& name : names)
-        BOOST_TEST(!redis.is_locked(name));
-}
-
-BOOST_AUTO_TEST_SUITE_END()
-
-/// Does not want to hear of each renewal.
-struct counting final : observer {
-    bool wants_each_renewal() const noexcept override { return false; }
-    void renewed(std::string_view, milliseconds) noexcept override { ++single; }
-    void renewed_many(std::size_t holds, milliseconds valid) noexcept override
-    {
-        many += holds;
-        last_valid = valid;
-    }
-
-    std::size_t single = 0, many = 0;
-    milliseconds last_valid{};
-};
-
-BOOST_AUTO_TEST_SUITE(service_cohort_events)
-
-BOOST_FIXTURE_TEST_CASE(an_observer_may_hear_how_many_were_renewed, together)
-{
-    auto const count = std::make_shared<counting>();
-    auto const metrics = std::make_shared<colock::metrics>(count);
-    BOOST_TEST(!metrics->wants_each_renewal());
-    BOOST_TEST(colock::metrics{}.wants_each_renewal() == false);
-    BOOST_TEST(colock::metrics{events}.wants_each_renewal());
-    metrics->renewed_many(3, 5ms);
-    BOOST_TEST(count->many == 3U);
-    BOOST_TEST((count->last_valid == 5ms));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
