@@ -103,6 +103,10 @@ def labels_of(test: dict) -> list[str]:
     return next((p["value"] for p in test.get("properties", []) if p["name"] == "LABELS"), [])
 
 
+def tests_of(preset: str, labels: set[str]) -> list[dict]:
+    return [test for test in tests_of_ctest(preset) if labels & set(labels_of(test))]
+
+
 def command_of(preset: str, name: str) -> list[str]:
     """As CMake wrote it: ctest shows no command whose program isn't built yet."""
     line = re.compile(rf"^add_test\(\[=*\[{re.escape(name)}\]=*\] (.*)\)$", re.MULTILINE)
@@ -198,17 +202,18 @@ def without(what: str) -> None:
 
 
 def test(preset: str, labels: set[str], *more: str, **environment: str) -> None:
-    """Builds what the tests with these labels need, and runs those that are there; hands `more` on."""
+    """Builds what the tests with these labels need, and runs them; hands `more` on."""
     configure(preset)
-    found = [test for test in tests_of_ctest(preset) if labels & set(labels_of(test))]
-    if empty := labels.difference(*(labels_of(test) for test in found)):
-        without(f"there are no tests {' '.join(sorted(empty))}")
-    if not found:
-        return
-    needed = set(programs_of(preset, labels)).union(*(outputs_in(preset, test) for test in found))
+    needed = set(programs_of(preset, labels))
+    needed.update(*(outputs_in(preset, test) for test in tests_of(preset, labels)))
     if targets := sorted(needed & known_outputs(preset)):
         build(preset, *targets)
-    ctest(preset, "-L", f"^({'|'.join(sorted(labels))})$", *more, **environment)
+    # Some can be listed only now.
+    found = tests_of(preset, labels)
+    if empty := labels.difference(*(labels_of(test) for test in found)):
+        without(f"there are no tests {' '.join(sorted(empty))}")
+    if found:
+        ctest(preset, "-L", f"^({'|'.join(sorted(labels))})$", *more, **environment)
 
 
 def test_named(preset: str, wanted: str, *more: str, **environment: str) -> None:

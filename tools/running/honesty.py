@@ -17,7 +17,8 @@ class Skip(NamedTuple):
 SANITIZED = ("asan", "tsan")
 SKIPPED = (
     Skip(
-        r"chaos\.faults/.*", "tools/chaos has the time for it; the other faults of the suite run"
+        r"chaos\.(faults|fence)/alone.*",
+        "tools/chaos has the time for it; `each_once` has the same faults",
     ),
     Skip(r"chaos\.versions/.*", "needs a worker of another version: tools/chaos --against"),
     Skip(
