@@ -124,7 +124,6 @@ void add_options(CLI::App& app, request& r)
     add("--poll-cap", r.poll_cap_ms, "the longest sleep of a waiter, in ms");
     add("--max-tenure", r.max_tenure_ms, "how long a lock stays with the client, in ms");
     add("--keep", r.keep_ms, "how long the client keeps a released lock, in ms; in W1k 2");
-    app.add_flag("--passing", r.passing, "a release gives the lock to the next process");
     add("--poller-gap", r.poller_gap_ms, "how long a lock is left free each second, in ms");
     app.add_flag("--no-fencing", r.no_fencing, "without tokens");
     app.add_flag("--metrics", r.metrics, "counted by colock::metrics; not in W6 and W9");
@@ -156,7 +155,6 @@ plan plan_of(request const& r, colock::config where)
         where.max_tenure = milliseconds{r.max_tenure_ms};
     if (r.keep_ms >= 0 || r.asked.workload == "W1k")
         where.keep = milliseconds{r.keep_ms >= 0 ? r.keep_ms : 2};
-    where.passing = r.passing;
     if (r.poller_gap_ms >= 0)
         where.poller_gap = milliseconds{r.poller_gap_ms};
     auto asked = r.asked;

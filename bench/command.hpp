@@ -24,7 +24,6 @@ struct request {
     int poll_cap_ms = 0;
     int max_tenure_ms = -1;
     int keep_ms = -1;
-    bool passing = false;
     int poller_gap_ms = -1;
     bool no_fencing = false;
     bool metrics = false;

@@ -6,8 +6,6 @@
 --      may have to wait, 'place:channel', else ''. The channel is the lock's, the place the
 --      client's in the wait list if it has to wait: '' for none, 'last', 'first', 'check' for the
 --      place that it may have, else the last, or 'behind' for the last even if the lock is free.
---      In the form 'place|n:entry and channel' the n bytes of its entry follow: a release can give
---      it the lock, so it is put into the list once, and 'check' never does
 -- Reply: a list, for each lock an integer if granted, the last token taken (0 without fencing); a
 --        list if it has to wait: the lock's PTTL (-1 if the lock is free, for those before); how
 --        many wait, as far as it is known; and the sum of 1 if the client stands in the wait list, 2

@@ -1,24 +1,20 @@
 -- Lists the locks that are free, or will be free soon if nobody renews them, and keeps the wait
 -- lists alive in which the client stands.
 -- KEYS the locks
--- ARGV 1 limit in ms; then for each lock its wait list if the client stands there, or
---      '|n:entry and list' with its entry of n bytes there, else ''
+-- ARGV 1 limit in ms; then for each lock 'client:list' if the client stands in that wait list, else ''
 -- Reply: a list, for each lock whose lease ends within the limit its place in KEYS and its PTTL,
 --        -2 if nobody holds it, -1 if its lease never ends; for each lock whose wait list is gone,
 --        or has not that entry, its place and -3; nothing for the others.
 -- Idempotent.
-local call, byte, limit = redis.call, string.byte, tonumber(ARGV[1])
+local call, limit = redis.call, tonumber(ARGV[1])
 
 -- include wait_list_entries.lua
 -- include wait_list.lua
 
 local reply = {}
 for i = 1, #KEYS do
-    local pttl, list, _, entry = call('pttl', KEYS[i]), ARGV[i + 1]
-    if byte(list) == 124 then  -- a bar
-        _, list, entry = place_and_channel(list)
-    end
-    if list ~= '' and not keep(list, entry) then
+    local pttl, client, list = call('pttl', KEYS[i]), place_and_channel(ARGV[i + 1])
+    if list ~= '' and not keep(list, client) then
         pttl = -3
     end
     if pttl < limit then

@@ -1,11 +1,10 @@
 -- traits: joins 8
--- Removes the client's entry from each wait list. If the entry is not there, the lock may have been
--- passed on to it: then it gives that back. If its turn may have come, tells the next one; of
+-- Removes the client's entry from each wait list. If its turn may have come, tells the next one; of
 -- permits, those that can get in, or the next one if nobody can.
 -- KEYS the locks, or semaphores
 -- ARGV for each lock: channel, entry of the client
 -- Reply: a list, for each lock 1 if the client stood in the list, else 0; an error if it may still stand
---        there, or has the lock that was passed on to it.
+--        there.
 -- A repeat finds nothing, and tells the next one once more, who asks in vain.
 
 -- include publish.lua
@@ -27,23 +26,17 @@ local reply = {}
 for i = 1, #KEYS do
     local channel, entry = ARGV[2 * i - 1], ARGV[2 * i]
     local list = wait_list(channel)
-    local field = string.match(entry, '^([^|]*)|')
     local is_first = redis.pcall('lindex', list, 0) == entry
-    local removed = redis.pcall('lrem', list, field and 0 or 1, entry)
+    local removed = redis.pcall('lrem', list, 1, entry)
     local failed = type(removed) == 'table' and removed
     removed = not failed and removed > 0
-    local receivers = 0
-    local given_back = field and not removed and redis.pcall('hdel', KEYS[i], field)
-    if given_back == 1 then
-        receivers = publish(channel, '0')
-    end
     local permits = redis.pcall('get', KEYS[i])
     permits = type(permits) == 'string' and tonumber(permits)
     if permits and (is_first or not removed) then
         tell_first_or_front(list, channel, permits)
     elseif not removed or is_first and not is_held_by_teller(KEYS[i]) then
-        tell_first(list, channel, receivers)
+        tell_first(list, channel, 0)
     end
-    reply[i] = failed or type(given_back) == 'table' and given_back or removed and 1 or 0
+    reply[i] = failed or removed and 1 or 0
 end
 return reply

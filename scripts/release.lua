@@ -1,10 +1,9 @@
 -- traits: joins 7
 -- Gives each ownership back, and tells the waiters: by the lock's channel all that listen there,
--- and of the wait list the first client alone, by a channel of its own. If nobody listens to the
--- lock's channel, and the first has said how, it gets the lock by this script; see `pass`.
+-- and of the wait list the first client alone, by a channel of its own.
 -- KEYS the locks
--- ARGV for each lock: field; channel; wait list; and the entry with which the client goes to the end
---      of the list if another client was told, else ''
+-- ARGV for each lock: field; channel; wait list; and the client's id if it goes to the end of the
+--      list when another client was told, else ''
 -- Reply: a list, for each lock the number of receivers, or -1 if the server refuses to publish; if
 --        a client of the wait list was told, a list of that number and of 1 if the releasing client
 --        stands in the wait list now, else 0; false if the field is gone; an error if the key does
@@ -14,17 +13,14 @@ local pcall = redis.pcall
 
 -- include publish.lua
 
--- Tells the first of a wait list, or gives it the lock: the reply. Made only if somebody waits,
--- because making these functions costs as much as releasing a lock.
+-- Tells the first of a wait list: the reply. Made only if somebody waits, because making these
+-- functions costs as much as releasing a lock.
 local function turns()
-    -- include draw.lua
     -- include wait_list_entries.lua
     -- include crowd.lua
-    -- include pass.lua
     -- include tell_first.lua
-    return function(lock, channel, list, entry, receivers)
-        local may_pass = receivers == 0 and pass or nil
-        if not tell_first(list, channel, receivers, 1, 1, may_pass, lock) then
+    return function(channel, list, entry, receivers)
+        if not tell_first(list, channel, receivers) then
             return receivers
         end
         local stands = entry ~= '' and join(list, entry, false)
@@ -43,7 +39,7 @@ for i, lock in ipairs(KEYS) do
     local removed = pcall('hdel', lock, ARGV[4 * i - 3])
     if removed == 1 then
         local receivers = publish(channel, '0')
-        reply[i] = tell_next and tell_next(lock, channel, lists[i], entry, receivers) or receivers
+        reply[i] = tell_next and tell_next(channel, lists[i], entry, receivers) or receivers
     else
         reply[i] = removed ~= 0 and removed
     end

@@ -234,18 +234,6 @@ struct config {
     /// while it keeps a lock, the lock is free when its lease ends, as if it were held.
     milliseconds keep{0};
 
-    /// A release gives the lock to the client that has waited longest, and tells it: one round trip
-    /// less than telling it to ask, and the lock is never free in between. For plain and fenced
-    /// locks whose waiters have a lease that is renewed, of at least three poll caps, and ask for
-    /// no replicas. While a client waits that does not know the wait list, such as Redisson's, and
-    /// while several tasks of one client wait, releases tell the next client to ask, as without
-    /// this field. Clients with and without it share locks.
-    ///
-    /// While clients wait in the list, a single `try_acquire` and a spin lock do not get in. A
-    /// waiter that vanishes without closing its connection costs the others three poll caps. With
-    /// `keep`, a lock that a release has passed on is not kept. No effect with `poller_gap`.
-    bool passing = false;
-
     /// Clients that poll find a contended lock free only by chance. If this is set, one release per
     /// second leaves the lock free for this long, so that they can get it. At most 1 s. None: no
     /// such gap.

@@ -13,8 +13,7 @@ local function drop_dead(list, channel)
 end
 
 -- The answer to a client that has to wait: `left`; how many wait, as far as it is known; and the sum
--- of `wakes`, 1 if the client stands in the list now, and 4 if it is the first. An entry with a
--- field that `check` does not find was taken by a release, and its number is over.
+-- of `wakes`, 1 if the client stands in the list now, and 4 if it is the first.
 local function stand(left, wakes, entry, channel, place)
     if place == '' then
         return {left, crowd(channel) or 0, wakes}
@@ -24,8 +23,6 @@ local function stand(left, wakes, entry, channel, place)
     if type(before) == 'number' then
         keep(list)
         return {left, 0, wakes + (before == 0 and 5 or 1)}
-    elseif place == 'check' and find(entry, '|', 1, true) then
-        return {left, 0, wakes}
     end
     if place == 'first' then  -- a late message may have told a client that stands there again
         redis.pcall('lrem', list, 1, entry)

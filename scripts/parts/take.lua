@@ -16,14 +16,14 @@ local function contended()
     -- include refuse.lua
     -- include tell_holder.lua
     local function refusal(lock, left, mine, field, text)
-        local place, channel, entry = place_and_channel(text)
-        entry = entry or client_of(field)
+        local place, channel = place_and_channel(text)
+        local client = client_of(field)
         if left == -2 then
-            local behind = place == 'behind' and join(wait_list(channel), entry, false)
+            local behind = place == 'behind' and join(wait_list(channel), client, false)
             return behind and {-1, behind, 3}
         elseif mine == 0 then
             local holder = holder_of(lock)
-            local refused = refuse(left, holder, entry, channel, place)
+            local refused = refuse(left, holder, client, channel, place)
             if not mode and refused[2] == 1 and refused[3] == 7 then  -- the first in the list
                 tell_holder(holder, channel)
             end
@@ -31,9 +31,9 @@ local function contended()
         end
     end
     local function after_taking(field, text)
-        local place, channel, entry = place_and_channel(text)
-        if place == 'check' or entry then
-            pcall('lrem', wait_list(channel), 1, entry or client_of(field))
+        local place, channel = place_and_channel(text)
+        if place == 'check' then
+            pcall('lrem', wait_list(channel), 1, client_of(field))
         end
         if not mode and may_keep(field) and pcall('exists', wait_list(channel)) == 1 then
             tell_holder(field, channel)

@@ -4,9 +4,7 @@
 -- Of permits it tells those that can get in, until what they want is `enough`. A client that wants
 -- more than is `left` keeps its place, if it is connected. Behind 64 of these it tells nobody: each
 -- costs the server two calls, and those behind ask by themselves.
--- `pass`: gives the lock to the client, if it can; see pass.lua. The message about an entry with a
--- field is 'message:number', because a late one may be about an older entry of that client.
-local function tell_first(list, channel, message, left, enough, pass, lock)
+local function tell_first(list, channel, message, left, enough)
     left, enough = left or 1, enough or 1
     local told, at = false, 0  -- before `at` stand those that want more
     for _ = 1, 4096 do  -- a bound for a list of clients that are all dead
@@ -22,7 +20,7 @@ local function tell_first(list, channel, message, left, enough, pass, lock)
         if type(entry) ~= 'string' then
             return told
         end
-        local client, wanted, number = who_wants(entry)
+        local client, wanted = who_wants(entry)
         if wanted > left then
             local heard = crowd(channel .. ':' .. client) ~= 0
             if at == 0 and heard then
@@ -35,12 +33,7 @@ local function tell_first(list, channel, message, left, enough, pass, lock)
             if at > 0 then
                 redis.pcall('lrem', list, 1, entry)
             end
-            local passed
-            if pass then
-                passed = pass(lock, channel, entry)
-            end
-            local text = number and message .. ':' .. number or message
-            if passed or passed == nil and publish(channel .. ':' .. client, text) > 0 then
+            if publish(channel .. ':' .. client, message) > 0 then
                 told, left, enough = true, left - wanted, enough - wanted
             end
         end

@@ -16,19 +16,11 @@ local function wait_list(channel)
     return (at or 1) == 1 and list or sub(channel, 1, at - 1) .. list
 end
 
--- The place, the lock's channel and the entry that 'place:channel' or 'place|n:entry of n bytes and
--- channel' names; twice '' if it is empty, and no entry in the first form.
+-- The place and the lock's channel that 'place:channel' names; twice '' if it is empty.
 local function place_and_channel(text)
     if text == '' then
         return '', ''
-    elseif string.byte(text) == 58 then  -- a colon
-        return '', sub(text, 2)
     end
     local colon = find(text, ':', 1, true) or 1
-    local bar = find(text, '|', 1, true)
-    if bar and bar < colon then
-        local ends = colon + (tonumber(sub(text, bar + 1, colon - 1)) or 0)
-        return sub(text, 1, bar - 1), sub(text, ends + 1), sub(text, colon + 1, ends)
-    end
     return sub(text, 1, colon - 1), sub(text, colon + 1)
 end

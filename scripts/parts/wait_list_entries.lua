@@ -1,6 +1,4 @@
--- An entry of a wait list is the id of a client; `client:permits` if it wants several permits; or
--- the field that a waiter will have, a bar, and all that a release needs to give it the lock; see
--- `pass`.
+-- An entry of a wait list is the id of a client, or `client:permits` if it wants several permits.
 local find, sub = string.find, string.sub
 
 -- The client that a field or an entry belongs to.
@@ -8,18 +6,13 @@ local function client_of(field)
     return string.match(field, '^[^:]*')
 end
 
--- The client of an entry; how many permits it wants, several if the entry is `client:permits`; and
--- of an entry with a field the field's number.
+-- The client of an entry, and how many permits it wants.
 local function who_wants(entry)
     local colon = find(entry, ':', 1, true)
     if not colon then
         return entry, 1
     end
-    local client, bar = sub(entry, 1, colon - 1), find(entry, '|', 1, true)
-    if bar then
-        return client, 1, sub(entry, colon + 1, bar - 1)
-    end
-    return client, tonumber(sub(entry, colon + 1)) or 1
+    return sub(entry, 1, colon - 1), tonumber(sub(entry, colon + 1)) or 1
 end
 
 -- Whether the list is still there, with the entry if there is one to look for. It lives for 100 s more

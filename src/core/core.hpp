@@ -40,7 +40,7 @@ public:
     /// The values that must differ between clients.
     struct identity {
         std::string uuid;
-        std::uint64_t seed;  ///< of the random delays, and of secrets
+        std::uint64_t seed;  ///< of the random delays
 
         /// From the system's random numbers.
         static identity draw();
@@ -199,7 +199,6 @@ public:
     /// The counter from which the locks of this slot draw their tokens.
     std::string fence_counter(unsigned slot) const;
 
-    std::uint64_t random_bits() noexcept { return random_(); }
     /// In [0, 1).
     double jitter() noexcept
     {

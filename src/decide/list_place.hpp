@@ -1,9 +1,18 @@
 #pragma once
 
+#include <charconv>
 #include <string_view>
 #include <utility>
 
 namespace colock::decide {
+
+/// The message that it is a client's turn: how many clients listen to the lock's channel.
+inline unsigned read_turn(std::string_view payload) noexcept
+{
+    unsigned listening = 0;
+    std::from_chars(payload.data(), payload.data() + payload.size(), listening);
+    return listening;
+}
 
 /// The place of this client in the list of the clients that wait for a lock, as far as the client
 /// knows. The list lies at the server. A release takes the first client out of it and tells that
@@ -54,10 +63,10 @@ public:
 
     /// It is this client's turn. If the message is about an entry from before, the client still
     /// stands there, and a release that tells it again would tell nobody who waits.
-    void told(bool of_this_entry = true) noexcept
+    void told() noexcept
     {
         was_told_ = true;
-        bool const is_late = std::exchange(message_may_come_, false) || !of_this_entry;
+        bool const is_late = std::exchange(message_may_come_, false);
         if (state_ != state::unsure)
             state_ = is_late && state_ == state::standing ? state::unsure : state::told;
     }
@@ -79,7 +88,6 @@ public:
         state_ = state::absent;
     }
 
-    bool is_told() const noexcept { return state_ == state::told; }
     bool is_standing() const noexcept { return state_ == state::standing; }
 
     /// The next release tells this client and no other one.

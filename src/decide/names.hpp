@@ -79,15 +79,6 @@ String place_and_channel(std::string_view place, std::string_view channel)
     return made;
 }
 
-/// The same with the entry to put there: `place|n:entry and channel`, n the size of the entry.
-template <class String>
-String place_and_entry(std::string_view place, std::string_view entry, std::string_view channel)
-{
-    String made{place};
-    made.append(1, '|').append(std::to_string(entry.size())).append(1, ':');
-    return made.append(entry).append(channel);
-}
-
 /// Redisson's channel of both kinds of semaphores: `redisson_sc:{name}`, braces as above.
 std::string semaphore_channel(std::string_view name, std::string_view prefix = {});
 

@@ -1,6 +1,5 @@
 #include "decide/client_report.hpp"
 #include "decide/names.hpp"
-#include "decide/registration.hpp"
 #include "decide/validate.hpp"
 #include "decide/validity.hpp"
 
@@ -115,8 +114,6 @@ char const* validate_times(config const& s) noexcept
         return "close_timeout must not be negative";
     if (s.poll_cap < milliseconds{10})
         return "poll_cap must be at least 10 ms";
-    if (s.passing && s.lease < first_lease(s.poll_cap))
-        return "with passing, lease must be at least three times poll_cap";
     if (s.linger < milliseconds{0})
         return "linger must not be negative";
     if (s.max_tenure < milliseconds{0})

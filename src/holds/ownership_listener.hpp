@@ -25,13 +25,12 @@ public:
     /// passed on to nobody; see `subscription_manager`.
     virtual std::uint32_t expect_echo(std::string const& channel) = 0;
 
-    /// A release is about to be sent. Returns this client's entry if the script is to put it at the
-    /// end of the wait list when it tells another client; otherwise empty. `joined` follows if the
-    /// release is answered.
-    virtual std::string_view joins_list() { return {}; }
+    /// A release is about to be sent. True if the script is to put this client at the end of the
+    /// wait list when it tells another client. `joined` follows if the release is answered.
+    virtual bool joins_list() { return false; }
 
-    /// The answer of the release of `sent`: whether this client stands in the wait list.
-    virtual void joined(bool /*stands*/, time_point /*sent*/) {}
+    /// The answer of that release: whether this client stands in the wait list.
+    virtual void joined(bool /*stands*/) {}
 
     /// It was released, and this many others received the message. `told`: so did the first of the
     /// wait list, by its own channel.

@@ -70,7 +70,7 @@ struct settlement::request {
         , stays{of.holds_.is_empty() && !last}
         , lease{of.promise()}
         , channel{last ? of.field_.channel() : std::string{}}
-        , entry{last && !release_goes_synced ? joining_entry(of) : std::string_view{}}
+        , joins{last && !release_goes_synced && joins_list(of)}
         , texts{of, *this}
         , keys{texts.keys()}
         , arguments{texts.arguments()}
@@ -86,7 +86,7 @@ struct settlement::request {
         written(ownership const& of, request const& what)
         {
             if (what.last)
-                of.field_.write_release(*this, what.channel, what.entry);
+                of.field_.write_release(*this, what.channel, what.joins);
             else
                 of.field_.write_lease(
                     *this, what.lease, std::max(of.holds_.size(), std::size_t{1})
@@ -96,18 +96,16 @@ struct settlement::request {
 
     /// A release that waits for replicas, on a link of its own, names none: it might put the client
     /// into the list after it has left.
-    static std::string_view joining_entry(ownership const& of)
+    static bool joins_list(ownership const& of)
     {
-        bool const may_join = of.how().has_list && of.listener_;
-        return may_join ? of.listener_->joins_list() : std::string_view{};
+        return of.how().has_list && of.listener_ && of.listener_->joins_list();
     }
 
     bool last;
     bool stays;  ///< the lock stays taken for a while, without a hold
     milliseconds lease;
     std::string channel;
-    std::string_view entry;  ///< see `ownership_listener::joins_list`; it may end before the call
-    bool joins{!entry.empty()};
+    bool joins;  ///< see `ownership_listener::joins_list`
     written texts;
     script_texts::views keys, arguments;
     step call;
@@ -285,7 +283,7 @@ error_code settlement::conclude_release(
     if (of_.listener_ && released)
         of_.listener_->published(others_of(r.receivers, which.channel), r.told);
     if (of_.listener_ && released && which.joins)
-        of_.listener_->joined(r.stands, got.sent);
+        of_.listener_->joined(r.stands);
     if (of_.listener_ && r.receivers == r.unheard)
         of_.listener_->unheard(of_);
     if (released || before || (may_be_own && unsure_of_stay_))

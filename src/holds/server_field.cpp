@@ -65,8 +65,7 @@ void server_field::write_lease(
         to.add_argument(how_.leases(name_, prefix()));
 }
 
-void server_field::write_release(script_texts& to, std::string_view channel, std::string_view entry)
-    const
+void server_field::write_release(script_texts& to, std::string_view channel, bool joins) const
 {
     to.add_key(name_);
     if (how_.is_permit)
@@ -78,7 +77,7 @@ void server_field::write_release(script_texts& to, std::string_view channel, std
     if (how_.names_place()) {
         decide::write_wait_list(to.text(), name_, prefix());
         to.end_argument();
-        to.add_argument(entry);
+        to.add_argument(joins ? std::string_view{core_.uuid()} : std::string_view{});
     }
     if (auto const more = how_.release_argument(name_, prefix()); !more.empty())
         to.add_argument(more);

@@ -43,9 +43,8 @@ public:
     void write_lease(script_texts&, milliseconds lease, std::optional<std::size_t> depth = {})
         const;
 
-    /// `entry`: with it this client goes to the end of the wait list if another one is told; empty
-    /// if it does not.
-    void write_release(script_texts&, std::string_view channel, std::string_view entry) const;
+    /// `joins`: this client goes to the end of the wait list if another one is told.
+    void write_release(script_texts&, std::string_view channel, bool joins) const;
 
 private:
     std::string const& prefix() const noexcept;

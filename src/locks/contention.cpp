@@ -193,10 +193,8 @@ std::string contention::list_to_name() const
     if (!list.place.may_stand())
         return {};
     // With the entry: after a loss of the list others may have made another one.
-    return decide::place_and_entry<std::string>(
-        "",
-        list.registered.exists() ? list.registered.entry() : core_.uuid(),
-        decide::wait_list(name(), core_.settings().key_prefix)
+    return decide::place_and_channel<std::string>(
+        core_.uuid(), decide::wait_list(name(), core_.settings().key_prefix)
     );
 }
 

@@ -110,19 +110,9 @@ private:
     void expiring(std::int64_t pttl) override;
     void unchanged() override;
     std::string list_to_name() const override;
-    std::uint64_t number_to_name() const noexcept override
-    {
-        return list.place.may_stand() ? list.registered.number() : 0;
-    }
-    void found(std::uint64_t number, time_point sent) override
-    {
-        if (is_sleeping())
-            list.registered.found(number, sent);
-    }
     bool is_sure_to_be_told() const noexcept override
     {
-        // A first lease counts from the last time that the poller has found the entry.
-        return list.wakes && list.place.is_first() && !list.registered.exists();
+        return list.wakes && list.place.is_first();
     }
     void on_turn(unsigned listening) override;
     void on_unheard() override;

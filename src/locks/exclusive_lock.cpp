@@ -63,14 +63,10 @@ void exclusive_lock::give(grant const& what)
         ownership_->suspect();
 }
 
-// A lock that was passed on to this client in the meantime is gone as well, although the message
-// about it may still come.
 void exclusive_lock::taken_away(time_point sent)
 {
     if (ownership_)
         ownership_->taken_away(sent);
-    else if (contention_)
-        contention_->list.registered.asks(clock::now());
 }
 
 // An ownership that stands already ends: only one owner at a time has the lock at the server.
@@ -262,19 +258,15 @@ bool exclusive_lock::ask_unless_told()
     return asks;
 }
 
-std::string_view exclusive_lock::joins_list()
+bool exclusive_lock::joins_list()
 {
-    if (is_empty() || !contention_ || !contention_->list.joins())
-        return {};
-    return asker_->join_by_release();
+    return !is_empty() && contention_ && contention_->list.joins();
 }
 
-void exclusive_lock::joined(bool stands, time_point sent)
+void exclusive_lock::joined(bool stands)
 {
-    if (!contention_)
-        return;
-    contention_->list.joined(stands);
-    asker_->joined(stands, sent);
+    if (contention_)
+        contention_->list.joined(stands);
 }
 
 void exclusive_lock::published(unsigned receivers, bool told)

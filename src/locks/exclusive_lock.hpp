@@ -61,8 +61,8 @@ public:
     {
         return core_.subscriptions().expect_echo(channel, *this);
     }
-    std::string_view joins_list() override;
-    void joined(bool stands, time_point sent) override;
+    bool joins_list() override;
+    void joined(bool stands) override;
     void published(unsigned others, bool told) override;
     void ended(ownership&) override;
 
@@ -143,11 +143,7 @@ private:
 
         /// The head will ask with this field, which may exist at the server until then.
         void take_over(std::uint64_t number, time_point until);
-        bool takes_over() const noexcept { return number_ != 0 && !is_registered(); }
-
-        /// A release puts this client into the wait list: its entry.
-        std::string_view join_by_release();
-        void joined(bool stands, time_point sent);
+        bool takes_over() const noexcept { return number_ != 0; }
 
     private:
         friend struct attempt;
@@ -155,17 +151,7 @@ private:
         enum class verdict { again, sleep };
 
         bool has_to_wait();
-
-        // A release can pass the lock on to a registered number, see `decide::registration`.
-        bool may_be_passed_on() const;
-        bool is_registered() const noexcept;
-        bool is_passed_on() const noexcept;
         void choose_number();
-        void register_number();
-        std::string_view entry_to_name(std::string_view place) const noexcept;
-        bool stays_registered(attempt const&, bool stands, time_point sent);
-        bool take_passed();
-
         void begin(attempt const&);
         std::uint64_t tokens_to_ask() const;
         std::string counter() const;
@@ -173,7 +159,7 @@ private:
         verdict judge(attempt const&, answer const&);
         void on_granted(attempt const&, std::uint64_t token, time_point sent);
         void on_unsynced(error_code why);
-        verdict on_refused(attempt const&, decide::acquire_answer const&, time_point sent);
+        verdict on_refused(attempt const&, decide::acquire_answer const&);
         void pause_between_tries(std::int64_t pttl);
         void give_back();
 
@@ -194,8 +180,6 @@ private:
         sent_step sending_;
         std::uint32_t refusals_ = 0;  ///< for the moment, in a row
         bool synced_ = false;  ///< `number_` was requested over the link that waits for replicas
-        bool was_registered_ = false;  ///< `number_`, in the wait list
-        bool registers_ = false;       ///< the next attempt puts it there
         bool running_ = false;
     };
 

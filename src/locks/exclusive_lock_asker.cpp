@@ -24,11 +24,7 @@ struct exclusive_lock::attempt {
         , counter{by.counter()}
         , place{of.contention_ ? of.contention_->place_to_ask(of.first().once) : std::string_view{}}
         , to_count{of.contention_ ? of.contention_->channel_to_count() : std::string_view{}}
-        , entry{by.entry_to_name(place)}
-        , channel{
-              !entry.empty()         ? decide::place_and_entry<recycled_string>(place, entry, to_count)
-              : of.how_.names_place() ? decide::place_and_channel<recycled_string>(place, to_count)
-                                      : recycled_string{to_count}}
+        , channel{decide::place_and_channel<recycled_string>(place, to_count)}
         , keys{of.name(), counter}
         , arguments{field, lease_text, tokens_text, channel}
         , call{
@@ -49,7 +45,7 @@ struct exclusive_lock::attempt {
     std::uint64_t tokens;
     recycled_string field;
     std::string lease_text, tokens_text, counter;
-    std::string_view place, to_count, entry;
+    std::string_view place, to_count;
     recycled_string channel;
     std::string_view keys[2];
     std::string_view arguments[4];
@@ -70,8 +66,6 @@ strand_task exclusive_lock::asker::run()
             get_up();
             continue;
         }
-        if (take_passed())
-            continue;
         choose_number();
         if (of_.kept_)
             of_.kept_->begin_attempt();
@@ -101,6 +95,14 @@ void exclusive_lock::asker::begin(attempt const& which)
         of_.contention_->begin_attempt();
 }
 
+void exclusive_lock::asker::choose_number()
+{
+    if (number_ != 0)
+        return;
+    number_ = of_.core_.next_number();
+    synced_ = false;
+}
+
 bool exclusive_lock::asker::has_to_wait()
 {
     auto const& head = of_.first();
@@ -116,8 +118,6 @@ bool exclusive_lock::asker::has_to_wait()
         gives_back();  // those before it need the lock
         return true;
     }
-    if (is_passed_on())
-        return false;
     if (of_.contention_ && of_.contention_->list.awaits_turn()) {
         wake_.reset();
         of_.contention_->sleep_to_cap(head.deadline());
@@ -185,9 +185,6 @@ void exclusive_lock::asker::on_head_left()
 
 void exclusive_lock::asker::take_over(std::uint64_t number, time_point until)
 {
-    if (of_.contention_)
-        of_.contention_->list.end_registration(true);
-    was_registered_ = false;
     number_ = number;
     grant_.may_stand_until(until);
 }
@@ -221,7 +218,7 @@ exclusive_lock::asker::verdict exclusive_lock::asker::judge(attempt const& asked
         }
         [[fallthrough]];
     case decide::outcome::kind::granted: on_granted(asked, read.last_token, got.sent); break;
-    case decide::outcome::kind::refused: return on_refused(asked, read, got.sent);
+    case decide::outcome::kind::refused: return on_refused(asked, read);
     }
     return verdict::again;
 }
@@ -232,7 +229,6 @@ void exclusive_lock::asker::on_granted(attempt const& asked, std::uint64_t token
 {
     if (of_.contention_)
         of_.contention_->list.granted();
-    was_registered_ = false;
     if (of_.is_empty() || of_.first().lease != asked.lease ||
         of_.first().replicas > asked.call.replicas)
         return;
@@ -254,13 +250,10 @@ void exclusive_lock::asker::on_unsynced(error_code why)
 }
 
 exclusive_lock::asker::verdict exclusive_lock::asker::on_refused(
-    attempt const& asked, decide::acquire_answer const& got, time_point sent
+    attempt const& asked, decide::acquire_answer const& got
 )
 {
-    bool const was_registered = is_registered();
-    bool const stays = was_registered && stays_registered(asked, got.stands, sent);
-    if (!stays)
-        number_ = 0;
+    number_ = 0;
     grant_.refused();
     if (!of_.ownership_)  // otherwise the client has adopted the lock meanwhile
         of_.forget_tenure();
@@ -276,10 +269,6 @@ exclusive_lock::asker::verdict exclusive_lock::asker::on_refused(
         pause_between_tries(got.pttl);
         return verdict::sleep;
     }
-    bool const is_over =
-        was_registered && !stays && (got.stands || asked.place == decide::list_place::check);
-    if (is_passed_on() || is_over)
-        return verdict::again;
     // Messages from before the subscription was live were missed.
     if (others.hears_anew(asked.place, got.stands, of_.is_alone()))
         return verdict::again;
@@ -318,131 +307,6 @@ void exclusive_lock::asker::give_back()
     auto const until = grant_.until();
     grant_.is_taken_over();
     unwanted->give_back(until, synced_);
-}
-
-// ---- Passing -----------------------------------------------------------------------------------
-
-bool exclusive_lock::asker::is_registered() const noexcept
-{
-    return of_.contention_ && of_.contention_->list.registered.is(number_);
-}
-
-bool exclusive_lock::asker::is_passed_on() const noexcept
-{
-    return is_registered() && of_.contention_->list.registered.is_passed();
-}
-
-// The first lease is shorter than its own, so it has to be renewed. Over another link nobody knows
-// when a release has run.
-bool exclusive_lock::asker::may_be_passed_on() const
-{
-    auto const& head = of_.first();
-    return of_.core_.settings().passing && of_.how_.script.acquire == &scripts::acquire &&
-        head.renewed && !head.once && head.replicas == 0 && head.at_least == milliseconds{0} &&
-        head.lease >= decide::first_lease(of_.core_.settings().poll_cap);
-}
-
-// A number is registered by the first step that names it, and by no other: so a release takes it
-// from the list once.
-void exclusive_lock::asker::choose_number()
-{
-    if (number_ != 0 && was_registered_ && !is_registered())
-        number_ = 0;  // its entry was taken out
-    registers_ = false;
-    if (number_ != 0) {
-        if (is_registered())
-            of_.contention_->list.registered.asks(clock::now());
-        return;
-    }
-    if (of_.contention_ && of_.contention_->list.registered.exists())
-        of_.contention_->list.end_registration(true);  // the number was given up
-    number_ = of_.core_.next_number();
-    was_registered_ = synced_ = false;
-    if (!of_.contention_ || !may_be_passed_on())
-        return;
-    auto const place = of_.contention_->place_to_ask(of_.first().once);
-    if (!place.empty() && place != decide::list_place::check) {
-        register_number();
-        registers_ = is_registered();
-    }
-}
-
-std::string_view exclusive_lock::asker::entry_to_name(std::string_view place) const noexcept
-{
-    bool const names = is_registered() && (registers_ || place == decide::list_place::check);
-    return names ? std::string_view{of_.contention_->list.registered.entry()} : std::string_view{};
-}
-
-void exclusive_lock::asker::register_number()
-{
-    auto& list = of_.contention_->list;
-    if (!list.may_register())
-        return;
-    auto const floor = !of_.draws_tokens() ? "" : of_.how_.has_floor ? "f" : "0";
-    list.begin_registration(number_, floor, counter());
-    was_registered_ = true;
-}
-
-std::string_view exclusive_lock::asker::join_by_release()
-{
-    std::string_view const plain = of_.core_.uuid();
-    if (number_ != 0 || !may_be_passed_on())
-        return plain;
-    number_ = of_.core_.next_number();
-    synced_ = false;
-    register_number();
-    if (is_registered())
-        return of_.contention_->list.registered.entry();
-    number_ = 0;
-    return plain;
-}
-
-void exclusive_lock::asker::joined(bool stands, time_point sent)
-{
-    if (!is_registered())
-        return;
-    auto& list = of_.contention_->list;
-    if (stands)
-        return list.registered.found(number_, sent);
-    list.end_registration(false);
-    number_ = 0;
-}
-
-// A call that was sent again, because of another lock's error or because it was cut off, may have
-// put the number into the list twice. Then two messages may come, so the number is given up.
-bool exclusive_lock::asker::stays_registered(attempt const& asked, bool stands, time_point sent)
-{
-    auto& list = of_.contention_->list;
-    bool const is_found = stands && !asked.entry.empty();
-    bool const is_sent_once = !asked.call.alone && asked.call.cut_off_at == time_point{};
-    if (is_found && is_sent_once)
-        list.registered.found(number_, sent);
-    else
-        list.end_registration(is_found || list.registered.was_told());
-    return is_found && is_sent_once;
-}
-
-// Less than half of the first lease is left if this client was paused: then the same number is
-// asked for by a step, as it is for a waiter with another lease.
-bool exclusive_lock::asker::take_passed()
-{
-    if (!is_passed_on())
-        return false;
-    auto& list = of_.contention_->list;
-    auto const lease = decide::first_lease(of_.core_.settings().poll_cap);
-    auto const sent = list.registered.since();
-    auto const token = list.registered.token();
-    list.granted();
-    was_registered_ = false;
-    if (!may_be_passed_on() || !decide::is_fresh(clock::now(), sent, lease)) {
-        grant_.may_stand(clock::now(), lease);
-        return false;
-    }
-    grant_.is_taken_over();
-    if (of_.kept_)
-        of_.kept_->begin_unheard();  // others may wait, and told the holder before this one
-    of_.give({std::exchange(number_, 0), token, of_.draws_tokens() ? 1U : 0U, sent, lease});
-    return true;
 }
 
 }  // namespace colock

@@ -24,9 +24,6 @@ milliseconds window_of(milliseconds interval) noexcept
 /// Keys per call: a long call would make the server's other clients wait.
 constexpr std::size_t largest_call = 128;
 
-/// In place of a rest: the wait list is gone, or the client's entry in it.
-constexpr std::int64_t list_gone = -3;
-
 /// For each key what the call has told: the rest of its lease where that ends soon.
 std::vector<std::optional<std::int64_t>> read_expiring(decide::reply const& got, std::size_t keys)
 {
@@ -155,7 +152,6 @@ poller::words poller::take_due(ring& from, time_point now)
         key.leave();
         add(key);
         key.index_ = all.names.size();
-        key.number_ = key.number_to_name();
         put(key, from.asked);
         all.names.emplace_back(key.name_);
         key.names_list_ = is_list_due(key, now);
@@ -197,8 +193,6 @@ strand_task poller::ask(ring& here)
         if (key.names_list_)
             key.kept_ = got.sent;
         auto const& news = told[key.index_];
-        if (key.number_ != 0 && (!news || *news != list_gone))
-            key.found(key.number_, got.sent);
         if (news)
             key.expiring(*news);
         else

@@ -62,12 +62,6 @@ public:
         /// keeps that list alive.
         virtual std::string list_to_name() const { return {}; }
 
-        /// The number of its entry there, if `list_to_name` names an entry.
-        virtual std::uint64_t number_to_name() const noexcept { return 0; }
-
-        /// A call that was sent then has found the entry of that number.
-        virtual void found(std::uint64_t /*number*/, time_point /*sent*/) {}
-
         /// The next release tells this client, by a channel that it hears now. If that changes, the
         /// key leaves, and is added again.
         virtual bool is_sure_to_be_told() const noexcept { return false; }
@@ -80,7 +74,6 @@ public:
         std::string_view name_;
         unsigned slot_;
         std::size_t index_ = 0;         ///< in the call under way
-        std::uint64_t number_ = 0;      ///< of the entry that the call names
         bool names_list_ = false;       ///< the call does
         std::size_t* count_ = nullptr;  ///< of such keys
         time_point asked_{};            ///< last, or added since

@@ -16,7 +16,7 @@ constexpr std::chrono::minutes list_life{2};
 
 }  // namespace
 
-/// A leave of a plain entry that is not answered yet. The client may want the same place again in
+/// A leave that is not answered yet. The client may want the same place again in
 /// the meantime: a leave that is repeated after that would take the new entry away.
 class wait_list::owed_leave final : public keyed_state {
 public:
@@ -90,43 +90,12 @@ void wait_list::hear()
 
 void wait_list::call_off_leave()
 {
-    if (owed_leave::call_off(core_, lock_.name(), plain_entry()))
+    if (owed_leave::call_off(core_, lock_.name(), entry()))
         place.remains();
-}
-
-bool wait_list::may_register() const noexcept
-{
-    auto const& settings = core_.settings();
-    // A message that takes half of the first lease comes too late.
-    bool const is_near = 4 * core_.round_trip().usual() < decide::first_lease(settings.poll_cap);
-    return !settings.poller_gap && is_near && may_be_used() && is_live_;
-}
-
-void wait_list::begin_registration(
-    std::uint64_t number, std::string_view floor, std::string_view counter
-)
-{
-    if (secret_.empty())
-        secret_ = std::to_string(core_.random_bits());
-    auto const lease = decide::first_lease(core_.settings().poll_cap);
-    registered.begin(
-        number,
-        decide::passing_entry(core_.field(number), lease, secret_, lock_.name(), floor, counter)
-    );
-}
-
-void wait_list::end_registration(bool may_stand)
-{
-    if (may_stand && registered.exists())
-        send_leave(registered.entry());
-    registered.end();
 }
 
 void wait_list::granted() noexcept
 {
-    if (registered.exists())
-        granted_ = registered.number();
-    registered.end();
     place.granted();
     by_release_ = joining::no;
 }
@@ -187,19 +156,10 @@ void wait_list::stand_for(std::int64_t permits)
 
 void wait_list::give_up_place()
 {
-    if (registered.exists())
-        send_leave(registered.entry());
-    else if (place.owes_an_answer())
-        send_leave(plain_entry());
-    registered.end();
+    if (place.owes_an_answer() && !core_.is_stopped())
+        send_leave(core_, lock_.name(), lock_.slot(), *channel_, entry());
     place.gone();
     by_release_ = joining::no;
-}
-
-void wait_list::send_leave(std::string entry) const
-{
-    if (!core_.is_stopped())
-        send_leave(core_, lock_.name(), lock_.slot(), *channel_, std::move(entry));
 }
 
 // NOLINTBEGIN(*-avoid-reference-coroutine-parameters): tasks end before the core does
@@ -213,17 +173,14 @@ strand_task wait_list::send_leave(
     std::string_view const arguments[]{channel, entry};
     auto const owed = std::make_shared<owed_leave>(inside, key, entry);
     inside.keyed_states().add(owed);
-    // After the first time the entry counts for nothing at the server: neither for a waiter nor for
-    // the holder of what was passed on to it. After the second one its list has ended.
-    auto const over = clock::now() + decide::first_lease(inside.settings().poll_cap);
     auto const list_over = clock::now() + list_life;
     for (std::uint32_t refusals = 0; !owed->is_called_off();) {
         step s{scripts::leave, in_slot, keys, arguments};
         inside.transport().submit(s);
         answer const got = co_await s.answered;
-        bool const is_refused_link = is_unsent(got) && !inside.refusal();
-        bool const is_for_now = got.what == answer::kind::not_now ||
-            (got.passing && clock::now() < over) || (is_refused_link && clock::now() < list_over);
+        bool const is_refused = got.passing || (is_unsent(got) && !inside.refusal());
+        bool const is_for_now =
+            got.what == answer::kind::not_now || (is_refused && clock::now() < list_over);
         bool const is_due = got.what == answer::kind::lost || is_for_now;
         if (!is_due || owed->is_called_off() || inside.is_stopped())
             break;
@@ -246,27 +203,8 @@ void wait_list::on_subscribed()
 
 void wait_list::on_message(std::string_view payload)
 {
-    if (auto const passed = decide::read_passed(payload))
-        return on_passed(*passed);
-    auto const turn = decide::read_turn(payload);
-    bool const is_ours = turn.number == registered.number();
-    place.told(is_ours);
-    if (is_ours && place.is_told())
-        registered.end();  // its entry was taken out, and the next attempt has a new number
-    whose_.on_turn(turn.listening);
-}
-
-// If no waiter here has this number, the lock is given back, or it would stay taken for its first
-// lease. Not if a step has granted the number: its hold or claim may live. The secret tells apart
-// the keys of this client that have the same channel.
-void wait_list::on_passed(decide::passed_message const& to)
-{
-    if (secret_.empty() || to.secret != secret_ || to.number <= granted_)
-        return;
-    if (registered.passed(to.number, to.token))
-        ask_.set(true);
-    else
-        send_leave(core_.field(to.number) + "|");
+    place.told();
+    whose_.on_turn(decide::read_turn(payload));
 }
 
 void wait_list::on_interrupted()

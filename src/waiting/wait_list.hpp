@@ -5,7 +5,6 @@
 #include "core/subscription_manager.hpp"
 #include "decide/list_place.hpp"
 #include "decide/names.hpp"
-#include "decide/registration.hpp"
 #include "decide/reply.hpp"
 
 #include <cstdint>
@@ -35,7 +34,7 @@ public:
     };
 
     /// `channel` is that of the lock, none if its kind has no list. `ask` is set when a message may
-    /// have been missed, or the lock was passed on.
+    /// have been missed.
     wait_list(
         core&,
         keyed_state const& lock,
@@ -85,24 +84,8 @@ public:
     /// Our release has put us there, so there is nothing to ask for yet. True once.
     bool awaits_turn() noexcept;
 
-    // ---- Passing, see `config::passing` --------------------------------------------------------
-
-    /// A new entry may be one that a release passes the lock on to.
-    bool may_register() const noexcept;
-
-    /// A step is about to be sent that puts this new number into the list. `floor` and `counter`
-    /// as in `decide::passing_entry`.
-    void begin_registration(std::uint64_t number, std::string_view floor, std::string_view counter);
-
-    /// The number is over. If the lock may have been passed on to it, it is given back.
-    void end_registration(bool may_stand);
-
-    /// The lock is granted or passed on, so there is no place any more.
+    /// The lock is granted, so there is no place any more.
     void granted() noexcept;
-
-    decide::registration registered;
-
-    // --------------------------------------------------------------------------------------------
 
     /// Nobody waits here any more. If this client's turn has come, or comes now, the next client is
     /// told.
@@ -116,12 +99,10 @@ private:
 
     void give_up_place();
     void call_off_leave();
-    std::string plain_entry() const { return decide::list_entry(core_.uuid(), permits_); }
+    std::string entry() const { return decide::list_entry(core_.uuid(), permits_); }
     static strand_task send_leave(
         core&, std::string key, unsigned slot, std::string channel, std::string entry
     );
-    void send_leave(std::string entry) const;
-    void on_passed(decide::passed_message const&);
 
     void on_subscribed() override;
     void on_message(std::string_view payload) override;
@@ -133,9 +114,7 @@ private:
     std::string const* channel_;
     event<bool>& ask_;
     waiting_client& whose_;
-    std::uint64_t granted_ = 0;  ///< the last number of an entry that has got the lock
-    std::string secret_;         ///< of the messages that pass the lock on: only the list has it
-    std::string turn_channel_;   ///< subscribed, if not empty
+    std::string turn_channel_;  ///< subscribed, if not empty
     std::int64_t permits_ = 1;
     bool is_live_ = false;
     bool is_refused_ = false;  ///< by the server

@@ -3,8 +3,6 @@
 
     check.py                 all configurations and mutants
     check.py NAME...         these
-    check.py all-of-passing  those of passing.pml
-    check.py long            configurations that take many minutes and gigabytes
     check.py --list          their names
 
 A configuration has to be free of violations in all its states. A mutant, the same with one rule
@@ -23,7 +21,7 @@ import tempfile
 import time
 from typing import NamedTuple
 
-HERE = pathlib.Path(__file__).resolve().parent
+MODEL = pathlib.Path(__file__).resolve().parent / "lock.pml"
 COMPILER = next((c for c in (os.environ.get("CC"), "cc", "gcc", "clang") if c and shutil.which(c)), None)
 SKIPPED = 77
 
@@ -34,7 +32,6 @@ TIMELY = "TIMELY LISTEN LEASE=3 RENEW_AT=0 LONGEST_TENURE=1 "
 class Configuration(NamedTuple):
     about: str
     switches: str
-    model: str = "lock.pml"
 
 
 CONFIGURATIONS = {
@@ -79,57 +76,11 @@ CONFIGURATIONS = {
     ),
 }
 
-FREE = "NUMBERS=4 LEASE=2 "
-PASSING_TIMELY = "TIMELY NUMBERS=5 LEASE=4 CLAIM=3 LONGEST_FREE=1 "
-
-
-def passing(about: str, switches: str) -> Configuration:
-    return Configuration(about, switches, "passing.pml")
-
-
-CONFIGURATIONS |= {
-    "passing": passing("2 clients, any delay: mutual exclusion", FREE),
-    "passing-script": passing("the same, and asking again with a held number", FREE + "BY_SCRIPT"),
-    "passing-forces": passing("the same, and forced releases", FREE + "FORCES"),
-    "passing-renews": passing("the same, and renewals; leases are longer than claims",
-        "NUMBERS=4 LEASE=3 RENEWS"),
-    "passing-joins": passing("2 clients, waiters that give up, releases that register",
-        PASSING_TIMELY + "CANCELS JOINS LONGEST_WITHOUT=2 LONGEST_UNWANTED=0 LONGEST_LEFT=1"),
-    "passing-vanishes": passing("a host that waits is gone: it costs a claim",
-        PASSING_TIMELY.replace("LEASE=4", "LEASE=7") + "VANISHES LONGEST_WITHOUT=4 LONGEST_UNWANTED=0 LONGEST_LEFT=8"),
-    "passing-dies": passing("a process that waits dies: it costs nothing",
-        PASSING_TIMELY + "VANISHES SEEN LONGEST_WITHOUT=1 LONGEST_UNWANTED=0 LONGEST_LEFT=5"),
-    "passing-pauses": passing("a process stops once, and goes on at any time",
-        PASSING_TIMELY + "PAUSES=1 LONGEST_WITHOUT=8 LONGEST_UNWANTED=0 LONGEST_LEFT=4"),
-    "passing-crash": passing("a client dies once, and another begins",
-        PASSING_TIMELY + "CRASHES=1 LONGEST_WITHOUT=6 LONGEST_UNWANTED=4 LONGEST_LEFT=4"),
-    "passing-cut": passing("a link for messages breaks once",
-        PASSING_TIMELY + "CUTS=1 LONGEST_WITHOUT=2 LONGEST_UNWANTED=1 LONGEST_LEFT=3"),
-}
-
-# By name only: minutes, and gigabytes.
-LONG_MEMORY = 8000
-LONG = {
-    "passing-confirms": passing("any delay, confirmations beside other steps", "NUMBERS=3 LEASE=2 CONFIRMS"),
-    "passing-cancels": passing("any delay, waiters that give up", FREE + "CANCELS"),
-    "passing-restart": passing("any delay, the server comes back empty once",
-        FREE.replace("NUMBERS=4", "NUMBERS=5") + "RESTARTS=1"),
-    "passing-breaks": passing("any delay, a command link breaks once, a late step",
-        FREE.replace("NUMBERS=4", "NUMBERS=5") + "BREAKS=1"),
-    "passing-late-forces": passing("forced releases, in time",
-        PASSING_TIMELY + "FORCES LONGEST_WITHOUT=4 LONGEST_UNWANTED=3 LONGEST_LEFT=4"),
-    "passing-cuts": passing("links for messages break twice",
-        PASSING_TIMELY.replace("FREE=1", "FREE=2") + "CUTS=2 LONGEST_WITHOUT=3 LONGEST_UNWANTED=3 LONGEST_LEFT=4"),
-    "passing-cut-and-cancels": passing("a link for messages breaks once, waiters that give up",
-        PASSING_TIMELY.replace("FREE=1", "FREE=2") + "CUTS=1 CANCELS LONGEST_WITHOUT=3 LONGEST_UNWANTED=3 LONGEST_LEFT=4"),
-}
-
 
 class Mutant(NamedTuple):
     about: str
     of: str
     rejected_by: str  # part of the assertion; several, separated by |
-    depth: int = 3_000_000
 
 
 MUTANTS = {
@@ -148,31 +99,6 @@ MUTANTS = {
     "echo_ends_stand_back": Mutant("one's own echo ends it", "turns", "stood_back!="),
 }
 
-HIS_OWN = "owner==cl[c].number|<=1)"
-MUTANTS |= {
-    "passing_from_the_message": Mutant("validity counts from the message", "passing", HIS_OWN),
-    "passing_from_the_answer": Mutant(
-        "a confirmation counts from its answer", "passing-confirms", HIS_OWN
-    ),
-    "passing_told_is_enough": Mutant(
-        "a message counts though no step has found the entry", "passing", HIS_OWN
-    ),
-    "passing_number_again": Mutant("a number is used again", "passing", HIS_OWN),
-    "passing_check_registers": Mutant("a number that is gone is registered again", "passing", HIS_OWN),
-    "passing_ask_last_again": Mutant(
-        "a lost step that registers is sent again", "passing-breaks", HIS_OWN, depth=1200
-    ),
-    "passing_pass_on_repeat": Mutant("a release without a field passes on", "passing", HIS_OWN),
-    "passing_claim_as_lease": Mutant("a claim counts as a lease", "passing-renews", HIS_OWN),
-    "passing_claim_is_lease": Mutant("the claim is a whole lease", "passing-vanishes", "nobody_for<="),
-    "passing_no_pass_over": Mutant("the dead are not passed over", "passing-dies", "nobody_for<="),
-    "passing_no_leave": Mutant("who gives up leaves nothing", "passing-joins", "unwanted_for<="),
-    "passing_no_tell_on_leave": Mutant("who leaves tells nobody", "passing-joins", "nobody_for<="),
-    "passing_strange_ignored": Mutant(
-        "a lock passed to a number that is over is kept", "passing-joins", "unwanted_for<="
-    ),
-}
-
 
 class Outcome(NamedTuple):
     violation: str  # none if empty
@@ -186,10 +112,10 @@ def flags(switches: str) -> list[str]:
     return ["-D" + switch for switch in switches.split()]
 
 
-def build(folder: pathlib.Path, what: Configuration, options: list[str], memory: int = 3000) -> None:
+def build(folder: pathlib.Path, what: Configuration, options: list[str]) -> None:
     for command in (
-        ["spin", "-a", *flags(what.switches), str(HERE / what.model)],
-        [str(COMPILER), *options, "-w", "-DSAFETY", f"-DMEMLIM={memory}", "-o", "pan", "pan.c"],
+        ["spin", "-a", *flags(what.switches), str(MODEL)],
+        [str(COMPILER), *options, "-w", "-DSAFETY", "-DMEMLIM=3000", "-o", "pan", "pan.c"],
     ):
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         complaints = [l for l in (done.stdout + done.stderr).splitlines() if "rror" in l]
@@ -197,10 +123,10 @@ def build(folder: pathlib.Path, what: Configuration, options: list[str], memory:
             sys.exit(f"{' '.join(command)}:\n{done.stdout}{done.stderr}")
 
 
-def verify(folder: pathlib.Path, arguments: list[str], limit: int = 300) -> Outcome:
+def verify(folder: pathlib.Path, arguments: list[str]) -> Outcome:
     begin = time.monotonic()
     done = subprocess.run(
-        ["./pan", *arguments], cwd=folder, capture_output=True, text=True, timeout=limit
+        ["./pan", *arguments], cwd=folder, capture_output=True, text=True, timeout=300
     )
     text = done.stdout
     violation = re.search(r"^pan:1: (.*) \(at depth", text, re.MULTILINE)
@@ -238,7 +164,7 @@ def schedule(of: Configuration) -> str:
         if not trail:
             return "(no schedule)"
         replay = subprocess.run(
-            ["spin", "-k", str(trail), "-p", *flags(of.switches), str(HERE / of.model)],
+            ["spin", "-k", str(trail), "-p", *flags(of.switches), str(MODEL)],
             cwd=folder,
             capture_output=True,
             text=True,
@@ -264,14 +190,10 @@ def schedule(of: Configuration) -> str:
 
 
 def check_configuration(name: str) -> bool:
-    what = CONFIGURATIONS.get(name) or LONG[name]
+    what = CONFIGURATIONS[name]
     with tempfile.TemporaryDirectory() as folder:
-        if name in LONG:
-            build(pathlib.Path(folder), what, ["-O3", "-DCOLLAPSE"], memory=LONG_MEMORY)
-            got = verify(pathlib.Path(folder), ["-m20000000"], limit=7200)
-        else:
-            build(pathlib.Path(folder), what, ["-O1"])
-            got = verify(pathlib.Path(folder), ["-m5000000"])
+        build(pathlib.Path(folder), what, ["-O1"])
+        got = verify(pathlib.Path(folder), ["-m5000000"])
     good = not got.violation and got.exhaustive
     print(
         f"{'ok' if good else 'FAILED':7}{name:17}{got.states:9} states, depth {got.depth:8},"
@@ -286,11 +208,11 @@ def check_configuration(name: str) -> bool:
 
 def check_mutant(name: str) -> bool:
     what = MUTANTS[name]
-    of = CONFIGURATIONS.get(what.of) or LONG[what.of]
-    mutant = of._replace(switches=f"{of.switches} MUTANT_{name.removeprefix('passing_').upper()}")
+    of = CONFIGURATIONS[what.of]
+    mutant = of._replace(switches=f"{of.switches} MUTANT_{name.upper()}")
     with tempfile.TemporaryDirectory() as folder:
         build(pathlib.Path(folder), mutant, ["-O0"])
-        got = verify(pathlib.Path(folder), [f"-m{what.depth}"])
+        got = verify(pathlib.Path(folder), ["-m3000000"])
     good = any(part in got.violation.replace(" ", "") for part in what.rejected_by.split("|"))
     print(
         f"{'ok' if good else 'FAILED':7}{name:25}of {what.of:17}"
@@ -303,22 +225,14 @@ def check_mutant(name: str) -> bool:
 
 def main(names: list[str]) -> int:
     if names == ["--list"]:
-        print(*CONFIGURATIONS, *LONG, *MUTANTS, sep="\n")
+        print(*CONFIGURATIONS, *MUTANTS, sep="\n")
         return 0
     if not shutil.which("spin") or not COMPILER:
         print("skipped: needs spin and a C compiler (tools/setup installs them)")
         return SKIPPED
     known = {**{n: check_configuration for n in CONFIGURATIONS}, **{n: check_mutant for n in MUTANTS}}
-    every = list(known)
-    known |= {n: check_configuration for n in LONG}
-    passing = [n for n in every if n.startswith("passing")]
-    groups = {
-        "configurations": [n for n in CONFIGURATIONS if n not in passing],
-        "mutants": [n for n in MUTANTS if n not in passing],
-        "all-of-passing": passing,
-        "long": list(LONG),
-    }
-    wanted = [n for name in names or every for n in groups.get(name, [name])]
+    groups = {"configurations": list(CONFIGURATIONS), "mutants": list(MUTANTS)}
+    wanted = [n for name in names or known for n in groups.get(name, [name])]
     if unknown := [name for name in wanted if name not in known]:
         sys.exit(f"unknown: {' '.join(unknown)}; --list names what there is")
     begin = time.monotonic()

@@ -142,7 +142,7 @@ scenario const& all_of(char const* name)
           [](world& w) { w.release(4); },
           [](world& w) { w.close(); },
           10ms}},
-        {"passed_on",
+        {"turn",
          {[](world& w) {
               w.redis.occupy("k", w.other_field, 1h);
               w.acquire();
@@ -179,12 +179,12 @@ std::array const names{
     "given_away",
     "kept",
     "kept_to_the_end",
-    "passed_on",
+    "turn",
     "stop"};
 
 features features_of(std::string_view name)
 {
-    return {.keep = name.starts_with("kept") ? 4ms : 0ms, .passing = name.starts_with("passed")};
+    return {.keep = name.starts_with("kept") ? 4ms : 0ms};
 }
 
 /// How many handlers it takes to the end.
@@ -323,8 +323,7 @@ BOOST_AUTO_TEST_CASE(each_operation_cancelled_after_each_handler_with_each_type)
                                 p.value().reset();
                         w.time.advance(25ms);
                     }
-                    if (features_of(name).keep != 0ms || features_of(name).passing)
-                        w.time.advance(200ms);  // in which the client remembers its turn
+                    w.time.advance(200ms);  // in which the client remembers its turn
                     w.for_each_operation([&](auto const& p) {
                         BOOST_TEST((p.calls() == 1 || static_cast<void const*>(&p) == &w.run));
                     });

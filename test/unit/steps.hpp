@@ -17,14 +17,12 @@ namespace colock::test::stepwise {
 /// What a scenario is about, beside the usual.
 struct features {
     milliseconds keep{0};
-    bool passing = false;
 };
 
 inline config quick_config(std::shared_ptr<observer> events, features const& with)
 {
     config c;
     c.keep = with.keep;
-    c.passing = with.passing;
     c.lease = 300ms;
     c.linger = 20ms;
     c.timeout = 100ms;

@@ -1,7 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "base/clock.hpp"
 #include "decide/names.hpp"
-#include "decide/registration.hpp"
 #include "simulation/conformance/subject.hpp"
 
 #include <algorithm>
@@ -220,16 +219,6 @@ std::string step_maker::listed_channel(std::string const& of) const
                                 : decide::lock_channel(of);
 }
 
-/// What a release needs to pass this lock on to a waiter.
-std::string step_maker::passing_entry(std::string const& of)
-{
-    auto const counter = decide::fence_counter(decide::slot_of(of));
-    bool const is_fenced = dice_.one_in(2);
-    return decide::passing_entry(
-        field(), milliseconds{400}, "s", of, is_fenced ? "0" : "", is_fenced ? counter : ""
-    );
-}
-
 std::string step_maker::argument(std::string_view role, std::string const& of)
 {
     if (role == "field" || (role == "holder" && kind_ != "read_write"))
@@ -242,28 +231,20 @@ std::string step_maker::argument(std::string_view role, std::string const& of)
         return time(role);
     if (role == "client")
         return field().substr(0, 15);
-    if (role == "entry" && kind_ == "plain" && dice_.one_in(2))
-        return passing_entry(of);
     if (role == "joining_entry" && dice_.one_in(2))
         return {};
     if (role == "joining_entry")
-        return kind_ == "plain" && dice_.one_in(2) ? passing_entry(of) : field().substr(0, 15);
+        return field().substr(0, 15);
     if (role == "entry")
         return field().substr(0, 15) + one_of("", "", ":2", ":4");
-    if (role == "place_and_channel" && kind_ == "plain" && dice_.one_in(2))
-        return decide::place_and_entry<std::string>(
-            one_of("last", "first", "check", "behind"), passing_entry(of), listed_channel(of)
-        );
     if (role == "place_and_channel")
         return one_of("", "last", "first", "check", "behind") + ":" + listed_channel(of);
     if (role == "listed_channel")
         return listed_channel(of);
     if (role == "wait_list")
         return decide::wait_list(of);
-    if (role == "kept_list" && kind_ == "plain" && dice_.one_in(3))
-        return decide::place_and_entry<std::string>("", passing_entry(of), decide::wait_list(of));
     if (role == "kept_list")
-        return dice_.one_in(2) ? "" : decide::wait_list(of);
+        return dice_.one_in(2) ? "" : field().substr(0, 15) + ":" + decide::wait_list(of);
     if (role == "tokens")
         return one_of("1", "64");
     if (role == "number")

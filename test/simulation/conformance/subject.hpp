@@ -148,7 +148,6 @@ private:
     std::string odd_argument(std::string_view role);
     std::string channel_of(std::string_view role, std::string const& name);
     std::string listed_channel(std::string const& of) const;
-    std::string passing_entry(std::string const& of);
     std::string any_key();
     std::string field();
     static std::string field_of(int owner);

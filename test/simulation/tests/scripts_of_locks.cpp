@@ -111,7 +111,8 @@ BOOST_AUTO_TEST_CASE(a_list_that_a_client_finds_itself_in_lives_on)
 // Whatever was left when the client asked for the first time.
 BOOST_AUTO_TEST_CASE(a_list_lives_on_if_its_client_asks_as_seldom_as_it_may)
 {
-    std::string_view const list = "colock_wait:{k}", keys[]{"k"}, arguments[]{"30000", list};
+    std::string_view const list = "colock_wait:{k}", keys[]{"k"},
+                           arguments[]{"30000", "b:colock_wait:{k}"};
     auto const seldom = decide::longest_unkept.count();
     for (auto first = std::int64_t{1}; first < seldom; first += 499) {
         ask({"DEL", "k", list});
@@ -148,6 +149,24 @@ BOOST_AUTO_TEST_CASE(what_joins_a_long_list_takes_out_the_dead_behind_the_first)
     BOOST_TEST(text({"LINDEX", list, "0"}) == "first");
     BOOST_TEST(text({"LINDEX", list, "1"}) == "alive");
     BOOST_TEST(number({"LLEN", list}) == 66);
+}
+
+// As after a crash of a whole fleet that waited for one name.
+BOOST_AUTO_TEST_CASE(a_release_passes_hundreds_of_dead_clients_over)
+{
+    std::string_view const list = "colock_wait:{k}", channel = "redisson_lock__channel:{k}";
+    acquire("a");
+    for (int n = 0; n != 1'000; ++n)
+        ask({"RPUSH", list, "dead" + std::to_string(n)});
+    ask({"RPUSH", list, "b"});
+    redis.publish = [this](audience, std::string_view to, std::string_view payload) {
+        if (to.ends_with(":b"))
+            told.append(to).append("=").append(payload);
+        return to.ends_with(":b") ? 1 : 0;
+    };
+    run(scripts::release, {"k"}, {"a", channel, list, ""});
+    BOOST_TEST(heard() == "redisson_lock__channel:{k}:b=0");
+    BOOST_TEST(!exists(list));
 }
 
 BOOST_AUTO_TEST_CASE(a_refusal_tells_how_many_wait)

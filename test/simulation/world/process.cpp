@@ -52,13 +52,10 @@ process::~process()
 
 process::known_client process::make_client(std::size_t deployment)
 {
-    auto const older = around_.passes_often() ? 0 : around_.plan().older_ids;
+    auto const older = around_.hands_over() ? around_.plan().older_ids : 0;
     auto settings = around_.plan().settings;
     settings.keep = around_.keep_of(number_);
-    settings.passing = around_.passes(number_);
-    if (settings.passing)
-        settings.poll_cap = std::min(settings.poll_cap, settings.lease / 3);
-    if (around_.passes_often())
+    if (!around_.hands_over())
         settings.max_tenure = settings.keep = milliseconds{0};
     auto uuid = draw_uuid(dice_, number_, older != 0 && number_ % older == older - 1 ? '4' : '8');
     auto inside = detail::client_state::make(

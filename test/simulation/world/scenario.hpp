@@ -99,11 +99,6 @@ struct scenario {
     /// So many of a hundred clients keep released locks (`config::keep`), in every second world.
     unsigned keepers = 50;
 
-    /// To so many of a hundred clients locks are passed on (`config::passing`), in every second
-    /// world. In half of these no client hands a lock over or has an older id: both let others
-    /// listen to the lock, and then a release passes nothing on.
-    unsigned passers = 80;
-
     std::vector<std::pair<fault_kind, unsigned>> faults;  ///< with their weights
     moment between_faults = std::chrono::seconds{2};
     bool has_drift = true;

@@ -104,18 +104,7 @@ milliseconds world::keep_of(int machine) const
     return d.percent(plan_.keepers) ? milliseconds{1 + d.below(most)} : milliseconds{0};
 }
 
-bool world::passes(int machine) const
-{
-    auto of_all = luck(4);
-    return of_all.percent(50) &&
-        luck(6'000 + static_cast<std::uint64_t>(machine)).percent(plan_.passers);
-}
-
-bool world::passes_often() const
-{
-    auto of_all = luck(4);
-    return of_all.percent(50) && of_all.percent(50);
-}
+bool world::hands_over() const { return luck(4).percent(75); }
 
 void world::make_objects()
 {

@@ -57,9 +57,9 @@ public:
     /// How long the clients of this machine keep released locks.
     milliseconds keep_of(int machine) const;
 
-    /// Locks may be passed on to the clients of this machine.
-    bool passes(int machine) const;
-    bool passes_often() const;
+    /// Clients hand locks over, and some have older ids: in three of four worlds. In the others
+    /// every release of a wanted lock tells the first of the list.
+    bool hands_over() const;
 
     /// No new sections: all comes to rest.
     bool is_ending() const noexcept { return ending_; }

@@ -9,6 +9,14 @@ BOOST_AUTO_TEST_SUITE(decide_list_place)
 
 using decide::list_place;
 
+BOOST_AUTO_TEST_CASE(reads_whose_turn_it_is)
+{
+    BOOST_TEST(decide::read_turn("3") == 3U);
+    BOOST_TEST(decide::read_turn("3:17") == 3U);  // of a client of 0.2
+    BOOST_TEST(decide::read_turn("") == 0U);
+    BOOST_TEST(decide::read_turn("-1") == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(a_client_that_is_not_heard_takes_no_place)
 {
     list_place p;

@@ -101,6 +101,21 @@ BOOST_AUTO_TEST_CASE(another_lease_is_set_by_a_script_with_the_same_field)
     BOOST_TEST((redis.fields("k") == field));
 }
 
+BOOST_AUTO_TEST_CASE(a_waiter_that_is_cancelled_while_a_script_hands_over_leaves_nothing)
+{
+    got.push_back(acquire());
+    got.push_back(acquire({.lease = 5s}));
+    auto& asked = server->expect(scripts::acquire);
+    release_of(0);
+    BOOST_TEST_REQUIRE(asked.has_come());
+    got[1].cancel();
+    time.settle();
+    BOOST_TEST(got[1].aborted());
+    asked.reply(redis.run(asked.seen()));
+    time.settle();
+    BOOST_TEST(!redis.is_locked("k"));
+}
+
 BOOST_AUTO_TEST_CASE(who_was_handed_the_lock_is_renewed)
 {
     fill(1);

@@ -324,6 +324,25 @@ BOOST_AUTO_TEST_CASE(a_leave_that_the_server_could_not_run_is_repeated)
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_leave_is_repeated_while_the_server_lacks_memory)
+{
+    auto const held = take(a);
+    auto second = wait(b);
+    bool is_full = true;
+    b.server->serve = [&, usual = b.server->serve](call const& sent) {
+        if (is_full && sent.what == &scripts::leave)
+            return std::optional<colock::answer>{
+                {colock::answer::kind::failed, {}, error::server_refused, {}, true}};
+        return usual(sent);
+    };
+    second.cancel();
+    pass(60s);
+    BOOST_TEST((list() == ids{b.id()}));
+    is_full = false;
+    pass(1s);
+    BOOST_TEST(list().empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_leave_whose_connection_is_refused_is_sent_later)
 {
     auto held = take(a);
