@@ -186,6 +186,7 @@ void exclusive_lock::asker::on_head_left()
 void exclusive_lock::asker::take_over(std::uint64_t number, time_point until)
 {
     number_ = number;
+    synced_ = false;  // whatever the last one was
     grant_.may_stand_until(until);
 }
 

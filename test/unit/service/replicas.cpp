@@ -257,6 +257,28 @@ BOOST_AUTO_TEST_CASE(nobody_who_wants_replicas_is_handed_a_lock_without)
     BOOST_TEST(asked->replicas == 2U);
 }
 
+// The replicas concerned the hold before: a link that waits for them would keep this one waiting.
+BOOST_AUTO_TEST_CASE(a_script_that_hands_over_does_not_wait_for_replicas)
+{
+    server->serve = [](call const& c) -> std::optional<answer> {
+        auto const value = c.what == &scripts::acquire ? granted(9)
+            : c.what == &scripts::renew                ? reply::of(std::vector{done()})
+                                                       : released();
+        return answer{answer::kind::replied, value, {}, {}};
+    };
+    auto first = acquire(on_two_replicas);
+    time.settle();
+    BOOST_TEST_REQUIRE(first.succeeded());
+    auto const next = acquire({.lease = 5s});
+    time.settle();
+    release(first.value());
+    BOOST_TEST_REQUIRE(next.succeeded());
+    BOOST_TEST(server->count(scripts::release) == 0U);
+    auto const all = server->written();
+    auto const asked = std::ranges::find(all.rbegin(), all.rend(), &scripts::acquire, &call::what);
+    BOOST_TEST(!asked->synced);
+}
+
 // The head of the queue wants one, and leaves while it is asked for; the next one wants two.
 BOOST_AUTO_TEST_CASE(an_attempt_for_fewer_replicas_is_not_enough_for_the_next_one)
 {
