@@ -25,8 +25,6 @@ struct workload {
 std::map<std::string, workload> const workloads{
     {"W1", {run_pairs, "one worker with a key of its own: acquire, release, again"}},
     {"W1d", {run_pairs, "as W1, but each hold is dropped, not released"}},
-    {"W1k",
-     {run_pairs, "as W1, but the client keeps the lock for 2 ms: most pairs need no command"}},
     {"W2", {run_pairs, "64 workers, each with a key of its own"}},
     {"W3", {run_contended, "100 workers of one process on one key, nothing held"}},
     {"W4", {run_processes, "4 processes of 8 workers on one key, held for 1 ms"}},
@@ -123,7 +121,6 @@ void add_options(CLI::App& app, request& r)
     add("--lease", r.lease_ms, "of holds, in ms");
     add("--poll-cap", r.poll_cap_ms, "the longest sleep of a waiter, in ms");
     add("--max-tenure", r.max_tenure_ms, "how long a lock stays with the client, in ms");
-    add("--keep", r.keep_ms, "how long the client keeps a released lock, in ms; in W1k 2");
     add("--poller-gap", r.poller_gap_ms, "how long a lock is left free each second, in ms");
     app.add_flag("--no-fencing", r.no_fencing, "without tokens");
     app.add_flag("--metrics", r.metrics, "counted by colock::metrics; not in W6 and W9");
@@ -153,8 +150,6 @@ plan plan_of(request const& r, colock::config where)
         where.poll_cap = milliseconds{r.poll_cap_ms};
     if (r.max_tenure_ms >= 0)
         where.max_tenure = milliseconds{r.max_tenure_ms};
-    if (r.keep_ms >= 0 || r.asked.workload == "W1k")
-        where.keep = milliseconds{r.keep_ms >= 0 ? r.keep_ms : 2};
     if (r.poller_gap_ms >= 0)
         where.poller_gap = milliseconds{r.poller_gap_ms};
     auto asked = r.asked;

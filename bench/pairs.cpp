@@ -47,7 +47,7 @@ asio::awaitable<void> pairs::ping()
 asio::awaitable<void> pairs::work(int id)
 {
     // Beside pairs that need no command, the pings would be all that is measured.
-    bool const pings = asked_.workers == 1 && asked_.rounds == 0 && asked_.workload != "W1k";
+    bool const pings = asked_.workers == 1 && asked_.rounds == 0;
     bool const drops = asked_.workload == "W1d";
     colock::lock const lock{redis_, asked_.key + ":" + std::to_string(id)};
     for (int count = 0;; ++count) {

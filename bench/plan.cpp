@@ -28,7 +28,6 @@ std::map<std::string, defaults> const of_workload{
     {"W11", {.workers = 32, .locks = 1000, .processes = 16, .hold_us = 1000}},
     {"W12", {.locks = 100'000}},
     {"W1d", {}},
-    {"W1k", {}},
     {"keys", {.locks = 1000}},
     {"PING", {}},
     {"connections", {.locks = 200}},

@@ -94,7 +94,7 @@ Examples:
   colock doctor --deadlocks
   colock doctor --url rediss://app@redis.example:6380 --json | jq 'select(.level == "bad")')"},
     {"bench",
-     "colock bench [OPTION...] W1..W12|W1d|W1k|keys",
+     "colock bench [OPTION...] W1..W12|W1d|keys",
      "Puts load on the server, and measures how locks do there.",
      R"(Uses keys that begin with --key, and deletes them. What the numbers mean is in
 docs/benchmarks.md.

@@ -11,8 +11,6 @@
 --        many wait, as far as it is known; and the sum of 1 if the client stands in the wait list, 2
 --        if the holder's release tells the first of the list, and 4 if the client is the first;
 --        an error if the key does not hold a lock.
--- If the lock's holder may keep it after its release, the script tells it that others wait: when the
--- first joins the wait list, and when a lock is granted that has such a list.
 -- Idempotent: a repeat finds its field, renews the lease and takes new tokens. A repeat of a
 -- refusal can put the client into the list twice, so it says 'check'.
 local call, pcall = redis.call, redis.pcall

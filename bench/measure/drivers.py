@@ -67,7 +67,7 @@ def _all() -> list[Driver]:
     python = str(PEERS / "redispy/venv/bin/python")
     return [
         _ours("raw", "--raw", workloads=("PING", "W1", "W2")),
-        _ours("colock", workloads=("PING", *LOOPS, "W6", "W7", "W8", "W9", "W10", "W11", "W12", "W1d", "W1k", "connections")),
+        _ours("colock", workloads=("PING", *LOOPS, "W6", "W7", "W8", "W9", "W10", "W11", "W12", "W1d", "connections")),
         _ours("colock-unix", workloads=("PING", "W1", "W2"), over="unix"),
         _ours("colock-tls", workloads=("PING", "W1", "W2", "connections"), over="tls"),
         # Each unlock deletes a latch key; MONITOR shows it outside of scripts.

@@ -229,11 +229,6 @@ TABLES = (
         (Column("pairs/s", field("rate")), *LATENCIES, *COSTS),
     ),
     Table(
-        "W1k",
-        "as W1, with `config::keep` of 2 ms",
-        (Column("pairs/s", field("rate")), *LATENCIES, *COSTS),
-    ),
-    Table(
         "connections",
         "idle connections of one process",
         (

@@ -219,21 +219,6 @@ struct config {
     /// 0: no hand-over.
     milliseconds max_tenure{10};
 
-    /// How long a released lock may stay with the client, so that the next acquire of the same
-    /// client takes it without a command. At most `max_tenure`, which also limits all holds in a
-    /// row. 0: a release goes to the server at once.
-    ///
-    /// The client keeps a plain, spin or fenced lock from its third acquire in a row on, each
-    /// within 100 ms of the last release, if no other client has wanted it meanwhile. A waiter of
-    /// colock that stands in the lock's wait list ends that at once, and so do `close()` and the
-    /// client's destructor. Redisson's clients, group locks, spin locks and others that only poll
-    /// wait up to this much longer.
-    ///
-    /// `release()` of a kept lock completes before the server knows: others may have the lock
-    /// within this time, and until then `is_locked()` says that it is held. If the process dies
-    /// while it keeps a lock, the lock is free when its lease ends, as if it were held.
-    milliseconds keep{0};
-
     /// Clients that poll find a contended lock free only by chance. If this is set, one release per
     /// second leaves the lock free for this long, so that they can get it. At most 1 s. None: no
     /// such gap.

@@ -101,8 +101,7 @@ public:
     /// \par Completion signature
     ///   `void(error_code)`
     /// \par Completes when
-    ///   The server has answered. The hold counts as released from the call on. With `config::keep`
-    ///   it may complete at once, and others may have the lock within that time.
+    ///   The server has answered. The hold counts as released from the call on.
     /// \par Errors
     ///   - success — the hold is released. A second call succeeds too, without a command.
     ///   - `error::not_held` — the hold is empty or moved from.

@@ -91,8 +91,8 @@ public:
     /// `lost` comes instead.
     virtual void found_lost(std::string_view /*name*/) noexcept {}
 
-    /// The lock of a released hold went to the next waiter of this client, without a command, or to
-    /// a later acquire while the client kept it (`config::keep`). `acquired` follows.
+    /// The lock of a released hold went to the next waiter of this client, without a command.
+    /// `acquired` follows.
     virtual void handed_over(std::string_view /*name*/) noexcept {}
 
     /// A connection to the server is up; `link` is its number. The numbers of a server are

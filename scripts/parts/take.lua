@@ -9,12 +9,10 @@ local width = floor and 2 or 1
 -- these functions costs as much as taking a lock, so they are made when they are needed.
 local function contended()
     -- include crowd.lua
-    -- include publish.lua
     -- include wait_list_entries.lua
     -- include wait_list.lua
     -- include stand.lua
     -- include refuse.lua
-    -- include tell_holder.lua
     local function refusal(lock, left, mine, field, text)
         local place, channel = place_and_channel(text)
         local client = client_of(field)
@@ -22,21 +20,13 @@ local function contended()
             local behind = place == 'behind' and join(wait_list(channel), client, false)
             return behind and {-1, behind, 3}
         elseif mine == 0 then
-            local holder = holder_of(lock)
-            local refused = refuse(left, holder, client, channel, place)
-            if not mode and refused[2] == 1 and refused[3] == 7 then  -- the first in the list
-                tell_holder(holder, channel)
-            end
-            return refused
+            return refuse(left, holder_of(lock), client, channel, place)
         end
     end
     local function after_taking(field, text)
         local place, channel = place_and_channel(text)
         if place == 'check' then
             pcall('lrem', wait_list(channel), 1, client_of(field))
-        end
-        if not mode and may_keep(field) and pcall('exists', wait_list(channel)) == 1 then
-            tell_holder(field, channel)
         end
     end
     return refusal, after_taking

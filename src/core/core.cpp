@@ -16,18 +16,6 @@ namespace {
 constexpr std::size_t version_place = 14;
 constexpr char version_that_wakes = '8';
 
-// They also tell a holder that others wait, if it is a client that keeps locks: of this variant.
-constexpr std::size_t variant_place = 19;
-constexpr char variant_that_keeps = 'b', another_variant = 'a';
-
-std::string marked(std::string id, config const& settings)
-{
-    bool const keeps = settings.keep > milliseconds{0};
-    if (id.size() > variant_place && keeps != (id[variant_place] == variant_that_keeps))
-        id[variant_place] = keeps ? variant_that_keeps : another_variant;
-    return id;
-}
-
 }  // namespace
 
 core::identity core::identity::draw()
@@ -53,7 +41,7 @@ core::core(asio::any_io_executor executor, config settings, identity drawn, part
     , strand_{asio::make_strand(executor_)}
     , alarms_{strand_}
     , settings_{std::move(settings)}
-    , uuid_{marked(std::move(drawn.uuid), settings_)}
+    , uuid_{std::move(drawn.uuid)}
     , random_{drawn.seed}
     , parts_{made}
 {

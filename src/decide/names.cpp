@@ -105,11 +105,6 @@ std::string turn_channel(std::string_view lock_channel, std::string_view client)
     return std::string{lock_channel}.append(":").append(client);
 }
 
-std::string wanted_channel(std::string_view lock_channel, std::string_view client)
-{
-    return turn_channel(lock_channel, client).append(":wanted");
-}
-
 std::string request_channel(std::string_view lock_channel)
 {
     return std::string{lock_channel}.append(":request");

@@ -60,9 +60,6 @@ std::string list_entry(std::string_view client, std::int64_t permits = 1);
 /// The channel that tells this client alone that its turn for a lock has come.
 std::string turn_channel(std::string_view lock_channel, std::string_view client);
 
-/// The channel that tells this client that others wait for a lock, which it may keep.
-std::string wanted_channel(std::string_view lock_channel, std::string_view client);
-
 /// The channel by which others ask the holder to let go.
 std::string request_channel(std::string_view lock_channel);
 

@@ -59,9 +59,6 @@ public:
     /// Do not ask for the lock before this time.
     time_point back_until() const noexcept { return back_until_; }
 
-    /// This client has released it last, nobody heard that, and no other client has been met since.
-    bool is_alone() const noexcept { return is_last_ && !came_ && others_ == 0; }
-
     /// Somebody else has the lock.
     void refused() noexcept
     {

@@ -108,21 +108,20 @@ void ownership::release(std::shared_ptr<hold_operation> who)
 }
 
 // The field's promised lease is the same, and so are the times of the watchdog.
-void ownership::take_over(
-    hold_ptr const& next, decide::hold_terms const& left, time_point valid_until
-)
+void ownership::pass_on(hold_state& last, hold_ptr const& next)
 {
     auto const now = clock::now();
     who_ = next->who;
     token_ = next->token;
     next->target = shared_from_this();
     next->born = now;
-    next->ends = left.ends;
-    next->proven = left.proven;
-    next->set_valid_until(valid_until);
+    next->ends = last.ends;
+    next->proven = last.proven;
+    next->set_valid_until(last.promised_until());
     holds_.add(*next);
     if (!awaits_renewal() && renewal_.due_at() == never)
         renewal_.plan(now);  // the renewals of the last hold had ended
+    remove(last, asio::error::operation_aborted);
 }
 
 error_code ownership::give(hold_state& only, claim& to)
@@ -173,7 +172,7 @@ void ownership::release_all()
     if (is_gone())
         finish();
     else if (!is_releasing())
-        give_up();
+        ask(nullptr);
 }
 
 void ownership::remove(hold_state& hold, error_code why)
@@ -203,11 +202,8 @@ void ownership::expire(time_point now)
 void ownership::gone(error_code why)
 {
     auto const self = shared_from_this();
-    auto const before = std::exchange(stage_, stage::gone);
-    if (before == stage::releasing)
+    if (std::exchange(stage_, stage::gone) == stage::releasing)
         --inside().count.owed_releases;
-    if (before == stage::vacant)
-        return finish();
     forget_renewal();
     holds_.lose_all(why, field_);
     watch();
@@ -216,11 +212,9 @@ void ownership::gone(error_code why)
 
 // Soon after the grant a message usually comes from the release before it. So the renewal that asks
 // the server waits for two round trips, and an ownership that ends before that never asks. Until
-// the answer each hand-over needs a script. An ownership without a hold is released instead.
+// the answer each hand-over needs a script.
 void ownership::suspect()
 {
-    if (is_vacant())
-        return give_up();
     auto const now = clock::now();
     auto const asks_at = begun() + 2 * inside().round_trip().usual();
     server_.suspect(now);

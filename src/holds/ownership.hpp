@@ -150,11 +150,7 @@ public:
     void release_all();
 
     /// A waiter's hold takes the place of the last hold, without a command.
-    void pass_on(hold_state& last, hold_ptr const& next)
-    {
-        take_over(next, last, last.promised_until());
-        remove(last, asio::error::operation_aborted);
-    }
+    void pass_on(hold_state& last, hold_ptr const& next);
 
     /// The last hold ends, and another ownership takes over the field.
     void let_go(hold_state& last)
@@ -162,35 +158,6 @@ public:
         remove(last, asio::error::operation_aborted);
         finish();
     }
-
-    // Its lock is kept (`config::keep`): it stands at the server without a hold.
-
-    /// The last hold ends, and the field stays.
-    void vacate(hold_state& last)
-    {
-        remove(last, asio::error::operation_aborted);
-        stage_ = stage::vacant;
-    }
-    bool is_vacant() const noexcept { return stage_ == stage::vacant; }
-
-    /// A new hold, without a command, on the terms of the one that has left.
-    void occupy(hold_ptr const& next, decide::hold_terms const& left, time_point valid_until)
-    {
-        stage_ = stage::standing;
-        take_over(next, left, valid_until);
-        watch();
-    }
-
-    /// Nobody wants it: releases it.
-    void give_up()
-    {
-        auto const self = shared_from_this();
-        stage_ = stage::standing;
-        ask(nullptr);
-    }
-
-    /// Another ownership takes over the field.
-    void let_go() { finish(); }
 
     /// The field is gone, by an answer of the server or a forced release of this client.
     void gone(error_code why);
@@ -270,7 +237,6 @@ private:
 
     enum class stage : char {
         standing,
-        vacant,     ///< standing, without a hold
         releasing,  ///< the release script was sent
         gone,       ///< the server no longer has it
         ended       ///< it was released, or nothing is left to do for it
@@ -363,7 +329,6 @@ private:
             holds_.is_only(only) && !only.stays_taken(now) && !server_.stays_taken(now) &&
             how().may_be_taken_over;
     }
-    void take_over(hold_ptr const& next, decide::hold_terms const& left, time_point valid_until);
     void ask(hold_ptr hold)
     {
         steps().ask(make_recycled<hold_operation>(inside().shared_from_this(), std::move(hold)));

@@ -42,8 +42,7 @@ struct protocol {
     bool has_queue = false;   ///< its queue is in Redis
     bool has_leases = false;  ///< shared: each hold has its own key; their prefix is an argument
 
-    /// After its last hold: by the next acquire (`config::keep`), or by a claim.
-    bool may_be_taken_over = false;
+    bool may_be_taken_over = false;  ///< by a claim
 
     bool is_permit = false;  ///< an id among the leases of a semaphore
 

@@ -115,7 +115,7 @@ void contention::on_turn(unsigned listening)
     sleep_to_cap(deadline);
 }
 
-void contention::released(unsigned receivers, bool told, bool comes_back)
+void contention::released(unsigned receivers, bool told)
 {
     auto const now = clock::now();
     auto const others = receivers + (told ? 1U : 0U);
@@ -124,7 +124,7 @@ void contention::released(unsigned receivers, bool told, bool comes_back)
     if (told)
         list.told_another();
     heard_ = never;  // that message was about an older release
-    remembered_ = std::max(others != 0 || comes_back ? now + memory : now, turns.next_gap());
+    remembered_ = std::max(others != 0 ? now + memory : now, turns.next_gap());
 }
 
 // ---- The sleep of the head ---------------------------------------------------------------------
@@ -240,11 +240,10 @@ void contention::refused(decide::acquire_answer const& got, bool named) noexcept
         turns.counted(got.subscribers);
 }
 
-void contention::end(bool hears_on)
+void contention::end()
 {
     alarm_.clear();
-    if (!hears_on)
-        unsubscribe();
+    unsubscribe();
     list.leave();
 }
 

@@ -60,9 +60,8 @@ public:
     void on_message(time_point deadline);
 
     /// This client has released the lock, and this many others have received the message. `told`:
-    /// so has the first of the wait list. `comes_back`: the client may take the lock again, and
-    /// needs to know this then.
-    void released(unsigned receivers, bool told, bool comes_back);
+    /// so has the first of the wait list.
+    void released(unsigned receivers, bool told);
 
     // ---- The sleep of the head, until its deadline at the longest ------------------------------
 
@@ -90,8 +89,7 @@ public:
 
     // ---- While nobody waits here ---------------------------------------------------------------
 
-    /// `hears_on`: the client goes on to listen to the lock's channel.
-    void end(bool hears_on = false);
+    void end();
 
     /// Keeps the knowledge of the turns for a while, for the next waiter: true if there is any.
     bool remember();

@@ -11,10 +11,7 @@ namespace colock {
 exclusive_lock::exclusive_lock(core& inside, protocol const& how, std::string of)
     : wait_queue{inside, state_of(how.kind), std::move(of)}
     , how_{how}
-{
-    if (how.may_be_taken_over && inside.settings().keep > milliseconds{0})
-        kept_ = std::make_unique<kept>(*this);
-}
+{}
 
 exclusive_lock::~exclusive_lock() = default;
 
@@ -33,8 +30,6 @@ void exclusive_lock::admit(std::shared_ptr<waiter> const& who)
             who->fail(error::lost);  // which may destroy this
         return;
     }
-    if (ownership_ && ownership_->is_vacant())
-        return take_kept(who);
     if (who->once && is_taken_for(*who)) {
         who->give_up();
         forget_if_idle();  // made only for this acquire
@@ -88,8 +83,6 @@ void exclusive_lock::adopt(
 {
     forget_tenure();
     since_ = clock::now();
-    if (kept_)
-        kept_->begin_unheard();
     auto const taken = who->make_hold();
     taken->token = token;
     bool const is_disturbed = ownership_ || (contention_ && contention_->disturbed);
@@ -110,9 +103,7 @@ hold_ptr exclusive_lock::make_hold(waiter const& who, std::uint64_t only_token)
 }
 
 // A waiter for replicas asks over another link, and with another number.
-decide::handover_kind exclusive_lock::how_to_pass(
-    waiter const& next, decide::hold_terms const& left, time_point valid_until
-) const
+decide::handover_kind exclusive_lock::how_to_pass(waiter const& next, hold_state const& last) const
 {
     if (next.replicas != 0)
         return decide::handover_kind::released;
@@ -120,9 +111,9 @@ decide::handover_kind exclusive_lock::how_to_pass(
         .now = clock::now(),
         .since = since_,
         .max_tenure = core_.settings().max_tenure,
-        .valid_until = valid_until,
-        .lease = left.proven,
-        .is_alike = next.is_alike(left),
+        .valid_until = last.promised_until(),
+        .lease = last.proven,
+        .is_alike = next.is_alike(last),
         .is_undisturbed = contention_ && contention_->is_live && !ownership_->is_suspect(),
         .has_token = !draws_tokens() || (contention_ && !contention_->tokens.empty()),
         .is_quiet = !ownership_->is_renewing()}
@@ -133,15 +124,11 @@ decide::handover_kind exclusive_lock::how_to_pass(
 // the lock was adopted meanwhile: its answer is about its own field.
 bool exclusive_lock::hand_over(hold_state& last)
 {
-    if (ownership_->is_spoken_for())
+    if (is_empty() || ownership_->is_spoken_for() || is_sending() || !may_go_on(*ownership_))
         return false;
-    if (is_empty())
-        return kept_ && kept_->keep(last);
     waiter const& next = first();
-    if (is_sending() || !may_go_on(*ownership_))
-        return false;
     auto const held = ownership_;
-    switch (how_to_pass(next, last, last.promised_until())) {
+    switch (how_to_pass(next, last)) {
     case decide::handover_kind::released: return false;
     case decide::handover_kind::by_script:
         ensure_asker().take_over(held->number(), held->server_until());
@@ -158,29 +145,6 @@ bool exclusive_lock::hand_over(hold_state& last)
     if (is_empty())  // without waiters nothing stays subscribed
         contention_->set_alarm(clock::now() + core_.settings().linger);
     return true;
-}
-
-void exclusive_lock::take_kept(std::shared_ptr<waiter> const& who)
-{
-    auto const life = shared_from_this();
-    auto const held = ownership_;
-    auto const how = how_to_pass(*who, kept_->last(), kept_->valid_until());
-    if (how != decide::handover_kind::at_once) {
-        join(who);
-        if (how == decide::handover_kind::by_script) {
-            ensure_asker().take_over(held->number(), held->server_until());
-            held->let_go();  // which wakes a task that runs
-        } else {
-            held->give_up();  // the same, if the link refuses at once
-        }
-        if (!is_empty() && !is_asking())
-            ensure_asker().run();
-        return;
-    }
-    auto const taken = make_hold(*who, 0);
-    held->occupy(taken, kept_->last(), kept_->valid_until());
-    core_.events().handed_over(name());
-    who->grant(taken);
 }
 
 void exclusive_lock::ended(ownership& which)
@@ -222,10 +186,8 @@ void exclusive_lock::end_contention()
 {
     if (!contention_)
         return;
-    bool const hears_on = ownership_ && kept_ && kept_->is_expected();
-    contention_->end(hears_on);
-    bool const is_remembered = contention_->remember();
-    if (!hears_on && !is_remembered)
+    contention_->end();
+    if (!contention_->remember())
         contention_.reset();
 }
 
@@ -234,8 +196,6 @@ void exclusive_lock::forget_if_idle() noexcept
 {
     if (is_in_use() || (contention_ && contention_->is_remembered()))
         return;
-    if (kept_)
-        kept_->end();
     if (contention_)
         contention_->end();
     unregister();
@@ -272,10 +232,10 @@ void exclusive_lock::joined(bool stands)
 void exclusive_lock::published(unsigned receivers, bool told)
 {
     bool const somebody_cares =
-        receivers != 0 || told || contention_ || kept_ || core_.settings().poller_gap;
+        receivers != 0 || told || contention_ || core_.settings().poller_gap;
     if (!somebody_cares || core_.refusal())
         return;
-    ensure_contention().released(receivers, told, kept_ != nullptr);
+    ensure_contention().released(receivers, told);
     if (!is_asking())
         contention_->remember();
 }

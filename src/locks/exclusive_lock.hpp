@@ -2,9 +2,7 @@
 
 #include "base/recycling.hpp"
 #include "core/subscription_manager.hpp"
-#include "decide/alarm_queue.hpp"
 #include "decide/handover.hpp"
-#include "decide/lease.hpp"
 #include "decide/possible_grant.hpp"
 #include "decide/reply.hpp"
 #include "holds/ownership.hpp"
@@ -73,8 +71,6 @@ public:
     {
         if (is_asleep())
             asker_->wake();
-        else
-            stop_keeping();  // the server may be another one
     }
     void end_waiters(error_code why) override
     {
@@ -82,7 +78,6 @@ public:
         wait_queue::end_waiters(why);
         if (is_asking())
             asker_->on_head_left();
-        stop_keeping();
     }
 
     /// Drops what is remembered of the turns between clients.
@@ -120,7 +115,6 @@ protected:
 
 private:
     struct attempt;
-    class kept;
 
     /// Asks the server for the head of the queue, with one attempt at a time.
     class asker : public recycled {
@@ -221,18 +215,8 @@ private:
         forget_if_idle();  // which may destroy this
     }
 
-    /// How the next waiter may get the lock from a hold that ends here, of these terms.
-    decide::handover_kind how_to_pass(
-        waiter const& next, decide::hold_terms const& left, time_point valid_until
-    ) const;
-
-    // The lock may stay with this client after its release; see `config::keep`.
-    void take_kept(std::shared_ptr<waiter> const&);
-    void stop_keeping()
-    {
-        if (ownership_ && ownership_->is_vacant())
-            ownership_->give_up();  // which may destroy this
-    }
+    /// How the next waiter may get the lock from the last hold, which ends.
+    decide::handover_kind how_to_pass(waiter const& next, hold_state const& last) const;
 
     bool is_asleep() const noexcept { return contention_ && contention_->is_sleeping(); }
     void forget_tenure() noexcept;
@@ -270,53 +254,6 @@ private:
     time_point since_{};                      ///< the tenure's first grant
     std::unique_ptr<asker> asker_;            ///< while somebody waits, or there is contention
     std::unique_ptr<contention> contention_;  ///< its event is in the asker, so it goes first
-    std::unique_ptr<kept> kept_;              ///< none unless the config asks for it
-};
-
-/// How a lock stays with its client after a release (`config::keep`): the channel by which the
-/// server says that others wait, the terms of the last hold, and the time that is left.
-class exclusive_lock::kept final : private subscription_manager::listener {
-public:
-    explicit kept(exclusive_lock&);
-
-    /// An attempt to take the lock is about to be made.
-    void begin_attempt();
-
-    /// The lock has come without an attempt.
-    void begin_unheard() noexcept { is_heard_ = false; }
-
-    /// It may be kept after one of the next releases.
-    bool is_expected() const noexcept { return is_expected_; }
-
-    /// Nobody in this client waits for the lock, and its last hold ends: true if it is kept.
-    bool keep(hold_state& last);
-
-    // The terms of the hold that has ended.
-    decide::hold_terms const& last() const noexcept { return last_; }
-    time_point valid_until() const noexcept { return valid_until_; }
-
-    /// Listens no more.
-    void end();
-
-private:
-    void set_alarm();
-    void on_alarm();
-    void on_subscribed() override { is_live_ = true; }
-    void on_message(std::string_view payload) override;
-    void on_interrupted() override;
-
-    exclusive_lock& of_;
-    core& core_;
-    std::string const channel_;  ///< by which others are heard; empty if nobody can say it
-    bool is_expected_ = false;   ///< and so `channel_` is subscribed
-    bool is_live_ = false;
-    bool is_heard_ = false;        ///< it was live before the attempt was sent, and is since
-    bool others_want_it_ = false;  ///< since the attempt was sent
-    decide::hold_terms last_{};
-    time_point valid_until_{};
-    time_point until_{};  ///< it is kept
-    time_point rings_{};  ///< the alarm
-    decide::alarm_queue::alarm alarm_{[this] { on_alarm(); }};
 };
 
 }  // namespace colock

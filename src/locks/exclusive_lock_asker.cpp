@@ -67,8 +67,6 @@ strand_task exclusive_lock::asker::run()
             continue;
         }
         choose_number();
-        if (of_.kept_)
-            of_.kept_->begin_attempt();
         attempt now{of_, *this};
         begin(now);
         answer const got = co_await sending_.send(of_.core_.transport(), now.call);
@@ -159,8 +157,6 @@ std::uint64_t exclusive_lock::asker::followers() const noexcept
     bool const passes_on = of_.core_.settings().max_tenure > milliseconds{0};
     if (!passes_on || !of_.contention_ || !of_.contention_->is_live)
         return 0;
-    if (of_.kept_ && of_.kept_->is_expected())
-        return decide::token_block::largest_first;  // acquires that are still to come
     auto const& head = of_.first();
     std::uint64_t found = 0;
     for (auto at = std::next(of_.queue_.begin()); at != of_.queue_.end(); ++at, ++found)

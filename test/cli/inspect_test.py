@@ -18,7 +18,7 @@ from support import UUID, Case, Redis, Terminal, wait_for
 
 CLI = pathlib.Path(__file__).resolve().parents[2] / "cli"
 COMMANDS = ("run", "elect", "info", "ls", "watch", "unlock", "doctor", "bench")
-WORKLOADS = [*(f"W{n}" for n in range(1, 13)), "W1d", "W1k", "keys"]
+WORKLOADS = [*(f"W{n}" for n in range(1, 13)), "W1d", "keys"]
 OTHER = "11111111-2222-3333-4444-555555555555:7"
 
 
@@ -453,10 +453,10 @@ class Bench(Case):
         whole = self.colock("bench", "--help").out
         listed = whole.split("\nWorkloads:\n")[1].split("\n\n")[0]
         self.assertEqual([line.split()[0] for line in listed.splitlines()], sorted(WORKLOADS))
-        self.assertIn("W1..W12|W1d|W1k|keys\n", whole)
+        self.assertIn("W1..W12|W1d|keys\n", whole)
         zsh = (CLI / "completion/_colock").read_text()
         self.assertIn("1:workload:(" + " ".join(WORKLOADS) + ")", zsh)
-        self.assertIn("\\fIW1\\fR..\\fIW12\\fR|\\fIW1d\\fR|\\fIW1k\\fR|\\fIkeys\\fR\n", (CLI / "colock.1").read_text())
+        self.assertIn("\\fIW1\\fR..\\fIW12\\fR|\\fIW1d\\fR|\\fIkeys\\fR\n", (CLI / "colock.1").read_text())
 
     def test_its_keys_tell_whose_they_are(self) -> None:
         self.start("bench", "W6", "--locks", "10", "--seconds", "5")

@@ -115,33 +115,6 @@ scenario const& all_of(char const* name)
           [](world& w) { w.release(2); },
           [](world& w) { w.release(1); },
           20ms}},
-        {"kept",
-         {[](world& w) { w.acquire(); },
-          [](world& w) { w.release(0); },
-          [](world& w) { w.acquire(); },
-          [](world& w) { w.release(1); },
-          [](world& w) { w.acquire(); },
-          [](world& w) { w.release(2); },
-          [](world& w) { w.acquire(); },
-          [](world& w) { w.release(3); },
-          [](world& w) { w.try_for(0ms); },
-          3ms,
-          [](world& w) { w.acquire({.lease = 200ms}); },
-          10ms}},
-        {"kept_to_the_end",
-         {[](world& w) { w.acquire(); },
-          [](world& w) { w.release(0); },
-          [](world& w) { w.acquire(); },
-          [](world& w) { w.release(1); },
-          [](world& w) { w.acquire(); },
-          [](world& w) { w.release(2); },
-          [](world& w) { w.server->publish(w.wanted_channel()); },
-          [](world& w) { w.acquire(); },
-          [](world& w) { w.release(3); },
-          [](world& w) { w.acquire(); },
-          [](world& w) { w.release(4); },
-          [](world& w) { w.close(); },
-          10ms}},
         {"turn",
          {[](world& w) {
               w.redis.occupy("k", w.other_field, 1h);
@@ -177,20 +150,13 @@ std::array const names{
     "lost_links",
     "not_now",
     "given_away",
-    "kept",
-    "kept_to_the_end",
     "turn",
     "stop"};
-
-features features_of(std::string_view name)
-{
-    return {.keep = name.starts_with("kept") ? 4ms : 0ms};
-}
 
 /// How many handlers it takes to the end.
 std::size_t length_of(char const* name)
 {
-    world w{features_of(name)};
+    world w;
     std::size_t constexpr plenty = 100'000;
     std::size_t budget = plenty;
     BOOST_TEST_REQUIRE(play(w, all_of(name), budget));
@@ -207,7 +173,7 @@ BOOST_AUTO_TEST_CASE(destroyed_after_each_handler_client_first)
         for (std::size_t k = 0; k <= length; ++k)
             BOOST_TEST_CONTEXT(name << " after " << k)
             {
-                world w{features_of(name)};
+                world w;
                 auto budget = k;
                 play(w, all_of(name), budget);
                 w.client.reset();
@@ -232,7 +198,7 @@ BOOST_AUTO_TEST_CASE(destroyed_after_each_handler_and_run_to_the_end)
         for (std::size_t k = 0; k <= length; ++k)
             BOOST_TEST_CONTEXT(name << " after " << k)
             {
-                world w{features_of(name)};
+                world w;
                 auto budget = k;
                 play(w, all_of(name), budget);
                 w.client.reset();
@@ -252,7 +218,7 @@ BOOST_AUTO_TEST_CASE(destroyed_after_each_handler_context_first)
         for (std::size_t k = 0; k <= length; ++k)
             BOOST_TEST_CONTEXT(name << " after " << k)
             {
-                world w{features_of(name)};
+                world w;
                 // The client and what is held live in a handler that never runs.
                 auto budget = k;
                 play(w, all_of(name), budget);
@@ -280,7 +246,7 @@ BOOST_AUTO_TEST_CASE(each_operation_cancelled_after_each_handler_with_each_type)
             for (std::size_t which = 0; which != most; ++which)
                 BOOST_TEST_CONTEXT(name << " after " << k << ", operation " << which)
                 {
-                    world w{features_of(name)};
+                    world w;
                     auto budget = k;
                     bool const ended = play(w, all_of(name), budget);
                     if (which >= w.operations())
@@ -294,8 +260,7 @@ BOOST_AUTO_TEST_CASE(each_operation_cancelled_after_each_handler_with_each_type)
                     });
                     static_cast<void>(ended);
                     bool const stopped = which == 0 || std::string_view{name} == "stop" ||
-                        std::string_view{name} == "close" ||
-                        std::string_view{name} == "kept_to_the_end";
+                        std::string_view{name} == "close";
                     if (w.redis.fields("k").contains("somebody:1"))
                         w.redis.free("k");
                     w.let_go(w.other_field);

@@ -14,15 +14,9 @@
 // What is played handler by handler.
 namespace colock::test::stepwise {
 
-/// What a scenario is about, beside the usual.
-struct features {
-    milliseconds keep{0};
-};
-
-inline config quick_config(std::shared_ptr<observer> events, features const& with)
+inline config quick_config(std::shared_ptr<observer> events)
 {
     config c;
-    c.keep = with.keep;
     c.lease = 300ms;
     c.linger = 20ms;
     c.timeout = 100ms;
@@ -34,13 +28,11 @@ inline config quick_config(std::shared_ptr<observer> events, features const& wit
 
 /// All that a scenario happens in. Its parts can be taken away in any order.
 struct world {
-    explicit world(features const& with = {})
-        : context{std::make_unique<asio::io_context>()}
-        , time{*context}
+    world() : context{std::make_unique<asio::io_context>()}, time{*context}
     {
         auto inside = make_core(
             context->get_executor(),
-            quick_config(events, with),
+            quick_config(events),
             [this](fake_transport& made) {
                 server = &made;
                 redis.attach(made);
@@ -104,11 +96,6 @@ struct world {
         redis.run(
             {&scripts::release, 0, {"k"}, {field, harness::channel(), decide::wait_list("k"), ""}}
         );
-    }
-    std::string wanted_channel() const
-    {
-        auto const& inside = *detail::client_access::inside(client->it);
-        return decide::wanted_channel(harness::channel(), inside.uuid());
     }
     void close() { client->it.close(others.emplace_back().token()); }
 

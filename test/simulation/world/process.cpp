@@ -54,9 +54,8 @@ process::known_client process::make_client(std::size_t deployment)
 {
     auto const older = around_.hands_over() ? around_.plan().older_ids : 0;
     auto settings = around_.plan().settings;
-    settings.keep = around_.keep_of(number_);
     if (!around_.hands_over())
-        settings.max_tenure = settings.keep = milliseconds{0};
+        settings.max_tenure = milliseconds{0};
     auto uuid = draw_uuid(dice_, number_, older != 0 && number_ % older == older - 1 ? '4' : '8');
     auto inside = detail::client_state::make(
         computer_.get_executor(),
@@ -75,7 +74,6 @@ process::known_client process::make_client(std::size_t deployment)
         },
         {uuid, dice_.next()}
     );
-    uuid = inside->uuid();  // which says whether it keeps locks
     auto made = std::unique_ptr<client>{new client(detail::client_access::make(std::move(inside)))};
     if (number_ % 2 == 0)  // the others connect and rest as they are used
         made->run([](error_code) {});

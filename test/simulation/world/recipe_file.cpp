@@ -18,7 +18,7 @@ template <class Visit>
 void for_each_field(kept_recipe& of, Visit const& visit)
 {
     // A new member does not compile before it is named here, and in a line below.
-    auto& [name, machines, tasks, servers, shards, objects, settings, length, shortest_stay, longest_stay, shortest_pause, longest_pause, writes, own_leases, re_entries, extensions, cancellations, tries, timed_tries, drops, gifts, coroutines, long_stays, sync_replicas, permits, older_ids, keepers, faults, between_faults, has_drift, longest_wait, broken] =
+    auto& [name, machines, tasks, servers, shards, objects, settings, length, shortest_stay, longest_stay, shortest_pause, longest_pause, writes, own_leases, re_entries, extensions, cancellations, tries, timed_tries, drops, gifts, coroutines, long_stays, sync_replicas, permits, older_ids, faults, between_faults, has_drift, longest_wait, broken] =
         of.plan;
     visit("name", name);
     visit("machines", machines);
@@ -50,7 +50,6 @@ void for_each_field(kept_recipe& of, Visit const& visit)
     visit("sync_replicas", sync_replicas);
     visit("permits", permits);
     visit("older_ids", older_ids);
-    visit("keepers", keepers);
     visit("fault", faults);
     visit("between_faults", between_faults);
     visit("has_drift", has_drift);

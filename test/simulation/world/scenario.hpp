@@ -96,9 +96,6 @@ struct scenario {
     /// holds a lock, the others expect that its release tells no list. 0: none.
     int older_ids = 4;
 
-    /// So many of a hundred clients keep released locks (`config::keep`), in every second world.
-    unsigned keepers = 50;
-
     std::vector<std::pair<fault_kind, unsigned>> faults;  ///< with their weights
     moment between_faults = std::chrono::seconds{2};
     bool has_drift = true;

@@ -94,16 +94,6 @@ node& world::owner_of(unsigned slot)
     return *nodes_[static_cast<std::size_t>(number)];
 }
 
-milliseconds world::keep_of(int machine) const
-{
-    auto of_all = luck(3);
-    if (!of_all.percent(50))
-        return milliseconds{0};
-    auto d = luck(5'000 + static_cast<std::uint64_t>(machine));
-    auto const most = static_cast<std::uint64_t>(plan_.settings.max_tenure.count());
-    return d.percent(plan_.keepers) ? milliseconds{1 + d.below(most)} : milliseconds{0};
-}
-
 bool world::hands_over() const { return luck(4).percent(75); }
 
 void world::make_objects()

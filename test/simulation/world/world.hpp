@@ -54,9 +54,6 @@ public:
     std::vector<node*> nodes_of(std::size_t deployment) const;
     std::size_t deployments() const noexcept { return deployments_.size(); }
 
-    /// How long the clients of this machine keep released locks.
-    milliseconds keep_of(int machine) const;
-
     /// Clients hand locks over, and some have older ids: in three of four worlds. In the others
     /// every release of a wanted lock tells the first of the list.
     bool hands_over() const;

@@ -399,21 +399,6 @@ BOOST_AUTO_TEST_CASE(connections_that_cannot_be)
     BOOST_TEST(with([](config& c) { c.sync_timeout = config::milliseconds::max(); }) != "");
 }
 
-BOOST_AUTO_TEST_CASE(locks_are_kept_for_a_tenure_at_most)
-{
-    auto const with = [](config::milliseconds keep, config::milliseconds tenure) {
-        return about("redis://h", [=](config& c) {
-            c.keep = keep;
-            c.max_tenure = tenure;
-        });
-    };
-    BOOST_TEST(with(0ms, 0ms) == "");
-    BOOST_TEST(with(10ms, 10ms) == "");
-    BOOST_TEST(with(11ms, 10ms) == "keep must be from 0 to max_tenure");
-    BOOST_TEST(with(1ms, 0ms) == "keep must be from 0 to max_tenure");
-    BOOST_TEST(with(-1ms, 10ms) == "keep must be from 0 to max_tenure");
-}
-
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
