@@ -41,6 +41,9 @@ public:
     /// What was heard since it was last asked, in order.
     virtual strings heard() = 0;
 
+    /// Whether it refuses what needs memory.
+    virtual void set_full(bool) = 0;
+
     /// Each key in order, with its type, PTTL and content.
     reply everything();
 };
@@ -55,6 +58,7 @@ public:
     reply run(std::string_view script, strings const& keys, strings const& arguments) override;
     void listen(audience, std::string const& channel, bool) override;
     strings heard() override { return std::exchange(heard_, {}); }
+    void set_full(bool is) override { server_.is_full = is; }
 
 private:
     std::int64_t now_ = 0;
@@ -73,6 +77,10 @@ public:
     reply run(std::string_view script, strings const& keys, strings const& arguments) override;
     void listen(audience, std::string const& channel, bool) override;
     strings heard() override;
+    void set_full(bool is) override
+    {
+        server_->command({"CONFIG", "SET", "maxmemory", is ? "1" : "0"});
+    }
 
 private:
     test::temporary_file file_;

@@ -1,322 +1,472 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
 // What each script of plain locks promises.
+#include "decide/reply.hpp"
 #include "decide/wait_plan.hpp"
-#include "simulation/tests/scripts.hpp"
+#include "simulation/tests/script_bench.hpp"
 
 namespace colock::simulation {
 
 namespace {
 
-struct plain : bench_of_scripts {
+/// The lock `k`, to whose channel somebody listens.
+struct plain : script_bench {
+    explicit plain(script_place where) : script_bench{where} { listen(channel); }
+
     reply acquire(
-        std::string_view field, std::string_view lease = "3000", std::string_view floor = "1"
+        std::string const& field, std::string const& lease = "3000", std::string const& floor = "1"
     )
     {
         return run(scripts::acquire, {"k", "counter"}, {floor, field, lease, "1", ""});
     }
-    reply release(std::string_view field)
+    /// Without a token, by one that may wait.
+    reply acquire_or_wait(std::string const& field, std::string const& place)
     {
-        return run(scripts::release, {"k"}, {field, "c", "w", ""});
+        return run(scripts::acquire, {"k"}, {"", field, "3000", "1", place + ':' + channel});
     }
-    reply renew(std::string_view field, std::string_view lease)
+    reply release(std::string const& field, std::string const& joins = "")
+    {
+        return run(scripts::release, {"k"}, {field, channel, list, joins});
+    }
+    reply renew(std::string const& field, std::string const& lease)
     {
         return run(scripts::renew, {"k"}, {field, lease});
     }
-    reply extend(std::string_view field, std::string_view depth, std::string_view lease)
+    reply extend(std::string const& field, std::string const& depth, std::string const& lease)
     {
         return run(scripts::extend, {"k"}, {field, depth, lease});
     }
+    std::int64_t fields() { return ask("HLEN", "k").number; }
+    std::int64_t length() { return ask("LLEN", list).number; }
+
+    static constexpr auto channel = "redisson_lock__channel:{k}", list = "colock_wait:{k}";
 };
 
-BOOST_FIXTURE_TEST_SUITE(scripts_of_plain_locks, plain)
+}  // namespace
 
-BOOST_AUTO_TEST_CASE(one_owner_at_a_time_until_its_lease_ends)
+BOOST_AUTO_TEST_SUITE(scripts_of_plain_locks)
+
+BOOST_DATA_TEST_CASE(one_owner_at_a_time_until_its_lease_ends, each_place(), where)
 {
-    BOOST_TEST(is(acquire("a"), begin + 1));
-    BOOST_TEST(pttl("k") == 3'000);
-    BOOST_TEST(is_refused(acquire("b"), 3'000));
-    BOOST_TEST(text({"HGET", "k", "a"}) == "1");
-    BOOST_TEST(number({"HLEN", "k"}) == 1);
-    pass(3'000);  // a key lives through its last millisecond
-    BOOST_TEST(is_refused(acquire("b"), 0));
-    pass(1);
-    BOOST_TEST(is(acquire("b"), begin + 2));
+    plain at{where};
+    BOOST_TEST(is(at.acquire("a"), at.begin + 1));
+    BOOST_TEST(at.pttl("k") == 3'000);
+    BOOST_TEST(refusal(at.acquire("b")) == 3'000);
+    BOOST_TEST(at.ask("HGET", "k", "a").text == "1");
+    BOOST_TEST(at.fields() == 1);
+    at.pass(3'000);  // a key lives through its last millisecond
+    BOOST_TEST(refusal(at.acquire("b")) == 0);
+    at.pass(1);
+    BOOST_TEST(is(at.acquire("b"), at.begin + 2));
 }
 
-BOOST_AUTO_TEST_CASE(one_owner_at_a_time_though_a_call_asks_twice)
+BOOST_DATA_TEST_CASE(one_owner_at_a_time_though_a_call_asks_twice, each_place(), where)
 {
-    std::vector<std::string_view> const keys{"1", "2", "3", "4", "5", "6", "1"};
-    std::vector<std::string_view> arguments{""};
+    plain at{where};
+    strings arguments{""};
     for (auto const* const field : {"a", "b", "c", "d", "e", "f", "g"})
         arguments.insert(arguments.end(), {field, "3000", "1", ""});
-    auto const got = redis.run(scripts::acquire.text, keys, arguments);
-    BOOST_TEST_REQUIRE(got.items.size() == keys.size());
-    for (std::size_t i = 0; i != keys.size(); ++i)
-        BOOST_TEST((i < 6 ? is(got.items[i], 0) : is_refused(got.items[i], 3'000)));
+    auto const got = at.run_many(scripts::acquire, {"1", "2", "3", "4", "5", "6", "1"}, arguments);
+    BOOST_TEST_REQUIRE(got.size() == 7U);
+    for (std::size_t i = 0; i != 7; ++i)
+        BOOST_TEST((i < 6 ? is(got[i], 0) : refusal(got[i]) == 3'000));
 }
 
-BOOST_AUTO_TEST_CASE(a_release_of_many_tells_those_who_wait)
+BOOST_DATA_TEST_CASE(a_repeat_renews_the_lease, each_place(), where)
 {
-    std::vector<std::string_view> const keys{"1", "2", "3", "4", "5", "6"};
-    std::vector<std::string_view> arguments;
-    for (auto const key : keys) {
-        ask({"HSET", key, "a", "1"});
-        arguments.insert(
-            arguments.end(), {"a", "redisson_lock__channel:{k}", "colock_wait:{k}", ""}
-        );
+    plain at{where};
+    at.acquire("a");
+    at.pass(1'000);
+    BOOST_TEST(is(at.acquire("a"), at.begin + 2));
+    BOOST_TEST(at.pttl("k") == 3'000);
+    BOOST_TEST(at.fields() == 1);
+}
+
+BOOST_DATA_TEST_CASE(a_refused_lease_leaves_no_lock, each_place(), where)
+{
+    plain at{where};
+    BOOST_TEST(is_error(at.acquire("a", "9223372036854775807")));
+    BOOST_TEST(!at.exists("k"));
+}
+
+BOOST_DATA_TEST_CASE(a_release_is_of_its_own_and_tells, each_place(), where)
+{
+    plain at{where};
+    at.acquire("a");
+    BOOST_TEST(is_gone(at.release("b")));
+    BOOST_TEST(at.exists("k"));
+    BOOST_TEST(at.heard().empty());
+    BOOST_TEST(is(at.release("a"), 1));
+    BOOST_TEST(!at.exists("k"));
+    BOOST_TEST(at.heard() == "redisson_lock__channel:{k}=0");
+    BOOST_TEST(is_gone(at.release("a")));
+    BOOST_TEST(at.heard().empty());
+}
+
+BOOST_DATA_TEST_CASE(a_renewal_is_of_its_own_and_takes_nothing, each_place(), where)
+{
+    plain at{where};
+    BOOST_TEST(is(at.renew("a", "3000"), 0));
+    BOOST_TEST(!at.exists("k"));
+    at.acquire("a");
+    at.pass(1'000);
+    BOOST_TEST(is(at.renew("b", "9000"), 0));
+    BOOST_TEST(at.pttl("k") == 2'000);
+    BOOST_TEST(at.fields() == 1);
+    BOOST_TEST(is(at.renew("a", "3000"), 1));
+    BOOST_TEST(at.pttl("k") == 3'000);
+}
+
+BOOST_DATA_TEST_CASE(an_extension_is_of_its_own_and_takes_nothing, each_place(), where)
+{
+    plain at{where};
+    BOOST_TEST(is(at.extend("a", "2", "3000"), 0));
+    BOOST_TEST(!at.exists("k"));
+    at.acquire("a");
+    BOOST_TEST(is(at.extend("b", "2", "9000"), 0));
+    BOOST_TEST(at.fields() == 1);
+    BOOST_TEST(at.pttl("k") == 3'000);
+    BOOST_TEST(is(at.extend("a", "2", "5000"), 1));
+    BOOST_TEST(at.ask("HGET", "k", "a").text == "2");
+    BOOST_TEST(at.pttl("k") == 5'000);
+}
+
+BOOST_DATA_TEST_CASE(without_memory_renewals_and_releases_go_on, each_place(), where)
+{
+    plain at{where};
+    at.acquire("a");
+    at.extend("a", "2", "3000");
+    at.without_memory([&] {
+        BOOST_TEST(is_error(at.acquire("a")));
+        BOOST_TEST(is(at.renew("a", "4000"), 1));
+        BOOST_TEST(is(at.extend("a", "1", "5000"), 1));
+        BOOST_TEST(at.ask("HGET", "k", "a").text == "1");
+        BOOST_TEST(at.pttl("k") == 5'000);
+        BOOST_TEST(is(at.release("a"), 1));
+    });
+}
+
+BOOST_DATA_TEST_CASE(a_force_takes_it_away_and_tells, each_place(), where)
+{
+    plain at{where};
+    auto const force = [&] { return at.run(scripts::force, {"k"}, {plain::channel}); };
+    BOOST_TEST(is(force(), 0));
+    BOOST_TEST(at.heard().empty());
+    at.acquire("a");
+    BOOST_TEST(is(force(), 1));
+    BOOST_TEST(!at.exists("k"));
+    BOOST_TEST(at.heard() == "redisson_lock__channel:{k}=0");
+}
+
+BOOST_DATA_TEST_CASE(a_look_sees_what_is_there, each_place(), where)
+{
+    plain at{where};
+    auto const looked = [&](std::string const& key) {
+        return decide::read_inspect(at.run(scripts::inspect, {key}, {}));
+    };
+    BOOST_TEST((looked("k").well_formed && !looked("k").locked));
+    at.acquire("a");
+    BOOST_TEST(looked("k").pttl == 3'000);
+    BOOST_TEST((looked("k").locked && !looked("k").is_read && !looked("k").is_written));
+    strings many{"HSET", "r", "mode", "read"};
+    for (int i = 0; i != 10'000; ++i)
+        many.insert(many.end(), {text(i), "1"});
+    at.command(many);
+    auto const read = looked("r");
+    BOOST_TEST((read.well_formed && read.locked && read.is_read && !read.is_written));
+    BOOST_TEST(is(at.run(scripts::inspect, {"r"}, {}).items.at(2), 10'001));
+    at.ask("SET", "text", "text");
+    BOOST_TEST(is_wrong_type(at.run(scripts::inspect, {"text"}, {})));
+}
+
+BOOST_DATA_TEST_CASE(what_is_free_soon_is_said, each_place(), where)
+{
+    plain at{where};
+    auto const expiring = [&](std::string const& limit) {
+        std::string all;
+        for (auto const& each : at.run_many(scripts::expiring, {"k", "l"}, {limit, "", ""}))
+            all += text(each.number) + ' ';
+        return all;
+    };
+    at.acquire("a");
+    BOOST_TEST(expiring("3000") == "2 -2 ");
+    BOOST_TEST(expiring("3001") == "1 3000 2 -2 ");
+}
+
+// The server's clock, or the one from which a client has its floor, was ahead and is set right.
+BOOST_DATA_TEST_CASE(tokens_fall_below_nothing_that_is_known, each_place(), where)
+{
+    plain at{where};
+    constexpr std::int64_t second = 1'000'000;
+    auto const now = at.begin;
+    auto const draw = [&](std::int64_t floor) {
+        auto const got =
+            at.run(scripts::acquire, {"k", "counter"}, {text(floor), "a", "30000", "64", ""});
+        at.release("a");
+        BOOST_TEST(at.get("counter") == text(got.number));
+        return got.number;
+    };
+    BOOST_TEST(draw(now - second) == now + 64);  // it begins by the clock
+    BOOST_TEST(draw(now - second) == now + 128);
+    at.ask("SET", "counter", text(now + 20 * second));
+    BOOST_TEST(draw(now) == now + 20 * second + 64);
+    BOOST_TEST(draw(now + 40 * second) == now + 40 * second + 64);
+    at.ask("SET", "counter", text(now - 20 * second));
+    BOOST_TEST(draw(now - 10 * second) == now + 64);
+    at.ask("DEL", "counter");
+    at.pass(10);
+    BOOST_TEST(draw(now) == now + 10'000 + 64);
+    // A counter that was lost, and a clock that was set back.
+    at.ask("DEL", "counter");
+    at.set_clock(now - second);
+    BOOST_TEST(draw(now + 40 * second) == now + 40 * second + 64);
+    BOOST_TEST(draw(now + 40 * second) == now + 40 * second + 128);
+}
+
+// The scripts with Redisson's counter, which knows no floor.
+BOOST_DATA_TEST_CASE(the_counter_is_redissons, each_place(), where)
+{
+    plain at{where};
+    auto const counter = decide::token_counter("k");
+    BOOST_TEST(counter == "redisson_lock_token:{k}");
+    auto const acquire = [&](std::string const& who) {
+        return at.run(scripts::acquire, {"k", counter}, {"0", who, "30000", "1", ""});
+    };
+    BOOST_TEST(is(acquire("a"), 1));
+    BOOST_TEST(at.get(counter) == "1");
+    BOOST_TEST(at.pttl(counter) == -1);
+    BOOST_TEST(refusal(acquire("b")) == 30'000);
+    at.extend("a", "2", "30000");
+    BOOST_TEST(at.get(counter) == "1");  // re-entry takes none
+    at.release("a");
+    at.ask("INCR", counter);  // Redisson takes it in between
+    BOOST_TEST(is(acquire("b"), 3));
+    at.release("b");
+    at.ask("PEXPIRE", counter, "60000");  // Redisson's MultiLock with a lease
+    BOOST_TEST(is(acquire("a"), 4));
+    BOOST_TEST(at.pttl(counter) == -1);
+    BOOST_TEST(at.get(counter) == "4");
+    at.release("a");
+    at.ask("DEL", counter);  // no floor: they begin again
+    BOOST_TEST(is(acquire("a"), 1));
+    at.release("a");
+    BOOST_TEST(at.keys() == counter);
+    at.ask("SET", counter, "text");
+    BOOST_TEST(is_error(acquire("a")));
+    BOOST_TEST(at.keys() == counter);
+}
+
+BOOST_DATA_TEST_CASE(a_claim_moves_the_lock, each_place(), where)
+{
+    plain at{where};
+    auto const adopt = [&](std::string const& from, std::string const& to) {
+        return at.run(scripts::adopt, {"k", "counter"}, {"1", from, to, "9000"});
+    };
+    BOOST_TEST(refusal(adopt("a", "b")) == -2);
+    at.acquire("a");
+    for (int const n : {2, 3}) {  // a repeat finds it moved
+        BOOST_TEST(is(adopt("a", "b"), at.begin + n));
+        BOOST_TEST(line(at.texts("HGETALL", "k")) == "b 1");
+        BOOST_TEST(at.pttl("k") == 9'000);
     }
-    BOOST_TEST(redis.run(scripts::release.text, keys, arguments).items.size() == keys.size());
-    BOOST_TEST(heard().find("{k}:w") == std::string::npos);
-    for (auto const key : keys)
-        ask({"HSET", key, "a", "1"});
-    ask({"RPUSH", "colock_wait:{k}", "w"});
-    redis.run(scripts::release.text, keys, arguments);
-    BOOST_TEST(heard().find("redisson_lock__channel:{k}:w=1") != std::string::npos);
+    BOOST_TEST(refusal(adopt("a", "c")) == 9'000);
+    BOOST_TEST(line(at.texts("HGETALL", "k")) == "b 1");
+}
+
+BOOST_DATA_TEST_CASE(a_leader_says_what_it_says_while_it_leads, each_place(), where)
+{
+    plain at{where};
+    auto const read = [&] { return at.run(scripts::leader_read, {"k", "words"}, {}); };
+    auto const publish = [&](std::string const& field, std::string const& words) {
+        return at.run(scripts::leader_publish, {"k", "words"}, {field, "7", words, "60000"});
+    };
+    BOOST_TEST(is(read(), 0));
+    BOOST_TEST(is(publish("a", "here"), 0));
+    BOOST_TEST(at.keys().empty());
+    at.acquire("a");
+    BOOST_TEST(is(read(), 1));
+    for (int i = 0; i != 2; ++i)
+        BOOST_TEST(is(publish("a", "here"), 1));
+    BOOST_TEST(at.pttl("words") == 60'000);
+    BOOST_TEST_REQUIRE(read().items.size() == 2U);
+    BOOST_TEST(is(read().items[0], 7));
+    BOOST_TEST(read().items[1].text == "here");
+    at.pass(3'001);
+    BOOST_TEST(is(read(), 0));
+    at.acquire("b");
+    BOOST_TEST(is(read(), 1));  // the words of another
+    at.ask("SET", "k", "text");
+    BOOST_TEST(is_wrong_type(read()));
+    BOOST_TEST(is_wrong_type(publish("a", "here")));
+}
+
+// ---- The wait list -----------------------------------------------------------------------------
+
+BOOST_DATA_TEST_CASE(a_refusal_tells_how_many_wait, each_place(), where)
+{
+    plain at{where};
+    at.unlisten(plain::channel);
+    at.listen("c");
+    at.listen("s", audience::shard_channel);
+    at.acquire("a");
+    auto const counted = [&](scripts::script const& form, std::string const& channel) {
+        auto const got = at.run(form, {"k", "counter"}, {"1", "b", "3000", "1", channel});
+        BOOST_TEST_REQUIRE(got.items.size() == 3U);
+        BOOST_TEST(is(got.items[0], 3'000));
+        return got.items[1].number;
+    };
+    BOOST_TEST(counted(scripts::acquire, ":c") == 1);
+    BOOST_TEST(counted(scripts::acquire, ":s") == 0);
+    BOOST_TEST(counted(*scripts::acquire.sharded, ":c") == 0);
+    BOOST_TEST(counted(*scripts::acquire.sharded, ":s") == 1);
+    BOOST_TEST(counted(*scripts::acquire.both, ":c") == 1);
+    BOOST_TEST(counted(*scripts::acquire.both, ":s") == 1);
+}
+
+BOOST_DATA_TEST_CASE(a_release_of_many_tells_the_first_of_the_list, each_place(), where)
+{
+    plain at{where};
+    strings const keys{"1", "2", "3", "4", "5", "6"};
+    strings arguments;
+    for (std::size_t i = 0; i != keys.size(); ++i)
+        arguments.insert(arguments.end(), {"a", plain::channel, plain::list, ""});
+    at.listen("redisson_lock__channel:{k}:w");
+    for (bool const waits : {false, true}) {
+        for (auto const& key : keys)
+            at.ask("HSET", key, "a", "1");
+        if (waits)
+            at.ask("RPUSH", plain::list, "w");
+        BOOST_TEST(at.run_many(scripts::release, keys, arguments).size() == keys.size());
+        bool const is_told = at.heard().find("{k}:w=1") != std::string::npos;
+        BOOST_TEST(is_told == waits);
+    }
+}
+
+// The release of a client of an earlier version, or of Redisson, tells no list.
+BOOST_DATA_TEST_CASE(a_refusal_says_who_is_told_and_who_is_first, each_place(), where)
+{
+    plain at{where};
+    for (bool const knows_lists : {false, true}) {
+        auto holder = ours(1);
+        holder[14] = knows_lists ? '8' : '4';
+        at.ask("DEL", "k", plain::list);
+        at.acquire(holder);
+        auto const sum = [&](std::string const& who, std::string const& place) {
+            return at.acquire_or_wait(who, place).items.at(2).number - (knows_lists ? 2 : 0);
+        };
+        BOOST_TEST(sum("a", "") == 0);
+        BOOST_TEST(sum("a", "last") == 5);
+        BOOST_TEST(sum("b", "last") == 1);
+        BOOST_TEST(sum("b", "check") == 1);
+        BOOST_TEST(sum("a", "check") == 5);
+        BOOST_TEST(sum("c", "first") == 5);
+        BOOST_TEST(line(at.texts("LRANGE", plain::list, "0", "-1")) == "c a b");
+        at.ask("DEL", "k");
+        BOOST_TEST(is(at.acquire_or_wait("a", "check"), 0));  // untold: it leaves the list
+        BOOST_TEST(line(at.texts("LRANGE", plain::list, "0", "-1")) == "c b");
+    }
 }
 
 // A key that an element leaves or joins keeps the time that it has left.
-BOOST_AUTO_TEST_CASE(a_list_that_clients_take_turns_in_lives_on)
+BOOST_DATA_TEST_CASE(a_list_that_clients_take_turns_in_lives_on, each_place(), where)
 {
-    std::string_view const clients[]{"a", "b", "c"}, channel = "redisson_lock__channel:{k}",
-                                                     list = "colock_wait:{k}",
-                                                     first = "first:redisson_lock__channel:{k}";
-    acquire("a");
+    plain at{where};
+    std::string const clients[]{"a", "b", "c"};
+    for (auto const& each : clients)
+        at.listen(std::string{plain::channel} + ':' + each);
+    at.acquire("a");
     for (auto const* const each : {"b", "c"})
-        run(scripts::acquire, {"k"}, {"", each, "3000", "1", "last:redisson_lock__channel:{k}"});
+        at.acquire_or_wait(each, "last");
     for (std::size_t i = 0; i != 700; ++i) {
-        pass(100);
-        auto const from = clients[i % 3], to = clients[(i + 1) % 3];
-        run(scripts::release, {"k"}, {from, channel, list, from});
-        BOOST_TEST_REQUIRE(number({"LLEN", list}) == 2, "after " << i << " turns");
-        BOOST_TEST_REQUIRE(is(run(scripts::acquire, {"k"}, {"", to, "3000", "1", first}), 0));
+        at.pass(200);
+        auto const& from = clients[i % 3];
+        at.release(from, from);
+        BOOST_TEST_REQUIRE(at.length() == 2, "after " << i << " turns");
+        BOOST_TEST_REQUIRE(is(at.acquire_or_wait(clients[(i + 1) % 3], "first"), 0));
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_list_that_a_client_finds_itself_in_lives_on)
+BOOST_DATA_TEST_CASE(a_list_that_a_client_finds_itself_in_lives_on, each_place(), where)
 {
-    acquire("a", "600000");
-    auto const ask_for = [this](std::string_view place) {
-        return run(scripts::acquire, {"k"}, {"", "b", "3000", "1", place});
-    };
-    ask_for("last:redisson_lock__channel:{k}");
+    plain at{where};
+    at.acquire("a", "600000");
+    at.acquire_or_wait("b", "last");
     for (int i = 0; i != 12; ++i) {
-        pass(20'000);
-        auto const got = ask_for("check:redisson_lock__channel:{k}");
+        at.pass(20'000);
+        auto const got = at.acquire_or_wait("b", "check");
         BOOST_TEST_REQUIRE(got.items.size() == 3U);
         BOOST_TEST(is(got.items[1], 0));  // it has not joined again
     }
 }
 
 // Whatever was left when the client asked for the first time.
-BOOST_AUTO_TEST_CASE(a_list_lives_on_if_its_client_asks_as_seldom_as_it_may)
+BOOST_DATA_TEST_CASE(a_list_lives_on_if_its_client_asks_as_seldom_as_it_may, each_place(), where)
 {
-    std::string_view const list = "colock_wait:{k}", keys[]{"k"},
-                           arguments[]{"30000", "b:colock_wait:{k}"};
+    plain at{where};
     auto const seldom = decide::longest_unkept.count();
     for (auto first = std::int64_t{1}; first < seldom; first += 499) {
-        ask({"DEL", "k", list});
-        acquire("a", "600000");
-        run(scripts::acquire, {"k"}, {"", "b", "3000", "1", "last:redisson_lock__channel:{k}"});
+        at.ask("DEL", "k", plain::list);
+        at.acquire("a", "600000");
+        at.acquire_or_wait("b", "last");
         auto const named = 4 * seldom;  // see `decide::list_unnamed`
         for (auto const pause : {first, named, named, named}) {
-            pass(pause + 5'000);  // the server was slow
-            redis.run(scripts::expiring.text, keys, arguments);
-            BOOST_TEST_REQUIRE(exists(list), "first asked for after " << first << " ms");
+            at.pass(pause + 5'000);  // the server was slow
+            at.run_many(scripts::expiring, {"k"}, {"30000", "b:colock_wait:{k}"});
+            BOOST_TEST_REQUIRE(at.exists(plain::list), "first asked for after " << first << " ms");
         }
     }
 }
 
 // Where no release comes for weeks, nothing else removes the entries of clients that have died.
-BOOST_AUTO_TEST_CASE(what_joins_a_long_list_takes_out_the_dead_behind_the_first)
+BOOST_DATA_TEST_CASE(joining_a_long_list_takes_out_the_dead_behind_the_first, each_place(), where)
 {
-    std::string_view const list = "colock_wait:{k}";
-    redis.subscribers = [](audience, std::string_view to) { return to.ends_with(":dead") ? 0 : 1; };
-    acquire("a", "600000");
-    ask({"RPUSH", list, "first", "dead", "dead", "dead", "alive"});
-    auto const join = [this](std::string const& who) {
-        run(scripts::acquire, {"k"}, {"", who, "3000", "1", "last:redisson_lock__channel:{k}"});
-    };
+    plain at{where};
+    at.listen("redisson_lock__channel:{k}:alive");
+    at.acquire("a", "600000");
+    at.ask("RPUSH", plain::list, "first", "dead", "dead", "dead", "alive");
     for (int i = 0; i != 59; ++i)
-        join("waiter" + std::to_string(i));
-    BOOST_TEST(number({"LLEN", list}) == 64);
-    join("x");
-    BOOST_TEST(number({"LLEN", list}) == 63);
-    join("y");
-    BOOST_TEST(number({"LLEN", list}) == 64);
+        at.acquire_or_wait("waiter" + text(i), "last");
+    BOOST_TEST(at.length() == 64);
+    at.acquire_or_wait("x", "last");
+    BOOST_TEST(at.length() == 63);
+    at.acquire_or_wait("y", "last");
+    BOOST_TEST(at.length() == 64);
     for (auto const* who : {"z", "v", "w"})
-        join(who);
-    BOOST_TEST(text({"LINDEX", list, "0"}) == "first");
-    BOOST_TEST(text({"LINDEX", list, "1"}) == "alive");
-    BOOST_TEST(number({"LLEN", list}) == 66);
+        at.acquire_or_wait(who, "last");
+    BOOST_TEST(at.ask("LINDEX", plain::list, "0").text == "first");
+    BOOST_TEST(at.ask("LINDEX", plain::list, "1").text == "alive");
+    BOOST_TEST(at.length() == 66);
 }
 
 // As after a crash of a whole fleet that waited for one name.
-BOOST_AUTO_TEST_CASE(a_release_passes_hundreds_of_dead_clients_over)
+BOOST_DATA_TEST_CASE(a_release_passes_hundreds_of_dead_clients_over, each_place(), where)
 {
-    std::string_view const list = "colock_wait:{k}", channel = "redisson_lock__channel:{k}";
-    acquire("a");
+    plain at{where};
+    at.listen("redisson_lock__channel:{k}:b");
+    at.acquire("a");
+    strings all{"RPUSH", plain::list};
     for (int n = 0; n != 1'000; ++n)
-        ask({"RPUSH", list, "dead" + std::to_string(n)});
-    ask({"RPUSH", list, "b"});
-    redis.publish = [this](audience, std::string_view to, std::string_view payload) {
-        if (to.ends_with(":b"))
-            told.append(to).append("=").append(payload);
-        return to.ends_with(":b") ? 1 : 0;
-    };
-    run(scripts::release, {"k"}, {"a", channel, list, ""});
-    BOOST_TEST(heard() == "redisson_lock__channel:{k}:b=0");
-    BOOST_TEST(!exists(list));
+        all.push_back("dead" + text(n));
+    all.push_back("b");
+    at.command(all);
+    at.release("a");
+    BOOST_TEST(at.heard() == "redisson_lock__channel:{k}=0 redisson_lock__channel:{k}:b=1");
+    BOOST_TEST(!at.exists(plain::list));
 }
 
-BOOST_AUTO_TEST_CASE(a_refusal_tells_how_many_wait)
+BOOST_DATA_TEST_CASE(a_leave_that_is_refused_says_so, each_server(), kind)
 {
-    redis.subscribers = [](audience to, std::string_view channel) {
-        return channel != "c" ? 0 : to == audience::channel ? 7 : 5;
-    };
-    acquire("a");
-    auto const refused_by = [this](scripts::script const& form) {
-        auto const got = run(form, {"k", "counter"}, {"1", "b", "3000", "1", ":c"});
-        BOOST_TEST_REQUIRE(got.items.size() == 3U);
-        BOOST_TEST(is(got.items[0], 3'000));
-        return got.items[1].number;
-    };
-    BOOST_TEST(refused_by(scripts::acquire) == 7);
-    BOOST_TEST(refused_by(*scripts::acquire.sharded) == 5);
-    BOOST_TEST(refused_by(*scripts::acquire.both) == 7);
-}
-
-BOOST_AUTO_TEST_CASE(a_repeat_renews_the_lease)
-{
-    acquire("a");
-    pass(1'000);
-    BOOST_TEST(is(acquire("a"), begin + 2));
-    BOOST_TEST(pttl("k") == 3'000);
-    BOOST_TEST(number({"HLEN", "k"}) == 1);
-}
-
-BOOST_AUTO_TEST_CASE(a_refused_lease_leaves_no_lock)
-{
-    BOOST_TEST((acquire("a", "9223372036854775807").what == reply::kind::error));
-    BOOST_TEST(!exists("k"));
-}
-
-BOOST_AUTO_TEST_CASE(tokens_rise_whatever_is_lost)
-{
-    BOOST_TEST(is(acquire("a"), begin + 1));
-    release("a");
-    ask({"DEL", "counter"});
-    pass(10);
-    BOOST_TEST(is(acquire("b"), now + 1));
-    release("b");
-    // The floor of another server, whose clock is ahead.
-    auto const ahead = std::to_string(now + 5'000'000);
-    BOOST_TEST(is(acquire("c", "3000", ahead), now + 5'000'001));
-    release("c");
-    // A counter that was lost, and a clock that was set back.
-    ask({"DEL", "counter"});
-    now -= 1'000'000;
-    BOOST_TEST(is(acquire("d", "3000", std::to_string(begin + 9'000'000)), begin + 9'000'001));
-    release("d");
-    BOOST_TEST(is(acquire("e", "3000", std::to_string(begin + 9'000'000)), begin + 9'000'002));
-}
-
-BOOST_AUTO_TEST_CASE(a_release_is_of_its_own_and_tells)
-{
-    acquire("a");
-    BOOST_TEST(is_gone(release("b")));
-    BOOST_TEST(exists("k"));
-    BOOST_TEST(heard().empty());
-    BOOST_TEST(is(release("a"), 1));
-    BOOST_TEST(!exists("k"));
-    BOOST_TEST(heard() == "c=0 ");
-    BOOST_TEST(is_gone(release("a")));
-    BOOST_TEST(heard().empty());
-}
-
-BOOST_AUTO_TEST_CASE(a_renewal_is_of_its_own_and_takes_nothing)
-{
-    BOOST_TEST(is(renew("a", "3000"), 0));
-    BOOST_TEST(!exists("k"));
-    acquire("a");
-    pass(1'000);
-    BOOST_TEST(is(renew("b", "9000"), 0));
-    BOOST_TEST(pttl("k") == 2'000);
-    BOOST_TEST(number({"HLEN", "k"}) == 1);
-    BOOST_TEST(is(renew("a", "3000"), 1));
-    BOOST_TEST(pttl("k") == 3'000);
-}
-
-BOOST_AUTO_TEST_CASE(an_extension_is_of_its_own_and_takes_nothing)
-{
-    BOOST_TEST(is(extend("a", "2", "3000"), 0));
-    BOOST_TEST(!exists("k"));
-    acquire("a");
-    BOOST_TEST(is(extend("b", "2", "9000"), 0));
-    BOOST_TEST(number({"HLEN", "k"}) == 1);
-    BOOST_TEST(pttl("k") == 3'000);
-    BOOST_TEST(is(extend("a", "2", "5000"), 1));
-    BOOST_TEST(text({"HGET", "k", "a"}) == "2");
-    BOOST_TEST(pttl("k") == 5'000);
-}
-
-BOOST_AUTO_TEST_CASE(without_memory_renewals_and_releases_go_on)
-{
-    acquire("a");
-    extend("a", "2", "3000");
-    redis.is_full = true;
-    BOOST_TEST((acquire("a").what == reply::kind::error));
-    BOOST_TEST(is(renew("a", "4000"), 1));
-    BOOST_TEST(is(extend("a", "1", "5000"), 1));
-    BOOST_TEST(text({"HGET", "k", "a"}) == "1");
-    BOOST_TEST(pttl("k") == 5'000);
-    BOOST_TEST(is(release("a"), 1));
-}
-
-BOOST_AUTO_TEST_CASE(a_force_takes_it_away_and_tells)
-{
-    BOOST_TEST(is(run(scripts::force, {"k"}, {"c"}), 0));
-    BOOST_TEST(heard().empty());
-    acquire("a");
-    BOOST_TEST(is(run(scripts::force, {"k"}, {"c"}), 1));
-    BOOST_TEST(!exists("k"));
-    BOOST_TEST(heard() == "c=0 ");
-}
-
-BOOST_AUTO_TEST_CASE(who_looks_sees_what_is_there)
-{
-    auto const looked = [this] { return run(scripts::inspect, {"k"}, {}).items; };
-    BOOST_TEST(looked().at(0).number == -2);
-    acquire("a");
-    BOOST_TEST(looked().at(0).number == 3'000);
-    BOOST_TEST(looked().at(2).number == 1);
-    ask({"DEL", "k"});
-    ask({"HSET", "k", "mode", "read"});
-    for (int i = 0; i != 10'000; ++i)
-        ask({"HSET", "k", std::to_string(i), "1"});
-    BOOST_TEST(looked().at(1).text == "read");
-    BOOST_TEST(looked().at(2).number == 10'001);
-}
-
-BOOST_AUTO_TEST_CASE(what_is_free_soon_is_said)
-{
-    auto const expiring = [this](std::string_view limit) {
-        std::string_view const keys[]{"k", "l"}, arguments[]{limit, "", ""};
-        return redis.run(scripts::expiring.text, keys, arguments).items;
-    };
-    acquire("a");
-    auto found = expiring("3000");
-    BOOST_TEST_REQUIRE(found.size() == 2U);
-    BOOST_TEST(found[0].number == 2);
-    BOOST_TEST(found[1].number == -2);
-    found = expiring("3001");
-    BOOST_TEST_REQUIRE(found.size() == 4U);
-    BOOST_TEST(found[0].number == 1);
-    BOOST_TEST(found[1].number == 3'000);
+    plain at{{kind}};
+    auto const leave = [&] { return at.run(scripts::leave, {"k"}, {plain::channel, "a"}); };
+    at.ask("RPUSH", plain::list, "a");
+    at.ask("CONFIG", "SET", "min-replicas-to-write", "1");
+    BOOST_TEST(is_error(leave()));
+    at.ask("CONFIG", "SET", "min-replicas-to-write", "0");
+    BOOST_TEST(is(leave(), 1));
+    BOOST_TEST(is(leave(), 0));
+    BOOST_TEST(!at.exists(plain::list));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-
-}  // namespace
 
 }  // namespace colock::simulation

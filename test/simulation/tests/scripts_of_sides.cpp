@@ -1,435 +1,522 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What each script of read-write locks promises.
-#include "simulation/tests/scripts.hpp"
+// What each script of read-write locks promises, beside what Redisson's do to the same keys.
+#include "simulation/tests/script_bench.hpp"
+
+#include <optional>
 
 namespace colock::simulation {
 
 namespace {
 
-struct sides : bench_of_scripts {
-    reply read(std::string_view field, std::string_view lease = "3000")
+/// One read-write lock, and those who want it. Somebody listens to its channel.
+struct sides : script_bench {
+    explicit sides(script_place where, std::string called = "order:42")
+        : script_bench{where}
+        , name{std::move(called)}
+        , channel{decide::read_write_channel(name)}
+        , prefix{decide::lease_prefix(name)}
     {
-        return run(scripts::read_acquire, {"k"}, {field, lease, "{k}"});
+        listen(channel);
     }
-    reply end_read(std::string_view field)
+
+    reply read(std::string const& who, std::string const& lease = "30000")
     {
-        return run(scripts::read_release, {"k"}, {field, "c", "{k}"});
+        return run(scripts::read_acquire, {name}, {who, lease, prefix});
     }
-    reply renew(std::string_view field, std::string_view lease)
+    reply extend(std::string const& who, std::string const& depth, std::string const& lease)
     {
-        return run(scripts::read_renew, {"k"}, {field, lease, "{k}"});
+        return run(scripts::read_extend, {name}, {who, depth, lease, prefix});
     }
-    reply extend(std::string_view field, std::string_view depth, std::string_view lease)
+    reply renew(std::string const& who, std::string const& lease)
     {
-        return run(scripts::read_extend, {"k"}, {field, depth, lease, "{k}"});
+        return run(scripts::read_renew, {name}, {who, lease, prefix});
     }
-    reply write(std::string field)
+    reply unread(std::string const& who)
+    {
+        return run(scripts::read_release, {name}, {who, channel, prefix});
+    }
+    reply write(std::string const& who)
     {
         return run(
-            scripts::write_acquire, {"k", "counter"}, {"1", field + ":write", "3000", "1", ""}
+            scripts::write_acquire, {name, "counter"}, {"1", who + ":write", "30000", "1", ""}
         );
     }
-    reply end_write(std::string field)
+    reply unwrite(std::string const& who)
     {
-        return run(scripts::write_release, {"k"}, {field + ":write", "c", "w", "", "{k}"});
+        auto const list = decide::wait_list(name);
+        return run(scripts::write_release, {name}, {who + ":write", channel, list, "", prefix});
     }
-    reply force(std::string_view side)
+    reply force(std::string const& side)
     {
-        return run(scripts::read_write_force, {"k"}, {side, "c", "{k}"});
+        return run(scripts::read_write_force, {name}, {side, channel, prefix});
     }
-    std::string mode() { return text({"HGET", "k", "mode"}); }
-    std::int64_t lease_of(std::string_view field, int n = 1)
+
+    // ---- Redisson, step by step ----------------------------------------------------------------
+
+    std::optional<std::int64_t> java_read(std::string const& who, std::int64_t lease)
     {
-        return pttl("{k}:" + std::string{field} + ":rwlock_timeout:" + std::to_string(n));
+        auto const mode = ask("HGET", name, "mode").text;
+        if (!mode.empty() && mode != "read" && ask("HEXISTS", name, who + ":write").number == 0)
+            return pttl(name);
+        auto const before = ask("HGET", name, who).text;
+        auto const n = before.empty() ? 1 : std::stoll(before) + 1;
+        if (mode.empty())
+            ask("HSET", name, "mode", "read");
+        ask("HSET", name, who, text(n));
+        ask("SET", lease_key(who, n), "1", "PX", text(lease));
+        ask("PEXPIRE", name, text(std::max(pttl(name), lease)));
+        return {};
     }
+    /// As Redisson's script answers it.
+    std::int64_t java_unread(std::string const& who)
+    {
+        auto const count = std::stoll(ask("HGET", name, who).text) - 1;
+        if (count == 0)
+            ask("HDEL", name, who);
+        else
+            ask("HSET", name, who, text(count));
+        ask("DEL", lease_key(who, count + 1));
+        if (ask("HLEN", name).number > 1) {
+            std::int64_t most = -3;
+            auto const all = texts("HGETALL", name);
+            for (std::size_t f = 0; f != all.size(); f += 2)
+                if (all[f] != "mode")
+                    for (auto n = std::stoll(all[f + 1]); n != 0; --n)
+                        most = std::max(most, pttl(lease_key(all[f], n)));
+            if (most > 0) {
+                ask("PEXPIRE", name, text(most));
+                return 0;
+            }
+            if (ask("HGET", name, "mode").text == "write")
+                return 0;
+        }
+        ask("DEL", name);
+        ask("PUBLISH", channel, "0");
+        return 1;
+    }
+
+    // ---- What is there -------------------------------------------------------------------------
+
+    std::string lease_key(std::string const& who, std::int64_t n) const
+    {
+        return prefix + ":" + who + ":rwlock_timeout:" + text(n);
+    }
+    std::int64_t lease_of(std::string const& who, std::int64_t n = 1)
+    {
+        return pttl(lease_key(who, n));
+    }
+    std::int64_t lease() { return pttl(name); }
+    /// Fields and values, the mode first, the others in their order.
+    std::string hash()
+    {
+        auto const all = texts("HGETALL", name);
+        strings found;
+        for (std::size_t i = 0; i != all.size(); i += 2)
+            found.push_back((all[i] == "mode" ? " " : "") + all[i] + "=" + all[i + 1]);
+        std::ranges::sort(found);
+        return line(found);
+    }
+    bool is_empty() { return keys().empty() || keys() == "counter"; }
+
+    std::string const name, channel, prefix;
 };
 
-BOOST_FIXTURE_TEST_SUITE(scripts_of_read_write_locks, sides)
+}  // namespace
 
-BOOST_AUTO_TEST_CASE(many_read_and_nobody_writes)
+BOOST_AUTO_TEST_SUITE(scripts_of_read_write_locks)
+
+std::string const a = ours(1), b = ours(2), c = ours(3);
+
+BOOST_DATA_TEST_CASE(a_reader_is_redissons, each_place(), where)
 {
-    BOOST_TEST(is(read("a"), 0));
-    BOOST_TEST(is(read("b", "5000"), 0));
-    BOOST_TEST(pttl("k") == 5'000);
-    BOOST_TEST(is_refused(write("w"), 5'000));
-    BOOST_TEST(is(end_read("b"), 0));
-    BOOST_TEST(heard().empty());
-    BOOST_TEST(pttl("k") == 3'000);
-    BOOST_TEST(is_refused(write("w"), 3'000));
-    BOOST_TEST(is(end_read("a"), 1));
-    BOOST_TEST(heard() == "c=0 ");
-    BOOST_TEST(!exists("k"));
-    BOOST_TEST(is(write("w"), begin + 1));
+    for (auto const* name : {"order:42", "{tag}:order"}) {
+        sides lock{where, name};
+        auto const key =
+            (name[0] == '{' ? std::string{name} : "{order:42}") + ":" + a + ":rwlock_timeout:1";
+        for (int i = 0; i != 2; ++i) {
+            BOOST_TEST(is(lock.read(a), 0));
+            BOOST_TEST(lock.hash() == " mode=read " + a + "=1");
+            BOOST_TEST(lock.get(key) == "1");
+            BOOST_TEST(lock.pttl(key) == 30'000);
+            BOOST_TEST(lock.lease() == 30'000);
+            BOOST_TEST(lock.texts("KEYS", "*").size() == 2U);
+        }
+        BOOST_TEST(is(lock.unread(a), 1));
+        BOOST_TEST(lock.heard() == lock.channel + "=0");
+        BOOST_TEST(lock.keys().empty());
+        BOOST_TEST(is_gone(lock.unread(a)));
+        BOOST_TEST(lock.heard().empty());
+    }
 }
 
-// A hash that is no lock may have any number, and a script that counts up to it stops the server.
-BOOST_AUTO_TEST_CASE(no_script_counts_further_than_owners_enter)
+BOOST_DATA_TEST_CASE(many_readers_and_the_lease_of_each, each_place(), where)
 {
-    auto const add_numbers = [this] {
-        for (auto const* const number : {"5000", "9007199254740992", "inf", "nan", "-3"})
-            ask({"HSET", "k", std::string{"of "} + number, number});
-        ask({"SET", "{k}:of 5000:rwlock_timeout:1001", "1", "PX", "60000"});
+    sides lock{where};
+    lock.read(a, "60000");
+    lock.read(b, "10000");
+    lock.read(c, "20000");
+    BOOST_TEST(lock.lease() == 60'000);
+    BOOST_TEST(lock.lease_of(b) == 10'000);
+    BOOST_TEST(refusal(lock.write(ours(9))) == 60'000);
+    // A reader without the longest lease takes nothing from the lock's; the one with it leaves the
+    // next.
+    BOOST_TEST(is(lock.unread(b), 0));
+    BOOST_TEST(lock.lease() == 60'000);
+    BOOST_TEST(is(lock.unread(a), 0));
+    BOOST_TEST(lock.lease() == 20'000);
+    BOOST_TEST(lock.hash() == " mode=read " + c + "=1");
+    BOOST_TEST(is_gone(lock.unread(a)));
+    BOOST_TEST(lock.heard().empty());
+    BOOST_TEST(is(lock.unread(c), 1));
+    BOOST_TEST(lock.heard() == lock.channel + "=0");
+    BOOST_TEST(lock.is_empty());
+}
+
+BOOST_DATA_TEST_CASE(all_leases_end, each_place(), where)
+{
+    sides lock{where};
+    lock.read(a);
+    lock.pass(30'001);
+    BOOST_TEST(lock.is_empty());
+    lock.write(b);
+    lock.pass(30'001);
+    BOOST_TEST(is(lock.read(a), 0));
+}
+
+BOOST_DATA_TEST_CASE(a_lease_that_is_refused_leaves_nothing, each_place(), where)
+{
+    sides lock{where};
+    BOOST_TEST(is_error(lock.read(a, "9223372036854775807")));
+    BOOST_TEST(!lock.exists(lock.name));
+}
+
+BOOST_DATA_TEST_CASE(depth_and_lease_of_a_reader, each_place(), where)
+{
+    sides lock{where};
+    BOOST_TEST(is(lock.extend(a, "1", "30000"), 0));  // creates nothing
+    BOOST_TEST(is(lock.renew(a, "30000"), 0));
+    BOOST_TEST(lock.keys().empty());
+    lock.read(a, "10000");
+    lock.read(b, "5000");
+    for (int i = 0; i != 2; ++i) {
+        BOOST_TEST(is(lock.extend(a, "3", "40000"), 1));
+        BOOST_TEST(lock.ask("HGET", lock.name, a).text == "3");
+        for (int n = 1; n != 4; ++n)
+            BOOST_TEST(lock.lease_of(a, n) == 40'000);
+        BOOST_TEST(lock.lease() == 40'000);
+    }
+    for (int i = 0; i != 2; ++i) {  // a partial release, to a shorter lease
+        BOOST_TEST(is(lock.extend(a, "2", "20000"), 1));
+        BOOST_TEST(lock.ask("HGET", lock.name, a).text == "2");
+        BOOST_TEST(lock.lease_of(a, 2) == 20'000);
+        BOOST_TEST(lock.lease_of(a, 3) == -2);
+        BOOST_TEST(lock.lease() == 20'000);
+    }
+    lock.extend(b, "1", "50000");
+    BOOST_TEST(lock.lease() == 50'000);
+    for (int i = 0; i != 2; ++i) {  // a renewal keeps what the other has
+        BOOST_TEST(is(lock.renew(a, "30000"), 1));
+        BOOST_TEST(lock.lease_of(a, 1) == 30'000);
+        BOOST_TEST(lock.lease_of(a, 2) == 30'000);
+        BOOST_TEST(lock.lease() == 50'000);
+    }
+    lock.pass(1'000);
+    BOOST_TEST(is(lock.renew(c, "99999"), 0));
+    BOOST_TEST(lock.lease() == 49'000);
+    BOOST_TEST(lock.lease_of(b) == 49'000);
+    // A lease key that ran out or was lost is there again.
+    lock.ask("DEL", lock.lease_key(a, 1));
+    lock.renew(a, "60000");
+    BOOST_TEST(lock.lease_of(a, 1) == 60'000);
+    BOOST_TEST(lock.lease() == 60'000);
+    lock.unread(a);
+    BOOST_TEST(lock.lease() == 49'000);
+    BOOST_TEST(lock.texts("KEYS", "*").size() == 2U);
+    BOOST_TEST(is(lock.renew(a, "60000"), 0));
+    BOOST_TEST(is(lock.extend(a, "1", "60000"), 0));
+    BOOST_TEST(lock.hash() == " mode=read " + b + "=1");
+}
+
+BOOST_DATA_TEST_CASE(a_writer_is_redissons, each_place(), where)
+{
+    sides lock{where};
+    auto const extend = [&](std::string const& depth) {
+        return lock.run(scripts::extend, {lock.name}, {a + ":write", depth, "60000"});
     };
-    read("a");
-    add_numbers();
-    BOOST_TEST(is(end_read("a"), 1));
-    read("a");
-    read("b", "9000");
-    add_numbers();
-    BOOST_TEST(is(extend("b", "1", "2000"), 1));
-    BOOST_TEST(is(force("read"), 1));
-    BOOST_TEST(!exists("k"));
-    write("w");
-    ask({"HSET", "k", "w", "9007199254740992"});
-    BOOST_TEST(is(end_write("w"), 1));
-    BOOST_TEST(!exists("k"));
-    read("a");
-    ask({"HSET", "k", "a", "9007199254740992"});
-    BOOST_TEST(is(renew("a", "3000"), 1));
-    BOOST_TEST(is(end_read("a"), 1));
+    for (int const n : {1, 2}) {
+        BOOST_TEST(is(lock.write(a), lock.begin + n));
+        BOOST_TEST(lock.hash() == " mode=write " + a + ":write=1");
+        BOOST_TEST(lock.lease() == 30'000);
+        BOOST_TEST(lock.keys() == "counter " + lock.name);
+    }
+    BOOST_TEST(refusal(lock.write(b)) == 30'000);
+    BOOST_TEST(refusal(lock.read(b)) == 30'000);
+    BOOST_TEST(refusal(lock.read(a)) == 30'000);  // it goes by read_extend
+    BOOST_TEST(lock.get("counter") == text(lock.begin + 2));
+    for (int i = 0; i != 2; ++i) {
+        BOOST_TEST(is(extend("2"), 1));
+        BOOST_TEST(lock.hash() == " mode=write " + a + ":write=2");
+        BOOST_TEST(lock.lease() == 60'000);
+    }
+    BOOST_TEST(is(lock.run(scripts::renew, {lock.name}, {a + ":write", "30000"}), 1));
+    BOOST_TEST(lock.lease() == 30'000);
+    BOOST_TEST(is_gone(lock.unwrite(b)));
+    BOOST_TEST(lock.heard().empty());
+    BOOST_TEST(is(lock.unwrite(a), 1));
+    BOOST_TEST(lock.heard() == lock.channel + "=1");
+    BOOST_TEST(lock.is_empty());
+    BOOST_TEST(is_gone(lock.unwrite(a)));
+    BOOST_TEST(lock.heard().empty());
+    BOOST_TEST(is(extend("1"), 0));
+    BOOST_TEST(is(lock.write(b), lock.begin + 3));
+    lock.unwrite(b);
+    lock.ask("SET", "counter", "text");
+    BOOST_TEST(is_error(lock.write(a)));
+    BOOST_TEST(lock.keys() == "counter");
 }
 
-BOOST_AUTO_TEST_CASE(one_writes_and_nobody_reads)
+BOOST_DATA_TEST_CASE(a_writer_reads_and_steps_down, each_place(), where)
 {
-    BOOST_TEST(is(write("w"), begin + 1));
-    BOOST_TEST(mode() == "write");
-    BOOST_TEST(pttl("k") == 3'000);
-    BOOST_TEST(is_refused(read("a"), 3'000));
-    BOOST_TEST(is_refused(write("v"), 3'000));
-    BOOST_TEST(is(write("w"), begin + 2));
-    BOOST_TEST(is_gone(end_write("v")));
-    BOOST_TEST(heard().empty());
-    BOOST_TEST(is(end_write("w"), 1));
-    BOOST_TEST(heard() == "c=1 ");
-    BOOST_TEST(!exists("k"));
-    BOOST_TEST(is(read("a"), 0));
+    sides lock{where};
+    lock.write(a);
+    auto const both = " mode=write " + a + ":write=1 " + a + "=1";
+    for (int i = 0; i != 2; ++i) {
+        BOOST_TEST(is(lock.extend(a, "1", "10000"), 1));
+        BOOST_TEST(lock.hash() == both);
+        BOOST_TEST(lock.lease() == 30'000);  // the writer's
+        BOOST_TEST(lock.lease_of(a) == 10'000);
+    }
+    BOOST_TEST(refusal(lock.read(b)) == 30'000);
+    // It reads no more, and writes on.
+    BOOST_TEST(is(lock.unread(a), 0));
+    BOOST_TEST(lock.hash() == " mode=write " + a + ":write=1");
+    BOOST_TEST(lock.lease() == 30'000);
+    BOOST_TEST(lock.heard().empty());
+    // It reads again, and writes no more.
+    for (auto const* const lease : {"40000", "20000"}) {
+        lock.write(a);
+        lock.extend(a, "1", lease);
+        BOOST_TEST(is(lock.unwrite(a), 1));
+        // Redisson's is silent here; those who may read now are told.
+        BOOST_TEST(lock.heard() == lock.channel + "=1");
+        BOOST_TEST(is_gone(lock.unwrite(a)));
+        BOOST_TEST(lock.hash() == " mode=read " + a + "=1");
+        BOOST_TEST(lock.lease() == std::stoll(lease));
+        BOOST_TEST(lock.heard().empty());
+        BOOST_TEST(is(lock.read(b, "10000"), 0));
+        BOOST_TEST(refusal(lock.write(c)) == std::stoll(lease));
+        lock.unread(a);
+        BOOST_TEST(is(lock.unread(b), 1));
+        BOOST_TEST(lock.heard() == lock.channel + "=0");
+        BOOST_TEST(lock.is_empty());
+    }
+}
+
+BOOST_DATA_TEST_CASE(ours_and_redissons_read_together, each_place(), where)
+{
+    sides lock{where};
+    auto const j = java(57);
+    BOOST_TEST(!lock.java_read(j, 20'000).has_value());
+    BOOST_TEST(is(lock.read(a, "10000"), 0));
+    lock.java_read(j, 5'000);
+    lock.read(b, "30000");
+    BOOST_TEST(lock.hash() == " mode=read " + a + "=1 " + b + "=1 " + j + "=2");
+    // Theirs finds ours alive, by the keys of their leases.
+    BOOST_TEST(lock.java_unread(j) == 0);
+    BOOST_TEST(lock.lease() == 30'000);
+    BOOST_TEST(is(lock.unread(b), 0));
+    BOOST_TEST(lock.lease() == 20'000);
+    BOOST_TEST(lock.java_unread(j) == 0);
+    BOOST_TEST(lock.lease() == 10'000);
+    lock.java_read(j, 5'000);
+    BOOST_TEST(is(lock.unread(a), 0));
+    BOOST_TEST(lock.lease() == 5'000);
+    BOOST_TEST(lock.heard().empty());
+    BOOST_TEST(lock.java_unread(j) == 1);
+    BOOST_TEST(lock.heard() == lock.channel + "=0");
+    BOOST_TEST(lock.keys().empty());
+    // And ours finds a reader that is dead.
+    lock.java_read(j, 5'000);
+    lock.read(a, "10000");
+    lock.ask("DEL", lock.lease_key(j, 1));
+    BOOST_TEST(is(lock.unread(a), 1));
+    BOOST_TEST(lock.heard() == lock.channel + "=0");
+    BOOST_TEST(lock.keys().empty());
+    // A writer of theirs.
+    lock.ask("HSET", lock.name, "mode", "write", j + ":write", "1");
+    lock.ask("PEXPIRE", lock.name, "30000");
+    BOOST_TEST(refusal(lock.read(a)) == 30'000);
+    BOOST_TEST(refusal(lock.write(a)) == 30'000);
+    BOOST_TEST(is_gone(lock.unwrite(a)));
+    BOOST_TEST(lock.hash() == " mode=write " + j + ":write=1");
+}
+
+BOOST_DATA_TEST_CASE(a_force_is_of_its_side, each_place(), where)
+{
+    sides lock{where};
+    BOOST_TEST(is(lock.force("read"), 0));
+    lock.read(a);
+    BOOST_TEST(is(lock.force("write"), 0));
+    BOOST_TEST(lock.heard().empty());
+    BOOST_TEST(is(lock.force("read"), 1));
+    BOOST_TEST(lock.heard() == lock.channel + "=0");
+    BOOST_TEST(lock.keys().empty());
+    BOOST_TEST(is_gone(lock.unread(a)));
+    BOOST_TEST(is(lock.renew(a, "30000"), 0));
+    lock.write(a);
+    BOOST_TEST(is(lock.force("read"), 0));
+    BOOST_TEST(is(lock.force("write"), 1));
+    BOOST_TEST(lock.heard() == lock.channel + "=1");
+    BOOST_TEST(lock.is_empty());
 }
 
 // What the name has in it is not the word of the channel.
-BOOST_AUTO_TEST_CASE(the_wait_list_is_that_of_any_name)
+BOOST_DATA_TEST_CASE(the_wait_list_is_that_of_any_name, each_place(), where)
 {
     std::string const name = "redisson_lock__channel:x";
-    std::vector<std::string_view> const keys{name, "counter"};
-    std::string const place = "last:redisson_rwlock:{" + name + "}";
-    for (std::string_view const field : {"a:write", "b:write"}) {
-        std::vector<std::string_view> const arguments{"1", field, "3000", "1", place};
-        redis.run(scripts::write_acquire.text, keys, arguments);
-    }
-    BOOST_TEST(exists("colock_wait:{" + name + "}"));
+    sides lock{where, name};
+    for (auto const* const field : {"a:write", "b:write"})
+        lock.run(scripts::write_acquire, {name}, {"", field, "3000", "1", "last:" + lock.channel});
+    BOOST_TEST(lock.keys() == line({"colock_wait:{" + name + "}", name}));
 }
 
-BOOST_AUTO_TEST_CASE(all_leases_end)
+BOOST_DATA_TEST_CASE(many_read_write_locks_in_a_call, each_place(), where)
 {
-    read("a");
-    pass(3'001);
-    BOOST_TEST(!exists("k"));
-    write("w");
-    pass(3'001);
-    BOOST_TEST(is(read("a"), 0));
-}
-
-BOOST_AUTO_TEST_CASE(a_lease_that_is_refused_leaves_nothing)
-{
-    BOOST_TEST((read("a", "9223372036854775807").what == reply::kind::error));
-    BOOST_TEST(!exists("k"));
-}
-
-BOOST_AUTO_TEST_CASE(a_readers_lease_is_its_own)
-{
-    read("a", "5000");
-    read("b", "1000");
-    pass(500);
-    BOOST_TEST(is(renew("b", "1000"), 1));
-    BOOST_TEST(pttl("k") == 4'500);
-    BOOST_TEST(lease_of("b") == 1'000);
-    BOOST_TEST(lease_of("a") == 4'500);
-    BOOST_TEST(is(renew("b", "9000"), 1));
-    BOOST_TEST(pttl("k") == 9'000);
-    BOOST_TEST(is(renew("c", "9999"), 0));
-    BOOST_TEST(pttl("k") == 9'000);
-    BOOST_TEST(lease_of("c") == -2);
-    BOOST_TEST(is(end_read("b"), 0));
-    BOOST_TEST(pttl("k") == 4'500);
-    BOOST_TEST(lease_of("b") == -2);
-}
-
-BOOST_AUTO_TEST_CASE(a_reader_enters_again_and_leaves_in_part)
-{
-    read("a");
-    BOOST_TEST(is(extend("a", "2", "4000"), 1));
-    BOOST_TEST(text({"HGET", "k", "a"}) == "2");
-    BOOST_TEST(lease_of("a", 2) == 4'000);
-    BOOST_TEST(pttl("k") == 4'000);
-    BOOST_TEST(is(extend("a", "1", "2000"), 1));
-    BOOST_TEST(lease_of("a", 2) == -2);
-    BOOST_TEST(pttl("k") == 2'000);
-    BOOST_TEST(is(extend("b", "2", "9000"), 0));
-    BOOST_TEST(pttl("k") == 2'000);
-    BOOST_TEST(is_gone(end_read("b")));
-    BOOST_TEST(is(end_read("a"), 1));
-    BOOST_TEST(is(extend("a", "1", "2000"), 0));
-    BOOST_TEST(!exists("k"));
-}
-
-BOOST_AUTO_TEST_CASE(who_wrote_and_reads_reads_on)
-{
-    write("w");
-    BOOST_TEST(is(extend("w", "1", "2000"), 1));
-    BOOST_TEST(pttl("k") == 3'000);
-    BOOST_TEST(is(end_write("w"), 1));
-    BOOST_TEST(heard() == "c=1 ");
-    BOOST_TEST(mode() == "read");
-    BOOST_TEST(pttl("k") == 2'000);
-    BOOST_TEST(is(read("a"), 0));
-    BOOST_TEST(is_refused(write("v"), 3'000));
-    end_read("a");
-    BOOST_TEST(is(end_read("w"), 1));
-    BOOST_TEST(!exists("k"));
-}
-
-BOOST_AUTO_TEST_CASE(without_memory_renewals_and_releases_go_on)
-{
-    read("a");
-    read("b");
-    write("w");
-    redis.is_full = true;
-    BOOST_TEST(is(renew("a", "4000"), 1));
-    BOOST_TEST(is(extend("a", "1", "5000"), 1));
-    BOOST_TEST(is(end_read("a"), 0));
-    BOOST_TEST(is(end_read("b"), 1));
-    redis.is_full = false;
-    write("w");
-    extend("w", "1", "2000");
-    redis.is_full = true;
-    BOOST_TEST(is(end_write("w"), 1));
-    BOOST_TEST(mode() == "read");
-}
-
-BOOST_AUTO_TEST_CASE(a_force_is_of_its_side)
-{
-    read("a");
-    BOOST_TEST(is(force("write"), 0));
-    BOOST_TEST(heard().empty());
-    BOOST_TEST(is(force("read"), 1));
-    BOOST_TEST(heard() == "c=0 ");
-    BOOST_TEST(!exists("k"));
-    BOOST_TEST(lease_of("a") == -2);
-    write("w");
-    BOOST_TEST(is(force("read"), 0));
-    BOOST_TEST(is(force("write"), 1));
-    BOOST_TEST(heard() == "c=1 ");
-    BOOST_TEST(!exists("k"));
-}
-
-BOOST_AUTO_TEST_SUITE_END()
-
-// What each script of semaphores, permits and latches promises.
-
-struct counting : bench_of_scripts {
-    reply change(scripts::script const& by, std::string_view amount, std::string_view number)
-    {
-        return run(by, {"k", "changes"}, {amount, number, "3600000", "c"});
-    }
-    reply take(std::string_view permits, std::string_view number)
-    {
-        return run(
-            scripts::semaphore_acquire, {"k", "taken"}, {permits, number, "3600000", ":c", ""}
-        );
-    }
-    reply undo(std::string_view request, std::string_view number, std::string_view permits)
-    {
-        return run(
-            scripts::semaphore_undo, {"k", "taken"}, {request, number, permits, "3600000", "c"}
-        );
-    }
-    std::string left() { return text({"GET", "k"}); }
-};
-
-BOOST_FIXTURE_TEST_SUITE(scripts_of_counters, counting)
-
-BOOST_AUTO_TEST_CASE(no_more_permits_are_out_than_there_are)
-{
-    BOOST_TEST(is_refused(take("1", "1"), 0));
-    BOOST_TEST(is(change(scripts::semaphore_set, "3", "2"), 1));
-    BOOST_TEST(heard() == "c=3 ");
-    BOOST_TEST(is(take("2", "3"), 1));
-    BOOST_TEST(is_refused(take("2", "4"), 1));
-    BOOST_TEST(is(take("1", "5"), 1));
-    BOOST_TEST(is_refused(take("1", "6"), 0));
-    BOOST_TEST(left() == "0");
-    BOOST_TEST(is(change(scripts::semaphore_set, "9", "7"), 0));
-    BOOST_TEST(left() == "0");
-}
-
-BOOST_AUTO_TEST_CASE(a_refusal_of_permits_tells_how_many_wait)
-{
-    redis.subscribers = [](audience, std::string_view channel) { return channel == "c" ? 4 : 0; };
-    change(scripts::semaphore_set, "1", "1");
-    BOOST_TEST(is_refused(take("2", "2"), 1, 4));
-}
-
-BOOST_AUTO_TEST_CASE(each_request_takes_once)
-{
-    change(scripts::semaphore_set, "5", "1");
-    BOOST_TEST(is(take("2", "2"), 1));
-    BOOST_TEST(is(take("2", "2"), 1));
-    BOOST_TEST(left() == "3");
-    BOOST_TEST(is(take("1", "4"), 1));
-    BOOST_TEST(is_refused(take("2", "3"), 2));  // it was given up
-    BOOST_TEST(left() == "2");
-}
-
-BOOST_AUTO_TEST_CASE(each_change_is_made_once_and_tells)
-{
-    for (auto const* const number : {"1", "1", "2", "2"})
-        change(scripts::semaphore_release, "2", number);
-    BOOST_TEST(left() == "4");
-    BOOST_TEST(heard() == "c=2 c=4 ");
-    BOOST_TEST(is(change(scripts::semaphore_release, "2", "2"), 4));
-    BOOST_TEST(is(change(scripts::semaphore_drain, "0", "3"), 4));
-    BOOST_TEST(left() == "0");
-    BOOST_TEST(is(change(scripts::semaphore_drain, "0", "3"), 4));
-    BOOST_TEST(is(change(scripts::semaphore_drain, "0", "4"), 0));
-}
-
-BOOST_AUTO_TEST_CASE(an_undo_gives_back_what_was_taken_and_bars_it)
-{
-    change(scripts::semaphore_set, "5", "1");
-    heard();
-    take("2", "2");
-    BOOST_TEST(is(undo("2", "3", "2"), 1));
-    BOOST_TEST(heard() == "c=5 ");
-    BOOST_TEST(is(undo("2", "3", "2"), 0));
-    BOOST_TEST(left() == "5");
-    BOOST_TEST(is_refused(take("2", "2"), 5));  // it comes late, and takes nothing
-    BOOST_TEST(is(undo("4", "5", "2"), 0));     // it has not come yet
-    BOOST_TEST(left() == "5");
-    BOOST_TEST(is_refused(take("2", "4"), 5));
-    BOOST_TEST(left() == "5");
-    BOOST_TEST(is(take("2", "6"), 1));
-}
-
-BOOST_AUTO_TEST_CASE(a_latch_opens_at_zero_and_tells)
-{
-    auto const count_down = [this](std::string_view by, std::string_view number) {
-        return change(scripts::latch_count_down, by, number);
+    sides lock{where};
+    lock.read(a);
+    lock.ask("SET", "text", "text");
+    strings const keys{lock.name, "text", "other"};
+    auto const run = [&](scripts::script const& what, strings const& before, strings each) {
+        strings arguments = before;
+        for (auto const* const prefix : {"{order:42}", "{text}", "{other}"}) {
+            arguments.insert(arguments.end(), each.begin(), each.end());
+            if (!arguments.back().empty())
+                arguments.back() = prefix;
+        }
+        auto got = lock.run_many(what, keys, arguments);
+        BOOST_TEST_REQUIRE(got.size() == 3U);
+        BOOST_TEST((what.name == "read_renew" ? is(got[1], 0) : is_wrong_type(got[1])));
+        return std::pair{got[0], got[2]};
     };
-    BOOST_TEST(is(change(scripts::latch_set, "3", "1"), 1));
-    BOOST_TEST(heard() == "c=1 ");
-    BOOST_TEST(is(change(scripts::latch_set, "3", "1"), 1));
-    BOOST_TEST(is(change(scripts::latch_set, "9", "2"), 0));
-    BOOST_TEST(is(count_down("1", "3"), 2));
-    BOOST_TEST(is(count_down("1", "3"), 2));
-    BOOST_TEST(left() == "2");
-    BOOST_TEST(is(count_down("1", "4"), 1));
-    BOOST_TEST(left() == "1");
-    BOOST_TEST(heard().empty());
-    BOOST_TEST(is(count_down("5", "5"), 0));
-    BOOST_TEST(heard() == "c=0 ");
-    BOOST_TEST(!exists("k"));
-    BOOST_TEST(is(count_down("1", "6"), 0));
-    BOOST_TEST(heard().empty());
-    BOOST_TEST(!exists("k"));
+    auto [first, last] = run(scripts::read_acquire, {}, {b, "10000", "p"});
+    BOOST_TEST((is(first, 0) && is(last, 0)));
+    BOOST_TEST(lock.pttl("{other}:" + b + ":rwlock_timeout:1") == 10'000);
+    std::tie(first, last) = run(scripts::read_renew, {}, {a, "50000", "p"});
+    BOOST_TEST((is(first, 1) && is(last, 0)));
+    std::tie(first, last) = run(scripts::read_release, {}, {b, "x", "p"});
+    BOOST_TEST((is(first, 0) && is(last, 0)));
+    std::tie(first, last) = run(scripts::write_acquire, {""}, {b + ":write", "20000", "1", ""});
+    BOOST_TEST((refusal(first) == 50'000 && is(last, 0)));
+    std::tie(first, last) = run(scripts::write_release, {}, {b + ":write", "x", "w", "", "p"});
+    BOOST_TEST((is_gone(first) && is(last, 0)));
+    BOOST_TEST(is_wrong_type(lock.run(scripts::read_write_force, {"text"}, {"read", "x", "p"})));
+    BOOST_TEST(is(lock.run(scripts::read_extend, {"text"}, {a, "1", "100", "{text}"}), 0));
+    BOOST_TEST(lock.get("text") == "text");
+    BOOST_TEST(!lock.exists("other"));
 }
 
-BOOST_AUTO_TEST_CASE(counters_are_read)
+BOOST_DATA_TEST_CASE(full_memory_takes_no_side, each_place(), where)
 {
-    BOOST_TEST(is(run(scripts::count, {"k"}, {}), 0));
-    ask({"SET", "k", "7"});
-    BOOST_TEST(is(run(scripts::count, {"k"}, {}), 7));
+    sides lock{where};
+    lock.without_memory([&] {
+        BOOST_TEST(is_error(lock.read(a)));
+        BOOST_TEST(is_error(lock.write(a)));
+        BOOST_TEST(lock.keys().empty());
+    });
+    lock.read(a, "10000");
+    lock.read(b, "5000");
+    lock.without_memory([&] {  // what is held can be kept, and given back
+        BOOST_TEST(is(lock.renew(a, "30000"), 1));
+        BOOST_TEST(lock.lease_of(a) == 30'000);
+        BOOST_TEST(lock.lease() == 30'000);
+        BOOST_TEST(is(lock.extend(a, "1", "20000"), 1));
+        BOOST_TEST(lock.lease() == 20'000);
+        BOOST_TEST(is(lock.unread(a), 0));
+        BOOST_TEST(is(lock.unread(b), 1));
+        BOOST_TEST(lock.keys().empty());
+    });
+    lock.write(a);
+    lock.extend(a, "1", "10000");
+    lock.without_memory([&] {
+        BOOST_TEST(is_granted(lock.unwrite(a)));
+        BOOST_TEST(lock.hash() == " mode=read " + a + "=1");
+        BOOST_TEST(is_granted(lock.unread(a)));
+        BOOST_TEST(lock.is_empty());
+    });
+}
+
+// The other reader's lease is longer, so the lock's need not be set.
+BOOST_DATA_TEST_CASE(a_renewal_that_is_refused_says_so, each_server(), kind)
+{
+    sides lock{{kind}};
+    lock.read(a, "20000");
+    lock.read(b, "60000");
+    lock.ask("CONFIG", "SET", "min-replicas-to-write", "1");
+    auto const got = lock.renew(a, "30000");
+    lock.ask("CONFIG", "SET", "min-replicas-to-write", "0");
+    BOOST_TEST((is_error(got) && got.text.starts_with("NOREPLICAS")), got.text);
+    BOOST_TEST(lock.lease_of(a) == 20'000);
+    BOOST_TEST(is(lock.renew(a, "30000"), 1));
+    BOOST_TEST(lock.lease_of(a) == 30'000);
+}
+
+BOOST_DATA_TEST_CASE(a_lock_that_was_made_to_stay_stays_with_its_readers, each_place(), where)
+{
+    sides lock{where};
+    lock.read(a, "30000");
+    lock.read(b, "30000");
+    lock.ask("PERSIST", lock.name);
+    BOOST_TEST(is(lock.unread(b), 0));
+    BOOST_TEST(lock.hash() == " mode=read " + a + "=1");
+    BOOST_TEST(is(lock.renew(a, "30000"), 1));
+    BOOST_TEST(is(lock.unread(a), 1));
+    BOOST_TEST(lock.keys().empty());
+}
+
+// A lock of another kind looks locked to both sides, and stays as it is.
+BOOST_DATA_TEST_CASE(a_hash_that_is_no_read_write_lock, each_place(), where)
+{
+    sides lock{where};
+    lock.ask("HSET", lock.name, java(57), "1");
+    lock.ask("PEXPIRE", lock.name, "30000");
+    BOOST_TEST(refusal(lock.read(a)) == 30'000);
+    BOOST_TEST(refusal(lock.write(a)) == 30'000);
+    BOOST_TEST(is_gone(lock.unread(a)));
+    BOOST_TEST(is_gone(lock.unwrite(a)));
+    BOOST_TEST(is(lock.force("read"), 0));
+    BOOST_TEST(lock.hash() == java(57) + "=1");
+    BOOST_TEST(lock.keys() == lock.name);
+}
+
+// A hash that is no lock may have any number, and a script that counts up to it stops the server.
+BOOST_DATA_TEST_CASE(no_script_counts_further_than_owners_enter, each_place(), where)
+{
+    sides lock{where};
+    auto const add_numbers = [&] {
+        for (auto const* const number : {"5000", "9007199254740992", "inf", "nan", "-3"})
+            lock.ask("HSET", lock.name, std::string{"of "} + number, number);
+        lock.ask("SET", lock.lease_key("of 5000", 1'001), "1", "PX", "60000");
+    };
+    lock.read(a);
+    add_numbers();
+    BOOST_TEST(is(lock.unread(a), 1));
+    lock.read(a);
+    lock.read(b, "9000");
+    add_numbers();
+    BOOST_TEST(is(lock.extend(b, "1", "2000"), 1));
+    BOOST_TEST(is(lock.force("read"), 1));
+    BOOST_TEST(!lock.exists(lock.name));
+    lock.write(c);
+    lock.ask("HSET", lock.name, c, "9007199254740992");
+    BOOST_TEST(is(lock.unwrite(c), 1));
+    BOOST_TEST(!lock.exists(lock.name));
+    lock.read(a);
+    lock.ask("HSET", lock.name, a, "9007199254740992");
+    BOOST_TEST(is(lock.renew(a, "3000"), 1));
+    BOOST_TEST(is(lock.unread(a), 1));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-
-struct leasing : bench_of_scripts {
-    leasing() { ask({"SET", "k", "2"}); }
-
-    reply take(std::string_view id, std::string_view lease = "1000")
-    {
-        return run(scripts::permit_acquire, {"k", "leases"}, {id, lease, ":c", ""});
-    }
-    reply give(std::string_view id)
-    {
-        return run(scripts::permit_release, {"k", "leases"}, {id, "c"});
-    }
-    reply extend(std::string_view id, std::string_view lease)
-    {
-        return run(scripts::permit_extend, {"leases"}, {id, lease});
-    }
-    std::int64_t count()
-    {
-        return run(scripts::permit_count, {"k", "leases"}, {}).items.at(0).number;
-    }
-    std::string left() { return text({"GET", "k"}); }
-};
-
-BOOST_FIXTURE_TEST_SUITE(scripts_of_permits, leasing)
-
-BOOST_AUTO_TEST_CASE(a_refusal_of_a_permit_tells_how_many_wait)
-{
-    redis.subscribers = [](audience, std::string_view channel) { return channel == "c" ? 4 : 0; };
-    take("a");
-    take("b");
-    BOOST_TEST(is_refused(take("c"), 1'000, 4));
-}
-
-BOOST_AUTO_TEST_CASE(no_more_are_out_than_there_are)
-{
-    BOOST_TEST(is(take("a"), 1));
-    BOOST_TEST(is(take("b", "1500"), 1));
-    BOOST_TEST(is(take("b", "2000"), 1));  // once
-    BOOST_TEST(left() == "0");
-    BOOST_TEST(is_refused(take("c"), 1'000));
-    BOOST_TEST(count() == 0);
-    pass(999);
-    BOOST_TEST(is_refused(take("c"), 1));
-    pass(1);
-    BOOST_TEST(count() == 1);
-    BOOST_TEST(is(take("c"), 1));
-    BOOST_TEST(heard() == "c=1 ");
-    BOOST_TEST(is_refused(take("d"), 1'000));
-    BOOST_TEST(left() == "0");
-}
-
-BOOST_AUTO_TEST_CASE(what_is_given_back_comes_back_once_and_tells)
-{
-    take("a");
-    BOOST_TEST(is(give("a"), 1));
-    BOOST_TEST(heard() == "c=2 ");
-    BOOST_TEST(is_gone(give("a")));
-    BOOST_TEST(left() == "2");
-    BOOST_TEST(heard().empty());
-    take("a");
-    pass(1'000);
-    BOOST_TEST(is_gone(give("a")));  // its lease has ended; nobody has taken it since
-    BOOST_TEST(left() == "2");
-}
-
-BOOST_AUTO_TEST_CASE(a_lease_is_extended_while_it_runs)
-{
-    take("a");
-    pass(999);
-    BOOST_TEST(is(extend("a", "1000"), 1));
-    pass(999);
-    BOOST_TEST(count() == 1);
-    pass(1);
-    BOOST_TEST(is(extend("a", "1000"), 0));
-    BOOST_TEST(count() == 2);
-    BOOST_TEST(is(extend("b", "1000"), 0));
-}
-
-BOOST_AUTO_TEST_CASE(without_memory_extensions_and_releases_go_on)
-{
-    take("a");
-    redis.is_full = true;
-    BOOST_TEST(is(extend("a", "3000"), 1));
-    BOOST_TEST(is(give("a"), 1));
-    BOOST_TEST(left() == "2");
-}
-
-BOOST_AUTO_TEST_SUITE_END()
-
-}  // namespace
 
 }  // namespace colock::simulation
