@@ -30,7 +30,7 @@ end
 return all
 )";
 
-std::vector<std::string_view> views(strings const& texts) { return {texts.begin(), texts.end()}; }
+std::vector<std::string_view> views(strings const& all) { return {all.begin(), all.end()}; }
 
 /// What starts while this lives has that variable in its environment.
 class in_environment {
