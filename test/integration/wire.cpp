@@ -1,33 +1,12 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What is on the wire and in Redis is Redisson's, so that Java and C++ share a lock. The other side
-// is played by hand here, command by command as Redisson's scripts have them.
+// What a client has in Redis is Redisson's, so that Java and C++ share a lock. The tests of the
+// scripts have the rest of the protocol.
 #include "integration/suites.hpp"
-#include "support/patience.hpp"
 
 #include <algorithm>
 
 namespace colock::test {
-
-/// What a Redisson client does to a lock.
-struct redisson {
-    redis_server& server;
-    std::string field = "8743c9c0-0795-4907-87fd-6c719a6b4586:57";
-
-    void take(std::string const& name, milliseconds lease)
-    {
-        server.ask("HINCRBY", name, field, "1");
-        server.ask("PEXPIRE", name, std::to_string(lease.count()));
-    }
-    void release(std::string const& name)
-    {
-        if (server.ask("HINCRBY", name, field, "-1").number > 0)
-            return;
-        server.ask("DEL", name);
-        auto const channel = name.find('{') == name.npos ? "{" + name + "}" : name;
-        server.ask("PUBLISH", "redisson_lock__channel:" + channel, "0");
-    }
-};
 
 /// `<uuid>:<number>`, as Redisson's owners are.
 inline bool is_owner(std::string const& field)
@@ -70,20 +49,13 @@ BOOST_DATA_TEST_CASE(key_field_value_and_lease, each_server(), kind)
             BOOST_TEST(all.items[1].text == "1");
             BOOST_TEST(all.items[0].text.substr(37) != first_field);  // each ownership has its own
             first_field = all.items[0].text.substr(37);
-            auto pttl = server.ask("PTTL", name).number;
-            BOOST_TEST(pttl <= 20'000);
-            BOOST_TEST(pttl > 19'000);
-            // The key keeps the longest promise; re-entry counts up, and each release down.
-            hold inner = co_await mine.acquire({.lease = 60s, .as = me});
+            auto const pttl = server.ask("PTTL", name).number;
+            BOOST_TEST((pttl > 10'000 && pttl <= 20'000));
+            // Re-entry counts up, and each release down.
+            hold inner = co_await mine.acquire({.as = me});
             BOOST_TEST(server.ask("HVALS", name).items[0].text == "2");
-            pttl = server.ask("PTTL", name).number;
-            BOOST_TEST(pttl > 59'000);
             co_await inner.release();
             BOOST_TEST(server.ask("HVALS", name).items[0].text == "1");
-            co_await held.extend(40s);
-            pttl = server.ask("PTTL", name).number;
-            BOOST_TEST(pttl > 39'000);
-            BOOST_TEST(pttl <= 40'000);
             co_await held.release();
             BOOST_TEST(!exists(server, name));
         }
@@ -95,116 +67,6 @@ BOOST_DATA_TEST_CASE(key_field_value_and_lease, each_server(), kind)
     });
 }
 
-BOOST_DATA_TEST_CASE(a_release_publishes_zero, each_server(), kind)
-{
-    auto& server = shared_server(kind);
-    lab at{server};
-    auto& c = at.connect();
-    at.run([&]() -> asio::awaitable<void> {
-        redis_cli listener{server.unix_socket()};
-        listener("PSUBSCRIBE", "*");
-        auto const hear = [&](std::string const& channel) {
-            auto const message = listener.read();
-            BOOST_TEST(message.items.at(2).text == channel);
-            BOOST_TEST(message.items.at(3).text == "0");
-        };
-        auto const plain = unique_name("plain"), tagged = "{tag}:" + unique_name("tagged");
-        for (bool const force : {false, true}) {
-            hold one = co_await lock{c.client, plain}.acquire();
-            hold other = co_await lock{c.client, tagged}.acquire();
-            if (force) {
-                co_await lock{c.client, plain}.force_release();
-                co_await lock{c.client, tagged}.force_release();
-            } else {
-                co_await one.release();
-                co_await other.release();
-            }
-            hear("redisson_lock__channel:{" + plain + "}");
-            hear("redisson_lock__channel:" + tagged);
-        }
-    });
-}
-
-BOOST_DATA_TEST_CASE(redisson_holds_and_releases, each_server(), kind)
-{
-    auto& server = shared_server(kind);
-    lab at{server};
-    auto& c = at.connect();
-    redisson java{server};
-    at.run([&]() -> asio::awaitable<void> {
-        lock const mine{c.client, unique_name("java")};
-        java.take(mine.name(), 30s);
-        java.take(mine.name(), 30s);
-        auto const none = co_await mine.try_acquire();
-        BOOST_TEST(!none.has_value());
-        bool const locked = co_await mine.is_locked();
-        BOOST_TEST(locked);
-        auto const lease = co_await mine.remaining_lease();
-        BOOST_REQUIRE(lease.has_value());
-        BOOST_TEST(lease->count() > 29'000);
-        hold held;
-        tasks all{at.context()};
-        all.start([&]() -> asio::awaitable<void> { held = co_await mine.acquire(); });
-        auto const channel = "redisson_lock__channel:{" + mine.name() + "}";
-        co_await eventually([&] {
-            return server.ask("PUBSUB", "NUMSUB", channel).items[1].number == 1;
-        });
-        java.release(mine.name());
-        BOOST_TEST(server.ask("HGET", mine.name(), java.field).text == "1");
-        stopwatch const watch;
-        java.release(mine.name());
-        co_await all.join(3s);
-        BOOST_TEST(watch.ms() < within(200));
-        BOOST_TEST(bool{held});
-        BOOST_TEST(server.ask("HEXISTS", mine.name(), java.field).number == 0);
-    });
-}
-
-BOOST_DATA_TEST_CASE(redisson_dies_and_its_lease_ends, each_server(), kind)
-{
-    auto& server = shared_server(kind);
-    lab at{server};
-    auto& c = at.connect();
-    redisson java{server};
-    at.run([&]() -> asio::awaitable<void> {
-        lock const mine{c.client, unique_name("java")};
-        java.take(mine.name(), 400ms);
-        stopwatch const watch;
-        hold const held = co_await mine.acquire();  // no message comes; the poll cap is 5 s
-        BOOST_TEST(watch.ms() >= 395);
-        BOOST_TEST(watch.ms() < within(700));
-        BOOST_TEST(bool{held});
-    });
-}
-
-BOOST_DATA_TEST_CASE(redisson_waits_for_ours, each_server(), kind)
-{
-    auto& server = shared_server(kind);
-    lab at{server};
-    auto& c = at.connect();
-    redisson java{server};
-    at.run([&]() -> asio::awaitable<void> {
-        lock const mine{c.client, unique_name("java")};
-        hold held = co_await mine.acquire();
-        redis_cli waits{server.unix_socket()};
-        auto const channel = "redisson_lock__channel:{" + mine.name() + "}";
-        waits("SUBSCRIBE", channel);
-        BOOST_TEST(server.ask("HEXISTS", mine.name(), java.field).number == 0);
-        BOOST_TEST(server.ask("PTTL", mine.name()).number > 0);
-        co_await held.release();
-        auto const message = waits.read();
-        BOOST_TEST(message.items.at(1).text == channel);
-        BOOST_TEST(message.items.at(2).text == "0");
-        BOOST_TEST(!exists(server, mine.name()));
-        java.take(mine.name(), 30s);
-        auto const none = co_await mine.try_acquire();
-        BOOST_TEST(!none.has_value());
-        // Redisson's own counting is not disturbed by ours.
-        BOOST_TEST(server.ask("HGET", mine.name(), java.field).text == "1");
-        java.release(mine.name());
-    });
-}
-
 // A key without TTL is nobody's lease: only a release or a force ends it.
 BOOST_AUTO_TEST_CASE(a_lock_without_lease)
 {
@@ -213,10 +75,9 @@ BOOST_AUTO_TEST_CASE(a_lock_without_lease)
     auto settings = quick(server.by_socket());
     settings.poll_cap = 100ms;
     auto& c = at.connect(settings);
-    redisson java{server};
     at.run([&]() -> asio::awaitable<void> {
         lock const mine{c.client, unique_name("no-ttl")};
-        server.ask("HSET", mine.name(), java.field, "1");
+        server.ask("HSET", mine.name(), "8743c9c0-0795-4907-87fd-6c719a6b4586:57", "1");
         auto const lease = co_await mine.remaining_lease();
         BOOST_TEST((lease == milliseconds::max()));
         auto const none = co_await mine.try_acquire_for(150ms);

@@ -1,5 +1,4 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
-#include "base/clock.hpp"
 #include "decide/names.hpp"
 #include "simulation/conformance/subject.hpp"
 
