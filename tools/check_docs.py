@@ -67,6 +67,7 @@ def documents(root: pathlib.Path) -> list[pathlib.Path]:
         *sorted(root.glob("*.md")),
         root / "scripts/README.md",
         *sorted(root.glob("docs/**/*.md")),
+        *sorted(root.glob("test/**/*.md")),
     ]
     return [path for path in some if path.is_file()]
 
