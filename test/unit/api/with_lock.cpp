@@ -12,6 +12,7 @@
 
 #include <deque>
 #include <exception>
+#include <memory>
 #include <stdexcept>
 
 namespace colock::test {
@@ -132,6 +133,48 @@ BOOST_AUTO_TEST_CASE(gives_what_the_work_returns_and_releases)
     time.advance(6ms);
     BOOST_TEST(got == "seven");
     BOOST_TEST(!redis.is_locked("k"));
+}
+
+BOOST_AUTO_TEST_CASE(what_the_work_returns_may_be_movable_alone)
+{
+    std::unique_ptr<int const> got;
+    auto const work = [](hold&) -> asio::awaitable<std::unique_ptr<int const>> {
+        co_return std::make_unique<int const>(7);
+    };
+    asio::co_spawn(
+        context,
+        [&]() -> asio::awaitable<void> { got = co_await with_lock(mutex(), work); },
+        [](std::exception_ptr e) { BOOST_TEST(!e); }
+    );
+    time.settle();
+    BOOST_TEST_REQUIRE(got);
+    BOOST_TEST(*got == 7);
+}
+
+BOOST_AUTO_TEST_CASE(an_acquire_that_fails_is_thrown_and_nothing_is_run)
+{
+    server->expect(scripts::acquire).fail(error::server_refused);
+    bool ran = false;
+    begin([&](hold&) -> asio::awaitable<void> {
+        ran = true;
+        co_return;
+    });
+    BOOST_TEST((error_thrown() == error::server_refused));
+    BOOST_TEST(!ran);
+}
+
+// What needs no lock goes on.
+BOOST_AUTO_TEST_CASE(work_may_release_early)
+{
+    error_code seen = asio::error::fault;
+    begin([&](hold& h) -> asio::awaitable<void> {
+        co_await h.release();
+        BOOST_TEST(!redis.is_locked("k"));
+        seen = co_await pause(5ms);
+    });
+    time.advance(6ms);
+    BOOST_TEST((ended && !thrown));
+    BOOST_TEST(!seen);
 }
 
 BOOST_AUTO_TEST_CASE(work_that_ends_at_once)
