@@ -114,6 +114,8 @@ keyspace const& server::data()
     return on.keys;
 }
 
+keyspace const& server::stored() const noexcept { return state_->keys(); }
+
 void server::restore(keyspace keys) { state_->keys() = std::move(keys); }
 
 }  // namespace colock::simulation

@@ -128,6 +128,9 @@ public:
     keyspace const& data();
     void restore(keyspace);
 
+    /// The same for who only looks: keys that have expired may still be among them.
+    keyspace const& stored() const noexcept;
+
 private:
     class state;
     std::unique_ptr<state> state_;

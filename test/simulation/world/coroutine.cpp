@@ -67,7 +67,7 @@ void user::run_coroutine()
         home_.computer().get_executor(),
         with_lock(
             lock{home_.at(0), of_->parts.front()},
-            options(),
+            options(now_.on),
             [self](hold& held) { return self->work(held); }
         ),
         cancellable([self](std::exception_ptr const& thrown) {
@@ -93,7 +93,9 @@ asio::awaitable<void> user::work(hold& held)
         judge& truth;
         judge::place at;
     };
-    visit const inside{around.truth(), around.truth().enter(told_by(held))};
+    visit const inside{around.truth(), around.truth().enter(told_by(held, now_.on.synced))};
+    if (may_stay_taken())
+        around.truth().reserve(*inside.at, asked_, now_.on.at_least);
     around.count_section();
     co_await sleep(around.time(), home_.computer(), nap_, now_.stay);
 }

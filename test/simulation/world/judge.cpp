@@ -5,10 +5,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 
 namespace colock::simulation {
 
 namespace {
+
+/// Nothing ends then: what a server has no more.
+constexpr moment gone{-1};
 
 /// At most so many hold it at a time, none of them alone.
 bool is_counted(kind what) noexcept { return what == kind::permits; }
@@ -130,6 +134,7 @@ judge::place judge::enter(stay s)
             "permits", std::to_string(valid) + " permits of " + o.name + " are out", o.name};
     check_tokens(s);
     check_alone(s);
+    check_reserved(s);
     return stays_.insert(stays_.end(), std::move(s));
 }
 
@@ -182,45 +187,175 @@ void judge::check_tokens(stay const& s)
 
 // ---- The server's truth ------------------------------------------------------------------------
 
-bool judge::has_field(stay const& s, std::size_t part) const
+std::uint64_t judge::changes_of(object const& o)
+{
+    std::uint64_t all = 0;
+    for (auto const* at : o.at)
+        all += at->changes();
+    return all;
+}
+
+/// When the server ends the key; before the world began if there is none.
+moment judge::end_of(node const& at, std::string const& key)
+{
+    auto const* const entry = at.stored().look_up(key);
+    if (!entry)
+        return gone;
+    return entry->expires_at ? at.after(*entry->expires_at) : never_again;
+}
+
+/// When this node ends that part of what is held: the hash of a lock, a reader's own lease, or the
+/// score of a permit.
+moment judge::end_at(node const& at, stay const& s, std::size_t part) const
 {
     auto const& name = s.of->parts[part];
-    for (auto* const at : s.of->is_cluster ? s.of->at : std::vector{s.of->at[part]}) {
-        auto const key = is_counted(s.of->what) ? decide::permit_leases(name) : name;
-        auto const* const entry = at->data().look_up(key);
-        if (!entry)
-            continue;
-        if (auto const* const fields = std::get_if<hash>(&entry->content))
-            if (std::ranges::any_of(*fields, [&](auto const& f) {
-                    return f.first.starts_with(s.uuids[part]);
-                }))
-                return true;
-        if (auto const* const ids = std::get_if<sorted_set>(&entry->content))
-            if (std::ranges::any_of(*ids, [&s](scored const& id) {
-                    return decide::hex_of(id.member) == s.permit;
-                }))
-                return true;
+    auto const key = is_counted(s.of->what) ? decide::permit_leases(name) : name;
+    auto const* const entry = at.stored().look_up(key);
+    if (!entry)
+        return gone;
+    auto end = end_of(at, key);
+    if (auto const* const ids = std::get_if<sorted_set>(&entry->content)) {
+        auto const id = std::ranges::find_if(*ids, [&s](scored const& each) {
+            return decide::hex_of(each.member) == s.field;
+        });
+        // It comes back in the millisecond that the score names.
+        return id == ids->end() ? gone
+                                : std::min(end, at.after(static_cast<std::int64_t>(id->score) - 1));
     }
-    return false;
+    auto const* const fields = std::get_if<hash>(&entry->content);
+    if (!fields)
+        return gone;
+    auto const field = std::ranges::find_if(*fields, [&](auto const& each) {
+        return s.field.empty() ? each.first.starts_with(s.uuids[part]) : each.first == s.field;
+    });
+    if (field == fields->end())
+        return gone;
+    if (s.of->what != kind::read_write || s.writes)
+        return end;
+    // The longest of its own, if it has entered again.
+    auto own = gone;
+    for (int n = 1; n <= std::stoi(field->second); ++n)
+        own = std::max(
+            own,
+            end_of(
+                at,
+                decide::lease_prefix(name) + ":" + s.field + ":rwlock_timeout:" + std::to_string(n)
+            )
+        );
+    return std::min(end, own);
+}
+
+moment judge::ends_at_server(stay const& s) const
+{
+    std::vector<moment> ends;
+    auto const parts = s.of->parts.size();
+    for (std::size_t i = 0; i != parts; ++i) {
+        auto end = gone;
+        for (auto const* at : s.of->is_cluster ? s.of->at : std::vector{s.of->at[i]})
+            end = std::max(end, end_at(*at, s, i));
+        ends.push_back(end);
+    }
+    auto const needed = s.of->what == kind::red ? parts / 2 + 1 : parts;
+    std::ranges::sort(ends, std::greater{});
+    return ends[needed - 1];
+}
+
+void judge::check_end(stay& s) const
+{
+    auto believed = trusts_until(s);
+    // A shorter lease replaces what replicas have acknowledged, a longer one does not.
+    s.granted_until = std::min(s.granted_until, believed);
+    if (believed < time_.now() || is_excused(s) || parts_lost(s) != 0)
+        return;
+    if (mishaps_of(*s.of) != s.before)
+        believed = std::min(believed, s.granted_until);
+    auto const end = ends_at_server(s);
+    if (believed < end)
+        return;
+    auto const now = time_.now();
+    throw violation{
+        "truth",
+        "client " + std::to_string(s.client) + " believes that it holds " + s.of->name +
+            " for another " + seconds_of(believed - now) + ", and the server " +
+            (end <= now ? std::string{"has it no more"} : "ends it in " + seconds_of(end - now)),
+        s.of->name};
+}
+
+// A hold is lost before its end by a quarter of its lease at most; see `decide::loss_margin`.
+void judge::check_loss(stay const& s) const
+{
+    constexpr auto answer_takes = std::chrono::milliseconds{5};
+    auto const left = s.by->when(s.shown) - time_.now();
+    if (is_calm_ && left > s.shown_for / 4 + answer_takes)
+        throw violation{
+            "losses",
+            "client " + std::to_string(s.client) + " loses " + s.of->name +
+                ", which was valid for " + seconds_of(left) + " more, with nothing wrong",
+            s.of->name};
+}
+
+// By the client's clock, which may be fast, and the server's, which shows milliseconds.
+void judge::reserve(stay const& by, moment asked, milliseconds at_least)
+{
+    if (at_least == milliseconds{0})
+        return;
+    auto granted = asked;
+    for (std::size_t i = 0; i != by.of->at.size(); ++i)
+        granted = std::max(granted, by.of->at[i]->set_at(part_at(*by.of, i)));
+    auto& made = reserved_.emplace_back(
+        by, granted + at_least - moment{at_least} / 100 - std::chrono::milliseconds{2}
+    );
+    made.by.changes = 0;
+}
+
+void judge::check_reserved()
+{
+    auto const now = time_.now();
+    std::erase_if(reserved_, [&](auto const& each) { return each.until <= now; });
+    for (auto& each : reserved_) {
+        auto const& of = *each.by.of;
+        if (auto const changes = changes_of(of); changes != each.by.changes) {
+            each.by.changes = changes;
+            each.end = mishaps_of(of) == each.by.before ? ends_at_server(each.by) : never_again;
+        }
+        if (each.end <= now)
+            throw violation{
+                "at_least",
+                "client " + std::to_string(each.by.client) + " was to keep " + of.name +
+                    " taken for another " + seconds_of(each.until - now) +
+                    ", and the server has it no more",
+                of.name};
+    }
+}
+
+void judge::check_reserved(stay const& newcomer) const
+{
+    for (auto const& each : reserved_)
+        if (each.by.of == newcomer.of && !newcomer.is_inner && time_.now() < each.until &&
+            mishaps_of(*each.by.of) == each.by.before)
+            throw violation{
+                "at_least",
+                "client " + std::to_string(newcomer.client) + " gets " + newcomer.of->name +
+                    ", which client " + std::to_string(each.by.client) +
+                    " was to keep taken for another " + seconds_of(each.until - time_.now()),
+                newcomer.of->name};
 }
 
 void judge::look()
 {
-    for (auto const& s : stays_) {
-        if (trusts_until(s) < time_.now() || is_excused(s) || parts_lost(s) != 0)
+    check_reserved();
+    for (auto& s : stays_) {
+        auto const shown = s.held->valid_until();
+        auto const changes = changes_of(*s.of);
+        if (shown == s.shown && changes == s.changes)
             continue;
-        std::size_t there = 0;
-        auto const parts = s.of->parts.size();
-        for (std::size_t i = 0; i != parts; ++i)
-            there += has_field(s, i);
-        auto const needed = s.of->what == kind::red ? parts / 2 + 1 : parts;
-        if (there < needed)
-            throw violation{
-                "truth",
-                "client " + std::to_string(s.client) + " believes that it holds " + s.of->name +
-                    " for another " + seconds_of(trusts_until(s) - time_.now()) +
-                    ", and the server has it no more",
-                s.of->name};
+        if (shown == time_point{} && s.shown != time_point{})
+            check_loss(s);
+        if (shown != s.shown)
+            s.shown_for = trusts_until(s) - time_.now();
+        s.shown = shown;
+        s.changes = changes;
+        check_end(s);
     }
 }
 

@@ -59,13 +59,18 @@ public:
         machine const* by;
         hold const* held;
         std::vector<std::string> uuids;  ///< what its fields begin with, in each part
+        std::string field{};  ///< the whole of it, if there is one part; of a permit its id
         bool writes = true;
         std::uint64_t owner = 0;  ///< zero: its own
         int synced = 0;
-        std::string permit{};
+        bool is_inner = false;  ///< its owner has entered again
         /// Of each server: when it granted its part, or when the user asked, if there is no token.
         std::vector<node::mishaps> before{};
         moment granted_until{};  ///< before any renewal; what replicas have acknowledged
+        /// When it was judged last: what its hold showed, and the changes of its servers by then.
+        time_point shown{};
+        moment shown_for{};  ///< how long it was valid then
+        std::uint64_t changes = 0;
     };
     using place = std::list<stay>::iterator;
 
@@ -77,14 +82,22 @@ public:
     /// It lets go of it: before it says so to the library.
     void leave(place at, std::string_view how);
 
+    /// The lock was granted after `asked`, and is to stay taken for so long
+    /// (`acquire_options::at_least`): until then nobody gets in.
+    void reserve(stay const&, moment asked, milliseconds at_least);
+
     void take_permits(object&, int client, std::int64_t n);
     void give_permits(object&, int client, std::int64_t n);
 
     /// The client with its users is no more.
     void forget(int client);
 
-    /// Each hold that says that it is valid is one that the server has.
+    /// The server keeps each hold for as long as the hold says that it is valid. To be called after
+    /// each event: only what has changed since is looked at again.
     void look();
+
+    /// Something has gone wrong, or may have: a hold may be lost.
+    void expect_losses() noexcept { is_calm_ = false; }
 
     std::uint64_t grants() const noexcept { return grants_; }
     std::uint64_t excused() const noexcept { return excused_; }
@@ -98,12 +111,28 @@ private:
     bool is_excused(stay const&) const;
     moment trusts_until(stay const&) const;
     void check_tokens(stay const&);
-    bool has_field(stay const&, std::size_t part) const;
+    static std::uint64_t changes_of(object const&);
+    static moment end_of(node const&, std::string const& key);
+    moment end_at(node const&, stay const&, std::size_t part) const;
+    moment ends_at_server(stay const&) const;
+    void check_end(stay&) const;
+    void check_loss(stay const&) const;
+    void check_reserved();
+    void check_reserved(stay const& newcomer) const;
     void check_alone(stay const&);
+
+    /// Also of a hold that has ended.
+    struct reservation {
+        stay by;
+        moment until;
+        moment end = never_again;  ///< when the server ends it, as of the last change
+    };
 
     timeline& time_;
     history& past_;
     std::list<stay> stays_;
+    std::vector<reservation> reserved_;
+    bool is_calm_ = true;
     std::uint64_t grants_ = 0;
     std::uint64_t excused_ = 0;
 };

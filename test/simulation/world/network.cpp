@@ -22,6 +22,11 @@ moment network::notice()
     return dice_.percent(60) ? dice_.between(0us, 2ms) : dice_.between(2ms, 1s);
 }
 
+moment network::hold_up()
+{
+    return held_up != 0 && dice_.percent(held_up) ? dice_.between(0us, longest_hold_up) : moment{};
+}
+
 void network::part(int machine, int node, moment until)
 {
     parted_[{machine, node}] = until;
@@ -68,7 +73,7 @@ void connecting_line::connect()
             return;
         if (where_.at.is_down || where_.net.is_parted(to_machine(), to_node()))
             return try_again();
-        if (auto const last = last_wire_.lock())
+        if (auto const last = last_wire_.lock(); last && where_.net.may_kill)
             last->is_ended = true;
         on_ended_there();
         auto made = std::make_shared<wire>();
@@ -120,6 +125,7 @@ void connecting_line::cut(moment notice)
     if (!wire_ || wire_->is_cut)
         return;
     wire_->is_cut = true;
+    wire_->held_up_until = where_.time.now() + where_.net.hold_up();
     where_.time.after(notice, [self = shared_from_this(), this, w = wire_] {
         on_ended_there();
         later([this, w] {
@@ -288,7 +294,7 @@ void command_line::settle_error(step& s, reply const& got, bool in_company, time
 void command_line::on_up()
 {
     known_.clear();
-    life_.begin(static_cast<std::uint32_t>(epoch()), true);
+    life_.begin(static_cast<std::uint32_t>(epoch()), where_.net.may_kill);
     listener_.on_line_up(*this);
     if (alive_ && !waiting_.empty())
         schedule_flush();

@@ -8,7 +8,9 @@
 
 #include <boost/asio/post.hpp>
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -34,6 +36,7 @@ struct weather {
 /// One TCP connection: each direction keeps its order.
 struct wire {
     moment last_in{}, last_out{};  ///< when the last byte arrives, at the server and at the client
+    moment held_up_until{};        ///< what was on its way when it broke comes then
     bool is_cut = false;           ///< what is written now arrives nowhere
     bool has_gap = false;          ///< something on its way to the server was lost
     bool is_ended = false;         ///< the server has ended it: nothing more of it runs
@@ -66,6 +69,11 @@ public:
 
     weather now;
 
+    // Of so many of a hundred connections that break, what is on its way comes late.
+    unsigned held_up = 0;
+    moment longest_hold_up{};
+    bool may_kill = true;  ///< the server ends a connection that was replaced
+
     moment delay();
 
     /// When a packet arrives that is sent now behind all others of its direction.
@@ -81,6 +89,9 @@ public:
 
     /// How long a client takes to see that a connection has gone: at once, or by its silence.
     moment notice();
+
+    /// How much later comes what is on its way over a connection that breaks.
+    moment hold_up();
 
     dice& luck() noexcept { return dice_; }
 
@@ -101,6 +112,18 @@ public:
         for (auto* const each : std::vector{lines_})
             if (is_meant(*each))
                 each->cut(notice());
+    }
+
+    /// One of them.
+    template <class IsMeant>
+    void cut_one(IsMeant const& is_meant, std::uint64_t which)
+    {
+        std::vector<line*> meant;
+        std::ranges::copy_if(lines_, std::back_inserter(meant), [&](auto const* each) {
+            return is_meant(*each);
+        });
+        if (!meant.empty())
+            meant[which % meant.size()]->cut(notice());
     }
 
 private:
@@ -180,11 +203,7 @@ protected:
         where_.time.at(
             where_.net.arrival(w.last_in),
             [self = shared_from_this(), carried = wire_, f = std::move(f)]() mutable {
-                // Of a connection that broke some bytes had come before, which may run late.
-                if (carried->is_cut && !carried->has_gap)
-                    carried->has_gap = self->where_.net.luck().percent(50);
-                if (!carried->has_gap && !carried->is_ended && !self->where_.at.is_down)
-                    f(carried);
+                self->arrive(carried, std::move(f));
             }
         );
     }
@@ -209,6 +228,23 @@ protected:
     }
 
     void break_off(error_code why);
+
+    template <class F>
+    void arrive(std::shared_ptr<wire> const& carried, F f)
+    {
+        if (where_.time.now() < carried->held_up_until)
+            return where_.time.at(
+                carried->held_up_until,
+                [self = shared_from_this(), carried, f = std::move(f)]() mutable {
+                    self->arrive(carried, std::move(f));
+                }
+            );
+        // Of a connection that broke some bytes had come before, which may run late.
+        if (carried->is_cut && !carried->has_gap)
+            carried->has_gap = where_.net.luck().percent(50);
+        if (!carried->has_gap && !carried->is_ended && !where_.at.is_down)
+            f(carried);
+    }
 
     place where_;
     bool alive_ = true;

@@ -4,6 +4,7 @@
 #include "simulation/world/node.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <unordered_map>
 
@@ -16,8 +17,6 @@ namespace {
 
 /// 2023-11-14, in microseconds.
 constexpr std::int64_t epoch = 1'700'000'000'000'000;
-
-constexpr moment replication = 500us;
 
 std::int64_t number_in(std::string_view text)
 {
@@ -37,6 +36,24 @@ auto const& scripts_by_sum()
         return by_sum;
     }();
     return known;
+}
+
+/// The lease that a script sets for the n-th of its locks, for the history; empty for the others.
+std::string_view lease_in(
+    std::string_view script, std::span<std::string_view const> arguments, std::size_t n
+)
+{
+    struct place {
+        std::string_view script;
+        std::size_t width, at;
+    };
+    constexpr std::array<place, 4> places{
+        {{"extend", 3, 2}, {"renew", 2, 1}, {"read_extend", 4, 2}, {"read_renew", 3, 1}}};
+    for (auto const& each : places)
+        if (auto const at = each.width * n + each.at;
+            each.script == script && at < arguments.size())
+            return arguments[at];
+    return {};
 }
 
 scripts::script const* script_with(std::string_view text)
@@ -75,6 +92,13 @@ std::int64_t node::wall_clock() const noexcept
     return epoch + (time_.now() + clock_offset) / 1us;
 }
 
+moment node::after(std::int64_t shown) const noexcept
+{
+    constexpr auto begun = epoch / 1'000;
+    constexpr auto latest = never_again / 4 / 1ms;
+    return std::min(shown + 1 - begun, latest) * 1ms - clock_offset;
+}
+
 // ---- Commands ----------------------------------------------------------------------------------
 
 node::outcome node::run(std::string_view bytes)
@@ -88,6 +112,7 @@ node::outcome node::run(std::string_view bytes)
 
 reply node::ask(std::initializer_list<std::string_view> words)
 {
+    ++changes_;
     return redis_.command(std::span{words.begin(), words.size()});
 }
 
@@ -100,6 +125,7 @@ reply node::run_one(std::span<std::string_view const> words, moment& held_back)
         return reply::of(verb == "PING" ? std::string_view{"PONG"} : std::string_view{"OK"});
     if (!refusal.empty())
         return reply::error(refusal);
+    ++changes_;
     if (verb != "EVALSHA" && verb != "EVAL")
         return redis_.command(words);
     auto const& by_sum = scripts_by_sum();
@@ -151,6 +177,8 @@ void node::note(
         bool const grants = what.name.find("acquire") != what.name.npos || what.name == "adopt";
         if (is_number && one.number > 0 && grants)
             remember_grant(words[i * width], static_cast<std::uint64_t>(one.number));
+        if (is_number && one.number > 0 && (grants || what.name == "extend"))
+            set_at_[std::string{words[i * width]}] = time_.now();
         if (is_number && what.name.find("force") != what.name.npos)
             ++forced_[std::string{words[i * width]}];
         past_.note(
@@ -159,16 +187,19 @@ void node::note(
             what.name,
             words[i * width],
             is_number ? one.number : -1,
-            one.what == reply::kind::error ? std::string_view{one.text} : ""
+            one.what == reply::kind::error ? std::string_view{one.text}
+                                           : lease_in(what.name, words.subspan(keys), i)
         );
     }
 }
 
 reply node::wait(std::int64_t wanted, std::int64_t patience, moment& held_back) const
 {
+    auto const limit = moment{std::chrono::milliseconds{patience}};
     auto const there = static_cast<std::int64_t>(replicas - std::min(lagging, replicas));
-    held_back = there >= wanted ? moment{replication} : moment{std::chrono::milliseconds{patience}};
-    return reply::of(there);
+    bool const in_time = replication <= limit;
+    held_back = in_time && there >= wanted ? replication : limit;
+    return reply::of(in_time ? there : 0);
 }
 
 // ---- Subscriptions -----------------------------------------------------------------------------
@@ -244,7 +275,7 @@ void node::fall_behind()
 void node::fail_over()
 {
     if (behind_)
-        redis_.restore(std::move(*behind_));
+        restore(std::move(*behind_));
     behind_.reset();
     lagging = 0;
     ++losses.any;
@@ -253,7 +284,7 @@ void node::fail_over()
 
 void node::empty()
 {
-    redis_.restore({});
+    restore({});
     behind_.reset();
     lagging = 0;
     ++losses.any;

@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace colock::simulation {
@@ -29,6 +30,9 @@ public:
 protected:
     ~subscriber() = default;
 };
+
+/// How long replicas take to acknowledge.
+constexpr moment usual_replication = std::chrono::microseconds{500};
 
 /// One server with what surrounds its keys: scripts that it knows, subscribers, replicas, the slots
 /// that it serves, and what it refuses just now.
@@ -51,8 +55,21 @@ public:
     /// A command by itself, which nothing is in the way of: the judge's and the repairers'.
     decide::reply ask(std::initializer_list<std::string_view> words);
 
-    server& redis() noexcept { return redis_; }
     keyspace const& data() { return redis_.data(); }
+    keyspace const& stored() const noexcept { return redis_.stored(); }
+
+    /// Grows with each change of its keys, and now and then without one.
+    std::uint64_t changes() const noexcept { return changes_; }
+
+    /// Other keys take the place of its own.
+    void restore(keyspace keys)
+    {
+        ++changes_;
+        redis_.restore(std::move(keys));
+    }
+
+    /// The true moment at which its clock has passed this, in ms since the epoch.
+    moment after(std::int64_t shown) const noexcept;
 
     /// How many scripts and messages it has run and handed out.
     std::uint64_t scripts() const noexcept { return scripts_; }
@@ -72,15 +89,17 @@ public:
 
     // ---- What goes wrong -----------------------------------------------------------------------
 
-    std::string refusal;    ///< what it says to each script, if it isn't empty
-    bool is_down = false;   ///< takes no connections
-    moment clock_offset{};  ///< of its wall clock
-    unsigned replicas = 2;  ///< that are there
-    unsigned lagging = 0;   ///< of them, those that get nothing just now
+    std::string refusal;                     ///< what it says to each script, if it isn't empty
+    bool is_down = false;                    ///< takes no connections
+    moment clock_offset{};                   ///< of its wall clock
+    unsigned replicas = 2;                   ///< that are there
+    unsigned lagging = 0;                    ///< of them, those that get nothing just now
+    moment replication = usual_replication;  ///< until the others acknowledge
     /// How often it has lost something since its beginning.
     struct loss_counts {
         std::uint64_t any = 0;  ///< data, or time: its clock jumped
         std::uint64_t all = 0;  ///< all of its data
+        bool operator==(loss_counts const&) const = default;
     };
     loss_counts losses;
 
@@ -88,8 +107,16 @@ public:
     struct mishaps {
         loss_counts losses;
         std::uint64_t forced = 0;
+        bool operator==(mishaps const&) const = default;
     };
     mishaps mishaps_of(std::string_view lock) const;
+
+    /// When it last granted this lock, or set its lease for a re-entry or an extension.
+    moment set_at(std::string_view lock) const
+    {
+        auto const at = set_at_.find(lock);
+        return at == set_at_.end() ? moment{} : at->second;
+    }
 
     /// As they were when it granted this token; as they are, if somebody else drew it.
     mishaps mishaps_before(std::string_view lock, std::uint64_t token) const;
@@ -125,12 +152,14 @@ private:
     std::set<std::string_view> known_;
     std::map<std::string, std::vector<subscriber*>, std::less<>> heard_;
     std::optional<keyspace> behind_;
+    std::uint64_t changes_ = 0;
     std::uint64_t scripts_ = 0;
     std::uint64_t messages_ = 0;
 
     /// By name of the lock and by the last token of each draw, the latest ones.
     std::map<std::string, std::map<std::uint64_t, mishaps>, std::less<>> grants_;
     std::map<std::string, std::uint64_t, std::less<>> forced_;
+    std::map<std::string, moment, std::less<>> set_at_;
 };
 
 }  // namespace colock::simulation

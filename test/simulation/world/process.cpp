@@ -40,6 +40,12 @@ process::process(world& around, int number, std::uint64_t life, int drift)
     , dice_{around.luck(10'000 + life)}
     , computer_{drift}
 {
+    auto d = around.luck(7'000 + static_cast<std::uint64_t>(number));
+    auto const lease = static_cast<std::uint64_t>(around.plan().settings.lease.count());
+    if (d.percent(around.plan().hold_limits))
+        max_hold_ = milliseconds{lease / 2 + d.below(2 * lease)};
+    if (d.percent(around.plan().loss_margins))
+        loss_margin_ = milliseconds{d.below(lease / 2)};
     for (std::size_t i = 0; i != around.deployments(); ++i)
         clients_.push_back(make_client(i));
 }
@@ -56,6 +62,8 @@ process::known_client process::make_client(std::size_t deployment)
     auto settings = around_.plan().settings;
     if (!around_.hands_over())
         settings.max_tenure = milliseconds{0};
+    settings.max_hold = max_hold_;
+    settings.loss_margin = loss_margin_;
     auto uuid = draw_uuid(dice_, number_, older != 0 && number_ % older == older - 1 ? '4' : '8');
     auto inside = detail::client_state::make(
         computer_.get_executor(),

@@ -6,6 +6,7 @@
 #include <colock/client.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,9 @@ public:
     }
     /// The names of what a client still knows, for a complaint.
     std::string what_is_kept(std::size_t deployment);
+
+    /// Its clients renew nothing for ever (`config::max_hold`).
+    bool limits_holds() const noexcept { return max_hold_.has_value(); }
 
     std::size_t deployments() const noexcept { return clients_.size(); }
 
@@ -63,6 +67,7 @@ private:
     int number_;
     memory known_;
     dice dice_;
+    std::optional<milliseconds> max_hold_, loss_margin_;
     machine computer_;
     std::vector<known_client> clients_;
     std::vector<std::shared_ptr<user>> users_;

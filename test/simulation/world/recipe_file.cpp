@@ -18,8 +18,7 @@ template <class Visit>
 void for_each_field(kept_recipe& of, Visit const& visit)
 {
     // A new member does not compile before it is named here, and in a line below.
-    auto& [name, machines, tasks, servers, shards, objects, settings, length, shortest_stay, longest_stay, shortest_pause, longest_pause, writes, own_leases, re_entries, extensions, cancellations, tries, timed_tries, drops, gifts, coroutines, long_stays, sync_replicas, permits, older_ids, faults, between_faults, has_drift, longest_wait, broken] =
-        of.plan;
+    auto& [name, machines, tasks, servers, shards, objects, settings, length, shortest_stay, longest_stay, shortest_pause, longest_pause, writes, own_leases, renewed_leases, re_entries, own_terms, outer_first, extensions, at_least, cancellations, tries, timed_tries, drops, gifts, coroutines, long_stays, sync_replicas, permits, most_re_entries, most_extensions, hold_limits, loss_margins, older_ids, faults, between_faults, has_drift, may_kill, held_up, longest_wait, broken] = of.plan;
     visit("name", name);
     visit("machines", machines);
     visit("tasks", tasks);
@@ -29,6 +28,7 @@ void for_each_field(kept_recipe& of, Visit const& visit)
     visit("lease", settings.lease);
     visit("timeout", settings.timeout);
     visit("poll_cap", settings.poll_cap);
+    visit("sync_timeout", settings.sync_timeout);
     visit("topology", settings.topology);
     visit("publish", settings.publish);
     visit("length", length);
@@ -38,8 +38,12 @@ void for_each_field(kept_recipe& of, Visit const& visit)
     visit("longest_pause", longest_pause);
     visit("writes", writes);
     visit("own_leases", own_leases);
+    visit("renewed_leases", renewed_leases);
     visit("re_entries", re_entries);
+    visit("own_terms", own_terms);
+    visit("outer_first", outer_first);
     visit("extensions", extensions);
+    visit("at_least", at_least);
     visit("cancellations", cancellations);
     visit("tries", tries);
     visit("timed_tries", timed_tries);
@@ -49,10 +53,16 @@ void for_each_field(kept_recipe& of, Visit const& visit)
     visit("long_stays", long_stays);
     visit("sync_replicas", sync_replicas);
     visit("permits", permits);
+    visit("most_re_entries", most_re_entries);
+    visit("most_extensions", most_extensions);
+    visit("hold_limits", hold_limits);
+    visit("loss_margins", loss_margins);
     visit("older_ids", older_ids);
     visit("fault", faults);
     visit("between_faults", between_faults);
     visit("has_drift", has_drift);
+    visit("may_kill", may_kill);
+    visit("held_up", held_up);
     visit("longest_wait", longest_wait);
     visit("broken", broken);
 

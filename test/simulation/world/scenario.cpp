@@ -23,30 +23,17 @@ constexpr std::array<std::string_view, 10> kind_names{
     "permits",
     "latch"};
 
-constexpr std::array<std::string_view, 18> fault_names{
-    "cut commands",
-    "cut push",
-    "part",
-    "slow",
-    "lossy",
-    "stand still",
-    "die",
-    "destroy client",
-    "close client",
-    "refuse",
-    "forget scripts",
-    "server down",
-    "lag",
-    "fail over",
-    "restart empty",
-    "clock jump",
-    "force",
-    "move slot"};
+constexpr std::array<std::string_view, 20> fault_names{
+    "cut commands", "cut push", "cut one",        "part",         "slow",          "lossy",
+    "stand still",  "die",      "destroy client", "close client", "refuse",        "forget scripts",
+    "server down",  "lag",      "late replicas",  "fail over",    "restart empty", "clock jump",
+    "force",        "move slot"};
 
-constexpr std::array<std::string_view, 11> mutant_names{
+constexpr std::array<std::string_view, 12> mutant_names{
     "none",
     "release_ignores_owner",
     "renewal_revives",
+    "renewal_is_short",
     "acquire_ignores_owner",
     "tokens_fall",
     "messages_vanish",
@@ -235,7 +222,67 @@ scenario shards()
     return s;
 }
 
-constexpr std::array makers{contended, kinds, arena, storm, idle, failover, synced, shards};
+/// Holds on all terms that can be asked for, which change while they are held. Nothing is wrong.
+scenario terms()
+{
+    auto s = kinds();
+    s.name = "terms";
+    s.tasks = 4;
+    s.objects = {
+        {kind::plain, 4},
+        {kind::spin, 1},
+        {kind::fenced, 1},
+        {kind::fair, 3},
+        {kind::read_write, 3},
+        {kind::multi, 1},
+        {kind::red, 1},
+        {kind::permits, 2}};
+    s.settings.lease = 400ms;
+    s.settings.sync_timeout = 200ms;
+    s.longest_pause = 100ms;
+    s.long_stays = 50;
+    s.own_leases = 50;
+    s.renewed_leases = 60;
+    s.re_entries = 60;
+    s.own_terms = 75;
+    s.most_re_entries = 2;
+    s.outer_first = 40;
+    s.extensions = 50;
+    s.most_extensions = 4;
+    s.at_least = 10;
+    s.hold_limits = 15;
+    s.loss_margins = 30;
+    s.older_ids = 0;
+    s.longest_wait = 60s;
+    return s;
+}
+
+/// The same under faults that take nothing from the server.
+scenario broken_terms()
+{
+    auto s = terms();
+    s.name = "broken_terms";
+    s.between_faults = 300ms;
+    s.held_up = 30;
+    s.faults = storm().faults;
+    s.faults.emplace_back(fault_kind::cut_one, 25);
+    s.faults.emplace_back(fault_kind::late_replicas, 6);
+    s.faults.emplace_back(fault_kind::forget_scripts, 6);
+    return s;
+}
+
+/// The same where CLIENT KILL is refused.
+scenario unkilled()
+{
+    auto s = broken_terms();
+    s.name = "unkilled";
+    s.may_kill = false;
+    s.held_up = 60;
+    return s;
+}
+
+constexpr std::array makers{
+    contended, kinds, arena, storm, idle, failover, synced, shards, terms, broken_terms, unkilled};
 
 }  // namespace
 

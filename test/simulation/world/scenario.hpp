@@ -23,6 +23,7 @@ std::string_view name_of(kind) noexcept;
 enum class fault_kind {
     cut_commands,
     cut_pubsub,
+    cut_one,  ///< of the connections, whatever it carries
     part,
     slow,
     lossy,
@@ -33,7 +34,8 @@ enum class fault_kind {
     refuse,
     forget_scripts,
     server_down,
-    lag,
+    lag,            ///< replicas acknowledge nothing
+    late_replicas,  ///< they take their time
     fail_over,
     restart_empty,
     clock_jump,
@@ -47,6 +49,7 @@ enum class mutant {
     none,
     release_ignores_owner,  ///< the script removes whatever is there
     renewal_revives,        ///< the script sets what it doesn't find
+    renewal_is_short,       ///< the script sets three quarters of the lease
     acquire_ignores_owner,  ///< the script grants what somebody else has
     tokens_fall,            ///< a server that lost its data begins at 1
     messages_vanish,        ///< no message ever arrives
@@ -80,8 +83,12 @@ struct scenario {
     // Of a hundred sections, or of a hundred waits.
     unsigned writes = 40;  ///< the others read
     unsigned own_leases = 0;
+    unsigned renewed_leases = 0;  ///< of the own ones
     unsigned re_entries = 0;
+    unsigned own_terms = 0;  ///< of the re-entries: another lease, replicas, a moment of their own
+    unsigned outer_first = 0;  ///< of those with re-entries: the outer hold ends before the inner
     unsigned extensions = 0;
+    unsigned at_least = 0;
     unsigned cancellations = 0;
     unsigned tries = 0;
     unsigned timed_tries = 0;
@@ -91,6 +98,12 @@ struct scenario {
     unsigned long_stays = 0;  ///< some leases long
     int sync_replicas = 0;
     int permits = 3;
+    int most_re_entries = 1;
+    int most_extensions = 1;
+
+    // Of a hundred clients.
+    unsigned hold_limits = 0;   ///< have a `config::max_hold`
+    unsigned loss_margins = 0;  ///< have a `config::loss_margin`
 
     /// Every so many machines one has an id as Redisson's and those of older versions: while it
     /// holds a lock, the others expect that its release tells no list. 0: none.
@@ -99,6 +112,14 @@ struct scenario {
     std::vector<std::pair<fault_kind, unsigned>> faults;  ///< with their weights
     moment between_faults = std::chrono::seconds{2};
     bool has_drift = true;
+
+    /// A connection that is replaced is ended at the server, by CLIENT KILL. If not, what was on
+    /// its way may run later.
+    bool may_kill = true;
+
+    /// Of so many of a hundred connections that break, what is on its way comes late: at most by
+    /// two leases.
+    unsigned held_up = 0;
 
     /// The longest that anybody waits for a lock as long as nothing goes wrong.
     moment longest_wait = std::chrono::seconds{20};

@@ -71,6 +71,7 @@ void world::begin(fault const& f)
         time_.now(), f.machine, name_of(f.what), "", f.number, std::to_string(f.lasts / 1ms) + " ms"
     );
     ++faults_begun_;
+    judge_.expect_losses();
     faults_now_ += f.lasts != moment{};
     dice d{f.dice};
     auto& at = *nodes_[static_cast<std::size_t>(f.node)];
@@ -84,6 +85,7 @@ void world::begin(fault const& f)
         return net_.cut([&](line const& l) { return mine(l) && !l.is_push(); });
     case fault_kind::cut_pubsub:
         return net_.cut([&](line const& l) { return mine(l) && l.is_push(); });
+    case fault_kind::cut_one: return net_.cut_one(mine, d.next());
     case fault_kind::part: return net_.part(f.machine, f.node, time_.now() + f.lasts);
     case fault_kind::slow:
         net_.now.slow = 1'000 + d.below(200'000);
@@ -133,6 +135,7 @@ void world::begin(fault const& f)
         at.is_down = true;
         return net_.cut([&f](line const& l) { return l.to_node() == f.node; });
     case fault_kind::lag: at.lagging = 1 + static_cast<unsigned>(d.below(2)); return;
+    case fault_kind::late_replicas: at.replication = d.between(1ms, plan_.settings.lease); return;
     case fault_kind::fail_over: return at.fall_behind();
     case fault_kind::restart_empty:
         for (auto const& o : objects_)
@@ -181,6 +184,7 @@ void world::end(fault const& f)
     case fault_kind::server_down: at.is_down = false; return;
     case fault_kind::restart_empty: at.is_down = false; return make_counters_again();
     case fault_kind::lag: at.lagging = 0; return;
+    case fault_kind::late_replicas: at.replication = usual_replication; return;
     case fault_kind::fail_over:
         for (auto const& o : objects_)
             o->is_doubtful |= o->what == kind::semaphore;
@@ -221,8 +225,8 @@ void world::move_slot(unsigned slot, int to)
             arrived.put(key, moved.content).expires_at = moved.expires_at;
             left.remove(key);
         }
-    source.redis().restore(std::move(left));
-    target.redis().restore(std::move(arrived));
+    source.restore(std::move(left));
+    target.restore(std::move(arrived));
     moved_slots_[slot] = to;
     source.end_subscriptions(slot);
 }
@@ -237,6 +241,7 @@ void world::calm_down()
         at->refusal.clear();
         at->is_down = false;
         at->lagging = 0;
+        at->replication = usual_replication;
     }
     moving_slots_.clear();
     make_counters_again();

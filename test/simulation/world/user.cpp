@@ -1,5 +1,8 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "client/client_access.hpp"
+#include "core/core.hpp"
+#include "decide/validity.hpp"
+#include "holds/ownership.hpp"
 #include "simulation/world/user.hpp"
 #include "simulation/world/world.hpp"
 #include <colock/countdown_latch.hpp>
@@ -15,6 +18,8 @@
 #include <boost/asio/error.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <utility>
 
 namespace colock::simulation {
@@ -38,20 +43,68 @@ section draw_section(scenario const& plan, dice d, std::size_t objects)
         : how < plan.tries + plan.timed_tries + plan.coroutines ? way::coroutine
                                                                 : way::wait;
     s.limit = milliseconds{d.below(static_cast<std::uint64_t>(2 * lease.count()))};
+    auto const below = [&d](milliseconds limit) {
+        return milliseconds{d.below(static_cast<std::uint64_t>(limit.count()))};
+    };
     if (d.percent(plan.own_leases))
-        s.lease = milliseconds{20 + d.below(static_cast<std::uint64_t>(lease.count()))};
-    s.re_enters = d.percent(plan.re_entries);
-    s.as_owner = s.re_enters || d.percent(20);
+        s.on.lease = 20ms + below(lease);
+    bool const re_enters = d.percent(plan.re_entries);
+    s.as_owner = re_enters || d.percent(20);
     if (d.percent(plan.cancellations))
         s.cancel_after = d.between(0ms, d.percent(50) ? moment{2ms} : moment{lease});
-    if (d.percent(plan.extensions))
-        s.extension = milliseconds{100 + d.below(static_cast<std::uint64_t>(2 * lease.count()))};
+    bool const extends = d.percent(plan.extensions);
+    if (extends)
+        s.extensions.push_back({s.stay / 2, 100ms + below(2 * lease)});
     s.drops = d.percent(plan.drops);
-    s.synced = plan.sync_replicas;
+    s.on.synced = plan.sync_replicas;
     s.permits = 1 + static_cast<std::int64_t>(d.below(2));
     s.gives = d.percent(plan.gifts);
     s.adopts = d.percent(50);
+
+    if (s.on.lease && d.percent(plan.renewed_leases)) {
+        s.on.renew = true;
+        s.on.lease = std::max(*s.on.lease, decide::shortest_renewed_lease);
+    }
+    if (d.percent(plan.at_least)) {
+        s.on.at_least = 10ms + below(lease);
+        if (s.on.lease && !s.on.renew)
+            s.on.at_least = std::min(s.on.at_least, *s.on.lease);
+    }
+    if (d.percent(plan.own_terms) && d.percent(20))
+        s.on.synced = 1 + static_cast<int>(d.below(2));
+    auto const again =
+        re_enters ? 1 + d.below(static_cast<std::uint64_t>(plan.most_re_entries)) : 0;
+    for (std::uint64_t n = 0; n != again; ++n) {
+        auto& made =
+            s.re_entries.emplace_back(section::re_entry{{}, {s.on.lease, s.on.renew, s.on.synced}});
+        if (!d.percent(plan.own_terms))
+            continue;
+        made.after = d.between(0ms, s.stay);
+        made.writes = d.percent(50);
+        made.on.lease.reset();
+        made.on.renew = d.percent(50);
+        if (d.percent(70))
+            made.on.lease = (made.on.renew ? 100ms : 20ms) + below(3 * lease);
+        made.on.synced = d.percent(40) ? 1 + static_cast<int>(d.below(2)) : 0;
+        if (d.percent(plan.at_least) && (!made.on.lease || made.on.renew))
+            made.on.at_least = 10ms + below(lease);
+    }
+    if (again != 0 && d.percent(plan.outer_first))
+        s.stays_inside = d.between(0ms, 2 * moment{lease});
+    auto const more = extends ? d.below(static_cast<std::uint64_t>(plan.most_extensions)) : 0;
+    for (std::uint64_t n = 0; n != more; ++n)
+        s.extensions.push_back(
+            {d.between(0ms, s.stay + s.stays_inside.value_or(0ms)),
+             10ms + below(4 * lease),
+             static_cast<std::size_t>(d.below(again + 1))}
+        );
     return s;
+}
+
+bool section::may_end() const noexcept
+{
+    return on.lease || !extensions.empty() ||
+        std::ranges::any_of(re_entries, [](auto const& each) { return !!each.on.lease; });
 }
 
 user::user(process& home, int number, std::uint64_t first_section)
@@ -87,6 +140,8 @@ void user::go_on()
     ++operation_;
     now_ = draw_section(around.plan(), dice_.apart(next_++), around.objects().size());
     of_ = around.objects()[now_.object].get();
+    if (of_->what == kind::permits)
+        now_.on.synced = 0;
     after(now_.pause, [](user& self) {
         if (!self.home_.around().is_ending())
             self.begin();
@@ -99,8 +154,9 @@ void user::begin()
     cancelled_ = is_adopted_ = false;
     ++operation_;
     auto& around = home_.around();
-    waits_since_ = around.time().now();
+    waits_since_ = asked_ = around.time().now();
     mishaps_ = around.truth().mishaps_of(*of_);
+    permit_.clear();
     uuids_.clear();
     for (std::size_t i = 0; i != of_->parts.size(); ++i)
         uuids_.push_back(home_.uuid_at(i));
@@ -117,14 +173,25 @@ void user::begin()
 
 // ---- Locks -------------------------------------------------------------------------------------
 
-acquire_options user::options() const
+acquire_options user::options(asked_terms const& on) const
 {
     acquire_options o;
-    o.lease = now_.lease;
+    o.lease = on.lease;
+    o.renew = on.renew;
     if (now_.as_owner)
         o.as = self_;
-    o.sync_replicas = now_.synced;
+    o.sync_replicas = on.synced;
+    if (may_stay_taken())
+        o.at_least = on.at_least;
     return o;
+}
+
+// A writer that reads as well would keep it for longer.
+bool user::may_stay_taken() const noexcept
+{
+    auto const what = of_->what;
+    return what == kind::plain || what == kind::spin || what == kind::fenced ||
+        what == kind::fair || (what == kind::read_write && now_.writes && now_.re_entries.empty());
 }
 
 void user::ask()
@@ -178,10 +245,11 @@ void user::ask_for(Lock const& l)
         self->on_answer(ec, g ? hold{std::move(*g)} : hold{}, std::move(id));
     });
     switch (now_.how) {
-    case section::way::attempt: return l.try_acquire(options(), std::move(tried));
-    case section::way::timed: return l.try_acquire_for(now_.limit, options(), std::move(tried));
+    case section::way::attempt: return l.try_acquire(options(now_.on), std::move(tried));
+    case section::way::timed:
+        return l.try_acquire_for(now_.limit, options(now_.on), std::move(tried));
     case section::way::coroutine:
-    case section::way::wait: return l.acquire(options(), std::move(got));
+    case section::way::wait: return l.acquire(options(now_.on), std::move(got));
     }
 }
 
@@ -196,8 +264,9 @@ bool user::may_travel() const noexcept
 void user::adopt()
 {
     is_adopted_ = true;
-    auto how = options();
+    auto how = options(now_.on);
     how.sync_replicas = 0;
+    how.at_least = {};
     home_.at(0).adopt(
         *of_->given,
         how,
@@ -228,7 +297,9 @@ void user::check_error(error_code ec, section const& when, object const& of) con
         return;
     if (ec == boost::asio::error::operation_aborted && cancelled_)
         return;
-    if (ec == error::lost && (when.lease || when.extension))
+    // A writer that has lost its lock, and reads, is refused when it enters again to write.
+    if ((ec == error::lost || ec == error::would_deadlock) &&
+        (when.may_end() || home_.limits_holds()))
         return;
     throw violation{
         "errors", of.name + ": an operation fails with nothing wrong: " + ec.message(), of.name};
@@ -246,7 +317,17 @@ void user::on_answer(error_code ec, hold got, std::string permit)
     enter();
 }
 
-judge::stay user::told_by(hold const& h) const
+/// Its field at the server; of a permit its id; empty for several locks.
+std::string user::field_of(hold const& h) const
+{
+    if (!permit_.empty())
+        return permit_;
+    auto const& inside = *detail::state_of(h);
+    auto const* const one = dynamic_cast<ownership const*>(inside.target.get());
+    return one ? inside.inside->field(one->number(), one->how().field_end) : std::string{};
+}
+
+judge::stay user::told_by(hold const& h, int synced) const
 {
     judge::stay s{
         of_,
@@ -254,10 +335,10 @@ judge::stay user::told_by(hold const& h) const
         &home_.computer(),
         &h,
         uuids_,
+        field_of(h),
         of_->what != kind::read_write || now_.writes};
     s.owner = now_.as_owner ? static_cast<std::uint64_t>(number_) + 1 : 0;
-    s.synced = is_adopted_ ? 0 : now_.synced;
-    s.permit = permit_;
+    s.synced = synced;
     s.before = mishaps_;
     return s;
 }
@@ -265,64 +346,116 @@ judge::stay user::told_by(hold const& h) const
 void user::enter()
 {
     auto& around = home_.around();
-    inside_ = around.truth().enter(told_by(held_));
+    inside_ = around.truth().enter(told_by(held_, is_adopted_ ? 0 : now_.on.synced));
+    if (may_stay_taken() && !is_adopted_)
+        around.truth().reserve(**inside_, asked_, now_.on.at_least);
     around.count_section();
     ++operation_;
-    if (now_.re_enters && of_->what != kind::permits)
-        re_enter();
-    if (now_.extension)
-        after(now_.stay / 2, [](user& self) { self.extend(); });
+    for (auto const& each : now_.re_entries)
+        after(each.after, [each](user& self) { self.re_enter(each); });
+    for (auto const& each : now_.extensions)
+        after(each.after, [each](user& self) { self.extend(each); });
     after(now_.stay, [](user& self) { self.leave(); });
 }
 
 // With the owner of its hold nobody waits, on either side of a read-write lock.
-void user::re_enter()
+void user::re_enter(section::re_entry const& how)
 {
-    auto const again = [self = shared_from_this(), of = operation_, when = now_, what = of_](
-                           error_code ec, hold got
-                       ) {
-        self->check_error(ec, when, *what);  // it may come in the next section
-        if (self->operation_ == of)
-            self->again_ = std::move(got);
-    };
+    if (!inside_)
+        return;  // it has left, and is with what it has entered before
+    auto& around = home_.around();
+    auto again =
+        [self = shared_from_this(),
+         of = operation_,
+         when = now_,
+         what = of_,
+         asked = re_entry_asked{
+             how, around.truth().mishaps_of(*of_), around.time().now()}](error_code ec, hold got) {
+            // It may come in the next section.
+            if (ec != error::not_replicated || asked.how.on.synced == 0)
+                self->check_error(ec, when, *what);
+            if (self->operation_ == of && got)
+                self->enter_again(std::move(got), asked);
+        };
     auto const& name = of_->parts.front();
-    if (of_->what == kind::plain)
-        lock{home_.at(0), name}.acquire(options(), again);
-    if (of_->what == kind::fair)
-        fair_lock{home_.at(0), name}.acquire(options(), again);
-    if (of_->what == kind::read_write)
-        read_write_lock{home_.at(0), name}.read().acquire(options(), again);
+    auto const& at = home_.at(0);
+    auto const on = options(how.on);
+    switch (of_->what) {
+    case kind::plain: return lock{at, name}.acquire(on, std::move(again));
+    case kind::spin: return spin_lock{at, name}.acquire(on, std::move(again));
+    case kind::fenced: return fenced_lock{at, name}.acquire(on, std::move(again));
+    case kind::fair: return fair_lock{at, name}.acquire(on, std::move(again));
+    case kind::read_write: {
+        read_write_lock const both{at, name};
+        return now_.writes && how.writes ? both.write().acquire(on, std::move(again))
+                                         : both.read().acquire(on, std::move(again));
+    }
+    default: return;
+    }
 }
 
-void user::extend()
+void user::enter_again(hold got, re_entry_asked const& asked)
 {
-    held_.extend(
-        *now_.extension,
-        [self = shared_from_this(), when = now_, what = of_](error_code ec) {
-            if (ec != error::not_held && ec != error::invalid_argument)
-                self->check_error(ec, when, *what);  // as above
-        }
-    );
+    auto& truth = home_.around().truth();
+    auto& made = again_.emplace_back(inner{std::move(got), {}});
+    auto s = told_by(made.held, asked.how.on.synced);
+    s.writes = s.writes && (of_->what != kind::read_write || asked.how.writes);
+    s.before = asked.before;
+    s.is_inner = true;
+    made.at = truth.enter(std::move(s));
+    if (may_stay_taken())
+        truth.reserve(*made.at, asked.at, asked.how.on.at_least);
+}
+
+void user::extend(section::extension const& how)
+{
+    bool const is_there = how.of == 0 ? inside_.has_value() : how.of <= again_.size();
+    if (!is_there)
+        return;
+    auto& which = how.of == 0
+        ? held_
+        : std::next(again_.begin(), static_cast<std::ptrdiff_t>(how.of) - 1)->held;
+    which.extend(how.lease, [self = shared_from_this(), when = now_, what = of_](error_code ec) {
+        if (ec != error::not_held && ec != error::invalid_argument)
+            self->check_error(ec, when, *what);  // as above
+    });
 }
 
 void user::leave()
 {
-    auto& truth = home_.around().truth();
     bool const stands = static_cast<bool>(held_);
-    truth.leave(*inside_, stands ? "leaves" : "has lost");
+    home_.around().truth().leave(*inside_, stands ? "leaves" : "has lost");
     inside_.reset();
-    ++operation_;
-    again_ = hold{};
-    if (now_.drops || !stands) {
-        held_ = hold{};
-        return finish();
+    if (now_.stays_inside && !again_.empty()) {
+        auto outer = std::exchange(held_, {});
+        if (stands && !now_.drops)
+            outer.release(checked());
+        return after(*now_.stays_inside, [](user& self) {
+            self.leave_inner();
+            self.finish();
+        });
     }
+    leave_inner();
+    if (now_.drops || !stands)
+        return finish();
     if (now_.gives && may_travel())
         return give();
     held_.release([self = shared_from_this()](error_code ec) {
         self->check_error(ec);
         self->finish();
     });
+}
+
+void user::leave_inner()
+{
+    ++operation_;
+    for (auto& each : again_) {
+        bool const stands = static_cast<bool>(each.held);
+        home_.around().truth().leave(each.at, stands ? "leaves again" : "has lost again");
+        if (stands && !now_.drops)
+            each.held.release(checked());
+    }
+    again_.clear();
 }
 
 void user::finish()

@@ -11,7 +11,9 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +22,14 @@
 namespace colock::simulation {
 
 class process;
+
+/// How a lock is to be held.
+struct asked_terms {
+    std::optional<milliseconds> lease{};
+    bool renew = false;
+    int synced = 0;
+    milliseconds at_least{};
+};
 
 /// What a user will do in one section: drawn from the seed, the user and the number of the section
 /// alone, so that leaving out others changes nothing.
@@ -30,18 +40,36 @@ struct section {
     bool writes = true;
     way how = way::wait;
     milliseconds limit{};  ///< of a timed try
-    std::optional<milliseconds> lease{};
+    asked_terms on;
     bool as_owner = false;
-    bool re_enters = false;
     bool drops = false;
     bool gives = false;
     bool adopts = false;  ///< if there is a claim
-    int synced = 0;
     std::optional<moment> cancel_after{};
     moment pause{};
     moment stay{};
-    std::optional<milliseconds> extension{};
     std::int64_t permits = 1;
+
+    // What happens in the stay, from its beginning on.
+    struct re_entry {
+        moment after{};
+        asked_terms on;
+        bool writes = false;  ///< if the section does
+    };
+    std::vector<re_entry> re_entries{};
+    struct extension {
+        moment after{};
+        milliseconds lease{};
+        std::size_t of = 0;  ///< of which hold; 0: the outer one
+    };
+    std::vector<extension> extensions{};
+
+    /// The outer hold ends first, and those of re-entries so much later.
+    std::optional<moment> stays_inside{};
+
+    /// A hold may be lost without a fault: it has a lease that nobody renews, or
+    /// one that changes.
+    bool may_end() const noexcept;
 };
 
 section draw_section(scenario const&, dice, std::size_t objects);
@@ -77,23 +105,39 @@ private:
     template <class Lock>
     void ask_for(Lock const& l);
     bool may_travel() const noexcept;
+    bool may_stay_taken() const noexcept;
     void adopt();
     void give();
     void ask_semaphore();
     void ask_latch();
     void run_coroutine();
     boost::asio::awaitable<void> work(hold& held);
-    judge::stay told_by(hold const& held) const;
+    std::string field_of(hold const& held) const;
+    judge::stay told_by(hold const& held, int synced) const;
 
     void on_answer(error_code ec, hold got, std::string permit = {});
     void enter();
-    void re_enter();
-    void extend();
+    void re_enter(section::re_entry const&);
+    struct re_entry_asked {
+        section::re_entry how;
+        std::vector<node::mishaps> before;
+        moment at;
+    };
+    void enter_again(hold got, re_entry_asked const&);
+    void extend(section::extension const&);
     void leave();
+    void leave_inner();
     void finish();
+    /// Of this section's operations; the answer may come in the next one.
+    auto checked()
+    {
+        return [self = shared_from_this(), when = now_, what = of_](error_code ec) {
+            self->check_error(ec, when, *what);
+        };
+    }
     void check_error(error_code ec) const { check_error(ec, now_, *of_); }
     void check_error(error_code, section const&, object const&) const;
-    acquire_options options() const;
+    acquire_options options(asked_terms const&) const;
 
     template <class F>
     void after(moment time, F f);
@@ -111,10 +155,16 @@ private:
     std::vector<node::mishaps> mishaps_;  ///< of the servers, when it asked
     object* of_ = nullptr;
     owner self_;
-    hold held_, again_;
+    hold held_;
     std::string permit_;
-    std::optional<judge::place> inside_, inside_again_;
+    std::optional<judge::place> inside_;
+    struct inner {
+        hold held;
+        judge::place at;
+    };
+    std::list<inner> again_;  ///< those of its re-entries
     std::optional<moment> waits_since_;
+    moment asked_{};  ///< when this section began to ask
     boost::asio::cancellation_signal signal_;
     std::uint64_t operation_ = 0;     ///< so that a late timer does not touch the next section
     std::vector<std::string> uuids_;  ///< of the clients that it asks

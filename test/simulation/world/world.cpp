@@ -32,6 +32,9 @@ world::world(scenario const& plan, recipe const& how)
     , judge_{time_, past_}
 {
     faults_ = draw_faults(plan_, luck(2));
+    net_.may_kill = plan_.may_kill;
+    net_.held_up = plan_.held_up;
+    net_.longest_hold_up = 2 * plan_.settings.lease;
     if (how_.length != moment{})
         plan_.length = how_.length;
     if (plan_.broken == mutant::messages_vanish)
@@ -154,6 +157,7 @@ void world::run_until(moment end)
             first->computer().serve(next);
         else if (time_.next() <= next)
             time_.run_next();
+        judge_.look();
     }
 }
 
@@ -169,14 +173,13 @@ void world::run()
     auto const between = plan_.settings.lease / 8;
     for (auto t = moment{}; t < plan_.length; t += between) {
         run_until(std::min(t + between, plan_.length));
-        look();
+        check_progress();
     }
     come_to_rest();
 }
 
-void world::look()
+void world::check_progress()
 {
-    judge_.look();
     auto const since = faults_now_ == 0 ? calm_since_ : time_.now();
     for (auto const& p : processes_)
         for (auto const& u : p ? p->users() : std::vector<std::shared_ptr<user>>{})
@@ -204,7 +207,7 @@ void world::come_to_rest()
     auto const limit = time_.now() + plan_.longest_wait + 6 * moment{plan_.settings.lease};
     while (!is_quiet()) {
         run_until(time_.now() + plan_.settings.lease / 8);
-        look();
+        check_progress();
         if (time_.now() > limit)
             throw violation{"progress", "there are users that never come to an end", ""};
     }
@@ -212,7 +215,6 @@ void world::come_to_rest()
     run_until(
         time_.now() + 2 * moment{plan_.settings.linger} + 4 * moment{plan_.settings.lease} + 6s
     );
-    judge_.look();
     check_stats();
     check_keys();
     close_all();
@@ -338,6 +340,12 @@ std::string_view world::broken_text(scripts::script const& what)
             "renew",
             "local found = pcall('hexists', KEYS[i], ARGV[2 * i - 1])",
             "local found = redis.call('hset', KEYS[i], ARGV[2 * i - 1], 1) and 1"
+        );
+    case mutant::renewal_is_short:
+        return by(
+            "renew",
+            "pcall('pexpire', KEYS[i], ARGV[2 * i])",
+            "pcall('pexpire', KEYS[i], math.floor(ARGV[2 * i] * 0.75))"
         );
     case mutant::acquire_ignores_owner:
         return by("acquire", "if mine == 0 then", "if mine == 2 then");

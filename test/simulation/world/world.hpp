@@ -84,7 +84,7 @@ private:
     std::string_view broken_text(scripts::script const&);
     void populate(int machine, std::map<int, std::uint64_t> const& sections);
     void run_until(moment end);
-    void look();
+    void check_progress();
     void come_to_rest();
     void check_stats();
     void check_keys();

@@ -126,6 +126,10 @@ BOOST_AUTO_TEST_CASE(a_renewal_that_revives_is_found)
 {
     check_found(mutant::renewal_revives, "failover", 100);
 }
+BOOST_AUTO_TEST_CASE(a_renewal_for_less_than_it_says_is_found)
+{
+    check_found(mutant::renewal_is_short, "kinds");
+}
 BOOST_AUTO_TEST_CASE(an_acquire_that_ignores_the_owner_is_found)
 {
     check_found(mutant::acquire_ignores_owner, "contended");
