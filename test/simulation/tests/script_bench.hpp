@@ -103,6 +103,8 @@ public:
         return ask("ZCOUNT", key, "-inf", "+inf").number;
     }
 
+    reply everything() { return at_.everything(); }
+
     /// The texts of a reply.
     template <class... Words>
     strings texts(Words const&... words)

@@ -152,31 +152,6 @@ BOOST_DATA_TEST_CASE(counters_are_read, each_place(), where)
     BOOST_TEST(is_wrong_type(at.run(scripts::count, {"k"}, {})));
 }
 
-BOOST_DATA_TEST_CASE(several_semaphores_in_a_call, each_place(), where)
-{
-    counting at{where};
-    at.ask("SET", "a", "3");
-    at.ask("SET", "b", "1");
-    at.ask("SET", "d", "text");
-    at.ask("HSET", "e", "f", "1");
-    strings keys, arguments;
-    for (auto const* const name : {"a", "b", "c", "d", "e"}) {
-        keys.insert(keys.end(), {name, std::string{"taken from "} + name});
-        arguments.insert(arguments.end(), {"2", "7", "5000", ":c", ""});
-    }
-    for (int i = 0; i != 2; ++i) {
-        auto const got = at.run_many(scripts::semaphore_acquire, keys, arguments);
-        BOOST_TEST_REQUIRE(got.size() == 5U);
-        BOOST_TEST(is(got[0], 1));
-        BOOST_TEST(refusal(got[1]) == 1);
-        BOOST_TEST(refusal(got[2]) == 0);  // not there
-        BOOST_TEST(is_wrong_type(got[3]));
-        BOOST_TEST(is_wrong_type(got[4]));
-        BOOST_TEST(at.get("a") == "1");
-    }
-    BOOST_TEST(!at.exists("taken from b"));
-}
-
 BOOST_AUTO_TEST_SUITE_END()
 
 namespace {

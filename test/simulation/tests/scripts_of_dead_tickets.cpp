@@ -342,17 +342,6 @@ BOOST_DATA_TEST_CASE(keys_of_another_type, each_place(), where)
         BOOST_TEST(is_gone(lock.release(a)));
         lock.keep(a);
     }
-    // With others in the same call.
-    lock.ask("FLUSHALL");
-    lock.ask("SET", lock.name, "text");
-    strings keys = lock.keys_of_call(), arguments = lock.arguments(b, "30000", 5'000);
-    for (auto const& key : lock.keys_of_call("other"))
-        keys.push_back(key);
-    arguments.insert(arguments.end(), {b, "20000", "1", "x", lock.wait, "5000"});
-    auto const got = lock.run_many(scripts::fair_acquire, keys, arguments);
-    BOOST_TEST_REQUIRE(got.size() == 2U);
-    BOOST_TEST(is_wrong_type(got[0]));
-    BOOST_TEST(is_granted(got[1]));
 }
 
 BOOST_DATA_TEST_CASE(full_memory_takes_nothing, each_place(), where)

@@ -343,43 +343,6 @@ BOOST_DATA_TEST_CASE(steps_in_any_order_and_twice, each_place(), where)
     }
 }
 
-BOOST_DATA_TEST_CASE(many_locks_in_a_call, each_place(), where)
-{
-    fair_calls lock{where};
-    fair_calls const& of = lock;
-    lock.acquire(a);
-    strings keys = of.keys_of_call();
-    for (auto const& key : of.keys_of_call("other"))
-        keys.push_back(key);
-    auto const other = decide::lock_channel("other");
-    auto got = lock.run_many(
-        scripts::fair_acquire,
-        keys,
-        {"",
-         b,
-         "30000",
-         "1",
-         of.channel(),
-         of.wait,
-         "5000",
-         b,
-         "20000",
-         "1",
-         other,
-         of.wait,
-         "5000"}
-    );
-    BOOST_TEST_REQUIRE(got.size() == 2U);
-    BOOST_TEST(refusal(got[0]) == 30'000);
-    BOOST_TEST(is_granted(got[1]));
-    BOOST_TEST(lock.pttl("other") == 20'000);
-    got = lock.run_many(scripts::fair_release, keys, {b, of.channel(), of.wait, b, other, of.wait});
-    BOOST_TEST_REQUIRE(got.size() == 2U);
-    BOOST_TEST(is_gone(got[0]));
-    BOOST_TEST(is(got[1], 0));
-    BOOST_TEST(lock.keys() == lock.name);
-}
-
 BOOST_DATA_TEST_CASE(fair_tokens, each_place(), where)
 {
     fair_calls lock{where};

@@ -381,41 +381,6 @@ BOOST_DATA_TEST_CASE(the_wait_list_is_that_of_any_name, each_place(), where)
     BOOST_TEST(lock.keys() == line({"colock_wait:{" + name + "}", name}));
 }
 
-BOOST_DATA_TEST_CASE(many_read_write_locks_in_a_call, each_place(), where)
-{
-    sides lock{where};
-    lock.read(a);
-    lock.ask("SET", "text", "text");
-    strings const keys{lock.name, "text", "other"};
-    auto const run = [&](scripts::script const& what, strings const& before, strings each) {
-        strings arguments = before;
-        for (auto const* const prefix : {"{order:42}", "{text}", "{other}"}) {
-            arguments.insert(arguments.end(), each.begin(), each.end());
-            if (!arguments.back().empty())
-                arguments.back() = prefix;
-        }
-        auto got = lock.run_many(what, keys, arguments);
-        BOOST_TEST_REQUIRE(got.size() == 3U);
-        BOOST_TEST((what.name == "read_renew" ? is(got[1], 0) : is_wrong_type(got[1])));
-        return std::pair{got[0], got[2]};
-    };
-    auto [first, last] = run(scripts::read_acquire, {}, {b, "10000", "p"});
-    BOOST_TEST((is(first, 0) && is(last, 0)));
-    BOOST_TEST(lock.pttl("{other}:" + b + ":rwlock_timeout:1") == 10'000);
-    std::tie(first, last) = run(scripts::read_renew, {}, {a, "50000", "p"});
-    BOOST_TEST((is(first, 1) && is(last, 0)));
-    std::tie(first, last) = run(scripts::read_release, {}, {b, "x", "p"});
-    BOOST_TEST((is(first, 0) && is(last, 0)));
-    std::tie(first, last) = run(scripts::write_acquire, {""}, {b + ":write", "20000", "1", ""});
-    BOOST_TEST((refusal(first) == 50'000 && is(last, 0)));
-    std::tie(first, last) = run(scripts::write_release, {}, {b + ":write", "x", "w", "", "p"});
-    BOOST_TEST((is_gone(first) && is(last, 0)));
-    BOOST_TEST(is_wrong_type(lock.run(scripts::read_write_force, {"text"}, {"read", "x", "p"})));
-    BOOST_TEST(is(lock.run(scripts::read_extend, {"text"}, {a, "1", "100", "{text}"}), 0));
-    BOOST_TEST(lock.get("text") == "text");
-    BOOST_TEST(!lock.exists("other"));
-}
-
 BOOST_DATA_TEST_CASE(full_memory_takes_no_side, each_place(), where)
 {
     sides lock{where};
