@@ -194,7 +194,7 @@ BOOST_DATA_TEST_CASE(a_primary_has_died_before_it_is_needed, each_server(), kind
 {
     redis_cluster servers{kind};
     lab at{servers};
-    auto settings = at.settings();
+    auto settings = brief(at.settings());
     settings.silence_timeout = 30s;  // the client stands still while the test waits for the servers
     auto& redis = at.connect(settings);
     auto const on = [&](std::size_t node) {

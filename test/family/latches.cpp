@@ -38,7 +38,7 @@ BOOST_DATA_TEST_CASE(set_counted_down_and_passed, each_server(), kind)
         BOOST_TEST(left == 1);
         BOOST_TEST(passed == 0);
         co_await of_b.count_down();
-        co_await all.join(1s);  // the poll cap is 5 s
+        co_await all.join(1s);
         BOOST_TEST(passed == 3);
         BOOST_TEST(!exists(at.server(), mine.name()));
         co_await of_b.count_down();  // of an open one

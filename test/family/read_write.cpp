@@ -175,13 +175,11 @@ BOOST_DATA_TEST_CASE(who_waits_on_either_side_is_woken, each_server(), kind)
                 readers.start([&]() -> asio::awaitable<void> {
                     read.push_back(co_await there.read().acquire());
                 });
-            co_await eventually([&] { return b.client.stats().subscriptions == 1; });
+            co_await eventually([&] { return is_waiting(b.client, name); });
             co_await rest(20ms);
             BOOST_TEST(read.empty());
-            stopwatch const watch;
             co_await write.release();
-            co_await readers.join(2s);
-            BOOST_TEST(watch.ms() < 200);
+            co_await readers.join(5s);
             BOOST_TEST(fields_of(at.server(), name) == 9U);
 
             bool wrote = false;
@@ -193,11 +191,9 @@ BOOST_DATA_TEST_CASE(who_waits_on_either_side_is_woken, each_server(), kind)
             });
             co_await rest(20ms);
             BOOST_TEST(!wrote);
-            stopwatch const again;
             for (auto& one : read)
                 co_await one.release();
-            co_await writer.join(2s);
-            BOOST_TEST(again.ms() < 200);
+            co_await writer.join(5s);
         }
     });
 }
@@ -205,29 +201,29 @@ BOOST_DATA_TEST_CASE(who_waits_on_either_side_is_woken, each_server(), kind)
 BOOST_DATA_TEST_CASE(each_reader_has_a_lease_of_its_own, each_server(), kind)
 {
     lab at{shared_server(kind)};
-    auto& a = at.connect();
+    auto& a = at.connect(brief(at.settings()));
     auto& b = at.connect();
     at.run([&]() -> asio::awaitable<void> {
         auto const name = unique_name("leases");
         read_write_lock const mine{a.client, name};
-        hold brief = co_await mine.read().acquire({.lease = 300ms});
+        hold ending = co_await mine.read().acquire({.lease = 300ms});
         hold renewed = co_await mine.read().acquire();
         hold longer = co_await mine.read().acquire({.lease = 3s});
         auto const lease = co_await mine.read().remaining_lease();
         BOOST_TEST_REQUIRE(lease.has_value());
         BOOST_TEST((*lease > 2s && *lease <= 3s));
-        co_await brief.lost(asio::cancel_after(1s));
-        BOOST_TEST(!brief);
+        co_await ending.lost(asio::cancel_after(10s));
+        BOOST_TEST(!ending);
         BOOST_TEST(bool{renewed});
         BOOST_TEST(bool{longer});
         co_await longer.release();
         auto const left = co_await mine.read().remaining_lease();
         BOOST_TEST_REQUIRE(left.has_value());
-        BOOST_TEST(*left <= 400ms);
+        BOOST_TEST((*left <= brief_lease));
         co_await ever([&] { return !renewed; }, 600ms);
         BOOST_TEST(bool{renewed});
         co_await renewed.release();
-        co_await brief.release(tuple);
+        co_await ending.release(tuple);
         // Nobody reads any more, whatever stands in the hash.
         auto next = co_await read_write_lock{b.client, name}.write().try_acquire_for(2s);
         BOOST_TEST_REQUIRE(next.has_value());
@@ -238,7 +234,7 @@ BOOST_DATA_TEST_CASE(each_reader_has_a_lease_of_its_own, each_server(), kind)
 BOOST_DATA_TEST_CASE(readers_of_a_client_that_stops_end_with_their_leases, each_server(), kind)
 {
     lab at{shared_server(kind)};
-    auto& a = at.connect();
+    auto& a = at.connect(brief(at.settings()));
     auto& b = at.connect();
     at.run([&]() -> asio::awaitable<void> {
         auto const name = unique_name("stopped");
@@ -246,15 +242,13 @@ BOOST_DATA_TEST_CASE(readers_of_a_client_that_stops_end_with_their_leases, each_
         hold lost = co_await dying.read().acquire();
         hold kept = co_await living.read().acquire();
         a.client.stop();
-        stopwatch const watch;
-        co_await lost.lost(asio::cancel_after(2s));
+        co_await lost.lost(asio::cancel_after(10s));
         BOOST_TEST(!lost);
         BOOST_TEST(bool{kept});
         if (auto const none = co_await living.write().try_acquire())
             BOOST_ERROR("granted");
         co_await kept.release();
-        hold write = co_await living.write().acquire();
-        BOOST_TEST(watch.ms() < 400 + 1'000);
+        hold write = co_await living.write().acquire(asio::cancel_after(10s));
         co_await write.release();
         a.run();
     });
@@ -263,7 +257,7 @@ BOOST_DATA_TEST_CASE(readers_of_a_client_that_stops_end_with_their_leases, each_
 BOOST_DATA_TEST_CASE(who_writes_reads_and_steps_down, each_server(), kind)
 {
     lab at{shared_server(kind)};
-    auto& a = at.connect();
+    auto& a = at.connect(brief(at.settings()));
     auto& b = at.connect();
     at.run([&]() -> asio::awaitable<void> {
         auto const name = unique_name("down");
@@ -282,12 +276,10 @@ BOOST_DATA_TEST_CASE(who_writes_reads_and_steps_down, each_server(), kind)
             BOOST_TEST(bool{read});
             co_await also.release();
         });
-        co_await eventually([&] { return b.client.stats().subscriptions == 1; });
+        co_await eventually([&] { return is_waiting(b.client, name); });
         co_await rest(20ms);
-        stopwatch const watch;
         co_await write.release();
-        co_await waiting.join(2s);
-        BOOST_TEST(watch.ms() < 200);
+        co_await waiting.join(5s);
         BOOST_TEST(co_await mine.write().is_locked() == false);
         BOOST_TEST(co_await mine.read().is_locked() == true);
         // Both sides are renewed while they are held, and the one that is left.
@@ -303,7 +295,7 @@ BOOST_DATA_TEST_CASE(who_writes_reads_and_steps_down, each_server(), kind)
 BOOST_DATA_TEST_CASE(each_side_is_forced_by_itself, each_server(), kind)
 {
     lab at{shared_server(kind)};
-    auto& a = at.connect();
+    auto& a = at.connect(brief(at.settings()));
     auto& b = at.connect();
     at.run([&]() -> asio::awaitable<void> {
         auto const name = unique_name("forced");
@@ -312,8 +304,8 @@ BOOST_DATA_TEST_CASE(each_side_is_forced_by_itself, each_server(), kind)
         hold second = co_await mine.read().acquire();
         BOOST_TEST(co_await other.write().force_release() == false);
         BOOST_TEST(co_await other.read().force_release() == true);
-        co_await first.lost(asio::cancel_after(2s));
-        co_await second.lost(asio::cancel_after(2s));
+        co_await first.lost(asio::cancel_after(10s));
+        co_await second.lost(asio::cancel_after(10s));
         BOOST_TEST(co_await mine.read().is_locked() == false);
         hold write = co_await mine.write().acquire();
         BOOST_TEST(co_await mine.read().force_release() == false);

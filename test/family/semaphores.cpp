@@ -69,7 +69,7 @@ BOOST_DATA_TEST_CASE(a_waiter_is_woken_by_a_release, each_server(), kind)
         BOOST_TEST(one);
         BOOST_TEST(b.client.stats().waiters == 1U);
         co_await mine.release();
-        co_await all.join(1s);  // the poll cap is 5 s
+        co_await all.join(1s);
         BOOST_TEST(at.stored() == "0");
     });
 }

@@ -73,7 +73,7 @@ BOOST_DATA_TEST_CASE(documented_user_can_count, each_server(), kind)
         co_await gives.release();
         co_await lent.release();
         co_await counts.count_down();
-        co_await all.join(2s);  // the poll cap is 5 s
+        co_await all.join(2s);
         co_await gives.release(2);
         BOOST_TEST(co_await gives.drain() == 2);
         BOOST_TEST(co_await lends.available() == 1);

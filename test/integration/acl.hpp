@@ -53,6 +53,7 @@ public:
         c.username = "app";
         c.password = secret;
         c.links = 1;
+        c.lease = 2s;  // some look on until it is renewed
         return c;
     }
 
@@ -92,16 +93,14 @@ asio::awaitable<void> hand_over(acl_lab& in, Lock of_a, Lock of_b, running_clien
     bool const renewed = co_await eventually([&] { return first.valid_until() > until; });
     BOOST_TEST(renewed);
     co_await first.release();
-    co_await all.join(2s);  // the poll cap is 5 s
+    co_await all.join(2s);
 }
 
-/// An acquire that fails at once with this.
+/// An acquire without a limit, which fails with this.
 inline asio::awaitable<void> refused(running_client& c, std::string name)
 {
-    stopwatch const watch;
     auto const [ec, none] = co_await lock{c.client, name}.acquire(tuple);
     BOOST_TEST(ec == error::server_refused);
-    BOOST_TEST(watch.ms() < 500);
 }
 
 }  // namespace colock::test

@@ -99,7 +99,7 @@ BOOST_DATA_TEST_CASE(a_key_of_another_type, each_server(), kind)
 {
     auto& server = shared_server(kind);
     lab at{server};
-    auto& c = at.connect();
+    auto& c = at.connect(brief(at.settings()));
     at.run([&]() -> asio::awaitable<void> {
         lock const wrong{c.client, "other:" + unique_name("string")};
         server.ask("SET", wrong.name(), "value");
@@ -135,7 +135,7 @@ BOOST_DATA_TEST_CASE(a_key_of_another_type, each_server(), kind)
         lock const mine{c.client, "other:" + unique_name("replaced")};
         hold held = co_await mine.acquire();
         server.ask("SET", mine.name(), "value");
-        auto const [lost] = co_await held.lost(asio::cancel_after(1s, tuple));
+        auto const [lost] = co_await held.lost(asio::cancel_after(10s, tuple));
         BOOST_TEST(!lost);
         auto const [released] = co_await held.release(tuple);
         BOOST_TEST(released == error::lost);

@@ -18,7 +18,18 @@ struct far_server {
         auto settings = quick(server.by_port());
         settings.addresses.front().port = network.port();
         settings.links = 1;
+        settings.silence_timeout = 600ms;
         return settings;
+    }
+
+    /// Returns when the server has read all that was held back until now.
+    void reads_the_rest()
+    {
+        network.let_through();
+        network.connections();  // its thread has come to this, so it has passed on the rest
+        // What has come before the first of these is read before the second at the latest.
+        server.ask("PING");
+        server.ask("PING");
     }
 
     redis_server server;
@@ -123,7 +134,7 @@ BOOST_DATA_TEST_CASE(a_pubsub_link_whose_peer_is_silent, each_server(), kind)
         co_await first.release();  // whose message b does not get
         co_await all.join(4s);
         BOOST_TEST(bool{second});
-        BOOST_TEST(watch.ms() < within(2'000));  // the poll cap is 5 s
+        BOOST_TEST(watch.ms() < within(2'000));
         BOOST_TEST(far.network.connections() == made + 1);
     });
 }
@@ -143,14 +154,12 @@ BOOST_AUTO_TEST_CASE(a_late_duplicate_of_an_acquire)
         // Its first acquire is stuck in the network; the second, over a new connection, succeeds.
         hold held = co_await mine.acquire();
         BOOST_TEST(far.network.seen(scripts::acquire.sha1) == 2U);
-        auto const calls = far.server.script_calls();
         co_await held.release();
         BOOST_TEST(!exists(far.server, mine.name()));
-        far.network.let_through();
-        co_await mine.is_locked();
-        bool const taken = co_await ever([&] { return exists(far.server, mine.name()); }, 100ms);
-        BOOST_TEST(!taken);
-        BOOST_TEST(far.server.script_calls() == calls + 2);  // the release, and the question
+        far.reads_the_rest();
+        BOOST_TEST(!exists(far.server, mine.name()));
+        hold const next = co_await mine.acquire();
+        BOOST_TEST(next.fencing_token() == held.fencing_token() + 1);  // none in between
     });
 }
 
@@ -167,9 +176,8 @@ BOOST_AUTO_TEST_CASE(a_late_duplicate_although_the_kill_was_lost)
         hold held = co_await mine.acquire();
         co_await held.release();
         BOOST_TEST(far.network.seen("KILL") == 2U);
-        far.network.let_through();
-        bool const taken = co_await ever([&] { return exists(far.server, mine.name()); }, 100ms);
-        BOOST_TEST(!taken);
+        far.reads_the_rest();
+        BOOST_TEST(!exists(far.server, mine.name()));
     });
 }
 
@@ -246,13 +254,10 @@ BOOST_AUTO_TEST_CASE(a_re_entry_that_nobody_answers)
         owner const me;
         hold held = co_await mine.acquire({.as = me});
         far.network.hold_back_all(proxy::way::both);
-        stopwatch const watch;
         auto const none = co_await mine.try_acquire_for(100ms, {.as = me});
         BOOST_TEST(!none.has_value());
-        BOOST_TEST(watch.ms() < within(200));
         auto const [tried, nothing] = co_await mine.try_acquire({.as = me}, tuple);
         BOOST_TEST(bool{tried});
-        BOOST_TEST(watch.ms() < within(700));
         far.network.let_through();
         co_await eventually([&] {
             return far.server.ask("HVALS", mine.name()).items[0].text == "1";

@@ -81,7 +81,7 @@ asio::awaitable<void> outlive_rotations(
     }
     BOOST_TEST(bool{first});
     co_await first.release();
-    co_await all.join(2s);  // the poll cap is 5 s
+    co_await all.join(2s);
     for (auto* const c : {&one, &other}) {
         BOOST_TEST(c->client.stats().reconnects == 0U);
         BOOST_TEST(c->log->count("refuses") == 0U, c->log->all());

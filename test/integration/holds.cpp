@@ -123,11 +123,8 @@ BOOST_DATA_TEST_CASE(extended_from_short_to_long_and_back, each_server(), kind)
         bool const goes_on = co_await eventually([&] { return renewed.valid_until() > until; });
         BOOST_TEST(goes_on);
         co_await leased.extend(200ms);
-        stopwatch const watch;
-        auto const [lost] = co_await leased.lost(asio::cancel_after(1s, tuple));
+        auto const [lost] = co_await leased.lost(asio::cancel_after(5s, tuple));
         BOOST_TEST(!lost);
-        BOOST_TEST(watch.ms() > 100);
-        BOOST_TEST(watch.ms() < within(200));
         BOOST_TEST(bool{renewed});
     });
 }
@@ -159,18 +156,16 @@ BOOST_DATA_TEST_CASE(a_cancelled_acquire_leaves_nothing, each_server(), kind)
             co_await eventually([&] { return server.ask("PUBSUB", "CHANNELS").items.empty(); });
         BOOST_TEST(unsubscribed);
         co_await held.release();
-        // While its script is under way: the answer comes at once, the release follows.
-        network.delay(100ms);
-        stopwatch const watch;
+        // While its script is under way: it ends before the answer comes, and the release follows.
+        network.hold_back(proxy::way::to_client);
         auto const [sent, nothing] = co_await of_b.acquire(asio::cancel_after(20ms, tuple));
         BOOST_TEST(sent == asio::error::operation_aborted);
-        BOOST_TEST(watch.ms() < within(90));
-        bool const taken = co_await eventually([&] { return exists(server, of_b.name()); }, 1s);
+        bool const taken = co_await eventually([&] { return exists(server, of_b.name()); });
         BOOST_TEST(taken);  // it was too late to take it back
+        network.let_through();
         bool const undone =
-            co_await eventually([&] { return left() == 0 && !exists(server, of_b.name()); }, 1s);
+            co_await eventually([&] { return left() == 0 && !exists(server, of_b.name()); });
         BOOST_TEST(undone);
-        network.delay(0ms);
     });
 }
 
@@ -191,12 +186,12 @@ BOOST_AUTO_TEST_CASE(a_cancelled_acquire_behind_a_hold_of_its_own_client)
             auto const [ec, none] = co_await of_b.acquire(asio::cancel_after(100ms, tuple));
             BOOST_TEST(ec == asio::error::operation_aborted);
         });
-        co_await eventually([&] { return b.client.stats().subscriptions == 1; });
+        co_await eventually([&] { return is_waiting(b.client, of_b.name()); });
         co_await first.release();
         co_await all.join(2s);
         BOOST_TEST(bool{second});
         bool const unsubscribed =
-            co_await eventually([&] { return b.client.stats().subscriptions == 0; }, within(500ms));
+            co_await eventually([&] { return b.client.stats().subscriptions == 0; });
         BOOST_TEST(unsubscribed);
     });
 }
@@ -212,8 +207,7 @@ BOOST_DATA_TEST_CASE(destroyed_without_a_release, each_server(), kind)
             hold const held = co_await mine.acquire();
             BOOST_TEST(exists(server, mine.name()));
         }
-        bool const freed =
-            co_await eventually([&] { return !exists(server, mine.name()); }, within(200ms));
+        bool const freed = co_await eventually([&] { return !exists(server, mine.name()); });
         BOOST_TEST(freed);
         bool const forgotten = co_await eventually([&] { return c.client.stats().keys == 0; });
         BOOST_TEST(forgotten);
@@ -222,8 +216,7 @@ BOOST_DATA_TEST_CASE(destroyed_without_a_release, each_server(), kind)
         hold held = co_await mine.acquire();
         lock const other{c.client, unique_name("dropped")};
         held = co_await other.acquire();
-        bool const also =
-            co_await eventually([&] { return !exists(server, mine.name()); }, within(200ms));
+        bool const also = co_await eventually([&] { return !exists(server, mine.name()); });
         BOOST_TEST(also);
         BOOST_TEST(exists(server, other.name()));
     });
@@ -233,7 +226,9 @@ BOOST_DATA_TEST_CASE(forced_by_another, each_server(), kind)
 {
     auto& server = shared_server(kind);
     lab at{server};
-    auto& a = at.connect();
+    auto settings = at.settings();
+    settings.lease = 3s;
+    auto& a = at.connect(settings);
     auto& b = at.connect();
     at.run([&]() -> asio::awaitable<void> {
         lock const of_a{a.client, unique_name("forced")}, of_b{b.client, of_a.name()};
@@ -245,13 +240,13 @@ BOOST_DATA_TEST_CASE(forced_by_another, each_server(), kind)
         hold next;
         tasks all{at.context()};
         all.start([&]() -> asio::awaitable<void> { next = co_await of_b.acquire(); });
-        co_await eventually([&] { return b.client.stats().subscriptions == 1; });
-        stopwatch const watch;
+        co_await eventually([&] { return is_waiting(b.client, of_b.name()); });
+        auto const until = held.valid_until();
         bool const again = co_await of_b.force_release();
         BOOST_TEST(again);
-        auto const [lost] = co_await held.lost(asio::cancel_after(1s, tuple));
+        auto const [lost] = co_await held.lost(asio::cancel_after(5s, tuple));
         BOOST_TEST(!lost);
-        BOOST_TEST(watch.ms() < within(300));  // at its next renewal
+        BOOST_TEST((hold::clock::now() < until));  // at its next renewal
         co_await all.join(2s);
         BOOST_TEST(bool{next});
         BOOST_TEST(next.fencing_token() > held.fencing_token());

@@ -19,12 +19,12 @@ BOOST_DATA_TEST_CASE(wrong_password, each_server(), kind)
     at.run_only([&]() -> asio::awaitable<void> {
         lock const mine{c.client, unique_name("password")};
         for (int i = 0; i != 2; ++i) {
-            stopwatch const watch;
             auto const [acquired, none] = co_await mine.acquire(tuple);
             BOOST_TEST(acquired == error::server_refused);
+            stopwatch const watch;
             auto const [tried, nothing] = co_await mine.try_acquire_for(10s, tuple);
             BOOST_TEST(tried == error::server_refused);
-            BOOST_TEST(watch.ms() < within(500));
+            BOOST_TEST(watch.ms() < 10'000);
         }
         BOOST_TEST(c.log->count("WRONGPASS") > 0U);
         BOOST_TEST(c.log->count("wrong-secret") == 0U);
@@ -95,7 +95,7 @@ BOOST_DATA_TEST_CASE(subscribe_refused, each_server(), kind)
     auto settings = quick(server.by_socket());
     settings.username = "app";
     settings.password = "pw";
-    settings.poll_cap = 1s;
+    settings.poll_cap = 3s;
     auto& b = at.connect(settings);
     at.run([&]() -> asio::awaitable<void> {
         hold one = co_await lock{a.client, refused}.acquire();
@@ -115,15 +115,11 @@ BOOST_DATA_TEST_CASE(subscribe_refused, each_server(), kind)
                 2;  // its own, too
         });
         BOOST_TEST(subscribed);
-        stopwatch const watch;
         co_await other.release();
-        bool const by_message = co_await eventually([&] { return bool{other_next}; });
+        bool const by_message = co_await eventually([&] { return bool{other_next}; }, 2s);
         BOOST_TEST(by_message);
-        BOOST_TEST(watch.ms() < within(400));
-        stopwatch const poll;
         co_await one.release();
-        co_await all.join(3s);
-        BOOST_TEST(poll.ms() < within(1'200));
+        co_await all.join(8s);  // by a poll
         BOOST_TEST(bool{one_next});
         // The user may not publish there either: the release itself succeeds.
         auto const [released] = co_await one_next.release(tuple);
@@ -260,7 +256,7 @@ BOOST_DATA_TEST_CASE(waiters_stay_when_reconnects_find_no_room, each_server(), k
         tasks waiting{at.context()};
         waiting.start([&]() -> asio::awaitable<void> { held = co_await mine.acquire(); });
         bool const waits =
-            co_await eventually([&] { return redis.client.stats().subscriptions == 1; });
+            co_await eventually([&] { return is_waiting(redis.client, mine.name()); });
         BOOST_TEST(waits);
         auto const before = full_one.rejected();
         full_one.fill();

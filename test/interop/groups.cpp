@@ -18,7 +18,7 @@ struct group {
     group(java_lab& at, std::string java_kind)
         : kind{std::move(java_kind)}
         , java{shared_java()}
-        , c{at.connect()}
+        , c{at.connect(brief(at.settings()))}
     {
         for (int i = 0; i != 3; ++i) {
             parts.emplace_back(c.client, unique_name(kind));

@@ -20,7 +20,7 @@ struct mapped {
         : kind{std::move(java_kind)}
         , name{unique_name(kind)}
         , java{at.server(), "redis://", prefix}
-        , c{at.connect()}
+        , c{at.connect(brief(at.settings()))}
     {}
 
     std::string ours() const { return prefix + name; }

@@ -17,7 +17,7 @@ struct shared_object {
         , name{unique_name(kind)}
         , server{at.server()}
         , java{shared_java()}
-        , c{at.connect()}
+        , c{at.connect(brief(at.settings()))}
         , mine{c.client, name}
     {}
 

@@ -70,6 +70,7 @@ BOOST_DATA_TEST_CASE(connections_that_go_and_a_lock_that_is_lost, each_server(),
     proxy network{server.port()};
     lab at{server};
     auto settings = quick(server.by_port());
+    settings.lease = 2s;
     settings.addresses.front().port = network.port();
     auto const counted = count(settings);
     auto& c = at.connect(settings);

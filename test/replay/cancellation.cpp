@@ -113,7 +113,7 @@ BOOST_DATA_TEST_CASE(a_cancelled_try_that_wins_is_kept, each_server(), kind)
 BOOST_DATA_TEST_CASE(the_users_error_is_masked_by_that_of_the_release, each_server(), kind)
 {
     far_lab at{kind};
-    auto settings = at.by_network();
+    auto settings = with_lease(at.by_network(), brief_lease);
     settings.timeout = 20s;
     auto& c = at.connect(settings);
     at.run([&]() -> asio::awaitable<void> {

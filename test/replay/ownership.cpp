@@ -81,7 +81,7 @@ BOOST_DATA_TEST_CASE(a_late_release_removes_the_lock_of_the_next_one, each_serve
 BOOST_DATA_TEST_CASE(a_failed_release_blocks_the_name_in_its_process, each_server(), kind)
 {
     far_lab at{kind};
-    auto settings = at.by_network();
+    auto settings = with_lease(at.by_network(), brief_lease);
     settings.timeout = 100ms;
     auto& c = at.connect(settings);
     at.run([&]() -> asio::awaitable<void> {
@@ -218,7 +218,7 @@ BOOST_DATA_TEST_CASE(unlock_throws_in_a_destructor, each_server(), kind)
     static_assert(std::is_nothrow_move_assignable_v<hold>);
     redis_server server{kind};
     lab at{server};
-    auto& c = at.connect();
+    auto& c = at.connect(brief(at.settings()));
     at.run_only([&]() -> asio::awaitable<void> {
         {
             hold const by_scope = co_await lock{c.client, unique_name("scope")}.acquire();

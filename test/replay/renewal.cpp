@@ -68,7 +68,7 @@ BOOST_DATA_TEST_CASE(a_loss_that_no_error_announces, each_server(), kind)
 BOOST_DATA_TEST_CASE(the_old_holder_goes_on_believing, each_server(), kind)
 {
     far_lab at{kind};
-    auto& cut_off = at.connect(at.by_network());
+    auto& cut_off = at.connect(with_lease(at.by_network(), brief_lease));
     auto& healthy = at.connect();
     at.run([&]() -> asio::awaitable<void> {
         auto const name = unique_name("two");
@@ -123,7 +123,7 @@ BOOST_DATA_TEST_CASE(a_machine_that_slept_goes_on_working, each_server(), kind)
 {
     lab at{shared_server(kind)};
     auto& server = at.server();
-    auto& c = at.connect();
+    auto& c = at.connect(brief(at.settings()));
     at.run([&]() -> asio::awaitable<void> {
         lock const mine{c.client, unique_name("asleep")};
         hold held = co_await mine.acquire();
@@ -144,7 +144,7 @@ BOOST_DATA_TEST_CASE(a_machine_that_slept_goes_on_working, each_server(), kind)
 BOOST_DATA_TEST_CASE(the_release_after_a_loss_goes_on_for_seconds, each_server(), kind)
 {
     far_lab at{kind};
-    auto settings = at.by_network();
+    auto settings = with_lease(at.by_network(), brief_lease);
     settings.timeout = 20s;
     auto& c = at.connect(settings);
     at.run([&]() -> asio::awaitable<void> {
@@ -157,7 +157,7 @@ BOOST_DATA_TEST_CASE(the_release_after_a_loss_goes_on_for_seconds, each_server()
             });
         });
         BOOST_TEST((thrown == error::lost), thrown.message());
-        BOOST_TEST(watch.ms() < 2'000);  // the lease was 400 ms
+        BOOST_TEST(watch.ms() < 2'000);
         at.network.let_through();
     });
 }
@@ -358,7 +358,7 @@ BOOST_DATA_TEST_CASE(renewals_that_nobody_answers_block_the_threads, each_server
 {
     redis_server silent{kind};
     lab at{shared_server(kind)};
-    auto settings = quick(silent.by_socket());
+    auto settings = brief(silent.by_socket());
     auto const seen = std::make_shared<counts>();
     settings.observer = seen;
     auto& stuck = at.connect(settings);

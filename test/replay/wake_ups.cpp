@@ -165,7 +165,7 @@ BOOST_DATA_TEST_CASE(a_cache_of_locks_drops_one_that_is_held, each_server(), kin
 
 BOOST_AUTO_TEST_SUITE_END()
 
-// Wake-ups that are missed. The poll cap is 5 s here: what a message should bring comes by one.
+// Wake-ups that are missed. The poll cap is 30 s here: what a message should bring comes by one.
 
 /// Has a connection that is known to the network as that of subscriptions.
 inline asio::awaitable<void> listen_once(far_lab& at, running_client& c)  // NOLINT(*-reference-*)

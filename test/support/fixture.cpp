@@ -1,6 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "client/client_access.hpp"
 #include "client/client_state.hpp"
+#include "decide/presence.hpp"
 #include "support/fixture.hpp"
 #include "support/identity.hpp"
 #include "support/redis_cluster.hpp"
@@ -12,6 +13,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <stdexcept>
@@ -85,12 +87,30 @@ std::string unique_name(std::string_view about)
 
 config quick(config where)
 {
-    where.lease = 400ms;
-    where.poll_cap = 5s;  // what a message should bring must not come by polling
+    where.lease = 10s;
+    where.poll_cap = 30s;
     where.linger = 50ms;
     where.timeout = 1s;
     where.close_timeout = 5s;
     return where;
+}
+
+config brief(config where)
+{
+    auto c = quick(std::move(where));
+    c.lease = brief_lease;
+    return c;
+}
+
+bool is_waiting(client const& at, std::string const& name)
+{
+    auto const& inside = *detail::client_access::inside(at);
+    presence of_it{std::chrono::steady_clock::now() + 1min};  // the youngest as well
+    for (auto const& each : inside.keyed_states().all())
+        if (each->name() == name)
+            each->tell(of_it);
+    return std::ranges::any_of(of_it.told.entries, &decide::client_report::entry::waits) &&
+        at.stats().subscriptions != 0;
 }
 
 running_client::running_client(

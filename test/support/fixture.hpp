@@ -89,8 +89,17 @@ asio::awaitable<void> time_passes(milliseconds how_long);
 /// A name that no other test uses.
 std::string unique_name(std::string_view about);
 
-/// Short times, so that a test of leases is over soon: a lease of 400 ms.
+/// Short times, but a lease of 10 s, which no machine is too busy for, and a poll cap of 30 s: what
+/// a message should bring does not come by polling before the test is over.
 config quick(config where);
+
+/// The same with a lease that ends, or is renewed, while the test looks on.
+config brief(config where);
+inline constexpr milliseconds brief_lease{400};
+
+/// The client has an acquire of this name that is subscribed and waits. Call it where the client
+/// runs.
+bool is_waiting(client const&, std::string const& name);
 
 /// A client that runs, and how that ended.
 struct running_client {
