@@ -9,7 +9,7 @@ namespace colock::decide {
 struct connection_life {
     std::uint32_t link = 0;    ///< a number that no other link of the client ever has
     std::uint32_t number = 0;  ///< of this life among those of the link
-    /// What was written in earlier lives than this one never runs any more: the server has ended
+    /// Nothing that was written in earlier lives than this one runs any more: the server has ended
     /// them for certain, or is another one.
     std::uint32_t oldest = 0;
     std::uint64_t place = 0;
