@@ -12,8 +12,8 @@ namespace colock::decide {
 /// The terms of one hold: the lease that its owner asked for, and how much of it is proven.
 struct hold_terms {
     milliseconds lease;
-    milliseconds proven{};    ///< the lease that the last answered script set
-    time_point born{};        ///< when it was granted
+    milliseconds proven{};    ///< the lease that the server had for sure after the last answer
+    time_point born{};        ///< when it was granted; the epoch before that
     time_point ends{};        ///< not renewed: when its lease ends at the server
     milliseconds at_least{};  ///< the lock stays taken for this long after the grant
     bool renewed;             ///< by the watchdog; otherwise it ends with its lease
@@ -30,6 +30,8 @@ struct hold_terms {
     /// The lease to set for it now. The lock stays taken for `at_least` also if the process dies.
     milliseconds promise(time_point now, std::optional<milliseconds> longest) const noexcept
     {
+        if (born == time_point{})
+            return std::max(lease, at_least);
         auto const own =
             is_renewed(now, longest) ? lease : std::chrono::ceil<milliseconds>(ends - now);
         return stays_taken(now)
@@ -43,21 +45,36 @@ struct hold_terms {
     time_point ask(time_point now, milliseconds asked, time_point until) noexcept
     {
         lease = asked;
+        proven = std::min(proven, asked);  // the loss margin is that of the shorter one
         ends = now + asked;
         return std::min(until, valid_until(now, asked));
     }
 
-    /// The script of `sent` has set the lease `set`. The owner may have asked for another one
-    /// since. Returns until when the hold is valid; `until` was that time before.
-    time_point confirm(time_point sent, milliseconds set, time_point until) noexcept
+    /// The owner's request for another lease is refused; the hold is valid until then.
+    void stay(time_point until) noexcept { ends = std::min(ends, until + drift(lease)); }
+
+    /// The script of `sent` has set the lease `set`, of which `sure` is proven. The owner may have
+    /// asked for another one since. `begins`: the lease of this hold begins again with that script.
+    /// Returns until when the hold is valid; `until` was that time before.
+    time_point confirm(
+        time_point sent, milliseconds set, milliseconds sure, bool begins, time_point until
+    ) noexcept
     {
-        auto const sure = std::min(lease, set);
-        ends = std::max(ends, sent + sure);
-        auto const proven_until = valid_until(sent, sure);
-        if (proven_until < until)
+        auto proven_until = valid_until(sent, std::min(lease, sure));
+        if (begins)
+            ends = std::max(ends, sent + std::min(lease, set));
+        else
+            proven_until = std::min(proven_until, ends - drift(lease));
+        if (proven_until <= until)
             return until;
-        proven = sure;
+        proven = std::min(lease, sure);
         return proven_until;
+    }
+
+    /// The server has not proven all of a lease that is not renewed. A renewal would prove more.
+    bool is_short(time_point until) const noexcept
+    {
+        return !renewed && until + drift(lease) < ends;
     }
 
     /// When the hold is lost if nothing proves more. The margin belongs to the lease that runs: a

@@ -3,7 +3,6 @@
 #include "decide/renewal_schedule.hpp"
 #include "decide/time.hpp"
 
-#include <algorithm>
 #include <cstdint>
 
 namespace colock::decide {
@@ -11,12 +10,6 @@ namespace colock::decide {
 /// The renewals of one ownership: when the next one is due, and which answer is still of interest.
 class renewal {
 public:
-    /// One that was sent: its number, and the lease that it sets.
-    struct round {
-        std::uint16_t number;
-        milliseconds lease;
-    };
-
     /// When the next one is due; never if that is not known before an answer.
     time_point due_at() const noexcept { return due_at_; }
     void plan(time_point at) noexcept { due_at_ = at; }
@@ -28,31 +21,16 @@ public:
     /// Another event replaces it. Its answer does not matter any more.
     void forget() noexcept { wanted_ = false; }
 
-    /// One is sent now.
-    round begin(milliseconds lease) noexcept
+    /// One is sent now: the step of this number.
+    void begin(std::uint32_t number) noexcept
     {
         wanted_ = true;
         due_at_ = never;
-        auto const shorter = is_unanswered() ? std::min(lease, milliseconds{shortest_}) : lease;
-        shortest_ = static_cast<std::uint32_t>(std::min(shorter, longest_noted).count()) & all_bits;
-        ++unanswered_;
-        return {++last_, lease};
+        last_ = number;
     }
-
-    /// The lease that the server has for sure after a script that sets `set`. A renewal that is not
-    /// answered may run after that script: sent again because the server did not know it,
-    /// redirected, or overtaken over another link.
-    milliseconds sure(milliseconds set) const noexcept
-    {
-        return is_unanswered() ? std::min(set, milliseconds{shortest_}) : set;
-    }
-
-    /// The answer of any of them is still to come.
-    bool is_unanswered() const noexcept { return unanswered_ != 0; }
-    void count_answer() noexcept { --unanswered_; }
 
     /// The latest one is wanted, and this is it.
-    bool is_current(round const& which) const noexcept { return wanted_ && which.number == last_; }
+    bool is_current(std::uint32_t number) const noexcept { return wanted_ && number == last_; }
 
     void succeed() noexcept
     {
@@ -70,18 +48,12 @@ public:
     }
 
 private:
-    static constexpr std::uint32_t all_bits = 0xffffff;
-    static constexpr milliseconds longest_noted{
-        all_bits};                                       ///< over four hours; that is long enough
-    static constexpr std::uint32_t most_failures = 127;  ///< as good as more
+    static constexpr std::uint16_t most_failures = 127;  ///< as good as more
 
     time_point due_at_ = never;
-    // A million holds are as many of these.
-    std::uint32_t shortest_ : 24 = 0;  ///< lease in ms of those that are not answered
-    std::uint32_t failures_ : 7 = 0;   ///< in a row
-    std::uint32_t wanted_ : 1 = false;
-    std::uint16_t last_ = 0;
-    std::uint16_t unanswered_ = 0;
+    std::uint32_t last_ = 0;
+    std::uint16_t failures_ = 0;  ///< in a row
+    bool wanted_ = false;
 };
 
 }  // namespace colock::decide

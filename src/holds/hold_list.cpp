@@ -49,15 +49,17 @@ milliseconds hold_list::promised(time_point now) const noexcept
     for (auto const& hold : holds_)
         if (hold.current_status() == status::held)
             longest = std::max(longest, hold.promise(now, hold.inside->settings().max_hold));
+        else if (hold.stays_taken(now))  // although it was lost
+            longest = std::max(longest, ceil<milliseconds>(hold.born + hold.at_least - now));
     return longest;
 }
 
-milliseconds hold_list::shortest_renewed(time_point now) const noexcept
+milliseconds hold_list::shortest_due(time_point now) const noexcept
 {
     auto shortest = milliseconds::max();
     for (auto const& hold : holds_)
-        if (is_renewed(hold, now))
-            shortest = std::min(shortest, hold.lease);
+        if (hold.is_confirmed() && (is_renewed(hold, now) || hold.is_short(hold.promised_until())))
+            shortest = std::min(shortest, std::min(hold.lease, hold.proven));
     return shortest;
 }
 
@@ -83,9 +85,11 @@ void hold_list::confirm(
     for (auto& hold : holds_) {
         bool const asked =
             std::ranges::any_of(asking, [&](auto const& who) { return who->hold.get() == &hold; });
-        bool const renewed = is_renewed(hold, now);
-        if (asked || (renewed && hold.is_confirmed()))
-            hold.confirm(sent, renewed ? sure : set);
+        if (!asked && !hold.is_confirmed())
+            continue;
+        if (hold.born == time_point{})
+            hold.born = now;
+        hold.confirm(sent, set, sure, asked || is_renewed(hold, now));
     }
 }
 

@@ -43,16 +43,15 @@ public:
         return std::ranges::any_of(holds_, [now](auto const& h) { return h.stays_taken(now); });
     }
 
-    /// The shortest lease of those that the watchdog renews now; the greatest duration if there
-    /// are none.
-    milliseconds shortest_renewed(time_point now) const noexcept;
+    /// The shortest proven lease of those that a renewal would prove more for: they are renewed, or
+    /// their fixed lease is not proven as a whole. The greatest duration if there are none.
+    milliseconds shortest_due(time_point now) const noexcept;
 
     /// When the first of them is lost if nothing proves more.
     time_point lose_at() const noexcept;
 
-    /// The script that was sent at `sent` has set this lease: for those that are renewed, and those
-    /// that `asking` names. It proves no more than `sure` for those that are renewed; a fixed lease
-    /// would get no later proof.
+    /// The script that was sent at `sent` has set this lease, of which `sure` is proven: for those
+    /// that are confirmed, and those that `asking` names.
     void confirm(
         time_point sent, milliseconds set, milliseconds sure, hold_operations const& asking
     );

@@ -73,10 +73,10 @@ public:
         until_.store(t.time_since_epoch().count(), std::memory_order_release);
     }
 
-    /// The script that was sent at `sent` has set this lease.
-    void confirm(time_point sent, milliseconds set) noexcept
+    /// See `hold_terms::confirm`.
+    void confirm(time_point sent, milliseconds set, milliseconds sure, bool begins) noexcept
     {
-        set_valid_until(hold_terms::confirm(sent, set, promised_until()));
+        set_valid_until(hold_terms::confirm(sent, set, sure, begins, promised_until()));
     }
 
     /// The server has confirmed the hold, and nothing contradicts it.

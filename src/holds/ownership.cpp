@@ -34,7 +34,7 @@ void ownership::begin(hold_ptr first, time_point sent, milliseconds lease)
     first->target = shared_from_this();
     first->born = now;
     first->ends = sent + lease;
-    first->confirm(sent, lease);
+    first->confirm(sent, lease, lease, true);
     holds_.add(*first);
     renewal_.plan(inside().watchdog().first_renewal(sent, lease));
     if (listener_)
@@ -45,6 +45,9 @@ void ownership::begin(hold_ptr first, time_point sent, milliseconds lease)
 void ownership::begin_beside(ownership& other)
 {
     server_.begin(clock::now(), other.server_until());
+    if (!other.sent_)
+        other.sent_ = make_recycled<decide::lease_steps>();
+    sent_ = other.sent_;
     beside_ = other.weak_from_this();
     other.beside_ = weak_from_this();
     listen();
@@ -52,7 +55,7 @@ void ownership::begin_beside(ownership& other)
 
 void ownership::set_lease_again()
 {
-    bool const will_renew = holds_.shortest_renewed(clock::now()) != milliseconds::max();
+    bool const will_renew = holds_.shortest_due(clock::now()) != milliseconds::max();
     if (is_held() && stage_ == stage::standing && !will_renew)
         ask(nullptr);
 }
@@ -71,10 +74,7 @@ void ownership::give_back(time_point until, bool synced)
 void ownership::enter(std::shared_ptr<hold_operation> who)
 {
     auto& hold = *who->hold;
-    auto const now = clock::now();
     hold.target = shared_from_this();
-    hold.born = now;
-    hold.ends = now + hold.lease;
     holds_.add(hold);
     steps().ask(std::move(who));
 }
@@ -228,23 +228,33 @@ void ownership::suspect()
 
 // ---- The lease at the server -------------------------------------------------------------------
 
-void ownership::extended(time_point sent, milliseconds set, hold_operations const& asking)
+milliseconds ownership::end_step(
+    decide::lease_steps::step const& which, answer const& got, decide::connection_life const& on
+)
+{
+    if (got.sent != time_point{} && got.what != answer::kind::not_now)
+        server_.extend(clock::now(), which.lease);  // it may have run, perhaps just now
+    auto const proven = sent_->end(which, got, on);
+    if (sent_->is_empty() && !beside())
+        sent_.reset();
+    return proven;
+}
+
+void ownership::extended(
+    time_point sent, milliseconds set, milliseconds sure, hold_operations const& asking
+)
 {
     auto const now = clock::now();
     expire(now);
     server_.found(sent);
-    auto const proven = sure(set);
-    holds_.confirm(sent, set, proven, asking);
-    if (auto const lease = holds_.shortest_renewed(now); lease != milliseconds::max()) {
+    holds_.confirm(sent, set, sure, asking);
+    if (auto const lease = holds_.shortest_due(now); lease != milliseconds::max()) {
         forget_renewal();
-        renewal_.plan(
-            decide::renewal_schedule::renewal_time(sent, std::min(lease, proven), inside().jitter())
-        );
+        renewal_.plan(decide::renewal_schedule::renewal_time(sent, lease, inside().jitter()));
     }
     watch();
-    // An earlier renewal whose script the server did not know runs after this.
-    if ((is_renewing() || is_too_short(set)) && !is_suspect())
-        suspect();
+    if (sure < set && is_held() && !is_suspect())
+        suspect();  // a step with a shorter lease may run behind this one
 }
 
 // ---- Renewals ----------------------------------------------------------------------------------
@@ -258,39 +268,38 @@ void ownership::renew_now()
     inside().watchdog().enqueue(*this);
 }
 
-std::optional<decide::renewal::round> ownership::begin_renewal(script_texts& to)
+std::optional<decide::lease_steps::step> ownership::begin_renewal(script_texts& to)
 {
     if (!may_renew() || !(renewal_.is_wanted() || is_to_be_renewed())) {
         renewal_.forget();
         renewal_.plan(never);
         return {};
     }
-    auto const made = renewal_.begin(promise());
+    auto const made = begin_step(promise());
+    renewal_.begin(made.number);
     field_.write_lease(to, made.lease);
     return made;
 }
 
 ownership::times ownership::renewal_answered(
-    decide::renewal::round const& which,
+    decide::lease_steps::step const& which,
     answer const& got,
+    decide::connection_life const& on,
     decide::reply const* reply,
     double jitter
 )
 {
-    renewal_.count_answer();
+    auto const sure = end_step(which, got, on);
     // Look at the clock before the answer: after a pause of the process no timer has fired yet.
-    auto const now = clock::now();
-    if (got.what == answer::kind::lost)  // it may have run
-        server_.extend(now, which.lease);
-    expire(now);
+    expire(clock::now());
     // Otherwise it was released or lost in the meantime, or a later renewal overtook this one: the
     // answer is out of date.
-    if (renewal_.is_current(which) && !is_releasing()) {
+    if (renewal_.is_current(which.number) && !is_releasing()) {
         using outcome = decide::extend_answer;
         auto const read = reply ? decide::read_extend(*reply) : outcome::malformed;
         bool const refused = reply && reply->what == decide::reply::kind::error;
         if (read == outcome::extended)
-            renewed(got.sent, which.lease, jitter);
+            renewed(got.sent, which.lease, sure, jitter);
         else if (read == outcome::gone)
             gone(error::lost);
         else
@@ -304,29 +313,26 @@ ownership::times ownership::renewal_answered(
     return next_times();
 }
 
-void ownership::renewed(time_point sent, milliseconds set, double jitter)
+void ownership::renewed(time_point sent, milliseconds set, milliseconds sure, double jitter)
 {
     auto const now = clock::now();
     renewal_.succeed();
-    server_.extend(now, set);
     server_.found(sent);
-    auto const proven = sure(set);
-    holds_.confirm(sent, set, proven, {});
-    if (auto const shortest = holds_.shortest_renewed(now); shortest != milliseconds::max()) {
-        auto const lease = std::min(shortest, proven);
+    holds_.confirm(sent, set, sure, {});
+    if (auto const lease = holds_.shortest_due(now); lease != milliseconds::max()) {
         renewal_.plan(decide::renewal_schedule::renewal_time(sent, lease, jitter));
         auto const valid_for =
             std::chrono::duration_cast<milliseconds>(decide::valid_until(sent, lease) - now);
         inside().events().renewed(name(), valid_for);
     }
-    if (is_suspect() || is_too_short(set))  // since the renewal was sent
+    if (is_suspect())  // since the renewal was sent
         suspect();
 }
 
 void ownership::renewal_failed(error_code why, bool is_busy)
 {
     auto const now = clock::now();
-    auto const shortest = holds_.shortest_renewed(now);
+    auto const shortest = holds_.shortest_due(now);
     if (shortest != milliseconds::max())
         renewal_.fail(now, shortest, is_busy, inside().jitter());
     else if (is_suspect())

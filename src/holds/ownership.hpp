@@ -3,6 +3,7 @@
 #include "base/recycling.hpp"
 #include "core/core.hpp"
 #include "decide/lease.hpp"
+#include "decide/lease_steps.hpp"
 #include "decide/linked_list.hpp"
 #include "decide/renewal.hpp"
 #include "decide/renewal_schedule.hpp"
@@ -73,8 +74,8 @@ public:
     /// When it was granted.
     time_point begun() const noexcept { return server_.begun(); }
 
-    /// A renewal is unanswered.
-    bool is_renewing() const noexcept { return renewal_.is_unanswered(); }
+    /// A step that sets its lease is unanswered.
+    bool is_setting() const noexcept { return sent_ && sent_->is_under_way(); }
 
     /// It may have been taken away, and no later script has found it.
     bool is_suspect() const noexcept { return server_.is_suspect(); }
@@ -210,20 +211,26 @@ public:
     };
 
     /// Its call is made now: writes its part, unless it needs no renewal any more.
-    std::optional<decide::renewal::round> begin_renewal(script_texts&);
+    std::optional<decide::lease_steps::step> begin_renewal(script_texts&);
 
-    /// `reply`: its part of the answer, if there is one. `jitter` in [0, 1) is that of the whole
-    /// call, so that what was renewed together is renewed together again. Returns when to look at
-    /// it again.
+    /// `on`: where its call was written. `reply`: its part of the answer, if there is one. `jitter`
+    /// in [0, 1) is that of the whole call, so that what was renewed together is renewed together
+    /// again. Returns when to look at it again.
     times renewal_answered(
-        decide::renewal::round const&, answer const&, decide::reply const* reply, double jitter
+        decide::lease_steps::step const&,
+        answer const&,
+        decide::connection_life const& on,
+        decide::reply const* reply,
+        double jitter
     );
 
     /// The call was refused as a whole. True if this one still needs its renewal.
-    bool renewal_refused(decide::renewal::round const& which) noexcept
+    bool renewal_refused(
+        decide::lease_steps::step const& which, answer const& got, decide::connection_life const& on
+    )
     {
-        renewal_.count_answer();
-        return renewal_.is_current(which);
+        end_step(which, got, on);
+        return renewal_.is_current(which.number);
     }
 
     /// The server may not know it any more: queues it for renewal.
@@ -254,8 +261,24 @@ private:
     }
     bool is_releasing() const noexcept { return stage_ == stage::releasing; }
 
-    /// The script that was sent at `sent` has set this lease.
-    void extended(time_point sent, milliseconds set, hold_operations const& asking);
+    /// A step is about to be sent that sets this lease.
+    decide::lease_steps::step begin_step(milliseconds lease)
+    {
+        using side = decide::lease_steps::side;
+        if (!sent_)
+            sent_ = make_recycled<decide::lease_steps>();
+        return sent_->begin(lease, how().has_leases ? side::reader : side::whole);
+    }
+
+    /// It is answered. Returns how much of its lease that proves.
+    milliseconds end_step(
+        decide::lease_steps::step const&, answer const&, decide::connection_life const& on
+    );
+
+    /// The script that was sent at `sent` has set this lease, and `sure` of it is proven.
+    void extended(
+        time_point sent, milliseconds set, milliseconds sure, hold_operations const& asking
+    );
 
     /// The steps are answered.
     void settled();
@@ -284,31 +307,15 @@ private:
         return other ? std::max(promised_here(), other->promised_here()) : promised_here();
     }
 
-    /// The lease that the server has for sure after a script that sets this one; see
-    /// `renewal::sure`. The scripts of a writer bound its reader as well, because they set the
-    /// lease of the hash; a reader's never shorten it.
-    milliseconds sure(milliseconds set) const noexcept
-    {
-        if (auto const writer = how().has_leases ? beside() : nullptr) {
-            set = writer->renewal_.sure(set);
-            if (writer->steps_)
-                set = std::min(set, writer->steps_->setting());
-        }
-        return renewal_.sure(set);
-    }
-
-    /// This lease is shorter than the other side of the hash needs, which entered after its text
-    /// was written.
-    bool is_too_short(milliseconds set) const noexcept
-    {
-        return !how().has_leases && beside() && set < promise();
-    }
-
-    /// The server may have the field until then: the other side of the hash keeps it alive.
+    /// The server may have the field until then: the other side of the hash keeps it alive, and so
+    /// may a renewal that is not answered when its release is due.
     time_point stands_until() const noexcept
     {
         auto const other = beside();
-        return other ? std::max(server_until(), other->server_until()) : server_until();
+        auto const until = other ? std::max(server_until(), other->server_until()) : server_until();
+        return is_releasing() && is_setting()
+            ? std::max(until, clock::now() + sent_->longest_under_way())
+            : until;
     }
 
     // --------------------------------------------------------------------------------------------
@@ -333,7 +340,7 @@ private:
     {
         steps().ask(make_recycled<hold_operation>(inside().shared_from_this(), std::move(hold)));
     }
-    void renewed(time_point sent, milliseconds set, double jitter);
+    void renewed(time_point sent, milliseconds set, milliseconds sure, double jitter);
     void renewal_failed(error_code why, bool is_busy);
     times next_times() const noexcept;
     void watch()
@@ -386,7 +393,7 @@ private:
     }
     bool is_to_be_renewed() const noexcept
     {
-        return is_suspect() || holds_.shortest_renewed(clock::now()) != milliseconds::max();
+        return is_suspect() || holds_.shortest_due(clock::now()) != milliseconds::max();
     }
 
     ownership_listener* listener_;  ///< none once another ownership of the lock may begin
@@ -400,8 +407,9 @@ private:
     hold_list holds_;
     decide::server_lease server_;
     decide::renewal renewal_;
-    std::unique_ptr<settlement> steps_;    ///< none before the first step
-    std::unique_ptr<loss_notice> notice_;  ///< none unless the config asks for it
+    std::shared_ptr<decide::lease_steps> sent_;  ///< of both sides; none if nothing is in doubt
+    std::unique_ptr<settlement> steps_;          ///< none before the first step
+    std::unique_ptr<loss_notice> notice_;        ///< none unless the config asks for it
 };
 
 }  // namespace colock

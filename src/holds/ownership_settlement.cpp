@@ -6,6 +6,7 @@
 #include "holds/settlement.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -104,6 +105,7 @@ struct settlement::request {
     bool last;
     bool stays;  ///< the lock stays taken for a while, without a hold
     milliseconds lease;
+    milliseconds proven{};  ///< of the lease, by its answer
     std::string channel;
     bool joins;  ///< see `ownership_listener::joins_list`
     written texts;
@@ -154,12 +156,13 @@ strand_task settlement::run([[maybe_unused]] std::shared_ptr<ownership> self)
         request now{of_, release_goes_synced()};
         now.last ? begin_release(now) : ask_replicas(now.call, doing);
         limit.begin();
-        setting_ = now.last ? milliseconds::max() : now.lease;
-        answer const got = co_await sending_.send(core_.transport(), now.call);
-        setting_ = milliseconds::max();
-        limit.expiry.clear();
+        std::optional<decide::lease_steps::step> set;
         if (!now.last)
-            of_.server_.extend(clock::now(), now.lease);
+            set = of_.begin_step(now.lease);
+        answer const got = co_await sending_.send(core_.transport(), now.call);
+        limit.expiry.clear();
+        if (set)
+            now.proven = of_.end_step(*set, got, now.call.on);
         if (!may_send_again(got, doing)) {
             refusals = 0;
             conclude(now, doing, got);
@@ -227,6 +230,8 @@ void settlement::conclude(request const& which, hold_operations const& doing, an
         note_found_lost(doing);
     for (auto const& who : doing) {
         bool const was_lost = who->hold && who->hold->current_status() == hold_state::status::lost;
+        if (outcome && who->extends)
+            who->hold->stay(who->hold->promised_until());
         bool const is_missing = !outcome && got.unsynced && who->replicas != 0;
         who->complete(was_lost ? error_code{error::lost} : is_missing ? got.unsynced : outcome);
     }
@@ -269,7 +274,8 @@ error_code settlement::conclude_release(
     // If a repeat finds nothing, and nothing else can have removed the field or permit, it finds
     // its own effect.
     bool const may_be_own = r.what == kind::gone && clock::now() < of_.stands_until();
-    bool const before = may_be_own && unsure_;
+    // A call for several locks may have failed behind this one, and was sent again in parts.
+    bool const before = may_be_own && (unsure_ || which.call.alone);
     bool const released = r.what == kind::released;
     if (echo_ != 0 && !(released && r.receivers >= 0) && !before)
         core_.subscriptions().expect_no_echo(which.channel, echo_);
@@ -307,7 +313,7 @@ error_code settlement::conclude_extension(
     case decide::extend_answer::malformed: return error::bad_reply;
     case decide::extend_answer::extended: break;
     }
-    of_.extended(got.sent, which.lease, doing);
+    of_.extended(got.sent, which.lease, which.proven, doing);
     return {};
 }
 

@@ -74,13 +74,13 @@ struct watchdog::lane_renewals {
 struct watchdog::call {
     struct part {
         std::shared_ptr<ownership> of;
-        decide::renewal::round round;
+        decide::lease_steps::step sent;
     };
 
     void add(std::shared_ptr<ownership> of)
     {
-        if (auto const round = of->begin_renewal(texts))
-            parts.push_back({std::move(of), *round});
+        if (auto const sent = of->begin_renewal(texts))
+            parts.push_back({std::move(of), *sent});
     }
 
     std::vector<part> parts;
@@ -236,18 +236,20 @@ strand_task watchdog::renew(unsigned lane, call some)
     answer const got = co_await s.answered;
     --in(lane).under_way;
     if (got.what == answer::kind::failed && got.sent != time_point{} && some.parts.size() > 1)
-        split(lane, some);
+        split(lane, some, got, s.on);
     else
-        conclude(some, got);
+        conclude(some, got, s.on);
     send(lane);
 }
 
 // Another lock of the call may be the forbidden one: repeat with each half.
-void watchdog::split(unsigned lane, call& refused)
+void watchdog::split(
+    unsigned lane, call& refused, answer const& got, decide::connection_life const& on
+)
 {
     std::vector<std::shared_ptr<ownership>> again;
-    for (auto const& [of, round] : refused.parts)
-        if (of->renewal_refused(round))
+    for (auto const& [of, sent] : refused.parts)
+        if (of->renewal_refused(sent, got, on))
             again.push_back(of);
     call halves[2];
     for (std::size_t i = 0; i != again.size(); ++i)
@@ -256,14 +258,14 @@ void watchdog::split(unsigned lane, call& refused)
         send(lane, std::move(half));
 }
 
-void watchdog::conclude(call const& over, answer const& got)
+void watchdog::conclude(call const& over, answer const& got, decide::connection_life const& on)
 {
     auto const* const all_parts = got.what == answer::kind::replied ? &got.value : nullptr;
     double const jitter = core_.jitter();
     for (std::size_t i = 0; i != over.parts.size(); ++i) {
-        auto const& [of, round] = over.parts[i];
+        auto const& [of, sent] = over.parts[i];
         auto const* const reply = decide::part_of(all_parts, over.parts.size(), i);
-        auto const next = of->renewal_answered(round, got, reply, jitter);
+        auto const next = of->renewal_answered(sent, got, on, reply, jitter);
         watch(*of, next.renew_at, next.lose_at);
     }
 }

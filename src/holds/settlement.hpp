@@ -32,9 +32,6 @@ public:
     /// A script is under way or due.
     bool is_running() const noexcept { return running_; }
 
-    /// The lease that the script under way sets; the longest if there is none.
-    milliseconds setting() const noexcept { return setting_; }
-
     /// A script is under way over that link.
     bool is_synced() const noexcept { return sending_ && sending_->synced; }
 
@@ -61,7 +58,6 @@ private:
     ownership& of_;
     hold_operations asked_;
     sent_step sending_;
-    milliseconds setting_ = milliseconds::max();
     std::uint32_t echo_ = 0;  ///< the connection on which its own message is expected, if any
     bool running_ = false;
     bool unsure_ = false;          ///< a release's answer was lost: a repeat may find its effect

@@ -63,8 +63,8 @@ private:
     lane_renewals& in(unsigned lane);
     void send(unsigned lane, call some);
     strand_task renew(unsigned lane, call some);
-    void split(unsigned lane, call& refused);
-    void conclude(call const&, answer const&);
+    void split(unsigned lane, call& refused, answer const&, decide::connection_life const&);
+    void conclude(call const&, answer const&, decide::connection_life const&);
 
     core& core_;
     decide::renewal_schedule schedule_;

@@ -116,7 +116,7 @@ decide::handover_kind exclusive_lock::how_to_pass(waiter const& next, hold_state
         .is_alike = next.is_alike(last),
         .is_undisturbed = contention_ && contention_->is_live && !ownership_->is_suspect(),
         .has_token = !draws_tokens() || (contention_ && !contention_->tokens.empty()),
-        .is_quiet = !ownership_->is_renewing()}
+        .is_quiet = !ownership_->is_setting()}
         .decide();
 }
 

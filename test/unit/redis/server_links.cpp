@@ -102,6 +102,42 @@ BOOST_AUTO_TEST_CASE(steps_are_held_back_for_a_moment_only)
     BOOST_TEST(at.comes([&] { return first.under_way() == 63U; }));
 }
 
+// A server that refuses to end the old connection may run the rest of it at any time.
+BOOST_AUTO_TEST_CASE(a_step_knows_whether_older_ones_may_still_run)
+{
+    using command = scripted_server::command;
+    for (bool const refuses : {false, true}) {
+        busy_links at;
+        at.server.say([refuses](command const& c) -> std::optional<scripted_server::answer> {
+            if (c.is("EVALSHA") || c.is("PING"))
+                return "";
+            if (refuses && c.is("CLIENT") && c.said[1] == "KILL")
+                return wire::failure("NOPERM this user has no permissions");
+            return std::nullopt;
+        });
+        at.links.start();
+        auto& first = at.links.link(0);
+        auto const written = [&] {
+            at.submit();
+            BOOST_TEST_REQUIRE(at.comes([&] {
+                at.rig.advance(milliseconds{1});
+                return first.under_way() != 0;
+            }));
+            return at.steps.all.back().call->on;
+        };
+        auto const before = written();
+        BOOST_TEST(!before.is_after(before));
+        at.server.cut();
+        BOOST_TEST_REQUIRE(at.comes([&] { return first.under_way() == 0; }));
+        auto const after = written();
+        BOOST_TEST(after.link == before.link);
+        BOOST_TEST(!after.is_same(before));
+        BOOST_TEST(after.is_after(before) == !refuses);
+        at.links.stop();
+        BOOST_TEST(at.comes([&] { return first.under_way() == 0; }));
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace colock::test
