@@ -86,7 +86,7 @@ public:
             auto const made = make_recycled<ownership>(
                 core_, nullptr, colock::protocol::of_permits(), name_, number, first->who
             );
-            made->begin(held, taken.last_sent(), first->lease);
+            made->begin(held, {taken.last_sent(), first->lease});
             permits.push_back(
                 {std::move(held), decide::hex_of(decide::permit_id(core_.uuid(), number))}
             );

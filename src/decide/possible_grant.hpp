@@ -1,12 +1,22 @@
 #pragma once
 
+#include "decide/lease_steps.hpp"
 #include "decide/time.hpp"
 #include "decide/validity.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace colock::decide {
+
+/// The lease of a field that was requested, as its answer proves it.
+struct proven_grant {
+    time_point sent;
+    milliseconds lease;
+    milliseconds sure = lease;             ///< see `lease_steps::end`
+    std::shared_ptr<lease_steps> steps{};  ///< that may still run; mostly none
+};
 
 /// A grant that a request may have left at the server without a holder: it is given to a waiter, or
 /// given back. Also decides what becomes of a grant that comes late.
@@ -24,7 +34,28 @@ public:
     void is_taken_over() noexcept { until_ = {}; }
 
     /// There is nothing at the server.
-    void refused() noexcept { *this = {}; }
+    void refused() noexcept
+    {
+        until_ = {};
+        was_late_ = false;
+    }
+
+    /// Another field is requested. `others`: steps of it that may still run.
+    void begin(std::shared_ptr<lease_steps> others = {}) noexcept { steps_ = std::move(others); }
+
+    /// A request of the field is answered, and was written at last at `on`. A request that was lost
+    /// may still run, and set its lease then.
+    proven_grant prove(milliseconds lease, answer const& got, connection_life const& on)
+    {
+        if (got.what == answer::kind::lost && !steps_)
+            steps_ = std::make_shared<lease_steps>();
+        if (!steps_)
+            return {got.sent, lease};
+        auto const sure = steps_->end(steps_->begin(lease), got, on);
+        if (steps_->is_empty())
+            steps_ = nullptr;
+        return {got.sent, lease, sure, steps_};
+    }
 
     enum class use {
         give,       ///< at least half of its validity is left
@@ -43,7 +74,8 @@ public:
 
 private:
     time_point until_{};
-    bool was_late_ = false;  ///< the last grant
+    std::shared_ptr<lease_steps> steps_;  ///< lost requests of the field
+    bool was_late_ = false;               ///< the last grant
 };
 
 }  // namespace colock::decide

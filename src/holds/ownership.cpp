@@ -26,17 +26,17 @@ ownership::ownership(
 
 // ---- The beginning -----------------------------------------------------------------------------
 
-void ownership::begin(hold_ptr first, time_point sent, milliseconds lease)
+void ownership::begin(hold_ptr first, decide::proven_grant const& by)
 {
     auto const now = clock::now();
-    server_.begin(now, now + lease);
+    server_.begin(now, now + by.lease);
+    sent_ = by.steps;
     token_ = first->token;
     first->target = shared_from_this();
     first->born = now;
-    first->ends = sent + lease;
-    first->confirm(sent, lease, lease, true);
+    first->confirm(by.sent, by.lease, by.sure, true);
     holds_.add(*first);
-    renewal_.plan(inside().watchdog().first_renewal(sent, lease));
+    renewal_.plan(inside().watchdog().first_renewal(by.sent, by.sure));
     if (listener_)
         listen();
     watch();

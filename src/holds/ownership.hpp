@@ -5,6 +5,7 @@
 #include "decide/lease.hpp"
 #include "decide/lease_steps.hpp"
 #include "decide/linked_list.hpp"
+#include "decide/possible_grant.hpp"
 #include "decide/renewal.hpp"
 #include "decide/renewal_schedule.hpp"
 #include "holds/hold_list.hpp"
@@ -118,8 +119,11 @@ public:
     void speak() noexcept { is_spoken_for_.store(true, std::memory_order_relaxed); }
     bool is_spoken_for() const noexcept { return is_spoken_for_.load(std::memory_order_relaxed); }
 
-    /// The first hold; `sent` and `lease` are those of the acquire.
-    void begin(hold_ptr, time_point sent, milliseconds lease);
+    /// The first hold, by the answer to its acquire.
+    void begin(hold_ptr, decide::proven_grant const&);
+
+    /// The steps that may still run, for an attempt that takes over its field.
+    std::shared_ptr<decide::lease_steps> const& steps_sent() const noexcept { return sent_; }
 
     /// Begins without an acquire: the server admits it because of another ownership in the same
     /// hash, with the same owner and number. `enter` follows.

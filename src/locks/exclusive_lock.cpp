@@ -68,9 +68,9 @@ void exclusive_lock::taken_away(time_point sent)
 void exclusive_lock::begin(waiter& who, hold_ptr const& taken, grant const& what)
 {
     if (auto const before = std::exchange(ownership_, nullptr))
-        before->replaced(what.sent);
+        before->replaced(what.proven.sent);
     ownership_ = make_recycled<ownership>(core_, this, how_, name(), what.number, who.who);
-    ownership_->begin(taken, what.sent, what.lease);
+    ownership_->begin(taken, what.proven);
     who.grant(taken);
     admit_same_owner(who);
 }
@@ -86,7 +86,7 @@ void exclusive_lock::adopt(
     auto const taken = who->make_hold();
     taken->token = token;
     bool const is_disturbed = ownership_ || (contention_ && contention_->disturbed);
-    begin(*who, taken, {number, token, 0, sent, who->lease});
+    begin(*who, taken, {number, token, 0, {sent, who->lease}});
     send_away_who_tries_once();
     if (is_disturbed)
         ownership_->suspect();
@@ -131,7 +131,7 @@ bool exclusive_lock::hand_over(hold_state& last)
     switch (how_to_pass(next, last)) {
     case decide::handover_kind::released: return false;
     case decide::handover_kind::by_script:
-        ensure_asker().take_over(held->number(), held->server_until());
+        ensure_asker().take_over(*held);
         held->let_go(last);
         return true;
     case decide::handover_kind::at_once: break;

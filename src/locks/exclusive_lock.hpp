@@ -136,7 +136,7 @@ private:
         void on_head_left();
 
         /// The head will ask with this field, which may exist at the server until then.
-        void take_over(std::uint64_t number, time_point until);
+        void take_over(ownership const&);
         bool takes_over() const noexcept { return number_ != 0; }
 
     private:
@@ -151,7 +151,7 @@ private:
         std::string counter() const;
         std::uint64_t followers() const noexcept;
         verdict judge(attempt const&, answer const&);
-        void on_granted(attempt const&, std::uint64_t token, time_point sent);
+        void on_granted(attempt const&, std::uint64_t token, decide::proven_grant const&);
         void on_unsynced(error_code why);
         verdict on_refused(attempt const&, decide::acquire_answer const&);
         void pause_between_tries(std::int64_t pttl);
@@ -229,8 +229,7 @@ private:
         std::uint64_t number;
         std::uint64_t last_token;
         std::uint64_t tokens;
-        time_point sent;
-        milliseconds lease;
+        decide::proven_grant proven;
     };
     void give(grant const&);
     void begin(waiter&, hold_ptr const& taken, grant const&);

@@ -98,6 +98,7 @@ void exclusive_lock::asker::choose_number()
     if (number_ != 0)
         return;
     number_ = of_.core_.next_number();
+    grant_.begin();
     synced_ = false;
 }
 
@@ -179,17 +180,19 @@ void exclusive_lock::asker::on_head_left()
         sending_.withdraw(of_.core_.transport());
 }
 
-void exclusive_lock::asker::take_over(std::uint64_t number, time_point until)
+void exclusive_lock::asker::take_over(ownership const& from)
 {
-    number_ = number;
+    number_ = from.number();
+    grant_.begin(from.steps_sent());
     synced_ = false;  // whatever the last one was
-    grant_.may_stand_until(until);
+    grant_.may_stand_until(from.server_until());
 }
 
 exclusive_lock::asker::verdict exclusive_lock::asker::judge(attempt const& asked, answer const& got)
 {
     auto const read = decide::read_acquire(got.value);
     auto const is = decide::judge(got, read, asked.call.alone);
+    auto const proven = grant_.prove(asked.lease, got, asked.call.on);
     if (is.may_stand)
         grant_.may_stand(clock::now(), asked.lease);
     if (is.what != decide::outcome::kind::pause)
@@ -214,7 +217,7 @@ exclusive_lock::asker::verdict exclusive_lock::asker::judge(attempt const& asked
             break;
         }
         [[fallthrough]];
-    case decide::outcome::kind::granted: on_granted(asked, read.last_token, got.sent); break;
+    case decide::outcome::kind::granted: on_granted(asked, read.last_token, proven); break;
     case decide::outcome::kind::refused: return on_refused(asked, read);
     }
     return verdict::again;
@@ -222,19 +225,21 @@ exclusive_lock::asker::verdict exclusive_lock::asker::judge(attempt const& asked
 
 // If nobody is left, the loop gives the grant back. If the head has left, and the next waiter wants
 // another lease or more replicas, the same field is acquired again, which sets it.
-void exclusive_lock::asker::on_granted(attempt const& asked, std::uint64_t token, time_point sent)
+void exclusive_lock::asker::on_granted(
+    attempt const& asked, std::uint64_t token, decide::proven_grant const& proven
+)
 {
     if (of_.contention_)
         of_.contention_->list.granted();
     if (of_.is_empty() || of_.first().lease != asked.lease ||
         of_.first().replicas > asked.call.replicas)
         return;
-    switch (grant_.use_of_grant(clock::now(), sent, asked.lease)) {
+    switch (grant_.use_of_grant(clock::now(), proven.sent, asked.lease)) {
     case decide::possible_grant::use::ask_again: break;
     case decide::possible_grant::use::give_back: give_back(); break;
     case decide::possible_grant::use::give:
         grant_.is_taken_over();
-        of_.give({std::exchange(number_, 0), token, asked.tokens, sent, asked.lease});
+        of_.give({std::exchange(number_, 0), token, asked.tokens, proven});
     }
 }
 

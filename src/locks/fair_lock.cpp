@@ -95,23 +95,23 @@ void fair_lock_state::unregister_if_idle()
 // ---- What was granted --------------------------------------------------------------------------
 
 void fair_lock_state::give(
-    waiter& waiting, std::uint64_t number, std::uint64_t token, time_point sent
+    waiter& waiting, std::uint64_t number, std::uint64_t token, decide::proven_grant const& proven
 )
 {
     auto const who = take_out(waiting);
     // There is one owner at a time, so an earlier ownership of this client is over. If the answers
     // of two links have crossed, only the server knows which one is earlier.
     auto const before = std::exchange(ownership_, nullptr);
-    bool const crossed = before && sent < before->begun();
+    bool const crossed = before && proven.sent < before->begun();
     if (before) {
         ++releasing_;
         if (before->is_held())
-            before->taken_away(sent);
+            before->taken_away(proven.sent);
     }
     auto const taken = who->make_hold();
     taken->token = token;
     ownership_ = make_recycled<ownership>(core_, this, how_, name(), number, who->who);
-    ownership_->begin(taken, sent, who->lease);
+    ownership_->begin(taken, proven);
     who->grant(taken);
     admit_same_owner(*who);
     if (crossed && ownership_)

@@ -38,7 +38,7 @@ public:
     // ---- For the askers ------------------------------------------------------------------------
 
     /// The server has granted it.
-    void give(waiter&, std::uint64_t number, std::uint64_t token, time_point sent);
+    void give(waiter&, std::uint64_t number, std::uint64_t token, decide::proven_grant const&);
 
     /// Gives back what may exist in Redis until then and nobody wants: a place, or the lock.
     void give_back(std::uint64_t number, time_point until, bool synced = false);
@@ -139,7 +139,7 @@ private:
 
     strand_task ask();
     verdict judge(attempt const&, answer const&);
-    void on_granted(attempt const&, std::uint64_t token, time_point sent);
+    void on_granted(attempt const&, std::uint64_t token, decide::proven_grant const&);
     void on_unsynced(error_code why);
     verdict on_refused(attempt const&, std::int64_t ask_in, time_point sent);
     void may_stand(attempt const&) noexcept;

@@ -98,6 +98,7 @@ fair_lock_state::asker::verdict fair_lock_state::asker::judge(
 {
     auto const read = decide::read_acquire(got.value);
     auto const is = decide::judge(got, read, asked.call.alone);
+    auto const proven = grant_.prove(asked.lease, got, asked.call.on);
     if (is.may_stand)
         may_stand(asked);
     if (got.what == answer::kind::replied) {
@@ -121,17 +122,19 @@ fair_lock_state::asker::verdict fair_lock_state::asker::judge(
             break;
         }
         [[fallthrough]];
-    case decide::outcome::kind::granted: on_granted(asked, read.last_token, got.sent); break;
+    case decide::outcome::kind::granted: on_granted(asked, read.last_token, proven); break;
     }
     return verdict::again;
 }
 
 // A waiter whose grants are always late goes to the end of the queue.
-void fair_lock_state::asker::on_granted(attempt const& asked, std::uint64_t token, time_point sent)
+void fair_lock_state::asker::on_granted(
+    attempt const& asked, std::uint64_t token, decide::proven_grant const& proven
+)
 {
     if (!who_)
         return;
-    switch (grant_.use_of_grant(clock::now(), sent, asked.lease)) {
+    switch (grant_.use_of_grant(clock::now(), proven.sent, asked.lease)) {
     case decide::possible_grant::use::ask_again: return;
     case decide::possible_grant::use::give_back: begin_anew(); return;
     case decide::possible_grant::use::give: break;
@@ -140,7 +143,7 @@ void fair_lock_state::asker::on_granted(attempt const& asked, std::uint64_t toke
     has_ticket_ = false;
     auto& granted = *who_;
     detach();
-    lock_.give(granted, number_, token, sent);
+    lock_.give(granted, number_, token, proven);
 }
 
 // The grant is given back, and the waiter begins at the end of the queue.
@@ -289,6 +292,7 @@ void fair_lock_state::asker::begin_anew()
 {
     give_back();
     number_ = core_.next_number();
+    grant_.begin();
     lock_.put_last(*this);
     if (ticket::is_linked())
         ticket::unlink();

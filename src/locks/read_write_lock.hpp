@@ -124,11 +124,11 @@ private:
     private:
         enum class verdict { again, rest, over };
 
-        verdict judge(answer const&, bool alone);
-        verdict on_granted(time_point sent);
+        verdict judge(answer const&, step const& call);
+        verdict on_granted(decide::proven_grant const&);
         verdict on_refused(std::int64_t pttl);
         verdict fail(error_code);
-        void give(time_point sent);
+        void give(decide::proven_grant const&);
         std::shared_ptr<ownership> make_ownership(owner const&);
         bool is_wanted() const noexcept { return who_->queue == &of_; }
 

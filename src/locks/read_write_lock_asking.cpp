@@ -41,7 +41,7 @@ strand_task readers::attempt::run(readers& of, std::shared_ptr<waiter> who)
         step call{*of.how_.script.acquire, of.slot(), now.keys_, now.arguments_};
         now.who_->ask_replicas(call);
         answer const got = co_await now.sending_.send(of.core_.transport(), call);
-        next = now.judge(got, call.alone);
+        next = now.judge(got, call);
     }
     // Gives back a grant, or a possible grant, that nobody wants any more.
     if (now.grant_.stands(clock::now()))
@@ -49,10 +49,11 @@ strand_task readers::attempt::run(readers& of, std::shared_ptr<waiter> who)
     of.look_again();
 }
 
-readers::attempt::verdict readers::attempt::judge(answer const& got, bool alone)
+readers::attempt::verdict readers::attempt::judge(answer const& got, step const& call)
 {
     auto const read = decide::read_acquire(got.value);
-    auto const is = decide::judge(got, read, alone);
+    auto const is = decide::judge(got, read, call.alone);
+    auto const proven = grant_.prove(who_->lease, got, call.on);
     if (is.may_stand)
         grant_.may_stand(clock::now(), who_->lease);
     // With replicas it would be their time.
@@ -71,7 +72,7 @@ readers::attempt::verdict readers::attempt::judge(answer const& got, bool alone)
         [[fallthrough]];
     case decide::outcome::kind::granted: break;
     }
-    return on_granted(got.sent);
+    return on_granted(proven);
 }
 
 readers::attempt::verdict readers::attempt::fail(error_code why)
@@ -81,12 +82,12 @@ readers::attempt::verdict readers::attempt::fail(error_code why)
     return verdict::over;
 }
 
-readers::attempt::verdict readers::attempt::on_granted(time_point sent)
+readers::attempt::verdict readers::attempt::on_granted(decide::proven_grant const& proven)
 {
     of_.closed_ = false;
     if (!is_wanted())
         return verdict::over;
-    switch (grant_.use_of_grant(clock::now(), sent, who_->lease)) {
+    switch (grant_.use_of_grant(clock::now(), proven.sent, who_->lease)) {
     case decide::possible_grant::use::ask_again: return verdict::again;
     case decide::possible_grant::use::give_back:  // so that writers have a chance
         of_.closed_ = true;
@@ -95,7 +96,7 @@ readers::attempt::verdict readers::attempt::on_granted(time_point sent)
     case decide::possible_grant::use::give: break;
     }
     grant_.is_taken_over();
-    give(sent);
+    give(proven);
     return verdict::over;
 }
 
@@ -127,11 +128,11 @@ std::shared_ptr<ownership> readers::attempt::make_ownership(owner const& who)
     return made;
 }
 
-void readers::attempt::give(time_point sent)
+void readers::attempt::give(decide::proven_grant const& proven)
 {
     of_.take_out(*who_);
     auto const taken = who_->make_hold();
-    make_ownership(who_->who)->begin(taken, sent, who_->lease);
+    make_ownership(who_->who)->begin(taken, proven);
     who_->grant(taken);
 }
 

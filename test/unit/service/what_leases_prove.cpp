@@ -186,6 +186,23 @@ BOOST_AUTO_TEST_CASE(so_may_an_extension)
     BOOST_TEST(is_kept(mine));
 }
 
+// It would set the lease of the acquire again.
+BOOST_AUTO_TEST_CASE(so_may_the_acquire)
+{
+    server->ends_old_connections = false;
+    pending_hold got;
+    auto& lost = held_back(scripts::acquire, [&] { got = acquire(); });
+    cut();
+    mend();
+    BOOST_TEST_REQUIRE(got.succeeded());
+    auto& mine = got.value();
+    BOOST_TEST(mine.valid_for(2'900ms));
+    BOOST_TEST(extend(mine, 20s).succeeded());
+    run(lost);
+    BOOST_TEST((redis.lease_left("k") <= 3s));
+    BOOST_TEST(is_kept(mine));
+}
+
 BOOST_AUTO_TEST_CASE(a_short_extension_and_then_a_long_one_lose_nothing)
 {
     auto mine = taken();
