@@ -89,6 +89,19 @@ reply server::run(std::string_view text, words keys, words arguments)
     return state_->scripts.run(text, keys, arguments, on);
 }
 
+reply server::call(std::string_view text, words keys, words arguments)
+{
+    constexpr std::string_view number = "7";
+    std::vector<std::string_view> numbered(arguments.begin(), arguments.end());
+    numbered.push_back(number);
+    auto got = run(text, keys, numbered);
+    if (got.what == reply::kind::error)
+        return got;
+    if (got.items.size() != 2 || got.items[0].text != number)
+        return reply::error("ERR the reply does not begin with the number of its call");
+    return std::move(got.items[1]);
+}
+
 reply server::command(words given)
 {
     auto on = state_->open(*this);

@@ -114,6 +114,14 @@ public:
         std::span<std::string_view const> arguments
     );
 
+    /// The same for a script of the client: with the number of the call, which its reply begins
+    /// with and this does not.
+    decide::reply call(
+        std::string_view text,
+        std::span<std::string_view const> keys,
+        std::span<std::string_view const> arguments
+    );
+
     /// A command by itself: PING, GET, PTTL, FLUSHALL and the like.
     decide::reply command(std::span<std::string_view const> words);
 

@@ -99,7 +99,7 @@ reply double_server::run_script(step const& s)
     if (s.what.traits.draws_tokens)
         arguments.push_back(s.floor.empty() ? s.floor : no_floor);
     arguments.insert(arguments.end(), s.arguments.begin(), s.arguments.end());
-    auto got = redis_.run(s.what.text, s.keys, arguments);
+    auto got = redis_.call(s.what.text, s.keys, arguments);
     if (!s.whole && got.what == reply::kind::list && got.items.size() == 1)
         return std::exchange(got.items.front(), {});
     return got;

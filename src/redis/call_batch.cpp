@@ -47,6 +47,9 @@ void call_batch::fill(step_list& from, manner how, resp::writer& out, time_point
     sent_ = now;
     next_call_ = 0;
     is_past_asking_ = false;
+    numbers_ = how.numbers;
+    waited_ = {};
+    auto const before = out.commands();
     arrange(from, how.by_slot);
     size_ = steps_.size();
     if (how.on)
@@ -55,6 +58,9 @@ void call_batch::fill(step_list& from, manner how, resp::writer& out, time_point
     for (auto const& c : calls_)
         write(std::span{steps_}.subspan(c.first, c.count), how, out);
     write_wait(out);
+    if (numbers_ && (waits_ || (!calls_.empty() && calls_.back().is_command)))
+        numbers_->write_ping();
+    left_ = out.commands() - before;
 }
 
 void call_batch::write_wait(resp::writer& out)
@@ -87,9 +93,7 @@ void call_batch::arrange(step_list& from, bool by_slot)
     };
     auto const put_alone = [&](std::size_t at) {
         for (; at != steps_.size(); ++at)
-            calls_.push_back(
-                {at, 1, steps_[at]->whole || is_bare(steps_[at]->what), steps_[at]->asking}
-            );
+            calls_.push_back(alone(at));
     };
     put_alone(take([](step const& s) { return s.whole && s.what.traits.confirms; }));
     for (auto const* script : joined) {
@@ -113,6 +117,18 @@ void call_batch::arrange(step_list& from, bool by_slot)
     put_alone(take([](step const&) { return true; }));
 }
 
+call_batch::call call_batch::alone(std::size_t at) const
+{
+    step const& s = *steps_[at];
+    return {
+        .first = at,
+        .count = 1,
+        .whole = s.whole || is_bare(s.what),
+        .asking = s.asking,
+        .is_command = &s.what == &any_command,
+    };
+}
+
 // How many steps from here on may share a call: those with the call's floor.
 std::size_t call_batch::alike(std::size_t at, bool by_slot) const
 {
@@ -132,14 +148,16 @@ void call_batch::write(std::span<step* const> some, manner const& how, resp::wri
     if (any.asking)
         out.push("ASKING");
     if (&any.what == &ping_command)
-        return out.push(any.what.name);
+        return numbers_ ? numbers_->write_ping() : out.push(any.what.name);
     if (&any.what == &any_command)
         return out.push_range(any.arguments);
     auto const& form = form_of(any.what, how.publish);
     bool const text = is_as_text(any, form, how);
     std::size_t const keys = some.size() * any.keys.size();
     bool const fenced = any.what.traits.draws_tokens;
-    out.begin(3 + keys + (fenced ? 1 : 0) + some.size() * any.arguments.size());
+    out.begin(
+        3 + keys + (fenced ? 1 : 0) + some.size() * any.arguments.size() + (numbers_ ? 1 : 0)
+    );
     out.add(text ? "EVAL" : "EVALSHA");
     out.add(text ? form.text : form.sha1);
     out.add(keys);
@@ -151,6 +169,8 @@ void call_batch::write(std::span<step* const> some, manner const& how, resp::wri
     for (auto const* s : some)
         for (auto const argument : s->arguments)
             out.add(argument);
+    if (numbers_)
+        out.add(numbers_->number());
 }
 
 // Once a script has run as text, the server knows its sum, also for calls right behind it.
@@ -171,23 +191,50 @@ bool call_batch::is_as_text(step const& s, scripts::script const& form, manner c
 void call_batch::on_reply(resp::message const& got)
 {
     auto const self = shared_from_this();  // an answer may end the link
-    if (next_call_ == calls_.size())
-        settle_kept(resp::to_reply(got));
-    else if (calls_[next_call_].asking && !std::exchange(is_past_asking_, true))
+    --left_;
+    bool const is_of_call = next_call_ != calls_.size();
+    if (is_of_call)
+        on_call_reply(got);
+    else if (waits_ && waited_.what == reply::kind::nil)
+        waited_ = resp::to_reply(got);
+    else if (got.is_error())
+        waited_ = reply::error("UNBLOCKED");  // nothing says that the answer is that of WAIT
+    if (is_dropped_ || left_ != 0)
         return;
-    else {
-        is_past_asking_ = false;
-        auto const& now = calls_[next_call_++];
-        if (waits_)
-            kept_.push_back(resp::to_reply(got));
-        else
-            on_reply(now, got);
+    if (numbers_ && is_of_call && !kept_.empty()) {
+        ++left_;
+        numbers_->write_ping();
+        return numbers_->expect(this, clock::now());
     }
-    if (!is_dropped_ && next_call_ == calls_.size() && (!waits_ || steps_.empty()))
+    settle_kept();
+    if (!is_dropped_)
         listener_.on_batch_over(*this);
 }
 
-void call_batch::on_reply(call const& c, resp::message const& got)
+void call_batch::on_call_reply(resp::message const& got)
+{
+    if (calls_[next_call_].asking && !std::exchange(is_past_asking_, true))
+        return;
+    is_past_asking_ = false;
+    auto const& now = calls_[next_call_];
+    if (waits_ || !is_sure(now, got)) {
+        kept_.push_back(resp::to_reply(got));
+        ++next_call_;
+        return;
+    }
+    settle_kept();
+    ++next_call_;
+    if (!is_dropped_)
+        give(now, got);
+}
+
+/// The number of the call has come with it.
+bool call_batch::is_sure(call const& c, resp::message const& got) const noexcept
+{
+    return !numbers_ || !(got.is_error() || c.is_command);
+}
+
+void call_batch::give(call const& c, resp::message const& got)
 {
     auto const first = c.first, count = c.count;
     bool const is_whole = c.whole;
@@ -215,18 +262,21 @@ void call_batch::give(std::size_t at, reply&& value, bool in_company, error_code
     listener_.on_step(s, std::move(value), in_company, sent_, unsynced);
 }
 
-void call_batch::settle_kept(reply const& waited)
+/// The replies that were kept are those of the calls before `next_call_`.
+void call_batch::settle_kept()
 {
     auto kept = std::move(kept_);
     kept_.clear();
-    for (std::size_t c = 0; c != kept.size(); ++c) {
-        auto const [first, count, is_whole, asking] = calls_[c];
-        reply& whole = kept[c];
+    auto const first_call = next_call_ - kept.size();
+    for (std::size_t k = 0; k != kept.size(); ++k) {
+        auto const& c = calls_[first_call + k];
+        auto const first = c.first, count = c.count;
+        reply& whole = kept[k];
         bool const is_list = whole.what == reply::kind::list && whole.items.size() == count;
         for (std::size_t i = 0; i != count && !is_dropped_; ++i) {
-            auto const missing = unsynced(*steps_[first + i], waited);
+            auto const missing = unsynced(*steps_[first + i], waited_);
             auto value = reply::of(std::string_view{});  // which no reader takes
-            if (is_whole)
+            if (c.whole)
                 value = std::exchange(whole, {});
             else if (is_list)
                 value = std::move(whole.items[i]);
@@ -235,7 +285,6 @@ void call_batch::settle_kept(reply const& waited)
             give(first + i, std::move(value), count != 1, missing);
         }
     }
-    steps_.clear();
 }
 
 error_code call_batch::unsynced(step const& s, reply const& waited) const noexcept

@@ -23,6 +23,9 @@ using known_scripts = std::vector<scripts::script const*>;
 /// The calls of one write. Each call is one script for several steps. It gives each step its answer
 /// when the call's reply comes; if steps wait for replicas, when all replies have come.
 ///
+/// The pipeline gives each call a number that comes back with its reply, so that no step gets the
+/// reply to another one. An error has no number, so it waits for the next reply that has one.
+///
 /// A link uses it again once it is answered.
 class call_batch final :
     public resp::reply_handler,
@@ -54,6 +57,7 @@ public:
         publishing publish = publishing::plain;
         known_scripts* known = nullptr;  ///< none: the server knows all
         decide::connection_life* on = nullptr;  ///< none: nobody asks for the order
+        resp::pipeline* numbers = nullptr;  ///< of what is written; none: the calls have no numbers
     };
 
     explicit call_batch(listener& who) noexcept : listener_{who} {}
@@ -74,21 +78,25 @@ private:
     struct call {
         std::size_t first;
         std::size_t count;
-        bool whole = false;   ///< the reply is one step's, as it is
-        bool asking = false;  ///< an ASKING stands before it
+        bool whole = false;       ///< the reply is one step's, as it is
+        bool asking = false;      ///< an ASKING stands before it
+        bool is_command = false;  ///< no script: its reply has no number
     };
 
     void on_reply(resp::message const&) override;
     void on_lost(error_code) override;
 
-    void on_reply(call const&, resp::message const&);
+    void on_call_reply(resp::message const&);
+    void give(call const&, resp::message const&);
     void give(std::size_t at, decide::reply&&, bool in_company, error_code unsynced);
-    void settle_kept(decide::reply const& waited);
+    void settle_kept();
     error_code unsynced(step const&, decide::reply const& waited) const noexcept;
     void arrange(step_list& from, bool by_slot);
+    call alone(std::size_t at) const;
     std::size_t alike(std::size_t at, bool by_slot) const;
     void write(std::span<step* const>, manner const& how, resp::writer& out);
     void write_wait(resp::writer& out);
+    bool is_sure(call const&, resp::message const&) const noexcept;
     bool is_as_text(step const&, scripts::script const& form, manner const&) const;
 
     listener& listener_;
@@ -97,10 +105,13 @@ private:
     std::size_t size_ = 0;
     time_point sent_{};
     std::size_t next_call_ = 0;
+    std::size_t left_ = 0;  ///< replies that have not come
     bool is_past_asking_ = false;
-    bool is_dropped_ = false;          ///< the link has gone
-    bool waits_ = false;               ///< the last reply is that of WAIT
-    std::vector<decide::reply> kept_;  ///< until then
+    bool is_dropped_ = false;            ///< the link has gone
+    resp::pipeline* numbers_ = nullptr;  ///< of the calls
+    bool waits_ = false;                 ///< a WAIT is behind the calls …
+    decide::reply waited_;               ///< … and this is the answer
+    std::vector<decide::reply> kept_;    ///< of the last calls: they wait for a number, or for WAIT
 };
 
 }  // namespace colock

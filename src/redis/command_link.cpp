@@ -99,7 +99,8 @@ void command_link::flush()
     auto const& sending = in_flight_.emplace_back(take_batch());
     auto& pipeline = loop_->pipeline();
     sending->fill(
-        waiting_, {floor_, eval_only_, by_slot, description_.publish, &known_, &life_},
+        waiting_,
+        {floor_, eval_only_, by_slot, description_.publish, &known_, &life_, &pipeline},
         pipeline.out(),
         now
     );

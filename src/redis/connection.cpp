@@ -22,6 +22,14 @@ namespace {
 /// How long a connection still reads after a failed write.
 constexpr milliseconds last_words{100};
 
+/// A proxy in front of many connections may mix up their replies as well, so that they do not all
+/// begin at the same number.
+std::uint64_t first_number(link_context const& context)
+{
+    constexpr double most = 100'000;
+    return 1 + static_cast<std::uint64_t>(most * context.jitter());
+}
+
 }  // namespace
 
 connection::connection(
@@ -30,13 +38,18 @@ connection::connection(
     : context_{&context}
     , listener_{&who}
     , socket_{context.strand}
-    , pipeline_{time_limits_of(context.settings), most, pushes}
+    , pipeline_{time_limits_of(context.settings), most, pushes, first_number(context)}
     , lookup_{context.strand}
     , limit_{[this] { step_.set(asio::error::timed_out); }}
     , look_{[this] { look(); }}
 {}
 
-connection::~connection() { wipe(); }
+connection::~connection()
+{
+    wipe();
+    if (auto* const secret = pipeline_.waiting_alone())
+        ::OPENSSL_cleanse(secret->data(), secret->size());
+}
 
 // Each handler begins with this: it keeps the connection, and the client while it runs.
 template <class Act>
@@ -228,8 +241,8 @@ void connection::flush(bool secret)
     writes_secret_ |= secret;
     if (!is_open() || writing_ || write_failed_ || !pipeline_.has_output())
         return;
-    pipeline_.take_output(sending_);
-    secret_ = std::exchange(writes_secret_, false);
+    bool const is_login = pipeline_.take_output(sending_);
+    secret_ = std::exchange(writes_secret_, false) || is_login;
     std::size_t sent = 0;
     if (!tls_) {
         error_code ec;

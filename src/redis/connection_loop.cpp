@@ -308,8 +308,10 @@ void connection_loop::finish()
     }
     bool const is_stopped = !wanted_ || end_reason_ == error::closed;
     down_reason_ = !is_stopped && end_reason_ ? end_reason_ : error_code{error::unavailable};
-    if (std::exchange(up_, false))
+    if (std::exchange(up_, false)) {
+        report_bad_reply();
         return listener_->on_down(down_reason_);
+    }
     if (is_moved && !is_stopped) {
         failed_ = 0;
         return;
@@ -365,6 +367,17 @@ void connection_loop::expect(std::size_t commands, exchange::on_replies done)
     pipeline().expect(&*at, clock::now());
 }
 
+void connection_loop::expect_surely(std::size_t commands, exchange::on_replies done)
+{
+    pipeline().write_ping();
+    expect(commands + 1, [done = std::move(done)](error_code ec, replies const& got) {
+        auto wanted = got;
+        if (!ec)
+            wanted.pop_back();
+        done(ec, wanted);
+    });
+}
+
 // ---- What is said of a failure -----------------------------------------------------------------
 
 void connection_loop::explain_failure()
@@ -372,9 +385,14 @@ void connection_loop::explain_failure()
     if (!words_.empty())
         return;
     words_ = end_reason_.message();
-    if (end_reason_ == error::bad_reply && connection_ && connection_->pipeline().complaint())
+    auto* const line = connection_ ? &connection_->pipeline() : nullptr;
+    if (end_reason_ == error::bad_reply && line && line->complaint())
+        words_ = std::string{"the server's answer is not RESP: "} + line->complaint();
+    else if (line && line->is_out_of_step())
         words_ =
-            std::string{"the server's answer is not RESP: "} + connection_->pipeline().complaint();
+            "a reply is missing, came twice, or is that to another command, so none of them is "
+            "believed. Remedy: a server, and a proxy, that answers each command once and in order, "
+            "also a PING with a text";
     auto const& tls = context_.tls;
     auto why = tls && connection_
         ? tls->refusal(end_reason_, connection_->tls_complaint(), tls_host())
@@ -386,6 +404,15 @@ void connection_loop::explain_failure()
         bool const in_handshake = connection_->how_far() == connection::stage::tls;
         words_.append(tls_hint(end_reason_, tls != nullptr, in_handshake));
     }
+}
+
+// A connection that was up.
+void connection_loop::report_bad_reply()
+{
+    if (end_reason_ != error::bad_reply)
+        return;
+    explain_failure();
+    report(words_);
 }
 
 void connection_loop::report_failure()

@@ -37,7 +37,7 @@ public:
     class listener {
     public:
         /// Writes the questions that follow the set-up, for each connection. Only questions without
-        /// effects.
+        /// effects. A PING with a number comes behind them.
         virtual void write_probe(resp::writer&) = 0;
 
         /// Judges the probe's replies. On an error the loop drops the connection and reconnects.
@@ -110,14 +110,15 @@ public:
     bool can_send() const noexcept { return connection_ && connection_->can_send(); }
 
     /// While up: sends the commands that `write` writes, and returns their replies, one per
-    /// command, or an error if the connection is lost first. Errors of the server are replies.
+    /// command, or an error if the connection is lost first. Errors of the server are replies. A
+    /// PING with a number behind them tells that they are the replies to these commands.
     template <class Write>
     void ask(Write const& write, exchange::on_replies done)
     {
         auto& out = pipeline().out();
         auto const before = out.commands();
         write(out);
-        expect(out.commands() - before, std::move(done));
+        expect_surely(out.commands() - before, std::move(done));
         flush();
     }
 
@@ -150,15 +151,17 @@ private:
     void on_open() override;
     void on_closed(error_code) override;
     void expect(std::size_t commands, exchange::on_replies done);
+    void expect_surely(std::size_t commands, exchange::on_replies done);
     bool is_by_sentinel() const noexcept;
     std::uint32_t servers_in_turn() const noexcept;
     bool ends_round() noexcept;
     void try_next_server();
     void send_auth(credentials const&, exchange::on_replies done) override;
     void report(std::string words) override;
-    void replace() override;
+    void replace(error_code why) override;
     void explain_failure();
     void report_failure();
+    void report_bad_reply();
     void log_once_a_while(std::string const& line);
     std::string const& tls_host() const noexcept;
 

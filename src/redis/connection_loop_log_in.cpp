@@ -32,7 +32,7 @@ void connection_loop::send_set_up()
     out.reserve(std::size_t{4} * 1'024 + probe.bytes().size());
     set_up_of_servers(context_.settings, credentials_, wanted_role_).write(out);
     out.append(probe);
-    expect(out.commands(), [this](error_code ec, replies const& got) {
+    expect_surely(out.commands(), [this](error_code ec, replies const& got) {
         if (!ec) {
             answered_ = got;
             news_.set(news::answered);
@@ -64,18 +64,18 @@ error_code connection_loop::judge_set_up(replies const& got)
 
 void connection_loop::send_auth(credentials const& who, exchange::on_replies done)
 {
-    auto& out = pipeline().out();
+    resp::writer command;
     // Room for all of it, as in the set-up.
     constexpr std::size_t framing = 64;
-    out.reserve(out.bytes().size() + who.username.size() + who.password.size() + framing);
-    auto const before = out.commands();
-    out.push(
+    command.reserve(who.username.size() + who.password.size() + framing);
+    command.push(
         "AUTH",
         who.username.empty() ? std::string_view{"default"} : who.username,
         std::string_view{who.password}
     );
-    expect(out.commands() - before, std::move(done));
-    connection_->flush(true);
+    pipeline().write_alone(std::move(command));
+    expect(1, std::move(done));
+    flush();
 }
 
 void connection_loop::report(std::string words)
@@ -83,6 +83,6 @@ void connection_loop::report(std::string words)
     log_once_a_while(name_ + ": " + describe(where_) + ": " + words);
 }
 
-void connection_loop::replace() { restart(error::unavailable); }
+void connection_loop::replace(error_code why) { restart(why); }
 
 }  // namespace colock

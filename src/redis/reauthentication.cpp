@@ -53,7 +53,7 @@ void reauthentication::plan(time_point expires)
 void reauthentication::on_alarm()
 {
     if (is_refused_ && clock::now() >= replace_at_)
-        return listener_.replace();
+        return listener_.replace(error::unavailable);
     query_.start(server_, [this](credential_query::result got) { authenticate(std::move(got)); });
 }
 
@@ -78,11 +78,13 @@ void reauthentication::judge(error_code ec, replies const& got)
 {
     if (ec)
         return;
-    bool const is_accepted = got.front().what != decide::reply::kind::error;
-    auto const text = redacted(got.front().text, context_.settings, offered_.password);
+    auto const& answer = got.front();
+    auto const text = redacted(answer.text, context_.settings, offered_.password);
     wipe(offered_);
-    if (is_accepted)
+    if (answer.what == decide::reply::kind::text && answer.text == "OK")
         return plan(expires_);
+    if (answer.what != decide::reply::kind::error)
+        return listener_.replace(error::bad_reply);  // it is the answer to another command
     is_refused_ = true;
     listener_.report(
         "the server refuses AUTH with the new credentials: " + text +

@@ -27,7 +27,7 @@ public:
         virtual void report(std::string words) = 0;
 
         /// The connection is to end; a new one begins with new credentials.
-        virtual void replace() = 0;
+        virtual void replace(error_code why) = 0;
 
     protected:
         ~listener() = default;

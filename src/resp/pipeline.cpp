@@ -1,3 +1,4 @@
+#include "decide/number.hpp"
 #include "resp/pipeline.hpp"
 
 #include <algorithm>
@@ -5,7 +6,50 @@
 
 namespace colock::resp {
 
+namespace {
+
+/// The memory of what is done is used again, so that a busy connection allocates nothing.
+template <class Item>
+void forget_done(std::vector<Item>& all, std::size_t& first)
+{
+    if (first == all.size())
+        all.clear();
+    else if (first > 64 && first > all.size() / 2)
+        all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(first));
+    else
+        return;
+    first = 0;
+}
+
+bool is_number(node const& n, std::uint64_t number) noexcept
+{
+    return n.what == node::kind::text && decide::number_of<std::uint64_t>(n.text) == number;
+}
+
+}  // namespace
+
 // ---- Out ---------------------------------------------------------------------------------------
+
+std::uint64_t pipeline::number_last(bool is_ping)
+{
+    forget_done(numbered_, first_numbered_);
+    numbered_.push_back({out_.commands() - 1, next_number_, is_ping});
+    return next_number_++;
+}
+
+void pipeline::write_ping()
+{
+    out_.begin(2);
+    out_.add("PING");
+    out_.add(number_last(true));
+}
+
+void pipeline::write_alone(writer&& command)
+{
+    alone_.emplace(std::string{}, out_.bytes().size(), out_.commands());
+    command.swap_bytes(alone_->bytes);
+    out_.count();
+}
 
 void pipeline::expect(reply_handler* who, time_point now, answered_by how)
 {
@@ -18,21 +62,32 @@ void pipeline::expect(reply_handler* who, time_point now, answered_by how)
             who->on_lost(failed_);
         return;
     }
-    // The memory of answered commands is used again, so that a busy connection allocates nothing.
-    if (first_owed_ == owed_.size()) {
-        owed_.clear();
-        first_owed_ = 0;
-    } else if (first_owed_ > 64 && first_owed_ > owed_.size() / 2) {
-        owed_.erase(owed_.begin(), owed_.begin() + static_cast<std::ptrdiff_t>(first_owed_));
-        first_owed_ = 0;
-    }
+    forget_done(owed_, first_owed_);
     owed_.push_back({who, count, now, how});
 }
 
-void pipeline::take_output(std::string& into) noexcept
+bool pipeline::has_output() const noexcept
+{
+    if (!alone_)
+        return !out_.empty();
+    return alone_->before != 0 || (!alone_->bytes.empty() && answered_ == alone_->command);
+}
+
+bool pipeline::take_output(std::string& into)
 {
     into.clear();
-    out_.swap_bytes(into);
+    if (!has_output())
+        return false;
+    if (!alone_)
+        out_.swap_bytes(into);
+    else if (auto const before = std::exchange(alone_->before, 0))
+        out_.take_front(before, into);
+    else {
+        alone_->bytes.swap(into);
+        alone_->bytes.clear();
+        return true;
+    }
+    return false;
 }
 
 // ---- In ----------------------------------------------------------------------------------------
@@ -67,17 +122,40 @@ error_code pipeline::dispatch(message const& got, time_point now)
             pushes_->on_push(got);
         return {};
     }
-    // A reply without a command: the client can no longer match replies to commands.
     if (is_idle())
-        return error::bad_reply;
+        return end_out_of_step();
     owed& first = owed_[first_owed_];
-    if (!got.is_push() && first.how == answered_by::push && !got.is_error())
-        return error::bad_reply;
+    auto const answer = answer_in(got);
+    if (!answer || (!got.is_push() && first.how == answered_by::push && !got.is_error()))
+        return end_out_of_step();
     auto* const who = first.who;
     note_answer(first, now);
     if (who)
-        who->on_reply(got);
+        who->on_reply(*answer);
     return {};
+}
+
+// Nobody can tell any more which reply belongs to which command.
+error_code pipeline::end_out_of_step() noexcept
+{
+    is_out_of_step_ = true;
+    return error::bad_reply;
+}
+
+/// The message for the handler; nothing if the next command has another number.
+std::optional<message> pipeline::answer_in(message const& got) const noexcept
+{
+    bool const has_number =
+        first_numbered_ != numbered_.size() && numbered_[first_numbered_].command == answered_;
+    if (!has_number || got.is_error())
+        return got;
+    auto const& wanted = numbered_[first_numbered_];
+    auto const all = got.nodes();
+    if (wanted.is_ping)
+        return is_number(got.first(), wanted.number) ? std::optional{got} : std::nullopt;
+    bool const fits = got.first().what == node::kind::list && got.first().number == 2 &&
+        all.size() > 2 && is_number(all[1], wanted.number);
+    return fits ? std::optional{message{all.subspan(2), got.is_push()}} : std::nullopt;
 }
 
 bool pipeline::is_answer(message const& push)
@@ -99,6 +177,11 @@ void pipeline::note_answer(owed& first, time_point now) noexcept
     }
     if (--first.replies == 0)
         ++first_owed_;
+    if (first_numbered_ != numbered_.size() && numbered_[first_numbered_].command == answered_)
+        ++first_numbered_;
+    if (alone_ && alone_->command == answered_)
+        alone_.reset();
+    ++answered_;
 }
 
 void pipeline::fail(error_code why)
@@ -166,7 +249,7 @@ pipeline::verdict pipeline::look(time_point now)
 
 void pipeline::ping(time_point now)
 {
-    out_.push("PING");
+    write_ping();
     expect(nullptr, now);
 }
 

@@ -7,6 +7,8 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -61,14 +63,24 @@ struct time_limits {
 /// measures the round trip, and reports a server that is silent for too long. Handlers may write
 /// more commands, and may `fail` the pipeline during their call; the owner must keep it alive until
 /// the call into it returns.
+///
+/// Only the order says to which command a reply belongs. If a server or a proxy loses a reply, or
+/// sends one twice, each later one would be taken for that of another command. So commands can have
+/// numbers that come back with their replies, and the first reply with another number ends the
+/// connection. A reply without a number, as each error, is sure when a number behind it has come.
 class pipeline {
 public:
     enum class verdict { fine, write, silent };
 
-    pipeline(time_limits how_long, limits most, push_handler* pushes) noexcept
+    /// `first` is the number of the first command that has one. If connections begin at different
+    /// numbers, they do not take each other's replies either.
+    pipeline(
+        time_limits how_long, limits most, push_handler* pushes, std::uint64_t first = 1
+    ) noexcept
         : time_limits_{how_long}
         , parser_{most}
         , pushes_{pushes}
+        , next_number_{first}
     {}
 
     // ---- Out -----------------------------------------------------------------------------------
@@ -76,15 +88,32 @@ public:
     /// The writer for commands. Each must be followed by `expect` before bytes come in.
     writer& out() noexcept { return out_; }
 
+    /// The number of the command that is being written, which has to be its last word. Its reply
+    /// has to be a list of this number and of what the handler gets, or an error.
+    std::uint64_t number() { return number_last(false); }
+
+    /// Writes a PING with a number. The reply is that number, or an error.
+    void write_ping();
+
+    /// Writes this one command, which the server gets when all commands before it are answered, and
+    /// nothing else until it is answered, too. For AUTH: many servers do not answer one that they
+    /// refuse if an earlier reply is still in their buffer.
+    void write_alone(writer&& command);
+
     /// Sets the handler of the commands that were written since the last call; without one their
     /// replies are dropped. The handler must live until its last reply or its `on_lost`, which a
     /// failed pipeline calls at once. Commands that a push answers need a handler.
     void expect(reply_handler* who, time_point now, answered_by how = answered_by::reply);
 
-    bool has_output() const noexcept { return !out_.empty(); }
+    /// Whether bytes may go out now.
+    bool has_output() const noexcept;
 
-    /// Moves the outgoing bytes into an empty buffer, whose memory is used next.
-    void take_output(std::string& into) noexcept;
+    /// Moves the outgoing bytes into an empty buffer, whose memory is used next. True if they are
+    /// the command of `write_alone`.
+    bool take_output(std::string& into);
+
+    /// The bytes of `write_alone` that have not gone out.
+    std::string* waiting_alone() noexcept { return alone_ ? &alone_->bytes : nullptr; }
 
     // ---- In ------------------------------------------------------------------------------------
 
@@ -121,6 +150,9 @@ public:
     time_point heard() const noexcept { return heard_; }
     char const* complaint() const noexcept { return parser_.complaint(); }
 
+    /// It has ended because of a reply that belongs to another command.
+    bool is_out_of_step() const noexcept { return is_out_of_step_; }
+
 private:
     struct owed {
         reply_handler* who;
@@ -130,6 +162,22 @@ private:
         bool is_first = true;  ///< none of them has come
     };
 
+    struct numbered {
+        std::size_t command;  ///< its place among all commands
+        std::uint64_t number;
+        bool is_ping;
+    };
+
+    /// A command that nothing may accompany.
+    struct lone {
+        std::string bytes;
+        std::size_t before;  ///< bytes that go out before it
+        std::size_t command;
+    };
+
+    std::uint64_t number_last(bool is_ping);
+    std::optional<message> answer_in(message const&) const noexcept;
+    error_code end_out_of_step() noexcept;
     void hear(time_point now) noexcept;
     error_code dispatch(message const&, time_point now);
     bool is_answer(message const&);
@@ -145,6 +193,12 @@ private:
     std::size_t announced_ = 0;  ///< of the commands written so far, those expected to be answered
     std::vector<owed> owed_;
     std::size_t first_owed_ = 0;
+    std::size_t answered_ = 0;  ///< commands
+    std::uint64_t next_number_;
+    std::vector<numbered> numbered_;  ///< commands, in their order
+    std::size_t first_numbered_ = 0;
+    std::optional<lone> alone_;  ///< until it is answered
+    bool is_out_of_step_ = false;
     clock::duration round_trip_{};
     time_point heard_{};
     time_point silence_ends_{};  ///< when to check the silence again

@@ -48,6 +48,16 @@ public:
             add(std::string_view{word});
     }
 
+    /// Counts a command whose bytes go another way.
+    void count() noexcept { ++commands_; }
+
+    /// Moves so many of the first bytes out.
+    void take_front(std::size_t bytes, std::string& into)
+    {
+        into.assign(bytes_, 0, bytes);
+        bytes_.erase(0, bytes);
+    }
+
     /// All commands of another one.
     void append(writer const& other)
     {

@@ -122,7 +122,7 @@ public:
             if (!is_late || (c.connection != late_connection && !c.is("EVALSHA")))
                 return std::nullopt;
             late_connection = c.connection;
-            owed += usual.to(c.said, c.connection);
+            owed += scripted_server::numbered(c, usual.to(c.said, c.connection));
             return scripted_server::answer{""};
         });
     }
@@ -164,14 +164,6 @@ inline scripted_server::answer refuse(scripted_server::command const& c)
 inline bool is_acquire(scripted_server::command const& c)
 {
     return c.is("EVALSHA") && is_sum_of_acquire(c.said[1]);
-}
-
-inline bool has_ping_with_argument(scripted_server const& to)
-{
-    auto const heard = to.heard();
-    return std::ranges::any_of(heard, [](auto const& c) {
-        return c.is("PING") && c.said.size() > 1;
-    });
 }
 
 inline std::string channel_of(std::string const& name)
@@ -238,7 +230,6 @@ BOOST_AUTO_TEST_CASE(subscriptions_are_sent_as_they_are)
         auto const channel = channel_of(name);
         BOOST_TEST(server.count("SUBSCRIBE", channel) == 1U);
         BOOST_TEST(co_await eventually([&] { return server.count("UNSUBSCRIBE", channel) == 1; }));
-        BOOST_TEST(!has_ping_with_argument(server));
     });
 }
 
@@ -338,7 +329,6 @@ inline void check_one_refused_of_three(topology kind, std::string const& verb)
         far.publish(names[2]);
         BOOST_TEST(co_await eventually([&] { return got >= 2; }, within(1s)));
         co_await waiting.join(5s);  // the one that hears nothing asks after the poll cap
-        BOOST_TEST(!has_ping_with_argument(far.server));
     });
 }
 

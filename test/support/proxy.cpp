@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <list>
 #include <optional>
+#include <utility>
 
 namespace colock::test {
 
@@ -77,6 +78,32 @@ std::string message_filter::pass(std::string_view data, bool drops)
     return passed;
 }
 
+std::string slipping_replies::pass(std::string_view data, slip& next)
+{
+    waiting_ += data;
+    std::string passed;
+    std::size_t at = 0;
+    while (at < waiting_.size()) {
+        auto const end = end_of_value(waiting_, at);
+        if (end == unfinished)
+            break;
+        auto const value = waiting_.substr(at, end - at);
+        at = end;
+        bool const is_of_script = value.starts_with('*') && !value.starts_with("*0");
+        auto const what = is_of_script ? std::exchange(next, slip::none) : slip::none;
+        if (what == slip::swapped) {
+            kept_ = value;
+            continue;
+        }
+        if (what != slip::lost)
+            passed += value + std::exchange(kept_, {});
+        if (what == slip::doubled)
+            passed += value;
+    }
+    waiting_.erase(0, at);
+    return passed;
+}
+
 traffic_rules::passage traffic_rules::request(std::string_view data, passed_traffic& passed)
 {
     if (remembering)
@@ -102,7 +129,10 @@ traffic_rules::passage traffic_rules::reply(std::string_view data, passed_traffi
         *passed.reply_left -= data.size();
         is_last = *passed.reply_left == 0;
     }
-    return {passed.is_push ? passed.filter.pass(data, drops_messages) : std::string{data}, is_last};
+    return {
+        passed.is_push ? passed.filter.pass(data, drops_messages)
+                       : passed.slipping.pass(data, next_slip),
+        is_last};
 }
 
 std::string traffic_rules::rewritten(std::string_view data) const
@@ -306,6 +336,16 @@ void proxy::cut_reply(std::string request, std::size_t bytes)
         inside_->rules.request_to_mangle = std::move(request);
         inside_->rules.bytes_to_leave = bytes;
     });
+}
+
+void proxy::slip_reply(slip what)
+{
+    inside_->on_thread([&] { inside_->rules.next_slip = what; });
+}
+
+bool proxy::has_slipped() const
+{
+    return inside_->on_thread([&] { return inside_->rules.next_slip == slip::none; });
 }
 
 void proxy::cut_request(std::string request)

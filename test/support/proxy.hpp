@@ -25,11 +25,26 @@ private:
     std::size_t dropped_ = 0;
 };
 
+/// What goes wrong with one reply to a script.
+enum class slip { none, lost, doubled, swapped };
+
+/// Lets what a server sends pass, one value after the other, but for one reply.
+class slipping_replies {
+public:
+    /// `next` is what happens to the next reply to a script; it is `none` once that has happened.
+    std::string pass(std::string_view data, slip& next);
+
+private:
+    std::string waiting_;
+    std::string kept_;  ///< until the reply behind it has passed
+};
+
 /// What a proxy knows of one connection by what has passed on it.
 struct passed_traffic {
     bool is_push = false;
     std::optional<std::size_t> reply_left;  ///< bytes until it is cut
     message_filter filter;
+    slipping_replies slipping;
 };
 
 /// What a proxy does to the bytes that pass it.
@@ -52,6 +67,7 @@ public:
     std::string text_to_rewrite, rewriting;
     std::string request_to_cut, request_to_mangle;
     std::size_t bytes_to_leave = 0;
+    slip next_slip = slip::none;
 
 private:
     std::string rewritten(std::string_view data) const;
@@ -96,6 +112,10 @@ public:
     /// The reply to the next request that contains `request` ends after that many bytes, and so
     /// does its connection.
     void cut_reply(std::string request, std::size_t bytes);
+
+    /// The next reply to a script is lost, comes twice, or comes after the next one.
+    void slip_reply(slip);
+    bool has_slipped() const;
 
     /// The next connection that sends a request with this text is cut before it is passed on.
     void cut_request(std::string request);

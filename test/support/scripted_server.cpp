@@ -33,6 +33,16 @@ void name_script(scripted_server::words& command)
     command[1] = sha1_of(command[1]);
 }
 
+/// Takes the number of a call of a script with keys away.
+std::string take_number(scripted_server::words& command)
+{
+    if (command.front() != "EVALSHA" || command.size() < 4 || command[2] == "0")
+        return {};
+    auto const number = std::move(command.back());
+    command.pop_back();
+    return number;
+}
+
 /// Takes the next command from the front, an array of bulk strings; nothing if it isn't whole yet.
 std::optional<scripted_server::words> take_command(std::string& from)
 {
@@ -109,7 +119,8 @@ struct scripted_server::inside : own_thread {
             received.append(buffer, 0, count);
             more = !ec;
             for (auto next = take_command(received); more && next; next = take_command(received)) {
-                answer const what = answer_to({number, time_point::clock::now(), *next});
+                auto const call = take_number(*next);
+                answer const what = answer_to({number, time_point::clock::now(), *next, call});
                 more = co_await send(what, *with);
                 ++events;
             }
@@ -123,6 +134,8 @@ struct scripted_server::inside : own_thread {
     {
         auto scripted = says ? says(what) : std::nullopt;
         auto next = scripted ? *std::move(scripted) : answer{usual.to(what.said, what.connection)};
+        if (!next.is_raw)
+            next.bytes = numbered(what, std::move(next.bytes));
         heard.push_back(std::move(what));
         return next;
     }
@@ -173,6 +186,13 @@ scripted_server::scripted_server(script what) : inside_{std::make_unique<inside>
 {}
 
 scripted_server::~scripted_server() = default;
+
+std::string scripted_server::numbered(command const& to, std::string bytes)
+{
+    if (to.number.empty() || bytes.empty() || bytes.front() == '-' || bytes.front() == '!')
+        return bytes;
+    return "*2\r\n" + wire::text(to.number) + bytes;
+}
 
 std::uint16_t scripted_server::port() const noexcept { return inside_->port; }
 

@@ -30,16 +30,18 @@ public:
         std::size_t connection = 0;  ///< counted from 1
         time_point at{};             ///< when the whole of it had come
         words said;  ///< the first one in capitals; a script sent as text stands as EVALSHA
+        std::string number{};  ///< of a script's call, which does not stand in `said`
 
         bool is(std::string_view verb) const { return said.front() == verb; }
     };
 
-    /// What is sent for a command.
+    /// What is sent for a command. The number of a call is put in front, but for an error.
     struct answer {
         std::string bytes;           ///< empty: nothing, for now or for ever
         std::string flood{};         ///< follows `bytes`, again and again,
         std::size_t most_flood = 0;  ///< until so many bytes of it were sent
         bool is_last = false;        ///< then the connection is closed
+        bool is_raw = false;         ///< `bytes` are sent as they are
 
         answer(std::string all) : bytes{std::move(all)} {}
         answer(char const* all) : bytes{all} {}
@@ -68,6 +70,9 @@ public:
 
     /// It is a Sentinel, and this is the port of the primary.
     void name(std::uint16_t primary);
+
+    /// As it is sent in answer to this command: the number of a call stands in front.
+    static std::string numbered(command const& to, std::string bytes);
 
     /// Sends bytes that are no answer, or a late one.
     void send(std::size_t connection, std::string bytes);

@@ -49,6 +49,17 @@ private:
 
 }  // namespace
 
+reply subject::call(std::string_view script, strings const& keys, strings arguments)
+{
+    arguments.emplace_back("7");
+    auto got = run(script, keys, arguments);
+    if (got.what == reply::kind::error)
+        return got;
+    BOOST_TEST_REQUIRE(got.items.size() == 2U);
+    BOOST_TEST(got.items[0].text == arguments.back());
+    return std::move(got.items[1]);
+}
+
 reply subject::everything() { return run(look_at_everything, {}, {}); }
 
 // ---- In process --------------------------------------------------------------------------------

@@ -35,6 +35,10 @@ public:
     virtual reply command(strings const& words) = 0;
     virtual reply run(std::string_view script, strings const& keys, strings const& arguments) = 0;
 
+    /// The same for a script of the client, with the number of the call, which its reply begins
+    /// with and this does not.
+    reply call(std::string_view script, strings const& keys, strings arguments);
+
     /// From now on it hears what is published there, or no longer.
     virtual void listen(audience, std::string const& channel, bool) = 0;
 
@@ -217,8 +221,8 @@ public:
     bool run(script_call const& c)
     {
         auto const before = a_.everything();
-        auto const of_a = a_.run(c.form->text, c.keys, c.arguments);
-        auto const of_b = b_.run(c.form->text, c.keys, c.arguments);
+        auto const of_a = a_.call(c.form->text, c.keys, c.arguments);
+        auto const of_b = b_.call(c.form->text, c.keys, c.arguments);
         return !are_alike(before, compare(c.describe(), of_a, of_b));
     }
 

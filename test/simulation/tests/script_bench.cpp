@@ -65,7 +65,7 @@ std::vector<reply> script_bench::run_many(
     scripts::script const& what, strings const& keys, strings const& arguments
 )
 {
-    auto got = at_.run(what.text, keys, arguments);
+    auto got = at_.call(what.text, keys, arguments);
     if (got.what != reply::kind::list)
         return {std::move(got)};
     return std::move(got.items);

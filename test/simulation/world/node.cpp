@@ -155,7 +155,7 @@ reply node::run_script(
     auto text = instead ? instead(what) : std::string_view{};
     if (text.empty())
         text = what.text;
-    auto got = redis_.run(text, words.first(keys), words.subspan(keys));
+    auto got = redis_.call(text, words.first(keys), words.subspan(keys));
     note(what, words, keys, got);
     return got;
 }

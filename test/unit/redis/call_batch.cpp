@@ -1,4 +1,5 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "redis/any_command.hpp"
 #include "unit/redis/link_rig.hpp"
 
 #include <algorithm>
@@ -339,6 +340,96 @@ BOOST_AUTO_TEST_CASE(without_who_wants_replicas_nobody_waits_for_them)
     add(scripts::release, "c", {"f3", "channel"}).synced = true;
     sent_batch batch{waiting, {""}};
     BOOST_TEST(batch.commands.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(each_call_has_a_number)
+{
+    auto const& renewed = add(scripts::renew, "k", {"f", "1"});
+    auto const& released = add(scripts::release, "k", {"f", "channel"});
+    sent_batch batch{waiting, {""}, true};
+    BOOST_TEST_REQUIRE(batch.commands.size() == 2U);
+    BOOST_TEST(batch.commands[0].size() == 7U);
+    BOOST_TEST(batch.commands[0].back() == "1");
+    BOOST_TEST(batch.commands[1].back() == "2");
+    batch.receive("*2\r\n$1\r\n1\r\n:1\r\n*2\r\n$1\r\n2\r\n*1\r\n:5\r\n");
+    BOOST_TEST((batch.answers[&renewed].value.what == reply::kind::text));  // none of this script
+    BOOST_TEST(batch.answers[&released].value.number == 5);
+    BOOST_TEST(batch.is_over);
+}
+
+// It may be the error of the call behind, if the reply to this one is missing.
+BOOST_AUTO_TEST_CASE(an_error_is_believed_with_the_next_number)
+{
+    auto const& renewed = add(scripts::renew, "k", {"f", "1"});
+    auto const& extended = add(scripts::extend, "k", {"f", "1", "1"});
+    auto const& released = add(scripts::release, "k", {"f", "channel"});
+    sent_batch batch{waiting, {""}, true};
+    batch.written();
+    batch.receive("-BUSY\r\n");
+    BOOST_TEST(batch.answers.empty());
+    batch.receive("*2\r\n$1\r\n2\r\n*1\r\n:1\r\n");
+    BOOST_TEST(batch.answers.at(&renewed).value.text == "BUSY");
+    BOOST_TEST(batch.answers.at(&extended).value.number == 1);
+    batch.receive("-BUSY\r\n");
+    BOOST_TEST(batch.answers.count(&released) == 0U);
+    BOOST_TEST(batch.written() == "*2\r\n$4\r\nPING\r\n$1\r\n4\r\n");
+    BOOST_TEST(!batch.is_over);
+    batch.receive("$1\r\n4\r\n");
+    BOOST_TEST(batch.answers.at(&released).value.text == "BUSY");
+    BOOST_TEST(batch.is_over);
+}
+
+BOOST_AUTO_TEST_CASE(an_error_whose_number_does_not_come_is_lost)
+{
+    auto const& released = add(scripts::release, "k", {"f", "channel"});
+    sent_batch batch{waiting, {""}, true};
+    batch.receive("-BUSY\r\n");
+    batch.lose();
+    BOOST_TEST(batch.answers.empty());
+    BOOST_TEST_REQUIRE(batch.lost.size() == 1U);
+    BOOST_TEST((batch.lost.front() == &released));
+    BOOST_TEST(batch.is_over);
+}
+
+// A busy server answers nothing else to any command, so the count of the answers has to do.
+BOOST_AUTO_TEST_CASE(an_error_behind_an_error_is_enough)
+{
+    auto const& released = add(scripts::release, "k", {"f", "channel"});
+    sent_batch batch{waiting, {""}, true};
+    batch.receive("-BUSY\r\n-BUSY\r\n");
+    BOOST_TEST(batch.answers.at(&released).value.text == "BUSY");
+    BOOST_TEST(batch.is_over);
+}
+
+BOOST_AUTO_TEST_CASE(the_answer_to_a_bare_command_is_believed_with_the_next_number)
+{
+    std::string_view const get[]{"GET", "a"};
+    step asked{any_command, 0, {}, get};
+    waiting.push_back(asked);
+    sent_batch batch{waiting, {""}, true};
+    BOOST_TEST_REQUIRE(batch.commands.size() == 2U);
+    BOOST_TEST(batch.commands[1] == (words{"PING", "1"}), boost::test_tools::per_element());
+    batch.receive("+a\r\n");
+    BOOST_TEST(batch.answers.empty());
+    batch.receive("$1\r\n1\r\n");
+    BOOST_TEST(batch.answers.at(&asked).value.text == "a");
+    BOOST_TEST(batch.is_over);
+}
+
+BOOST_AUTO_TEST_CASE(the_answer_of_the_replicas_is_believed_with_the_next_number)
+{
+    for (auto const* number : {"$1\r\n2\r\n", "-LOADING\r\n"}) {
+        auto& two = add(scripts::acquire, "a", {"f1", "300", "1"});
+        two.replicas = 2;
+        sent_batch batch{waiting, {""}, true};
+        BOOST_TEST_REQUIRE(batch.commands.size() == 3U);
+        BOOST_TEST(batch.commands[2] == (words{"PING", "2"}), boost::test_tools::per_element());
+        batch.receive("*2\r\n$1\r\n1\r\n*1\r\n:1\r\n:2\r\n");
+        BOOST_TEST(batch.answers.empty());
+        batch.receive(number);
+        BOOST_TEST(batch.answers.at(&two).unsynced.failed() == (*number == '-'));
+        BOOST_TEST(batch.is_over);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(scripts_publish_as_the_servers_of_the_subscribers)

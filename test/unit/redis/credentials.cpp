@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// One connection, which asks for nothing but PING.
+/// One connection, which asks for nothing by itself.
 struct logged_in : connection_loop::listener {
     logged_in()
     {
@@ -37,7 +37,7 @@ struct logged_in : connection_loop::listener {
         rig.time.settle();
     }
 
-    void write_probe(resp::writer& to) override { to.push("PING"); }
+    void write_probe(resp::writer&) override {}
     error_code judge_probe(replies const&) override { return {}; }
     void on_up() override { ++ups; }
     void on_down(error_code) override { ++downs; }
@@ -79,14 +79,21 @@ struct logged_in : connection_loop::listener {
             return to.close();
         for (auto at = got.find('*'); at != got.npos; at = got.find("\r\n*", at + 1)) {
             auto const end = got.find("\r\n*", at + 1);
-            auto const command = got.substr(at, end == got.npos ? end : end - at);
+            auto const command = got.substr(at, end == got.npos ? end : end + 2 - at);
             bool const is_hello = command.find("HELLO") != command.npos;
             bool const is_auth = command.find("\r\nAUTH\r\n") != command.npos;
             if (is_auth)
                 logins.push_back((is_hello ? "HELLO " : "AUTH ") + secret_in(command));
-            std::string reply = "+OK\r\n";
+            auto reply = is_auth ? answer_to_auth : std::string{"+OK\r\n"};
+            if (command.find("\r\nECHO\r\n") != command.npos)
+                reply = command.substr(command.rfind('$'));
+            bool const is_first = at == 0;
+            if (is_auth && !is_hello && !refusal.empty() && !is_first && swallows_refusals)
+                continue;
             if (is_auth && !refusal.empty() && (!is_hello || refuses_hello))
                 reply = "-" + refusal_of(logins.back()) + "\r\n";
+            else if (command.find("\r\nPING\r\n") != command.npos)
+                reply = command.substr(command.rfind('$'));  // its number
             else if (is_hello)
                 reply = "%1\r\n$4\r\nrole\r\n$6\r\nmaster\r\n";
             error_code ignored;
@@ -127,6 +134,8 @@ struct logged_in : connection_loop::listener {
     std::optional<milliseconds> validity;
     std::string refusal;  ///< of each AUTH; with the password in place of a %
     bool refuses_hello = false;
+    bool swallows_refusals = false;  ///< of an AUTH that comes together with other commands
+    std::string answer_to_auth = "+OK\r\n";
     std::vector<std::string> logins;  ///< what the server was given
     std::vector<link_rig::local::socket> ends;
     int ups = 0, downs = 0;
@@ -208,6 +217,46 @@ BOOST_AUTO_TEST_CASE(an_answer_may_come_from_another_thread)
     other.join();
     pass(5ms);
     BOOST_TEST(ups == 1);
+}
+
+// Many servers do not answer an AUTH that they refuse if an earlier reply is still in their buffer.
+BOOST_AUTO_TEST_CASE(it_logs_in_while_nothing_else_is_under_way)
+{
+    validity = 60s;
+    loop->start();
+    pass(40s);
+    refusal = "WRONGPASS no such";
+    swallows_refusals = true;
+    int right = 0, wrong = 0;
+    for (int i = 0; i != 300; ++i) {  // something is asked in each step of 20 ms
+        auto const word = std::to_string(i);
+        loop->ask(
+            [&](resp::writer& out) { out.push("ECHO", word); },
+            [&, word](error_code ec, replies const& got) {
+                ++(!ec && got.at(0).text == word ? right : wrong);
+            }
+        );
+        rig.alarms.run(clock::now());
+        rig.time.jump(20ms);
+        serve();
+    }
+    BOOST_TEST(logins.size() >= 2U);
+    BOOST_TEST(log.count("refuses AUTH with the new credentials: WRONGPASS") >= 1U, log.all());
+    BOOST_TEST(right == 300);
+    BOOST_TEST(wrong == 0);
+    BOOST_TEST(downs == 0);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_answer_to_a_login_is_none)
+{
+    validity = 60s;
+    loop->start();
+    pass(40s);
+    answer_to_auth = "+PONG\r\n";
+    pass(6s);
+    BOOST_TEST(logins.size() >= 2U);
+    BOOST_TEST(downs == 1);
+    BOOST_TEST(ups == 2);
 }
 
 BOOST_AUTO_TEST_CASE(a_refused_renewal_is_tried_again_and_the_connection_replaced_in_time)

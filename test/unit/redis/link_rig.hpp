@@ -65,8 +65,10 @@ struct steps_to_send {
 /// A batch, what it writes, and what becomes of its steps.
 class sent_batch final : private call_batch::listener {
 public:
-    explicit sent_batch(step_list& from, call_batch::manner how = {})
+    explicit sent_batch(step_list& from, call_batch::manner how = {}, bool is_numbered = false)
     {
+        if (is_numbered)
+            how.numbers = &pipeline_;
         batch_->fill(from, how, pipeline_.out(), {});
         read_commands();
         pipeline_.expect(batch_.get(), {});
@@ -86,6 +88,14 @@ public:
         BOOST_TEST(!pipeline_.received(bytes.size(), {}));
     }
     void lose() { pipeline_.fail(error::unavailable); }
+
+    /// What was written since.
+    std::string written()
+    {
+        std::string bytes;
+        pipeline_.take_output(bytes);
+        return bytes;
+    }
 
     std::map<step const*, outcome> answers;
     std::vector<step const*> lost;

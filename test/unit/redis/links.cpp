@@ -6,6 +6,7 @@
 #include "decide/names.hpp"
 #include "support/scripted_server.hpp"
 #include "unit/harness.hpp"
+#include <colock/read_write_lock.hpp>
 
 #include <atomic>
 #include <memory>
@@ -326,7 +327,7 @@ BOOST_AUTO_TEST_CASE(what_may_still_run_is_ended_with_its_connection)
     // The server's thread outlives this function.
     auto const swallowed = std::make_shared<std::atomic<std::size_t>>(0);
     // Nothing after the acquire is answered either, because a server answers in order: the client
-    // asks by a PING where its answer is, and would read the PONG as the acquire's.
+    // asks by a PING where its answer is, and would give the connection up if that were answered.
     server.say([swallowed](command const& c) -> answer {
         if (is_acquire(c) && *swallowed == 0)
             *swallowed = c.connection;
@@ -349,6 +350,54 @@ BOOST_AUTO_TEST_CASE(what_may_still_run_is_ended_with_its_connection)
     BOOST_TEST(std::ranges::none_of(all.begin(), killed, [&](command const& c) {
         return is_acquire(c) && c.connection == killed->connection;
     }));
+}
+
+/// Two calls go out in one write, and somebody else has one of the two locks. Something goes wrong
+/// with the reply to the first call.
+void check_slip(std::string_view what, bool is_first_held)
+{
+    connected at;
+    at.connect();
+    BOOST_TEST_REQUIRE(at.has(at.acquire("before")));
+    using command = connected::command;
+    struct memory {
+        bool has_slipped = false;
+        std::string kept;
+    };
+    // The server's thread outlives this function.
+    auto const far = std::make_shared<memory>();
+    at.server.say([far, what](command const& c) -> connected::answer {
+        if (!c.is("EVALSHA") || c.said.at(2) != "2")
+            return std::nullopt;
+        bool const is_held = c.said.at(3).starts_with("held");
+        auto const own = is_held ? wire::list({wire::number(60'000)}) : wire::number(77);
+        auto reply = scripted_server::numbered(c, wire::list({own}));
+        if (!std::exchange(far->has_slipped, true))
+            reply = what == "lost"  ? ""
+                : what == "doubled" ? reply + reply
+                                    : (far->kept = reply, "");
+        else
+            reply += std::exchange(far->kept, {});
+        scripted_server::answer sent{reply};
+        sent.is_raw = true;
+        return sent;
+    });
+    auto const first = at.acquire(is_first_held ? "held-1" : "free-1");
+    pending_hold second;
+    read_write_lock{*at.redis, is_first_held ? "free-2" : "held-2"}.write().acquire(second.token());
+    auto const& held = is_first_held ? first : second;
+    auto const& free = is_first_held ? second : first;
+    BOOST_TEST(at.has(free));
+    BOOST_TEST(at.stays([&] { return !held.is_done(); }));
+    BOOST_TEST(at.redis->stats().reconnects == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(no_step_gets_the_reply_to_another_one)
+{
+    for (auto const* what : {"lost", "doubled", "swapped"})
+        for (bool const is_first_held : {true, false})
+            BOOST_TEST_CONTEXT(what << (is_first_held ? ", the first is held" : ""))
+    check_slip(what, is_first_held);
 }
 
 BOOST_AUTO_TEST_CASE(only_its_own_confirmation_confirms_a_channel)

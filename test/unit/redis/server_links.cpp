@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <functional>
+#include <set>
 
 namespace colock::test {
 
@@ -53,10 +54,12 @@ struct busy_links final : private command_link::listener, private pubsub_link::l
     void on_published(std::string_view, std::string_view) override {}
 
     scripted_server server{
-        [](scripted_server::command const& c) -> std::optional<scripted_server::answer> {
-            if (c.is("EVALSHA") || c.is("PING"))
-                return "";
-            return std::nullopt;
+        [busy = std::set<std::size_t>{}](scripted_server::command const& c
+        ) mutable -> std::optional<scripted_server::answer> {
+            if (c.is("EVALSHA"))
+                busy.insert(c.connection);
+            return busy.contains(c.connection) ? std::optional{scripted_server::answer{""}}
+                                               : std::nullopt;
         }};
     link_rig rig;
     steps_to_send steps;

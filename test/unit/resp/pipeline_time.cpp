@@ -23,13 +23,13 @@ BOOST_AUTO_TEST_CASE(a_silent_server_is_asked_and_looked_for_twice)
     BOOST_TEST((c.line.next_look() == time_point{2s}));
     looks const wanted{{2s, verdict::write}, {3s, verdict::fine}, {4s, verdict::silent}};
     BOOST_TEST((c.look_until(10s) == wanted));
-    BOOST_TEST(c.sent() == "['PING']");
+    BOOST_TEST(c.sent() == "['PING' '1']");
     BOOST_TEST((c.look() == verdict::silent));
 }
 
 BOOST_AUTO_TEST_CASE(whatever_comes_ends_the_silence)
 {
-    for (auto const* bytes : {"+PONG\r\n", ">0\r\n", "$10\r\nhalf"}) {
+    for (auto const* bytes : {"+1\r\n", ">0\r\n", "$10\r\nhalf"}) {
         conversation c{{.silence = 2s, .loss = 1h}};
         c.now += 2s;
         BOOST_TEST((c.look() == verdict::write));
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(one_late_look_gives_no_connection_up)
     c.now += 1h;
     BOOST_TEST((c.look() == verdict::fine));
     BOOST_TEST((c.line.next_look() == c.now + 1s));
-    BOOST_TEST(!c.receive("+PONG\r\n"));
+    BOOST_TEST(!c.receive("+1\r\n"));
     c.now += 1s;
     BOOST_TEST((c.look() == verdict::fine));
 }
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(a_late_answer_is_followed_by_one_ping)
     BOOST_TEST((c.look() == verdict::fine));
     c.now += 1ms;
     BOOST_TEST((c.look() == verdict::write));
-    BOOST_TEST(c.sent() == "['PING']");
+    BOOST_TEST(c.sent() == "['PING' '1']");
     // Once in a silence, though more is asked.
     c.ask(&h, "GET", "b");
     BOOST_TEST((c.line.next_look() == time_point{2s}));
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(a_late_answer_is_followed_by_one_ping)
     BOOST_TEST((c.line.next_look() == c.now + limit));
     c.now += limit;
     BOOST_TEST((c.look() == verdict::write));
-    BOOST_TEST(!c.receive("+PONG\r\n+b\r\n+PONG\r\n"));
+    BOOST_TEST(!c.receive("+1\r\n+b\r\n+2\r\n"));
     BOOST_TEST(c.line.is_idle());
     BOOST_TEST(h.got.size() == 2U);
     BOOST_TEST((c.line.next_look() == c.now + 2s));
