@@ -42,12 +42,12 @@ void permit_queue::on_left(waiter&, bool was_first)
         ask_for_next();
 }
 
-// The client asks for the next one at once. A request that is not sent yet is taken back.
+// The client decides again at once: a request that is not sent yet is taken back.
 void permit_queue::ask_for_next()
 {
     if (sleeping_)
         wake();
-    else if (!undoing_)
+    else
         withdraw_unsent();
 }
 

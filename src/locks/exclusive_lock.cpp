@@ -85,10 +85,11 @@ void exclusive_lock::adopt(
     since_ = clock::now();
     auto const taken = who->make_hold();
     taken->token = token;
-    bool const is_disturbed = ownership_ || (contention_ && contention_->disturbed);
+    // A message since the script may have been about it, or another owner's grant.
+    bool const is_doubtful = ownership_ || contention_;
     begin(*who, taken, {number, token, 0, {sent, who->lease}});
     send_away_who_tries_once();
-    if (is_disturbed)
+    if (is_doubtful)
         ownership_->suspect();
     if (awaits_attempt())
         asker_->wake();  // the head waits for this hold from now on

@@ -100,7 +100,8 @@ readers::attempt::verdict readers::attempt::on_granted(decide::proven_grant cons
     return verdict::over;
 }
 
-// Somebody writes. But a message since the question may say that the writer has left.
+// Somebody writes. But a message since the question may say that the writer has left; then `look`
+// finds nothing that keeps the reader from asking again.
 readers::attempt::verdict readers::attempt::on_refused(std::int64_t pttl)
 {
     grant_.refused();
@@ -110,8 +111,6 @@ readers::attempt::verdict readers::attempt::on_refused(std::int64_t pttl)
         of_.dismiss(*who_, {});
     if (is_wanted() && who_->attempts == 1)
         who_->tell_waiting(milliseconds{pttl});
-    if (is_wanted() && !is_new)
-        return verdict::again;
     if (is_new && !of_.is_empty()) {
         auto const now = clock::now();
         auto const cap = of_.core_.settings().poll_cap;

@@ -8,6 +8,22 @@
 
 namespace colock::test {
 
+namespace {
+
+config without_fencing()
+{
+    auto c = short_leases();
+    c.fencing = false;
+    return c;
+}
+
+/// Without tokens a lock is handed on at once, however it was taken.
+struct unfenced : travelling {
+    unfenced() : travelling{without_fencing()} {}
+};
+
+}  // namespace
+
 BOOST_FIXTURE_TEST_SUITE(service_claim_adopted, travelling)
 
 BOOST_AUTO_TEST_CASE(its_giver_may_adopt_it_again)
@@ -125,6 +141,48 @@ BOOST_AUTO_TEST_CASE(closing_ends_it_and_leaves_nothing)
     BOOST_TEST(closed.succeeded());
     BOOST_TEST(!redis.is_locked("k"));
     BOOST_TEST((adopt(what).ec() == error::closed));
+}
+
+// Somebody forces the lock and takes it, after the script that moved it and before its answer.
+BOOST_FIXTURE_TEST_CASE(a_lock_that_was_forced_before_the_answer_is_not_handed_on, unfenced)
+{
+    auto mine = take(mutex());
+    auto waits = take(mutex());
+    auto const what = give(mine.value()).value();
+    auto& late = server->expect(scripts::adopt);
+    pending_hold back;
+    client.adopt(what, back.token());
+    time.settle();
+    auto const moved = redis.run(late.seen());
+    redis.occupy("k", 60s);
+    server->publish(channel());
+    time.advance(1'200ms);  // the waiter asks, and is refused
+    late.reply(moved);
+    time.settle();
+    BOOST_TEST_REQUIRE(back.succeeded());
+    release(back.value());
+    time.advance(100ms);
+    BOOST_TEST(!waits.is_done());
+    BOOST_TEST(redis.is_locked("k"));
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_that_is_too_late_to_be_of_use_is_given_back)
+{
+    auto const what = given();
+    auto& late = there->expect(scripts::adopt);
+    auto& again = there->expect(scripts::adopt);
+    auto p = adopt(what, {.lease = 500ms});
+    auto const answer_late = [&](expectation& asked) {
+        auto const moved = redis.run(asked.seen());
+        time.advance(300ms);
+        asked.reply(moved);
+        time.settle();
+    };
+    answer_late(late);
+    BOOST_TEST_REQUIRE(again.has_come());  // which sets the lease again
+    answer_late(again);
+    BOOST_TEST((p.ec() == error::unavailable));
+    expect_nothing_left();
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_claim_is_not_sent)

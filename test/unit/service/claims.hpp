@@ -10,6 +10,8 @@ namespace colock::test {
 
 /// The fixture's own client is the giver.
 struct travelling : two_clients {
+    using two_clients::two_clients;
+
     pending<claim> give(hold& from)
     {
         pending<claim> p;

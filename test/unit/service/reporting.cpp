@@ -2,6 +2,9 @@
 #include "decide/client_report.hpp"
 #include "redis/any_command.hpp"
 #include "unit/harness.hpp"
+#include <colock/fair_lock.hpp>
+#include <colock/fenced_lock.hpp>
+#include <colock/read_write_lock.hpp>
 
 namespace colock::test {
 
@@ -140,6 +143,32 @@ BOOST_FIXTURE_TEST_CASE(a_holder_and_a_waiter_are_told, told)
     BOOST_TEST((all[0].age >= 5'990ms && all[0].age <= 6'010ms));
     BOOST_TEST((all[1].waits && all[1].kind == "lock" && all[1].key == "k"));
     BOOST_TEST(server->count(any_command) == 2);
+}
+
+BOOST_FIXTURE_TEST_CASE(each_kind_is_seen_as_what_it_is, told)
+{
+    using content = lock_info::content;
+    auto const take = [this](auto const& of) {
+        pending_hold p;
+        of.acquire(p.token());
+        time.settle();
+        return p;
+    };
+    auto const fenced = take(fenced_lock{client, "fenced"});
+    BOOST_TEST((inspected("fenced").what == content::fenced));
+
+    auto const fair = take(fair_lock{client, "fair"}), behind = take(fair_lock{client, "fair"});
+    auto const line = inspected("fair");
+    BOOST_TEST((line.what == content::fair && line.waiting == 1));
+    BOOST_TEST(line.holders.size() == 1U);
+
+    read_write_lock const sides{client, "sides"};
+    auto const reads = take(sides.read()), reads_too = take(sides.read());
+    auto const read = inspected("sides");
+    BOOST_TEST((read.what == content::read_write && read.holders.size() == 2U));
+    BOOST_TEST((read.holders.at(0).side == "read" && read.holders.at(1).side == "read"));
+    auto const writes = take(read_write_lock{client, "written"}.write());
+    BOOST_TEST(inspected("written").holders.at(0).side == "write");
 }
 
 BOOST_FIXTURE_TEST_CASE(who_holds_it_is_seen, told)
