@@ -77,9 +77,12 @@ std::string const& judge::part_at(object const& o, std::size_t server)
 
 bool judge::excludes(stay const& a, stay const& b) const
 {
-    if (a.of != b.of || (a.owner != 0 && a.owner == b.owner))
-        return false;
-    return a.writes || b.writes;
+    return a.of == b.of && !is_same_owner(a, b) && (a.writes || b.writes);
+}
+
+bool judge::is_same_owner(stay const& a, stay const& b)
+{
+    return a.owner != 0 && a.owner == b.owner;
 }
 
 std::vector<node::mishaps> judge::mishaps_of(object const& o) const
@@ -331,8 +334,8 @@ void judge::check_reserved()
 void judge::check_reserved(stay const& newcomer) const
 {
     for (auto const& each : reserved_)
-        if (each.by.of == newcomer.of && !newcomer.is_inner && time_.now() < each.until &&
-            mishaps_of(*each.by.of) == each.by.before)
+        if (each.by.of == newcomer.of && !is_same_owner(each.by, newcomer) &&
+            time_.now() < each.until && mishaps_of(*each.by.of) == each.by.before)
             throw violation{
                 "at_least",
                 "client " + std::to_string(newcomer.client) + " gets " + newcomer.of->name +
@@ -351,8 +354,10 @@ void judge::look()
             continue;
         if (shown == time_point{} && s.shown != time_point{})
             check_loss(s);
-        if (shown != s.shown)
-            s.shown_for = trusts_until(s) - time_.now();
+        if (shown != s.shown) {
+            auto const left = trusts_until(s) - time_.now();
+            s.shown_for = shown < s.shown ? left : std::max(s.shown_for, left);
+        }
         s.shown = shown;
         s.changes = changes;
         check_end(s);

@@ -63,13 +63,12 @@ public:
         bool writes = true;
         std::uint64_t owner = 0;  ///< zero: its own
         int synced = 0;
-        bool is_inner = false;  ///< its owner has entered again
         /// Of each server: when it granted its part, or when the user asked, if there is no token.
         std::vector<node::mishaps> before{};
         moment granted_until{};  ///< before any renewal; what replicas have acknowledged
         /// When it was judged last: what its hold showed, and the changes of its servers by then.
         time_point shown{};
-        moment shown_for{};  ///< how long it was valid then
+        moment shown_for{};  ///< the longest that it was valid since it was made shorter
         std::uint64_t changes = 0;
     };
     using place = std::list<stay>::iterator;
@@ -83,7 +82,7 @@ public:
     void leave(place at, std::string_view how);
 
     /// The lock was granted after `asked`, and is to stay taken for so long
-    /// (`acquire_options::at_least`): until then nobody gets in.
+    /// (`acquire_options::at_least`): until then nobody else gets in.
     void reserve(stay const&, moment asked, milliseconds at_least);
 
     void take_permits(object&, int client, std::int64_t n);
@@ -104,6 +103,7 @@ public:
 
 private:
     bool excludes(stay const& a, stay const& b) const;
+    static bool is_same_owner(stay const& a, stay const& b);
     bool is_forced(stay const&) const;
     static std::string const& part_at(object const&, std::size_t server);
     bool has_lost(stay const&, std::size_t server) const;

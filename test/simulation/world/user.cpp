@@ -401,7 +401,6 @@ void user::enter_again(hold got, re_entry_asked const& asked)
     auto s = told_by(made.held, asked.how.on.synced);
     s.writes = s.writes && (of_->what != kind::read_write || asked.how.writes);
     s.before = asked.before;
-    s.is_inner = true;
     made.at = truth.enter(std::move(s));
     if (may_stay_taken())
         truth.reserve(*made.at, asked.at, asked.how.on.at_least);

@@ -66,7 +66,7 @@ struct court {
             std::vector<std::string>(of.parts.size(), uuid),
             std::string{mark},
             writes};
-        s.owner = 1;
+        s.owner = who;
         s.synced = synced;
         s.before = truth.mishaps_of(of);
         stays.push_back(truth.enter(std::move(s)));
@@ -101,6 +101,7 @@ struct court {
     std::list<hold> holds;
     std::vector<judge::place> stays;
     std::uint64_t tokens = 0;
+    std::uint64_t who = 1;
 };
 
 }  // namespace
@@ -336,6 +337,9 @@ BOOST_AUTO_TEST_CASE(a_newcomer_in_a_lock_that_was_to_stay_taken_is_found)
     c.truth.reserve(*c.stays.front(), c.time.now(), 1000ms);
     c.truth.leave(c.stays.front(), "leaves");
     BOOST_TEST(!c.is_found("at_least"));
+    c.believe(100ms);  // its owner
+    c.truth.leave(c.stays.back(), "leaves");
+    c.who = 2;
     BOOST_CHECK_EXCEPTION(c.believe(100ms), violation, [](violation const& found) {
         return found.rule == "at_least";
     });

@@ -76,6 +76,9 @@ BOOST_AUTO_TEST_CASE(idle) { run_worlds("idle", 200); }
 BOOST_AUTO_TEST_CASE(failover) { run_worlds("failover", 20); }
 BOOST_AUTO_TEST_CASE(synced) { run_worlds("synced", 20); }
 BOOST_AUTO_TEST_CASE(shards) { run_worlds("shards", 10); }
+BOOST_AUTO_TEST_CASE(terms) { run_worlds("terms", 15); }
+BOOST_AUTO_TEST_CASE(broken_terms) { run_worlds("broken_terms", 15); }
+BOOST_AUTO_TEST_CASE(unkilled) { run_worlds("unkilled", 15); }
 
 BOOST_AUTO_TEST_SUITE_END()
 
