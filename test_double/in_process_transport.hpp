@@ -24,7 +24,7 @@ public:
     void submit(step& s) final
     {
         // As a link: the answer comes before this returns.
-        if (auto const why = down_reason(s.slot); !s.synced && is_refusal(why))
+        if (auto const why = down_reason(s.slot); is_refusal(why))
             return s.answered.set({answer::kind::failed, {}, why, {}});
         waiting_.push_back(&s);
         if (!std::exchange(flushing_, true))

@@ -72,15 +72,11 @@ void core::destroy_pauses() noexcept
     }
 }
 
-// Not so long that the answer would come too late, or that the link would seem dead.
+// Not so long that the answer would come too late.
 void core::ask_replicas(step& s, unsigned replicas, milliseconds lease) const
 {
-    transport().want_link(s.slot);  // which also keeps the link open while it waits
-    s.synced = true;
     s.replicas = replicas;
-    s.replica_limit = std::max(
-        std::min({settings_.sync_timeout, silence_limit(settings_), lease / 4}), milliseconds{1}
-    );
+    s.replica_limit = std::max(std::min(settings_.sync_timeout, lease / 4), milliseconds{1});
 }
 
 // close() reports that a stopping client can't confirm all releases.

@@ -61,11 +61,9 @@ void ownership::set_lease_again()
 }
 
 // A place in a queue has no lease: it is released however late.
-void ownership::give_back(time_point until, bool synced)
+void ownership::give_back(time_point until)
 {
     server_.begin_unwanted(how().has_queue ? never : until);
-    if (synced)
-        steps().go_synced();
     ask(nullptr);
 }
 

@@ -135,7 +135,7 @@ public:
 
     /// Releases a grant, or a possible grant, that nobody wants: until that moment, and over the
     /// link of its request.
-    void give_back(time_point until, bool synced = false);
+    void give_back(time_point until);
 
     /// Enters once more for the same owner; `entered` gets the outcome.
     void enter(std::shared_ptr<hold_operation>);

@@ -66,20 +66,18 @@ void ask_replicas(step& call, hold_operations const& doing)
 /// One script, with the texts that it refers to: depth and lease, or the release if there is no
 /// hold any more. A lock that stays taken gets the rest of its time as its lease instead.
 struct settlement::request {
-    request(ownership const& of, bool release_goes_synced)
+    explicit request(ownership const& of)
         : last{of.holds_.is_empty() && !of.server_.stays_taken(clock::now())}
         , stays{of.holds_.is_empty() && !last}
         , lease{of.promise()}
         , channel{last ? of.field_.channel() : std::string{}}
-        , joins{last && !release_goes_synced && joins_list(of)}
+        , joins{last && joins_list(of)}
         , texts{of, *this}
         , keys{texts.keys()}
         , arguments{texts.arguments()}
         , call{
               last ? *of.how().script.release : *of.how().script.extend, of.slot(), keys, arguments}
-    {
-        call.synced = last && release_goes_synced;
-    }
+    {}
     request(request const&) = delete;
     request& operator=(request const&) = delete;
 
@@ -95,8 +93,6 @@ struct settlement::request {
         }
     };
 
-    /// A release that waits for replicas, on a link of its own, names none: it might put the client
-    /// into the list after it has left.
     static bool joins_list(ownership const& of)
     {
         return of.how().has_list && of.listener_ && of.listener_->joins_list();
@@ -153,7 +149,7 @@ strand_task settlement::run([[maybe_unused]] std::shared_ptr<ownership> self)
     send_limit limit{*this};
     while (!asked_.empty() && !of_.is_gone() && !core_.is_stopped()) {
         auto doing = without_late_extensions(take_asked());
-        request now{of_, release_goes_synced()};
+        request now{of_};
         now.last ? begin_release(now) : ask_replicas(now.call, doing);
         limit.begin();
         std::optional<decide::lease_steps::step> set;
@@ -180,13 +176,6 @@ strand_task settlement::run([[maybe_unused]] std::shared_ptr<ownership> self)
         note_found_lost(rest);
     complete(rest, of_.is_gone() ? error::lost : error::closed);
     of_.settled();
-}
-
-// A release must not overtake a re-entry on the other side of the hash, which needs this field.
-bool settlement::release_goes_synced() const noexcept
-{
-    auto const other = of_.beside();
-    return synced_ || (other && other->steps_ && other->steps_->is_synced());
 }
 
 void settlement::begin_release(request const& which)

@@ -25,15 +25,8 @@ public:
 
     void ask(std::shared_ptr<hold_operation>);
 
-    /// The ownership was requested over the link that waits for replicas, so its release goes there
-    /// too.
-    void go_synced() noexcept { synced_ = true; }
-
     /// A script is under way or due.
     bool is_running() const noexcept { return running_; }
-
-    /// A script is under way over that link.
-    bool is_synced() const noexcept { return sending_ && sending_->synced; }
 
     /// For the end of the context: the operations that are to be destroyed without an answer.
     hold_operations take_asked() noexcept;
@@ -43,7 +36,6 @@ private:
     struct send_limit;
 
     strand_task run(std::shared_ptr<ownership> self);
-    bool release_goes_synced() const noexcept;
     void begin_release(request const&);
     bool may_send_again(answer const&, hold_operations const& doing) const noexcept;
     /// The step has to be sent again: its operations stay asked for.
@@ -62,7 +54,6 @@ private:
     bool running_ = false;
     bool unsure_ = false;          ///< a release's answer was lost: a repeat may find its effect
     bool unsure_of_stay_ = false;  ///< the same of a lease that keeps a released lock taken
-    bool synced_ = false;
 };
 
 }  // namespace colock

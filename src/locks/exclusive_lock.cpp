@@ -103,7 +103,7 @@ hold_ptr exclusive_lock::make_hold(waiter const& who, std::uint64_t only_token)
     return taken;
 }
 
-// A waiter for replicas asks over another link, and with another number.
+// A waiter for replicas wants them to have what is written for it.
 decide::handover_kind exclusive_lock::how_to_pass(waiter const& next, hold_state const& last) const
 {
     if (next.replicas != 0)

@@ -173,7 +173,6 @@ private:
         decide::possible_grant grant_;  ///< of that number
         sent_step sending_;
         std::uint32_t refusals_ = 0;  ///< for the moment, in a row
-        bool synced_ = false;  ///< `number_` was requested over the link that waits for replicas
         bool running_ = false;
     };
 

@@ -36,7 +36,6 @@ struct exclusive_lock::attempt {
         if (of.draws_tokens())
             call.floor = of.how_.has_floor ? link_floor : no_floor;
         of.first().ask_replicas(call);
-        call.synced = by.synced_ = by.synced_ || call.synced;
     }
     attempt(attempt const&) = delete;
     attempt& operator=(attempt const&) = delete;
@@ -99,7 +98,6 @@ void exclusive_lock::asker::choose_number()
         return;
     number_ = of_.core_.next_number();
     grant_.begin();
-    synced_ = false;
 }
 
 bool exclusive_lock::asker::has_to_wait()
@@ -129,8 +127,7 @@ bool exclusive_lock::asker::has_to_wait()
         of_.contention_->sleep_until(until, head.deadline());
         return true;
     }
-    // A link does not know when the steps of another link are over.
-    return !synced_ && head.replicas != 0 && gives_back();
+    return false;
 }
 
 // From which the lock's tokens are drawn, if they are.
@@ -184,7 +181,6 @@ void exclusive_lock::asker::take_over(ownership const& from)
 {
     number_ = from.number();
     grant_.begin(from.steps_sent());
-    synced_ = false;  // whatever the last one was
     grant_.may_stand_until(from.server_until());
 }
 
@@ -197,8 +193,8 @@ exclusive_lock::asker::verdict exclusive_lock::asker::judge(attempt const& asked
         grant_.may_stand(clock::now(), asked.lease);
     if (is.what != decide::outcome::kind::pause)
         refusals_ = 0;
-    // The time of a synced call would be that of its replicas.
-    if (got.what == answer::kind::replied && !asked.call.synced)
+    // Otherwise it would be the time of the replicas.
+    if (got.what == answer::kind::replied && asked.call.replicas == 0)
         of_.core_.round_trip().note(clock::now() - got.sent);
     switch (is.what) {
     case decide::outcome::kind::withdrawn:
@@ -308,7 +304,7 @@ void exclusive_lock::asker::give_back()
     }
     auto const until = grant_.until();
     grant_.is_taken_over();
-    unwanted->give_back(until, synced_);
+    unwanted->give_back(until);
 }
 
 }  // namespace colock

@@ -118,10 +118,10 @@ void fair_lock_state::give(
         ownership_->suspect();
 }
 
-void fair_lock_state::give_back(std::uint64_t number, time_point until, bool synced)
+void fair_lock_state::give_back(std::uint64_t number, time_point until)
 {
     ++releasing_;
-    make_recycled<ownership>(core_, this, how_, name(), number, owner{})->give_back(until, synced);
+    make_recycled<ownership>(core_, this, how_, name(), number, owner{})->give_back(until);
 }
 
 // The first waiter may be dead. If nobody else comes, its place would stay for ever. So this client

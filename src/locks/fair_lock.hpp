@@ -41,7 +41,7 @@ public:
     void give(waiter&, std::uint64_t number, std::uint64_t token, decide::proven_grant const&);
 
     /// Gives back what may exist in Redis until then and nobody wants: a place, or the lock.
-    void give_back(std::uint64_t number, time_point until, bool synced = false);
+    void give_back(std::uint64_t number, time_point until);
 
     /// It is worth asking again after this many ms. The first waiter here asks for all; the server
     /// tells the others.
@@ -159,7 +159,6 @@ private:
     core& core_;
     fair_lock_state& lock_;
     waiter* who_;  ///< in the queue of the lock; none once the caller has its answer
-    bool synced_;  ///< asks over the link that waits for replicas
     std::uint64_t number_;
     decide::possible_grant grant_;  ///< a place in the queue, or the lock
     time_point asked_{};            ///< when the last answered attempt was sent

@@ -50,7 +50,6 @@ fair_lock_state::asker::asker(fair_lock_state& of, waiter& who)
     : core_{*who.inside}
     , lock_{of}
     , who_{&who}
-    , synced_{who_->replicas != 0}
     , number_{core_.next_number()}
 {}
 
@@ -102,7 +101,7 @@ fair_lock_state::asker::verdict fair_lock_state::asker::judge(
     if (is.may_stand)
         may_stand(asked);
     if (got.what == answer::kind::replied) {
-        if (!asked.call.synced)  // otherwise it would measure the replicas' time
+        if (asked.call.replicas == 0)  // otherwise it would measure the replicas' time
             core_.round_trip().note(clock::now() - got.sent);
         asked_ = got.sent;
     }
@@ -284,7 +283,7 @@ void fair_lock_state::asker::give_back()
     auto const until = grant_.until();
     grant_.is_taken_over();
     if (until > now)
-        lock_.give_back(number_, until, synced_);
+        lock_.give_back(number_, until);
     has_ticket_ = false;
 }
 

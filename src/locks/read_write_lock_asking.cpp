@@ -45,7 +45,7 @@ strand_task readers::attempt::run(readers& of, std::shared_ptr<waiter> who)
     }
     // Gives back a grant, or a possible grant, that nobody wants any more.
     if (now.grant_.stands(clock::now()))
-        now.make_ownership(owner{})->give_back(now.grant_.until(), now.who_->replicas != 0);
+        now.make_ownership(owner{})->give_back(now.grant_.until());
     of.look_again();
 }
 

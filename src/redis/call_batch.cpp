@@ -48,7 +48,6 @@ void call_batch::fill(step_list& from, manner how, resp::writer& out, time_point
     next_call_ = 0;
     is_past_asking_ = false;
     numbers_ = how.numbers;
-    waited_ = {};
     auto const before = out.commands();
     arrange(from, how.by_slot);
     size_ = steps_.size();
@@ -57,24 +56,9 @@ void call_batch::fill(step_list& from, manner how, resp::writer& out, time_point
             s->on = how.on->write();
     for (auto const& c : calls_)
         write(std::span{steps_}.subspan(c.first, c.count), how, out);
-    write_wait(out);
-    if (numbers_ && (waits_ || (!calls_.empty() && calls_.back().is_command)))
+    if (numbers_ && !calls_.empty() && calls_.back().is_command)
         numbers_->write_ping();
     left_ = out.commands() - before;
-}
-
-void call_batch::write_wait(resp::writer& out)
-{
-    unsigned most = 0;
-    milliseconds longest{0};
-    for (auto const* s : steps_)
-        if (s->replicas != 0) {
-            most = std::max(most, s->replicas);
-            longest = std::max(longest, s->replica_limit);
-        }
-    waits_ = most != 0;
-    if (waits_)
-        out.push("WAIT", most, longest.count());
 }
 
 // Calls that confirm holds come first: the others may take away what was not confirmed in time.
@@ -195,10 +179,6 @@ void call_batch::on_reply(resp::message const& got)
     bool const is_of_call = next_call_ != calls_.size();
     if (is_of_call)
         on_call_reply(got);
-    else if (waits_ && waited_.what == reply::kind::nil)
-        waited_ = resp::to_reply(got);
-    else if (got.is_error())
-        waited_ = reply::error("UNBLOCKED");  // nothing says that the answer is that of WAIT
     if (is_dropped_ || left_ != 0)
         return;
     if (numbers_ && is_of_call && !kept_.empty()) {
@@ -217,7 +197,7 @@ void call_batch::on_call_reply(resp::message const& got)
         return;
     is_past_asking_ = false;
     auto const& now = calls_[next_call_];
-    if (waits_ || !is_sure(now, got)) {
+    if (!is_sure(now, got)) {
         kept_.push_back(resp::to_reply(got));
         ++next_call_;
         return;
@@ -246,20 +226,18 @@ void call_batch::give(call const& c, resp::message const& got)
         values.next_node();
     for (std::size_t i = 0; i != count && !is_dropped_; ++i) {
         if (is_list || is_whole)
-            give(first + i, values.next(), count != 1, {});
+            give(first + i, values.next(), count != 1);
         else if (got.is_error())
-            give(first + i, reply::error(head.text), count != 1, {});
+            give(first + i, reply::error(head.text), count != 1);
         else
-            give(
-                first + i, reply::of(std::string_view{}), count != 1, {}
-            );  // which no reader takes
+            give(first + i, reply::of(std::string_view{}), count != 1);  // which no reader takes
     }
 }
 
-void call_batch::give(std::size_t at, reply&& value, bool in_company, error_code unsynced)
+void call_batch::give(std::size_t at, reply&& value, bool in_company)
 {
     step& s = *std::exchange(steps_[at], nullptr);
-    listener_.on_step(s, std::move(value), in_company, sent_, unsynced);
+    listener_.on_step(s, std::move(value), in_company, sent_);
 }
 
 /// The replies that were kept are those of the calls before `next_call_`.
@@ -274,7 +252,6 @@ void call_batch::settle_kept()
         reply& whole = kept[k];
         bool const is_list = whole.what == reply::kind::list && whole.items.size() == count;
         for (std::size_t i = 0; i != count && !is_dropped_; ++i) {
-            auto const missing = unsynced(*steps_[first + i], waited_);
             auto value = reply::of(std::string_view{});  // which no reader takes
             if (c.whole)
                 value = std::exchange(whole, {});
@@ -282,21 +259,9 @@ void call_batch::settle_kept()
                 value = std::move(whole.items[i]);
             else if (whole.what == reply::kind::error)
                 value = whole;
-            give(first + i, std::move(value), count != 1, missing);
+            give(first + i, std::move(value), count != 1);
         }
     }
-}
-
-error_code call_batch::unsynced(step const& s, reply const& waited) const noexcept
-{
-    if (s.replicas == 0)
-        return {};
-    // The server has become a replica in the meantime, and accepts no WAIT any more.
-    if (waited.what == reply::kind::error && waited.text.starts_with("UNBLOCKED"))
-        return error::not_replicated;
-    if (waited.what != reply::kind::integer)
-        return error::unsupported;
-    return waited.number >= s.replicas ? error_code{} : error_code{error::not_replicated};
 }
 
 void call_batch::on_lost(error_code)

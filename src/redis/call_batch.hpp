@@ -21,7 +21,7 @@ scripts::script const& form_of(scripts::script const&, publishing) noexcept;
 using known_scripts = std::vector<scripts::script const*>;
 
 /// The calls of one write. Each call is one script for several steps. It gives each step its answer
-/// when the call's reply comes; if steps wait for replicas, when all replies have come.
+/// when the call's reply comes.
 ///
 /// The pipeline gives each call a number that comes back with its reply, so that no step gets the
 /// reply to another one. An error has no number, so it waits for the next reply that has one.
@@ -37,9 +37,7 @@ public:
 
     class listener {
     public:
-        virtual void on_step(
-            step&, decide::reply&&, bool in_company, time_point sent, error_code unsynced
-        ) = 0;
+        virtual void on_step(step&, decide::reply&&, bool in_company, time_point sent) = 0;
         virtual void on_step_lost(step&, time_point sent) = 0;
 
         /// All steps have their answers.
@@ -88,14 +86,12 @@ private:
 
     void on_call_reply(resp::message const&);
     void give(call const&, resp::message const&);
-    void give(std::size_t at, decide::reply&&, bool in_company, error_code unsynced);
+    void give(std::size_t at, decide::reply&&, bool in_company);
     void settle_kept();
-    error_code unsynced(step const&, decide::reply const& waited) const noexcept;
     void arrange(step_list& from, bool by_slot);
     call alone(std::size_t at) const;
     std::size_t alike(std::size_t at, bool by_slot) const;
     void write(std::span<step* const>, manner const& how, resp::writer& out);
-    void write_wait(resp::writer& out);
     bool is_sure(call const&, resp::message const&) const noexcept;
     bool is_as_text(step const&, scripts::script const& form, manner const&) const;
 
@@ -109,9 +105,7 @@ private:
     bool is_past_asking_ = false;
     bool is_dropped_ = false;            ///< the link has gone
     resp::pipeline* numbers_ = nullptr;  ///< of the calls
-    bool waits_ = false;                 ///< a WAIT is behind the calls …
-    decide::reply waited_;               ///< … and this is the answer
-    std::vector<decide::reply> kept_;    ///< of the last calls: they wait for a number, or for WAIT
+    std::vector<decide::reply> kept_;    ///< of the last calls: they wait for a number
 };
 
 }  // namespace colock

@@ -69,6 +69,7 @@ void command_link::destroy_pending() noexcept
     destroy_tasks(waiting_);
     for (auto const& sent : std::exchange(in_flight_, {}))
         sent->drop_steps();
+    replicas_->drop_steps();
 }
 
 void command_link::schedule_flush()
@@ -92,7 +93,7 @@ void command_link::flush()
             tell_answered_();  // the waiting steps were withdrawn
         return;
     }
-    if (!is_ready_ || !loop_->can_send() || (description_.in_rounds && !in_flight_.empty()))
+    if (!is_ready_ || !loop_->can_send())
         return;
     auto const now = clock::now();
     bool const by_slot = context_.settings.topology == topology::cluster;
@@ -106,6 +107,7 @@ void command_link::flush()
     );
     under_way_ += sending->steps().size();
     pipeline.expect(sending.get(), now);
+    replicas_->wrote(sending->steps(), now);
     loop_->flush();
 }
 
@@ -128,8 +130,6 @@ void command_link::on_batch_over(call_batch& over)
     if (spare_.size() < most_spare)
         spare_.push_back(std::move(*at));
     in_flight_.erase(at);
-    if (description_.in_rounds && is_ready_ && !waiting_.empty())
-        schedule_flush();
     if (tell_answered_)
         tell_answered_();
 }
@@ -140,16 +140,41 @@ void command_link::on_step_lost(step& s, time_point sent)
     s.answered.set({answer::kind::lost, {}, error::unavailable, sent});
 }
 
-void command_link::on_step(
-    step& s, reply&& value, bool in_company, time_point sent, error_code unsynced
-)
+void command_link::write_wait(unsigned replicas, milliseconds limit)
+{
+    auto& pipeline = loop_->pipeline();
+    pipeline.out().push("WAIT", replicas, limit.count());
+    pipeline.write_ping();
+    pipeline.expect(replicas_.get(), clock::now());
+    context_.set_alarm(slice_over_, clock::now() + limit + milliseconds{1});
+}
+
+// A server that has nothing else to do looks at the limit of a WAIT ten times a second only, and
+// whenever something comes.
+void command_link::end_slice()
+{
+    if (!loop_->is_up() || replicas_->is_idle())
+        return;
+    loop_->pipeline().write_ping();
+    loop_->pipeline().expect(nullptr, clock::now());
+    loop_->flush();
+}
+
+void command_link::on_waited(step& s, reply&& value, time_point sent, error_code unsynced)
+{
+    s.answered.set({answer::kind::replied, std::move(value), {}, sent, false, unsynced});
+}
+
+void command_link::on_step(step& s, reply&& value, bool in_company, time_point sent)
 {
     if (value.what == reply::kind::error)
         settle_error(s, std::move(value), in_company, sent);
+    else if (replica_waits::concern(s, value))
+        replicas_->keep(s, std::move(value), sent);
     else if (s.whole && is_refused_in_part(s, value))
         s.answered.set({answer::kind::not_now, {}, error::unavailable, sent});
     else
-        s.answered.set({answer::kind::replied, std::move(value), {}, sent, false, unsynced});
+        s.answered.set({answer::kind::replied, std::move(value), {}, sent});
 }
 
 /// In the answer to a call for many, errors stand among the parts. Their owners see to them, but a

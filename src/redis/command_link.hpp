@@ -2,6 +2,7 @@
 
 #include "redis/call_batch.hpp"
 #include "redis/connection_loop.hpp"
+#include "redis/replica_waits.hpp"
 #include "redis/transport.hpp"
 
 #include <cstdint>
@@ -21,7 +22,10 @@ namespace colock {
 /// once only if steps come one at a time, each after the answer to the last. Steps wait while the
 /// link is down, and are never sent twice: a step that was written before the connection was lost
 /// is `lost`, and its sender decides what to do.
-class command_link final : private connection_loop::listener, private call_batch::listener {
+class command_link final :
+    private connection_loop::listener,
+    private call_batch::listener,
+    private replica_waits::listener {
 public:
     class listener {
     public:
@@ -46,10 +50,6 @@ public:
         std::size_t index;
         address where;
         publishing publish = publishing::plain;
-
-        /// One request at a time, which ends with a wait for replicas if one of its steps wants
-        /// that: WAIT counts what its own connection has written, and keeps that connection busy.
-        bool in_rounds = false;
     };
 
     command_link(link_context const& context, listener& who, description);
@@ -75,7 +75,10 @@ public:
     bool is_started() const noexcept { return started_; }
     auto peer() const { return loop_->peer(); }
     bool has_waiting() const noexcept { return !waiting_.empty(); }
-    bool is_idle() const noexcept { return waiting_.empty() && in_flight_.empty(); }
+    bool is_idle() const noexcept
+    {
+        return waiting_.empty() && in_flight_.empty() && replicas_->is_idle();
+    }
 
     /// Steps that were sent and have no answer yet.
     std::size_t under_way() const noexcept { return under_way_; }
@@ -116,10 +119,12 @@ private:
     void schedule_flush();
     void flush();
     std::shared_ptr<call_batch> take_batch();
-    void on_step(step&, decide::reply&&, bool in_company, time_point sent, error_code unsynced)
-        override;
+    void on_step(step&, decide::reply&&, bool in_company, time_point sent) override;
     void on_step_lost(step&, time_point sent) override;
     void on_batch_over(call_batch&) override;
+    void on_waited(step&, decide::reply&&, time_point sent, error_code unsynced) override;
+    void write_wait(unsigned replicas, milliseconds limit) override;
+    void end_slice();
     void settle_error(step&, decide::reply&&, bool in_company, time_point sent);
     bool is_refused_in_part(step const&, decide::reply const&);
     std::string refusal_of(
@@ -137,6 +142,9 @@ private:
     step_list waiting_;
     std::vector<std::shared_ptr<call_batch>> in_flight_;  ///< in the order of their answers
     std::vector<std::shared_ptr<call_batch>> spare_;
+    std::shared_ptr<replica_waits> replicas_ =
+        std::make_shared<replica_waits>(static_cast<replica_waits::listener&>(*this));
+    decide::alarm_queue::alarm slice_over_{[this] { end_slice(); }};
     known_scripts known_;  ///< to the server, since this connection is up
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
     std::string floor_;  ///< the server's time in microseconds when this connection came up

@@ -55,12 +55,6 @@ server_links::server_links(
         ));
         links_.back()->when_answered([this] { on_answered(); });
     }
-    links_.push_back(std::make_unique<command_link>(
-        context,
-        commands,
-        command_link::description{
-            name("sync link"), first + context.settings.links + 1, where, publish, true}
-    ));
     pubsub_ = std::make_unique<pubsub_link>(context, pushes, name("pub/sub link"), number, where);
 }
 
@@ -119,10 +113,6 @@ void server_links::open(command_link& which)
 
 void server_links::submit(step& s)
 {
-    if (s.synced) {
-        open(*links_.back());
-        return links_.back()->submit(s);
-    }
     if (holding_)
         return held_.push_back(s);
     adapt(link(s.slot).under_way());
@@ -198,8 +188,7 @@ void server_links::on_answered()
         return;
     if (!can_share_anew())
         return submit_held();
-    auto const lanes_end = links_.end() - 1;
-    if (std::all_of(links_.begin(), lanes_end, [](auto const& each) { return each->is_idle(); }))
+    if (std::ranges::all_of(links_, [](auto const& each) { return each->is_idle(); }))
         share_anew();
 }
 

@@ -11,7 +11,7 @@
 namespace colock {
 
 /// The connections to one server, opened as they are needed: command links, among which the hash
-/// slots are shared, one for what waits for replicas, and one for pub/sub.
+/// slots are shared, and one for pub/sub.
 ///
 /// With few steps under way one command link is best, because steps that go out together share a
 /// write and a call. With many, client and server would wait for each other in turns, so more links
@@ -91,13 +91,13 @@ private:
     step_list held_;
     decide::alarm_queue::alarm look_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-    std::vector<std::unique_ptr<command_link>> links_;  ///< the lanes', and the one for rounds
+    std::vector<std::unique_ptr<command_link>> links_;  ///< the lanes'
     std::unique_ptr<pubsub_link> pubsub_;
     bool started_ = false;
     bool pubsub_wanted_ = false;
 };
 
 /// Link numbers reserved per server.
-inline std::size_t links_a_server(config const& settings) noexcept { return settings.links + 2; }
+inline std::size_t links_a_server(config const& settings) noexcept { return settings.links + 1; }
 
 }  // namespace colock

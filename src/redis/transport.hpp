@@ -51,8 +51,7 @@ struct step : decide::list_hook<> {
     std::string_view floor{};  ///< if it draws tokens: `link_floor`, or "0" if the counter has
                                ///< no floor; empty without fencing
     bool whole = false;        ///< a call by itself, for many locks: its answer is the whole reply
-    bool synced = false;       ///< over the link for steps that wait for replicas
-    unsigned replicas = 0;     ///< how many have to acknowledge it …
+    unsigned replicas = 0;     ///< how many have to acknowledge it if it takes something …
     milliseconds replica_limit{0};  ///< … within this
     bool alone = false;  ///< in a call of its own: the server has refused to run it in another
     bool was_unknown = false;  ///< the server did not know the script, once

@@ -334,9 +334,9 @@ BOOST_DATA_TEST_CASE(links_of_a_node_have_different_numbers, each_server(), kind
         auto const none = co_await lock{redis.client, name + "theirs"}.try_acquire_for(300ms);
         BOOST_TEST(!none.has_value());
         server.ask("DEL", name + "theirs");
-        // A command link, the one for pub/sub, and the one for replicas.
-        BOOST_TEST(redis.client.stats().links_up == 3U);
-        BOOST_TEST(seen->up.size() == 3U, "numbers that came up: " << seen->up.size());
+        // A command link, and the one for pub/sub.
+        BOOST_TEST(redis.client.stats().links_up == 2U);
+        BOOST_TEST(seen->up.size() == 2U, "numbers that came up: " << seen->up.size());
     });
 }
 

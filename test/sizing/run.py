@@ -130,7 +130,6 @@ class Costs(unittest.TestCase):
         for load, of_client, of_server in (
             ({}, (1, 4), (1, 4)),
             ({"clients": 10, "waiters": 5}, (2, 5), (20, 50)),
-            ({"links": 1, "sync_replicas": True}, (2, 2), (2, 2)),
             ({"primaries": 3, "clients": 10, "waiters": 5}, (7, 10), (20, 30)),
         ):
             client, server = self.client(**load), self.server(**load)
@@ -195,8 +194,8 @@ class Words(unittest.TestCase):
                     sizing.arguments(words.split())
 
     def test_what_is_read(self):
-        load = sizing.arguments("--clients 2 --poll-cap 0.5 --sync-replicas".split())
-        self.assertEqual(load, Load(clients=2, poll_cap=0.5, sync_replicas=True))
+        load = sizing.arguments("--clients 2 --poll-cap 0.5".split())
+        self.assertEqual(load, Load(clients=2, poll_cap=0.5))
 
 
 if __name__ == "__main__":

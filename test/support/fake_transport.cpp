@@ -16,7 +16,7 @@ namespace {
 
 /// Of a batch that is never answered.
 struct nobody final : call_batch::listener {
-    void on_step(step&, decide::reply&&, bool, time_point, error_code) override {}
+    void on_step(step&, decide::reply&&, bool, time_point) override {}
     void on_step_lost(step&, time_point) override {}
     void on_batch_over(call_batch&) override {}
 };
@@ -107,7 +107,7 @@ void fake_transport::write_waiting()
 {
     step_list now;
     for (auto* s : std::exchange(waiting_, {}))
-        if (s->synced ? sync_link_is_up : up_.at(link_of(s->slot)))
+        if (up_.at(link_of(s->slot)))
             now.push_back(*s);
         else if (is_refusal(down_reason_to_tell))
             s->answered.set({answer::kind::failed, {}, down_reason_to_tell, {}});
@@ -129,7 +129,7 @@ void fake_transport::write_waiting()
 
 void fake_transport::write(step& s)
 {
-    call c{&s.what, s.slot, {}, {}, !s.floor.empty(), clock::now(), s.whole, s.synced, s.replicas};
+    call c{&s.what, s.slot, {}, {}, !s.floor.empty(), clock::now(), s.whole, s.replicas};
     c.keys.assign(s.keys.begin(), s.keys.end());
     c.arguments.assign(s.arguments.begin(), s.arguments.end());
     written_.push_back(c);

@@ -30,7 +30,6 @@ struct call {
     bool has_floor = false;
     time_point sent{};
     bool is_whole = false;  ///< for many locks, as one step
-    bool synced = false;    ///< over the link for what waits for replicas
     unsigned replicas = 0;  ///< that are to acknowledge it
 
     std::string const& key() const { return keys.at(0); }
@@ -148,9 +147,6 @@ public:
     /// Why an operation says that its link is down. If no waiting mends that, steps are answered
     /// with it at once, as by a link.
     error_code down_reason_to_tell = error::unavailable;
-
-    /// The link for what waits for replicas; when it comes up, `all_up` sends what waited for it.
-    bool sync_link_is_up = true;
 
     // ---- Subscriptions -------------------------------------------------------------------------
 

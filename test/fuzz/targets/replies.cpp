@@ -116,12 +116,11 @@ void check_answers(reply const& r)
 /// A call for some locks, and what its steps are told.
 class answered_call final : private call_batch::listener {
 public:
-    answered_call(std::size_t count, unsigned replicas)
+    explicit answered_call(std::size_t count)
     {
         for (std::size_t i = 0; i != count; ++i) {
             auto& s = steps_.emplace_back(scripts::acquire, 0U, keys_, arguments_);
             s.floor = no_floor;
-            s.replicas = replicas;
             waiting_.push_back(s);
         }
         batch_->fill(waiting_, {}, line_.out(), {});
@@ -152,11 +151,10 @@ public:
     std::vector<reply> parts;
 
 private:
-    void on_step(step& s, reply&& part, bool in_company, time_point, error_code unsynced) override
+    void on_step(step& s, reply&& part, bool in_company, time_point) override
     {
         require(parts.size() < steps_.size() && &s == &steps_[parts.size()], "steps have an order");
         require(in_company == (steps_.size() != 1), "a step knows whether it shares its call");
-        require(!unsynced || s.replicas != 0, "only a step that waits for replicas lacks some");
         parts.push_back(std::move(part));
     }
     void on_step_lost(step&, time_point) override { require(false, "no answered step is lost"); }
@@ -192,17 +190,13 @@ void check_parts(reply const& r)
 {
     auto const bytes = written(r);
     auto const most = r.items.size() + 2;
-    for (std::size_t count = most > 4 ? most - 4 : 1; count <= most; ++count)
-        for (unsigned const replicas : {0U, 1U}) {
-            answered_call call{count, replicas};
-            call.receive(bytes);
-            require(call.is_over() == (replicas == 0), "an answer may wait for replicas");
-            if (replicas != 0)
-                call.receive(":1\r\n");
-            require(call.is_over() && call.parts.size() == count, "each step has its answer");
-            for (std::size_t i = 0; i != count; ++i)
-                check_part(r, count, i, call.parts[i]);
-        }
+    for (std::size_t count = most > 4 ? most - 4 : 1; count <= most; ++count) {
+        answered_call call{count};
+        call.receive(bytes);
+        require(call.is_over() && call.parts.size() == count, "each step has its answer");
+        for (std::size_t i = 0; i != count; ++i)
+            check_part(r, count, i, call.parts[i]);
+    }
 }
 
 }  // namespace

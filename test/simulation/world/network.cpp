@@ -169,6 +169,7 @@ void command_line::destroy_pending() noexcept
     destroy_tasks(waiting_);
     for (auto const& sent : std::exchange(in_flight_, {}))
         sent->drop_steps();
+    replicas_->drop_steps();
 }
 
 void command_line::fail_waiting(error_code why)
@@ -187,7 +188,7 @@ void command_line::schedule_flush()
 void command_line::flush()
 {
     flushing_ = false;
-    if (waiting_.empty() || !is_up() || (how_.in_rounds && !in_flight_.empty()))
+    if (waiting_.empty() || !is_up())
         return;
     auto sent = std::make_shared<request>();
     sent->batch = std::make_shared<call_batch>(static_cast<call_batch::listener&>(*this));
@@ -208,6 +209,26 @@ void command_line::flush()
     if (where_.net.loses_request())
         cut(where_.net.notice());
     carry_in([this, sent](std::shared_ptr<wire> const& w) { run_there(*sent, w); });
+    replicas_->wrote(sent->batch->steps(), clock::now());
+}
+
+void command_line::write_wait(unsigned count, milliseconds limit)
+{
+    resp::writer out;
+    out.push("WAIT", count, limit.count());
+    std::string bytes;
+    out.swap_bytes(bytes);
+    carry_in([this, bytes](std::shared_ptr<wire> const& w) {
+        auto got = where_.at.run(bytes);
+        carry_out(w, got.held_back, [this, answer = std::move(got.replies.front())] {
+            replicas_->answered(answer, clock::now());
+        });
+    });
+}
+
+void command_line::on_waited(step& s, reply&& got, time_point sent, error_code unsynced)
+{
+    s.answered.set({answer::kind::replied, std::move(got), {}, sent, false, unsynced});
 }
 
 // Of a batch whose sender has gone the server knows nothing, and runs it all the same.
@@ -216,13 +237,9 @@ void command_line::run_there(request const& sent, std::shared_ptr<wire> const& w
     auto got = where_.at.run(sent.bytes);
     if (where_.net.loses_reply() && wire_ == w)
         cut(where_.net.notice());
-    carry_out(
-        w,
-        got.held_back,
-        [this, batch = sent.batch, replies = std::move(got.replies)]() mutable {
-            take(*batch, replies);
-        }
-    );
+    carry_out(w, {}, [this, batch = sent.batch, replies = std::move(got.replies)]() mutable {
+        take(*batch, replies);
+    });
 }
 
 void command_line::take(call_batch& sent, std::vector<reply> const& replies)
@@ -244,8 +261,6 @@ void command_line::take(call_batch& sent, std::vector<reply> const& replies)
 void command_line::on_batch_over(call_batch& over)
 {
     std::erase_if(in_flight_, [&over](auto const& each) { return each.get() == &over; });
-    if (how_.in_rounds && is_up() && !waiting_.empty())
-        schedule_flush();
 }
 
 void command_line::on_step_lost(step& s, time_point sent)
@@ -253,14 +268,14 @@ void command_line::on_step_lost(step& s, time_point sent)
     s.answered.set({answer::kind::lost, {}, error::unavailable, sent});
 }
 
-void command_line::on_step(
-    step& s, reply&& got, bool in_company, time_point sent, error_code unsynced
-)
+void command_line::on_step(step& s, reply&& got, bool in_company, time_point sent)
 {
     if (got.what == reply::kind::error)
         settle_error(s, got, in_company, sent);
+    else if (replica_waits::concern(s, got))
+        replicas_->keep(s, std::move(got), sent);
     else
-        s.answered.set({answer::kind::replied, std::move(got), {}, sent, false, unsynced});
+        s.answered.set({answer::kind::replied, std::move(got), {}, sent});
 }
 
 // As command_link::settle_error.
@@ -308,6 +323,8 @@ void command_line::on_down(error_code why)
             static_cast<resp::reply_handler&>(*sent).on_lost(why);
         else
             sent->drop_steps();
+    if (*whole)
+        static_cast<resp::reply_handler&>(*replicas_).on_lost(why);
     if (*whole)
         listener_.on_line_down(*this, why);
     if (*whole && !is_started())

@@ -3,6 +3,7 @@
 
 #include "core/core.hpp"
 #include "redis/call_batch.hpp"
+#include "redis/replica_waits.hpp"
 #include "simulation/world/node.hpp"
 #include "simulation/world/timeline.hpp"
 
@@ -267,7 +268,10 @@ private:
 
 /// A connection that carries steps, as colock's command_link does: steps of one turn go out in one
 /// write, joined by the library's own call_batch.
-class command_line final : public connecting_line, private call_batch::listener {
+class command_line final :
+    public connecting_line,
+    private call_batch::listener,
+    private replica_waits::listener {
 public:
     class listener {
     public:
@@ -282,7 +286,6 @@ public:
     };
 
     struct habits {
-        bool in_rounds = false;  ///< one write at a time, for what waits for replicas
         bool by_slot = false;
         publishing publish = publishing::plain;
         bool without_floor = false;  ///< broken on purpose: tokens may fall
@@ -322,7 +325,9 @@ private:
     void run_there(request const&, std::shared_ptr<wire> const&);
     void take(call_batch&, std::vector<decide::reply> const&);
 
-    void on_step(step&, decide::reply&&, bool in_company, time_point, error_code unsynced) override;
+    void on_step(step&, decide::reply&&, bool in_company, time_point) override;
+    void on_waited(step&, decide::reply&&, time_point sent, error_code unsynced) override;
+    void write_wait(unsigned count, milliseconds limit) override;
     void on_step_lost(step&, time_point sent) override;
     void on_batch_over(call_batch&) override;
     void settle_error(step&, decide::reply const&, bool in_company, time_point sent);
@@ -332,6 +337,8 @@ private:
     decide::connection_life life_;
     step_list waiting_;
     std::vector<std::shared_ptr<call_batch>> in_flight_;
+    std::shared_ptr<replica_waits> replicas_ =
+        std::make_shared<replica_waits>(static_cast<replica_waits::listener&>(*this));
     known_scripts known_;
     bool flushing_ = false;
     bool is_replica_ = false;  ///< a step was refused as if this were one

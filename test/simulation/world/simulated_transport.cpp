@@ -42,7 +42,6 @@ simulated_transport::simulated_transport(
         };
         auto& made = servers_.emplace_back();
         command_line::habits how{
-            false,
             is_cluster(),
             is_cluster() ? publishing::sharded : publishing::plain,
             around_.without_floor};
@@ -50,15 +49,11 @@ simulated_transport::simulated_transport(
             made.commands.push_back(std::make_shared<command_line>(
                 place(i), static_cast<command_line::listener&>(*this), how
             ));
-        how.in_rounds = true;
         auto const links = inside.settings().links;
-        made.commands.push_back(std::make_shared<command_line>(
-            place(links + 1), static_cast<command_line::listener&>(*this), how
-        ));
         made.pubsub = std::make_shared<pubsub_line>(
             place(links), listener_, static_cast<unsigned>(servers_.size() - 1)
         );
-        first += links + 2;
+        first += links + 1;
     }
 }
 
@@ -125,7 +120,7 @@ void simulated_transport::open(command_line& which)
 
 void simulated_transport::submit(step& s)
 {
-    auto& to = s.synced ? *servers_[owner_of(s.slot)].commands.back() : line_of(s.slot);
+    auto& to = line_of(s.slot);
     open(to);
     to.submit(s);
 }

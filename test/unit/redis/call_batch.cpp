@@ -300,48 +300,6 @@ BOOST_AUTO_TEST_CASE(who_asks_where_a_slot_goes_says_so_before_his_call)
     BOOST_TEST(batch.is_over);
 }
 
-BOOST_AUTO_TEST_CASE(a_round_waits_for_the_replicas_once)
-{
-    struct waited {
-        char const* answer;
-        error_code two, one;
-    };
-    for (auto const& w :
-         {waited{":1\r\n", error::not_replicated, {}},
-          waited{"-NOPERM no WAIT\r\n", error::unsupported, error::unsupported},
-          waited{
-              "-UNBLOCKED force unblock from blocking operation\r\n",
-              error::not_replicated,
-              error::not_replicated}}) {
-        auto& two = add(scripts::acquire, "a", {"f1", "300", "1"});
-        two.replicas = 2;
-        two.replica_limit = milliseconds{75};
-        auto& one = add(scripts::acquire, "b", {"f2", "400", "1"});
-        one.replicas = 1;
-        one.replica_limit = milliseconds{100};
-        auto const& none = add(scripts::release, "c", {"f3", "channel"});
-        sent_batch batch{waiting, {""}};
-        BOOST_TEST_REQUIRE(batch.commands.size() == 3U);
-        BOOST_TEST(
-            batch.commands[2] == (words{"WAIT", "2", "100"}), boost::test_tools::per_element()
-        );
-        batch.receive("*1\r\n:1\r\n*2\r\n:1\r\n:1\r\n");
-        BOOST_TEST(batch.answers.empty());  // until the replicas are known of
-        batch.receive(w.answer);
-        BOOST_TEST((batch.answers[&two].unsynced == w.two));
-        BOOST_TEST((batch.answers[&one].unsynced == w.one));
-        BOOST_TEST(!batch.answers[&none].unsynced);
-        BOOST_TEST(batch.is_over);
-    }
-}
-
-BOOST_AUTO_TEST_CASE(without_who_wants_replicas_nobody_waits_for_them)
-{
-    add(scripts::release, "c", {"f3", "channel"}).synced = true;
-    sent_batch batch{waiting, {""}};
-    BOOST_TEST(batch.commands.size() == 1U);
-}
-
 BOOST_AUTO_TEST_CASE(each_call_has_a_number)
 {
     auto const& renewed = add(scripts::renew, "k", {"f", "1"});
@@ -414,22 +372,6 @@ BOOST_AUTO_TEST_CASE(the_answer_to_a_bare_command_is_believed_with_the_next_numb
     batch.receive("$1\r\n1\r\n");
     BOOST_TEST(batch.answers.at(&asked).value.text == "a");
     BOOST_TEST(batch.is_over);
-}
-
-BOOST_AUTO_TEST_CASE(the_answer_of_the_replicas_is_believed_with_the_next_number)
-{
-    for (auto const* number : {"$1\r\n2\r\n", "-LOADING\r\n"}) {
-        auto& two = add(scripts::acquire, "a", {"f1", "300", "1"});
-        two.replicas = 2;
-        sent_batch batch{waiting, {""}, true};
-        BOOST_TEST_REQUIRE(batch.commands.size() == 3U);
-        BOOST_TEST(batch.commands[2] == (words{"PING", "2"}), boost::test_tools::per_element());
-        batch.receive("*2\r\n$1\r\n1\r\n*1\r\n:1\r\n:2\r\n");
-        BOOST_TEST(batch.answers.empty());
-        batch.receive(number);
-        BOOST_TEST(batch.answers.at(&two).unsynced.failed() == (*number == '-'));
-        BOOST_TEST(batch.is_over);
-    }
 }
 
 BOOST_AUTO_TEST_CASE(scripts_publish_as_the_servers_of_the_subscribers)

@@ -76,7 +76,6 @@ public:
 
     struct outcome {
         reply value;
-        error_code unsynced;
     };
 
     /// Takes in what the server answers. None of it may break the connection.
@@ -104,9 +103,9 @@ public:
     bool is_over = false;
 
 private:
-    void on_step(step& s, reply&& value, bool, time_point, error_code unsynced) override
+    void on_step(step& s, reply&& value, bool, time_point) override
     {
-        answers[&s] = {std::move(value), unsynced};
+        answers[&s] = {std::move(value)};
     }
     void on_step_lost(step& s, time_point) override { lost.push_back(&s); }
     void on_batch_over(call_batch&) override { is_over = true; }
