@@ -219,12 +219,15 @@ public:
 
     /// The moment until which nobody else can have the lock, by this process's steady clock: just
     /// before the last answered script was sent, plus the lease, minus 1 % of the lease and 2 ms
-    /// for clock drift. The clock's epoch if the hold is empty, released or lost.
+    /// for clock drift. The steady clock stands still while the machine is suspended and the lease
+    /// does not, so each suspension moves this moment back; ask again after one, or use
+    /// `valid_for`. The clock's epoch if the hold is empty, released or lost.
     clock::time_point valid_until() const noexcept;
 
-    /// Whether the lock is valid for at least `time` from now. It reads the steady clock and relies
-    /// on no timer. Call it before a write that can't be undone. If the machine may be suspended,
-    /// only a resource that checks the fencing token is safe.
+    /// Whether the lock is valid for at least `time` from now. It reads a clock that goes
+    /// on while the machine is suspended (CLOCK_BOOTTIME), and relies on no timer. Call it before a
+    /// write that can't be undone. A virtual machine that its hypervisor pauses may not know it:
+    /// there only a resource that checks the fencing token is safe.
     template <class Rep, class Period>
     bool valid_for(std::chrono::duration<Rep, Period> time) const noexcept
     {

@@ -31,15 +31,20 @@ using answered_lease = void(error_code, std::optional<std::chrono::milliseconds>
 template <class Signature>
 using handler = asio::any_completion_handler<Signature>;
 
-/// This much after now.
+/// This much after now, by the client's clock, which counts the time in which the machine is
+/// suspended.
 hold::clock::time_point from_now(std::chrono::nanoseconds time) noexcept;
 
-/// The moment by the steady clock, rounded up.
+/// A moment of the steady clock by the client's clock.
+hold::clock::time_point from_steady(hold::clock::time_point) noexcept;
+
+/// The moment by the client's clock, rounded up.
 template <class Clock, class Duration>
-hold::clock::time_point steady(std::chrono::time_point<Clock, Duration> at)
+hold::clock::time_point moment(std::chrono::time_point<Clock, Duration> at)
 {
+    using time_point = hold::clock::time_point;
     if constexpr (std::is_same_v<Clock, hold::clock>)
-        return hold::clock::time_point{round_up<hold::clock::duration>(at.time_since_epoch())};
+        return from_steady(time_point{round_up<hold::clock::duration>(at.time_since_epoch())});
     else
         return from_now(time_until(at));
 }
@@ -234,7 +239,7 @@ public:
             &operations::try_acquire_until,
             std::forward<Token>(token),
             id_,
-            detail::steady(until),
+            detail::moment(until),
             options
         );
     }

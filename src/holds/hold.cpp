@@ -151,7 +151,8 @@ std::uint64_t hold::fencing_token(std::size_t i) const noexcept
 
 hold::clock::time_point hold::valid_until() const noexcept
 {
-    return state_ ? state_->valid_until() : clock::time_point{};
+    auto const until = state_ ? state_->valid_until() : clock::time_point{};
+    return until == clock::time_point{} ? until : until - colock::clock::suspended();
 }
 
 bool hold::valid_past(clock::duration time) const noexcept

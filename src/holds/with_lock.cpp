@@ -107,7 +107,7 @@ asio::awaitable<void> release_after_work(hold& held, std::string doing, late_los
 {
     if (!state_of(held))
         co_return;
-    auto const until = held ? held.valid_until() : never;
+    auto const until = held ? state_of(held)->valid_until() : never;
     auto const [ec] = co_await held.release(asio::as_tuple(asio::deferred));
     if (ec == error::lost && is == late_loss::thrown && clock::now() < until)
         throw boost::system::system_error{ec, doing};

@@ -145,6 +145,13 @@ hold::clock::time_point from_now(std::chrono::nanoseconds time) noexcept
     return now + std::min<hold::clock::duration>(time, most);
 }
 
+hold::clock::time_point from_steady(hold::clock::time_point at) noexcept
+{
+    auto const behind = clock::suspended();
+    return at > hold::clock::time_point::max() - behind ? hold::clock::time_point::max()
+                                                        : at + behind;
+}
+
 using single = lock_operations<lock_id>;
 
 void single::acquire(

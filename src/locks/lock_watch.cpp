@@ -33,6 +33,13 @@ struct event_wait final : operation {
     completion<lock_event> done;
 };
 
+/// As the caller's clock shows it.
+lock_event by_steady_clock(lock_event event) noexcept
+{
+    event.heard -= clock::suspended();
+    return event;
+}
+
 }  // namespace
 
 /// The events of one lock that nobody has asked for yet, and the callers that wait for more.
@@ -94,7 +101,7 @@ public:
     void admit(std::shared_ptr<event_wait> const& who)
     {
         if (auto const event = heard_.take())
-            who->done({}, *event);
+            who->done({}, by_steady_clock(*event));
         else if (ended_)
             who->done(ended_, {});
         else
@@ -174,7 +181,7 @@ private:
                 return;
             auto const who = std::move(waiting_.front());
             waiting_.erase(waiting_.begin());
-            who->done({}, *event);
+            who->done({}, by_steady_clock(*event));
         }
     }
 
