@@ -48,7 +48,8 @@ struct lag {
     }
 };
 
-/// When this process began. What the clock shows is never ahead of the steady clock by that error.
+/// When this process began. As the greatest possible lag, so that the clock is never ahead of the
+/// steady one.
 clock::duration lag_at_begin() noexcept
 {
     static auto const at_begin = lag::look().most;

@@ -34,7 +34,7 @@ struct clock {
     static void fake(time_point now) noexcept;
     static bool is_fake() noexcept;
 
-    /// Under a fake time: the machine has been suspended for so long, until now.
+    /// Under a fake time: the machine has been suspended for this time, until now.
     static void fake_suspension(duration) noexcept;
 
     /// Under a fake time: a timer is due then. A test may move the time to the earliest of those

@@ -73,7 +73,8 @@ public:
     bool fits(waiter const& first, decide::request_state const& open) const override
     {
         return first.lease == lease_ && first.permits == permits_ &&
-            (!open.is_taken() || decide::is_fresh(clock::now(), open.last_sent(), lease_));
+            (!open.is_taken() ||
+             decide::is_fresh(clock::now(), open.last_sent(), lease_, clock::resumed()));
     }
 
     void give(permit_queue& from, decide::request_state const& taken) override

@@ -15,8 +15,9 @@ namespace colock::decide {
 /// an alarm that is destroyed is no longer due.
 class alarm_queue {
 public:
-    /// Its hook does not have the `optimize_size` of Boost.Intrusive, which keeps a colour in a bit of a
-    /// pointer and reads that pointer before it is set: tools such as valgrind would report each alarm.
+    /// Its hook does not have the `optimize_size` of Boost.Intrusive, which keeps a colour in a bit
+    /// of a pointer and reads that pointer before it is set: tools such as valgrind would report
+    /// each alarm.
     class alarm :
         public boost::intrusive::set_base_hook<
             boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {

@@ -16,12 +16,13 @@ enum class handover_kind {
 /// The facts at the moment of a release while this client has another waiter.
 struct handover {
     time_point now;
-    time_point since;            ///< the first grant of this tenure
-    milliseconds max_tenure;     ///< none if zero
-    time_point valid_until;      ///< of the hold that ends
-    milliseconds lease;          ///< from which that was calculated
-    bool is_alike = true;        ///< both are renewed, with the same lease
-    bool is_undisturbed = true;  ///< nobody can have forced it unnoticed
+    time_point since;                        ///< the first grant of this tenure
+    milliseconds max_tenure;                 ///< none if zero
+    time_point valid_until;                  ///< of the hold that ends
+    milliseconds lease;                      ///< from which that was calculated
+    time_point resumed = time_point::min();  ///< the end of the machine's last suspension
+    bool is_alike = true;                    ///< both are renewed, with the same lease
+    bool is_undisturbed = true;              ///< nobody can have forced it unnoticed
     bool has_token = true;
     bool is_quiet = true;  ///< no step of the ownership is under way
 
@@ -29,7 +30,7 @@ struct handover {
     {
         if (max_tenure <= milliseconds{0} || now - since >= max_tenure)
             return handover_kind::released;
-        bool const is_fresh = now <= fresh_until(valid_until, lease);
+        bool const is_fresh = is_fresh_until(now, valid_until, lease, resumed);
         if (is_alike && is_undisturbed && has_token && is_fresh)
             return handover_kind::at_once;
         // A step under way could set its older lease after the script.

@@ -64,9 +64,11 @@ public:
     };
 
     /// A grant has come, for a request that was sent then.
-    use use_of_grant(time_point now, time_point sent, milliseconds lease) noexcept
+    use use_of_grant(
+        time_point now, time_point sent, milliseconds lease, time_point resumed = time_point::min()
+    ) noexcept
     {
-        if (!is_fresh(now, sent, lease))
+        if (!is_fresh(now, sent, lease, resumed))
             return std::exchange(was_late_, true) ? use::give_back : use::ask_again;
         was_late_ = false;
         return use::give;

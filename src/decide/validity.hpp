@@ -36,16 +36,21 @@ constexpr milliseconds loss_margin(
     return std::min(margin, lease / 4);
 }
 
-/// A grant is given out only while at least half of its validity is left.
-constexpr bool is_fresh(time_point now, time_point sent, milliseconds lease) noexcept
+/// A grant is given out only while at least half of its validity is left, and if the machine has
+/// not been suspended since its script was sent.
+constexpr bool is_fresh(
+    time_point now, time_point sent, milliseconds lease, time_point resumed = time_point::min()
+) noexcept
 {
-    return now - sent <= (valid_until(sent, lease) - sent) / 2;
+    return sent >= resumed && now - sent <= (valid_until(sent, lease) - sent) / 2;
 }
 
-/// Until when a hold that is valid until then may be passed on: half of its validity is left.
-constexpr time_point fresh_until(time_point until, milliseconds lease) noexcept
+/// Whether a hold that is valid until then may be passed on: its last proof is fresh.
+constexpr bool is_fresh_until(
+    time_point now, time_point until, milliseconds lease, time_point resumed
+) noexcept
 {
-    return until - (lease - drift(lease)) / 2;
+    return is_fresh(now, until - (lease - drift(lease)), lease, resumed);
 }
 
 }  // namespace colock::decide

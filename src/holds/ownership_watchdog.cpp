@@ -87,7 +87,12 @@ struct watchdog::call {
     script_texts texts;
 };
 
-watchdog::watchdog(core& owner) : core_{owner}, timer_{owner.strand()} {}
+watchdog::watchdog(core& owner)
+    : core_{owner}
+    , timer_{owner.strand()}
+    , resume_notice_{owner.strand()}
+    , resumed_{clock::resumed()}
+{}
 
 watchdog::~watchdog() = default;
 
@@ -100,6 +105,7 @@ void watchdog::watch(ownership& of, time_point renew_at, time_point lose_at)
     bool const is_earliest = schedule_.set(of, renew_at, lose_at);
     if (!running_) {
         running_ = true;
+        resume_notice_.start([this, life = core_.shared_from_this()] { on_resumed(); });
         asio::co_spawn(
             core_.strand(),
             run(core_.shared_from_this(), loop_),
@@ -123,6 +129,18 @@ void watchdog::stop()
     ++loop_;
     running_ = false;
     timer_.cancel();
+    resume_notice_.stop();
+}
+
+void watchdog::on_resumed()
+{
+    auto const resumed = clock::resumed();
+    if (!running_ || std::exchange(resumed_, resumed) == resumed)
+        return;  // somebody has set the wall clock
+    process_due();
+    core_.holds().confirm([](unsigned) { return true; });
+    send_all();
+    wake();
 }
 
 asio::awaitable<void, strand_type> watchdog::run(core_ptr owner, std::uint64_t loop)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/resume_notice.hpp"
 #include "base/strand_task.hpp"
 #include "base/timer.hpp"
 #include "decide/renewal_schedule.hpp"
@@ -45,6 +46,10 @@ public:
     void send(unsigned lane);
     void send_all();
 
+    /// The machine may have been suspended: if so, tells what was lost meanwhile, and confirms the
+    /// rest. The client calls it when the system says that the machine runs again.
+    void on_resumed();
+
     /// Ends the loop; the next `watch` begins another.
     void stop();
 
@@ -70,6 +75,8 @@ private:
     decide::renewal_schedule schedule_;
     std::unordered_map<unsigned, std::unique_ptr<lane_renewals>> lanes_;  ///< by lane; no idle ones
     timer_type timer_;
+    resume_notice resume_notice_;
+    time_point resumed_;  ///< the last suspension that was looked at
     time_point armed_ = never;
     std::uint64_t loop_ = 0;  ///< of the loop: an older one ends
     bool running_ = false;

@@ -144,7 +144,7 @@ void adoption::judge(request const& asked, answer const& got)
 // or the network is always that late.
 void adoption::on_moved(std::uint64_t token, time_point sent)
 {
-    switch (grant_.use_of_grant(clock::now(), sent, first().lease)) {
+    switch (grant_.use_of_grant(clock::now(), sent, first().lease, clock::resumed())) {
     case decide::possible_grant::use::ask_again: break;
     case decide::possible_grant::use::give_back:
         give_back();

@@ -114,6 +114,7 @@ decide::handover_kind exclusive_lock::how_to_pass(waiter const& next, hold_state
         .max_tenure = core_.settings().max_tenure,
         .valid_until = last.promised_until(),
         .lease = last.proven,
+        .resumed = clock::resumed(),
         .is_alike = next.is_alike(last),
         .is_undisturbed = contention_ && contention_->is_live && !ownership_->is_suspect(),
         .has_token = !draws_tokens() || (contention_ && !contention_->tokens.empty()),

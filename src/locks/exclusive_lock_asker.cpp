@@ -230,7 +230,7 @@ void exclusive_lock::asker::on_granted(
     if (of_.is_empty() || of_.first().lease != asked.lease ||
         of_.first().replicas > asked.call.replicas)
         return;
-    switch (grant_.use_of_grant(clock::now(), proven.sent, asked.lease)) {
+    switch (grant_.use_of_grant(clock::now(), proven.sent, asked.lease, clock::resumed())) {
     case decide::possible_grant::use::ask_again: break;
     case decide::possible_grant::use::give_back: give_back(); break;
     case decide::possible_grant::use::give:

@@ -133,7 +133,7 @@ void fair_lock_state::asker::on_granted(
 {
     if (!who_)
         return;
-    switch (grant_.use_of_grant(clock::now(), proven.sent, asked.lease)) {
+    switch (grant_.use_of_grant(clock::now(), proven.sent, asked.lease, clock::resumed())) {
     case decide::possible_grant::use::ask_again: return;
     case decide::possible_grant::use::give_back: begin_anew(); return;
     case decide::possible_grant::use::give: break;

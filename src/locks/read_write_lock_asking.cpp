@@ -87,7 +87,7 @@ readers::attempt::verdict readers::attempt::on_granted(decide::proven_grant cons
     of_.closed_ = false;
     if (!is_wanted())
         return verdict::over;
-    switch (grant_.use_of_grant(clock::now(), proven.sent, who_->lease)) {
+    switch (grant_.use_of_grant(clock::now(), proven.sent, who_->lease, clock::resumed())) {
     case decide::possible_grant::use::ask_again: return verdict::again;
     case decide::possible_grant::use::give_back:  // so that writers have a chance
         of_.closed_ = true;

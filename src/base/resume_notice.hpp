@@ -1,0 +1,32 @@
+#pragma once
+
+#include "base/timer.hpp"
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+
+#include <functional>
+
+namespace colock {
+
+/// Tells at once that the machine runs again after a suspension.
+///
+/// The timers of Asio stand still while the machine is suspended, and go on with the rest of their
+/// time. So what was due meanwhile would come late, by as much as was left.
+class resume_notice {
+public:
+    explicit resume_notice(strand_type const& strand) : descriptor_{strand} {}
+
+    /// Calls `tell` on the strand whenever the machine runs again, or its wall clock was set, until
+    /// `stop`. `tell` has to keep this alive. Does nothing where the system cannot tell, and under
+    /// a fake time.
+    void start(std::function<void()> tell);
+    void stop() noexcept;
+
+private:
+    void wait();
+
+    asio::posix::basic_stream_descriptor<strand_type> descriptor_;
+    std::function<void()> tell_;
+};
+
+}  // namespace colock
