@@ -100,7 +100,7 @@ private:
 /// Leader election: of all candidates at most one leads, and everybody can see which.
 ///
 /// In Redis it is a `lock` of that name, and beside it a hash `colock_leader:{name}` with what the
-/// leader says of itself; `colock_leader{tag}:name` if the name has unpaired or empty braces.
+/// leader says of itself.
 ///
 /// \par Guarantees
 ///   Of the candidates that run, at most one leads. If its renewals fail, a leader is told of its

@@ -120,7 +120,7 @@ void client_inspect(
     core_ptr inside, asio::any_completion_handler<inspected> handler, std::string name
 )
 {
-    auto const wrong = check_name(name);
+    auto const wrong = check_name(*inside, name);
     auto key = inside->key_of(std::move(name));
     inspection::start(std::move(inside), std::move(handler), wrong, std::move(key));
 }

@@ -43,7 +43,7 @@ void release_of(
     core_ptr inside, completion<bool>::handler_type handler, lock_id id, std::string field
 )
 {
-    auto const wrong = check_name(id.name);
+    auto const wrong = check_name(*inside, id.name);
     auto const& prefix = inside->settings().key_prefix;
     id.name = inside->key_of(std::move(id.name));
     auto const& how = protocol_of(id.kind);

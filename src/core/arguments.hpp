@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "core/core.hpp"
 #include "decide/names.hpp"
 #include "decide/validity.hpp"
 #include <colock/multi_lock.hpp>
@@ -18,9 +19,15 @@ inline error_code valid_if(bool good) noexcept
 
 inline constexpr int most_replicas = 100;
 
-inline error_code check_name(std::string const& name) noexcept
+/// In a cluster all keys and channels of a name have to be in its slot.
+inline error_code check_name(core const& inside, std::string const& name) noexcept
 {
-    return valid_if(!name.empty() && name.size() <= decide::longest_name);
+    auto const& settings = inside.settings();
+    if (name.empty() || name.size() > decide::longest_name)
+        return error::invalid_argument;
+    return settings.topology == topology::cluster && !decide::keeps_slot(settings.key_prefix, name)
+        ? error::no_hash_tag
+        : error_code{};
 }
 
 inline error_code check_lease(acquire_options const& options) noexcept
@@ -50,7 +57,9 @@ inline milliseconds wait_until(time_point until) noexcept
     return until <= now ? milliseconds{0} : std::chrono::ceil<milliseconds>(until - now);
 }
 
-inline error_code check(lock_id const& id, acquire_options const& options) noexcept
+inline error_code check(
+    core const& inside, lock_id const& id, acquire_options const& options
+) noexcept
 {
     auto const& [initial, max, factor] = id.waits;
     bool const can_pause =
@@ -61,7 +70,7 @@ inline error_code check(lock_id const& id, acquire_options const& options) noexc
         return ec;
     if (options.sync_replicas < 0 || options.sync_replicas > most_replicas)
         return error::invalid_argument;
-    return can_pause ? check_name(id.name) : error_code{error::invalid_argument};
+    return can_pause ? check_name(inside, id.name) : error_code{error::invalid_argument};
 }
 
 inline error_code check(lock_group const& of, acquire_options const& options) noexcept
@@ -72,7 +81,7 @@ inline error_code check(lock_group const& of, acquire_options const& options) no
     if (!options.re_entrant || options.at_least != milliseconds{0})
         return error::invalid_argument;
     for (auto const& part : of.parts)
-        if (auto const ec = check(part.id, options))
+        if (auto const ec = check(*part.where, part.id, options))
             return ec;
     return {};
 }

@@ -58,7 +58,7 @@ void latch_set(
 )
 {
     constexpr std::int64_t most = std::int64_t{1} << 53U;  // the limit of Lua's exact integers
-    auto const wrong = check_amount(name, count, 1, most);
+    auto const wrong = check_amount(*inside, name, count, 1, most);
     start_update(
         std::move(inside),
         std::move(handler),
@@ -71,7 +71,7 @@ void latch_count_down(
     core_ptr inside, asio::any_completion_handler<finished> handler, std::string name
 )
 {
-    auto const wrong = check_name(name);
+    auto const wrong = check_name(*inside, name);
     start_update(
         std::move(inside),
         std::move(handler),
@@ -84,7 +84,7 @@ void latch_remove(
     core_ptr inside, asio::any_completion_handler<answered_bool> handler, std::string name
 )
 {
-    auto const wrong = check_name(name);
+    auto const wrong = check_name(*inside, name);
     start_update(
         std::move(inside),
         std::move(handler),
@@ -95,7 +95,7 @@ void latch_remove(
 
 void latch_wait(core_ptr inside, asio::any_completion_handler<finished> handler, std::string name)
 {
-    auto const wrong = check_name(name);
+    auto const wrong = check_name(*inside, name);
     auto const who =
         make_waiter(std::move(inside), std::move(handler), state_kind::latch, std::move(name));
     start(who, wrong, &enter<zero_reached>);
@@ -108,7 +108,7 @@ void latch_wait_for(
     milliseconds wait
 )
 {
-    auto const wrong = check_name(name);
+    auto const wrong = check_name(*inside, name);
     auto const who =
         make_waiter(std::move(inside), std::move(handler), state_kind::latch, std::move(name));
     auto const negative = who->limit_to(wait);

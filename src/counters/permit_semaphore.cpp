@@ -109,12 +109,15 @@ private:
 };
 
 error_code check(
-    std::string const& name, std::int64_t permits, acquire_options const& options
+    core const& inside,
+    std::string const& name,
+    std::int64_t permits,
+    acquire_options const& options
 ) noexcept
 {
     bool const good = permits >= 1 && permits <= most_at_once && !check_lease(options);
     return good && options.sync_replicas == 0 && options.at_least == milliseconds{0}
-        ? check_name(name)
+        ? check_name(inside, name)
         : error_code{error::invalid_argument};
 }
 
@@ -128,7 +131,7 @@ void take(
     acquire_options const& options
 )
 {
-    auto wrong = check(name, permits, options);
+    auto wrong = check(*inside, name, permits, options);
     auto const who = make_waiter(
         std::move(inside),
         std::move(handler),
@@ -212,7 +215,8 @@ void permit_return(
 )
 {
     auto text = joined(ids);
-    bool const good = !text.empty() && ids.size() <= most_at_once && !check_name(name);
+    bool const good = !text.empty() && ids.size() <= most_at_once;
+    auto const wrong = good ? check_name(*inside, name) : error_code{error::invalid_argument};
     start_update(
         std::move(inside),
         std::move(handler),
@@ -223,7 +227,7 @@ void permit_return(
          true,
          std::move(text),
          true},
-        valid_if(good)
+        wrong
     );
 }
 
@@ -236,8 +240,8 @@ void permit_extend(
 )
 {
     auto bytes = decide::permit_bytes(id);
-    bool const good = bytes && lease >= decide::shortest_lease && lease <= decide::longest_lease &&
-        !check_name(name);
+    bool const good = bytes && lease >= decide::shortest_lease && lease <= decide::longest_lease;
+    auto const wrong = good ? check_name(*inside, name) : error_code{error::invalid_argument};
     auto const key = inside->key_of(std::move(name));
     auto const read = [](answer const& got, bool& was_out) -> error_code {
         auto const outcome = decide::read_extend(got.value);
@@ -249,9 +253,7 @@ void permit_extend(
         &scripts::permit_extend,
         {decide::permit_leases(key, inside->settings().key_prefix)},
         {bytes.value_or(""), std::to_string(lease.count())}};
-    query<bool>::start(
-        std::move(inside), std::move(handler), valid_if(good), std::move(about), read
-    );
+    query<bool>::start(std::move(inside), std::move(handler), wrong, std::move(about), read);
 }
 
 void permit_change(
@@ -261,7 +263,7 @@ void permit_change(
     std::int64_t permits
 )
 {
-    auto const wrong = check_amount(name, permits, 0, most_permits);
+    auto const wrong = check_amount(*inside, name, permits, 0, most_permits);
     start_update(
         std::move(inside),
         std::move(handler),
@@ -283,7 +285,7 @@ void permit_count(
     permits_counted which
 )
 {
-    auto const wrong = check_name(name);
+    auto const wrong = check_name(*inside, name);
     auto key = inside->key_of(std::move(name));
     auto leases = decide::permit_leases(key, inside->settings().key_prefix);
     auto const read = [which](answer const& got, std::int64_t& count) -> error_code {

@@ -21,10 +21,15 @@ namespace colock::detail {
 inline constexpr std::int64_t most_permits = std::numeric_limits<std::int32_t>::max();
 
 inline error_code check_amount(
-    std::string const& name, std::int64_t amount, std::int64_t least, std::int64_t most
+    core const& inside,
+    std::string const& name,
+    std::int64_t amount,
+    std::int64_t least,
+    std::int64_t most
 ) noexcept
 {
-    return valid_if(amount >= least && amount <= most && !check_name(name));
+    return amount >= least && amount <= most ? check_name(inside, name)
+                                             : error_code{error::invalid_argument};
 }
 
 /// Admits a waiter to the queue of its key, which is made if there is none.

@@ -113,7 +113,7 @@ void semaphore_acquire(
     std::int64_t permits
 )
 {
-    auto const wrong = check_amount(name, permits, 0, most_permits);
+    auto const wrong = check_amount(*inside, name, permits, 0, most_permits);
     auto const who =
         make_waiter_for(std::move(inside), std::move(handler), std::move(name), permits);
     start(who, wrong, &enter_for_permits);
@@ -127,7 +127,7 @@ void semaphore_try_acquire_for(
     std::int64_t permits
 )
 {
-    auto const wrong = check_amount(name, permits, 0, most_permits);
+    auto const wrong = check_amount(*inside, name, permits, 0, most_permits);
     auto const who =
         make_waiter_for(std::move(inside), std::move(handler), std::move(name), permits);
     auto const negative = who->limit_to(wait);
@@ -142,7 +142,8 @@ void semaphore_change(
     bool may_take
 )
 {
-    auto const wrong = check_amount(name, permits, may_take ? -most_permits : 0, most_permits);
+    auto const wrong =
+        check_amount(*inside, name, permits, may_take ? -most_permits : 0, most_permits);
     if (permits == 0) {
         auto const who = make_waiter_for(std::move(inside), std::move(handler), std::move(name), 0);
         return start(who, wrong, &enter_for_permits);
@@ -162,7 +163,7 @@ void semaphore_release_existing(
     std::int64_t permits
 )
 {
-    auto const wrong = check_amount(name, permits, 1, most_permits);
+    auto const wrong = check_amount(*inside, name, permits, 1, most_permits);
     start_update(
         std::move(inside),
         std::move(handler),
@@ -184,7 +185,7 @@ void semaphore_set(
 )
 {
     bool const lasts = !life || (*life >= milliseconds{1} && *life <= decide::longest_lease);
-    auto const wrong = check_amount(name, permits, 0, most_permits);
+    auto const wrong = check_amount(*inside, name, permits, 0, most_permits);
     auto text = life ? std::to_string(permits) + ':' + std::to_string(life->count()) : "";
     start_update(
         std::move(inside),
@@ -203,7 +204,7 @@ void semaphore_drain(
     core_ptr inside, asio::any_completion_handler<answered_count> handler, std::string name
 )
 {
-    auto const wrong = check_name(name);
+    auto const wrong = check_name(*inside, name);
     start_update(
         std::move(inside),
         std::move(handler),
@@ -216,7 +217,7 @@ void read_counter(
     core_ptr inside, asio::any_completion_handler<answered_count> handler, std::string name
 )
 {
-    auto const wrong = check_name(name);
+    auto const wrong = check_name(*inside, name);
     auto key = inside->key_of(std::move(name));
     query<std::int64_t>::
         start(std::move(inside), std::move(handler), wrong, {&scripts::count, {std::move(key)}, {}}, &read_number<std::int64_t>);

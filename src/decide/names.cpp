@@ -59,17 +59,6 @@ std::string derived(std::string_view prefix, std::string_view kind, std::string_
     return key;
 }
 
-// A key of colock alone, in the slot of the name: 'kind{tag}:name' and the end.
-std::string tagged(
-    std::string_view name, std::string_view prefix, std::string_view kind, std::string_view end
-)
-{
-    auto const counter = fence_counter(slot_of(name));
-    std::string key{prefix};
-    key.append(kind).append(counter.substr(counter.find('{')));
-    return key.append(":").append(name).append(end);
-}
-
 }  // namespace
 
 unsigned slot_of(std::string_view key) noexcept
@@ -80,6 +69,17 @@ unsigned slot_of(std::string_view key) noexcept
             return crc_slot(key.substr(open + 1, close - open - 1));
     }
     return crc_slot(key);
+}
+
+bool keeps_slot(std::string_view prefix, std::string_view name) noexcept
+{
+    auto const open = name.find('{');
+    if (prefix.find('{') != prefix.npos)
+        return true;
+    if (open == name.npos)
+        return name.find('}') == name.npos;  // it would end the braces that derived keys get
+    auto const close = name.find('}', open + 1);
+    return close != name.npos && close != open + 1;
 }
 
 std::string lock_channel(std::string_view name, std::string_view prefix)
@@ -130,11 +130,11 @@ std::string permit_leases(std::string_view name, std::string_view prefix)
 
 std::string request_record(std::string_view name, std::string_view id, std::string_view prefix)
 {
-    auto const end = std::string{":"}.append(id);
-    auto key = derived(prefix, "colock_once:", name) + end;
-    bool const is_of_another = name.starts_with('{') && name.ends_with('}');  // `a` has it
-    return is_of_another || slot_of(key) != slot_of(name) ? tagged(name, prefix, "colock_once", end)
-                                                          : key;
+    auto key = derived(prefix, "colock_once:", name);
+    // The record of the name without these braces is another one, in the same slot.
+    if (name.starts_with('{') && name.ends_with('}'))
+        key.append(":").append(name);
+    return key.append(":").append(id);
 }
 
 fair_keys::fair_keys(std::string_view name, std::string_view prefix)
@@ -165,8 +165,7 @@ std::string token_counter(std::string_view name, std::string_view prefix)
 
 std::string leader_words(std::string_view name, std::string_view prefix)
 {
-    auto key = derived(prefix, "colock_leader:", name);
-    return slot_of(key) == slot_of(name) ? key : tagged(name, prefix, "colock_leader", {});
+    return derived(prefix, "colock_leader:", name);
 }
 
 std::string_view fence_counter(unsigned slot)

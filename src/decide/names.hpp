@@ -41,6 +41,10 @@ void write_derived(
 // `prefix` is the client's key prefix. All keys of a client begin with it. `name` begins with it
 // too, so that all keys that are derived from a name are in the name's slot.
 
+/// Whether the keys that are derived from a name are in the name's slot. Braces that are unpaired
+/// or empty, as in `a{b` or `x{}`, name no slot. The braces of a prefix do; see `validate`.
+bool keeps_slot(std::string_view prefix, std::string_view name) noexcept;
+
 /// Redisson's unlock channel: `redisson_lock__channel:{name}`, or without the braces when the name
 /// has a `{` of its own.
 std::string lock_channel(std::string_view name, std::string_view prefix = {});
@@ -86,9 +90,7 @@ std::string latch_channel(std::string_view name, std::string_view prefix = {});
 std::string permit_leases(std::string_view name, std::string_view prefix = {});
 
 /// The key of the record of a client's last request that must run once: `colock_once:{name}:<id>`,
-/// braces as above. If the name has braces that name no slot, as `a{b` or `x{}`, or is another name
-/// in braces, as `{a}`, the tag of its slot's fencing counter replaces them:
-/// `colock_once{tag}:name:<id>`.
+/// braces as above; `colock_once:{name}:{name}:<id>` for a name that is wholly in braces.
 std::string request_record(
     std::string_view name, std::string_view id, std::string_view prefix = {}
 );
@@ -119,8 +121,7 @@ std::string lease_prefix(std::string_view name, std::string_view prefix = {});
 /// The counter of Redisson's fenced lock: `redisson_lock_token:{name}`.
 std::string token_counter(std::string_view name, std::string_view prefix = {});
 
-/// The words that the leader of an election publishes: `colock_leader:{name}`, or
-/// `colock_leader{tag}:name` if the braces of the name name no slot.
+/// The words that the leader of an election publishes: `colock_leader:{name}`.
 std::string leader_words(std::string_view name, std::string_view prefix = {});
 
 /// The fencing counter that the locks of this slot share, `colock_fence:{tag}`, in the same slot.

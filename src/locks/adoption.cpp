@@ -201,16 +201,16 @@ void adopt_claim(
 )
 {
     auto const* const how = kind_of(what);
-    bool const is_good = how && decide::is_possible(what) && options.sync_replicas == 0 &&
-        !check(lock_id{what.name}, options);
+    bool const is_good = how && decide::is_possible(what) && options.sync_replicas == 0;
+    auto const wrong =
+        is_good ? check(*inside, lock_id{what.name}, options) : error_code{error::invalid_argument};
     auto const who = make_waiter(
         std::move(inside), std::move(handler), state_kind::adoption, std::move(what.name), options
     );
     who->wait = who->inside->settings().timeout;
     who->once = true;
-    asio::dispatch(who->inside->strand(), [who, how, is_good, field = std::move(what.field)] {
+    asio::dispatch(who->inside->strand(), [who, how, wrong, field = std::move(what.field)] {
         core& owner = *who->inside;
-        auto const wrong = is_good ? error_code{} : error_code{error::invalid_argument};
         if (auto const ec = wrong ? wrong : owner.enter())
             return who->fail(ec);
         auto const key = field + ' ' + who->name;

@@ -55,7 +55,7 @@ void leader_current(
     core_ptr inside, asio::any_completion_handler<seen_leader> handler, std::string name
 )
 {
-    auto const wrong = check_name(name);
+    auto const wrong = check_name(*inside, name);
     auto key = inside->key_of(std::move(name));
     auto words = decide::leader_words(key, inside->settings().key_prefix);
     script_call::request about{&scripts::leader_read, {std::move(key), std::move(words)}, {}};

@@ -77,11 +77,13 @@ std::shared_ptr<waiter> make_acquire(
 }
 
 /// Several may read at once, so a read side can't stay taken for somebody who has released it.
-error_code check_lock(lock_id const& id, acquire_options const& options) noexcept
+error_code check_lock(
+    core const& inside, lock_id const& id, acquire_options const& options
+) noexcept
 {
     bool const is_shared = protocol_of(id.kind).has_leases;
     return is_shared && options.at_least != milliseconds{0} ? error_code{error::invalid_argument}
-                                                            : check(id, options);
+                                                            : check(inside, id, options);
 }
 
 error_code read_flag(answer const& got, bool& flag) noexcept
@@ -158,7 +160,7 @@ void single::acquire(
     core_ptr inside, handler<acquired> handler, lock_id id, acquire_options options
 )
 {
-    auto const wrong = check_lock(id, options);
+    auto const wrong = check_lock(*inside, id, options);
     start(
         make_acquire(std::move(inside), std::move(handler), std::move(id), options), wrong, &admit
     );
@@ -168,7 +170,7 @@ void single::try_acquire_for(
     core_ptr inside, handler<tried> handler, lock_id id, milliseconds wait, acquire_options options
 )
 {
-    auto const wrong = check_lock(id, options);
+    auto const wrong = check_lock(*inside, id, options);
     auto const who = make_acquire(std::move(inside), std::move(handler), std::move(id), options);
     auto const negative = who->limit_to(wait);
     start(who, wrong ? wrong : negative, &admit);
@@ -184,7 +186,7 @@ void single::try_acquire_until(
 
 void single::is_locked(core_ptr inside, handler<answered_bool> handler, lock_id id)
 {
-    auto const wrong = check_name(id.name);
+    auto const wrong = check_name(*inside, id.name);
     auto key = inside->key_of(std::move(id.name));
     query<bool>::start(
         std::move(inside),
@@ -197,7 +199,7 @@ void single::is_locked(core_ptr inside, handler<answered_bool> handler, lock_id 
 
 void last_token(core_ptr inside, handler<answered_token> handler, lock_id const& id)
 {
-    auto const wrong = check_name(id.name);
+    auto const wrong = check_name(*inside, id.name);
     auto counter = decide::token_counter(inside->key_of(id.name), inside->settings().key_prefix);
     query<std::uint64_t>::
         start(std::move(inside), std::move(handler), wrong, {&scripts::count, {std::move(counter)}, {}}, &read_number<std::uint64_t>);
@@ -205,7 +207,7 @@ void last_token(core_ptr inside, handler<answered_token> handler, lock_id const&
 
 void single::remaining_lease(core_ptr inside, handler<answered_lease> handler, lock_id id)
 {
-    auto const wrong = check_name(id.name);
+    auto const wrong = check_name(*inside, id.name);
     auto key = inside->key_of(std::move(id.name));
     query<std::optional<milliseconds>>::start(
         std::move(inside),
@@ -218,7 +220,7 @@ void single::remaining_lease(core_ptr inside, handler<answered_lease> handler, l
 
 void single::force_release(core_ptr inside, handler<answered_bool> handler, lock_id id)
 {
-    auto const wrong = check_name(id.name);
+    auto const wrong = check_name(*inside, id.name);
     id.name = inside->key_of(std::move(id.name));
     auto about = force_request(id, inside->settings().key_prefix);
     auto forced = [weak = std::weak_ptr{inside},
@@ -237,7 +239,7 @@ void single::hold_count(core_ptr inside, handler<answered_count> handler, lock_i
 {
     auto done = std::make_shared<completion<std::int64_t>>(std::move(handler), inside->executor());
     auto const& strand = inside->strand();
-    auto const wrong = check_name(id.name);
+    auto const wrong = check_name(*inside, id.name);
     id.name = inside->key_of(std::move(id.name));
     asio::dispatch(
         strand,

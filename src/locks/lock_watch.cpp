@@ -47,7 +47,7 @@ class watch_state final : public keyed_state, public std::enable_shared_from_thi
 public:
     watch_state(core& inside, lock_id const& of, std::size_t limit)
         : keyed_state{inside, state_kind::watch}
-        , wrong_{valid_if(limit != 0 && !check_name(of.name))}
+        , wrong_{limit != 0 ? check_name(inside, of.name) : error_code{error::invalid_argument}}
         , heard_{limit}
     {
         auto const& settings = inside.settings();
@@ -223,7 +223,7 @@ void ask_to_release(
     core_ptr inside, asio::any_completion_handler<answered_bool> handler, lock_id const& id
 )
 {
-    auto const wrong = check_name(id.name);
+    auto const wrong = check_name(*inside, id.name);
     auto key = inside->key_of(id.name);
     auto const& prefix = inside->settings().key_prefix;
     auto to = decide::request_channel(protocol_of(id.kind).channel(key, prefix));

@@ -57,6 +57,9 @@ char const* text(error e) noexcept
         return "the server is of another kind than the URL's scheme says; the log says which";
     case error::invalid_config:
         return "the client's config breaks a rule, so it connects to nothing; the log says which";
+    case error::no_hash_tag:
+        return "the braces of the name make no hash tag, which a cluster needs; pair them or leave "
+               "them out";
     case error::would_deadlock:
         return "the acquire would wait for its own owner; release what that owner holds first";
     case error::claim_gone:

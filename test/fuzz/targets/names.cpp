@@ -50,10 +50,12 @@ void names(std::string_view name)
     require(slot == expected_slot(name), "the slot is that of a cluster");
     require(decide::slot_of(decide::fence_counter(slot)) == slot, "a counter is in its slot");
     auto const in_slot = [slot](std::string const& key) { return decide::slot_of(key) == slot; };
-    require(in_slot(decide::request_record(name, "1")), "a record is beside its name");
-    // Braces that name no tag are Redisson's trap, too: such a name has keys in several slots.
-    if (tag_of(name).empty() && name.find_first_of("{}") != name.npos)
+    // A cluster's client refuses other names, which have keys in several slots.
+    auto const is_tagged = !tag_of(name).empty() || name.find_first_of("{}") == name.npos;
+    require(decide::keeps_slot("", name) == is_tagged, "a name without a tag is refused");
+    if (!is_tagged)
         return;
+    require(in_slot(decide::request_record(name, "1")), "a record is beside its name");
     decide::fair_keys const fair{name};
     require(
         in_slot(fair.queue) && in_slot(fair.timeouts) && in_slot(fair.tickets),

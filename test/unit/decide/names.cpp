@@ -64,26 +64,32 @@ BOOST_AUTO_TEST_CASE(keys_and_channels_of_counters)
     BOOST_TEST(permit_leases("a") == "{a}:timeout");
     BOOST_TEST(permit_leases("x{a}") == "x{a}:timeout");
     BOOST_TEST(request_record("a", "u:take") == "colock_once:{a}:u:take");
-    std::string const counter{fence_counter(slot_of("a{b"))};
-    auto const tag = counter.substr(counter.find('{'));
-    BOOST_TEST(request_record("a{b", "u:take") == "colock_once" + tag + ":a{b:u:take");
+    BOOST_TEST(request_record("{a}", "u:take") == "colock_once:{a}:{a}:u:take");
     BOOST_TEST(leader_words("a") == "colock_leader:{a}");
     BOOST_TEST(leader_words("pa", "p") == "pcolock_leader:{pa}");
-    BOOST_TEST(leader_words("a{b") == "colock_leader" + tag + ":a{b");
     BOOST_TEST(leader_words("{a}") == "colock_leader:{a}");
-    // The end of a key that names no tag decides its slot, too: without it, this one has the slot.
-    std::string const odd = "app:a{" + std::string(8'450, 'b');
-    BOOST_TEST(slot_of(request_record(odd, "u:take", "app:")) == slot_of(odd));
     BOOST_TEST(request_record("{a}", "u:take") != request_record("a", "u:take"));
     BOOST_TEST(request_record("p{a}", "u", "p") != request_record("pa", "u", "p"));
-    for (auto const* name : {"a{b", "x{}", "{a}", "a}b", "{}", "}", "{", "{}{a}", "a}b{c"}) {
-        BOOST_TEST(slot_of(request_record(name, "u:take")) == slot_of(name), name);
-        BOOST_TEST(slot_of(leader_words(name)) == slot_of(name), name);
-    }
-    for (auto const* name : {"order", "x{a}y"}) {
+    for (auto const* name : {"order", "x{a}y", "{a}", "{a}{", "a{b}c}"}) {
+        BOOST_TEST(keeps_slot("", name), name);
         BOOST_TEST(slot_of(permit_leases(name)) == slot_of(name));
         BOOST_TEST(slot_of(request_record(name, "u")) == slot_of(name));
         BOOST_TEST(slot_of(semaphore_channel(name)) == slot_of(name));
+        BOOST_TEST(slot_of(leader_words(name)) == slot_of(name), name);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(braces_that_name_no_slot)
+{
+    for (auto const* name : {"a{b", "x{}", "a}b", "{}", "}", "{", "{}{a}", "a}b{c"}) {
+        BOOST_TEST(!keeps_slot("", name), name);
+        BOOST_TEST(!keeps_slot("app:", name), name);
+        BOOST_TEST(keeps_slot("{app}:", name), name);  // the prefix names the slot
+        BOOST_TEST(
+            (slot_of(permit_leases(name)) != slot_of(name) ||
+             slot_of(lease_prefix(name) + ":u:rwlock_timeout:1") != slot_of(name)),
+            name
+        );
     }
 }
 
