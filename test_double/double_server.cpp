@@ -38,6 +38,7 @@ bool ignores_others(std::string_view script)
                 "permit_extend",
                 "permit_release",
                 "permit_return",
+                "permit_remove",
                 "permit_set"}
         );
 }

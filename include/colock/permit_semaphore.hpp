@@ -82,6 +82,8 @@ void permit_extend(
     std::string const& id,
     std::chrono::milliseconds lease
 );
+void permit_remove(core_ptr, asio::any_completion_handler<answered_bool>, std::string name);
+
 void permit_change(
     core_ptr, asio::any_completion_handler<finished>, std::string, std::int64_t permits
 );
@@ -141,6 +143,30 @@ public:
     {
         return detail::initiate<detail::answered_bool>(
             core_, &detail::semaphore_set, std::forward<Token>(token), name_, permits, std::nullopt
+        );
+    }
+
+    /// As above, and the semaphore ends after `life`, with all its permits: for names that come and
+    /// go. A permit that is out then is lost at its next renewal.
+    ///
+    /// \par Errors
+    ///   As `try_set_permits`, and `error::invalid_argument` for a life under 1 ms or over ten
+    ///   years.
+    template <
+        class Rep,
+        class Period,
+        detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
+    auto try_set_permits(
+        std::int64_t permits, std::chrono::duration<Rep, Period> life, Token&& token = {}
+    ) const
+    {
+        return detail::initiate<detail::answered_bool>(
+            core_,
+            &detail::semaphore_set,
+            std::forward<Token>(token),
+            name_,
+            permits,
+            std::optional{detail::round_up<milliseconds>(life)}
         );
     }
 
@@ -464,6 +490,25 @@ public:
     {
         return detail::initiate<detail::finished>(
             core_, &detail::semaphore_change, std::forward<Token>(token), name_, permits, true
+        );
+    }
+
+    /// Removes the semaphore, with the permits that are out: their holders lose them at the next
+    /// renewal. Waiters go on waiting until somebody sets it again. The result says whether it was
+    /// there. Redisson's `delete`.
+    ///
+    /// \par Effects
+    ///   `scripts/permit_remove.lua`, one round trip. It takes effect once, even if it has to be
+    ///   sent again.
+    /// \par Completion signature
+    ///   `void(error_code, bool)`
+    /// \par Errors and cancellation
+    ///   As `try_set_permits`, and `error::wrong_type`; the keys then stay as they are.
+    template <detail::token_for<detail::answered_bool> Token = boost::asio::deferred_t>
+    auto remove(Token&& token = {}) const
+    {
+        return detail::initiate<detail::answered_bool>(
+            core_, &detail::permit_remove, std::forward<Token>(token), name_
         );
     }
 

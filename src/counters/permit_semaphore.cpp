@@ -278,6 +278,19 @@ void permit_change(
     );
 }
 
+void permit_remove(
+    core_ptr inside, asio::any_completion_handler<answered_bool> handler, std::string name
+)
+{
+    auto const wrong = check_name(*inside, name);
+    start_update(
+        std::move(inside),
+        std::move(handler),
+        {std::move(name), scripts::permit_remove, 0, &decide::semaphore_channel, false, {}, true},
+        wrong
+    );
+}
+
 void permit_count(
     core_ptr inside,
     asio::any_completion_handler<answered_count> handler,

@@ -92,6 +92,7 @@ std::vector<script_form> const& script_forms()
         {permit_release, "permits", "lock leases", "ids semaphore_channel"},
         {permit_return, "permits", "lock changes leases", "ids request life semaphore_channel"},
         {permit_set, "permits", "lock changes leases", "amount request life semaphore_channel"},
+        {permit_remove, "permits", "lock changes leases", "zero request life semaphore_channel"},
         {permit_count, "permits", "lock leases", ""},
     };
     return all;

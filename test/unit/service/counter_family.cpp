@@ -312,6 +312,51 @@ BOOST_AUTO_TEST_CASE(permits_are_set_whoever_has_them)
     BOOST_TEST(permits() == 2);
 }
 
+// Names that come and go leave nothing.
+BOOST_AUTO_TEST_CASE(permits_with_a_lifetime_end_with_those_that_are_out)
+{
+    auto const make = [&](milliseconds life) {
+        return ask<bool>([&](auto t) { leased.try_set_permits(3, life, std::move(t)); });
+    };
+    BOOST_TEST(make(2s));
+    BOOST_TEST(!make(9s));
+    auto two = take_many(2, {.lease = 10s});
+    time.advance(2s);
+    BOOST_TEST(redis.ask({"EXISTS", "k", "{k}:timeout"}).number == 0);
+    BOOST_TEST(permits() == 0);
+    pending<bool> bad;
+    leased.try_set_permits(1, 0ms, bad.token());
+    time.settle();
+    BOOST_TEST((bad.ec() == error::invalid_argument));
+}
+
+BOOST_AUTO_TEST_CASE(a_removed_semaphore_is_gone_with_its_permits)
+{
+    auto const remove = [&] { return ask<bool>([&](auto t) { leased.remove(std::move(t)); }); };
+    BOOST_TEST(!remove());
+    BOOST_TEST(!set(2));
+    auto one = take_leased();
+    lose_next(scripts::permit_remove);
+    BOOST_TEST(remove());
+    BOOST_TEST(redis.ask({"EXISTS", "k", "{k}:timeout"}).number == 0);
+    auto waits = take_leased();
+    BOOST_TEST(!waits.is_done());
+    time.advance(3s);
+    BOOST_TEST(!one.value());  // its renewal has found nothing
+    BOOST_TEST(!set(1));
+    BOOST_TEST(waits.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(only_a_semaphore_is_removed)
+{
+    redis.ask({"SET", "k", "no number"});
+    pending<bool> p;
+    leased.remove(p.token());
+    time.settle();
+    BOOST_TEST((p.ec() == error::wrong_type));
+    BOOST_TEST(redis.ask({"EXISTS", "k"}).number == 1);
+}
+
 BOOST_AUTO_TEST_CASE(permits_are_added_and_taken_away)
 {
     BOOST_TEST(!add(2));
