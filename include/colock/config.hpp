@@ -226,8 +226,9 @@ struct config {
 
     /// The maximum number of command connections to a server, 1 to 64. In a cluster each primary
     /// gets half as many, rounded up. The client opens one at first need, and more when more
-    /// operations are under way. There is one more connection for pub/sub. In a cluster each primary
-    /// whose locks have waiters has one for pub/sub, and one more connection reads the slot map.
+    /// operations are under way. There is one more connection for pub/sub. In a cluster each
+    /// primary whose locks have waiters has one for pub/sub, and one more connection reads the slot
+    /// map.
     unsigned links = 4;
 
     /// The time limit of operations that take no wait. At least 1 ms.

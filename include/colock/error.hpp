@@ -115,9 +115,9 @@ enum class error {
     /// the start.
     would_deadlock,
 
-    /// The client uses a cluster, and the braces of the name are unpaired or empty, as in `a{b` or `x{}`.
-    /// They name no hash tag, so the keys and channels of the name would be in several slots. Nothing was
-    /// sent. Remedy: pair the braces, or leave them out.
+    /// The client uses a cluster, and the braces of the name are unpaired or empty, as in `a{b` or
+    /// `x{}`. They name no hash tag, so the keys and channels of the name would be in several
+    /// slots. Nothing was sent. Remedy: pair the braces, or leave them out.
     no_hash_tag,
 
     /// The claim is void: somebody has adopted it before, or its lease has ended. Nothing was

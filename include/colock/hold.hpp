@@ -52,9 +52,9 @@ void wait_lost(core_ptr, asio::any_completion_handler<finished>, hold_ptr);
 ///   server lost it, it happens as soon as the client hears of it, at the next renewal at the
 ///   latest; until then somebody else may have it. A process that does not run can't be told; it is
 ///   told as soon as it runs again. The bool and `valid_for()` read a clock that
-///   goes on while the machine is suspended, so they are right even before a stopped process is told.
-///   There is one exception: a virtual machine that its hypervisor pauses may not know of it. After that
-///   they may say true for a lock that is gone, until the first renewal finds the loss.
+///   goes on while the machine is suspended, so they are right even before a stopped process is
+///   told. There is one exception: a virtual machine that its hypervisor pauses may not know of it.
+///   After that they may say true for a lock that is gone, until the first renewal finds the loss.
 /// \par Executor
 ///   A handler runs on its associated executor, or on the client's if it has none (for an empty
 ///   hold, which has no client, on the system executor); never inline, and never on the client's

@@ -21,9 +21,10 @@ struct acquire_options {
     std::optional<owner> as{};
 
     /// How many replicas must acknowledge the lock before it counts as held. The client waits for
-    /// them for `config::sync_timeout`, but at most a quarter of the lease. If fewer acknowledge, it
-    /// releases the lock again: `try_acquire` fails with `error::not_replicated`, and a waiter tries again. A lock
-    /// that a replica has acknowledged is still lost if another replica is promoted. At most 100.
+    /// them for `config::sync_timeout`, but at most a quarter of the lease. If fewer acknowledge,
+    /// it releases the lock again: `try_acquire` fails with `error::not_replicated`, and a waiter
+    /// tries again. A lock that a replica has acknowledged is still lost if another replica is
+    /// promoted. At most 100.
     int sync_replicas = 0;
 
     /// Whether the client renews `lease` as it renews `config::lease`: every third of it, while the

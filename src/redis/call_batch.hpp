@@ -53,7 +53,7 @@ public:
         bool as_text = false;    ///< for a server that refuses EVALSHA
         bool by_slot = false;    ///< for a server that refuses calls with keys of several slots
         publishing publish = publishing::plain;
-        known_scripts* known = nullptr;  ///< none: the server knows all
+        known_scripts* known = nullptr;         ///< none: the server knows all
         decide::connection_life* on = nullptr;  ///< none: nobody asks for the order
         resp::pipeline* numbers = nullptr;  ///< of what is written; none: the calls have no numbers
     };

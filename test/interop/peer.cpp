@@ -83,9 +83,7 @@ std::string class_path()
 
 bool java_peer::is_oldest() { return std::getenv("COLOCK_OLDEST_REDISSON") != nullptr; }
 
-java_peer::java_peer(
-    redis_server& server, std::string const& scheme, std::string const& prefix
-)
+java_peer::java_peer(redis_server& server, std::string const& scheme, std::string const& prefix)
     : process_{
           {COLOCK_JAVA,
            "-XX:TieredStopAtLevel=1",  // starts sooner

@@ -30,10 +30,8 @@ inline config quick_config(std::shared_ptr<observer> events)
 struct world {
     world() : context{std::make_unique<asio::io_context>()}, time{*context}
     {
-        auto inside = make_core(
-            context->get_executor(),
-            quick_config(events),
-            [this](fake_transport& made) {
+        auto inside =
+            make_core(context->get_executor(), quick_config(events), [this](fake_transport& made) {
                 server = &made;
                 redis.attach(made);
                 server->serve = [this, usual = server->serve](call const& asked) {
@@ -42,8 +40,7 @@ struct world {
                     --busy;
                     return std::optional{answer{answer::kind::not_now, {}, {}, {}}};
                 };
-            }
-        );
+            });
         client = std::make_shared<wrapped>(std::move(inside));
         client->it.run(run.token());
     }
