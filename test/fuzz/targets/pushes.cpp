@@ -194,6 +194,13 @@ public:
         link_.start();
         run();
         require(peer_.is_open(), "a connection comes up");
+        std::string asked(peer_.available(), '\0');
+        error_code ec;
+        asked.resize(peer_.read_some(asio::buffer(asked), ec));
+        constexpr std::string_view ping = "PING\r\n";
+        auto const at = asked.rfind(ping);
+        require(at != asked.npos, "the set-up has a PING");
+        pong_ = asked.substr(at + ping.size());
     }
 
     ~conversation()
@@ -212,6 +219,19 @@ public:
         run();
     }
 
+    /// The input, with the reply to the PING of the set-up in place of each `+PONG`: the number
+    /// that the PING has, which another connection would not have.
+    std::string with_number(std::string_view input) const
+    {
+        constexpr std::string_view mark = "+PONG\r\n";
+        std::string text;
+        for (auto found = input.find(mark); found != input.npos; found = input.find(mark)) {
+            text.append(input.substr(0, found)).append(pong_);
+            input.remove_prefix(found + mark.size());
+        }
+        return text.append(input);
+    }
+
 private:
     void run()
     {
@@ -223,6 +243,7 @@ private:
     socket_protocol::acceptor acceptor_;
     socket_protocol::socket peer_;
     pubsub_link link_;
+    std::string pong_;  ///< the reply to the PING of the set-up
 };
 
 }  // namespace
@@ -236,24 +257,26 @@ void pushes(std::string_view input)
     if (input.empty())
         return;
     auto const choice = static_cast<unsigned char>(input.front());
-    auto const bytes = input.substr(1).substr(0, 4'096);
     constexpr publishing ways[]{
         publishing::plain, publishing::sharded, publishing::both, publishing::plain};
     bool const from_the_start = (choice & 4U) != 0;
-    std::size_t const piece = (choice & 32U) != 0 ? 7 : bytes.size();
 
     config c;
     c.addresses.front().unix_socket = socket_name();
     link_lab lab{c};
     subscriber who{lab.settings, ways[choice & 3U], 1U + (choice >> 3U & 3U)};
     bool is_up_still = false;
+    std::string bytes{input.substr(1).substr(0, 4'096)};
     {
         conversation with{lab, who};
+        bytes = with.with_number(bytes);
         if (!from_the_start) {
-            with.send("%1\r\n$4\r\nrole\r\n$6\r\nmaster\r\n+PONG\r\n");
+            with.send(with.with_number("%1\r\n$4\r\nrole\r\n$6\r\nmaster\r\n+PONG\r\n"));
             require(who.is_up(), "the link comes up");
         }
-        for (auto rest = bytes; !rest.empty(); rest.remove_prefix(std::min(piece, rest.size())))
+        std::size_t const piece = (choice & 32U) != 0 ? 7 : bytes.size();
+        for (std::string_view rest = bytes; !rest.empty();
+             rest.remove_prefix(std::min(piece, rest.size())))
             with.send(rest.substr(0, piece));
         is_up_still = who.is_up();
     }

@@ -111,10 +111,23 @@ std::string script_call::describe() const
 
 // ---- Calls -------------------------------------------------------------------------------------
 
+step_maker::step_maker(random_numbers& dice)
+    : dice_{dice}
+    , kinds_(std::begin(kinds), std::end(kinds))
+{}
+
+void step_maker::aim_at(std::vector<script_form const*> scripts)
+{
+    kinds_.clear();
+    for (auto const* const each : scripts)
+        kinds_.push_back(each->kinds.substr(0, each->kinds.find(' ')));
+    aimed_at_ = std::move(scripts);
+}
+
 void step_maker::change_scene()
 {
     if (dice_.one_in(10))
-        kind_ = kinds[static_cast<std::size_t>(dice_.below(std::size(kinds)))];
+        kind_ = kinds_[static_cast<std::size_t>(dice_.below(static_cast<int>(kinds_.size())))];
     name_ = name();
     if (dice_.one_in(4))
         owner_ = 1 + dice_.below(4);
@@ -130,6 +143,9 @@ std::string step_maker::name()
 script_form const& step_maker::form()
 {
     auto const& all = script_forms();
+    if (!aimed_at_.empty() && dice_.one_in(4))
+        return *aimed_at_[static_cast<std::size_t>(dice_.below(static_cast<int>(aimed_at_.size()))
+        )];
     for (;;) {
         auto const& one = all[static_cast<std::size_t>(dice_.below(static_cast<int>(all.size())))];
         if (one.kinds.find(kind_) != one.kinds.npos || (dice_.one_in(100)))

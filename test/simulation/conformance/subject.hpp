@@ -132,7 +132,10 @@ struct script_call {
 /// and the same owner, for else hardly anybody would release what he has.
 class step_maker {
 public:
-    explicit step_maker(random_numbers& dice) : dice_{dice} {}
+    explicit step_maker(random_numbers& dice);
+
+    /// From now on the locks are of the kinds of these scripts alone, and the scripts come often.
+    void aim_at(std::vector<script_form const*> scripts);
 
     /// A script's call for one to three locks; with `odd` some arguments are none that colock
     /// gives.
@@ -179,6 +182,8 @@ private:
     random_numbers& dice_;
     std::int64_t now_ = 0;
     int request_ = 10;  ///< the number of the last counted request
+    std::vector<std::string_view> kinds_;
+    std::vector<script_form const*> aimed_at_;
     std::string_view kind_ = "plain";
     std::string name_ = "plain";
     int owner_ = 1;
