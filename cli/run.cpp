@@ -143,21 +143,25 @@ asio::awaitable<taken> runner::take_when_possible()
         auto got = co_await take(session_.redis(), asked, no_more_.slot());
         bool const passes =
             got.ec == colock::error::server_refused && got.ec == colock::condition::retryable;
-        if (!passes || ended_by_ != 0 || (options_.wait && clock::now() + between_tries >= end))
+        if (!passes || ended_by_ != 0 || (options_.wait && clock::now() >= end))
             co_return got;
         if (!is_told)
             remark(
                 "colock " + options_.command + ": " + session_.because("acquire", got.ec).what() +
                 "; trying again"
             );
-        asio::steady_timer pause{session_.context(), between_tries};
+        asio::steady_timer pause{session_.context()};
+        pause.expires_at(
+            options_.wait ? std::min(clock::now() + between_tries, end)
+                          : clock::now() + between_tries
+        );
         co_await pause.async_wait(
             asio::bind_cancellation_slot(no_more_.slot(), asio::as_tuple(asio::deferred))
         );
-        if (ended_by_ != 0 || is_no_lock_ || (options_.wait && clock::now() >= end))
+        if (ended_by_ != 0 || is_no_lock_)
             co_return got;
         if (options_.wait)
-            asked.wait = std::chrono::ceil<milliseconds>(end - clock::now());
+            asked.wait = std::max(std::chrono::ceil<milliseconds>(end - clock::now()), 0ms);
     }
 }
 
@@ -175,19 +179,19 @@ bool is_unanswered(std::exception_ptr const& failed)
     return false;
 }
 
-/// Whether the key holds a hash of somebody else's, which an acquire waits for as for a lock; none
-/// if the server does not answer. A signal to end does not wait for that.
-asio::awaitable<std::optional<bool>> runner::finds_no_lock()
+/// The content of the key; none if the server does not answer. Where the user may not read it, it
+/// may be a lock. A signal to end does not wait for that.
+asio::awaitable<std::optional<key_content>> runner::look_at_key()
 {
     auto asked = asio::co_spawn(
         session_.context(),
-        holds_no_lock(session_, options_.key),
+        content_of(session_, options_.key),
         asio::bind_cancellation_slot(no_more_.slot(), asio::as_tuple(asio::deferred))
     );
-    auto const [failed, is_so] = co_await std::move(asked);
+    auto const [failed, found] = co_await std::move(asked);
     if (is_unanswered(failed))
         co_return std::nullopt;
-    co_return !failed && is_so;
+    co_return failed ? key_content::lock : found;
 }
 
 /// Nothing was run, so nobody has to stay out for --at-least.
@@ -205,10 +209,16 @@ asio::awaitable<int> runner::refused(error_code ec)
     // it.
     bool is_away = !session_.is_up();
     bool const is_busy = !ec && !is_away && !out_of_time_ && !is_no_lock_ && ended_by_ == 0;
+    bool is_seen = true;
     if (is_busy) {
-        auto const found = co_await finds_no_lock();
-        is_no_lock_ = is_no_lock_ || found.value_or(false);  // the progress line may have seen it
-        is_away = !found && !is_no_lock_;                    // a server that hangs has a connection
+        auto const found = co_await look_at_key();
+        // The progress line may have seen it.
+        is_no_lock_ = is_no_lock_ || found == key_content::no_lock;
+        is_away = !found && !is_no_lock_;  // a server that hangs has a connection
+        // A single try ends without an error only if it has met a holder. A wait also ends so if
+        // the server refused all its tries for the moment.
+        is_seen = options_.wait == 0ms || found != key_content::nothing || session_.saw_holder() ||
+            !holder_.text().empty();
     }
     co_await leave();
     if (ended_by_ != 0) {
@@ -226,6 +236,8 @@ asio::awaitable<int> runner::refused(error_code ec)
         throw session_.because("acquire", colock::error::wrong_type);
     if (ec)
         throw session_.because("acquire", ec);
+    if (!is_seen)
+        throw session_.not_given("wait for the lock for " + shown(*options_.wait));
     auto const waited = options_.wait == 0ms ? std::string{} : " after " + shown(*options_.wait);
     if (!options_.quiet)
         say("somebody else has the lock" + waited + holder_.text() +

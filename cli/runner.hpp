@@ -3,6 +3,7 @@
 
 #include "commands.hpp"
 #include "picture.hpp"
+#include "reading.hpp"
 #include "session.hpp"
 #include "signals.hpp"
 #include "supervisor.hpp"
@@ -38,7 +39,7 @@ private:
 
     asio::awaitable<int> live();
     asio::awaitable<taken> take_when_possible();
-    asio::awaitable<std::optional<bool>> finds_no_lock();
+    asio::awaitable<std::optional<key_content>> look_at_key();
     asio::awaitable<int> refused(error_code);
     asio::awaitable<void> publish();
     asio::awaitable<void> make_environment();

@@ -21,22 +21,23 @@ namespace cli {
 
 namespace {
 
-/// Notes that a connection has come up.
-struct link_watch final : colock::observer {
-    explicit link_watch(std::shared_ptr<bool> flag) : was_up{std::move(flag)} {}
-    void link_up(std::size_t, std::uint64_t) noexcept override { *was_up = true; }
-    std::shared_ptr<bool> was_up;
+/// Notes what the client has seen of its server.
+struct server_watch final : colock::observer {
+    explicit server_watch(std::shared_ptr<session::sight> to) : seen{std::move(to)} {}
+    void link_up(std::size_t, std::uint64_t) noexcept override { seen->connection = true; }
+    void waiting(std::string_view, milliseconds) noexcept override { seen->holder = true; }
+    std::shared_ptr<session::sight> seen;
 };
 
 colock::config with_ears(
     colock::config settings,
     bool is_verbose,
     std::string const& command,
-    std::shared_ptr<bool> was_up,
+    std::shared_ptr<session::sight> seen,
     std::shared_ptr<std::vector<std::string>> said
 )
 {
-    settings.observer = std::make_shared<link_watch>(std::move(was_up));
+    settings.observer = std::make_shared<server_watch>(std::move(seen));
     settings.log = {
         [said = std::move(said), is_verbose, command](colock::log_level, std::string_view line) {
             auto const text = safe_to_print(std::string{line});
@@ -138,7 +139,7 @@ std::string cause_in(std::string line)
 session::session(options const& o, colock::config settings)
     : options_{o}
     , place_{place_of(settings)}
-    , redis_{context_.get_executor(), with_ears(std::move(settings), o.verbose, o.command, was_up_, said_)}
+    , redis_{context_.get_executor(), with_ears(std::move(settings), o.verbose, o.command, seen_, said_)}
     , server_{redis_}
 {
     redis_.run([this](error_code ec) { ended_ = ec; });
@@ -260,6 +261,15 @@ failure session::because(std::string const& doing, error_code ec) const
     auto const cause =
         said_->empty() ? ec.message() : cause_in(is_refusal ? telling() : said_->back());
     return {status_unavailable, text + "no connection to " + place_ + ": " + cause + "; " + remedy};
+}
+
+failure session::not_given(std::string const& doing) const
+{
+    auto const why = said_->empty() ? std::string{} : ": " + cause_in(telling());
+    return {
+        status_unavailable,
+        shown(options_.key) + ": " + doing + ": nobody was seen to have it, and " + place_ +
+            " did not give it" + why};
 }
 
 std::string session::why_lost() const

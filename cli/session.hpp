@@ -48,7 +48,16 @@ public:
     std::string const& place() const noexcept { return place_; }
 
     /// Whether there has ever been a connection for commands.
-    bool was_up() const noexcept { return *was_up_; }
+    bool was_up() const noexcept { return seen_->connection; }
+
+    /// Some acquire was refused because another owner has the lock.
+    bool saw_holder() const noexcept { return seen_->holder; }
+
+    /// The client has seen this of its server so far.
+    struct sight {
+        bool connection = false;
+        bool holder = false;
+    };
 
     /// Whether there is a connection now.
     bool is_up() const { return redis_.stats().links_up != 0; }
@@ -80,6 +89,9 @@ public:
     /// The failure for this error, with all that is known of the cause.
     failure because(std::string const& doing, error_code) const;
 
+    /// The failure of a wait in which nobody was seen to have the lock.
+    failure not_given(std::string const& doing) const;
+
     /// Why a hold was lost, in the words of the client's log, where it has some.
     std::string why_lost() const;
 
@@ -89,7 +101,7 @@ private:
     options const& options_;
     std::string place_;
     asio::io_context context_{1};
-    std::shared_ptr<bool> was_up_ = std::make_shared<bool>(false);
+    std::shared_ptr<sight> seen_ = std::make_shared<sight>();
     std::shared_ptr<std::vector<std::string>> said_ = std::make_shared<std::vector<std::string>>();
     std::optional<error_code> ended_;  ///< why the client doesn't run any more
     colock::client redis_;

@@ -351,6 +351,19 @@ class Refused(Case):
         self.set_needed_replicas("1")
         self.check(self.colock("run", "--wait", "0", "k", "--", "true"), 77, "NOREPLICAS")
 
+    def test_a_short_wait_tries_until_its_end(self) -> None:
+        self.set_needed_replicas("1")
+        begun = time.monotonic()
+        self.check(self.colock("run", "--wait", "700ms", "k", "--", "true"), 77, "NOREPLICAS")
+        self.assertGreaterEqual(time.monotonic() - begun, 0.7)
+
+    def test_a_lock_that_nobody_has_is_not_said_to_be_taken(self) -> None:
+        self.server.ask("REPLICAOF", "127.0.0.1", "1")
+        self.addCleanup(self.server.ask, "REPLICAOF", "NO", "ONE")
+        for wait in ("0", "1500ms"):
+            with self.subTest(wait):
+                self.check(self.colock("run", "--wait", wait, "k", "--", "true"), 69, "READONLY")
+
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root, for a command of another user")
 class OtherUser(Case):
