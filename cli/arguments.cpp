@@ -190,6 +190,38 @@ void add_elect(CLI::App& app, options& o)
         ->type_name("WORDS");
 }
 
+void add_claim_file(CLI::App& command, options& o, char const* what)
+{
+    command.add_option("--claim-file", o.claim_file, what)
+        ->type_name("FILE")
+        ->check(complaint_if_empty);
+}
+
+void add_pair(CLI::App& app, options& o)
+{
+    auto& acquire = *add_command(app, o, "acquire");
+    add_key(acquire, o);
+    add_duration(
+        acquire,
+        "--lease",
+        [&o](milliseconds d) { o.lease = d; },
+        "how long the lock stays taken if nobody releases it; nobody renews it",
+        milliseconds{100}
+    );
+    acquire.get_option("--lease")->required();
+    add_duration(
+        acquire,
+        "--wait",
+        [&o](milliseconds d) { o.wait = d; },
+        "how long to wait for the lock; 0 tries once (without end)"
+    );
+    std::map<std::string, lock_kind> const given{
+        {"lock", lock_kind::lock}, {"spin", lock_kind::spin}, {"fenced", lock_kind::fenced}};
+    add_choice(acquire, "--kind", given, o.kind, "which lock (lock)", "lock|spin|fenced");
+    add_claim_file(acquire, o, "where to write the claim (standard output)");
+    add_claim_file(*add_command(app, o, "release"), o, "where the claim is (standard input)");
+}
+
 void add_watch(CLI::App& app, options& o)
 {
     auto& watch = *add_command(app, o, "watch");
@@ -241,6 +273,7 @@ void add_commands(CLI::App& app, options& o)
 {
     add_run(app, o);
     add_elect(app, o);
+    add_pair(app, o);
     add_watch(app, o);
     for (char const* name : {"info", "unlock"}) {
         auto& command = *add_command(app, o, name);

@@ -16,6 +16,8 @@ int carry_out(options const&, surroundings const&);
 
 int run(options const&, surroundings const&);
 int elect(options const&, surroundings const&);
+int acquire(options const&);
+int release(options const&);
 int info(options const&);
 int ls(options const&);
 int watch(options const&);

@@ -7,7 +7,7 @@ namespace cli {
 
 namespace {
 
-constexpr std::array<help, 9> all{{
+constexpr std::array<help, 11> all{{
     {"run",
      "colock run [OPTION...] KEY -- CMD [ARG...]",
      "Takes the lock KEY, runs CMD while holding it, and releases it.",
@@ -69,6 +69,28 @@ With --web it shows all locks on a page instead, until SIGINT or SIGTERM: who ho
 when, and how many wait. It prints the address of the page. It reads only while somebody looks.
   colock watch --web 8000
   colock watch --web 0 'order:*')"},
+    {"acquire",
+     "colock acquire --lease DURATION [OPTION...] KEY",
+     "Takes the lock KEY for another command, 'colock release', and writes a claim for it.",
+     R"(Nobody renews the lock in between: it is free when the lease ends, and nobody is told. If one
+command can do all of the work, 'colock run' is safer. The claim is a line; whoever has it can release
+the lock. A file of it is for its owner alone. Exits with 75 if somebody else has the lock.
+
+Examples:
+  colock acquire --lease 1h --wait 1m --claim-file /run/backup.claim backup
+  claim=$(colock acquire --lease 10m --wait 0 report) && make-report; colock release <<< "$claim"
+
+In a unit of systemd:
+  ExecStartPre=colock acquire --lease 1h --claim-file /run/backup.claim backup
+  ExecStopPost=colock release --claim-file /run/backup.claim)"},
+    {"release",
+     "colock release [OPTION...] [< CLAIM]",
+     "Releases the lock that 'colock acquire' has taken, and wakes who waits.",
+     R"(Reads the claim from standard input, or from --claim-file, which it then deletes. Exits with 70
+if the lock was not the claim's any more: its lease had ended, or somebody took it away.
+
+Example:
+  colock release --claim-file /run/backup.claim)"},
     {"unlock",
      "colock unlock [OPTION...] KEY",
      "Takes the lock KEY away from the holders that it shows, and wakes who waits.",

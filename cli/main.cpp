@@ -19,6 +19,10 @@ int carry_out(options const& o, surroundings const& here)
         return run(o, here);
     if (o.command == "elect")
         return elect(o, here);
+    if (o.command == "acquire")
+        return acquire(o);
+    if (o.command == "release")
+        return release(o);
     if (o.command == "info")
         return info(o);
     if (o.command == "ls")

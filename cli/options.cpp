@@ -152,7 +152,7 @@ options read_options(int argc, char** argv)
         refuse(
             "",
             (argc > 1 ? shown(argv[1]) + " is no command: " : std::string{"which command? "}) +
-                "run, elect, info, ls, watch, unlock, doctor or bench"
+                "run, elect, acquire, release, info, ls, watch, unlock, doctor or bench"
         );
     } catch (CLI::ParseError const& e) {
         refuse(command_in(app), e.what());

@@ -37,6 +37,7 @@ struct options {
     std::string key;
     std::string pattern = "*";  ///< ls, watch --web
     bool yes = false;           ///< unlock
+    std::string claim_file;     ///< acquire, release; empty: the standard streams
     bool deadlocks = false;     ///< doctor
 
     std::optional<std::uint16_t> web_port;  ///< watch: of the page; 0 is a free one

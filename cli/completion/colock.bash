@@ -3,7 +3,7 @@
 
 _colock() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
-    local commands='run elect info ls watch unlock doctor bench'
+    local commands='run elect acquire release info ls watch unlock doctor bench'
     local server='--url --connect-timeout --tls-ca --tls-cert --tls-key --tls-name --tls-insecure --help'
     local command='' i
     COMPREPLY=()
@@ -25,7 +25,7 @@ _colock() {
     case $before in
     --kind) mapfile -t COMPREPLY < <(compgen -W 'lock fair read write spin fenced' -- "$word") ;;
     --on-lost) mapfile -t COMPREPLY < <(compgen -W 'term kill ignore' -- "$word") ;;
-    --tls-ca | --tls-cert | --tls-key | --xfile) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+    --tls-ca | --tls-cert | --tls-key | --xfile | --claim-file) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     --wait | --lease | --at-least | --grace | --connect-timeout)
         mapfile -t COMPREPLY < <(compgen -W '500ms 2s 10s 1m' -- "$word")
         ;;
@@ -40,6 +40,8 @@ _colock() {
             words+=' --quiet --verbose --'
             ;;
         elect) words="$server --lease --say --on-lost --grace --quiet --verbose --" ;;
+        acquire) words="$server --lease --wait --kind --claim-file" ;;
+        release) words="$server --claim-file" ;;
         info | ls) words="$server --json" ;;
         doctor) words="$server --json --deadlocks" ;;
         watch) words="$server --json --web --web-address" ;;
