@@ -111,13 +111,18 @@ BOOST_AUTO_TEST_CASE(a_step_knows_whether_older_ones_may_still_run)
     using command = scripted_server::command;
     for (bool const refuses : {false, true}) {
         busy_links at;
-        at.server.say([refuses](command const& c) -> std::optional<scripted_server::answer> {
-            if (c.is("EVALSHA") || c.is("PING"))
-                return "";
-            if (refuses && c.is("CLIENT") && c.said[1] == "KILL")
-                return wire::failure("NOPERM this user has no permissions");
-            return std::nullopt;
-        });
+        at.server.say(
+            [refuses, busy = std::set<std::size_t>{}](command const& c
+            ) mutable -> std::optional<scripted_server::answer> {
+                if (c.is("EVALSHA"))
+                    busy.insert(c.connection);
+                if (busy.contains(c.connection))
+                    return "";
+                if (refuses && c.is("CLIENT") && c.said[1] == "KILL")
+                    return wire::failure("NOPERM this user has no permissions");
+                return std::nullopt;
+            }
+        );
         at.links.start();
         auto& first = at.links.link(0);
         auto const written = [&] {
