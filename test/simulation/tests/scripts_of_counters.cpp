@@ -305,6 +305,22 @@ BOOST_DATA_TEST_CASE(a_thousand_permits_in_one_step, each_place(), where)
     BOOST_TEST(at.left() == "1");
 }
 
+BOOST_DATA_TEST_CASE(a_removed_semaphore_is_gone_with_its_permits, each_place(), where)
+{
+    leasing at{where};
+    BOOST_TEST(is(at.change(scripts::permit_remove, "0", "1"), 0));
+    at.ask("SET", "k", "2");
+    BOOST_TEST(is(at.take(a), 1));
+    BOOST_TEST(is(at.change(scripts::permit_remove, "0", "2"), 1));
+    BOOST_TEST(is(at.ask("EXISTS", "k", "leases"), 0));
+    at.ask("SET", "k", "3");
+    BOOST_TEST(is(at.change(scripts::permit_remove, "0", "2"), 1));  // a repeat
+    BOOST_TEST(at.left() == "3");
+    at.ask("SET", "k", "text");
+    BOOST_TEST(is_wrong_type(at.change(scripts::permit_remove, "0", "3")));
+    BOOST_TEST(is(at.ask("EXISTS", "k"), 1));
+}
+
 BOOST_DATA_TEST_CASE(a_key_of_another_type_has_no_permits, each_place(), where)
 {
     leasing at{where};
