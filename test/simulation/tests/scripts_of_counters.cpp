@@ -308,6 +308,7 @@ BOOST_DATA_TEST_CASE(a_thousand_permits_in_one_step, each_place(), where)
 BOOST_DATA_TEST_CASE(a_removed_semaphore_is_gone_with_its_permits, each_place(), where)
 {
     leasing at{where};
+    at.ask("DEL", "k");
     BOOST_TEST(is(at.change(scripts::permit_remove, "0", "1"), 0));
     at.ask("SET", "k", "2");
     BOOST_TEST(is(at.take(a), 1));
