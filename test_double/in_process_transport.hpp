@@ -133,7 +133,7 @@ protected:
     {
         later([this, channel, payload = std::move(payload)] {
             if (subscribed_.contains(channel))
-                listener_.on_message(channel, payload);
+                listener_.on_message(0, channel, payload);
         });
     }
 

@@ -86,6 +86,13 @@ using credentials_handler = std::function<void(error_code, credentials)>;
 /// exception, because that may contain a secret.
 using credentials_provider = std::function<void(credentials_request, credentials_handler)>;
 
+/// Says where this process reaches the server that others know by that address. A client calls it
+/// on its strand.
+///
+/// \par Preconditions
+///   It is quick, throws nothing, and gives the same answer each time.
+using address_map = std::function<address(address const&)>;
+
 /// How connections are encrypted, and which authorities they trust. Files are in PEM format, and
 /// the client reads them when it first connects. If one can't be used, operations and `run()` fail
 /// with `error::invalid_tls`.
@@ -138,6 +145,10 @@ struct config {
 
     /// The Sentinels' name for the primary.
     std::string master_name{};
+
+    /// Where to reach a server that Sentinels or nodes of a cluster have named: behind NAT they
+    /// name addresses of their own network. None: there. Redisson's natMapper.
+    address_map map_address{};
 
     /// The user and password for the Sentinels. If both are empty, no AUTH is sent to them,
     /// whatever the servers require.

@@ -76,6 +76,7 @@ error_code client_state::start()
         return ec;
     life_.now = phase::running;
     transport().start();
+    subscriptions_.start();
     holds_.confirm(any_slot);  // held since before a stop; sending brings their links up
     watchdog_.send_all();
     states_.on_reached(any_slot);
@@ -177,9 +178,9 @@ void client_state::on_ended(unsigned pubsub, std::string_view channel)
     subscriptions_.on_ended(pubsub, channel);
 }
 
-void client_state::on_message(std::string_view channel, std::string_view payload)
+void client_state::on_message(unsigned pubsub, std::string_view channel, std::string_view payload)
 {
-    subscriptions_.on_message(channel, payload);
+    subscriptions_.on_message(pubsub, channel, payload);
 }
 
 void client_state::on_pubsub_up(unsigned pubsub)

@@ -66,7 +66,7 @@ private:
     void on_refused(unsigned pubsub, std::string_view channel, std::string_view why) override;
     void on_changed(unsigned pubsub) override { subscriptions_.on_changed(pubsub); }
     void on_ended(unsigned pubsub, std::string_view channel) override;
-    void on_message(std::string_view channel, std::string_view payload) override;
+    void on_message(unsigned pubsub, std::string_view channel, std::string_view payload) override;
 
     bool has_links() const noexcept
     {

@@ -118,6 +118,12 @@ void subscription_manager::for_each_listener(std::string_view name, Call const& 
 
 // ---- Asking ------------------------------------------------------------------------------------
 
+void subscription_manager::start()
+{
+    for (auto const& [name, c] : channels_)
+        core_.transport().want_pubsub(c.pubsub);
+}
+
 void subscription_manager::stop()
 {
     for (auto const& [pubsub, there] : lines_) {
@@ -253,11 +259,15 @@ void subscription_manager::on_changed(unsigned pubsub)
     pump_by(there, clock::now());
 }
 
-void subscription_manager::on_message(std::string_view name, std::string_view payload)
+// At the node that had the slot before, the channel lingers, and may bring the same message.
+void subscription_manager::on_message(
+    unsigned pubsub, std::string_view name, std::string_view payload
+)
 {
-    bool is_echo = false;
-    for (auto const& [pubsub, there] : lines_)
-        is_echo = is_echo || there->table.take_echo(name);
+    line& there = over(pubsub);
+    bool const is_echo = there.table.take_echo(name);
+    if (carrier_of(name) != &there)
+        return;
     for_each_listener(name, [&](listener& who) {
         if (!is_echo)
             who.on_message(payload);

@@ -63,6 +63,9 @@ public:
     /// The epoch of the connection that carries the channel, 0 if there is none.
     std::uint32_t epoch_of(std::string_view channel) const noexcept;
 
+    /// The client runs, perhaps again: what is still listened to needs its connections.
+    void start();
+
     /// The client stops: asks for nothing any more.
     void stop();
 
@@ -74,7 +77,7 @@ public:
     void on_refused(unsigned pubsub, std::string_view channel, std::string_view why);
     void on_ended(unsigned pubsub, std::string_view channel);
     void on_changed(unsigned pubsub);
-    void on_message(std::string_view channel, std::string_view payload);
+    void on_message(unsigned pubsub, std::string_view channel, std::string_view payload);
 
 private:
     using time_point = std::chrono::steady_clock::time_point;

@@ -140,6 +140,11 @@ error_code cluster::down_reason(unsigned slot) const noexcept
 
 // ---- Slots that move ---------------------------------------------------------------------------
 
+address cluster::target_of(decide::redirection const& to, address const& from) const
+{
+    return context_.reached_at({to.host.empty() ? from.host : to.host, to.port});
+}
+
 void cluster::on_redirect(
     command_link& from, step& s, decide::redirection const& to, time_point sent
 )
@@ -149,7 +154,7 @@ void cluster::on_redirect(
         return s.answered.set({what, {}, error::closed, sent});
     }
     bool const is_divisible = s.whole && s.keys.size() > 1;
-    auto const where = address{to.host.empty() ? from.where().host : to.host, to.port};
+    auto const where = target_of(to, from.where());
     bool const is_sent_home =
         (to.what == kind::moved || to.what == kind::ask) && where == from.where();
     if (is_sent_home) {
@@ -369,6 +374,9 @@ std::size_t cluster::links_up() const noexcept
 
 void cluster::on_command_link_up(command_link& link)
 {
+    for (auto const& each : nodes_)
+        if (each->has(link))
+            each->note_server(link);
     listener_.on_link_up(link.index(), link.epoch());
     if (link.epoch() == 1)
         return;
@@ -437,7 +445,7 @@ void cluster::on_refused(pubsub_link& link, std::string_view channel, std::strin
 {
     auto const to = decide::read_redirection(why);
     if (to.what == kind::moved)
-        note_hint(to.slot, {to.host.empty() ? link.where().host : to.host, to.port});
+        note_hint(to.slot, target_of(to, link.where()));
     if (to.what != kind::none)
         refresher_.refresh();
     listener_.on_refused(link.index(), channel, why);
@@ -449,9 +457,9 @@ void cluster::on_ended(pubsub_link& link, std::string_view channel)
     listener_.on_ended(link.index(), channel);
 }
 
-void cluster::on_published(std::string_view channel, std::string_view payload)
+void cluster::on_published(pubsub_link& link, std::string_view channel, std::string_view payload)
 {
-    listener_.on_message(channel, payload);
+    listener_.on_message(link.index(), channel, payload);
 }
 
 }  // namespace colock

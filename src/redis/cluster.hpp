@@ -56,7 +56,7 @@ private:
     void on_refused(pubsub_link&, std::string_view channel, std::string_view why) override;
     void on_changed(pubsub_link&) override;
     void on_ended(pubsub_link&, std::string_view channel) override;
-    void on_published(std::string_view channel, std::string_view payload) override;
+    void on_published(pubsub_link&, std::string_view channel, std::string_view payload) override;
     void on_map(std::vector<decide::slot_range> const&, bool has_sharded) override;
     void on_refresh_refused(error_code) override;
     bool is_content() const override;
@@ -70,6 +70,7 @@ private:
         time_point since{};
     };
 
+    address target_of(decide::redirection const&, address const& from) const;
     void note_hint(unsigned slot, address const&);
     void keep_hints(decide::slot_set& changed);
     void on_moved(step&, unsigned slot, address const&);

@@ -30,7 +30,7 @@ command_link::command_link(link_context const& context, listener& who, descripti
               description_.name, description_.where, wanted_role(context.settings)}
       )}
 {
-    life_.link = ++*context.links_made;
+    life_.link = ++context.known->links_made;
 }
 
 command_link::~command_link()

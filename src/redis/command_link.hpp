@@ -90,6 +90,17 @@ public:
     /// Called each time a step has been answered or is lost.
     void when_answered(std::function<void()> tell) { tell_answered_ = std::move(tell); }
 
+    /// The server's own number, new each time that it starts; "" if it tells none.
+    std::string const& run_id() const noexcept { return run_id_; }
+
+    /// The server was a replica when it accepted the link.
+    bool is_replica() const noexcept { return loop_->is_replica(); }
+
+    void leave_replica() { loop_->leave_replica(); }
+
+    /// As `connection_loop::renew`.
+    bool renew_connection() { return loop_->renew(); }
+
     std::size_t index() const noexcept { return description_.index; }
     address const& where() const noexcept { return loop_->where(); }
     bool is_primary_known() const noexcept { return loop_->is_primary_known(); }

@@ -109,14 +109,14 @@ error_code command_link::refuse(std::string const& why) const
     return error::server_refused;
 }
 
-// A node of a cluster would refuse most names, but perhaps not the first one.
+// A node of a cluster would refuse most names, but perhaps not the first one. Some clusters say
+// "standalone" of each node; the map that has led here says more.
 error_code command_link::judge_mode(std::string const& mode) const
 {
     bool const by_cluster = context_.settings.topology == topology::cluster;
-    char const* remedy = mode == "sentinel"  ? "redis+sentinel://"
-        : mode == "cluster" && !by_cluster   ? "redis+cluster://"
-        : mode == "standalone" && by_cluster ? "redis://"
-                                             : nullptr;
+    char const* remedy = mode == "sentinel" ? "redis+sentinel://"
+        : mode == "cluster" && !by_cluster  ? "redis+cluster://"
+                                            : nullptr;
     if (!remedy)
         return {};
     write_log(

@@ -115,6 +115,14 @@ void connection_loop::leave_replica()
     restart({1, refused_writes()});
 }
 
+bool connection_loop::renew()
+{
+    bool const has_lasted = up_ && clock::now() - up_since_ >= steady_after;
+    if (has_lasted)
+        restart(error::unavailable);
+    return has_lasted;
+}
+
 void connection_loop::connect_to(address where) { where_ = std::move(where); }
 
 void connection_loop::detach() noexcept
@@ -198,16 +206,32 @@ void connection_loop::find_primary()
     if (!sentinels_)
         sentinels_ =
             std::make_unique<sentinel_query>(context_, [this](sentinel_query::result const& found) {
-                is_primary_known_ = found.is_agreed;
-                if (found.primary)
-                    connect_to(*found.primary);
-                else {
-                    end_reason_ = found.ec;
-                    words_ = found.words;
-                }
+                on_primary_found(found);
                 news_.set(news::found);
             });
     sentinels_->start();
+}
+
+// Sentinels that are all down say nothing against the primary that they have named before. The
+// set-up refuses it if it is a replica by now.
+void connection_loop::on_primary_found(sentinel_query::result const& found)
+{
+    auto& last = context_.known->primary;
+    is_primary_known_ = found.is_agreed;
+    if (found.primary) {
+        if (found.is_by_most)
+            last = found.primary;
+        return connect_to(*found.primary);
+    }
+    if (last && !found.is_answered) {
+        log_once_a_while(
+            name_ + ": no Sentinel answers: " + found.words + "; trying the last primary, " +
+            describe(*last)
+        );
+        return connect_to(*last);
+    }
+    end_reason_ = found.ec;
+    words_ = found.words;
 }
 
 // How many servers are tried before a pause.
@@ -247,7 +271,7 @@ void connection_loop::open()
     connected_ = true;
     opened_ = where_;
     auto const patience = first_lookup_patience * (1U << std::min(failed_, 5U));
-    connection_->open(where_, tls_host(), endpoints_.of(opened_), patience);
+    connection_->open(where_, tls_host(), context_.known->endpoints.of(opened_), patience);
 }
 
 void connection_loop::on_open() { news_.set(news::opened); }
@@ -279,12 +303,14 @@ void connection_loop::begin()
     wipe(credentials_);
     reauthentication_.begin(where_, expires_);
     pipeline().set_limits(larger(reply_limits(context_.settings), least_));
-    endpoints_.of(opened_).served(*connection_->peer());
+    context_.known->endpoints.of(opened_).served(*connection_->peer());
     up_ = true;
     failed_ = 0;
     ++epoch_;
     down_reason_ = {};
-    reported_.clear();
+    std::erase_if(context_.known->reported, [this](auto const& each) {
+        return each.first.starts_with(name_ + ':');
+    });
     up_since_ = clock::now();
     listener_->on_up();
 }
@@ -336,7 +362,7 @@ void connection_loop::note_endpoint()
     bool const is_to_blame =
         !up_ || end_reason_ == asio::error::timed_out || is_refused_write(end_reason_);
     if (is_to_blame && connection_ && connection_->peer() && end_reason_ != error::closed)
-        endpoints_.of(opened_).failed(*connection_->peer());
+        context_.known->endpoints.of(opened_).failed(*connection_->peer());
 }
 
 milliseconds connection_loop::next_pause()
@@ -418,18 +444,26 @@ void connection_loop::report_bad_reply()
 void connection_loop::report_failure()
 {
     log_once_a_while(
-        name_ + ": no connection to " +
-        (is_by_sentinel() ? "the primary of " + context_.settings.master_name : describe(where_)) +
-        ": " + words_ + "; trying again"
+        name_ + ": no connection to " + what_is_tried() + ": " + words_ + "; trying again"
     );
+}
+
+// With Sentinels, the address that they have named: it may be one of another network.
+std::string connection_loop::what_is_tried() const
+{
+    if (!is_by_sentinel())
+        return describe(where_);
+    auto const at = connection_ ? " at " + describe(where_) : std::string{};
+    return "the primary of " + context_.settings.master_name + at;
 }
 
 // The same failure is logged again only after a while.
 void connection_loop::log_once_a_while(std::string const& line)
 {
     auto const now = clock::now();
-    std::erase_if(reported_, [&](auto const& r) { return now - r.second >= between_reports; });
-    if (reported_.emplace(line, now).second)
+    auto& reported = context_.known->reported;
+    std::erase_if(reported, [&](auto const& r) { return now - r.second >= between_reports; });
+    if (reported.emplace(line, now).second)
         write_log(context_.settings.log, log_level::warning, line);
 }
 

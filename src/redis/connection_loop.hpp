@@ -13,7 +13,6 @@
 
 #include <cstdint>
 #include <list>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -97,6 +96,9 @@ public:
     /// provider has others. True if so.
     bool restart_if_logged_out(std::string_view refusal);
 
+    /// Drops a connection that has lasted, to look where its address leads by now. True if so.
+    bool renew();
+
     /// The server has refused to write. It may no longer be a primary, or its name may lead to
     /// another server by now. As `restart`, but if it was a replica from the start, not before a
     /// second has passed.
@@ -126,6 +128,9 @@ public:
     std::uint64_t epoch() const noexcept { return epoch_; }
     error_code down_reason() const noexcept { return down_reason_; }
 
+    /// While up: the server was a replica when it accepted us.
+    bool is_replica() const noexcept { return is_replica_; }
+
     /// The server of the connection, also of one that has just ended; none on a unix socket.
     auto peer() const { return connection_ ? connection_->peer() : std::nullopt; }
     std::string const& name() const noexcept { return name_; }
@@ -139,6 +144,7 @@ private:
     strand_task keep_up(std::shared_ptr<connection_loop> self);
     void forget_attempt();
     void find_primary();
+    void on_primary_found(sentinel_query::result const&);
     void get_credentials();
     void open();
     void send_set_up();
@@ -162,6 +168,7 @@ private:
     void explain_failure();
     void report_failure();
     void report_bad_reply();
+    std::string what_is_tried() const;
     void log_once_a_while(std::string const& line);
     std::string const& tls_host() const noexcept;
 
@@ -174,7 +181,6 @@ private:
     resp::push_handler* pushes_;
 
     std::shared_ptr<connection> connection_;
-    endpoint_histories endpoints_;
     address opened_;  ///< of the connection
     std::unique_ptr<sentinel_query> sentinels_;
     credential_query query_;
@@ -193,7 +199,6 @@ private:
     std::string words_;  ///< about the end, for people
     time_point up_since_{};
     time_point down_since_{};
-    std::map<std::string, time_point> reported_;  ///< failures that the log has
     bool is_replica_ = false;
     bool is_primary_known_ = false;
     bool has_credentials_ = true;  ///< for the connection that was to be made

@@ -65,7 +65,7 @@ private:
     std::vector<endpoint> bad_;  ///< the one that has failed last comes last
 };
 
-/// The histories of the addresses that a link has been at.
+/// The histories of the addresses that the links of a client have been at.
 class endpoint_histories {
 public:
     endpoint_history& of(address const& where)
@@ -85,7 +85,7 @@ private:
         address where;
         endpoint_history history{};
     };
-    static constexpr std::size_t most_remembered = 16;
+    static constexpr std::size_t most_remembered = 256;
 
     std::vector<entry> known_;  ///< the oldest one first
 };

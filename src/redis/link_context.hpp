@@ -3,16 +3,28 @@
 #include "base/log.hpp"
 #include "base/timer.hpp"
 #include "decide/alarm_queue.hpp"
+#include "redis/endpoint_history.hpp"
 #include "redis/tls.hpp"
 #include <colock/config.hpp>
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
 namespace colock {
+
+/// The knowledge of a client about its servers, which all of its connections share.
+struct known_servers {
+    endpoint_histories endpoints{};
+    std::optional<address> primary{};              ///< that most of the Sentinels have named last
+    std::set<std::string> warned{};                ///< lines that the log has
+    std::map<std::string, time_point> reported{};  ///< failures that the log has, and since when
+    std::uint32_t links_made = 0;                  ///< to this client's servers so far
+};
 
 /// Shared by all connections of a client.
 struct link_context {
@@ -27,8 +39,7 @@ struct link_context {
     std::function<bool()> is_context_gone;
 
     std::shared_ptr<colock::tls> tls{};  ///< none: connections are not encrypted
-    std::shared_ptr<std::set<std::string>> warned = std::make_shared<std::set<std::string>>();
-    std::shared_ptr<std::uint32_t> links_made = std::make_shared<std::uint32_t>(0);
+    std::shared_ptr<known_servers> known = std::make_shared<known_servers>();
 
     /// Loads the files that connections need, before the first one.
     error_code prepare() const { return tls ? tls->load(settings.log) : error_code{}; }
@@ -36,8 +47,14 @@ struct link_context {
     /// Logs a line once, although each link and each connection finds the cause again.
     void warn_once(std::string const& line) const
     {
-        if (warned->insert(line).second)
+        if (known->warned.insert(line).second)
             write_log(settings.log, log_level::warning, line);
+    }
+
+    /// Where a server is reached that others have named.
+    address reached_at(address const& named) const
+    {
+        return settings.map_address ? settings.map_address(named) : named;
     }
 
     void set_alarm(decide::alarm_queue::alarm& e, time_point at) const

@@ -8,6 +8,10 @@ using decide::reply;
 
 namespace {
 
+/// Between two questions for the role of the server. The link never writes, so no refusal tells it
+/// that the server was demoted.
+constexpr milliseconds between_roles{5'000};
+
 /// A word of a push, "" if it has none at this place.
 std::string_view word(resp::message const& push, std::size_t at)
 {
@@ -20,7 +24,8 @@ std::string_view word(resp::message const& push, std::size_t at)
 pubsub_link::pubsub_link(
     link_context const& context, listener& who, std::string name, unsigned index, address where
 )
-    : listener_{who}
+    : context_{context}
+    , listener_{who}
     , index_{index}
     , loop_{std::make_shared<connection_loop>(
           context,
@@ -55,6 +60,7 @@ void pubsub_link::change_subscriptions(subscription_change const& what, publishi
 {
     bool const sharded = how == publishing::sharded || how == publishing::both;
     bool const plain = how != publishing::sharded;
+    both_ = plain && sharded;
     changing_ = true;
     for (auto const& channel : what.unsubscribe) {
         if (plain)
@@ -68,6 +74,11 @@ void pubsub_link::change_subscriptions(subscription_change const& what, publishi
         if (sharded)
             send("SSUBSCRIBE", {"ssubscribe", channel, true});
     }
+    expect_pushes();
+}
+
+void pubsub_link::expect_pushes()
+{
     loop_->pipeline().expect(
         static_cast<resp::reply_handler*>(this), clock::now(), resp::answered_by::push
     );
@@ -119,9 +130,14 @@ void pubsub_link::on_push(resp::message const& push)
 {
     auto const kind = word(push, 0);
     if (kind == "message" || kind == "smessage")
-        listener_.on_published(word(push, 1), word(push, 2));
-    else if (kind == "sunsubscribe")  // the slot has moved, and this tells the subscribers
+        listener_.on_published(*this, word(push, 1), word(push, 2));
+    else if (kind == "sunsubscribe") {  // the slot has moved, and this tells the subscribers
+        if (both_) {                    // the server has ended this half alone
+            send("UNSUBSCRIBE", {"unsubscribe", std::string{word(push, 1)}});
+            expect_pushes();
+        }
         listener_.on_ended(*this, word(push, 1));
+    }
 }
 
 // ---- The connection ----------------------------------------------------------------------------
@@ -145,9 +161,35 @@ void pubsub_link::on_up()
 {
     asked_.clear();
     changing_ = false;
+    // In a cluster the map says which nodes are primaries.
+    if (context_.settings.topology != topology::cluster && !loop_->is_replica())
+        context_.set_alarm(role_look_, clock::now() + between_roles);
     listener_.on_pubsub_link_up(*this);
 }
 
-void pubsub_link::on_down(error_code) { listener_.on_pubsub_link_down(*this); }
+void pubsub_link::on_down(error_code)
+{
+    role_look_.clear();
+    listener_.on_pubsub_link_down(*this);
+}
+
+void pubsub_link::look_at_role()
+{
+    loop_->ask(
+        [](resp::writer& out) { out.push("HELLO"); },
+        [this](error_code ec, replies const& got) {
+            if (!ec)
+                judge_role(got.front());
+        }
+    );
+}
+
+void pubsub_link::judge_role(reply const& hello)
+{
+    if (!is_replica(hello))
+        return context_.set_alarm(role_look_, clock::now() + between_roles);
+    listener_.on_demoted(*this);
+    loop_->leave_replica();
+}
 
 }  // namespace colock

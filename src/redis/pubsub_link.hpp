@@ -25,11 +25,16 @@ public:
         virtual void on_pubsub_link_up(pubsub_link&) = 0;
         virtual void on_pubsub_link_down(pubsub_link&) = 0;
         virtual void on_pubsub_link_failed(pubsub_link&) {}  ///< to connect
+
+        /// Its server was a primary, and is a replica by now. The link goes down.
+        virtual void on_demoted(pubsub_link&) {}
         virtual void on_confirmed(pubsub_link&, std::string_view channel) = 0;
         virtual void on_refused(pubsub_link&, std::string_view channel, std::string_view why) = 0;
         virtual void on_changed(pubsub_link&) = 0;
         virtual void on_ended(pubsub_link&, std::string_view channel) = 0;
-        virtual void on_published(std::string_view channel, std::string_view payload) = 0;
+        virtual void on_published(
+            pubsub_link&, std::string_view channel, std::string_view payload
+        ) = 0;
 
     protected:
         ~listener() = default;
@@ -43,6 +48,9 @@ public:
     void start();
     void stop();
     void restart(error_code why) { loop_->restart(why); }
+
+    /// As `connection_loop::renew`.
+    bool renew_connection() { return loop_->renew(); }
     auto peer() const { return loop_->peer(); }
 
     /// The kind of channels of this change: plain, sharded or both.
@@ -78,13 +86,19 @@ private:
     };
 
     void send(std::string_view verb, asked what);
+    void expect_pushes();
     void end_change();
+    void look_at_role();
+    void judge_role(decide::reply const& hello);
 
+    link_context const& context_;
     listener& listener_;
     unsigned index_;
     std::shared_ptr<connection_loop> loop_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
     std::deque<asked> asked_;
+    decide::alarm_queue::alarm role_look_{[this] { look_at_role(); }};
+    bool both_ = false;      ///< each channel is subscribed in both kinds
     bool changing_ = false;  ///< a change is under way
     bool started_ = false;
 };

@@ -49,6 +49,7 @@ public:
 
     bool is_done() const noexcept { return done_; }
     bool is_refused() const noexcept { return refused_; }
+    bool has_answered() const noexcept { return answered_; }
     std::optional<address> const& named() const noexcept { return named_; }
     error_code why() const noexcept { return ec_; }
     std::string text() const { return describe(where_) + ": " + words_; }
@@ -88,7 +89,9 @@ private:
     {
         auto const& settings = all_.context_.settings;
         auto const accepted = set_up_of_sentinels(credentials_).judge(got);
+        answered_ = true;
         auto const& answer = got.back();
+        ec_ = error::server_refused;
         named_ = read_address(answer);
         if (accepted.ec) {
             named_.reset();
@@ -97,14 +100,19 @@ private:
         } else if (answer.what == reply::kind::nil) {
             refused_ = true;
             words_ = "does not know a primary \"" + settings.master_name + "\"";
-        } else if (!named_) {
+        } else if (named_)
+            named_ = all_.context_.reached_at(*named_);
+        else {
+            bool const is_none = answer.text.find("unknown command") != std::string::npos;
             refused_ = answer.what == reply::kind::error &&
                 decide::classify(answer.text) == decide::fault::refused &&
                 !answer.text.starts_with("IDONTKNOW");
+            ec_ = is_none ? error::wrong_topology : error::server_refused;
             words_ = "gives no address: " + answer.text;
+            for (auto const& item : answer.items)
+                words_ += "\"" + item.text + "\" ";
         }
         words_ = redacted(words_, settings, credentials_.password);
-        ec_ = error::server_refused;
         finish();
     }
 
@@ -143,6 +151,7 @@ private:
     error_code ec_ = asio::error::timed_out;
     bool done_ = false;
     bool refused_ = false;
+    bool answered_ = false;
 };
 
 sentinel_query::sentinel_query(link_context const& context, on_result done)
@@ -201,6 +210,7 @@ sentinel_query::result sentinel_query::best() const
     std::ptrdiff_t most = 0;
     bool is_refused = true;
     for (auto const& each : asked_) {
+        found.is_answered = found.is_answered || each->has_answered();
         if (each->named()) {
             auto const same = std::ranges::count_if(asked_, [&](auto const& other) {
                 return other->named() == each->named();
@@ -216,8 +226,9 @@ sentinel_query::result sentinel_query::best() const
         found.words += (found.words.empty() ? "" : "; ") + each->text();
     }
     // One name may lead to a different Sentinel each time.
-    found.is_agreed = most > 1 && 2 * static_cast<std::size_t>(most) > asked_.size();
-    if (!is_refused && (found.ec == error::server_refused || found.ec == error::tls_refused))
+    found.is_by_most = 2 * static_cast<std::size_t>(most) > asked_.size();
+    found.is_agreed = most > 1 && found.is_by_most;
+    if (!is_refused && colock::is_refusal(found.ec))
         found.ec = error::unavailable;
     return found;
 }

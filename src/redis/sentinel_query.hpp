@@ -21,9 +21,11 @@ class sentinel_query {
 public:
     struct result {
         std::optional<address> primary{};
-        bool is_agreed = false;  ///< more than half of several Sentinels name it
-        error_code ec{};         ///< why there is none; a refusal only if all of them refuse
-        std::string words{};     ///< one part for each Sentinel that gave no address
+        bool is_by_most = false;   ///< more than half of the Sentinels name it
+        bool is_agreed = false;    ///< and there are several of them
+        bool is_answered = false;  ///< some Sentinel has said something, if only a refusal
+        error_code ec{};           ///< why there is none; a refusal only if all of them refuse
+        std::string words{};       ///< one part for each Sentinel that gave no address
     };
     using on_result = std::function<void(result const&)>;
 

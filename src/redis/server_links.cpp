@@ -61,8 +61,6 @@ server_links::server_links(
 void server_links::start()
 {
     started_ = true;
-    if (active_ > 1)
-        context_.set_alarm(look_, clock::now() + between_looks);
     for (auto const& each : links_)
         if (each->has_waiting())
             open(*each);
@@ -76,6 +74,7 @@ void server_links::stop()
     look_.clear();
     holding_ = false;
     wanted_ = active_;
+    pubsub_wanted_ = false;
     auto const alive = alive_;
     fail_all(std::move(held_), alive_, error::closed);
     for (auto const& each : links_)
@@ -90,6 +89,34 @@ void server_links::follow(address const& primary)
     for (auto const& each : links_)
         each->follow(primary);
     pubsub_->follow(primary);
+}
+
+void server_links::note_server(command_link const& newest)
+{
+    // A name may lead to replicas too, and the next refusal to write ends the link there.
+    if (newest.is_replica() || newest.run_id().empty() || newest.run_id() == run_id_)
+        return;
+    if (std::exchange(run_id_, newest.run_id()).empty())
+        return;
+    pubsub_->renew_connection();
+    bool is_left = false;
+    for (auto const& each : links_)
+        if (each->run_id() != run_id_)
+            is_left = each->renew_connection() || is_left;
+    // Where one of several servers is the primary, another one becomes it in each failover.
+    if (is_left && wanted_role(context_.settings) == set_up::role::any)
+        context_.warn_once(
+            describe(newest.where()) +
+            " leads to another server than before, and not all connections to the old one have "
+            "ended; they are made again. Remedy: see that only one of the two is a primary"
+        );
+}
+
+void server_links::leave_replica(std::optional<connection::endpoint> const& peer)
+{
+    for (auto const& each : links_)
+        if (each->is_up() && each->peer() == peer)
+            each->leave_replica();
 }
 
 void server_links::retire()
@@ -129,6 +156,8 @@ void server_links::adapt(std::size_t under_way)
 {
     if (!started_)
         return;
+    if (active_ > 1 && !look_.is_set())  // after a stop, or while a node had no slots
+        context_.set_alarm(look_, clock::now() + between_looks);
     most_under_way_ = std::max(most_under_way_, under_way);
     if (under_way >= much && wanted_ == active_ && active_ < lanes_)
         open_for(std::min(2 * active_, lanes_));

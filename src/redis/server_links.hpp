@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace colock {
@@ -36,6 +38,14 @@ public:
 
     /// The primary among several servers is there now: all links go there.
     void follow(address const& primary);
+
+    /// This link has come up. If its server is not the one of the links that were up before, the
+    /// address leads elsewhere by now: they all go there, because one of the two servers gives away
+    /// what the other one holds.
+    void note_server(command_link const& newest);
+
+    /// The server there is a replica by now: drops its command links.
+    void leave_replica(std::optional<connection::endpoint> const& peer);
 
     /// Stops idle links until they are wanted again.
     void retire();
@@ -92,6 +102,7 @@ private:
     decide::alarm_queue::alarm look_;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
     std::vector<std::unique_ptr<command_link>> links_;  ///< the lanes'
+    std::string run_id_;  ///< of the server of the link that came up last
     std::unique_ptr<pubsub_link> pubsub_;
     bool started_ = false;
     bool pubsub_wanted_ = false;

@@ -86,14 +86,19 @@ set_up::verdict set_up::judge(std::span<reply const> got) const
             return {error::unavailable, got[1].text};
         return refused(got[1], "SELECT");
     }
-    auto const role_now = field_of(hello, "role");
-    if (role_now != "replica" && role_now != "slave")
+    if (!is_replica(hello))
         return {};
     return {
         wanted == role::primary ? error_code{error::unavailable} : error_code{},
         "the server is a replica and refuses writes (READONLY). Remedy: the address of the "
         "primary, or redis+sentinel://",
         true};
+}
+
+bool is_replica(reply const& hello) noexcept
+{
+    auto const role = field_of(hello, "role");
+    return role == "replica" || role == "slave";
 }
 
 set_up set_up_of_servers(config const& c, credentials const& with, set_up::role wanted)

@@ -41,6 +41,9 @@ struct set_up {
     verdict judge(std::span<decide::reply const> got) const;
 };
 
+/// Whether the answer to HELLO is that of a replica.
+bool is_replica(decide::reply const& hello) noexcept;
+
 /// Where several servers may be the primary, the connection has to be to that one.
 inline set_up::role wanted_role(config const& c) noexcept
 {

@@ -1,3 +1,4 @@
+#include "redis/link_settings.hpp"
 #include "redis/single_server.hpp"
 
 #include <utility>
@@ -54,6 +55,7 @@ void single_server::change_subscriptions(unsigned, subscription_change const& wh
 
 void single_server::on_command_link_up(command_link& link)
 {
+    links_.note_server(link);
     listener_.on_link_up(link.index(), link.epoch());
     if (link.epoch() != 1)
         listener_.on_reached([&](unsigned slot) { return &links_.link(slot) == &link; });
@@ -84,11 +86,20 @@ void single_server::on_command_link_down(command_link& link, error_code why)
     listener_.on_link_down(link.index(), why);
 }
 
-// A server outside a cluster redirects nobody.
-void single_server::on_redirect(command_link&, step& s, decide::redirection const&, time_point sent)
+// A server outside a cluster redirects nobody. A node of a cluster may say that it is none.
+void single_server::on_redirect(
+    command_link& from, step& s, decide::redirection const&, time_point sent
+)
 {
+    context_.warn_once(
+        describe(from.where()) +
+        " redirects to other servers, as a node of a cluster does. Remedy: redis+cluster://"
+    );
     s.answered.set({answer::kind::failed, {}, error::wrong_topology, sent});
 }
+
+// A client that only waits would go on asking there.
+void single_server::on_demoted(pubsub_link& link) { links_.leave_replica(link.peer()); }
 
 void single_server::on_confirmed(pubsub_link&, std::string_view channel)
 {
@@ -105,9 +116,9 @@ void single_server::on_ended(pubsub_link&, std::string_view channel)
     listener_.on_ended(0, channel);
 }
 
-void single_server::on_published(std::string_view channel, std::string_view payload)
+void single_server::on_published(pubsub_link&, std::string_view channel, std::string_view payload)
 {
-    listener_.on_message(channel, payload);
+    listener_.on_message(0, channel, payload);
 }
 
 }  // namespace colock

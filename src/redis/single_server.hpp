@@ -36,11 +36,12 @@ private:
     void on_redirect(command_link&, step&, decide::redirection const&, time_point) override;
     void on_pubsub_link_up(pubsub_link&) override;
     void on_pubsub_link_down(pubsub_link&) override { listener_.on_pubsub_down(0); }
+    void on_demoted(pubsub_link&) override;
     void on_confirmed(pubsub_link&, std::string_view channel) override;
     void on_refused(pubsub_link&, std::string_view channel, std::string_view why) override;
     void on_changed(pubsub_link&) override { listener_.on_changed(0); }
     void on_ended(pubsub_link&, std::string_view channel) override;
-    void on_published(std::string_view channel, std::string_view payload) override;
+    void on_published(pubsub_link&, std::string_view channel, std::string_view payload) override;
     template <class Link>
     void follow(Link const& which);
 

@@ -9,11 +9,13 @@
 
 namespace colock {
 
-/// A connection to some node of a cluster, to ask it for the map.
+/// Asks the nodes of a cluster for the map: those of the config, and those that it has learned of
+/// since.
 ///
-/// If that node can't be reached, or does not know the owner of a slot, it asks the next one: the
-/// nodes of the config, and those that it has learned of since.
-class topology_refresher final : private connection_loop::listener {
+/// It has a connection to one of them. While that one owes an answer, or does not know the owner of
+/// a slot, others are asked beside it, one more each `patience`; the first answer counts, and its
+/// node is the one to ask from then on.
+class topology_refresher final {
 public:
     class listener {
     public:
@@ -31,14 +33,33 @@ public:
         ~listener() = default;
     };
 
+    /// A connection to one node after the other, until one of them has a map.
+    class asker final : private connection_loop::listener {
+    public:
+        asker(topology_refresher& whose, address where);
+        ~asker() { loop_->detach(); }
+
+        connection_loop& loop() const noexcept { return *loop_; }
+
+    private:
+        void write_probe(resp::writer&) override;
+        error_code judge_probe(replies const& got) override { return of_.judge_probe(*this, got); }
+        void on_up() override { of_.on_up(*this); }
+        void on_down(error_code) override { of_.on_down(*this); }
+        void on_failed(error_code why) override { of_.on_failed(*this, why); }
+
+        topology_refresher& of_;
+        std::shared_ptr<connection_loop> loop_;
+    };
+
     topology_refresher(link_context const& context, listener& who);
     ~topology_refresher();
 
     void start();
     void stop();
 
-    /// Asks for the map. However often this is called, one question is under way, and questions
-    /// that bring nothing new come with growing pauses.
+    /// Asks for the map. However often this is called, one question is under way at a node, and
+    /// questions that bring nothing new come with growing pauses.
     void refresh();
 
     /// The same with the shortest pause: a link that was up is lost.
@@ -48,45 +69,53 @@ public:
     void note(address const&);
 
     /// Why waiting for a map does not help; no error as long as it may.
-    error_code refusal() const noexcept
-    {
-        return refused_ >= nodes_.size() ? loop_->down_reason() : error_code{};
-    }
+    error_code refusal() const noexcept;
 
 private:
-    void write_probe(resp::writer&) override;
-    error_code judge_probe(replies const&) override;
-    void on_up() override;
-    void on_down(error_code) override;
-    void on_failed(error_code) override;
-
     enum class found { map, no_map, nonsense };
 
-    found read_map(decide::reply const&);
+    struct node {
+        address where;
+        time_point failed{};    ///< when it last did not answer, or another one was quicker
+        error_code refused{};   ///< why waiting for it does not help
+        bool is_empty = false;  ///< it knows of no slots
+    };
+
+    error_code judge_probe(asker&, replies const&);
+    void on_up(asker&);
+    void on_down(asker&);
+    void on_failed(asker&, error_code);
+
+    found read_map(asker&, decide::reply const&);
     void ask();
     void ask_after(milliseconds);
     void judge_answer();
     void move_on();
-    address const& next_node();
+    void await_map(milliseconds patience);
+    void add_asker();
+    bool may_add_asker() const noexcept;
+    void ask_beside();
+    node& of(address const&);
+    node const& next_for(asker const*) const;
+    void send_on(asker&);
 
     link_context const& context_;
     listener& listener_;
-    std::vector<address> nodes_;
-    std::size_t asked_ = 0;  ///< which of them
-    std::shared_ptr<connection_loop> loop_;
+    std::vector<node> nodes_;
+    std::vector<std::unique_ptr<asker>> askers_;  ///< one, or several while a map is awaited
+    asker* up_ = nullptr;                         ///< the one that has a connection
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-    decide::alarm_queue::alarm again_;
+    decide::alarm_queue::alarm again_{[this] { ask(); }};
+    decide::alarm_queue::alarm beside_{[this] { ask_beside(); }};
     std::vector<decide::slot_range> found_;
-    int in_vain_ = 0;              ///< answers since one that was enough
-    std::size_t refused_ = 0;      ///< nodes in a row that have refused us
-    std::size_t without_map_ = 0;  ///< nodes in a row that know of no slots
-    milliseconds pause_;           ///< until the next question
+    int in_vain_ = 0;     ///< answers since one that was enough
+    milliseconds pause_;  ///< until the next question
     time_point asked_at_{};
+    bool started_ = false;
     bool has_sharded_ = false;
     bool asking_ = false;
-    bool is_news_ = false;    ///< the last answer differs from the one before
-    bool is_moving_ = false;  ///< it is changing to another node
-    bool wanted_ = false;     ///< once more, when the answer has come
+    bool is_news_ = false;  ///< the last answer differs from the one before
+    bool wanted_ = false;   ///< once more, when the answer has come
 };
 
 }  // namespace colock

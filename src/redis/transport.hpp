@@ -101,7 +101,9 @@ public:
     /// The server has ended the subscription without a request.
     virtual void on_ended(unsigned pubsub, std::string_view channel) = 0;
 
-    virtual void on_message(std::string_view channel, std::string_view payload) = 0;
+    virtual void on_message(
+        unsigned pubsub, std::string_view channel, std::string_view payload
+    ) = 0;
 
 protected:
     ~transport_listener() = default;

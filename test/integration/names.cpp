@@ -93,6 +93,41 @@ BOOST_AUTO_TEST_CASE(an_address_that_has_served_does_not_wait_for_name_servers)
     });
 }
 
+// The name server is gone, or the first address is bad: the client knows that from its first link.
+BOOST_AUTO_TEST_CASE(what_one_link_knows_of_a_name_the_others_know)
+{
+    redis_server server;
+    asio::io_context elsewhere;
+    asio::ip::tcp::acceptor const silent{
+        elsewhere, {asio::ip::make_address("127.0.0.2"), server.port()}};
+    std::optional<host_name> name;
+    name.emplace("shared.test", std::vector<std::string>{"127.0.0.2", "127.0.0.1"}, 0ms);
+    for (bool const has_name : {true, false}) {
+        lab at{server};
+        auto settings = quick(by_name(server, "shared.test"));
+        settings.connect_timeout = 1s;
+        settings.timeout = 5s;
+        settings.links = 1;
+        auto& redis = at.connect(settings);
+        at.run([&]() -> asio::awaitable<void> {
+            lock const mine{redis.client, unique_name("shared")};
+            hold const held = co_await mine.acquire(acquire_options{.lease = 30s});
+            if (!has_name) {
+                name.reset();
+                name.emplace("shared.test", std::vector<std::string>{}, 12s);
+            }
+            tasks waiting{at.context()};
+            waiting.start([&]() -> asio::awaitable<void> {
+                co_await mine.try_acquire_for(2s, tuple);
+            });
+            stopwatch const watch;
+            BOOST_TEST(co_await eventually([&] { return redis.client.stats().links_up == 2; }));
+            BOOST_TEST(watch.ms() < within(800));
+            co_await waiting.join(within(5s));
+        });
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_name_that_hangs_holds_up_nobody_else)
 {
     redis_server server;

@@ -38,7 +38,7 @@ struct nobody final : command_link::listener, pubsub_link::listener {
     void on_refused(pubsub_link&, std::string_view, std::string_view) override {}
     void on_changed(pubsub_link&) override {}
     void on_ended(pubsub_link&, std::string_view) override {}
-    void on_published(std::string_view, std::string_view) override {}
+    void on_published(pubsub_link&, std::string_view, std::string_view) override {}
 };
 
 struct map_reader final : topology_refresher::listener {
@@ -145,7 +145,8 @@ void judge_map(link_lab& lab, std::vector<reply> const& got, bool is_content)
     map_reader reader;
     reader.content = is_content;
     topology_refresher refresher{lab.context, reader};
-    auto& listener = listener_of(refresher);
+    topology_refresher::asker asker{refresher, address{}};
+    auto& listener = listener_of(asker);
     for (std::size_t at = 0; at + 1 < got.size(); at += 2) {
         // Log lines name hosts as the cluster does.
         if (!is_error(got[at]) && has_text(got[at], link_lab::secret))

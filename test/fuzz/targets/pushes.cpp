@@ -144,7 +144,7 @@ public:
 
     void on_ended(pubsub_link&, std::string_view channel) override { ended.emplace_back(channel); }
 
-    void on_published(std::string_view channel, std::string_view payload) override
+    void on_published(pubsub_link&, std::string_view channel, std::string_view payload) override
     {
         heard.emplace_back(channel, payload);
     }

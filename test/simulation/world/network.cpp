@@ -365,7 +365,7 @@ void pubsub_line::send(std::string_view channel, std::string_view payload)
     if (!w || where_.net.loses_message())
         return;
     carry_out(w, {}, [this, channel = std::string{channel}, payload = std::string{payload}] {
-        listener_.on_message(channel, payload);
+        listener_.on_message(number_, channel, payload);
     });
 }
 

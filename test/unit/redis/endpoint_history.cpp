@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(each_address_has_a_history_of_its_own)
     BOOST_TEST(all.of(two).in_order(endpoints{}).empty());
     all.of(two).failed(node(2));
     BOOST_TEST((all.of(one).in_order(endpoints{}) == endpoints{node(1)}));
-    for (int n = 0; n != 15; ++n)
+    for (int n = 0; n != 255; ++n)
         all.of({.host = std::to_string(n)});
     BOOST_TEST(all.of(one).in_order(endpoints{}).empty());  // the oldest one
 }

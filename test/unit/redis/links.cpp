@@ -6,12 +6,22 @@
 #include "decide/names.hpp"
 #include "support/scripted_server.hpp"
 #include "unit/harness.hpp"
+#include <colock/lock_watch.hpp>
 #include <colock/read_write_lock.hpp>
 
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
+
+#include <algorithm>
 #include <atomic>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace colock::test {
+
+namespace data = boost::unit_test::data;
 
 namespace {
 
@@ -25,10 +35,35 @@ struct connected {
         auto settings = server.by_port();
         settings.password = std::move(password);
         settings.topology = how;
+        connect_with(std::move(settings));
+    }
+    void connect_with(config settings)
+    {
         settings.links = 1;
-        settings.log = {[](log_level, std::string_view) {}, log_level::error};
+        settings.linger = linger;
+        settings.log = {
+            [this](log_level, std::string_view line) { log.emplace_back(line); },
+            log_level::warning};
         redis.emplace(context.get_executor(), settings);
         redis->run(run.token());
+    }
+    /// By these addresses, of the same kind as the first.
+    void connect_by(
+        topology how, std::vector<scripted_server const*> const& servers, config settings = {}
+    )
+    {
+        settings.topology = how;
+        settings.master_name = "m";
+        settings.addresses.clear();
+        for (auto const* each : servers)
+            settings.addresses.push_back(each->where());
+        connect_with(std::move(settings));
+    }
+    bool says(std::string_view text) const
+    {
+        return std::ranges::any_of(log, [&](auto const& line) {
+            return line.find(text) != std::string::npos;
+        });
     }
     ~connected()
     {
@@ -86,9 +121,24 @@ struct connected {
 
     scripted_server server;
     asio::io_context context;
+    milliseconds linger = config{}.linger;
+    std::vector<std::string> log;
     pending<> run;
     std::optional<client> redis;
 };
+
+/// The redirection of a name, with this word.
+std::string redirecting(std::string const& word, std::string const& name, std::uint16_t port)
+{
+    return wire::failure(
+        word + " " + std::to_string(decide::slot_of(name)) + " 127.0.0.1:" + std::to_string(port)
+    );
+}
+
+std::string const busy =
+    wire::failure("BUSY Redis is busy running a script. You can only call SCRIPT KILL.");
+
+bool is_kill(scripted_server::command const& c) { return c.is("CLIENT") && c.said[1] == "KILL"; }
 
 BOOST_FIXTURE_TEST_SUITE(redis_links, connected)
 
@@ -182,21 +232,21 @@ BOOST_AUTO_TEST_CASE(a_redirection_is_followed)
 }
 
 // As while a slot moves, and its two nodes are told of it in the wrong order.
-BOOST_AUTO_TEST_CASE(nodes_that_redirect_to_each_other_are_asked_with_pauses)
+BOOST_DATA_TEST_CASE_F(
+    connected,
+    nodes_that_redirect_to_each_other_are_asked_with_pauses,
+    data::make(std::vector<std::string>{"MOVED", "ASK"}),
+    word
+)
 {
     scripted_server other;
     for (auto* node : {&server, &other})
         node->serve({{0, 16'383, server.port()}});
     connect(topology::cluster);
     BOOST_TEST_REQUIRE(has(acquire("before")));
-    auto const to = [](std::uint16_t port) {
-        return [port](command const& c) -> answer {
-            if (is_acquire(c))
-                return wire::failure(
-                    "MOVED " + std::to_string(decide::slot_of("{k}a")) +
-                    " 127.0.0.1:" + std::to_string(port)
-                );
-            return std::nullopt;
+    auto const to = [&](std::uint16_t port) {
+        return [words = redirecting(word, "{k}a", port)](command const& c) -> answer {
+            return is_acquire(c) ? answer{words} : std::nullopt;
         };
     };
     server.say(to(other.port()));
@@ -216,7 +266,13 @@ BOOST_AUTO_TEST_CASE(nodes_that_redirect_to_each_other_are_asked_with_pauses)
     BOOST_TEST(!second.is_done());
 }
 
-BOOST_AUTO_TEST_CASE(nodes_that_redirect_to_each_other_are_sent_few_renewals)
+/// Or one that redirects to itself.
+BOOST_DATA_TEST_CASE_F(
+    connected,
+    nodes_that_redirect_to_each_other_are_sent_few_renewals,
+    data::make({false, true}),
+    to_itself
+)
 {
     scripted_server other;
     for (auto* node : {&server, &other})
@@ -228,17 +284,14 @@ BOOST_AUTO_TEST_CASE(nodes_that_redirect_to_each_other_are_sent_few_renewals)
     // The servers' threads outlive what this one has.
     auto const renewals = std::make_shared<std::atomic<std::size_t>>(0);
     auto const to = [renewals](std::uint16_t port) {
-        return [renewals, port](command const& c) -> answer {
+        return [renewals, words = redirecting("MOVED", "{k}a", port)](command const& c) -> answer {
             if (!c.is("EVALSHA") || c.said[1] != scripts::renew.sha1)
                 return std::nullopt;
             ++*renewals;
-            return wire::failure(
-                "MOVED " + std::to_string(decide::slot_of("{k}a")) +
-                " 127.0.0.1:" + std::to_string(port)
-            );
+            return words;
         };
     };
-    server.say(to(other.port()));
+    server.say(to(to_itself ? server.port() : other.port()));
     other.say(to(server.port()));
     BOOST_TEST(comes([&] { return *renewals > 1; }));
     stays([] { return true; });
@@ -400,6 +453,102 @@ BOOST_AUTO_TEST_CASE(no_step_gets_the_reply_to_another_one)
     check_slip(what, is_first_held);
 }
 
+// What it has sent may still run there, and what comes now would overtake it.
+BOOST_AUTO_TEST_CASE(nothing_goes_on_while_a_busy_server_keeps_the_old_connection)
+{
+    connect();
+    BOOST_TEST_REQUIRE(has(acquire("before")));
+    // The server's thread outlives this function.
+    struct told {
+        std::atomic<std::size_t> old = 0;
+        std::atomic<int> refused = 0;
+    };
+    auto const seen = std::make_shared<told>();
+    server.say([seen](command const& c) -> answer {
+        if (is_acquire(c) && seen->old == 0)
+            seen->old = c.connection;
+        if (c.connection == seen->old)
+            return "";
+        return is_kill(c) && seen->refused++ < 2 ? answer{busy} : std::nullopt;
+    });
+    auto const got = acquire("k");
+    BOOST_TEST_REQUIRE(comes([&] { return seen->old != 0; }));
+    server.cut();
+    BOOST_TEST(has(got));
+    auto all = server.heard();
+    std::vector<command> kills;
+    std::ranges::copy_if(all, std::back_inserter(kills), &is_kill);
+    BOOST_TEST_REQUIRE(kills.size() == 3U);
+    for (auto const& each : kills)
+        BOOST_TEST(each.said.at(3) == std::to_string(seen->old));
+    for (auto const& each : all)
+        BOOST_TEST(
+            (!is_acquire(each) || each.connection <= seen->old ||
+             each.connection == kills.back().connection)
+        );
+}
+
+// A connection that keeps a channel that nobody wants would keep it for ever.
+BOOST_AUTO_TEST_CASE(a_link_that_may_not_unsubscribe_now_is_made_anew)
+{
+    linger = 10ms;
+    server.say([](command const& c) -> answer {
+        return is_acquire(c)      ? answer{refuse(c)}
+            : c.is("UNSUBSCRIBE") ? answer{busy}
+                                  : std::nullopt;
+    });
+    connect();
+    auto waiting = acquire("k");
+    BOOST_TEST_REQUIRE(comes([&] { return server.count("SUBSCRIBE") == 1; }));
+    auto const before = server.connections();
+    waiting.cancel();
+    BOOST_TEST(comes([&] { return server.connections() == before + 1; }));
+    BOOST_TEST(server.count("UNSUBSCRIBE") == 1U);
+    BOOST_TEST(server.count("SUBSCRIBE") == 1U);
+}
+
+BOOST_DATA_TEST_CASE_F(
+    connected,
+    a_link_for_messages_waits_for_a_server_that_is_not_ready,
+    data::make(std::vector<std::string>{"LOADING", "OOM"}),
+    word
+)
+{
+    auto const refused = std::make_shared<std::atomic<std::size_t>>(0);
+    server.say([refused, word](command const& c) -> answer {
+        if (is_acquire(c))
+            return refuse(c);
+        // That of the probe has no number.
+        if (!c.is("PING") || c.said.size() != 1 || *refused != 0)
+            return std::nullopt;
+        *refused = c.connection;
+        return wire::failure(word + " not now");
+    });
+    connect();
+    auto const waiting = acquire("k");
+    BOOST_TEST_REQUIRE(comes([&] { return server.count("SUBSCRIBE") == 1; }));
+    auto const all = server.heard();
+    auto const asked =
+        std::ranges::find_if(all, [](command const& c) { return c.is("SUBSCRIBE"); })->connection;
+    // Without memory a server still lets clients subscribe.
+    BOOST_TEST((asked == *refused) == (word == "OOM"));
+}
+
+BOOST_AUTO_TEST_CASE(a_slot_that_nobody_serves_is_asked_for_again)
+{
+    server.serve({{0, 16'383, server.port()}});
+    connect(topology::cluster);
+    BOOST_TEST_REQUIRE(has(acquire("before")));
+    auto const refused = std::make_shared<std::atomic<int>>(0);
+    server.say([refused](command const& c) -> answer {
+        if (is_acquire(c) && (*refused)++ < 3)
+            return wire::failure("CLUSTERDOWN Hash slot not served");
+        return std::nullopt;
+    });
+    BOOST_TEST(has(acquire("k")));
+    BOOST_TEST(*refused == 4);
+}
+
 BOOST_AUTO_TEST_CASE(only_its_own_confirmation_confirms_a_channel)
 {
     std::atomic<std::size_t> push = 0;
@@ -418,6 +567,259 @@ BOOST_AUTO_TEST_CASE(only_its_own_confirmation_confirms_a_channel)
     server.send(push, confirmation(channel_of("k")));
     BOOST_TEST(comes([&] { return acquires() == 2U; }));
     BOOST_TEST(!got.is_done());
+}
+
+// ---- Sentinels ---------------------------------------------------------------------------------
+
+// They say nothing against the primary that they have named before.
+BOOST_AUTO_TEST_CASE(sentinels_that_are_all_down_keep_nobody_from_the_primary)
+{
+    scripted_server sentinel, another;
+    for (auto* each : {&sentinel, &another})
+        each->name(server.port());
+    connect_by(topology::sentinel, {&sentinel, &another});
+    BOOST_TEST_REQUIRE(has(acquire("before")));
+    for (auto* each : {&sentinel, &another})
+        each->listen(false);
+    server.cut();
+    BOOST_TEST(has(acquire("k")));
+    BOOST_TEST(says("no Sentinel answers"));
+}
+
+// One that answers knows better than the last time.
+BOOST_AUTO_TEST_CASE(a_sentinel_that_knows_of_no_primary_is_believed)
+{
+    scripted_server sentinel;
+    sentinel.name(server.port());
+    connect_by(topology::sentinel, {&sentinel});
+    BOOST_TEST_REQUIRE(has(acquire("before")));
+    sentinel.say([](command const& c) -> answer {
+        return c.is("SENTINEL") ? answer{"_\r\n"} : std::nullopt;
+    });
+    server.cut();
+    auto const got = acquire("k");
+    BOOST_TEST(comes([&] { return got.is_done(); }));
+    BOOST_TEST((got.ec() == error::server_refused));
+}
+
+BOOST_AUTO_TEST_CASE(the_address_that_sentinels_name_is_told_if_it_cannot_be_reached)
+{
+    scripted_server sentinel;
+    sentinel.name(server.port());
+    server.listen(false);
+    connect_by(topology::sentinel, {&sentinel});
+    auto const got = acquire("k");
+    BOOST_TEST(comes([&] {
+        return says("the primary of m at 127.0.0.1:" + std::to_string(server.port()));
+    }));
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_is_no_sentinel_is_of_another_kind_than_the_url)
+{
+    connect_by(topology::sentinel, {&server});
+    auto const got = acquire("k");
+    BOOST_TEST(comes([&] { return got.is_done(); }));
+    BOOST_TEST((got.ec() == error::wrong_topology));
+}
+
+// ---- Clusters ----------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(seeds_that_never_answer_hold_up_nobody)
+{
+    auto const silence = [](command const&) -> answer { return ""; };
+    scripted_server first{silence}, second{silence};
+    server.serve({{0, 16'383, server.port()}});
+    connect_by(topology::cluster, {&first, &second, &server});
+    BOOST_TEST(has(acquire("k")));
+    BOOST_TEST(comes([&] { return first.open_connections() + second.open_connections() == 0; }));
+    BOOST_TEST(server.count("CLUSTER") == 1U);
+}
+
+// The node that is asked for maps hangs when another one has failed over.
+BOOST_AUTO_TEST_CASE(a_node_that_hangs_holds_up_no_map)
+{
+    scripted_server other, next;
+    for (auto* node : {&server, &other, &next})
+        node->serve({{0, 16'383, other.port()}});
+    config patient;
+    patient.connect_timeout = patient.silence_timeout = 20s;
+    connect_by(topology::cluster, {&server, &other, &next}, patient);
+    BOOST_TEST_REQUIRE(has(acquire("before")));
+    server.say([](command const&) -> answer { return ""; });
+    next.serve({{0, 16'383, next.port()}});
+    other.listen(false);
+    BOOST_TEST(has(acquire("k")));
+    BOOST_TEST(next.count("EVALSHA") != 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_cluster_whose_nodes_say_standalone_is_used)
+{
+    server.serve({{0, 16'383, server.port()}});
+    server.say([](command const& c) -> answer {
+        return c.is("INFO") ? answer{wire::text("redis_mode:standalone\r\nrun_id:a\r\n")}
+                            : std::nullopt;
+    });
+    connect(topology::cluster);
+    BOOST_TEST(has(acquire("k")));
+}
+
+BOOST_AUTO_TEST_CASE(a_single_server_that_redirects_is_told)
+{
+    connect();
+    BOOST_TEST_REQUIRE(has(acquire("before")));
+    server.say([](command const& c) -> answer {
+        return is_acquire(c) ? answer{redirecting("MOVED", "k", 7)} : std::nullopt;
+    });
+    auto const got = acquire("k");
+    BOOST_TEST(comes([&] { return got.is_done(); }));
+    BOOST_TEST((got.ec() == error::wrong_topology));
+    BOOST_TEST(says("Remedy: redis+cluster://"));
+}
+
+// ---- Addresses of another network --------------------------------------------------------------
+
+struct behind_nat : connected {
+    void connect_behind(topology how, scripted_server const& first)
+    {
+        auto settings = first.by_port();
+        settings.topology = how;
+        settings.master_name = "m";
+        settings.map_address = [to = server.port(), other = other.port()](address named) {
+            named.port = named.port == 1 ? to : named.port == 2 ? other : named.port;
+            return named;
+        };
+        connect_with(std::move(settings));
+    }
+    scripted_server other;
+};
+
+BOOST_FIXTURE_TEST_CASE(a_cluster_behind_nat_is_used, behind_nat)
+{
+    server.serve({{0, 16'383, 1}});
+    other.serve({{0, 16'383, 2}});
+    connect_behind(topology::cluster, server);
+    BOOST_TEST_REQUIRE(has(acquire("before")));
+    server.say([](command const& c) -> answer {
+        return is_acquire(c) ? answer{redirecting("MOVED", "k", 2)} : std::nullopt;
+    });
+    BOOST_TEST(has(acquire("k")));
+    BOOST_TEST(other.count("EVALSHA") != 0U);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_primary_that_sentinels_name_behind_nat_is_used, behind_nat)
+{
+    other.name(1);
+    connect_behind(topology::sentinel, other);
+    BOOST_TEST(has(acquire("k")));
+    BOOST_TEST(server.count("EVALSHA") != 0U);
+}
+
+// ---- Messages in both kinds --------------------------------------------------------------------
+
+struct in_both_kinds : connected {
+    in_both_kinds()
+    {
+        server.serve({{0, 16'383, server.port()}});
+        auto settings = server.by_port();
+        settings.topology = topology::cluster;
+        settings.publish = publishing::both;
+        connect_with(std::move(settings));
+        watch.emplace(lock{*redis, "k"});
+        BOOST_TEST_REQUIRE((next() == lock_event::kind::live));
+        auto const all = server.heard();
+        channel = std::ranges::find_if(all, [](command const& c) {
+                      return c.is("SUBSCRIBE");
+                  })->connection;
+    }
+    lock_event::kind next()
+    {
+        pending<lock_event> p;
+        watch->next(p.token());
+        BOOST_TEST_REQUIRE(comes([&] { return p.is_done(); }));
+        return p.value().what;
+    }
+    void publish(std::string_view kind)
+    {
+        server.send(
+            channel, wire::push({wire::text(kind), wire::text(channel_of("k")), wire::text("0")})
+        );
+    }
+    std::optional<lock_watch> watch;
+    std::size_t channel = 0;  ///< the connection that hears messages
+};
+
+// The server ends the sharded half alone, and would bring each message by the plain one for ever.
+BOOST_FIXTURE_TEST_CASE(a_slot_that_moves_ends_the_plain_subscription_too, in_both_kinds)
+{
+    server.send(
+        channel,
+        wire::push({wire::text("sunsubscribe"), wire::text(channel_of("k")), wire::number(0)})
+    );
+    BOOST_TEST(comes([&] { return server.count("SSUBSCRIBE") == 3; }));  // two channels, and again
+    auto const all = server.heard();
+    auto const left =
+        std::ranges::find_if(all, [](command const& c) { return c.is("UNSUBSCRIBE"); });
+    BOOST_TEST_REQUIRE((left != all.end()));
+    BOOST_TEST(std::any_of(left, all.end(), [](command const& c) { return c.is("SUBSCRIBE"); }));
+}
+
+// The old node goes on to bring what it hears of the other nodes.
+BOOST_AUTO_TEST_CASE(a_message_counts_on_the_link_of_its_channel_alone)
+{
+    scripted_server other{[](command const& c) -> answer {
+        return is_acquire(c) ? answer{refuse(c)} : std::nullopt;
+    }};
+    for (auto* node : {&server, &other})
+        node->serve({{0, 16'383, server.port()}});
+    server.say(
+        [words = redirecting("MOVED", "k", other.port()),
+         asked = 0](command const& c) mutable -> answer {
+            if (!is_acquire(c))
+                return std::nullopt;
+            return ++asked < 3 ? answer{refuse(c)} : answer{words};
+        }
+    );
+    auto const hears_at = [](scripted_server const& node) {
+        auto const all = node.heard();
+        auto const at =
+            std::ranges::find_if(all, [](command const& c) { return c.is("SSUBSCRIBE"); });
+        return at == all.end() ? std::size_t{0} : at->connection;
+    };
+    connect(topology::cluster);
+    auto const waits = acquire("k");
+    BOOST_TEST_REQUIRE(comes([&] { return acquires() == 2U; }));
+    auto const old = hears_at(server);
+    auto const message = [&] {
+        return wire::push({wire::text("smessage"), wire::text(channel_of("k")), wire::text("0")});
+    };
+    server.send(old, message());
+    auto const asked = [&] {
+        auto const all = other.heard();
+        return std::ranges::count_if(all, &is_acquire);
+    };
+    BOOST_TEST_REQUIRE(comes([&] { return hears_at(other) != 0; }));
+    stays([] { return true; });  // it asks when it is subscribed there
+    auto const before = asked();
+    server.send(old, message());
+    BOOST_TEST(stays([&] { return asked() == before; }));
+    other.send(hears_at(other), message());
+    BOOST_TEST(comes([&] { return asked() > before; }));
+}
+
+// A hold that outlives a run of the client is told of its loss at once when it runs again.
+BOOST_AUTO_TEST_CASE(what_is_listened_to_is_subscribed_when_the_client_runs_again)
+{
+    auto settings = server.by_port();
+    settings.instant_notice = true;
+    connect_with(std::move(settings));
+    auto const held = acquire("k");
+    BOOST_TEST_REQUIRE(has(held));
+    BOOST_TEST_REQUIRE(comes([&] { return server.count("SUBSCRIBE") == 1; }));
+    run.cancel();
+    BOOST_TEST_REQUIRE(comes([&] { return run.is_done() && server.open_connections() == 0; }));
+    run = {};
+    redis->run(run.token());
+    BOOST_TEST(comes([&] { return server.count("SUBSCRIBE") == 2; }));
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_does_not_let_us_in_is_said)

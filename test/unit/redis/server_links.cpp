@@ -3,9 +3,12 @@
 #include "support/scripted_server.hpp"
 #include "unit/redis/link_rig.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <set>
+#include <string>
+#include <vector>
 
 namespace colock::test {
 
@@ -30,6 +33,40 @@ struct busy_links final : private command_link::listener, private pubsub_link::l
         links.submit(s);
     }
 
+    /// The server answers what it has heard.
+    void answer_all()
+    {
+        for (auto const& c : server.heard())
+            answer(c);
+    }
+    void answer_last()
+    {
+        auto const all = server.heard();
+        answer(*std::ranges::find_if(all.rbegin(), all.rend(), [](auto const& c) {
+            return c.is("EVALSHA");
+        }));
+    }
+    void answer(scripted_server::command const& c)
+    {
+        if (c.is("EVALSHA"))
+            server.send(
+                c.connection,
+                scripted_server::numbered(
+                    c, wire::list(std::vector(std::stoul(c.said.at(2)), wire::number(1)))
+                )
+            );
+    }
+
+    /// Lets time pass, and the server answers meanwhile.
+    void pass(milliseconds limit)
+    {
+        for (; limit > milliseconds{0}; limit -= milliseconds{50}) {
+            rig.advance(milliseconds{50});
+            server.catch_up();
+            rig.time.settle();
+        }
+    }
+
     /// The first link, with 60 steps under way.
     command_link& with_much_to_do()
     {
@@ -41,17 +78,18 @@ struct busy_links final : private command_link::listener, private pubsub_link::l
         return first;
     }
 
-    void on_command_link_up(command_link&) override {}
+    void on_command_link_up(command_link& link) override { links.note_server(link); }
     void on_command_link_down(command_link&, error_code) override {}
     void on_command_link_failed(command_link&) override {}
     void on_redirect(command_link&, step&, decide::redirection const&, time_point) override {}
     void on_pubsub_link_up(pubsub_link&) override {}
     void on_pubsub_link_down(pubsub_link&) override {}
+    void on_demoted(pubsub_link& link) override { links.leave_replica(link.peer()); }
     void on_confirmed(pubsub_link&, std::string_view) override {}
     void on_refused(pubsub_link&, std::string_view, std::string_view) override {}
     void on_changed(pubsub_link&) override {}
     void on_ended(pubsub_link&, std::string_view) override {}
-    void on_published(std::string_view, std::string_view) override {}
+    void on_published(pubsub_link&, std::string_view, std::string_view) override {}
 
     scripted_server server{
         [busy = std::set<std::size_t>{}](scripted_server::command const& c
@@ -144,6 +182,145 @@ BOOST_AUTO_TEST_CASE(a_step_knows_whether_older_ones_may_still_run)
         at.links.stop();
         BOOST_TEST(at.comes([&] { return first.under_way() == 0; }));
     }
+}
+
+// Steps of one key must not overtake each other.
+BOOST_AUTO_TEST_CASE(slots_are_shared_anew_when_all_is_answered)
+{
+    busy_links at;
+    auto& first = at.with_much_to_do();
+    at.submit();
+    BOOST_TEST_REQUIRE(at.comes([&] { return at.links.links_up() == 2U; }));
+    at.submit();
+    BOOST_TEST(&at.links.link(1) == &first);
+    BOOST_TEST(first.under_way() == 61U);
+    at.answer_all();
+    BOOST_TEST(at.comes([&] { return &at.links.link(1) != &first; }));
+    BOOST_TEST(&at.links.link(0) == &first);
+    BOOST_TEST(at.comes([&] { return first.under_way() == 1U; }));
+}
+
+// A node that fails over and back is used as before.
+BOOST_AUTO_TEST_CASE(links_that_were_left_idle_are_not_used_again_for_little)
+{
+    busy_links at;
+    auto& first = at.with_much_to_do();
+    at.submit();
+    BOOST_TEST_REQUIRE(at.comes([&] { return at.links.links_up() == 2U; }));
+    at.submit();
+    at.answer_all();
+    BOOST_TEST_REQUIRE(at.comes([&] { return &at.links.link(1) != &first; }));
+    at.server.say({});
+    BOOST_TEST_REQUIRE(at.comes([&] { return first.under_way() == 1U; }));
+    at.answer_last();
+    BOOST_TEST_REQUIRE(at.comes([&] { return first.is_idle(); }));
+    at.links.retire();
+    BOOST_TEST_REQUIRE(at.comes([&] { return at.links.links_up() == 0U; }));
+    at.submit();
+    BOOST_TEST_REQUIRE(at.comes([&] { return first.is_up() && first.is_idle(); }));
+    at.rig.advance(milliseconds{2'002});  // until it was looked at twice
+    BOOST_TEST_REQUIRE(at.comes([&] { return at.links.links_up() == 2U; }));
+    at.submit();
+    BOOST_TEST(at.comes([&] { return &at.links.link(1) == &first; }));
+}
+
+BOOST_AUTO_TEST_CASE(after_a_stop_no_channel_is_wanted_any_more)
+{
+    busy_links at;
+    at.server.say({});
+    at.links.start();
+    at.links.want_pubsub();
+    BOOST_TEST_REQUIRE(at.comes([&] { return at.links.links_up() == 1U; }));
+    at.links.stop();
+    BOOST_TEST_REQUIRE(at.comes([&] { return at.links.links_up() == 0U; }));
+    at.links.start();
+    BOOST_TEST(!at.links.pubsub().is_started());
+}
+
+// A client that only waits writes nothing, so no READONLY tells it.
+BOOST_AUTO_TEST_CASE(a_waiter_leaves_a_primary_that_was_demoted)
+{
+    busy_links at;
+    at.server.say({});
+    at.links.start();
+    at.links.want(0);
+    at.links.want_pubsub();
+    BOOST_TEST_REQUIRE(at.comes([&] { return at.links.links_up() == 2U; }));
+    auto const hellos = at.server.count("HELLO");
+    at.server.say([](scripted_server::command const& c) -> std::optional<scripted_server::answer> {
+        if (c.is("HELLO") && c.said.size() == 1)
+            return "%1\r\n" + wire::text("role") + wire::text("replica");
+        return std::nullopt;
+    });
+    at.pass(milliseconds{4'950});
+    BOOST_TEST(at.server.connections() == 2U);
+    at.pass(milliseconds{50});
+    BOOST_TEST(at.comes([&] { return at.server.connections() == 4U; }));  // two, and two again
+    BOOST_TEST(at.comes([&] { return at.links.links_up() == 2U; }));
+    BOOST_TEST(at.server.count("HELLO") == hellos + 3);
+}
+
+// The name leads elsewhere, or a proxy does: the old server gives away what is held at the new one.
+BOOST_AUTO_TEST_CASE(all_links_go_to_the_server_of_the_one_that_came_up_last)
+{
+    busy_links at;
+    std::vector<std::string> log;
+    at.rig.settings.log = {
+        [&](log_level, std::string_view line) { log.emplace_back(line); }, log_level::warning};
+    auto const is = [](std::string const& run_id) {
+        return [words = wire::text("redis_mode:standalone\r\nrun_id:" + run_id + "\r\n")](
+                   scripted_server::command const& c
+               ) -> std::optional<scripted_server::answer> {
+            return c.is("INFO")   ? std::optional{scripted_server::answer{words}}
+                : c.is("EVALSHA") ? std::optional{scripted_server::answer{""}}
+                                  : std::nullopt;
+        };
+    };
+    at.server.say(is("old"));
+    auto& first = at.with_much_to_do();
+    at.submit();
+    at.links.want_pubsub();
+    BOOST_TEST_REQUIRE(at.comes([&] { return at.links.links_up() == 3U; }));
+    at.answer_all();
+    BOOST_TEST_REQUIRE(at.comes([&] { return first.is_idle(); }));
+    auto const before = at.server.connections();
+    at.server.say(is("new"));
+    at.pass(milliseconds{1'000});
+    BOOST_TEST(first.renew_connection());
+    BOOST_TEST(at.comes([&] {
+        return at.server.connections() == before + 3 && at.links.links_up() == 3U;
+    }));
+    BOOST_TEST(log.size() == 1U);
+}
+
+// The name leads to the primary and to its replica.
+BOOST_AUTO_TEST_CASE(no_link_leaves_a_primary_for_a_replica)
+{
+    busy_links at;
+    auto const is = [](std::string const& run_id, std::string const& role) {
+        return [run_id,
+                role](scripted_server::command const& c) -> std::optional<scripted_server::answer> {
+            if (c.is("INFO"))
+                return wire::text("redis_mode:standalone\r\nrun_id:" + run_id + "\r\n");
+            if (c.is("HELLO"))
+                return "%1\r\n" + wire::text("role") + wire::text(role);
+            return std::nullopt;
+        };
+    };
+    at.server.say(is("one", "master"));
+    at.links.start();
+    at.links.want(0);
+    at.links.want_pubsub();
+    BOOST_TEST_REQUIRE(at.comes([&] { return at.links.links_up() == 2U; }));
+    auto const before = at.server.connections();
+    at.server.say(is("two", "replica"));
+    at.pass(milliseconds{1'000});
+    BOOST_TEST(at.links.link(0).renew_connection());
+    BOOST_TEST_REQUIRE(at.comes([&] {
+        return at.server.connections() == before + 1 && at.links.links_up() == 2U;
+    }));
+    at.pass(milliseconds{50});
+    BOOST_TEST(at.server.connections() == before + 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
