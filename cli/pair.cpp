@@ -127,9 +127,10 @@ asio::awaitable<colock::hold> take_or_fail(
         co_return std::move(*got.held);
     if (got.ec)
         throw s.because("acquire", got.ec);
-    auto const waited = "wait for the lock for " + shown(o.wait.value_or(milliseconds{0}));
-    if (!s.saw_holder())
-        throw s.not_given(waited);
+    // A single try ends without an error only if it has met a holder.
+    auto const wait = o.wait.value_or(milliseconds{0});
+    if (wait != milliseconds{0} && !s.saw_holder())
+        throw s.not_given("wait for the lock for " + shown(wait));
     throw failure{
         status_conflict,
         shown(o.key) + ": somebody else has the lock; 'colock info' says who, --wait waits longer"};

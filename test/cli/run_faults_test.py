@@ -362,7 +362,7 @@ class Refused(Case):
         self.addCleanup(self.server.ask, "REPLICAOF", "NO", "ONE")
         for wait in ("0", "1500ms"):
             with self.subTest(wait):
-                self.check(self.colock("run", "--wait", wait, "k", "--", "true"), 69, "READONLY")
+                self.check(self.colock("run", "--wait", wait, "k", "--", "true"), 69, "is a replica and refuses writes")
 
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root, for a command of another user")
