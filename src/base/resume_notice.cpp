@@ -45,21 +45,20 @@ void resume_notice::start(std::function<void()> tell)
         ::close(made);
         return;
     }
-    tell_ = std::move(tell);
-    wait();
+    wait(std::move(tell));
 }
 
-void resume_notice::wait()
+void resume_notice::wait(std::function<void()> tell)
 {
     descriptor_.async_wait(
         asio::posix::descriptor_base::wait_read,
-        [this, tell = tell_](error_code ec) {
+        [this, tell = std::move(tell)](error_code ec) {
             if (ec)
                 return;
             std::uint64_t expired = 0;
             [[maybe_unused]] auto const n =
                 ::read(descriptor_.native_handle(), &expired, sizeof expired);
-            wait();
+            wait(tell);
             tell();
         }
     );
@@ -75,7 +74,6 @@ void resume_notice::stop() noexcept
 {
     error_code ignored;
     descriptor_.close(ignored);
-    tell_ = {};
 }
 
 }  // namespace colock

@@ -23,10 +23,10 @@ public:
     void stop() noexcept;
 
 private:
-    void wait();
+    /// Only the wait has `tell`: what keeps this alive must end with the context.
+    void wait(std::function<void()> tell);
 
     asio::posix::basic_stream_descriptor<strand_type> descriptor_;
-    std::function<void()> tell_;
 };
 
 }  // namespace colock
