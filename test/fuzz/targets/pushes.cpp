@@ -200,7 +200,8 @@ public:
         constexpr std::string_view ping = "PING\r\n";
         auto const at = asked.rfind(ping);
         require(at != asked.npos, "the set-up has a PING");
-        pong_ = asked.substr(at + ping.size());
+        number_ = asked.substr(at + ping.size());
+        require(number_.starts_with('$'), "its last PING has a number");
     }
 
     ~conversation()
@@ -219,15 +220,16 @@ public:
         run();
     }
 
-    /// The input, with the reply to the PING of the set-up in place of each `+PONG`: the number
-    /// that the PING has, which another connection would not have.
+    /// The input, with the number of this connection behind each `+PONG`: the set-up ends with two
+    /// PINGs, and the second one has a number that comes back as a text.
     std::string with_number(std::string_view input) const
     {
         constexpr std::string_view mark = "+PONG\r\n";
         std::string text;
         for (auto found = input.find(mark); found != input.npos; found = input.find(mark)) {
-            text.append(input.substr(0, found)).append(pong_);
-            input.remove_prefix(found + mark.size());
+            auto const end = found + mark.size();
+            text.append(input.substr(0, end)).append(number_);
+            input.remove_prefix(end);
         }
         return text.append(input);
     }
@@ -243,7 +245,7 @@ private:
     socket_protocol::acceptor acceptor_;
     socket_protocol::socket peer_;
     pubsub_link link_;
-    std::string pong_;  ///< the reply to the PING of the set-up
+    std::string number_;  ///< of the set-up's last PING, as the server sends it back
 };
 
 }  // namespace
