@@ -117,6 +117,7 @@ void permit_queue::note_unreturned(error_code why)
 
 std::optional<script_call::request> permit_queue::script_for(action next)
 {
+    calls_ = core_.last_arrival();
     undoing_ = next == action::undo;
     if (undoing_)
         return protocol_->undo(request_);
@@ -185,7 +186,7 @@ bool permit_queue::conclude_request(answer const& got)
     case decide::outcome::kind::failed:
         if (is.may_stand)
             request_.lost(got.sent, clock::now());
-        end_waiters(is.why);
+        end_arrived(calls_, is.why);
         break;
     case decide::outcome::kind::unsynced:
     case decide::outcome::kind::granted:
@@ -211,7 +212,7 @@ bool permit_queue::conclude_undo(answer const& got)
         (unsent && got.ec == error::closed))
         return false;
     if (unsent || got.passing)
-        end_waiters(got.ec);
+        end_arrived(calls_, got.ec);
     if (unsent && core_.is_stopped())
         return true;  // until the client runs again and reaches the server
     if (unsent || got.passing || got.what == answer::kind::not_now)

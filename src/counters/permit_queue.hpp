@@ -133,6 +133,7 @@ private:
     decide::alarm_queue::alarm sleep_;
     decide::alarm_queue::alarm expiry_;  ///< of the open request
     sent_step sending_;
+    std::uint64_t calls_ = 0;     ///< the last one that the step under way is for
     std::uint32_t refusals_ = 0;  ///< for the moment, in a row
     bool undoing_ = false;        ///< the step under way is for no waiting call
     bool contending_ = false;

@@ -16,7 +16,8 @@ namespace colock {
 /// One acquire script, with the texts that it refers to.
 struct exclusive_lock::attempt {
     attempt(exclusive_lock& of, asker& by)
-        : lease{of.first().lease}
+        : calls{of.core_.last_arrival()}
+        , lease{of.first().lease}
         , tokens{by.tokens_to_ask()}
         , field{of.core_.field<recycled_string>(by.number_, of.how_.field_end)}
         , lease_text{std::to_string(lease.count())}
@@ -40,6 +41,7 @@ struct exclusive_lock::attempt {
     attempt(attempt const&) = delete;
     attempt& operator=(attempt const&) = delete;
 
+    std::uint64_t calls;  ///< the last one that it is for
     milliseconds lease;
     std::uint64_t tokens;
     recycled_string field;
@@ -199,7 +201,7 @@ exclusive_lock::asker::verdict exclusive_lock::asker::judge(attempt const& asked
     switch (is.what) {
     case decide::outcome::kind::withdrawn:
     case decide::outcome::kind::lost: break;
-    case decide::outcome::kind::failed: of_.end_waiters(is.why); break;
+    case decide::outcome::kind::failed: of_.end_arrived(asked.calls, is.why); break;
     case decide::outcome::kind::pause:
         if (of_.is_empty())
             break;

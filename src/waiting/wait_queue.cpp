@@ -59,12 +59,14 @@ void wait_queue::admit_same_owner(waiter const& holder)
     }
 }
 
+void wait_queue::end_waiters(error_code why) { end_arrived(core_.last_arrival(), why); }
+
 // Their requests are withdrawn from the end, so that nobody moves up that leaves, too.
-void wait_queue::end_waiters(error_code why)
+void wait_queue::end_arrived(std::uint64_t last, error_code why)
 {
     auto const life = shared_from_this();
     std::vector<std::shared_ptr<waiter>> gone;
-    while (!queue_.empty()) {
+    while (!queue_.empty() && first().arrival <= last) {
         gone.push_back(take_first());
         gone.back()->fail(why);
     }

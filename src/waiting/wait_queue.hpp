@@ -5,6 +5,7 @@
 
 #include <boost/intrusive/list.hpp>
 
+#include <cstdint>
 #include <memory>
 
 namespace colock {
@@ -55,6 +56,10 @@ protected:
 
     /// Takes it out, and answers its caller.
     void dismiss(waiter& who, error_code why) { take_out(who)->fail(why); }
+
+    /// Ends those that had called when the number of calls was `last`: the refusal of a request
+    /// says nothing to a call that came after it.
+    void end_arrived(std::uint64_t last, error_code why);
 
     /// A single try does not wait. `which` says which of them have had theirs.
     template <class Predicate>

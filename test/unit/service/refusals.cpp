@@ -222,6 +222,35 @@ BOOST_FIXTURE_TEST_CASE(of_a_permit_ends_with_the_lease, counters)
 
 BOOST_AUTO_TEST_SUITE_END()
 
+// ---- Acquires ----------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_SUITE(service_refused_acquire)
+
+// The server may have been mended since.
+BOOST_FIXTURE_TEST_CASE(of_a_lock_is_not_told_to_who_came_after_it, harness)
+{
+    auto& asked = server->expect(scripts::acquire);
+    auto first = acquire(), later = acquire();
+    server->expect(scripts::acquire).reply(granted(1));
+    asked.fail(error::server_refused);
+    time.settle();
+    BOOST_TEST((first.ec() == error::server_refused));
+    BOOST_TEST(later.succeeded());
+}
+
+BOOST_FIXTURE_TEST_CASE(of_permits_is_not_told_to_who_came_after_it, counters)
+{
+    auto& asked = server->expect(scripts::permit_acquire);
+    auto first = take_leased(), later = take_leased();
+    server->expect(scripts::permit_acquire).reply(taken());
+    asked.fail(error::server_refused);
+    time.settle();
+    BOOST_TEST((first.ec() == error::server_refused));
+    BOOST_TEST(later.succeeded());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
 // ---- A busy server -----------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_SUITE(service_busy_server)
