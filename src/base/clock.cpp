@@ -95,18 +95,16 @@ clock::time_point clock::resumed() noexcept
     return time_point{duration{awake_since.load(std::memory_order_relaxed)}};
 }
 
-void clock::fake_suspension(duration time) noexcept
+void clock::fake_suspension(duration time, time_point resumed) noexcept
 {
-    slept.fetch_add(time.count(), std::memory_order_relaxed);
-    awake_since.store(now().time_since_epoch().count(), std::memory_order_relaxed);
+    slept.store(time.count(), std::memory_order_relaxed);
+    awake_since.store(resumed.time_since_epoch().count(), std::memory_order_relaxed);
 }
 
 void clock::fake(time_point now) noexcept
 {
-    if (now == time_point{}) {  // nothing of what was faked stays
-        slept.store(0, std::memory_order_relaxed);
-        awake_since.store(time_point::min().time_since_epoch().count(), std::memory_order_relaxed);
-    }
+    if (now == time_point{})  // nothing of what was faked stays
+        fake_suspension({}, time_point::min());
     faked.store(now.time_since_epoch().count(), std::memory_order_relaxed);
     earliest.store(never.time_since_epoch().count(), std::memory_order_relaxed);
 }

@@ -34,8 +34,8 @@ struct clock {
     static void fake(time_point now) noexcept;
     static bool is_fake() noexcept;
 
-    /// Under a fake time: the machine has been suspended for this time, until now.
-    static void fake_suspension(duration) noexcept;
+    /// Under a fake time: the machine has been suspended for this time in all, at last until then.
+    static void fake_suspension(duration, time_point resumed) noexcept;
 
     /// Under a fake time: a timer is due then. A test may move the time to the earliest of those
     /// that were expected since the time was last set; `expected` is `never` if none was.

@@ -26,10 +26,17 @@ std::string seconds_of(moment t)
 
 // ---- Exclusion ---------------------------------------------------------------------------------
 
+// The clock that counts suspensions, as its machine has it: not the caller's steady clock.
+time_point judge::shown_by(stay const& s)
+{
+    auto const until = s.held->valid_until();
+    return until == time_point{} ? until : until + clock::suspended();
+}
+
 // What is lost or released says that its validity was over long ago.
 moment judge::trusts_until(stay const& s) const
 {
-    auto const shown = s.held->valid_until();
+    auto const shown = shown_by(s);
     // Strictly before it the hold is valid.
     return shown == time_point{} ? moment{-1} : s.by->when(shown) - moment{1};
 }
@@ -348,7 +355,7 @@ void judge::look()
 {
     check_reserved();
     for (auto& s : stays_) {
-        auto const shown = s.held->valid_until();
+        auto const shown = shown_by(s);
         auto const changes = changes_of(*s.of);
         if (shown == s.shown && changes == s.changes)
             continue;

@@ -109,6 +109,7 @@ private:
     bool has_lost(stay const&, std::size_t server) const;
     std::size_t parts_lost(stay const&) const;
     bool is_excused(stay const&) const;
+    static time_point shown_by(stay const&);
     moment trusts_until(stay const&) const;
     void check_tokens(stay const&);
     static std::uint64_t changes_of(object const&);

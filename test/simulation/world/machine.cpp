@@ -2,6 +2,7 @@
 #include "simulation/world/machine.hpp"
 
 #include <stdexcept>
+#include <utility>
 
 namespace colock::simulation {
 
@@ -63,6 +64,9 @@ moment machine::next(moment now) const noexcept
 void machine::serve(moment now)
 {
     clock::fake(local(now));
+    if (std::exchange(is_suspended_, false))
+        resumed_ = clock::now();
+    clock::fake_suspension(slept_, resumed_);
     timers_.fire(clock::now());
     auto const limit = handlers_ + most_handlers;
     while (run_one())

@@ -48,6 +48,14 @@ public:
     void stand_still_until(moment then) noexcept { stands_until_ = std::max(stands_until_, then); }
     bool stands_still(moment now) const noexcept { return now < stands_until_; }
 
+    /// It is suspended: its steady clock stands still as well.
+    void suspend(moment from, moment until) noexcept
+    {
+        stand_still_until(until);
+        slept_ += local(until) - local(from);
+        is_suspended_ = true;
+    }
+
     /// Runs what is due until nothing is ready.
     void serve(moment now);
 
@@ -67,6 +75,9 @@ private:
     bool is_gone_ = false;
     int drift_;
     moment stands_until_{};
+    clock::duration slept_{};
+    time_point resumed_ = time_point::min();
+    bool is_suspended_ = false;
     task interruption_;
     std::size_t interrupts_in_ = 0;
     int context_users_ = 0;

@@ -23,11 +23,11 @@ constexpr std::array<std::string_view, 10> kind_names{
     "permits",
     "latch"};
 
-constexpr std::array<std::string_view, 20> fault_names{
-    "cut commands", "cut push", "cut one",        "part",         "slow",          "lossy",
-    "stand still",  "die",      "destroy client", "close client", "refuse",        "forget scripts",
-    "server down",  "lag",      "late replicas",  "fail over",    "restart empty", "clock jump",
-    "force",        "move slot"};
+constexpr std::array<std::string_view, 21> fault_names{
+    "cut commands",   "cut push",    "cut one",  "part",           "slow",         "lossy",
+    "stand still",    "suspend",     "die",      "destroy client", "close client", "refuse",
+    "forget scripts", "server down", "lag",      "late replicas",  "fail over",    "restart empty",
+    "clock jump",     "force",       "move slot"};
 
 constexpr std::array<std::string_view, 12> mutant_names{
     "none",
@@ -128,7 +128,8 @@ scenario arena()
         {fault_kind::part, 8},
         {fault_kind::slow, 6},
         {fault_kind::lossy, 6},
-        {fault_kind::stand_still, 10},
+        {fault_kind::stand_still, 5},
+        {fault_kind::suspend, 5},
         {fault_kind::die, 3},
         {fault_kind::destroy_client, 3},
         {fault_kind::close_client, 2},

@@ -28,6 +28,7 @@ enum class fault_kind {
     slow,
     lossy,
     stand_still,
+    suspend,  ///< the same, of the whole machine
     die,
     destroy_client,
     close_client,

@@ -100,6 +100,10 @@ void world::begin(fault const& f)
         if (who)
             who->computer().stand_still_until(time_.now() + f.lasts);
         return;
+    case fault_kind::suspend:
+        if (who)
+            who->computer().suspend(time_.now(), time_.now() + f.lasts);
+        return;
     case fault_kind::die:
         if (who) {
             std::map<int, std::uint64_t> sections;

@@ -14,7 +14,7 @@ namespace {
 void suspend(virtual_time& time, milliseconds how_long)
 {
     time.jump(how_long);
-    clock::fake_suspension(how_long);
+    clock::fake_suspension(clock::suspended() + how_long, clock::now());
 }
 
 struct suspended : served_crowd {
