@@ -6,7 +6,7 @@
 -- Reply: a list, for each semaphore 1 if they are taken; if there are too few, a list with the time
 --        in ms until the next lease ends, -1 if none does, and two numbers more as of
 --        semaphore_acquire.lua; an error if the keys do not hold a semaphore.
--- Idempotent: a repeat finds its ids and sets their lease again.
+-- Idempotent: a repeat finds its ids, and gives them at least this lease.
 local call = redis.call
 
 -- include crowd.lua
@@ -51,7 +51,12 @@ for i = 1, #KEYS / 2 do
     elseif not tonumber(value or 0) then
         reply[i] = redis.error_reply('WRONGTYPE the key holds no number')
     elseif mine == #ids then
-        call('zadd', leases, 'xx', unpack(scores))
+        -- A late one must not shorten what was extended since. Redis before 6.2 has no ZADD GT.
+        for _, id in ipairs(ids) do
+            if call('zscore', leases, id) + 0 < tonumber(ends) then
+                call('zadd', leases, 'xx', ends, id)
+            end
+        end
         reply[i] = 1
     else
         -- Permits whose lease has ended come back, but only as many as unpack and a short script

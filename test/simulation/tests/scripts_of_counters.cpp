@@ -249,6 +249,18 @@ BOOST_DATA_TEST_CASE(a_lease_is_extended_while_it_runs, each_place(), where)
     BOOST_TEST(at.count() == "2 0");
 }
 
+BOOST_DATA_TEST_CASE(a_late_repeat_does_not_shorten_a_lease, each_place(), where)
+{
+    leasing at{where};
+    at.take(a + b);
+    at.extend(a, "9000");
+    BOOST_TEST(is(at.take(a + b, "2000"), 1));
+    at.pass(2'000);
+    BOOST_TEST(at.count() == "1 1");
+    at.pass(7'000);
+    BOOST_TEST(at.count() == "2 0");
+}
+
 BOOST_DATA_TEST_CASE(a_permit_is_kept_and_given_back_under_full_memory, each_place(), where)
 {
     leasing at{where};
