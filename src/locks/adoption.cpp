@@ -43,7 +43,7 @@ private:
 
     strand_task ask();
     void judge(request const&, answer const&);
-    void on_moved(std::uint64_t token, time_point sent);
+    void on_moved(std::uint64_t token, decide::proven_grant const&);
     void give_back();
     void on_left(waiter&, bool was_first) override;
 
@@ -104,6 +104,7 @@ strand_task adoption::ask()
     core::activity const adopting{core_};
     running_ = true;
     number_ = core_.next_number();
+    grant_.begin();
     while (!is_empty()) {
         request now{*this};
         ++first().attempts;
@@ -124,6 +125,7 @@ void adoption::judge(request const& asked, answer const& got)
     using kind = decide::outcome::kind;
     auto const read = decide::read_acquire(got.value);
     auto const is = decide::judge(got, read);  // the script never shares a call
+    auto const proven = grant_.prove(asked.lease, got, asked.call.on);
     if (is.may_stand)
         grant_.may_stand(clock::now(), asked.lease);
     if (is.what != kind::pause)
@@ -137,14 +139,14 @@ void adoption::judge(request const& asked, answer const& got)
     else if (is.what == kind::failed)
         dismiss(first(), is.why);
     else if (is.what == kind::granted && first().lease == asked.lease)
-        on_moved(read.last_token, got.sent);
+        on_moved(read.last_token, proven);
 }
 
 // If the answer comes too late to be of use, the next one sets the lease again, unless the server
 // or the network is always that late.
-void adoption::on_moved(std::uint64_t token, time_point sent)
+void adoption::on_moved(std::uint64_t token, decide::proven_grant const& proven)
 {
-    switch (grant_.use_of_grant(clock::now(), sent, first().lease, clock::resumed())) {
+    switch (grant_.use_of_grant(clock::now(), proven.sent, first().lease, clock::resumed())) {
     case decide::possible_grant::use::ask_again: break;
     case decide::possible_grant::use::give_back:
         give_back();
@@ -155,7 +157,7 @@ void adoption::on_moved(std::uint64_t token, time_point sent)
         auto const who = take_first();
         auto const make = [&] { return make_recycled<exclusive_lock>(core_, how_, lock_); };
         find_or_make<exclusive_lock>(core_.keyed_states(), state_of(how_.kind), lock_, make)
-            .adopt(who, std::exchange(number_, core_.next_number()), token, sent);
+            .adopt(who, std::exchange(number_, core_.next_number()), token, proven);
     }
     }
 }

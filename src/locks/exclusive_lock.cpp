@@ -78,7 +78,10 @@ void exclusive_lock::begin(waiter& who, hold_ptr const& taken, grant const& what
 // Another client may have had the lock, so the tenure begins, and no token is left of an earlier
 // one.
 void exclusive_lock::adopt(
-    std::shared_ptr<waiter> const& who, std::uint64_t number, std::uint64_t token, time_point sent
+    std::shared_ptr<waiter> const& who,
+    std::uint64_t number,
+    std::uint64_t token,
+    decide::proven_grant const& proven
 )
 {
     forget_tenure();
@@ -87,7 +90,7 @@ void exclusive_lock::adopt(
     taken->token = token;
     // A message since the script may have been about it, or another owner's grant.
     bool const is_doubtful = ownership_ || contention_;
-    begin(*who, taken, {number, token, 0, {sent, who->lease}});
+    begin(*who, taken, {number, token, 0, proven});
     send_away_who_tries_once();
     if (is_doubtful)
         ownership_->suspect();

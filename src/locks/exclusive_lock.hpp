@@ -46,11 +46,9 @@ public:
     /// Admits an acquire: it re-enters, joins the queue, or gets its answer at once.
     void admit(std::shared_ptr<waiter> const&) override;
 
-    /// The server has moved the lock to this waiter, who is in no queue, by a script that was sent
-    /// then.
-    void adopt(
-        std::shared_ptr<waiter> const&, std::uint64_t number, std::uint64_t token, time_point sent
-    );
+    /// The server has moved the lock to this waiter, who is in no queue.
+    void
+    adopt(std::shared_ptr<waiter> const&, std::uint64_t number, std::uint64_t token, decide::proven_grant const&);
 
     // ---- For the ownership ---------------------------------------------------------------------
 

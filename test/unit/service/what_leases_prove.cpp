@@ -203,6 +203,26 @@ BOOST_AUTO_TEST_CASE(so_may_the_acquire)
     BOOST_TEST(is_kept(mine));
 }
 
+BOOST_AUTO_TEST_CASE(so_may_the_script_of_an_adoption)
+{
+    server->ends_old_connections = false;
+    auto mine = taken({.lease = 10s});
+    pending<claim> given;
+    mine.give(given.token());
+    time.settle();
+    BOOST_TEST_REQUIRE(given.succeeded());
+    pending_hold adopted;
+    auto& lost = held_back(scripts::adopt, [&] {
+        client.adopt(given.value(), {.lease = 3s, .renew = true}, adopted.token());
+    });
+    cut();
+    mend();
+    BOOST_TEST_REQUIRE(adopted.succeeded());
+    BOOST_TEST(extend(adopted.value(), 20s).succeeded());
+    run(lost);
+    BOOST_TEST(is_kept(adopted.value()));
+}
+
 BOOST_AUTO_TEST_CASE(a_short_extension_and_then_a_long_one_lose_nothing)
 {
     auto mine = taken();
