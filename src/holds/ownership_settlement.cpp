@@ -53,12 +53,13 @@ void complete(hold_operations const& all, error_code ec)
         who->complete(ec);
 }
 
-/// The greatest number that any of them wants.
-void ask_replicas(step& call, hold_operations const& doing)
+/// The greatest number that any of them wants. Renewals wait for the step, so the limit is by the
+/// shortest lease: that of the holds that are there is at most `shortest`.
+void ask_replicas(step& call, hold_operations const& doing, milliseconds shortest)
 {
     for (auto const& who : doing)
         if (who->replicas > call.replicas)
-            who->inside->ask_replicas(call, who->replicas, who->hold->lease);
+            who->inside->ask_replicas(call, who->replicas, std::min(who->hold->lease, shortest));
 }
 
 }  // namespace
@@ -135,7 +136,9 @@ void settlement::ask(std::shared_ptr<hold_operation> who)
     if (who->done)
         core_.set_alarm(who->limit, clock::now() + core_.settings().timeout);
     asked_.push_back(std::move(who));
-    if (!running_)
+    if (running_)
+        sending_.withdraw(core_.transport());  // another one is made, for both
+    else
         run(of_.shared_from_this());
 }
 
@@ -150,7 +153,7 @@ strand_task settlement::run([[maybe_unused]] std::shared_ptr<ownership> self)
     while (!asked_.empty() && !of_.is_gone() && !core_.is_stopped()) {
         auto doing = without_late_extensions(take_asked());
         request now{of_};
-        now.last ? begin_release(now) : ask_replicas(now.call, doing);
+        begin(now, doing);
         limit.begin();
         std::optional<decide::lease_steps::step> set;
         if (!now.last)
@@ -165,7 +168,7 @@ strand_task settlement::run([[maybe_unused]] std::shared_ptr<ownership> self)
             continue;
         }
         keep_due(now, doing, got);
-        if (got.what != answer::kind::lost) {
+        if (got.what != answer::kind::lost && got.what != answer::kind::withdrawn) {
             core_.rest(before_repeat, core_.repeat_pause(++refusals));
             co_await before_repeat.over;
         }
@@ -178,8 +181,10 @@ strand_task settlement::run([[maybe_unused]] std::shared_ptr<ownership> self)
     of_.settled();
 }
 
-void settlement::begin_release(request const& which)
+void settlement::begin(request& which, hold_operations const& doing)
 {
+    if (!which.last)
+        return ask_replicas(which.call, doing, of_.holds_.shortest_due(clock::now()));
     // Without a listener another ownership may begin. It must get this message like any other.
     if (of_.begin_release() && of_.listener_)
         echo_ = of_.listener_->expect_echo(which.channel);
@@ -192,7 +197,8 @@ bool settlement::may_send_again(answer const& got, hold_operations const& doing)
     // A release stays due while the server refuses the connection.
     bool const gives_back = of_.is_releasing() || std::ranges::any_of(doing, is_release);
     return got.what == answer::kind::lost || got.what == answer::kind::not_now ||
-        (is_unsent(got) && of_.is_releasing()) || (got.passing && gives_back);
+        got.what == answer::kind::withdrawn || (is_unsent(got) && of_.is_releasing()) ||
+        (got.passing && gives_back);
 }
 
 void settlement::keep_due(request const& which, hold_operations& doing, answer const& got)

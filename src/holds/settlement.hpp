@@ -18,7 +18,8 @@ using detail::core;
 
 /// The scripts that bring the server to what the holds of an ownership need: a depth and a lease
 /// while there are holds, the release when there are none. One script after the other; what is
-/// asked for in the meantime goes with the next one.
+/// asked for in the meantime goes with the next one. A script that waits for its connection is
+/// taken back then, so that nobody waits behind the wishes of a caller who has gone.
 class settlement : public recycled {
 public:
     settlement(core& inside, ownership& of) noexcept : core_{inside}, of_{of} {}
@@ -36,7 +37,7 @@ private:
     struct send_limit;
 
     strand_task run(std::shared_ptr<ownership> self);
-    void begin_release(request const&);
+    void begin(request&, hold_operations const& doing);
     bool may_send_again(answer const&, hold_operations const& doing) const noexcept;
     /// The step has to be sent again: its operations stay asked for.
     void keep_due(request const&, hold_operations& doing, answer const&);

@@ -129,7 +129,16 @@ void fake_transport::write_waiting()
 
 void fake_transport::write(step& s)
 {
-    call c{&s.what, s.slot, {}, {}, !s.floor.empty(), clock::now(), s.whole, s.replicas};
+    call c{
+        &s.what,
+        s.slot,
+        {},
+        {},
+        !s.floor.empty(),
+        clock::now(),
+        s.whole,
+        s.replicas,
+        s.replica_limit};
     c.keys.assign(s.keys.begin(), s.keys.end());
     c.arguments.assign(s.arguments.begin(), s.arguments.end());
     written_.push_back(c);

@@ -29,8 +29,9 @@ struct call {
     std::vector<std::string> keys, arguments;
     bool has_floor = false;
     time_point sent{};
-    bool is_whole = false;  ///< for many locks, as one step
-    unsigned replicas = 0;  ///< that are to acknowledge it
+    bool is_whole = false;         ///< for many locks, as one step
+    unsigned replicas = 0;         ///< that are to acknowledge it …
+    milliseconds replica_limit{};  ///< … within this
 
     std::string const& key() const { return keys.at(0); }
     std::string const& field() const { return arguments.at(0); }

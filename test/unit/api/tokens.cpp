@@ -236,9 +236,9 @@ BOOST_AUTO_TEST_CASE(each_cancellation_type_ends_each_operation)
         auto q = std::make_shared<pending<bool>>();
         mutex().is_locked(q->token());
         auto e = extend(h, 10s);
-        auto r = release(h);
         q->cancel(how);
         e.cancel(how);
+        auto r = release(h);
         r.cancel(how);
         time.settle();
         BOOST_TEST((q->aborted() && e.aborted() && r.aborted()));

@@ -196,6 +196,36 @@ BOOST_AUTO_TEST_CASE(nor_before_the_client_closes)
     BOOST_TEST(closed.succeeded());
 }
 
+BOOST_AUTO_TEST_CASE(a_release_does_not_wait_behind_one_that_is_not_written)
+{
+    auto mine = held();
+    server->all_down();
+    auto longer = extend(mine, 60s);
+    auto gone = release(mine);
+    BOOST_TEST((longer.ec() == error::not_held));
+    server->expect(scripts::release).reply(released());
+    server->all_up();
+    time.settle();
+    BOOST_TEST(gone.succeeded());
+    BOOST_TEST(server->count(scripts::extend) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(two_that_are_not_written_go_as_one)
+{
+    auto mine = held({.lease = 20s});
+    server->all_down();
+    auto one = extend(mine, 60s);
+    auto two = extend(mine, 40s);
+    auto& both = server->expect(scripts::extend);
+    server->all_up();
+    time.settle();
+    BOOST_TEST(both.seen().lease() == "40000");  // the last one counts
+    both.reply(done());
+    time.settle();
+    BOOST_TEST((one.succeeded() && two.succeeded()));
+    server->expect(scripts::release).reply(released());
+}
+
 BOOST_AUTO_TEST_CASE(a_fixed_lease_counts_from_the_call_however_late_it_is_sent)
 {
     auto mine = held({.lease = 20s});

@@ -230,6 +230,26 @@ BOOST_DATA_TEST_CASE_F(
     BOOST_TEST(has_nothing());
 }
 
+BOOST_AUTO_TEST_CASE(a_re_entry_does_not_keep_the_renewals_waiting_for_too_long)
+{
+    auto settings = short_leases();
+    settings.sync_timeout = 10s;
+    harness slow{settings};
+    owner const me;
+    auto outer = slow.held({.lease = 2s, .as = me, .renew = true});
+    auto& entering = slow.server->expect(scripts::extend);
+    auto inner = slow.acquire({.lease = 60s, .as = me, .sync_replicas = 1});
+    slow.time.settle();
+    BOOST_TEST_REQUIRE(entering.has_come());
+    BOOST_TEST((entering.seen().replica_limit <= 500ms));
+    entering.reply(done());
+    slow.time.settle();
+    BOOST_TEST(inner.succeeded());
+    slow.server->serve = [](call const&) {
+        return answer{answer::kind::replied, released(), {}, {}};
+    };
+}
+
 // What one hold had without replicas is no hold for the next one, who wants them.
 BOOST_AUTO_TEST_CASE(nobody_who_wants_replicas_is_handed_a_lock_without)
 {
