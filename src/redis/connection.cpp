@@ -7,10 +7,12 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/ssl/error.hpp>
 #include <boost/asio/write.hpp>
 #include <openssl/crypto.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace colock {
@@ -21,6 +23,16 @@ namespace {
 
 /// How long a connection still reads after a failed write.
 constexpr milliseconds last_words{100};
+
+/// So many bytes are read at once from an encrypted connection, and so often before its commands
+/// have their turn.
+constexpr std::size_t encrypted_read = 32U << 10U;
+constexpr int most_encrypted_reads = 4;
+
+bool would_block(error_code ec) noexcept
+{
+    return ec == asio::error::would_block || ec == asio::error::try_again;
+}
 
 /// A proxy in front of many connections may mix up their replies as well, so that they do not all
 /// begin at the same number.
@@ -105,16 +117,37 @@ strand_task connection::connect(
     }
     if (failed)
         co_return close(failed);
+    set_options();
+    if (context_->tls)
+        shake_hands(std::move(tls_host));
+    else
+        begin_exchange();
+}
 
-    if (context_->tls) {
-        stage_ = stage::tls;
-        start_handshake(tls_host);
-        if (auto const ec = co_await step_)
-            co_return close(ec);
+strand_task connection::shake_hands(std::string tls_host)
+{
+    stage_ = stage::tls;
+    auto const ends = clock::now() + connect_limit(context_->settings);
+    auto failed = begin_tls(tls_host);
+    while (!failed && !tls_->is_established()) {
+        failed = tls_->shake_hands();
+        if (tls_->has_output()) {  // after a failure, it tells the server why
+            start_write(ends - clock::now());
+            auto const unsent = co_await step_;
+            sending_.clear();
+            failed = failed ? failed : unsent;
+        }
+        if (!failed && !tls_->is_established()) {
+            start_wait(ends - clock::now());
+            failed = co_await step_;
+            if (!failed)
+                failed = receive_encrypted();
+        }
     }
-    limit_.clear();
-    stage_ = stage::open;
-    begin_exchange();
+    if (failed)
+        close(failed);
+    else
+        begin_exchange();
 }
 
 /// A step ends by its handler or by its limit. A later handler belongs to no step.
@@ -161,26 +194,39 @@ void connection::start_connect(endpoint const& to, clock::duration limit)
     socket_.async_connect(to, guarded(std::move(done)));
 }
 
-void connection::start_handshake(std::string const& tls_host)
+error_code connection::begin_tls(std::string const& tls_host)
 {
-    begin_step(connect_limit(context_->settings));
     if (auto const ec = context_->tls->load(context_->settings.log))
-        return step_.set(ec);
-    tls_ = std::make_unique<tls_stream>(socket_, context_->tls->context());
-    if (auto const ec = context_->tls->prepare(tls_->native_handle(), tls_host, tls_complaint_))
-        return step_.set(ec);
-    tls_->async_handshake(
-        asio::ssl::stream_base::client,
-        guarded([number = step_number_](connection& c, error_code ec) {
-            if (number == c.step_number_)
-                c.step_.set(ec);
-        })
-    );
+        return ec;
+    tls_ = std::make_unique<tls_session>(*context_->tls, tls_host, tls_complaint_);
+    return tls_->refused();
+}
+
+/// The handler of a step.
+auto connection::end_step()
+{
+    return guarded([number = step_number_](connection& c, error_code ec, auto...) {
+        if (number == c.step_number_)
+            c.step_.set(ec);
+    });
+}
+
+void connection::start_write(clock::duration limit)
+{
+    begin_step(limit);
+    tls_->take_output(sending_);
+    asio::async_write(socket_, asio::buffer(sending_), end_step());
+}
+
+void connection::start_wait(clock::duration limit)
+{
+    begin_step(limit);
+    socket_.async_wait(socket_type::wait_read, end_step());
 }
 
 // ---- Open ---------------------------------------------------------------------------------------
 
-void connection::begin_exchange()
+void connection::set_options()
 {
     error_code ignored;
     auto const family = peer_->protocol().family();
@@ -189,8 +235,17 @@ void connection::begin_exchange()
         socket_.set_option(asio::socket_base::keep_alive{true}, ignored);
     }
     socket_.non_blocking(true, ignored);
+}
+
+void connection::begin_exchange()
+{
+    limit_.clear();
+    stage_ = stage::open;
     pipeline_.begin(clock::now());
-    read();
+    if (tls_)  // bytes may have come behind those of the handshake
+        asio::post(context_->strand, guarded([](connection& c) { c.on_readable({}); }));
+    else
+        read();
     listener_->on_open();
 }
 
@@ -201,9 +256,9 @@ auto connection::off_strand(Act act)
     auto const& strand = context_->strand;
     return asio::bind_executor(
         strand.get_inner_executor(),
-        [strand, act = std::move(act)](error_code ec, std::size_t bytes) mutable {
+        [strand, act = std::move(act)](auto... results) mutable {
             completion_turn turn;
-            asio::dispatch(strand, [act = std::move(act), ec, bytes] { act(ec, bytes); });
+            asio::dispatch(strand, [act = std::move(act), results...] { act(results...); });
             turn.resume();
         }
     );
@@ -211,13 +266,15 @@ auto connection::off_strand(Act act)
 
 void connection::read()
 {
+    if (tls_) {
+        auto done = guarded([](connection& c, error_code ec) { c.on_readable(ec); });
+        return socket_.async_wait(socket_type::wait_read, off_strand(std::move(done)));
+    }
     auto const room = pipeline_.prepare();
-    asio::mutable_buffer const into{room.data(), room.size()};
-    auto done = guarded([](connection& c, error_code ec, std::size_t n) { c.on_read(ec, n); });
-    if (tls_)
-        tls_->async_read_some(into, std::move(done));
-    else
-        socket_.async_read_some(into, off_strand(std::move(done)));
+    socket_.async_read_some(
+        asio::mutable_buffer{room.data(), room.size()},
+        off_strand(guarded([](connection& c, error_code ec, std::size_t n) { c.on_read(ec, n); }))
+    );
 }
 
 void connection::on_read(error_code ec, std::size_t bytes)
@@ -226,30 +283,90 @@ void connection::on_read(error_code ec, std::size_t bytes)
         return;
     if (ec)
         return close(ec);
-    if (auto const bad = pipeline_.received(bytes, clock::now()); bad && listener_)
-        close(bad);
-    if (!listener_ || closing_)
+    if (!received(bytes))
         return;
     flush();
     if (!closing_)
         read();
 }
 
+// A record has one reply as a rule. All that have come are read before more commands go, because
+// what they answer goes on together.
+void connection::on_readable(error_code ec)
+{
+    if (closing_)
+        return;
+    if (!ec)
+        ec = receive_encrypted();
+    error_code broken;
+    for (;;) {
+        auto const room = pipeline_.prepare();
+        auto const bytes = tls_->read(room, broken);
+        if (bytes == 0)
+            break;
+        if (!received(bytes))
+            return;
+    }
+    if (broken || ec)
+        return close(broken ? broken : ec);
+    flush();
+    if (!closing_)
+        read();
+}
+
+/// Takes from the socket, without waiting.
+error_code connection::receive_encrypted()
+{
+    thread_local std::array<char, encrypted_read> from;
+    error_code ec;
+    std::size_t bytes = from.size();
+    for (int i = 0; !ec && bytes == from.size() && i != most_encrypted_reads; ++i) {
+        bytes = socket_.read_some(asio::buffer(from), ec);
+        tls_->receive({from.data(), bytes});
+    }
+    if (would_block(ec))
+        return {};
+    return ec == asio::error::eof ? asio::ssl::error::stream_truncated : ec;
+}
+
+/// So many bytes for the pipeline. False if the connection ends now.
+bool connection::received(std::size_t bytes)
+{
+    if (auto const bad = pipeline_.received(bytes, clock::now()); bad && listener_)
+        close(bad);
+    return listener_ && !closing_;
+}
+
+bool connection::has_output() const noexcept
+{
+    return pipeline_.has_output() || (tls_ && tls_->has_output());
+}
+
+/// Puts the encrypted bytes in place of those that are to be sent.
+error_code connection::encrypt()
+{
+    auto const ec = sending_.empty() ? error_code{} : tls_->write(sending_);
+    if (secret_)
+        ::OPENSSL_cleanse(sending_.data(), sending_.size());
+    tls_->take_output(sending_);
+    return ec;
+}
+
 // Writes at once as much as the socket accepts, without waiting for a pass of the event loop.
 void connection::flush(bool secret)
 {
     writes_secret_ |= secret;
-    if (!is_open() || writing_ || write_failed_ || !pipeline_.has_output())
+    if (!is_open() || writing_ || write_failed_ || !has_output())
         return;
     bool const is_login = pipeline_.take_output(sending_);
     secret_ = std::exchange(writes_secret_, false) || is_login;
-    std::size_t sent = 0;
-    if (!tls_) {
-        error_code ec;
-        sent = socket_.write_some(asio::buffer(sending_), ec);
-        if (ec && ec != asio::error::would_block && ec != asio::error::try_again)
+    if (tls_)
+        if (auto const ec = encrypt())
             return on_write_failed(ec);
-    }
+    error_code ec;
+    auto const sent = socket_.write_some(asio::buffer(sending_), ec);
+    if (ec && !would_block(ec))
+        return on_write_failed(ec);
     if (sent == sending_.size())
         wipe();
     else
@@ -261,11 +378,9 @@ void connection::write_on(std::size_t from)
 {
     writing_ = true;
     auto const rest = asio::buffer(sending_) + from;
-    auto done = guarded([](connection& c, error_code ec, std::size_t) { c.on_written(ec); });
-    if (tls_)
-        asio::async_write(*tls_, rest, std::move(done));
-    else
-        asio::async_write(socket_, rest, std::move(done));
+    asio::async_write(socket_, rest, guarded([](connection& c, error_code ec, std::size_t) {
+                          c.on_written(ec);
+                      }));
 }
 
 void connection::on_written(error_code ec)

@@ -6,11 +6,11 @@
 #include "redis/endpoint_history.hpp"
 #include "redis/link_context.hpp"
 #include "redis/name_lookup.hpp"
+#include "redis/tls_session.hpp"
 #include "resp/pipeline.hpp"
 
 #include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
-#include <boost/asio/ssl/stream.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -87,15 +87,18 @@ public:
 
 private:
     using socket_type = asio::basic_stream_socket<asio::generic::stream_protocol, strand_type>;
-    using tls_stream = asio::ssl::stream<socket_type&>;
 
     strand_task connect(
         address where, std::string tls_host, endpoint_history known, milliseconds patience
     );
     void start_lookup(address const& where, clock::duration limit);
     void start_connect(endpoint const& to, clock::duration limit);
-    void start_handshake(std::string const& tls_host);
+    strand_task shake_hands(std::string tls_host);
+    error_code begin_tls(std::string const& tls_host);
+    void start_write(clock::duration limit);
+    void start_wait(clock::duration limit);
     void begin_step(clock::duration limit);
+    auto end_step();
     void close_socket() noexcept
     {
         error_code ignored;
@@ -105,9 +108,15 @@ private:
     auto guarded(Act act);
     template <class Act>
     auto off_strand(Act act);
+    void set_options();
     void begin_exchange();
     void read();
     void on_read(error_code ec, std::size_t bytes);
+    void on_readable(error_code ec);
+    error_code receive_encrypted();
+    error_code encrypt();
+    bool received(std::size_t bytes);
+    bool has_output() const noexcept;
     void write_on(std::size_t from);
     void on_written(error_code ec);
     void on_write_failed(error_code why);
@@ -120,7 +129,7 @@ private:
     link_context const* context_;
     listener* listener_;
     socket_type socket_;
-    std::unique_ptr<tls_stream> tls_;
+    std::unique_ptr<tls_session> tls_;  ///< none: the connection is not encrypted
     std::string tls_complaint_;
     resp::pipeline pipeline_;
     name_lookup lookup_;

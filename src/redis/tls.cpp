@@ -18,7 +18,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// The place where a connection keeps the text about its refused certificate; Asio uses "app data".
+/// The place where a connection keeps the text about its refused certificate.
 int complaint_index()
 {
     static int const index = ::SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
@@ -108,16 +108,16 @@ error_code tls::load(logger const& log)
         return {};
     tried_ = std::move(current);
     ::ERR_clear_error();
-    std::unique_ptr<SSL_CTX, decltype(&::SSL_CTX_free)> fresh{
-        ::SSL_CTX_new(::TLS_client_method()), &::SSL_CTX_free};
+    decltype(context_) fresh{::SSL_CTX_new(::TLS_client_method())};
     if (!fresh)
         throw std::bad_alloc{};
     ::SSL_CTX_set_min_proto_version(fresh.get(), TLS1_2_VERSION);
+    // So nothing that is written ever waits for the other side.
+    ::SSL_CTX_set_options(fresh.get(), SSL_OP_NO_RENEGOTIATION);
     ::SSL_CTX_set_verify(
         fresh.get(), options_.verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, &on_verdict
     );
     auto const complaint = read_files(fresh.get());
-    // Asio's context takes a pointer that is left here for its own.
     ::SSL_CTX_set_default_passwd_cb_userdata(fresh.get(), nullptr);
     ::ERR_clear_error();  // a system without authorities leaves errors that are not ours
     if (!complaint.empty() && context_) {
@@ -133,7 +133,7 @@ error_code tls::load(logger const& log)
         write_log(log, log_level::error, "config: tls." + complaint);
         return error::invalid_tls;
     }
-    context_.emplace(fresh.release());
+    context_ = std::move(fresh);
     return {};
 }
 

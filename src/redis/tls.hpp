@@ -3,10 +3,10 @@
 #include <colock/config.hpp>
 #include <colock/error.hpp>
 
-#include <boost/asio/ssl/context.hpp>
+#include <openssl/ssl.h>
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,8 +24,8 @@ public:
     /// error. Connections under way keep what they began with.
     error_code load(logger const& log);
 
-    /// For streams. `load` must have succeeded.
-    boost::asio::ssl::context& context() noexcept { return *context_; }
+    /// For connections. `load` must have succeeded.
+    SSL_CTX* context() noexcept { return context_.get(); }
 
     /// Prepares a connection to this host. The server's certificate must have this name, which is
     /// also sent as SNI, unless `tls_options::server_name` names another. The reason of a refused
@@ -46,7 +46,10 @@ private:
     std::string const& name_of(std::string const& host) const noexcept;
 
     tls_options options_;
-    std::optional<boost::asio::ssl::context> context_;
+    struct freed {
+        void operator()(SSL_CTX* c) const noexcept { ::SSL_CTX_free(c); }
+    };
+    std::unique_ptr<SSL_CTX, freed> context_;
     version tried_;  ///< the last that was read, perhaps in vain
 };
 

@@ -1,14 +1,10 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
 // The contexts of `tls`, in handshakes with a server of OpenSSL's.
-#include "redis/tls.hpp"
+#include "redis/tls_session.hpp"
 #include "support/fixture.hpp"
-#include "support/tls_files.hpp"
+#include "support/tls_peer.hpp"
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/local/connect_pair.hpp>
-#include <boost/asio/local/stream_protocol.hpp>
-#include <boost/asio/ssl/stream.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <filesystem>
@@ -28,31 +24,21 @@ struct handshake {
 /// A server with the certificate of the files, and a client with `from`'s context for the host.
 inline handshake shake_hands(tls& from, tls_files const& files, std::string const& host)
 {
-    namespace ssl = asio::ssl;
-    asio::io_context context;
-    asio::local::stream_protocol::socket ends[]{
-        asio::local::stream_protocol::socket{context},
-        asio::local::stream_protocol::socket{context}};
-    asio::local::connect_pair(ends[0], ends[1]);
-    ssl::context with{ssl::context::tls_server};
-    with.use_certificate_chain_file(files.server_certificate);
-    with.use_private_key_file(files.server_key, ssl::context::pem);
-    ssl::stream<asio::local::stream_protocol::socket&> client{ends[0], from.context()};
-    ssl::stream<asio::local::stream_protocol::socket&> server{ends[1], with};
     handshake got;
-    got.client = from.prepare(client.native_handle(), host, got.complaint);
+    tls_session client{from, host, got.complaint};
+    got.client = client.refused();
     if (got.client)
         return got;
-    client.async_handshake(ssl::stream_base::client, [&](error_code ec) {
-        got.client = ec;
-        if (ec)
-            ends[0].close();
-    });
-    server.async_handshake(ssl::stream_base::server, [&](error_code ec) { got.server = ec; });
-    context.run();
-    auto const* const name =
-        ::SSL_get_servername(server.native_handle(), TLSEXT_NAMETYPE_host_name);
-    got.sni = name ? name : "";
+    tls_peer server{files};
+    std::string bytes;
+    while (!got.client && !got.server && !(client.is_established() && server.is_established())) {
+        got.client = client.shake_hands();
+        client.take_output(bytes);
+        server.receive(bytes);
+        got.server = server.shake_hands();
+        client.receive(server.take_output());
+    }
+    got.sni = server.sni();
     return got;
 }
 
@@ -214,9 +200,9 @@ BOOST_AUTO_TEST_CASE(a_file_that_changes)
     log_lines log;
     tls client{trusting(ca)};
     BOOST_REQUIRE(!client.load(log.sink()));
-    auto const* const before = client.context().native_handle();
+    auto const* const before = client.context();
     BOOST_TEST(!client.load(log.sink()));
-    BOOST_TEST(client.context().native_handle() == before);  // nothing has changed
+    BOOST_TEST(client.context() == before);  // nothing has changed
     BOOST_TEST(!shake_hands(client, files, "a.example").client);
     BOOST_TEST(static_cast<bool>(shake_hands(client, later, "a.example").client));
 
@@ -264,14 +250,14 @@ BOOST_AUTO_TEST_CASE(a_pair_of_files_that_changes)
     log_lines log;
     tls client{options};
     BOOST_REQUIRE(!client.load(log.sink()));
-    auto const* const before = client.context().native_handle();
+    auto const* const before = client.context();
     replace_file(later.client_certificate, options.certificate_file);
     BOOST_TEST(!client.load(log.sink()));
-    BOOST_TEST(client.context().native_handle() == before);
+    BOOST_TEST(client.context() == before);
     BOOST_TEST(log.count("key values mismatch") == 1U, log.all());
     replace_file(later.client_key, options.private_key_file);
     BOOST_TEST(!client.load(log.sink()));
-    BOOST_TEST(client.context().native_handle() != before);
+    BOOST_TEST(client.context() != before);
     BOOST_TEST(log.count("stays in use") == 1U, log.all());
 }
 
