@@ -102,6 +102,19 @@ reply server::call(std::string_view text, words keys, words arguments)
     return std::move(got.items[1]);
 }
 
+namespace {
+
+/// A client, by RESP3, gets each member in a list with its score; a script gets one list of all.
+reply in_pairs(reply const& flat)
+{
+    std::vector<reply> pairs;
+    for (std::size_t i = 0; i + 1 < flat.items.size(); i += 2)
+        pairs.push_back(reply::of(std::vector{flat.items[i], flat.items[i + 1]}));
+    return reply::of(std::move(pairs));
+}
+
+}  // namespace
+
 reply server::command(words given)
 {
     auto on = state_->open(*this);
@@ -117,7 +130,9 @@ reply server::command(words given)
         return reply::error(
             "ERR wrong number of arguments for '" + std::string{what->name} + "' command"
         );
-    return carry_out(*what, on, given);
+    auto got = carry_out(*what, on, given);
+    bool const has_scores = is_option(given.back(), "WITHSCORES");
+    return has_scores && got.what == reply::kind::list ? in_pairs(got) : reply{std::move(got)};
 }
 
 keyspace const& server::data()

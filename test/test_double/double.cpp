@@ -119,6 +119,7 @@ BOOST_AUTO_TEST_CASE(it_is_so_for_renewals_of_several_names_and_of_permits)
         colock::permit_semaphore const permits{redis, "p"};
         co_await permits.try_set_permits(1);
         permitted = co_await permits.acquire();
+        BOOST_TEST((co_await redis.client().inspect("p")).holders.size() == 1U);
         a = co_await colock::lock{redis, "a"}.acquire();
         z = co_await colock::lock{redis, "z"}.acquire();
     });

@@ -51,6 +51,7 @@ constexpr std::string_view shapes[] = {
     "hdel k m m m",
     "hgetall k",
     "hscan k 0",
+    "hscan k 0 count i",
     "rpush k m",
     "rpush k m m m m",
     "lpop k",
