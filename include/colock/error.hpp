@@ -52,8 +52,10 @@ enum class error {
     /// colock goes on trying to connect.
     server_refused,
 
-    /// No connection to the server came up in time, or the server did not answer in time. Remedy:
-    /// check that the address is right and the server is up; the log says why it can't be reached.
+    /// No connection to the server came up in time, or the server did not answer in time, or it
+    /// refused for the moment until then (LOADING, BUSY, CLUSTERDOWN): then `message()` has its own
+    /// text. Remedy: check that the address is right and the server is up; the log says why it
+    /// can't be reached.
     unavailable,
 
     /// The server gave an answer that the script can't give. Remedy: check that the address is a
@@ -139,8 +141,8 @@ enum class condition {
 
 /// The category of `error`; its name is "colock".
 ///
-/// The codes of a refusal have a category of their own that compares equal to this one: their
-/// `message()` ends with the server's words.
+/// Codes that have the server's words have a category of their own that compares equal to this one:
+/// their `message()` ends with those.
 boost::system::error_category const& error_category() noexcept;
 
 /// The category of `condition`.
@@ -155,9 +157,12 @@ boost::system::error_condition make_error_condition(condition c) noexcept;
 namespace detail {
 
 /// `error::server_refused` whose message has these words of the server; `passing` if the refusal
-/// may pass. There is a limit to how many different words a process keeps; a refusal beyond it has
+/// may pass. There is a limit to how many different words a process keeps; a code beyond it has
 /// none.
 error_code refusal(std::string_view words, bool passing) noexcept;
+
+/// `error::unavailable` whose message is this reason.
+error_code unavailable(std::string_view reason) noexcept;
 
 }  // namespace detail
 

@@ -4,11 +4,13 @@
 #include <boost/asio/ssl/error.hpp>
 
 #include <cerrno>
+#include <compare>
 #include <initializer_list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace colock {
@@ -83,48 +85,51 @@ public:
     }
 };
 
-/// The category of one refusal, whose message has the server's words.
-class refusal_category final : public category {
+/// An error with words of its own, mostly the server's.
+struct worded {
+    error what;
+    bool passing;  ///< a refusal that may pass
+    std::string text;
+    auto operator<=>(worded const&) const = default;
+};
+
+class worded_category final : public category {
 public:
-    refusal_category(std::string_view words, bool passing)
-        : text_{"the server refused a command: " + std::string{words}}
-        , passing_{passing}
-    {}
+    explicit worded_category(worded const& of) : of_{of} {}
 
     using category::message;
     std::string message(int value) const override
     {
-        return value == static_cast<int>(error::server_refused) ? text_ : category::message(value);
+        return is(value) ? of_.text : category::message(value);
     }
     char const* message(int value, char* buffer, std::size_t size) const noexcept override
     {
-        return value == static_cast<int>(error::server_refused)
-            ? text_.c_str()
-            : category::message(value, buffer, size);
+        return is(value) ? of_.text.c_str() : category::message(value, buffer, size);
     }
 
-    bool is_passing() const noexcept { return passing_; }
+    bool is_passing_refusal(int value) const noexcept { return is(value) && of_.passing; }
 
 private:
-    std::string text_;
-    bool passing_;
+    bool is(int value) const noexcept { return value == static_cast<int>(of_.what); }
+
+    worded of_;
 };
 
 /// Codes outlive everything, so categories are kept for ever. Servers have few different words;
 /// where they name keys, the limits keep that from growing.
-class refusals {
+class worded_codes {
 public:
-    boost::system::error_category const& find(std::string_view words, bool passing)
+    boost::system::error_category const& find(worded of)
     {
-        auto key = std::pair{shown(words), passing};
+        of.text = shown(of.text);
         std::scoped_lock const guard{mutex_};
-        auto const known = known_.find(key);
+        auto const known = known_.find(of);
         if (known != known_.end())
             return *known->second;
         if (known_.size() >= most)
             return error_category();
-        auto made = std::make_unique<refusal_category const>(key.first, passing);
-        return *known_.emplace(std::move(key), std::move(made)).first->second;
+        auto made = std::make_unique<worded_category const>(of);
+        return *known_.emplace(std::move(of), std::move(made)).first->second;
     }
 
 private:
@@ -142,8 +147,14 @@ private:
     }
 
     std::mutex mutex_;
-    std::map<std::pair<std::string, bool>, std::unique_ptr<refusal_category const>> known_;
+    std::map<worded, std::unique_ptr<worded_category const>> known_;
 };
+
+error_code code_of(error what, bool passing, std::string_view before, std::string_view words)
+{
+    static worded_codes& all = *new worded_codes;  // codes may be compared at any time
+    return {static_cast<int>(what), all.find({what, passing, std::string{before}.append(words)})};
+}
 
 bool is_retryable(error e) noexcept
 {
@@ -193,10 +204,9 @@ public:
             return false;
         if (ec.category() != colock::error_category())
             return is_broken_connection(ec);
-        auto const* const refused = dynamic_cast<refusal_category const*>(&ec.category());
-        return refused && ec.value() == static_cast<int>(error::server_refused)
-            ? refused->is_passing()
-            : is_retryable(static_cast<error>(ec.value()));
+        auto const* const has_words = dynamic_cast<worded_category const*>(&ec.category());
+        return is_retryable(static_cast<error>(ec.value())) ||
+            (has_words && has_words->is_passing_refusal(ec.value()));
     }
 };
 
@@ -224,10 +234,18 @@ boost::system::error_condition make_error_condition(condition c) noexcept
 error_code detail::refusal(std::string_view words, bool passing) noexcept
 {
     try {
-        static refusals& all = *new refusals;  // never destroyed: codes may be compared at any time
-        return {static_cast<int>(error::server_refused), all.find(words, passing)};
+        return code_of(error::server_refused, passing, "the server refused a command: ", words);
     } catch (...) {
         return error::server_refused;
+    }
+}
+
+error_code detail::unavailable(std::string_view reason) noexcept
+{
+    try {
+        return code_of(error::unavailable, false, {}, reason);
+    } catch (...) {
+        return error::unavailable;
     }
 }
 

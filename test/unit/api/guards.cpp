@@ -270,6 +270,15 @@ BOOST_AUTO_TEST_CASE(a_refusal_has_the_words_of_the_server)
     BOOST_TEST((detail::refusal("OOM command not allowed", true) == condition::retryable));
 }
 
+BOOST_AUTO_TEST_CASE(a_server_that_is_not_available_has_its_words)
+{
+    auto const ec = detail::unavailable("the server refuses for the moment: LOADING");
+    BOOST_TEST((ec == error::unavailable));
+    BOOST_TEST((ec == condition::retryable));
+    BOOST_TEST((ec != error::server_refused));
+    BOOST_TEST(ec.message() == "the server refuses for the moment: LOADING");
+}
+
 BOOST_AUTO_TEST_CASE(a_process_keeps_a_limited_number_of_words)
 {
     for (int i = 0; i != 300; ++i)
