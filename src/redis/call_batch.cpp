@@ -226,11 +226,11 @@ void call_batch::give(call const& c, resp::message const& got)
         values.next_node();
     for (std::size_t i = 0; i != count && !is_dropped_; ++i) {
         if (is_list || is_whole)
-            give(first + i, values.next(), count != 1);
+            give(first + i, values.next(), false);
         else if (got.is_error())
             give(first + i, reply::error(head.text), count != 1);
         else
-            give(first + i, reply::of(std::string_view{}), count != 1);  // which no reader takes
+            give(first + i, reply::of(std::string_view{}), false);  // which no reader takes
     }
 }
 

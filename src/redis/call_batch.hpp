@@ -37,6 +37,8 @@ public:
 
     class listener {
     public:
+        /// `in_company`: this is an error that answers a whole call for several steps, so it may be
+        /// about another one of them.
         virtual void on_step(step&, decide::reply&&, bool in_company, time_point sent) = 0;
         virtual void on_step_lost(step&, time_point sent) = 0;
 

@@ -39,6 +39,19 @@ BOOST_AUTO_TEST_CASE(steps_of_one_script_go_in_one_call)
     );
 }
 
+// An error that answers the whole call may be about another step of it.
+BOOST_AUTO_TEST_CASE(an_error_in_its_own_place_is_about_that_step)
+{
+    for (bool const is_whole : {false, true}) {
+        auto& a = add(scripts::release, "a", {"f1", "c", ""});
+        add(scripts::release, "b", {"f2", "c", ""});
+        sent_batch batch{waiting, {""}};
+        batch.receive(is_whole ? "-OOM no memory\r\n" : "*2\r\n-OOM no memory\r\n:1\r\n");
+        BOOST_TEST((batch.answers.at(&a).value.what == reply::kind::error));
+        BOOST_TEST(batch.answers.at(&a).in_company == is_whole);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_call_has_at_most_128_locks)
 {
     for (int i = 0; i != 300; ++i)

@@ -76,6 +76,7 @@ public:
 
     struct outcome {
         reply value;
+        bool in_company = false;
     };
 
     /// Takes in what the server answers. None of it may break the connection.
@@ -103,9 +104,9 @@ public:
     bool is_over = false;
 
 private:
-    void on_step(step& s, reply&& value, bool, time_point) override
+    void on_step(step& s, reply&& value, bool in_company, time_point) override
     {
-        answers[&s] = {std::move(value)};
+        answers[&s] = {std::move(value), in_company};
     }
     void on_step_lost(step& s, time_point) override { lost.push_back(&s); }
     void on_batch_over(call_batch&) override { is_over = true; }
