@@ -118,17 +118,24 @@ std::string place_of(colock::config const& settings)
 
 namespace {
 
-/// Of a line of a link's that says why it has no connection, that alone; and without advice for a
-/// program.
+constexpr std::string_view for_the_moment = " for the moment: ";
+
+/// Of a line of a link's that says why it has no connection, or no answer, that alone; and without
+/// advice for a program.
 std::string cause_in(std::string line)
 {
     constexpr std::string_view before = ": no connection to ", after = "; trying again";
+    // The log sums up lines that it has left out.
+    if (auto const at = line.rfind(" (and "); at != line.npos && line.ends_with(')'))
+        line.resize(at);
     for (std::string_view const advice :
          {"; check the address, and the log for the reason", ", or config::fencing = false"})
         if (auto const at = line.find(advice); at != line.npos)
             line.erase(at, advice.size());
     if (auto const at = line.find(before); at != line.npos)
         line.erase(0, std::min(line.size(), line.find(": ", at + before.size()) + 2));
+    if (auto const at = line.find(for_the_moment); at != line.npos)
+        line.erase(0, at + for_the_moment.size());
     if (line.ends_with(after))
         line.resize(line.size() - after.size());
     return line;
@@ -260,7 +267,11 @@ failure session::because(std::string const& doing, error_code ec) const
     bool const is_refusal = colock::is_refusal(ec);
     auto const cause =
         said_->empty() ? ec.message() : cause_in(is_refusal ? telling() : said_->back());
-    return {status_unavailable, text + "no connection to " + place_ + ": " + cause + "; " + remedy};
+    bool const is_answered =
+        !said_->empty() && said_->back().find(for_the_moment) != std::string::npos;
+    auto const what =
+        is_answered ? place_ + " refuses for the moment" : "no connection to " + place_;
+    return {status_unavailable, text + what + ": " + cause + "; " + remedy};
 }
 
 failure session::not_given(std::string const& doing) const

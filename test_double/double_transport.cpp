@@ -158,7 +158,7 @@ void double_transport::close(error_code why)
     if (!*lives)
         return;
     listener_.on_link_down(0, why);
-    close_pubsub();
+    close_pubsub(why);
 }
 
 void double_transport::make_confirm(unsigned slot)

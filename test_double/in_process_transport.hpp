@@ -6,6 +6,7 @@
 
 #include <boost/asio/post.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
@@ -94,16 +95,16 @@ protected:
     void open_pubsub()
     {
         if (!std::exchange(pubsub_up_, true))
-            listener_.on_pubsub_up(0);
+            listener_.on_pubsub_up(0, ++pubsub_epoch_);
     }
 
-    void close_pubsub()
+    void close_pubsub(error_code why)
     {
         if (!std::exchange(pubsub_up_, false))
             return;
         changing_.reset();
         subscribed_.clear();
-        listener_.on_pubsub_down(0);
+        listener_.on_pubsub_down(0, why);
     }
 
     void begin_change(subscription_change const& what) { changing_ = what; }
@@ -145,6 +146,7 @@ private:
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
     bool flushing_ = false;
     bool pubsub_up_ = false;
+    std::uint64_t pubsub_epoch_ = 0;
     std::optional<subscription_change> changing_;
     std::set<std::string> subscribed_;
 };

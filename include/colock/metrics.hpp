@@ -89,8 +89,8 @@ struct metrics_snapshot {
     /// or came while the server answered nobody (LOADING, BUSY).
     std::uint64_t handed_over_there = 0;
     std::uint64_t links_opened = 0;  ///< connections that came up, the first time or again
-    std::uint64_t links_lost = 0;    ///< command connections that were lost
-    std::uint64_t reconnects = 0;    ///< command connections that came up again
+    std::uint64_t links_lost = 0;    ///< connections that ended
+    std::uint64_t reconnects = 0;    ///< connections that came up again
     std::uint64_t subscriptions_refused = 0;
 
     std::uint64_t acquired() const noexcept { return waited.total(); }

@@ -96,9 +96,8 @@ public:
     virtual void handed_over(std::string_view /*name*/) noexcept {}
 
     /// A connection to the server is up; `link` is its number. The numbers of a server are
-    /// `config::links` for commands, then one for pub/sub and one for `sync_replicas`; in a cluster
-    /// the next server's numbers follow. `epoch` counts the connections of a command link; that of
-    /// the pub/sub link is 0, and its end is not told.
+    /// `config::links` for commands, then one for pub/sub; in a cluster the next server's numbers
+    /// follow. `epoch` counts the connections of the link, from 1.
     virtual void link_up(std::size_t /*link*/, std::uint64_t /*epoch*/) noexcept {}
 
     /// The connection is down; the client reconnects, unless `why` is `error::closed`: nothing

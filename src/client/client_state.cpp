@@ -58,12 +58,12 @@ core_ptr client_state::make(
 
 // ---- The start ---------------------------------------------------------------------------------
 
-error_code client_state::check_settings() const
+error_code client_state::check_settings()
 {
     auto const* const complaint = decide::validate(settings());
     if (!complaint)
         return {};
-    write_log(settings().log, log_level::error, std::string{"config: "} + complaint);
+    log(log_level::error, {"config"}, [&] { return std::string{"config: "} + complaint; });
     return error::invalid_argument;
 }
 
@@ -120,15 +120,28 @@ void client_state::run(std::shared_ptr<operation> who, completion<> done)
 
 // ---- What the transport tells ------------------------------------------------------------------
 
-void client_state::on_link_up(std::size_t link, std::uint64_t epoch)
+void client_state::tell_up(std::size_t link, std::uint64_t epoch)
 {
     count.links_up = transport().links_up();
     if (epoch > 1)
         ++count.reconnects;
-    log(log_level::info, [&] {
-        return "link " + std::to_string(link) + ": up, connection " + std::to_string(epoch);
-    });
     events().link_up(link, epoch);
+}
+
+void client_state::tell_down(std::size_t link, error_code why)
+{
+    count.links_up = transport().links_up();
+    events().link_down(link, why);
+}
+
+std::size_t client_state::number_of(unsigned pubsub) const noexcept
+{
+    return pubsub * links_a_server(settings()) + settings().links;
+}
+
+void client_state::on_link_up(std::size_t link, std::uint64_t epoch)
+{
+    tell_up(link, epoch);
     watchdog_.send_all();  // renewals that wait for the link, if it is the first
 }
 
@@ -145,14 +158,7 @@ void client_state::on_reached(slot_filter const& mine)
 
 void client_state::on_link_down(std::size_t link, error_code why)
 {
-    count.links_up = transport().links_up();
-    bool const is_needed = has_links() && why != error::closed;
-    log(is_needed ? log_level::warning : log_level::debug, [&] {
-        return "link " + std::to_string(link) + ": " +
-            (is_needed ? "lost: " + why.message() + "; connecting again"
-                       : "closed; nothing needs it now");
-    });
-    events().link_down(link, why);
+    tell_down(link, why);
     if (has_links())
         return;
     // The steps under way have their answers by then. Nothing may still wait for their time limits,
@@ -183,16 +189,15 @@ void client_state::on_message(unsigned pubsub, std::string_view channel, std::st
     subscriptions_.on_message(pubsub, channel, payload);
 }
 
-void client_state::on_pubsub_up(unsigned pubsub)
+void client_state::on_pubsub_up(unsigned pubsub, std::uint64_t epoch)
 {
-    count.links_up = transport().links_up();
-    events().link_up(pubsub * links_a_server(settings()) + settings().links, 0);
+    tell_up(number_of(pubsub), epoch);
     subscriptions_.on_pubsub_up(pubsub);
 }
 
-void client_state::on_pubsub_down(unsigned pubsub)
+void client_state::on_pubsub_down(unsigned pubsub, error_code why)
 {
-    count.links_up = transport().links_up();
+    tell_down(number_of(pubsub), why);
     subscriptions_.on_pubsub_down(pubsub);
 }
 
@@ -230,6 +235,7 @@ void client_state::part()
     heartbeats_.stop();
     subscriptions_.stop();
     watchdog_.stop();
+    faults().finish();
     alarms_.rearm();  // for alarms that still have to ring
 }
 

@@ -60,8 +60,8 @@ private:
     void on_link_down(std::size_t link, error_code why) override;
     void on_reached(slot_filter const&) override;
     void on_rerouted() override { subscriptions_.on_rerouted(); }
-    void on_pubsub_up(unsigned pubsub) override;
-    void on_pubsub_down(unsigned pubsub) override;
+    void on_pubsub_up(unsigned pubsub, std::uint64_t epoch) override;
+    void on_pubsub_down(unsigned pubsub, error_code why) override;
     void on_subscribed(unsigned pubsub, std::string_view channel) override;
     void on_refused(unsigned pubsub, std::string_view channel, std::string_view why) override;
     void on_changed(unsigned pubsub) override { subscriptions_.on_changed(pubsub); }
@@ -73,7 +73,10 @@ private:
         return life_.now == phase::running || life_.now == phase::closing;
     }
 
-    error_code check_settings() const;
+    void tell_up(std::size_t link, std::uint64_t epoch);
+    void tell_down(std::size_t link, error_code why);
+    std::size_t number_of(unsigned pubsub) const noexcept;
+    error_code check_settings();
     error_code start();
     void look_if_idle();
     bool is_idle() const noexcept;

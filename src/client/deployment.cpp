@@ -22,6 +22,7 @@ core_ptr client_state::make(asio::any_io_executor executor, config settings, ide
             link_context context{
                 c.strand(),
                 s,
+                c.faults(),
                 c.alarms_.alarms(),
                 [&c] { c.alarms_.arm(); },
                 [&c] { return c.jitter(); },

@@ -84,7 +84,7 @@ void core::note_unreleased(std::string_view what, error_code why) noexcept
 {
     life_.unreleased = true;
     if (why != error::closed)
-        log(log_level::warning, [&] {
+        log(log_level::warning, {"unreleased", {}, paced_log::of_locks}, [&] {
             return "release " + std::string{what} +
                 ": not confirmed by the server: " + why.message();
         });

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/log.hpp"
+#include "base/paced_log.hpp"
 #include "base/strand_task.hpp"
 #include "base/timer.hpp"
 #include "core/alarm_clock.hpp"
@@ -216,6 +216,15 @@ public:
             write_log(settings_.log, level, make_line());
     }
 
+    /// The same for a fault that may go on, or that many locks may have at once.
+    template <class MakeLine>
+    void log(log_level level, paced_log::kind const& of, MakeLine const& make_line) noexcept
+    {
+        if (faults_.takes(level))
+            faults_.write(level, of, make_line());
+    }
+    paced_log& faults() noexcept { return faults_; }
+
     // ---- From any thread -----------------------------------------------------------------------
 
     /// Shared, so that metrics may read them from any thread without keeping the core alive.
@@ -272,6 +281,8 @@ private:
     std::mt19937_64 random_;
     std::uint64_t last_number_ = 0;
     std::uint64_t last_arrival_ = 0;
+    paced_log faults_{settings_.log, [this](time_point at) { set_alarm(faults_due_, at); }};
+    alarm_clock::alarm faults_due_{[this] { faults_.catch_up(); }};
     decide::round_trip round_trip_;
     parts parts_;
     decide::linked_list<pause> pauses_;

@@ -227,12 +227,7 @@ void subscription_manager::on_refused(unsigned pubsub, std::string_view name, st
         return;
     }
     there.table.refuse(name, clock::now() + table::refusal_memory);
-    // All channels are refused for one reason.
-    auto const now = clock::now();
-    bool const is_news = now >= next_report_;
-    if (is_news)
-        next_report_ = now + table::refusal_memory;
-    core_.log(is_news ? log_level::warning : log_level::debug, [&] {
+    core_.log(log_level::warning, {"subscribe"}, [&] {
         return "subscribe to " + std::string{name} +
             ": refused by the server: " + redacted(why, core_.settings()) +
             "; its waiters ask again when the lease ends and at the poll cap. Remedy: allow the"

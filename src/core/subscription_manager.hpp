@@ -113,7 +113,6 @@ private:
     std::map<unsigned, std::unique_ptr<line>> lines_;  ///< by pub/sub link
     std::map<std::string, channel, std::less<>> channels_;
     std::uint32_t connections_ = 0;
-    time_point next_report_{};  ///< of a refusal
 };
 
 }  // namespace colock

@@ -23,7 +23,9 @@ update::update(core_ptr c, request what)
     : inside{std::move(c)}
     , asked{std::move(what)}
     , limit{[this] {
-        auto const why = inside->transport().down_reason(decide::slot_of(asked.name));
+        auto why = inside->transport().down_reason(decide::slot_of(asked.name));
+        if (!why)
+            why = refused;
         complete(why ? why : error_code{error::unavailable}, 0);
     }}
 {
@@ -57,7 +59,7 @@ void update_queue::admit(std::shared_ptr<update> const& who)
     bool const is_let_in = who->asked.owed && owner.is_closing();
     if (auto const ec = is_let_in ? error_code{} : owner.enter()) {
         if (who->asked.owed)
-            owner.log(log_level::warning, [&] {
+            owner.log(log_level::warning, {"unreleased", {}, paced_log::of_locks}, [&] {
                 return "release of permits or counts of " + name +
                     ": not sent, so they may be out for good: " + ec.message();
             });
@@ -135,6 +137,8 @@ strand_task update_queue::run()
         expiry_.clear();
         if (got.what == answer::kind::lost && !std::exchange(now_.unsure, true))
             now_.first_sent = got.sent;
+        for (auto const& each : now_.of)
+            each->refused = got.passing ? got.ec : error_code{};
         if (got.what != answer::kind::lost && is_to_be_repeated(got)) {
             core_.rest(pause_, core_.repeat_pause(++now_.refusals));
             co_await pause_.over;

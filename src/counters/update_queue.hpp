@@ -41,6 +41,7 @@ struct update final : operation {
     request asked;
     std::function<void(error_code, std::int64_t result)> done;
     update_queue* queue = nullptr;     ///< the queue that it is in, while its caller waits
+    error_code refused{};              ///< why it has not been done yet
     decide::alarm_queue::alarm limit;  ///< `config::timeout` for the caller
 };
 

@@ -24,12 +24,14 @@ inline milliseconds backoff_pause(
     return milliseconds{std::llround(std::ceil(whole * (1 - jitter / 2)))};
 }
 
+inline constexpr milliseconds longest_repeat_pause{1'000};
+
 /// The pause before what the server refuses for the moment is sent again, after so many refusals,
 /// from 1: 20 ms, then doubling up to a fortieth of the lease, which is never under 100 ms nor over
-/// 1 s; shortened by up to half by `jitter` in [0, 1).
+/// the longest; shortened by up to half by `jitter` in [0, 1).
 inline milliseconds repeat_pause(std::uint32_t refusals, milliseconds lease, double jitter) noexcept
 {
-    auto const longest = std::clamp(lease / 40, milliseconds{100}, milliseconds{1'000});
+    auto const longest = std::clamp(lease / 40, milliseconds{100}, longest_repeat_pause);
     return backoff_pause(milliseconds{20}, longest, 2, refusals, jitter);
 }
 

@@ -251,7 +251,7 @@ void settlement::note_found_lost(hold_operations const& doing)
             hold->current_status() != hold_state::status::released || now >= hold->promised_until())
             continue;
         core_.events().found_lost(of_.name());
-        core_.log(log_level::warning, [&] {
+        core_.log(log_level::warning, {"found lost", {}, paced_log::of_locks}, [&] {
             return "release " + of_.field_.description() + ": " + std::string{of_.how().why_gone} +
                 "; another owner may have had it while the work went on";
         });
@@ -275,7 +275,7 @@ error_code settlement::conclude_release(
     if (echo_ != 0 && !(released && r.receivers >= 0) && !before)
         core_.subscriptions().expect_no_echo(which.channel, echo_);
     if (released && r.receivers == r.refused)
-        core_.log(log_level::warning, [&] {
+        core_.log(log_level::warning, {"publish"}, [&] {
             return "release " + of_.name() +
                 ": the server refuses to publish; waiters get in at the poll cap. Remedy: allow"
                 " the user the channel " +

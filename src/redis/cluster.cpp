@@ -2,6 +2,8 @@
 #include "redis/link_settings.hpp"
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace colock {
@@ -16,6 +18,8 @@ constexpr milliseconds hint_life{1'000};
 /// Between two times at which holders and waiters hear of slots that have moved: a failover moves
 /// thousands, answer by answer, and nodes may redirect to each other without end.
 constexpr milliseconds between_tellings{100};
+
+constexpr std::string_view unserved = "no node of the cluster serves the slot of the name";
 
 /// To a step that is not sent any more. The server may have run a part of it before.
 answer answer_to_unsent(step const& s)
@@ -107,6 +111,13 @@ void cluster::submit(step& s)
     else {
         unrouted_.push_back(s);
         refresher_.refresh();
+        if (has_map_)
+            context_.log.write(
+                log_level::warning,
+                {"slots without a node"},
+                std::string{unserved} + ": " + std::to_string(s.slot) +
+                    "; waiting for one. Remedy: redis-cli --cluster check"
+            );
     }
 }
 
@@ -134,7 +145,9 @@ error_code cluster::down_reason(unsigned slot) const noexcept
 {
     if (auto const* const server = server_of(slot))
         return server->link(slot).down_reason();
-    auto const why = has_map_ ? error_code{} : refresher_.refusal();
+    if (has_map_)
+        return detail::unavailable(unserved);
+    auto const why = refresher_.refusal();
     return why ? why : error_code{error::unavailable};
 }
 
@@ -423,10 +436,13 @@ void cluster::change_subscriptions(unsigned pubsub, subscription_change const& w
     nodes_[pubsub]->pubsub().change_subscriptions(what, how_);
 }
 
-void cluster::on_pubsub_link_up(pubsub_link& link) { listener_.on_pubsub_up(link.index()); }
-void cluster::on_pubsub_link_down(pubsub_link& link)
+void cluster::on_pubsub_link_up(pubsub_link& link)
 {
-    listener_.on_pubsub_down(link.index());
+    listener_.on_pubsub_up(link.index(), link.epoch());
+}
+void cluster::on_pubsub_link_down(pubsub_link& link, error_code why)
+{
+    listener_.on_pubsub_down(link.index(), why);
     on_pubsub_link_failed(link);
 }
 void cluster::on_pubsub_link_failed(pubsub_link& link)

@@ -1,3 +1,4 @@
+#include "decide/backoff.hpp"
 #include "redis/any_command.hpp"
 #include "redis/command_link.hpp"
 #include "redis/link_settings.hpp"
@@ -16,6 +17,9 @@ namespace {
 
 /// Batches that are kept to be used again.
 constexpr std::size_t most_spare = 4;
+
+/// A step that is refused for the moment is sent again before that, so an older refusal is over.
+constexpr milliseconds refusal_life = 2 * decide::longest_repeat_pause;
 
 }  // namespace
 
@@ -186,11 +190,12 @@ bool command_link::is_refused_in_part(step const& s, reply const& parts)
             continue;
         auto const fault = decide::classify(part.text);
         if (fault == decide::fault::read_only) {
+            note_refusal(s.what.name, part.text);
             loop_->leave_replica();
             return true;
         }
         if (fault != decide::fault::wrong_type)
-            context_.warn_once(refusal_of(s, part.text, {}));  // a line for all keys
+            log_refusal(s, part.text, {});  // a line for all keys
     }
     return false;
 }
@@ -205,20 +210,15 @@ void command_link::settle_error(step& s, reply&& value, bool in_company, time_po
         s.as_text = std::exchange(s.was_unknown, true);
         return submit(s);
     }
-    if (what == fault::redirected) {
-        auto const to = decide::read_redirection(value.text);
-        using kind = decide::redirection::kind;
-        // Some of several keys may be here; one by one they can be served.
-        if (!in_company || (to.what != kind::ask && to.what != kind::try_again))
-            return listener_.on_redirect(*this, s, to, sent);
-        s.alone = true;
-        return submit(s);
-    }
+    if (what == fault::redirected)
+        return redirect(s, value.text, in_company, sent);
     bool const is_for_asker =
         what == fault::wrong_type || what == fault::refused || what == fault::passing;
     if (&s.what == &any_command && is_for_asker)
         return s.answered.set({answer::kind::replied, std::move(value), {}, sent});
     bool const is_logged_out = loop_->restart_if_logged_out(value.text);
+    if (what == fault::read_only || what == fault::not_now)
+        note_refusal(s.what.name, value.text);
     if (what == fault::read_only)
         loop_->leave_replica();
     if (what == fault::read_only || what == fault::not_now || is_logged_out)
@@ -230,26 +230,64 @@ void command_link::settle_error(step& s, reply&& value, bool in_company, time_po
         s.alone = true;
         return submit(s);
     }
-    log_refusal(s, value.text);
+    // A call for many is tried again in parts.
+    if (!s.whole || s.keys.size() == 1)
+        log_refusal(s, value.text, s.keys);
     bool const passing = what == fault::passing;
     auto const why = detail::refusal(redacted(value.text, context_.settings), passing);
     s.answered.set({answer::kind::failed, {}, why, sent, passing});
 }
 
-void command_link::log_refusal(step const& s, std::string const& text) const
+void command_link::redirect(step& s, std::string const& text, bool in_company, time_point sent)
 {
-    // A call for many is tried again in parts.
-    if (s.whole && s.keys.size() != 1)
-        return;
-    write_log(context_.settings.log, log_level::error, refusal_of(s, text, s.keys));
+    auto const to = decide::read_redirection(text);
+    using kind = decide::redirection::kind;
+    if (to.what == kind::down)
+        note_refusal(s.what.name, text);
+    // Some of several keys may be here; one by one they can be served.
+    if (!in_company || (to.what != kind::ask && to.what != kind::try_again))
+        return listener_.on_redirect(*this, s, to, sent);
+    s.alone = true;
+    submit(s);
 }
 
-std::string command_link::refusal_of(
+/// The server does nothing for the moment.
+void command_link::note_refusal(std::string_view command, std::string const& text)
+{
+    auto const words = redacted(text, context_.settings);
+    refusal_ = detail::unavailable("the server refuses for the moment: " + words);
+    refused_ = clock::now();
+    if (decide::classify(text) == decide::fault::read_only)
+        return;  // the end of the connection says so
+    loop_->say(
+        log_level::warning,
+        "for the moment",
+        words,
+        "the server refuses " + std::string{command} + " for the moment: " + words +
+            "; trying again"
+    );
+}
+
+error_code command_link::down_reason() const noexcept
+{
+    auto const why =
+        loop_->is_up() && !is_ready_ ? error_code{error::unavailable} : loop_->down_reason();
+    bool const is_refused = refusal_ && clock::now() - refused_ < refusal_life;
+    return is_refused && (!why || why == error::unavailable) ? refusal_ : why;
+}
+
+void command_link::log_refusal(
     step const& s, std::string const& text, std::span<std::string_view const> keys
 ) const
 {
-    return loop_->name() + ": the server refuses script " + std::string{s.what.name} + ": " +
-        redacted(text, context_.settings) + permission_remedy(text, context_.settings, keys);
+    std::string const script{s.what.name};
+    loop_->say(
+        log_level::error,
+        "refuses",
+        script + ' ' + text.substr(0, text.find(' ')),
+        "the server refuses script " + script + ": " + redacted(text, context_.settings) +
+            permission_remedy(text, context_.settings, keys)
+    );
 }
 
 void command_link::fail_waiting(error_code why)
@@ -280,8 +318,10 @@ void command_link::kill_predecessor(std::int64_t id)
             bool const is_refused = answer.what == reply::kind::error;
             // A busy server has not looked. Any other error says that this user may not end it:
             // go on, and what was lost with it may run at any time.
-            if (is_refused && decide::classify(answer.text) == decide::fault::not_now)
-                return loop_->restart(error::unavailable);
+            if (is_refused && decide::classify(answer.text) == decide::fault::not_now) {
+                note_refusal("CLIENT KILL", answer.text);
+                return loop_->restart(error::unavailable, "the server is busy");
+            }
             others_ended_ = others_ended_ && !is_refused;
             become_ready();
         }

@@ -110,10 +110,9 @@ public:
             loop_->move_to(primary);
     }
     std::uint64_t epoch() const noexcept { return loop_->epoch(); }
-    error_code down_reason() const noexcept
-    {
-        return loop_->is_up() && !is_ready_ ? error_code{error::unavailable} : loop_->down_reason();
-    }
+    /// Why steps have no answer: why the link is down, or the server's last refusal for the moment
+    /// if that is not long ago; else none.
+    error_code down_reason() const noexcept;
 
 private:
     void write_probe(resp::writer&) override;
@@ -137,11 +136,11 @@ private:
     void write_wait(unsigned replicas, milliseconds limit) override;
     void end_slice();
     void settle_error(step&, decide::reply&&, bool in_company, time_point sent);
+    void redirect(step&, std::string const& text, bool in_company, time_point sent);
     bool is_refused_in_part(step const&, decide::reply const&);
-    std::string refusal_of(
-        step const&, std::string const& text, std::span<std::string_view const> keys
-    ) const;
-    void log_refusal(step const&, std::string const& text) const;
+    void note_refusal(std::string_view command, std::string const& text);
+    void log_refusal(step const&, std::string const& text, std::span<std::string_view const> keys)
+        const;
     void fail_waiting(error_code);
     void fail_if_over(error_code why);
     void kill_predecessor(std::int64_t id);
@@ -163,6 +162,8 @@ private:
     std::string run_id_;
     std::int64_t predecessor_ = 0;  ///< the old connection, until its server has ended it
     decide::connection_life life_;  ///< of the connection that is up, or was
+    error_code refusal_;            ///< the last one for the moment
+    time_point refused_{};          ///< when that was
     bool others_ended_ = true;      ///< all older connections to this server, for certain
     bool carried_ = false;          ///< the last connection has carried steps
     bool started_ = false;

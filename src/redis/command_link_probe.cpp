@@ -105,7 +105,7 @@ error_code command_link::judge_rights(reply const& rights)
 
 error_code command_link::refuse(std::string const& why) const
 {
-    write_log(context_.settings.log, log_level::error, loop_->name() + ": " + why);
+    loop_->say(log_level::error, "refuses", why, why);
     return error::server_refused;
 }
 
@@ -119,10 +119,11 @@ error_code command_link::judge_mode(std::string const& mode) const
                                             : nullptr;
     if (!remedy)
         return {};
-    write_log(
-        context_.settings.log,
+    loop_->say(
         log_level::error,
-        loop_->name() + ": " + describe(loop_->where()) + " runs in mode " + mode +
+        "mode",
+        mode,
+        describe(loop_->where()) + " runs in mode " + mode +
             ", which is not that of the URL. Remedy: " + remedy
     );
     return error::wrong_topology;

@@ -196,7 +196,7 @@ void connection::start_connect(endpoint const& to, clock::duration limit)
 
 error_code connection::begin_tls(std::string const& tls_host)
 {
-    if (auto const ec = context_->tls->load(context_->settings.log))
+    if (auto const ec = context_->load_tls())
         return ec;
     tls_ = std::make_unique<tls_session>(*context_->tls, tls_host, tls_complaint_);
     return tls_->refused();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
 #include <utility>
 
 namespace colock {
@@ -11,7 +12,6 @@ namespace colock {
 namespace {
 
 constexpr milliseconds steady_after{1'000};
-constexpr milliseconds between_reports{10'000};
 constexpr milliseconds first_pause{50};
 
 /// Name servers that take longer are not waited for if there is an endpoint that has served. Each
@@ -88,17 +88,19 @@ void connection_loop::stop()
         news_.set(news::nothing);
 }
 
-void connection_loop::restart(error_code why)
+void connection_loop::restart(error_code why, std::string words)
 {
-    if (connected_)
-        connection_->close(why);
+    if (!connected_)
+        return;
+    words_ = std::move(words);
+    connection_->close(why);
 }
 
 bool connection_loop::restart_if_logged_out(std::string_view refusal)
 {
     bool const is_logged_out = context_.settings.credentials && refusal.starts_with("NOAUTH");
     if (is_logged_out)
-        restart(error::unavailable);
+        restart(error::unavailable, "the login has ended (NOAUTH)");
     return is_logged_out;
 }
 
@@ -119,7 +121,7 @@ bool connection_loop::renew()
 {
     bool const has_lasted = up_ && clock::now() - up_since_ >= steady_after;
     if (has_lasted)
-        restart(error::unavailable);
+        restart(error::unavailable, describe(opened_) + " leads to another server by now");
     return has_lasted;
 }
 
@@ -224,9 +226,10 @@ void connection_loop::on_primary_found(sentinel_query::result const& found)
         return connect_to(*found.primary);
     }
     if (last && !found.is_answered) {
-        log_once_a_while(
-            name_ + ": no Sentinel answers: " + found.words + "; trying the last primary, " +
-            describe(*last)
+        say(log_level::warning,
+            "no Sentinel answers",
+            found.words,
+            "no Sentinel answers: " + found.words + "; trying the last primary, " + describe(*last)
         );
         return connect_to(*last);
     }
@@ -284,6 +287,17 @@ void connection_loop::on_closed(error_code why)
     news_.set(news::ended);
 }
 
+/// In the server's words, if it has said some.
+std::string connection_loop::why_not_ready(replies const& answers) const
+{
+    std::string words = "the server is not ready to serve";
+    for (auto const& each : answers)
+        if (each.what == decide::reply::kind::error &&
+            decide::classify(each.text) == decide::fault::not_now)
+            return words + ": " + redacted(each.text, context_.settings);
+    return words;
+}
+
 void connection_loop::begin()
 {
     auto const first = set_up_of_servers(context_.settings, credentials_, wanted_role_);
@@ -292,12 +306,12 @@ void connection_loop::begin()
         auto const begins = answered_.begin() + static_cast<std::ptrdiff_t>(first.replies());
         refused = listener_->judge_probe({begins, answered_.end()});
     }
-    answered_.clear();
+    auto const answers = std::exchange(answered_, {});
     if (refused) {
         end_reason_ = refused;
         if (words_.empty() && refused == error::unavailable)
-            words_ = "the server is not ready to serve";
-        return restart(refused);
+            words_ = why_not_ready(answers);
+        return restart(refused, std::move(words_));
     }
     alarm_.clear();
     wipe(credentials_);
@@ -308,10 +322,8 @@ void connection_loop::begin()
     failed_ = 0;
     ++epoch_;
     down_reason_ = {};
-    std::erase_if(context_.known->reported, [this](auto const& each) {
-        return each.first.starts_with(name_ + ':');
-    });
     up_since_ = clock::now();
+    say(log_level::info, "up", {}, "up, connection " + std::to_string(epoch_));
     listener_->on_up();
 }
 
@@ -335,7 +347,7 @@ void connection_loop::finish()
     bool const is_stopped = !wanted_ || end_reason_ == error::closed;
     down_reason_ = !is_stopped && end_reason_ ? end_reason_ : error_code{error::unavailable};
     if (std::exchange(up_, false)) {
-        report_bad_reply();
+        report_end(is_stopped);
         return listener_->on_down(down_reason_);
     }
     if (is_moved && !is_stopped) {
@@ -344,8 +356,7 @@ void connection_loop::finish()
     }
     if (!is_stopped) {
         explain_failure();
-        if (down_reason_ == error::server_refused)
-            down_reason_ = detail::refusal(words_, false);
+        add_words();
         if (ends_round())
             report_failure();
         else
@@ -414,6 +425,10 @@ void connection_loop::explain_failure()
     auto* const line = connection_ ? &connection_->pipeline() : nullptr;
     if (end_reason_ == error::bad_reply && line && line->complaint())
         words_ = std::string{"the server's answer is not RESP: "} + line->complaint();
+    else if (line && line->lacks_push())
+        words_ =
+            "SUBSCRIBE is not confirmed by a push of RESP3. Remedy: a server, and a proxy, that "
+            "speaks RESP3 to subscribers too";
     else if (line && line->is_out_of_step())
         words_ =
             "a reply is missing, came twice, or is that to another command, so none of them is "
@@ -432,20 +447,31 @@ void connection_loop::explain_failure()
     }
 }
 
-// A connection that was up.
-void connection_loop::report_bad_reply()
+// A call whose wait is over gets them with its error.
+void connection_loop::add_words()
 {
-    if (end_reason_ != error::bad_reply)
-        return;
-    explain_failure();
-    report(words_);
+    if (down_reason_ == error::server_refused)
+        down_reason_ = detail::refusal(words_, false);
+    else if (down_reason_ == error::unavailable)
+        down_reason_ = detail::unavailable("no connection to " + what_is_tried() + ": " + words_);
+}
+
+// A connection that was up.
+void connection_loop::report_end(bool is_stopped)
+{
+    if (is_stopped)
+        return write_log(context_.settings.log, log_level::debug, name_ + ": closed");
+    if (end_reason_ == error::bad_reply)
+        explain_failure();
+    else if (words_.empty())
+        words_ = end_reason_.message();
+    say(log_level::warning, "lost", words_, "lost: " + words_ + "; connecting again");
 }
 
 void connection_loop::report_failure()
 {
-    log_once_a_while(
-        name_ + ": no connection to " + what_is_tried() + ": " + words_ + "; trying again"
-    );
+    auto const what = "no connection to " + what_is_tried();
+    say(log_level::warning, what, words_, what + ": " + words_ + "; trying again");
 }
 
 // With Sentinels, the address that they have named: it may be one of another network.
@@ -457,14 +483,15 @@ std::string connection_loop::what_is_tried() const
     return "the primary of " + context_.settings.master_name + at;
 }
 
-// The same failure is logged again only after a while.
-void connection_loop::log_once_a_while(std::string const& line)
+// The links to a server have its faults together.
+void connection_loop::say(
+    log_level level, std::string_view about, std::string const& cause, std::string const& line
+)
 {
-    auto const now = clock::now();
-    auto& reported = context_.known->reported;
-    std::erase_if(reported, [&](auto const& r) { return now - r.second >= between_reports; });
-    if (reported.emplace(line, now).second)
-        write_log(context_.settings.log, log_level::warning, line);
+    if (context_.log.takes(level))
+        context_.log.write(
+            level, {describe(where_) + ' ' + std::string{about}, cause}, name_ + ": " + line
+        );
 }
 
 // Sentinels name servers by address, so the config's one name has to serve for all of them.

@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace colock {
 
@@ -81,7 +82,7 @@ public:
     {
         connect_to(std::move(where));
         is_moved_ = connected_ && !up_;
-        restart(error::unavailable);
+        restart(error::unavailable, "the primary is " + describe(where_) + " now");
     }
     address const& where() const noexcept { return where_; }
 
@@ -89,8 +90,8 @@ public:
     /// the Sentinels do.
     bool is_primary_known() const noexcept { return is_primary_known_; }
 
-    /// Drops the connection, for this reason; the loop makes a new one.
-    void restart(error_code why);
+    /// Drops the connection, for this reason; the loop makes a new one. `words`: for the log.
+    void restart(error_code why, std::string words = {});
 
     /// The same if the server refuses with these words because the login has expired, and a
     /// provider has others. True if so.
@@ -98,6 +99,9 @@ public:
 
     /// Drops a connection that has lasted, to look where its address leads by now. True if so.
     bool renew();
+
+    /// Logs a line about its server, whose pace it shares with lines that begin so.
+    void say(log_level, std::string_view about, std::string const& cause, std::string const& line);
 
     /// The server has refused to write. It may no longer be a primary, or its name may lead to
     /// another server by now. As `restart`, but if it was a replica from the start, not before a
@@ -165,11 +169,12 @@ private:
     void send_auth(credentials const&, exchange::on_replies done) override;
     void report(std::string words) override;
     void replace(error_code why) override;
+    std::string why_not_ready(replies const& answers) const;
     void explain_failure();
+    void add_words();
     void report_failure();
-    void report_bad_reply();
+    void report_end(bool is_stopped);
     std::string what_is_tried() const;
-    void log_once_a_while(std::string const& line);
     std::string const& tls_host() const noexcept;
 
     link_context const& context_;

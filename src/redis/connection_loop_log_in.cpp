@@ -80,9 +80,12 @@ void connection_loop::send_auth(credentials const& who, exchange::on_replies don
 
 void connection_loop::report(std::string words)
 {
-    log_once_a_while(name_ + ": " + describe(where_) + ": " + words);
+    say(log_level::warning, "login", words, describe(where_) + ": " + words);
 }
 
-void connection_loop::replace(error_code why) { restart(why); }
+void connection_loop::replace(error_code why)
+{
+    restart(why, why == error::unavailable ? "its credentials are about to expire" : "");
+}
 
 }  // namespace colock

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/log.hpp"
+#include "base/paced_log.hpp"
 #include "base/timer.hpp"
 #include "decide/alarm_queue.hpp"
 #include "redis/endpoint_history.hpp"
@@ -9,27 +9,27 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
 namespace colock {
 
 /// The knowledge of a client about its servers, which all of its connections share.
 struct known_servers {
     endpoint_histories endpoints{};
-    std::optional<address> primary{};              ///< that most of the Sentinels have named last
-    std::set<std::string> warned{};                ///< lines that the log has
-    std::map<std::string, time_point> reported{};  ///< failures that the log has, and since when
-    std::uint32_t links_made = 0;                  ///< to this client's servers so far
+    std::optional<address> primary{};  ///< that most of the Sentinels have named last
+    std::set<std::string> warned{};    ///< lines that the log has
+    std::uint32_t links_made = 0;      ///< to this client's servers so far
 };
 
 /// Shared by all connections of a client.
 struct link_context {
     strand_type strand;
     config const& settings;
+    paced_log& log;
     decide::alarm_queue& alarms;
     std::function<void()> alarms_changed;  ///< there is a new earliest alarm
     std::function<double()> jitter;
@@ -42,7 +42,15 @@ struct link_context {
     std::shared_ptr<known_servers> known = std::make_shared<known_servers>();
 
     /// Loads the files that connections need, before the first one.
-    error_code prepare() const { return tls ? tls->load(settings.log) : error_code{}; }
+    error_code prepare() const { return tls ? load_tls() : error_code{}; }
+
+    error_code load_tls() const
+    {
+        auto const tell = [this](log_level level, std::string_view line) {
+            log.write(level, {"tls", std::string{line}}, std::string{line});
+        };
+        return tls->load({tell, settings.log.level});
+    }
 
     /// Logs a line once, although each link and each connection finds the cause again.
     void warn_once(std::string const& line) const

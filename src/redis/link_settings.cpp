@@ -1,3 +1,4 @@
+#include "base/printable.hpp"
 #include "redis/link_settings.hpp"
 
 namespace colock {
@@ -19,7 +20,7 @@ std::string redacted(std::string_view server_text, config const& c, std::string_
     }
     if (text.size() > longest)
         text.replace(longest, text.npos, "...");
-    return text;
+    return printable(text);
 }
 
 }  // namespace colock

@@ -73,8 +73,8 @@ inline resp::limits larger(resp::limits const& a, resp::limits const& b) noexcep
     return most;
 }
 
-/// A server's text for the log: without the arguments of the command that it quotes, without the
-/// secrets of the config and without `secret`, and short enough for a line.
+/// A server's text for people: without the arguments of the command that it quotes, without the
+/// secrets of the config and without `secret`, short enough for a line, and printable.
 std::string redacted(std::string_view server_text, config const&, std::string_view secret = {});
 
 inline std::string describe(address const& a)

@@ -1,3 +1,4 @@
+#include "redis/link_settings.hpp"
 #include "redis/pubsub_link.hpp"
 
 #include <utility>
@@ -115,7 +116,8 @@ void pubsub_link::on_reply(resp::message const& got)
     } else if (!answered.event.ends_with("unsubscribe"))
         listener_.on_refused(*this, answered.channel, got.first().text);
     else if (decide::classify(got.first().text) == decide::fault::not_now)
-        loop_->restart(error::unavailable);  // otherwise it would stay subscribed for ever
+        // otherwise it would stay subscribed for ever
+        loop_->restart(error::unavailable, redacted(got.first().text, context_.settings));
     if (*alive && asked_.empty())
         end_change();
 }
@@ -167,10 +169,10 @@ void pubsub_link::on_up()
     listener_.on_pubsub_link_up(*this);
 }
 
-void pubsub_link::on_down(error_code)
+void pubsub_link::on_down(error_code why)
 {
     role_look_.clear();
-    listener_.on_pubsub_link_down(*this);
+    listener_.on_pubsub_link_down(*this, started_ ? why : error_code{error::closed});
 }
 
 void pubsub_link::look_at_role()

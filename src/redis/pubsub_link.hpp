@@ -3,6 +3,7 @@
 #include "redis/connection_loop.hpp"
 #include "redis/transport.hpp"
 
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <string>
@@ -23,7 +24,7 @@ public:
     class listener {
     public:
         virtual void on_pubsub_link_up(pubsub_link&) = 0;
-        virtual void on_pubsub_link_down(pubsub_link&) = 0;
+        virtual void on_pubsub_link_down(pubsub_link&, error_code) = 0;
         virtual void on_pubsub_link_failed(pubsub_link&) {}  ///< to connect
 
         /// Its server was a primary, and is a replica by now. The link goes down.
@@ -58,6 +59,7 @@ public:
 
     bool is_up() const noexcept { return loop_->is_up(); }
     bool is_started() const noexcept { return started_; }
+    std::uint64_t epoch() const noexcept { return loop_->epoch(); }
     unsigned index() const noexcept { return index_; }
     address const& where() const noexcept { return loop_->where(); }
     bool is_primary_known() const noexcept { return loop_->is_primary_known(); }

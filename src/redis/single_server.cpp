@@ -64,7 +64,7 @@ void single_server::on_command_link_up(command_link& link)
 
 void single_server::on_pubsub_link_up(pubsub_link& link)
 {
-    listener_.on_pubsub_up(0);
+    listener_.on_pubsub_up(0, link.epoch());
     follow(link);
 }
 

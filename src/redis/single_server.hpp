@@ -35,7 +35,10 @@ private:
     void on_command_link_failed(command_link&) override {}
     void on_redirect(command_link&, step&, decide::redirection const&, time_point) override;
     void on_pubsub_link_up(pubsub_link&) override;
-    void on_pubsub_link_down(pubsub_link&) override { listener_.on_pubsub_down(0); }
+    void on_pubsub_link_down(pubsub_link&, error_code why) override
+    {
+        listener_.on_pubsub_down(0, why);
+    }
     void on_demoted(pubsub_link&) override;
     void on_confirmed(pubsub_link&, std::string_view channel) override;
     void on_refused(pubsub_link&, std::string_view channel, std::string_view why) override;

@@ -228,7 +228,7 @@ void topology_refresher::move_on()
         ask_after(pause_);
         pause_ = std::min(pause_ + pause_ / 2, longest_pause);
     } else if (up_)
-        up_->loop().restart(error::unavailable);
+        up_->loop().restart(error::closed);
 }
 
 // A node that has left the cluster, or has never been in one, answers with no slots. That is not a
@@ -242,11 +242,12 @@ topology_refresher::found topology_refresher::read_map(asker& who, reply const& 
     if (read->empty()) {
         bool const is_new = !std::exchange(of(now).is_empty, true);
         if (is_new && std::ranges::all_of(nodes_, &node::is_empty))
-            write_log(
-                context_.settings.log,
+            who.loop().say(
                 log_level::warning,
-                who.loop().name() + ": no node knows of any slots, the last one asked was " +
-                    describe(now) + ". Remedy: addresses of nodes that are members of the cluster"
+                "slots",
+                {},
+                "no node knows of any slots, the last one asked was " + describe(now) +
+                    ". Remedy: addresses of nodes that are members of the cluster"
             );
         return found::no_map;
     }
@@ -297,11 +298,12 @@ error_code topology_refresher::judge_probe(asker& who, replies const& got)
     if (decide::classify(slots.text) == decide::fault::not_now)
         return error::unavailable;
     bool const is_alone = slots.text.find("cluster support disabled") != slots.text.npos;
-    write_log(
-        context_.settings.log,
+    auto const words = redacted(slots.text, context_.settings);
+    who.loop().say(
         log_level::error,
-        who.loop().name() + ": " + describe(who.loop().where()) +
-            " refuses CLUSTER SLOTS: " + redacted(slots.text, context_.settings) +
+        "refuses",
+        words,
+        describe(who.loop().where()) + " refuses CLUSTER SLOTS: " + words +
             (is_alone ? ". Remedy: redis:// instead of redis+cluster://" : "")
     );
     return is_alone ? error::wrong_topology : error::server_refused;

@@ -89,8 +89,8 @@ public:
     /// Channels may belong to other pub/sub links than before.
     virtual void on_rerouted() = 0;
 
-    virtual void on_pubsub_up(unsigned pubsub) = 0;
-    virtual void on_pubsub_down(unsigned pubsub) = 0;
+    virtual void on_pubsub_up(unsigned pubsub, std::uint64_t epoch) = 0;
+    virtual void on_pubsub_down(unsigned pubsub, error_code why) = 0;
 
     // The outcome of the last requested change: for each of its channels, and for all of it. `why`
     // is the server's text, not redacted.
@@ -142,7 +142,8 @@ public:
     /// Opens the link of this slot if it is not open yet, as a step does.
     virtual void want_link(unsigned slot) = 0;
 
-    /// Why the link of this slot is down; no error when it is up.
+    /// Why steps of this slot have no answer: why their link is down, or what the server refuses
+    /// for the moment; else none.
     virtual error_code down_reason(unsigned slot) const noexcept = 0;
 
     /// Which pub/sub link carries this channel; `no_pubsub` while that is not known.

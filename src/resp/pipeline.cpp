@@ -126,7 +126,8 @@ error_code pipeline::dispatch(message const& got, time_point now)
         return end_out_of_step();
     owed& first = owed_[first_owed_];
     auto const answer = answer_in(got);
-    if (!answer || (!got.is_push() && first.how == answered_by::push && !got.is_error()))
+    lacks_push_ = answer && !got.is_push() && first.how == answered_by::push && !got.is_error();
+    if (!answer || lacks_push_)
         return end_out_of_step();
     auto* const who = first.who;
     note_answer(first, now);

@@ -153,6 +153,9 @@ public:
     /// It has ended because of a reply that belongs to another command.
     bool is_out_of_step() const noexcept { return is_out_of_step_; }
 
+    /// So has it, and the reply came where a push should: the server speaks RESP2 there.
+    bool lacks_push() const noexcept { return lacks_push_; }
+
 private:
     struct owed {
         reply_handler* who;
@@ -199,6 +202,7 @@ private:
     std::size_t first_numbered_ = 0;
     std::optional<lone> alone_;  ///< until it is answered
     bool is_out_of_step_ = false;
+    bool lacks_push_ = false;
     clock::duration round_trip_{};
     time_point heard_{};
     time_point silence_ends_{};  ///< when to check the silence again

@@ -63,6 +63,16 @@ class Cluster(Elsewhere):
             wait_for(lambda: len(node.ask("CLUSTER", "SLOTS")) == 2, "all slots")  # type: ignore
         self.url = f"redis+cluster://127.0.0.1:{a.port}"
 
+    def test_a_cluster_that_is_down(self) -> None:
+        node = self.nodes[0]  # of bar
+        node.ask("CLUSTER", "DELSLOTS", "0")
+        wait_for(lambda: "cluster_state:fail" in str(node.ask("CLUSTER", "INFO")), "the failure")
+        for wait in ("0", "1s"):
+            with self.subTest(wait):
+                result = self.colock(self.url, "run", "--connect-timeout", "1s", "--wait", wait,
+                                     "bar", "--", "true", status=69)
+                self.assertIn(" refuses for the moment: CLUSTERDOWN ", result.err)
+
     def test_all_primaries(self) -> None:
         held = support.Command(
             "run", "--lease", "1s", "foo", "--", "cat", url=self.url, stdin=subprocess.PIPE

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 from collections.abc import Callable, Iterator
@@ -356,6 +357,16 @@ class Refused(Case):
         begun = time.monotonic()
         self.check(self.colock("run", "--wait", "700ms", "k", "--", "true"), 77, "NOREPLICAS")
         self.assertGreaterEqual(time.monotonic() - begun, 0.7)
+
+    def test_a_server_that_a_script_keeps_busy(self) -> None:
+        self.server.ask("CONFIG", "SET", "lua-time-limit", "20")
+        busy = threading.Thread(target=self.server.ask, args=("EVAL", "while true do end", "0"))
+        busy.start()
+        self.addCleanup(busy.join)
+        self.addCleanup(self.server.ask, "SCRIPT", "KILL")
+        wait_for(lambda: "BUSY" in str(self.server.ask("PING")), "the script")
+        result = self.colock("run", "--connect-timeout", "500ms", "k", "--", "true")
+        self.check(result, 69, "the server is not ready to serve: BUSY ")
 
     def test_a_lock_that_nobody_has_is_not_said_to_be_taken(self) -> None:
         self.server.ask("REPLICAOF", "127.0.0.1", "1")

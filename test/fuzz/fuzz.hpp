@@ -60,6 +60,7 @@ public:
         , context{
               asio::make_strand(asio::any_io_executor{io.get_executor()}),
               settings,
+              log_,
               alarms,
               [] {},
               [] { return 0.5; },
@@ -92,6 +93,7 @@ private:
     }
 
     std::shared_ptr<int> life_ = std::make_shared<int>(0);
+    paced_log log_{settings.log, [](time_point) {}};
 
 public:
     link_context context;

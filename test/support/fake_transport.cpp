@@ -239,7 +239,7 @@ void fake_transport::stop()
     started_ = false;
     for (unsigned link = 0; link != up_.size(); ++link)
         later([this, link] { close(link, asio::error::operation_aborted); });
-    later([this] { close_pubsub(); });
+    later([this] { close_pubsub(error::closed); });
     refuse_waiting();
 }
 
@@ -330,7 +330,7 @@ void fake_transport::open_pubsub_if_started()
 
 void fake_transport::pubsub_down()
 {
-    later([this] { close_pubsub(); });
+    later([this] { close_pubsub(asio::error::eof); });
 }
 
 void fake_transport::pubsub_up()

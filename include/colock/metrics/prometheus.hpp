@@ -130,12 +130,10 @@ private:
         counter(
             to,
             "links_lost_total",
-            "Connections for commands that were lost, or dropped by a closed client.",
+            "Connections that were lost, or dropped because nothing needed them.",
             now.links_lost
         );
-        counter(
-            to, "reconnects_total", "Connections for commands that came up again.", now.reconnects
-        );
+        counter(to, "reconnects_total", "Connections that came up again.", now.reconnects);
         counter(
             to,
             "subscriptions_refused_total",

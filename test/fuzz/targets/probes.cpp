@@ -33,7 +33,7 @@ struct nobody final : command_link::listener, pubsub_link::listener {
     void on_command_link_failed(command_link&) override {}
     void on_redirect(command_link&, step&, decide::redirection const&, time_point) override {}
     void on_pubsub_link_up(pubsub_link&) override {}
-    void on_pubsub_link_down(pubsub_link&) override {}
+    void on_pubsub_link_down(pubsub_link&, error_code) override {}
     void on_confirmed(pubsub_link&, std::string_view) override {}
     void on_refused(pubsub_link&, std::string_view, std::string_view) override {}
     void on_changed(pubsub_link&) override {}

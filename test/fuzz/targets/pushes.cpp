@@ -114,7 +114,7 @@ public:
         ask(link);
     }
 
-    void on_pubsub_link_down(pubsub_link&) override
+    void on_pubsub_link_down(pubsub_link&, error_code) override
     {
         require(std::exchange(is_up_, false), "what goes down was up");
     }

@@ -360,8 +360,8 @@ public:
     void destroy_pending() noexcept { alive_ = false; }
 
 private:
-    void on_up() override { listener_.on_pubsub_up(number_); }
-    void on_down(error_code) override { listener_.on_pubsub_down(number_); }
+    void on_up() override { listener_.on_pubsub_up(number_, epoch()); }
+    void on_down(error_code why) override { listener_.on_pubsub_down(number_, why); }
     void on_ended_there() override { where_.at.forget(*this); }
     void send(std::string_view channel, std::string_view payload) override;
     void end(std::string const& channel) override;

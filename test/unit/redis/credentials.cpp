@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 struct logged_in : connection_loop::listener {
     logged_in()
     {
-        rig.settings.log = log.sink();
+        rig.settings.log = {log.sink().sink, log_level::warning};
         rig.settings.connect_timeout = 1s;
         rig.settings.credentials = [this](credentials_request wanted, credentials_handler done) {
             requests.push_back(std::move(wanted));
@@ -269,7 +269,7 @@ BOOST_AUTO_TEST_CASE(a_refused_renewal_is_tried_again_and_the_connection_replace
     BOOST_TEST(downs == 0);
     BOOST_TEST(logins.size() >= 3U);
     BOOST_TEST(
-        log.count("refuses AUTH with the new credentials: WRONGPASS invalid *** for me") == 1U,
+        log.count("refuses AUTH with the new credentials: WRONGPASS invalid *** for me") == 2U,
         log.all()
     );
     BOOST_TEST(log.count("Remedy") > 0U);

@@ -177,11 +177,16 @@ struct link_rig {
     virtual_time time{context};
     config settings;
     decide::alarm_queue alarms;
+    paced_log log{settings.log, [this](time_point at) {
+                      at == never ? log_due.clear() : void(alarms.set(log_due, at));
+                  }};
+    decide::alarm_queue::alarm log_due{[this] { log.catch_up(); }};
     std::shared_ptr<int> life = std::make_shared<int>();
     bool context_gone = false;
     link_context shared{
         strand_type{context.get_executor()},
         settings,
+        log,
         alarms,
         [] {},
         [] { return 0.5; },

@@ -7,6 +7,7 @@
 #include "support/scripted_server.hpp"
 #include "unit/harness.hpp"
 #include <colock/lock_watch.hpp>
+#include <colock/metrics.hpp>
 #include <colock/read_write_lock.hpp>
 
 #include <boost/test/data/monomorphic.hpp>
@@ -661,6 +662,125 @@ BOOST_AUTO_TEST_CASE(a_cluster_whose_nodes_say_standalone_is_used)
     });
     connect(topology::cluster);
     BOOST_TEST(has(acquire("k")));
+}
+
+// ---- What is refused for the moment ------------------------------------------------------------
+
+/// What a single try ends with, in a moment.
+error_code try_once(connected& at)
+{
+    pending_try p;
+    lock{*at.redis, "k"}.try_acquire(p.token());
+    BOOST_TEST_REQUIRE(at.comes([&] { return p.is_done(); }));
+    return p.ec();
+}
+
+config impatient()
+{
+    config settings;
+    settings.timeout = 100ms;
+    return settings;
+}
+
+BOOST_DATA_TEST_CASE_F(
+    connected,
+    a_try_that_is_refused_for_the_moment_says_why,
+    data::make(std::vector<std::string>{
+        "LOADING Redis is loading the dataset in memory",
+        "MASTERDOWN Link with MASTER is down",
+        "CLUSTERDOWN Hash slot not served"}),
+    words
+)
+{
+    server.serve({{0, 16'383, server.port()}});
+    connect_by(topology::cluster, {&server}, impatient());
+    BOOST_TEST_REQUIRE(has(acquire("before")));
+    server.say([words](command const& c) -> answer {
+        return is_acquire(c) ? answer{wire::failure(words)} : std::nullopt;
+    });
+    auto const ec = try_once(*this);
+    BOOST_TEST((ec == error::unavailable));
+    BOOST_TEST(ec.message() == "the server refuses for the moment: " + words);
+    BOOST_TEST(log.size() == 1U);
+    BOOST_TEST(says("the server refuses acquire for the moment: " + words + "; trying again"));
+    server.say({});
+    BOOST_TEST(has(acquire("after")));
+}
+
+BOOST_AUTO_TEST_CASE(a_try_at_a_server_that_is_not_ready_says_why)
+{
+    for (auto const* verb : {"HELLO", "INFO"}) {
+        connected at;
+        at.server.say([verb = std::string{verb}](command const& c) -> answer {
+            return c.is(verb) ? answer{wire::failure("LOADING the dataset")} : std::nullopt;
+        });
+        at.connect_by(topology::single, {&at.server}, impatient());
+        auto const ec = try_once(at);
+        BOOST_TEST((ec == error::unavailable));
+        BOOST_TEST(ec.message().starts_with("no connection to 127.0.0.1:"));
+        BOOST_TEST(ec.message().ends_with(": LOADING the dataset"));
+        BOOST_TEST(at.says(ec.message() + "; trying again"));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_slot_that_no_node_serves_is_told)
+{
+    auto const slot = decide::slot_of("k");
+    server.serve({{0, slot - 1, server.port()}, {slot + 1, 16'383, server.port()}});
+    connect_by(topology::cluster, {&server}, impatient());
+    BOOST_TEST_REQUIRE(has(acquire("before")));
+    auto const ec = try_once(*this);
+    BOOST_TEST((ec == error::unavailable));
+    BOOST_TEST(ec.message() == "no node of the cluster serves the slot of the name");
+    BOOST_TEST(log.size() == 1U);
+    BOOST_TEST(says("serves the slot of the name: " + std::to_string(slot)));
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_does_not_answer_refuses_nothing)
+{
+    connect_by(topology::single, {&server}, impatient());
+    BOOST_TEST_REQUIRE(has(acquire("before")));
+    server.say([](command const&) -> answer { return ""; });
+    auto const ec = try_once(*this);
+    BOOST_TEST(ec.message() == make_error_code(error::unavailable).message());
+}
+
+BOOST_AUTO_TEST_CASE(words_for_the_moment_have_no_secret_and_steer_no_terminal)
+{
+    auto settings = impatient();
+    settings.password = "s3cret";
+    connect_by(topology::single, {&server}, settings);
+    BOOST_TEST_REQUIRE(has(acquire("before")));
+    server.say([](command const& c) -> answer {
+        return is_acquire(c) ? answer{wire::failure("BUSY s3cret \x1b[2J")} : std::nullopt;
+    });
+    auto const ec = try_once(*this);
+    BOOST_TEST(ec.message().ends_with(": BUSY *** \\x1b[2J"));
+    BOOST_TEST(says(": BUSY *** \\x1b[2J"));
+}
+
+// ---- The connection of the subscriptions -------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_subscription_that_is_confirmed_by_a_reply_is_told)
+{
+    server.say([](command const& c) -> answer {
+        return is_acquire(c) ? answer{refuse(c)}
+            : c.is("SUBSCRIBE")
+            ? answer{wire::list({wire::text("subscribe"), wire::text(c.said[1]), wire::number(1)})}
+            : std::nullopt;
+    });
+    config settings;
+    auto const counted = std::make_shared<metrics>();
+    settings.observer = counted;
+    connect_by(topology::single, {&server}, settings);
+    auto const waiting = acquire("k");
+    BOOST_TEST_REQUIRE(comes([&] { return server.count("SUBSCRIBE") >= 5; }));
+    BOOST_TEST(log.size() < 4U);  // one, if it does not take longer than a second
+    BOOST_TEST(says("pub/sub link: lost: SUBSCRIBE is not confirmed by a push of RESP3"));
+    BOOST_TEST(redis->stats().reconnects >= 4U);
+    auto const seen = counted->snapshot();
+    BOOST_TEST(seen.reconnects >= 4U);
+    BOOST_TEST(seen.links_lost >= 4U);
 }
 
 BOOST_AUTO_TEST_CASE(a_single_server_that_redirects_is_told)

@@ -14,6 +14,8 @@ namespace colock::test {
 
 namespace {
 
+using command = scripted_server::command;
+
 /// The links to a server that answers no script.
 struct busy_links final : private command_link::listener, private pubsub_link::listener {
     bool comes(std::function<bool()> const& is_so)
@@ -57,6 +59,24 @@ struct busy_links final : private command_link::listener, private pubsub_link::l
             );
     }
 
+    /// In steps of this length. What is due acts only between them.
+    void leap(milliseconds time, milliseconds step)
+    {
+        for (; time > milliseconds{0}; time -= step) {
+            rig.time.jump(step);
+            rig.alarms.run(clock::now());
+            rig.time.settle();
+            server.catch_up();
+            rig.time.settle();
+        }
+    }
+    void keep_log()
+    {
+        rig.settings.log = {
+            [this](log_level, std::string_view line) { log.emplace_back(line); },
+            log_level::warning};
+    }
+
     /// Lets time pass, and the server answers meanwhile.
     void pass(milliseconds limit)
     {
@@ -83,7 +103,7 @@ struct busy_links final : private command_link::listener, private pubsub_link::l
     void on_command_link_failed(command_link&) override {}
     void on_redirect(command_link&, step&, decide::redirection const&, time_point) override {}
     void on_pubsub_link_up(pubsub_link&) override {}
-    void on_pubsub_link_down(pubsub_link&) override {}
+    void on_pubsub_link_down(pubsub_link&, error_code) override {}
     void on_demoted(pubsub_link& link) override { links.leave_replica(link.peer()); }
     void on_confirmed(pubsub_link&, std::string_view) override {}
     void on_refused(pubsub_link&, std::string_view, std::string_view) override {}
@@ -99,6 +119,7 @@ struct busy_links final : private command_link::listener, private pubsub_link::l
             return busy.contains(c.connection) ? std::optional{scripted_server::answer{""}}
                                                : std::nullopt;
         }};
+    std::vector<std::string> log;
     link_rig rig;
     steps_to_send steps;
     server_links links{
@@ -146,7 +167,6 @@ BOOST_AUTO_TEST_CASE(steps_are_held_back_for_a_moment_only)
 // A server that refuses to end the old connection may run the rest of it at any time.
 BOOST_AUTO_TEST_CASE(a_step_knows_whether_older_ones_may_still_run)
 {
-    using command = scripted_server::command;
     for (bool const refuses : {false, true}) {
         busy_links at;
         at.server.say(
@@ -264,9 +284,7 @@ BOOST_AUTO_TEST_CASE(a_waiter_leaves_a_primary_that_was_demoted)
 BOOST_AUTO_TEST_CASE(all_links_go_to_the_server_of_the_one_that_came_up_last)
 {
     busy_links at;
-    std::vector<std::string> log;
-    at.rig.settings.log = {
-        [&](log_level, std::string_view line) { log.emplace_back(line); }, log_level::warning};
+    at.keep_log();
     auto const is = [](std::string const& run_id) {
         return [words = wire::text("redis_mode:standalone\r\nrun_id:" + run_id + "\r\n")](
                    scripted_server::command const& c
@@ -290,7 +308,10 @@ BOOST_AUTO_TEST_CASE(all_links_go_to_the_server_of_the_one_that_came_up_last)
     BOOST_TEST(at.comes([&] {
         return at.server.connections() == before + 3 && at.links.links_up() == 3U;
     }));
-    BOOST_TEST(log.size() == 1U);
+    BOOST_TEST(std::ranges::count_if(at.log, [](auto const& line) {
+                   return line.find("Remedy: see that only one of the two is a primary") !=
+                       line.npos;
+               }) == 1);
 }
 
 // The name leads to the primary and to its replica.
@@ -321,6 +342,83 @@ BOOST_AUTO_TEST_CASE(no_link_leaves_a_primary_for_a_replica)
     }));
     at.pass(milliseconds{50});
     BOOST_TEST(at.server.connections() == before + 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(lines_about_a_server)
+
+BOOST_AUTO_TEST_CASE(a_server_that_is_away_for_an_hour)
+{
+    busy_links at;
+    at.keep_log();
+    at.server.say({});
+    at.links.start();
+    at.links.want(0);
+    at.links.want_pubsub();
+    BOOST_TEST_REQUIRE(at.comes([&] { return at.links.links_up() == 2U; }));
+    at.leap(milliseconds{2'000}, milliseconds{100});
+    BOOST_TEST(at.log.empty());
+    at.server.listen(false);
+    at.leap(std::chrono::hours{1}, milliseconds{250});
+    BOOST_TEST(at.links.links_up() == 0U);
+    BOOST_TEST(at.log.size() >= 10U);
+    BOOST_TEST(at.log.size() <= 20U);
+    at.server.listen(true);
+    at.leap(milliseconds{2'000}, milliseconds{100});
+    BOOST_TEST(at.links.links_up() == 2U);
+}
+
+// Each lasts long enough to be no failure to connect.
+BOOST_AUTO_TEST_CASE(connections_that_are_ended_again_and_again)
+{
+    busy_links at;
+    at.keep_log();
+    at.server.say({});
+    at.links.start();
+    at.links.want(0);
+    at.links.want_pubsub();
+    for (int n = 0; n != 30; ++n) {
+        at.leap(milliseconds{1'300}, milliseconds{100});
+        at.server.cut();
+    }
+    at.leap(milliseconds{100}, milliseconds{100});
+    BOOST_TEST(at.server.connections() >= 60U);
+    BOOST_TEST(at.log.size() >= 5U);
+    BOOST_TEST(at.log.size() <= 8U);
+}
+
+// Each answer stands in a reply of its own, so it is about that lock alone.
+BOOST_AUTO_TEST_CASE(releases_that_are_refused)
+{
+    busy_links at;
+    at.keep_log();
+    at.server.say([](command const& c) -> std::optional<scripted_server::answer> {
+        if (!c.is("EVALSHA"))
+            return std::nullopt;
+        auto const refused = wire::failure("NOREPLICAS Not enough good replicas to write.");
+        return wire::list(std::vector(std::stoul(c.said.at(2)), refused));
+    });
+    at.links.start();
+    at.links.want(0);
+    BOOST_TEST_REQUIRE(at.comes([&] { return at.links.links_up() == 1U; }));
+    for (int round = 0; round != 24; ++round) {
+        for (int i = 0; i != 500; ++i) {
+            auto& s = at.steps.add(scripts::release, "k", {"f", "channel", ""});
+            s.unlink();
+            at.links.submit(s);
+        }
+        at.leap(milliseconds{500}, milliseconds{100});
+        BOOST_TEST(at.links.link(0).is_idle());
+        at.steps.all.clear();
+    }
+    BOOST_TEST(at.log.size() <= 5U);
+    BOOST_TEST(
+        at.log.front() ==
+        "link 0: the server refuses script release: NOREPLICAS Not enough good replicas to write."
+    );
+    BOOST_TEST(at.log.at(1) == at.log.front() + " (and 998 more in 1.0 s)");
+    BOOST_TEST(at.server.count("EVALSHA") == 24U * 4U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

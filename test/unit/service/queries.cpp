@@ -105,6 +105,12 @@ BOOST_AUTO_TEST_CASE(the_numbers_of_a_moment)
     BOOST_TEST(client.stats().reconnects == 1U);
     BOOST_TEST(events->count("link_up") == 6);
     BOOST_TEST(events->count("link_down") == 1);
+    server->pubsub_down();
+    server->pubsub_up();
+    time.settle();
+    BOOST_TEST(client.stats().reconnects == 2U);
+    BOOST_TEST(events->count("link_up") == 7);
+    BOOST_TEST(events->count("link_down") == 2);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -247,7 +247,7 @@ BOOST_AUTO_TEST_CASE(a_refused_subscription_is_told_and_the_wait_goes_on)
     BOOST_TEST(got.succeeded());
 }
 
-BOOST_AUTO_TEST_CASE(many_refused_subscriptions_are_one_warning)
+BOOST_AUTO_TEST_CASE(many_refused_subscriptions_are_summed_up)
 {
     for (auto const* const key : {"a", "b", "c"}) {
         auto const channel = "redisson_lock__channel:{" + std::string{key} + "}";
@@ -260,10 +260,12 @@ BOOST_AUTO_TEST_CASE(many_refused_subscriptions_are_one_warning)
     BOOST_TEST(log.size() == 1U);
     time.advance(2s);
     BOOST_TEST(client.stats().subscriptions == 0U);  // they are only remembered as refused
+    BOOST_TEST(log.size() == 2U);
+    BOOST_TEST(log.back().ends_with(" (and 1 more in 1.0 s)"));
     time.advance(29s);
     server->forbidden = {channel()};
     auto const late = acquire();
-    BOOST_TEST(log.size() == 2U);
+    BOOST_TEST(log.size() == 3U);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_refused_subscription_is_logged_without_secrets, contended_with_password)

@@ -56,6 +56,24 @@ struct limited : renewing {
 
 BOOST_FIXTURE_TEST_SUITE(service_watchdog, renewing)
 
+BOOST_AUTO_TEST_CASE(many_losses_are_summed_up_in_the_log)
+{
+    auto const one = std::move(acquire().value());
+    renewal = {answer::kind::failed, {}, error::server_refused, {}, true};
+    time.advance(3s);
+    BOOST_TEST(!one);
+    BOOST_TEST(log.size() == 1U);
+    renewal = {answer::kind::replied, done(), {}, {}};
+    time.advance(10s);
+    log.clear();
+    auto const all = hold_many(200);
+    renewal = {answer::kind::failed, {}, error::server_refused, {}, true};
+    time.advance(20s);
+    BOOST_TEST(events->count("lost") == 201);
+    BOOST_TEST(log.size() == 11U);
+    BOOST_TEST(log.back().find(" (and 189 more in 1.0 s)") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(renewed_each_third_without_end)
 {
     auto const mine = std::move(acquire().value());
