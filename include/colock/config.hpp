@@ -27,6 +27,10 @@ struct address {
     /// The path of a unix socket. If it is not empty, host and port are not used.
     std::string unix_socket{};
 
+    /// The name that the certificate of this server must have; it is also sent as SNI. If empty,
+    /// `tls_options::server_name`.
+    std::string server_name{};
+
     friend bool operator==(address const&, address const&) = default;
 };
 
@@ -87,7 +91,8 @@ using credentials_handler = std::function<void(error_code, credentials)>;
 using credentials_provider = std::function<void(credentials_request, credentials_handler)>;
 
 /// Says where this process reaches the server that others know by that address. A client calls it
-/// on its strand.
+/// on its strand. Over TLS the certificate must have the host that this returns, or its
+/// `server_name`, for example the host that the others know.
 ///
 /// \par Preconditions
 ///   It is quick, throws nothing, and gives the same answer each time.
@@ -112,8 +117,9 @@ struct tls_options {
     std::string certificate_file{};
     std::string private_key_file{};  ///< of that certificate
 
-    /// The name that the server's certificate must have; it is also sent as SNI. If empty, the host
-    /// of the address. With Sentinels it must be set, because they name servers by IP addresses.
+    /// The name that each server's certificate must have; it is also sent as SNI. If empty, the
+    /// host of the server's address: that of the config, or the one that the cluster or the
+    /// Sentinels announce. `address::server_name` is the name for one address alone.
     std::string server_name{};
 
     /// If false, any certificate is accepted. That keeps eavesdroppers out, but no impostor. For

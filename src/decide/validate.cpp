@@ -59,10 +59,8 @@ char const* validate_place(config const& s) noexcept
             ? nullptr
             : "addresses has several servers; say by topology what they are";
     case topology::sentinel:
-        if (s.master_name.empty())
-            return "master_name is empty; say what the Sentinels call the primary";
-        return s.tls.enabled && s.tls.verify && s.tls.server_name.empty()
-            ? "tls.server_name is empty; Sentinels don't say a server's host name"
+        return s.master_name.empty()
+            ? "master_name is empty; say what the Sentinels call the primary"
             : nullptr;
     case topology::cluster:
         if (s.database != 0)

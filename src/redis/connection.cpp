@@ -82,16 +82,12 @@ void connection::set_alarm(decide::alarm_queue::alarm& e, time_point at)
 
 // ---- The way to a connection --------------------------------------------------------------------
 
-void connection::open(
-    address where, std::string tls_host, endpoint_history known, milliseconds patience
-)
+void connection::open(address where, endpoint_history known, milliseconds patience)
 {
-    connect(std::move(where), std::move(tls_host), std::move(known), patience);
+    connect(std::move(where), std::move(known), patience);
 }
 
-strand_task connection::connect(
-    address where, std::string tls_host, endpoint_history known, milliseconds patience
-)
+strand_task connection::connect(address where, endpoint_history known, milliseconds patience)
 {
     auto const limit = connect_limit(context_->settings);
     std::vector<endpoint> addresses;
@@ -119,16 +115,16 @@ strand_task connection::connect(
         co_return close(failed);
     set_options();
     if (context_->tls)
-        shake_hands(std::move(tls_host));
+        shake_hands(std::move(where));
     else
         begin_exchange();
 }
 
-strand_task connection::shake_hands(std::string tls_host)
+strand_task connection::shake_hands(address where)
 {
     stage_ = stage::tls;
     auto const ends = clock::now() + connect_limit(context_->settings);
-    auto failed = begin_tls(tls_host);
+    auto failed = begin_tls(where);
     while (!failed && !tls_->is_established()) {
         failed = tls_->shake_hands();
         if (tls_->has_output()) {  // after a failure, it tells the server why
@@ -194,11 +190,11 @@ void connection::start_connect(endpoint const& to, clock::duration limit)
     socket_.async_connect(to, guarded(std::move(done)));
 }
 
-error_code connection::begin_tls(std::string const& tls_host)
+error_code connection::begin_tls(address const& where)
 {
     if (auto const ec = context_->load_tls())
         return ec;
-    tls_ = std::make_unique<tls_session>(*context_->tls, tls_host, tls_complaint_);
+    tls_ = std::make_unique<tls_session>(*context_->tls, where, tls_complaint_);
     return tls_->refused();
 }
 

@@ -51,14 +51,10 @@ public:
     );
     ~connection();
 
-    /// Begins to connect. The server's certificate must name `tls_host`. Of the endpoints of a
-    /// name, those come first that have served, by `known`. If one has, name servers are waited for
-    /// no longer than `patience`.
+    /// Begins to connect. Of the endpoints of a name, those come first that have served, by
+    /// `known`. If one has, name servers are waited for no longer than `patience`.
     void open(
-        address where,
-        std::string tls_host,
-        endpoint_history known = {},
-        milliseconds patience = milliseconds::max()
+        address where, endpoint_history known = {}, milliseconds patience = milliseconds::max()
     );
 
     resp::pipeline& pipeline() noexcept { return pipeline_; }
@@ -88,13 +84,11 @@ public:
 private:
     using socket_type = asio::basic_stream_socket<asio::generic::stream_protocol, strand_type>;
 
-    strand_task connect(
-        address where, std::string tls_host, endpoint_history known, milliseconds patience
-    );
+    strand_task connect(address where, endpoint_history known, milliseconds patience);
     void start_lookup(address const& where, clock::duration limit);
     void start_connect(endpoint const& to, clock::duration limit);
-    strand_task shake_hands(std::string tls_host);
-    error_code begin_tls(std::string const& tls_host);
+    strand_task shake_hands(address where);
+    error_code begin_tls(address const& where);
     void start_write(clock::duration limit);
     void start_wait(clock::duration limit);
     void begin_step(clock::duration limit);

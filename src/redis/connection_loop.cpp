@@ -274,7 +274,7 @@ void connection_loop::open()
     connected_ = true;
     opened_ = where_;
     auto const patience = first_lookup_patience * (1U << std::min(failed_, 5U));
-    connection_->open(where_, tls_host(), context_.known->endpoints.of(opened_), patience);
+    connection_->open(where_, context_.known->endpoints.of(opened_), patience);
 }
 
 void connection_loop::on_open() { news_.set(news::opened); }
@@ -435,9 +435,8 @@ void connection_loop::explain_failure()
             "believed. Remedy: a server, and a proxy, that answers each command once and in order, "
             "also a PING with a text";
     auto const& tls = context_.tls;
-    auto why = tls && connection_
-        ? tls->refusal(end_reason_, connection_->tls_complaint(), tls_host())
-        : "";
+    auto why =
+        tls && connection_ ? tls->refusal(end_reason_, connection_->tls_complaint(), opened_) : "";
     if (!why.empty()) {
         words_ = std::move(why);
         down_reason_ = error::tls_refused;
@@ -492,13 +491,6 @@ void connection_loop::say(
         context_.log.write(
             level, {describe(where_) + ' ' + std::string{about}, cause}, name_ + ": " + line
         );
-}
-
-// Sentinels name servers by address, so the config's one name has to serve for all of them.
-std::string const& connection_loop::tls_host() const noexcept
-{
-    static std::string const unknown;
-    return is_by_sentinel() ? unknown : where_.host;
 }
 
 }  // namespace colock

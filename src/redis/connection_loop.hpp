@@ -175,7 +175,6 @@ private:
     void report_failure();
     void report_end(bool is_stopped);
     std::string what_is_tried() const;
-    std::string const& tls_host() const noexcept;
 
     link_context const& context_;
     listener* listener_;

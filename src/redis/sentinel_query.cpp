@@ -59,7 +59,7 @@ private:
     {
         credentials_ = std::move(got.found);
         if (got.words.empty())
-            return connection_->open(where_, {});
+            return connection_->open(where_);
         words_ = std::move(got.words);
         ec_ = error::unavailable;
         finish();
@@ -121,7 +121,7 @@ private:
         if (done_)
             return;
         auto const& tls = all_.context_.tls;
-        if (auto text = tls ? tls->refusal(why, connection_->tls_complaint(), {}) : "";
+        if (auto text = tls ? tls->refusal(why, connection_->tls_complaint(), where_) : "";
             !text.empty()) {
             refused_ = true;
             words_ = std::move(text);

@@ -179,15 +179,17 @@ std::string tls::read_files(SSL_CTX* into) const
     return {};
 }
 
-std::string const& tls::name_of(std::string const& host) const noexcept
+std::string const& tls::name_of(address const& where) const noexcept
 {
-    return options_.server_name.empty() ? host : options_.server_name;
+    if (!where.server_name.empty())
+        return where.server_name;
+    return options_.server_name.empty() ? where.host : options_.server_name;
 }
 
-error_code tls::prepare(SSL* connection, std::string const& host, std::string& complaint) const
+error_code tls::prepare(SSL* connection, address const& where, std::string& complaint) const
 {
-    auto const& name = name_of(host);
-    // OpenSSL does not check a host that it does not accept.
+    auto const& name = name_of(where);
+    // OpenSSL does not check a name that it does not accept.
     bool const is_set = ::SSL_set_ex_data(connection, complaint_index(), &complaint) == 1 &&
         set_host(connection, name);
     complaint = is_set ? ""
@@ -196,9 +198,9 @@ error_code tls::prepare(SSL* connection, std::string const& host, std::string& c
     return is_set ? error_code{} : error::tls_refused;
 }
 
-std::string tls::refusal(error_code ec, std::string_view complaint, std::string const& host) const
+std::string tls::refusal(error_code ec, std::string_view complaint, address const& where) const
 {
-    auto const& name = name_of(host);
+    auto const& name = name_of(where);
     if (ec == error::tls_refused || has_failed(ec, SSL_R_CERTIFICATE_VERIFY_FAILED))
         return "the certificate is refused as that of \"" + name + "\": " + std::string{complaint};
     if (is_any_of(

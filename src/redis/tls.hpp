@@ -27,15 +27,14 @@ public:
     /// For connections. `load` must have succeeded.
     SSL_CTX* context() noexcept { return context_.get(); }
 
-    /// Prepares a connection to this host. The server's certificate must have this name, which is
-    /// also sent as SNI, unless `tls_options::server_name` names another. The reason of a refused
-    /// certificate is written to `complaint`, which must outlive the connection. On an error such a
-    /// host can't be checked, so do not connect to it.
-    error_code prepare(SSL* connection, std::string const& host, std::string& complaint) const;
+    /// Prepares a connection to this server. Its certificate must have the server's name, which is
+    /// also sent as SNI. The reason of a refused certificate is written to `complaint`, which must
+    /// outlive the connection. On an error such a name can't be checked, so do not connect.
+    error_code prepare(SSL* connection, address const& where, std::string& complaint) const;
 
     /// The text for the log if one side refuses the other and waiting does not help; otherwise
     /// empty.
-    std::string refusal(error_code, std::string_view complaint, std::string const& host) const;
+    std::string refusal(error_code, std::string_view complaint, address const& where) const;
 
 private:
     /// The version of the files: place, size and time of change of each.
@@ -43,7 +42,7 @@ private:
 
     version version_of_files() const;
     std::string read_files(SSL_CTX*) const;
-    std::string const& name_of(std::string const& host) const noexcept;
+    std::string const& name_of(address const&) const noexcept;
 
     tls_options options_;
     struct freed {

@@ -36,7 +36,7 @@ BIO* new_memory()
 
 }  // namespace
 
-tls_session::tls_session(tls& with, std::string const& host, std::string& complaint)
+tls_session::tls_session(tls& with, address const& where, std::string& complaint)
     : ssl_{new_client(with)}
     , in_{new_memory()}
     , out_{nullptr}
@@ -44,7 +44,7 @@ tls_session::tls_session(tls& with, std::string const& host, std::string& compla
     ::SSL_set0_rbio(ssl_.get(), in_);
     out_ = new_memory();
     ::SSL_set0_wbio(ssl_.get(), out_);
-    refused_ = with.prepare(ssl_.get(), host, complaint);
+    refused_ = with.prepare(ssl_.get(), where, complaint);
 }
 
 void tls_session::receive(std::string_view bytes)

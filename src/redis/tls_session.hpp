@@ -21,10 +21,10 @@ namespace colock {
 /// those of Asio's SSL category.
 class tls_session {
 public:
-    /// Of the client, to this host: see `tls::prepare`, which says what is refused.
-    tls_session(tls& with, std::string const& host, std::string& complaint);
+    /// Of the client, to this server: see `tls::prepare`, which says what is refused.
+    tls_session(tls& with, address const& where, std::string& complaint);
 
-    /// Why no connection to this host can be made; no error if one can.
+    /// Why no connection to this server can be made; no error if one can.
     error_code refused() const noexcept { return refused_; }
 
     /// The network has brought these bytes.

@@ -169,11 +169,44 @@ BOOST_AUTO_TEST_CASE(sentinels_are_asked_over_tls)
         auto& a = in.at.connect(settings);
         settings.tls.server_name = "other.internal";
         auto& wrong = in.at.connect(settings);
+        settings.tls.server_name.clear();
+        auto& unnamed = in.at.connect(settings);
+        settings.addresses.front().server_name = "redis.internal";
+        auto& by_address = in.at.connect(settings);
+        settings.map_address = [](address named) {
+            named.server_name = "redis.internal";
+            return named;
+        };
+        auto& mapped = in.at.connect(settings);
         tasks all{in.at.context()};
         all.start([&] { return play_sentinel(sentinel.acceptor, in.files, in.port); });
         in.at.run([&]() -> asio::awaitable<void> {
             co_await accepted(a);
+            co_await accepted(mapped);
             co_await refused_with(wrong, "as that of \"other.internal\": ", "ostname mismatch");
+            co_await refused_with(unnamed, "as that of \"localhost\": ", "ostname mismatch");
+            co_await refused_with(by_address, "as that of \"127.0.0.1\": IP address mismatch");
+            sentinel.acceptor.close();
+            co_await all.join(1s);
+        });
+    }
+}
+
+// The Sentinel by its name, the primary by the address that the Sentinel tells.
+BOOST_AUTO_TEST_CASE(a_sentinel_and_its_primary_by_their_own_names)
+{
+    for (auto const kind : tls_servers()) {
+        tls_lab in{kind};
+        small_server sentinel{in.at.context()};
+        auto settings = in.settings();
+        settings.addresses = sentinel.settings().addresses;
+        settings.topology = topology::sentinel;
+        settings.master_name = "primary";
+        auto& c = in.at.connect(settings);
+        tasks all{in.at.context()};
+        all.start([&] { return play_sentinel(sentinel.acceptor, in.files, in.port); });
+        in.at.run([&]() -> asio::awaitable<void> {
+            co_await accepted(c);
             sentinel.acceptor.close();
             co_await all.join(1s);
         });
@@ -206,12 +239,19 @@ BOOST_AUTO_TEST_CASE(each_node_of_a_cluster_by_its_own_name)
             auto& own = at.connect(settings);
             settings.tls.server_name = "localhost";
             auto& one_for_all = at.connect(settings);
+            settings.tls.server_name.clear();
+            settings.map_address = [](address named) {
+                named.server_name = "localhost";
+                return named;
+            };
+            auto& mapped = at.connect(settings);
             at.run([&]() -> asio::awaitable<void> {
                 bool const ready = co_await eventually([&] {
                     return node.ask("CLUSTER", "INFO").text.find("state:ok") != std::string::npos;
                 });
                 BOOST_TEST(ready);
                 co_await accepted(one_for_all);
+                co_await accepted(mapped);
                 if (by_both)
                     co_await accepted(own);
                 else

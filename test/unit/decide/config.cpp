@@ -365,9 +365,7 @@ BOOST_AUTO_TEST_CASE(a_place_that_is_none)
     named(about("redis://h", two), "addresses has several");
     named(about("redis://h", [](config& c) { c.addresses.front().port = 0; }), "port");
     named(about("redis+sentinel://h/m", [](config& c) { c.master_name.clear(); }), "master_name");
-    named(about("rediss+sentinel://h/m"), "tls.server_name");
-    BOOST_TEST(about("rediss+sentinel://h/m", [](config& c) { c.tls.server_name = "db"; }) == "");
-    BOOST_TEST(about("rediss+sentinel://h/m", [](config& c) { c.tls.verify = false; }) == "");
+    BOOST_TEST(about("rediss+sentinel://h/m") == "");
     named(about("redis+cluster://h", [](config& c) { c.database = 1; }), "database");
     auto const with_prefix = [](char const* prefix) {
         return about("redis+cluster://h", [prefix](config& c) { c.key_prefix = prefix; });

@@ -47,7 +47,7 @@ struct replies_of_one final : resp::reply_handler {
 struct open_connection final : connection::listener {
     open_connection()
     {
-        client->open(rig.where(), {});
+        client->open(rig.where());
         server.emplace(rig.accept());
         BOOST_TEST_REQUIRE(client->is_open());
     }

@@ -21,11 +21,11 @@ struct handshake {
     std::string complaint;  ///< the client's, about the certificate
 };
 
-/// A server with the certificate of the files, and a client with `from`'s context for the host.
-inline handshake shake_hands(tls& from, tls_files const& files, std::string const& host)
+/// A server with the certificate of the files, and a client with `from`'s context for this server.
+inline handshake shake_hands(tls& from, tls_files const& files, address const& where)
 {
     handshake got;
-    tls_session client{from, host, got.complaint};
+    tls_session client{from, where, got.complaint};
     got.client = client.refused();
     if (got.client)
         return got;
@@ -58,25 +58,25 @@ BOOST_AUTO_TEST_CASE(the_name_is_sent_and_checked)
     tls client{trusting(files.ca)};
     BOOST_REQUIRE(!client.load({}));
     for (int i = 0; i != 2; ++i) {
-        auto const right = shake_hands(client, files, "a.example");
+        auto const right = shake_hands(client, files, {"a.example"});
         BOOST_TEST(!right.client);
         BOOST_TEST(!right.server);
         BOOST_TEST(right.sni == "a.example");
 
-        auto const wrong = shake_hands(client, files, "b.example");
+        auto const wrong = shake_hands(client, files, {"b.example"});
         BOOST_TEST(wrong.sni == "b.example");
-        auto const why = client.refusal(wrong.client, wrong.complaint, "b.example");
+        auto const why = client.refusal(wrong.client, wrong.complaint, {"b.example"});
         BOOST_TEST(why.find("as that of \"b.example\": ") != why.npos, why);
         BOOST_TEST(why.find("ostname mismatch") != why.npos, why);
         BOOST_TEST(why.find("tls.server_name") != why.npos, why);
 
         for (auto const* address : {"127.0.0.1", "::1"}) {
-            auto const by_address = shake_hands(client, files, address);
+            auto const by_address = shake_hands(client, files, {address});
             BOOST_TEST(!by_address.client);
             BOOST_TEST(by_address.sni.empty());
         }
-        auto const elsewhere = shake_hands(client, files, "127.0.0.2");
-        auto const whose = client.refusal(elsewhere.client, elsewhere.complaint, "127.0.0.2");
+        auto const elsewhere = shake_hands(client, files, {"127.0.0.2"});
+        auto const whose = client.refusal(elsewhere.client, elsewhere.complaint, {"127.0.0.2"});
         BOOST_TEST(whose.find("IP address mismatch") != whose.npos, whose);
     }
 }
@@ -89,9 +89,9 @@ BOOST_AUTO_TEST_CASE(a_name_that_can_not_be_checked_is_refused)
     tls client{trusting(files.ca)};
     BOOST_REQUIRE(!client.load({}));
     for (auto const& host : {"b.example\0"s + ".a.example", std::string(300, 'b')}) {
-        auto const got = shake_hands(client, files, host);
+        auto const got = shake_hands(client, files, {host});
         BOOST_TEST((got.client == error::tls_refused), got.client.message());
-        auto const why = client.refusal(got.client, got.complaint, host);
+        auto const why = client.refusal(got.client, got.complaint, {host});
         BOOST_TEST(why.find("no certificate can be checked") != why.npos, why);
         BOOST_TEST(why.find("tls.server_name") != why.npos, why);
     }
@@ -105,7 +105,22 @@ BOOST_AUTO_TEST_CASE(one_name_for_all_hosts)
     tls client{options};
     BOOST_REQUIRE(!client.load({}));
     for (auto const* host : {"10.0.0.1", "b.example", ""}) {
-        auto const got = shake_hands(client, files, host);
+        auto const got = shake_hands(client, files, {host});
+        BOOST_TEST(!got.client);
+        BOOST_TEST(got.sni == "a.example");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_name_for_one_address_alone)
+{
+    tls_files const files{{"a.example"}};
+    auto options = trusting(files.ca);
+    for (auto const* for_all : {"", "b.example"}) {
+        options.server_name = for_all;
+        tls client{options};
+        BOOST_REQUIRE(!client.load({}));
+        auto const got =
+            shake_hands(client, files, {.host = "10.0.0.1", .server_name = "a.example"});
         BOOST_TEST(!got.client);
         BOOST_TEST(got.sni == "a.example");
     }
@@ -118,9 +133,9 @@ BOOST_AUTO_TEST_CASE(unverified)
     options.verify = false;
     tls client{options};
     BOOST_REQUIRE(!client.load({}));
-    BOOST_TEST(shake_hands(client, files, "b.example").sni == "b.example");
-    BOOST_TEST(!shake_hands(client, files, "b.example").client);
-    BOOST_TEST(!shake_hands(client, files, "").client);
+    BOOST_TEST(shake_hands(client, files, {"b.example"}).sni == "b.example");
+    BOOST_TEST(!shake_hands(client, files, {"b.example"}).client);
+    BOOST_TEST(!shake_hands(client, files, {""}).client);
 }
 
 BOOST_AUTO_TEST_CASE(an_unknown_authority)
@@ -128,12 +143,12 @@ BOOST_AUTO_TEST_CASE(an_unknown_authority)
     tls_files const files{{"a.example"}};
     tls client{trusting(files.other_ca)};
     BOOST_REQUIRE(!client.load({}));
-    auto const got = shake_hands(client, files, "a.example");
-    auto const why = client.refusal(got.client, got.complaint, "a.example");
+    auto const got = shake_hands(client, files, {"a.example"});
+    auto const why = client.refusal(got.client, got.complaint, {"a.example"});
     BOOST_TEST(
         why.find("Remedy: the authority that has signed it in tls.ca_file") != why.npos, why
     );
-    BOOST_TEST(client.refusal(asio::error::eof, {}, "a.example").empty());
+    BOOST_TEST(client.refusal(asio::error::eof, {}, {"a.example"}).empty());
 }
 
 BOOST_AUTO_TEST_CASE(files_that_can_not_be_used)
@@ -203,18 +218,18 @@ BOOST_AUTO_TEST_CASE(a_file_that_changes)
     auto const* const before = client.context();
     BOOST_TEST(!client.load(log.sink()));
     BOOST_TEST(client.context() == before);  // nothing has changed
-    BOOST_TEST(!shake_hands(client, files, "a.example").client);
-    BOOST_TEST(static_cast<bool>(shake_hands(client, later, "a.example").client));
+    BOOST_TEST(!shake_hands(client, files, {"a.example"}).client);
+    BOOST_TEST(static_cast<bool>(shake_hands(client, later, {"a.example"}).client));
 
     replace_file(later.ca, ca);
     BOOST_TEST(!client.load(log.sink()));
-    BOOST_TEST(!shake_hands(client, later, "a.example").client);
-    BOOST_TEST(static_cast<bool>(shake_hands(client, files, "a.example").client));
+    BOOST_TEST(!shake_hands(client, later, {"a.example"}).client);
+    BOOST_TEST(static_cast<bool>(shake_hands(client, files, {"a.example"}).client));
 
     // In place, as editors write.
     std::filesystem::copy_file(files.ca, ca, std::filesystem::copy_options::overwrite_existing);
     BOOST_TEST(!client.load(log.sink()));
-    BOOST_TEST(!shake_hands(client, files, "a.example").client);
+    BOOST_TEST(!shake_hands(client, files, {"a.example"}).client);
     BOOST_TEST(log.all() == "");
 }
 
@@ -229,13 +244,13 @@ BOOST_AUTO_TEST_CASE(a_file_that_changes_to_nonsense)
     std::ofstream{ca} << "half of a file";
     for (int i = 0; i != 3; ++i) {
         BOOST_TEST(!client.load(log.sink()));
-        BOOST_TEST(!shake_hands(client, files, "a.example").client);
+        BOOST_TEST(!shake_hands(client, files, {"a.example"}).client);
     }
     BOOST_TEST(log.count("stays in use: tls.ca_file " + ca) == 1U, log.all());
     BOOST_TEST(log.count("Remedy: ") == 1U, log.all());
     replace_file(files.other_ca, ca);
     BOOST_TEST(!client.load(log.sink()));
-    BOOST_TEST(static_cast<bool>(shake_hands(client, files, "a.example").client));
+    BOOST_TEST(static_cast<bool>(shake_hands(client, files, {"a.example"}).client));
 }
 
 // The certificate has come, and its key has not.

@@ -37,7 +37,9 @@ struct encrypted_connection final : connection::listener {
     encrypted_connection()
     {
         rig.shared.tls = std::make_shared<tls>(trusting(files));
-        client->open(rig.where(), "localhost");
+        auto where = rig.where();
+        where.server_name = "localhost";
+        client->open(where);
         socket.emplace(rig.accept());
         for (int i = 0; i != 10 && !(client->is_open() && server.is_established()); ++i) {
             take_in();
