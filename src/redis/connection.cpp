@@ -180,14 +180,22 @@ void connection::start_connect(endpoint const& to, clock::duration limit)
     auto done = [number = step_number_](connection& c, error_code ec) {
         if (number != c.step_number_)
             return;
-        // On this machine, a port that nobody listens on may be the one that the connection begins
-        // at.
-        error_code unknown;
-        bool const is_itself = !ec &&
-            c.socket_.local_endpoint(unknown) == c.socket_.remote_endpoint(unknown) && !unknown;
-        c.step_.set(is_itself ? error_code{asio::error::connection_refused} : ec);
+        c.step_.set(ec ? ec : c.judge_connected());
     };
     socket_.async_connect(to, guarded(std::move(done)));
+}
+
+/// Of a socket that the system takes for connected.
+error_code connection::judge_connected() const
+{
+    error_code ec;
+    auto const there = socket_.remote_endpoint(ec);
+    // A unix socket whose queue is full refuses at once, and Asio takes that for a beginning.
+    if (ec == asio::error::not_connected)
+        return asio::error::try_again;
+    // On this machine, a port that nobody listens on may be the one that the connection begins at.
+    bool const is_itself = !ec && socket_.local_endpoint(ec) == there && !ec;
+    return is_itself ? error_code{asio::error::connection_refused} : error_code{};
 }
 
 error_code connection::begin_tls(address const& where)

@@ -104,6 +104,32 @@ BOOST_AUTO_TEST_CASE(nothing_follows_what_could_not_be_written)
     BOOST_TEST(ended);
 }
 
+// The system refuses at once, and Asio takes that for a connection.
+BOOST_AUTO_TEST_CASE(a_unix_socket_whose_queue_is_full_is_told)
+{
+    struct waits_for_the_end final : connection::listener {
+        void on_open() override { was_open = true; }
+        void on_closed(error_code why) override { closed = why; }
+        bool was_open = false;
+        error_code closed;
+    } told;
+    link_rig rig;
+    rig.acceptor.listen(0);
+    std::vector<link_rig::local::socket> queue;
+    for (error_code ec; !ec && queue.size() != 16;) {
+        auto& next = queue.emplace_back(rig.context, link_rig::local{});
+        next.native_non_blocking(true);
+        auto const to = rig.acceptor.local_endpoint();
+        if (::connect(next.native_handle(), to.data(), static_cast<socklen_t>(to.size())) != 0)
+            ec = {errno, boost::system::system_category()};
+    }
+    auto const client = std::make_shared<connection>(rig.shared, told, nullptr, resp::limits{});
+    client->open(rig.where());
+    rig.time.settle();
+    BOOST_TEST(!told.was_open);
+    BOOST_TEST((told.closed == asio::error::try_again), told.closed.message());
+}
+
 BOOST_AUTO_TEST_CASE(nothing_follows_half_a_command)
 {
     open_connection at;
