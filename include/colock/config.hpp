@@ -260,8 +260,9 @@ struct config {
     /// third of the lease, but at least 200 ms and at most 4 s.
     std::optional<milliseconds> connect_timeout{};
 
-    /// A server that answers nothing for this long counts as gone. None: a third of the lease, but
-    /// at least 200 ms and at most 4 s.
+    /// A server that answers nothing for this long counts as gone, as does one whose reply comes
+    /// more slowly than 1 KiB in this time. None: a third of the lease, but at least 200 ms and at
+    /// most 4 s.
     std::optional<milliseconds> silence_timeout{};
 
     /// Whether each write is sent at once (TCP_NODELAY). If false, the system may hold small

@@ -8,6 +8,10 @@ namespace colock::resp {
 
 namespace {
 
+/// So many bytes of a message that has not come whole are a sign of life. With fewer, a reply that
+/// comes byte by byte would hold the connection for ever.
+constexpr std::size_t least_part = 1'024;
+
 /// The memory of what is done is used again, so that a busy connection allocates nothing.
 template <class Item>
 void forget_done(std::vector<Item>& all, std::size_t& first)
@@ -94,6 +98,7 @@ bool pipeline::take_output(std::string& into)
 
 void pipeline::hear(time_point now) noexcept
 {
+    unheard_ = 0;
     heard_ = now;
     silence_ends_ = now + time_limits_.silence;
     asked_ = looked_ = probed_ = false;
@@ -102,12 +107,14 @@ void pipeline::hear(time_point now) noexcept
 error_code pipeline::received(std::size_t bytes, time_point now)
 {
     parser_.commit(bytes);
-    hear(now);
+    unheard_ += bytes;
+    if (unheard_ >= least_part)
+        hear(now);
     while (!failed_) {
         switch (parser_.next()) {
         case parser::outcome::more: return {};
         case parser::outcome::broken: return error::bad_reply;
-        case parser::outcome::message: break;
+        case parser::outcome::message: hear(now);
         }
         if (auto const ec = dispatch(parser_.last(), now))
             return ec;

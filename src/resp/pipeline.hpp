@@ -48,7 +48,7 @@ protected:
 /// How long a server may take.
 struct time_limits {
     /// After this much silence the client sends a PING; after as much again, the server counts as
-    /// gone.
+    /// gone. A message ends the silence, and so does each KiB of one.
     clock::duration silence = std::chrono::seconds{2};
 
     /// If an answer is due for longer than this, and than three round trips, a packet may be lost.
@@ -205,6 +205,7 @@ private:
     bool lacks_push_ = false;
     clock::duration round_trip_{};
     time_point heard_{};
+    std::size_t unheard_ = 0;    ///< bytes since then, of a message that has not come whole
     time_point silence_ends_{};  ///< when to check the silence again
     bool asked_ = false;         ///< by a PING, because of the silence
     bool looked_ = false;        ///< once, in vain, for the answer to that PING

@@ -27,9 +27,12 @@ BOOST_AUTO_TEST_CASE(a_silent_server_is_asked_and_looked_for_twice)
     BOOST_TEST((c.look() == verdict::silent));
 }
 
-BOOST_AUTO_TEST_CASE(whatever_comes_ends_the_silence)
+std::string part(std::size_t bytes) { return std::string(bytes, 'x'); }
+
+BOOST_AUTO_TEST_CASE(a_message_and_a_large_part_of_one_end_the_silence)
 {
-    for (auto const* bytes : {"+1\r\n", ">0\r\n", "$10\r\nhalf"}) {
+    for (auto const& bytes :
+         {std::string{"+1\r\n"}, std::string{">0\r\n"}, "$5000\r\n" + part(1'017)}) {
         conversation c{{.silence = 2s, .loss = 1h}};
         c.now += 2s;
         BOOST_TEST((c.look() == verdict::write));
@@ -44,6 +47,24 @@ BOOST_AUTO_TEST_CASE(whatever_comes_ends_the_silence)
         c.now += 1ms;
         BOOST_TEST((c.look() == verdict::write));
     }
+}
+
+// A reply that comes byte by byte, and never ends.
+BOOST_AUTO_TEST_CASE(a_reply_that_drips_is_silence)
+{
+    conversation c{{.silence = 2s, .loss = 1h}};
+    BOOST_TEST(!c.receive(">0\r\n$5000\r\n"));
+    std::vector<verdict> said;
+    for (int second = 0; second != 4; ++second) {
+        c.now += 1s;
+        BOOST_TEST(!c.receive(part(254)));
+        said.push_back(c.look());
+    }
+    using enum verdict;
+    BOOST_TEST((said == std::vector{fine, write, fine, silent}));
+
+    BOOST_TEST(!c.receive(part(8)));  // 1,024 bytes since the last message
+    BOOST_TEST((c.line.next_look() == c.now + 2s));
 }
 
 // A process that was stopped finds the answer in its socket when it goes on.
