@@ -74,7 +74,8 @@ inline resp::limits larger(resp::limits const& a, resp::limits const& b) noexcep
 }
 
 /// A server's text for people: without the arguments of the command that it quotes, without the
-/// secrets of the config and without `secret`, short enough for a line, and printable.
+/// secrets of the config and without `secret`, short enough for a line, and printable. Secrets of
+/// up to four bytes are hidden as words of their own alone.
 std::string redacted(std::string_view server_text, config const&, std::string_view secret = {});
 
 inline std::string describe(address const& a)
