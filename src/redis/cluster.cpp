@@ -49,8 +49,8 @@ void cluster::start()
     if (moved_.any())  // since before a stop
         context_.set_alarm(tell_, clock::now());
     refresher_.start();
-    for (std::size_t number = 0; number != nodes_.size(); ++number)
-        nodes_[number]->start();
+    for (auto const& [number, node] : nodes_)
+        node->start();
 }
 
 void cluster::stop()
@@ -58,8 +58,8 @@ void cluster::stop()
     started_ = false;
     tell_.clear();
     refresher_.stop();
-    for (std::size_t number = 0; number != nodes_.size(); ++number)
-        nodes_[number]->stop();
+    for (auto const& [number, node] : nodes_)
+        node->stop();
     auto const end = [](step& s) { s.answered.set(answer_to_unsent(s)); };
     for (auto const& [slot, resting] : migrations_)
         for_each_taken(resting->take(), alive_, end);
@@ -68,8 +68,8 @@ void cluster::stop()
 
 void cluster::destroy_pending() noexcept
 {
-    for (auto const& each : nodes_)
-        each->destroy_pending();
+    for (auto const& [number, node] : nodes_)
+        node->destroy_pending();
     for (auto const& [slot, resting] : migrations_)
         resting->destroy_pending();
     destroy_tasks(unrouted_);
@@ -77,26 +77,26 @@ void cluster::destroy_pending() noexcept
 
 server_links& cluster::at(unsigned number)
 {
-    while (nodes_.size() <= number) {
-        auto const next = static_cast<unsigned>(nodes_.size());
-        nodes_.push_back(std::make_unique<server_links>(
+    auto& node = nodes_[number];
+    if (!node) {
+        node = std::make_unique<server_links>(
             context_,
             static_cast<command_link::listener&>(*this),
             static_cast<pubsub_link::listener&>(*this),
-            next,
-            map_.nodes()[next],
+            number,
+            map_.nodes()[number],
             how_
-        ));
+        );
         if (started_)
-            nodes_.back()->start();
+            node->start();
     }
-    return *nodes_[number];
+    return *node;
 }
 
 server_links* cluster::server_of(unsigned slot) const noexcept
 {
-    auto const owner = map_.owner_of(slot);
-    return owner < nodes_.size() ? nodes_[owner].get() : nullptr;
+    auto const at = nodes_.find(map_.owner_of(slot));
+    return at == nodes_.end() ? nullptr : at->second.get();
 }
 
 // ---- Steps -------------------------------------------------------------------------------------
@@ -295,12 +295,13 @@ void cluster::keep_hints(decide::slot_set& changed)
 // Waiting steps go to the node that now has their slot.
 void cluster::route(decide::slot_set const& changed)
 {
-    for (unsigned number = 0; number != map_.nodes().size(); ++number)
-        at(number);
+    for (unsigned slot = 0; slot != decide::slot_count; ++slot)
+        if (changed[slot])
+            at(map_.owner_of(slot));
     step_list again;
     again.swap(unrouted_);
-    for (auto const& each : nodes_)
-        each->take_waiting(again, [&](step const& s) { return changed[s.slot]; });
+    for (auto const& [number, node] : nodes_)
+        node->take_waiting(again, [&](step const& s) { return changed[s.slot]; });
     send_again(std::move(again));
 }
 
@@ -333,12 +334,17 @@ void cluster::reclaim(command_link& from)
 }
 
 // They come back if they serve slots again. A node may be about to get its first slot, and may be
-// asked for keys that have arrived already.
+// asked for keys that have arrived already. Nodes that have left a cluster get new addresses again
+// and again, so their links are destroyed when they have ended, which is by a later map.
 void cluster::retire_idle()
 {
-    for (unsigned number = 0; number != nodes_.size(); ++number)
-        if (!map_.serves(number))
-            nodes_[number]->retire();
+    std::erase_if(nodes_, [this](auto const& each) {
+        auto const& [number, node] = each;
+        if (map_.serves(number))
+            return false;
+        node->retire();
+        return node->is_over();
+    });
 }
 
 // ---- The refresher of the map -------------------------------------------------------------------
@@ -372,7 +378,7 @@ void cluster::on_refresh_refused(error_code why)
 bool cluster::is_content() const
 {
     return map_.is_whole() && clock::now() >= troubled_until_ &&
-        std::ranges::all_of(nodes_, [](auto const& each) { return each->is_content(); });
+        std::ranges::all_of(nodes_, [](auto const& each) { return each.second->is_content(); });
 }
 
 // ---- Links -------------------------------------------------------------------------------------
@@ -380,16 +386,16 @@ bool cluster::is_content() const
 std::size_t cluster::links_up() const noexcept
 {
     std::size_t count = 0;
-    for (auto const& each : nodes_)
-        count += each->links_up();
+    for (auto const& [number, node] : nodes_)
+        count += node->links_up();
     return count;
 }
 
 void cluster::on_command_link_up(command_link& link)
 {
-    for (auto const& each : nodes_)
-        if (each->has(link))
-            each->note_server(link);
+    for (auto const& [number, node] : nodes_)
+        if (node->has(link))
+            node->note_server(link);
     listener_.on_link_up(link.index(), link.epoch());
     if (link.epoch() == 1)
         return;
@@ -433,7 +439,7 @@ void cluster::want_pubsub(unsigned pubsub)
 
 void cluster::change_subscriptions(unsigned pubsub, subscription_change const& what)
 {
-    nodes_[pubsub]->pubsub().change_subscriptions(what, how_);
+    at(pubsub).pubsub().change_subscriptions(what, how_);
 }
 
 void cluster::on_pubsub_link_up(pubsub_link& link)

@@ -6,6 +6,7 @@
 #include "redis/topology_refresher.hpp"
 #include "redis/transport.hpp"
 
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -86,7 +87,8 @@ private:
     link_context context_;
     transport_listener& listener_;
     decide::slot_map map_;
-    std::vector<std::unique_ptr<server_links>> nodes_;  ///< by their numbers in the map
+    /// By their numbers in the map: the nodes that serve slots, and others while they are used.
+    std::map<unsigned, std::unique_ptr<server_links>> nodes_;
     topology_refresher refresher_;
     step_list unrouted_;  ///< no node is known to serve their slots
     std::unordered_map<unsigned, std::unique_ptr<slot_migration>> migrations_;

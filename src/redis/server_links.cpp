@@ -132,6 +132,15 @@ void server_links::retire()
         pubsub_->stop();
 }
 
+bool server_links::is_over() const noexcept
+{
+    auto const has_ended = [](auto const& each) { return !each->is_started() && !each->is_up(); };
+    return held_.empty() && has_ended(pubsub_) &&
+        std::ranges::all_of(links_, [&](auto const& each) {
+               return has_ended(each) && each->is_idle() && !each->has_lost();
+           });
+}
+
 void server_links::open(command_link& which)
 {
     if (started_ && !which.is_started())

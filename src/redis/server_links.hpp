@@ -50,6 +50,9 @@ public:
     /// Stops idle links until they are wanted again.
     void retire();
 
+    /// All of that has happened, and nothing that was sent may still run.
+    bool is_over() const noexcept;
+
     void submit(step&);
     void want(unsigned slot) { open(link(slot)); }
     void want_pubsub();

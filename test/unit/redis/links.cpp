@@ -15,9 +15,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace colock::test {
@@ -662,6 +664,45 @@ BOOST_AUTO_TEST_CASE(a_cluster_whose_nodes_say_standalone_is_used)
     });
     connect(topology::cluster);
     BOOST_TEST(has(acquire("k")));
+}
+
+// Nodes that have left a cluster come back at other addresses, again and again.
+BOOST_AUTO_TEST_CASE(the_links_of_a_node_without_slots_are_forgotten)
+{
+    struct link_epochs final : observer {
+        void link_up(std::size_t link, std::uint64_t epoch) noexcept override { of[link] = epoch; }
+        std::map<std::size_t, std::uint64_t> of;
+    };
+    scripted_server other;
+    auto const serve_by = [&](scripted_server& owner) {
+        auto& left = &owner == &server ? other : server;
+        for (auto* node : {&server, &other})
+            node->serve({{0, 16'383, owner.port()}});
+        owner.say({});
+        left.say([port = owner.port()](command const& c) -> answer {
+            return is_acquire(c) ? answer{redirecting("MOVED", "k", port)} : std::nullopt;
+        });
+    };
+    config settings;
+    auto const epochs = std::make_shared<link_epochs>();
+    settings.observer = epochs;
+    serve_by(other);
+    connect_by(topology::cluster, {&server}, settings);
+    BOOST_TEST_REQUIRE(has(acquire("k")));
+    serve_by(server);
+    BOOST_TEST_REQUIRE(has(acquire("k")));
+    BOOST_TEST_REQUIRE(comes([&] { return other.open_connections() == 0; }));
+    auto const maps = server.count("CLUSTER");
+    server.say([is_first = true](command const& c) mutable -> answer {
+        return is_acquire(c) && std::exchange(is_first, false)
+            ? answer{wire::failure("CLUSTERDOWN The cluster is down")}
+            : std::nullopt;
+    });
+    BOOST_TEST_REQUIRE(has(acquire("k")));
+    BOOST_TEST_REQUIRE(comes([&] { return server.count("CLUSTER") > maps; }));
+    serve_by(other);
+    BOOST_TEST_REQUIRE(has(acquire("k")));
+    BOOST_TEST(epochs->of.at(0) == 1U);  // at the node that came first
 }
 
 // ---- What is refused for the moment ------------------------------------------------------------
