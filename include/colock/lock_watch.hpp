@@ -36,6 +36,10 @@ void ask_to_release(core_ptr, asio::any_completion_handler<answered_bool>, lock_
 /// in its queue, so of a fair lock a watch hears keyspace events alone. A hand-over from one task
 /// of a client to the next is no step at the server, and no event.
 ///
+/// If this client and the one that releases have `publishing::both`, a watch hears one release as
+/// two. It drops neither, because a client that publishes in one way alone may have released the
+/// lock between them.
+///
 /// It keeps at most a number of events that nobody has asked for yet. If there are more, it drops
 /// them, and `lock_event::kind::live` stands in their place.
 ///

@@ -924,6 +924,15 @@ BOOST_FIXTURE_TEST_CASE(a_slot_that_moves_ends_the_plain_subscription_too, in_bo
     BOOST_TEST(std::any_of(left, all.end(), [](command const& c) { return c.is("SUBSCRIBE"); }));
 }
 
+// The second one may be of another release, by a client that publishes in one way alone.
+BOOST_FIXTURE_TEST_CASE(a_watch_hears_the_messages_of_both_kinds, in_both_kinds)
+{
+    for (auto const* kind : {"message", "smessage", "smessage"}) {
+        publish(kind);
+        BOOST_TEST((next() == lock_event::kind::released));
+    }
+}
+
 // The old node goes on to bring what it hears of the other nodes.
 BOOST_AUTO_TEST_CASE(a_message_counts_on_the_link_of_its_channel_alone)
 {
