@@ -4,6 +4,8 @@
 #include "redis/connection.hpp"
 #include "unit/redis/link_rig.hpp"
 
+#include <boost/asio/write.hpp>
+
 #include <cerrno>
 #include <cstddef>
 #include <deque>
