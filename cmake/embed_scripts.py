@@ -52,7 +52,7 @@ using namespace std::string_view_literals;
 struct script_traits {
     int joins = 0;              // the place in the order of those that share calls; 0: it does not
     bool confirms = false;      // it confirms holds, or tickets
-    bool draws_tokens = false;  // a floor stands in front of its arguments
+    bool draws_tokens = false;  // the way to draw them stands in front of its arguments
     bool looks_around = false;  // it reads keys that the client can't name
 };
 

@@ -1,15 +1,15 @@
 -- traits: draws_tokens
 -- Moves each lock from the ownership that a claim names to a new one.
 -- KEYS for each lock: lock, fencing counter; without fencing the lock alone
--- ARGV 1 floor of the counters in microseconds, '' without fencing;
+-- ARGV 1 how tokens are drawn: 'clock', 'redisson', or '' without fencing;
 --      then for each lock: the claim's field, the new field, lease in ms
 -- Reply: a list, for each lock an integer if it has moved, the new token (0 without fencing); a
 --        list with the lock's PTTL if the claim's field is gone; an error if the key does not hold
 --        a lock.
 -- Idempotent: a repeat finds the new field, sets the lease again and takes a new token.
 local call, pcall = redis.call, redis.pcall
-local floor = tonumber(ARGV[1])
-local width = floor and 2 or 1
+local way, time = ARGV[1]
+local width = way ~= '' and 2 or 1
 
 -- include draw.lua
 
@@ -25,8 +25,8 @@ for i = 1, #KEYS / width do
         reply[i] = is_there
     else
         local token = 0
-        if floor then
-            token = draw(KEYS[2 * i], 1, floor)
+        if way ~= '' then
+            token = draw(KEYS[2 * i], '1', way)
         end
         if type(token) == 'number' then
             call('hset', lock, to, '1')

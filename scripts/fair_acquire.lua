@@ -2,7 +2,7 @@
 -- Takes each lock that is free when this ticket's turn has come. Otherwise keeps the ticket's place
 -- in the queue, or adds the ticket at the end.
 -- KEYS for each lock: lock, queue, timeouts, tickets, fencing counter; without fencing all but this
--- ARGV 1 floor of the counters in microseconds, '' without fencing;
+-- ARGV 1 how tokens are drawn: 'clock', 'redisson', or '' without fencing;
 --      then for each lock: field, lease in ms, number of tokens, channel, wait in ms by which
 --      Redisson reckons, life of the ticket in ms: 0 to ask and not to queue
 -- Reply: a list, for each lock an integer if granted, the last token taken (0 without fencing);
@@ -11,8 +11,8 @@
 --        of another type.
 -- Idempotent: a repeat finds its field, renews the lease and takes new tokens; or finds its ticket.
 local call, pcall = redis.call, redis.pcall
-local floor = tonumber(ARGV[1])
-local width = floor and 5 or 4
+local way = ARGV[1]
+local width = way ~= '' and 5 or 4
 local time = call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local day = 86400000  -- tickets that Redisson took out of the queue are forgotten after this
@@ -64,8 +64,8 @@ for i = 1, #KEYS / width do
     elseif granted then
         -- Calls that can fail come before calls that take: the counter, then the field.
         local token = 0
-        if floor then
-            token = draw(KEYS[k + 5], ARGV[a + 3], floor)
+        if way ~= '' then
+            token = draw(KEYS[k + 5], ARGV[a + 3], way)
         end
         local set = type(token) == 'number' and pcall('hset', lock, field, '1')
         local leased = type(set) == 'number' and pcall('pexpire', lock, ARGV[a + 2])

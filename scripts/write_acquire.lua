@@ -2,7 +2,7 @@
 -- Takes the write side of each read-write lock that is free, or that this same ownership has taken
 -- already.
 -- KEYS for each lock: lock, fencing counter; without fencing the lock alone
--- ARGV 1 floor of the counters in microseconds, '' without fencing;
+-- ARGV 1 how tokens are drawn: 'clock', 'redisson', or '' without fencing;
 --      then for each lock: field with ':write', lease in ms, number of tokens, and
 --      'place:channel' or '', as in acquire.lua
 -- Reply: a list as of acquire.lua. Only writers stand in the wait list. While somebody reads, the
@@ -11,7 +11,7 @@
 -- Idempotent: as acquire.lua.
 local call, pcall = redis.call, redis.pcall
 
-local mode = 'write'
+local mode, time = 'write'
 local function holder_of(lock)
     local writes = call('hget', lock, 'mode') == 'write'
     for _, field in ipairs(writes and call('hkeys', lock) or {}) do

@@ -93,12 +93,12 @@ answer double_server::run(step const& s)
     return answer_of(run_beside_others(s));
 }
 
-/// As a link does it. Tokens begin at 1, with no server's time for a floor.
+/// As a link does it. Tokens begin at 1, and not at the server's time.
 reply double_server::run_script(step const& s)
 {
     std::vector<std::string_view> arguments;
     if (s.what.traits.draws_tokens)
-        arguments.push_back(s.floor.empty() ? s.floor : no_floor);
+        arguments.push_back(s.tokens.empty() ? s.tokens : redisson_tokens);
     arguments.insert(arguments.end(), s.arguments.begin(), s.arguments.end());
     auto got = redis_.call(s.what.text, s.keys, arguments);
     if (!s.whole && got.what == reply::kind::list && got.items.size() == 1)

@@ -21,10 +21,10 @@ void last_token(core_ptr, handler<answered_token>, lock_id const&);
 /// and C++ use one counter.
 ///
 /// The counter is `redisson_lock_token:{name}`. Each ownership takes the next number from it;
-/// re-entry keeps the token. The counter has no floor: after a FLUSHALL, a DEL or a failover that
-/// lost writes it begins lower, and repeats tokens that a resource has already seen. If no Java
-/// takes part, use `lock`, whose tokens keep growing (`config::fencing`). Never use both kinds in
-/// front of the same resource: their tokens can't be compared.
+/// re-entry keeps the token. The counter follows no clock: after a FLUSHALL, a DEL or a failover
+/// that lost writes it begins lower, and repeats tokens that a resource has already seen. If no
+/// Java takes part, use `lock`, whose tokens keep growing (`config::fencing`). Never use both kinds
+/// in front of the same resource: their tokens can't be compared.
 ///
 /// \par Effects
 ///   As `lock`, with the same scripts. A hand-over to the next waiter of this client needs a

@@ -1,17 +1,26 @@
--- The last of some new tokens; an error if there are none. Without a floor the counter is Redisson's,
--- whose MultiLock may give it a lease; it must not begin again.
-local function draw(counter, tokens, floor)
+-- Needs `time`, the answer to TIME, or nothing if the script has not asked yet.
+-- The last of some new tokens, or an error. Redisson's counter only counts; Redisson's MultiLock may
+-- give it a lease, but it must not begin again. Another counter follows the server's clock in
+-- microseconds, so that tokens rise also if the server has lost it or an older one has come back. It
+-- may be 10 ms behind: to set it for each token would cost too much. If it is ahead of the clock,
+-- the tokens are only one, with a minus sign, so that no clients together drive it further.
+local function draw(counter, tokens, way)
     local token = redis.pcall('incrby', counter, tokens)
-    if floor == 0 and type(token) == 'number' and redis.call('pttl', counter) >= 0 then
-        redis.call('set', counter, string.format('%.0f', token))
+    if type(token) ~= 'number' then
+        return token
+    elseif way == 'redisson' then
+        if redis.call('pttl', counter) >= 0 then
+            redis.call('set', counter, string.format('%.0f', token))
+        end
+        return token
     end
-    if type(token) == 'number' and token - tokens < floor then
-        local time = redis.call('time')
-        -- Never lower than before: the clock of this server, or the one of the floor, may have been
-        -- set back.
-        local least = math.max(token - tokens, floor, time[1] * 1000000 + time[2])
-        token = least + tokens
+    time = time or redis.call('time')
+    local now = time[1] * 1000000 + time[2]
+    if token < now - 10000 then
+        token = now
         redis.call('set', counter, string.format('%.0f', token))
+    elseif tokens ~= '1' and token - tokens > now then
+        token = -redis.call('decrby', counter, tokens - 1)
     end
     return token
 end

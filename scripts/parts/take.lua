@@ -1,8 +1,8 @@
 -- Needs `call`, `pcall` and `draw`; `holder_of`, which names the holder's field, or nothing if its
 -- release does not tell the first of the wait list; and `mode`, nothing but for a read-write lock.
 -- Takes each lock, and returns the reply of the script.
-local floor = tonumber(ARGV[1])
-local width = floor and 2 or 1
+local way = ARGV[1]
+local width = way ~= '' and 2 or 1
 
 -- Why the client cannot have a lock: the reply; and what is left to do in the wait list if it has
 -- taken it. Both are for locks that somebody holds or waits for. Most calls have none, and making
@@ -63,8 +63,8 @@ for i = 1, count do
     else
         -- Calls that can fail come before calls that take: the counter first.
         local token = 0
-        if floor then
-            token = draw(KEYS[2 * i], ARGV[4 * i], floor)
+        if way ~= '' then
+            token = draw(KEYS[2 * i], ARGV[4 * i], way)
         end
         if type(token) == 'number' then
             if mode then

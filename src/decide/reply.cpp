@@ -90,8 +90,14 @@ redirection read_redirection(std::string_view whole)
 acquire_answer read_acquire(reply const& r) noexcept
 {
     using kind = acquire_answer::kind;
-    if (r.what == reply::kind::integer && r.number >= 0)
-        return {kind::granted, static_cast<std::uint64_t>(r.number), 0};
+    if (r.what == reply::kind::integer) {
+        auto const token = static_cast<std::uint64_t>(r.number);
+        bool const is_one = r.number < 0;
+        return {
+            .what = kind::granted,
+            .last_token = is_one ? 0 - token : token,
+            .is_one_token = is_one};
+    }
     if (auto const no = read_refusal(r); no.well_formed)
         return {
             kind::refused,

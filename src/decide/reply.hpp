@@ -66,8 +66,8 @@ struct redirection {
 
 redirection read_redirection(std::string_view error_text);
 
-/// Reply of the acquire scripts: an integer is the last fencing token of the block, a list is a
-/// refusal.
+/// Reply of the acquire scripts: an integer is the last fencing token of the block, below zero if
+/// the block is one token only; a list is a refusal.
 struct acquire_answer {
     enum class kind { granted, refused, malformed };
 
@@ -79,6 +79,7 @@ struct acquire_answer {
     bool stands = false;           ///< refused: the client has a place in the wait list
     bool wakes = false;            ///< refused: the holder's release tells the first of that list
     bool is_first = false;         ///< refused: the client is the first of it
+    bool is_one_token = false;     ///< granted: however many were asked for
 };
 
 acquire_answer read_acquire(reply const&) noexcept;

@@ -1,9 +1,6 @@
 #pragma once
 
-#include "decide/time.hpp"
-
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 
 namespace colock::decide {
@@ -11,10 +8,10 @@ namespace colock::decide {
 /// Fencing tokens that are drawn ahead: each hold that the lock is handed to takes one, and only a
 /// new block needs the server.
 ///
-/// Tokens that nobody takes are gaps, and gaps bring the counter closer to the microseconds since
-/// 1970, where it begins again after its server has lost it. So the size of a block follows the use
-/// of the last one, the rest of a block is kept while nobody else has drawn, and no block is drawn
-/// from a counter that has grown too fast, whichever client drew.
+/// Tokens that nobody takes are gaps. A block that begins close to the last one may bring the
+/// counter ahead of the server's clock, and then the server gives only one token until the clock
+/// has caught up. So the size of a block follows the use of the last one, and the rest of a block
+/// is kept while nobody else has drawn.
 class token_block {
 public:
     static constexpr std::uint64_t smallest = 2;
@@ -23,27 +20,23 @@ public:
 
     /// How many tokens to ask for. `followers`: the waiters after the head that may take one
     /// without a script; counting them up to `largest_first` is enough.
-    std::uint64_t to_ask(time_point now, std::uint64_t followers) const noexcept
+    std::uint64_t to_ask(std::uint64_t followers) const noexcept
     {
         if (followers == 0)
             return 1;
         auto const first = size_ != 0 ? size_ : std::min(followers + 1, largest_first);
         auto const wanted = used_ == 0 ? first : std::max(used_ / 2, smallest);
         auto const missing = wanted > left() ? wanted - left() : 1;
-        return std::min({missing, largest, std::max(affordable(now), std::uint64_t{1})});
+        return std::min(missing, largest);
     }
 
     /// The server has given `count`, up to `last`; there are no tokens below 1, whatever it says.
-    void put(time_point now, std::uint64_t last, std::uint64_t count) noexcept
+    void put(std::uint64_t last, std::uint64_t count) noexcept
     {
-        if (last < last_ || last - last_ > largest_rise) {
-            watched_since_ = now;
-            watched_from_ = last;
-        }
         if (!empty())
             end_run();
         auto const before = last - std::min(count, last);
-        if (before != last_)  // others have drawn since: the rest would be below their tokens
+        if (before != last_)  // others may have drawn since: the rest would be below their tokens
             next_ = before + 1;
         last_ = last;
         is_block_ = left() > 1;
@@ -65,9 +58,6 @@ public:
     }
 
 private:
-    /// A counter that grows more between two looks was set by the server after a loss of its data.
-    static constexpr std::uint64_t largest_rise = 10'000'000;
-
     std::uint64_t left() const noexcept { return last_ + 1 - next_; }
 
     // The next block is as long as the number of tokens that this run of blocks used. The blocks
@@ -79,25 +69,11 @@ private:
         used_ = 0;
     }
 
-    // The limit is three tokens in four microseconds since the client first saw the counter,
-    // including the draws of others. Beyond it the client draws tokens one by one, and no server
-    // runs enough scripts for the counter to go on like this.
-    std::uint64_t affordable(time_point now) const noexcept
-    {
-        using std::chrono::microseconds;
-        auto const watched = std::chrono::duration_cast<microseconds>(now - watched_since_).count();
-        auto const most = largest_first + static_cast<std::uint64_t>(watched) / 4 * 3;
-        auto const risen = last_ - watched_from_;
-        return most > risen ? most - risen : 0;
-    }
-
     std::uint64_t next_ = 1;
     std::uint64_t last_ = 0;
     std::uint64_t used_ = 0;  ///< of blocks, since tokens were left over
     std::uint64_t size_ = 0;  ///< used by the last run of blocks that used any; 0: none has
     bool is_block_ = false;   ///< there was more than one after the last draw
-    time_point watched_since_{};
-    std::uint64_t watched_from_ = 0;
 };
 
 }  // namespace colock::decide

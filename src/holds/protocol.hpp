@@ -36,10 +36,10 @@ struct protocol {
     lock_kind kind = lock_kind::plain;
     script_set script{};
 
-    bool has_list = false;    ///< its releases tell the first of a wait list at the server
-    bool subscribes = true;   ///< gets messages of releases; otherwise it pauses between tries
-    bool has_floor = true;    ///< tokens in blocks; otherwise Redisson's, one by one
-    bool has_queue = false;   ///< its queue is in Redis
+    bool has_list = false;   ///< its releases tell the first of a wait list at the server
+    bool subscribes = true;  ///< gets messages of releases; otherwise it pauses between tries
+    bool has_redisson_tokens = false;  ///< which are drawn one by one, with or without fencing
+    bool has_queue = false;            ///< its queue is in Redis
     bool has_leases = false;  ///< shared: each hold has its own key; their prefix is an argument
 
     bool may_be_taken_over = false;  ///< by a claim

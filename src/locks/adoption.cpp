@@ -63,7 +63,7 @@ struct adoption::request : script_call {
     explicit request(adoption& of) : script_call{about(of), of.slot()}, lease{of.first().lease}
     {
         if (keys.size() > 1)
-            call.floor = of.how_.has_floor ? link_floor : no_floor;
+            call.tokens = of.how_.has_redisson_tokens ? redisson_tokens : clock_tokens;
     }
 
     static script_call::request about(adoption& of)
@@ -72,7 +72,7 @@ struct adoption::request : script_call {
             &scripts::adopt,
             {of.lock_},
             {of.field_, of.core_.field(of.number_), std::to_string(of.first().lease.count())}};
-        if (!of.how_.has_floor)
+        if (of.how_.has_redisson_tokens)
             made.keys.push_back(decide::token_counter(of.lock_, of.core_.settings().key_prefix));
         else if (of.core_.settings().fencing)
             made.keys.push_back(of.core_.fence_counter(of.slot()));

@@ -47,7 +47,7 @@ void exclusive_lock::give(grant const& what)
     if (since_ == time_point{})
         since_ = clock::now();
     if (contention_) {
-        contention_->tokens.put(clock::now(), what.last_token, what.tokens);
+        contention_->tokens.put(what.last_token, what.tokens);
         contention_->turns.begin_wait();
     }
     auto const who = take_first();

@@ -149,7 +149,7 @@ private:
         std::string counter() const;
         std::uint64_t followers() const noexcept;
         verdict judge(attempt const&, answer const&);
-        void on_granted(attempt const&, std::uint64_t token, decide::proven_grant const&);
+        void on_granted(attempt const&, decide::acquire_answer const&, decide::proven_grant const&);
         void on_unsynced(error_code why);
         verdict on_refused(attempt const&, decide::acquire_answer const&);
         void pause_between_tries(std::int64_t pttl);
@@ -219,7 +219,10 @@ private:
     void forget_tenure() noexcept;
     void forget_if_idle() noexcept;
 
-    bool draws_tokens() const noexcept { return core_.settings().fencing || !how_.has_floor; }
+    bool draws_tokens() const noexcept
+    {
+        return core_.settings().fencing || how_.has_redisson_tokens;
+    }
 
     /// A lease of a number at the server, by a step that was sent then.
     struct grant {

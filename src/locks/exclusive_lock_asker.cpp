@@ -35,7 +35,7 @@ struct exclusive_lock::attempt {
               arguments}
     {
         if (of.draws_tokens())
-            call.floor = of.how_.has_floor ? link_floor : no_floor;
+            call.tokens = of.how_.has_redisson_tokens ? redisson_tokens : clock_tokens;
         of.first().ask_replicas(call);
     }
     attempt(attempt const&) = delete;
@@ -137,17 +137,18 @@ std::string exclusive_lock::asker::counter() const
 {
     if (!of_.draws_tokens())
         return {};
-    return of_.how_.has_floor ? of_.core_.fence_counter(of_.slot())
-                              : decide::token_counter(of_.name(), of_.core_.settings().key_prefix);
+    return of_.how_.has_redisson_tokens
+        ? decide::token_counter(of_.name(), of_.core_.settings().key_prefix)
+        : of_.core_.fence_counter(of_.slot());
 }
 
 std::uint64_t exclusive_lock::asker::tokens_to_ask() const
 {
     if (!of_.draws_tokens())
         return 0;
-    if (!of_.contention_ || !of_.how_.has_floor)
+    if (!of_.contention_ || of_.how_.has_redisson_tokens)
         return 1;
-    return of_.contention_->tokens.to_ask(clock::now(), followers());
+    return of_.contention_->tokens.to_ask(followers());
 }
 
 // How many waiters after the head may get the lock without a script; counts only as many as matter.
@@ -215,7 +216,7 @@ exclusive_lock::asker::verdict exclusive_lock::asker::judge(attempt const& asked
             break;
         }
         [[fallthrough]];
-    case decide::outcome::kind::granted: on_granted(asked, read.last_token, proven); break;
+    case decide::outcome::kind::granted: on_granted(asked, read, proven); break;
     case decide::outcome::kind::refused: return on_refused(asked, read);
     }
     return verdict::again;
@@ -224,7 +225,7 @@ exclusive_lock::asker::verdict exclusive_lock::asker::judge(attempt const& asked
 // If nobody is left, the loop gives the grant back. If the head has left, and the next waiter wants
 // another lease or more replicas, the same field is acquired again, which sets it.
 void exclusive_lock::asker::on_granted(
-    attempt const& asked, std::uint64_t token, decide::proven_grant const& proven
+    attempt const& asked, decide::acquire_answer const& read, decide::proven_grant const& proven
 )
 {
     if (of_.contention_)
@@ -237,7 +238,8 @@ void exclusive_lock::asker::on_granted(
     case decide::possible_grant::use::give_back: give_back(); break;
     case decide::possible_grant::use::give:
         grant_.is_taken_over();
-        of_.give({std::exchange(number_, 0), token, asked.tokens, proven});
+        auto const tokens = read.is_one_token ? 1 : asked.tokens;
+        of_.give({std::exchange(number_, 0), read.last_token, tokens, proven});
     }
 }
 

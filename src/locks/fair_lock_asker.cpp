@@ -32,7 +32,7 @@ struct fair_lock_state::asker::attempt {
               arguments}
     {
         if (is_fenced)
-            call.floor = link_floor;
+            call.tokens = clock_tokens;
         of.who_->ask_replicas(call);
     }
     attempt(attempt const&) = delete;

@@ -28,7 +28,7 @@ constexpr protocol table[]{
      .make_state = &make<exclusive_lock>},
     {.kind = lock_kind::fenced,
      .has_list = true,
-     .has_floor = false,
+     .has_redisson_tokens = true,
      .may_be_taken_over = true,
      .make_state = &make<exclusive_lock>},
     {.kind = lock_kind::fair,

@@ -113,12 +113,12 @@ call_batch::call call_batch::alone(std::size_t at) const
     };
 }
 
-// How many steps from here on may share a call: those with the call's floor.
+// How many steps from here on may share a call: those that draw tokens as the first does.
 std::size_t call_batch::alike(std::size_t at, bool by_slot) const
 {
     auto const most = std::min(largest_call, steps_.size() - at);
     auto const may_join = [&](step const& first, step const& other) {
-        return first.floor == other.floor && !(by_slot && first.slot != other.slot);
+        return first.tokens == other.tokens && !(by_slot && first.slot != other.slot);
     };
     std::size_t count = 1;
     while (count != most && may_join(*steps_[at], *steps_[at + count]))
@@ -149,7 +149,7 @@ void call_batch::write(std::span<step* const> some, manner const& how, resp::wri
         for (auto const key : s->keys)
             out.add(key);
     if (fenced)
-        out.add(any.floor == link_floor ? how.floor : any.floor);
+        out.add(any.tokens);
     for (auto const* s : some)
         for (auto const argument : s->arguments)
             out.add(argument);

@@ -51,9 +51,8 @@ public:
 
     /// How calls are written.
     struct manner {
-        std::string_view floor;  ///< the link's
-        bool as_text = false;    ///< for a server that refuses EVALSHA
-        bool by_slot = false;    ///< for a server that refuses calls with keys of several slots
+        bool as_text = false;  ///< for a server that refuses EVALSHA
+        bool by_slot = false;  ///< for a server that refuses calls with keys of several slots
         publishing publish = publishing::plain;
         known_scripts* known = nullptr;         ///< none: the server knows all
         decide::connection_life* on = nullptr;  ///< none: nobody asks for the order

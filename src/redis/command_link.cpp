@@ -105,7 +105,7 @@ void command_link::flush()
     auto& pipeline = loop_->pipeline();
     sending->fill(
         waiting_,
-        {floor_, eval_only_, by_slot, description_.publish, &known_, &life_, &pipeline},
+        {eval_only_, by_slot, description_.publish, &known_, &life_, &pipeline},
         pipeline.out(),
         now
     );

@@ -122,7 +122,6 @@ private:
     void on_failed(error_code) override;
 
     error_code judge_mode(std::string const& mode) const;
-    error_code judge_time(decide::reply const&);
     error_code judge_rights(decide::reply const&);
     error_code refuse(std::string const& why) const;
     void become_ready();
@@ -157,7 +156,6 @@ private:
     decide::alarm_queue::alarm slice_over_{[this] { end_slice(); }};
     known_scripts known_;  ///< to the server, since this connection is up
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-    std::string floor_;  ///< the server's time in microseconds when this connection came up
     std::int64_t connection_id_ = 0;
     std::string run_id_;
     std::int64_t predecessor_ = 0;  ///< the old connection, until its server has ended it

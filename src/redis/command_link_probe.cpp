@@ -13,7 +13,7 @@ using decide::reply;
 namespace {
 
 // Places of the replies in the probe.
-enum probe_place : std::size_t { place_id, place_time, place_info, place_rights, places };
+enum probe_place : std::size_t { place_id, place_info, place_rights, places };
 
 /// The value of `key` in a section of INFO, or nothing.
 std::string info_field(std::string_view text, std::string_view key)
@@ -33,7 +33,6 @@ std::int64_t integer_of(reply const& r) { return decide::number_of<std::int64_t>
 void command_link::write_probe(resp::writer& to)
 {
     to.push("CLIENT", "ID");
-    to.push("TIME");
     to.push("INFO", "server");
     pubsub_permission_probe(to, context_.settings, description_.publish);
 }
@@ -48,8 +47,6 @@ error_code command_link::judge_probe(replies const& got)
     auto const& info = got[place_info].text;
     auto const mode = info_field(info, "redis_mode:");
     if (auto const ec = judge_mode(mode.empty() ? info_field(info, "server_mode:") : mode))
-        return ec;
-    if (auto const ec = judge_time(got[place_time]))
         return ec;
     if (auto const ec = judge_rights(got[place_rights]))
         return ec;
@@ -69,25 +66,6 @@ error_code command_link::judge_probe(replies const& got)
     run_id_ = run_id;
     connection_id_ = std::max(std::int64_t{0}, integer_of(got[place_id]));
     return {};
-}
-
-// The floor, which only fencing tokens use.
-error_code command_link::judge_time(reply const& time)
-{
-    bool const is_told = time.what == reply::kind::list && time.items.size() == 2;
-    if (is_told) {
-        constexpr std::int64_t second = 1'000'000, latest = (std::int64_t{1} << 53) / second;
-        auto const seconds = integer_of(time.items[0]), rest = integer_of(time.items[1]);
-        if (seconds < 0 || seconds >= latest || rest < 0 || rest >= second)
-            return error::bad_reply;
-        floor_ = std::to_string(seconds * second + rest);
-    }
-    if (is_told || !context_.settings.fencing)
-        return {};
-    return refuse(
-        "the server refuses TIME: " + redacted(time.text, context_.settings) +
-        permission_remedy(time.text, context_.settings)
-    );
 }
 
 error_code command_link::judge_rights(reply const& rights)

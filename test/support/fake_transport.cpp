@@ -117,7 +117,7 @@ void fake_transport::write_waiting()
     nobody answers;
     resp::writer out;
     call_batch batch{answers};
-    batch.fill(now, {"0"}, out, clock::now());
+    batch.fill(now, {}, out, clock::now());
     std::set<unsigned> links;
     for (auto* s : batch.steps()) {
         write(*s);
@@ -134,7 +134,7 @@ void fake_transport::write(step& s)
         s.slot,
         {},
         {},
-        !s.floor.empty(),
+        std::string{s.tokens},
         clock::now(),
         s.whole,
         s.replicas,

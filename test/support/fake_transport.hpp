@@ -27,7 +27,7 @@ struct call {
     scripts::script const* what = nullptr;
     unsigned slot = 0;
     std::vector<std::string> keys, arguments;
-    bool has_floor = false;
+    std::string tokens{};
     time_point sent{};
     bool is_whole = false;         ///< for many locks, as one step
     unsigned replicas = 0;         ///< that are to acknowledge it …

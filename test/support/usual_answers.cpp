@@ -102,8 +102,6 @@ std::string usual_answers::to(words const& command, std::size_t connection)
         return command.size() > 1 ? text(command[1]) : "+PONG\r\n";
     if (verb == "CLIENT")
         return to_client(command, connection);
-    if (verb == "TIME")
-        return list({text("1700000000"), text("0")});
     if (verb == "INFO")
         return text(info());
     if (verb == "ROLE")

@@ -10,9 +10,6 @@ namespace colock::test {
 
 namespace {
 
-/// Without one tokens would begin at the time.
-constexpr std::string_view lowest_floor = "0";
-
 constexpr std::string_view somebody = "somebody:1";
 
 }  // namespace
@@ -48,7 +45,7 @@ reply script_server::run(call const& c)
     std::vector<std::string_view> const keys(c.keys.begin(), c.keys.end());
     std::vector<std::string_view> arguments;
     if (c.what->traits.draws_tokens) {
-        arguments.push_back(c.has_floor ? lowest_floor : std::string_view{});
+        arguments.push_back(c.tokens.empty() ? c.tokens : way_to_draw);
         fence_ = c.keys.back();
     }
     arguments.insert(arguments.end(), c.arguments.begin(), c.arguments.end());

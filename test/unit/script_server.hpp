@@ -50,6 +50,9 @@ public:
     std::int64_t last_token();
     void draw_tokens(std::int64_t n);
 
+    /// Of the locks of colock: by this way tests can count tokens.
+    std::string way_to_draw{redisson_tokens};
+
     std::int64_t others = 0;  ///< who hear messages, beside the clients
 
     // ---- Counters ------------------------------------------------------------------------------

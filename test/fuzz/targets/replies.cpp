@@ -120,7 +120,7 @@ public:
     {
         for (std::size_t i = 0; i != count; ++i) {
             auto& s = steps_.emplace_back(scripts::acquire, 0U, keys_, arguments_);
-            s.floor = no_floor;
+            s.tokens = clock_tokens;
             waiting_.push_back(s);
         }
         batch_->fill(waiting_, {}, line_.out(), {});

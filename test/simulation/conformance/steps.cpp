@@ -28,13 +28,13 @@ std::vector<script_form> const& script_forms()
     using namespace scripts;
     constexpr auto fair = "lock queue timeouts tickets";
     static std::vector<script_form> const all{
-        {acquire, "plain", "lock counter", "field lease tokens place_and_channel", "floor"},
+        {acquire, "plain", "lock counter", "field lease tokens place_and_channel", "way"},
         {extend, "plain fair read_write", "lock", "holder depth lease"},
         {renew, "plain fair read_write", "lock", "holder lease"},
         {release, "plain", "lock", "field listed_channel wait_list joining_entry"},
         {leave, "plain read_write semaphore permits", "lock", "listed_channel entry"},
         {force, "plain", "lock", "channel"},
-        {adopt, "plain", "lock counter", "claimed field lease", "floor"},
+        {adopt, "plain", "lock counter", "claimed field lease", "way"},
         {request, "plain", "lock", "channel"},
         {expiring, "plain fair read_write", "lock", "kept_list", "limit"},
         {inspect, "plain fair read_write", "lock", ""},
@@ -42,7 +42,7 @@ std::vector<script_form> const& script_forms()
          "fair",
          "lock queue timeouts tickets counter",
          "field lease tokens channel wait ticket_life",
-         "floor"},
+         "way"},
         {fair_keep, "fair", fair, "field wait kept_life"},
         {fair_release, "fair", fair, "field channel wait"},
         {fair_force, "fair", fair, "channel wait"},
@@ -54,7 +54,7 @@ std::vector<script_form> const& script_forms()
          "read_write",
          "lock counter",
          "writer lease tokens place_and_channel",
-         "floor"},
+         "way"},
         {write_release,
          "read_write",
          "lock",
@@ -167,8 +167,7 @@ script_call step_maker::call(bool odd)
     };
     if (!of.front.empty())
         add(of.front);
-    bool const is_fenced =
-        of.front == "floor" && made.arguments[0].find_first_of("0123456789") != std::string::npos;
+    bool const is_fenced = of.front == "way" && !made.arguments[0].empty();
     auto locks = dice_.one_in(4) ? 1U + static_cast<unsigned>(dice_.below(3)) : 1U;
     for (; locks != 0; --locks) {
         for (auto const& role : words_of(of.keys))
@@ -243,7 +242,7 @@ std::string step_maker::argument(std::string_view role, std::string const& of)
         return field_of(1 + dice_.below(4));
     if (role == "writer" || role == "holder")
         return field() + ":write";
-    if (role == "lease" || role == "floor" || role == "wait" || role.ends_with("life"))
+    if (role == "lease" || role == "wait" || role.ends_with("life"))
         return time(role);
     if (role == "client")
         return field().substr(0, 15);
@@ -261,6 +260,8 @@ std::string step_maker::argument(std::string_view role, std::string const& of)
         return decide::wait_list(of);
     if (role == "kept_list")
         return dice_.one_in(2) ? "" : field().substr(0, 15) + ":" + decide::wait_list(of);
+    if (role == "way")
+        return one_of("clock", "clock", "redisson", "");
     if (role == "tokens")
         return one_of("1", "64");
     if (role == "number")
@@ -298,8 +299,6 @@ std::string step_maker::time(std::string_view role)
 {
     if (role == "lease")
         return one_of("30000", "400", "10", "1", "60000");
-    if (role == "floor")
-        return one_of("", "0", std::to_string(now_), std::to_string(now_ - 1'000'000));
     if (role == "wait")
         return one_of("300000", "5000");
     if (role == "ticket_life" || role == "kept_life")

@@ -172,7 +172,7 @@ void judge::check_tokens(stay const& s)
     auto& o = *s.of;
     if (!s.writes || is_counted(o.what))
         return;
-    // The counter of Redisson's fenced lock has no floor.
+    // The counter of Redisson's fenced lock follows no clock.
     bool const may_fall = o.what == kind::fenced &&
         std::ranges::any_of(o.at, [](auto const* at) { return at->losses.any != 0; });
     for (std::size_t i = 0; i != o.parts.size(); ++i) {

@@ -63,7 +63,7 @@ void connecting_line::stop()
     });
 }
 
-// A round trip to connect, and one in which the server ends the last connection and tells its time.
+// A round trip to connect, and one in which the server ends the last connection.
 void connecting_line::connect()
 {
     auto const attempt = ++attempt_;
@@ -79,15 +79,12 @@ void connecting_line::connect()
         auto made = std::make_shared<wire>();
         made->last_out = where_.time.now() + where_.net.delay();
         coming_ = made;
-        where_.time.at(
-            made->last_out,
-            [self, this, attempt, made, shown = std::to_string(where_.at.wall_clock())] {
-                later([this, attempt, made, shown] {
-                    if (attempt == attempt_ && started_)
-                        open(made, shown);
-                });
-            }
-        );
+        where_.time.at(made->last_out, [self, this, attempt, made] {
+            later([this, attempt, made] {
+                if (attempt == attempt_ && started_)
+                    open(made);
+            });
+        });
     });
 }
 
@@ -106,13 +103,12 @@ void connecting_line::try_again()
     );
 }
 
-void connecting_line::open(std::shared_ptr<wire> made, std::string floor)
+void connecting_line::open(std::shared_ptr<wire> made)
 {
     if (made->is_cut)
         return try_again();
     wire_ = std::move(made);
     last_wire_ = wire_;
-    floor_ = std::move(floor);
     failures_ = 0;
     ++epoch_;
     on_up();
@@ -157,6 +153,8 @@ struct command_line::request {
 
 void command_line::submit(step& s)
 {
+    if (how_.without_clock && s.tokens == clock_tokens)
+        s.tokens = redisson_tokens;
     waiting_.push_back(s);
     if (is_up())
         schedule_flush();
@@ -196,12 +194,7 @@ void command_line::flush()
     resp::writer out;
     sent->batch->fill(
         waiting_,
-        {how_.without_floor ? no_floor : std::string_view{floor_},
-         false,
-         how_.by_slot,
-         how_.publish,
-         &known_,
-         &life_},
+        {.by_slot = how_.by_slot, .publish = how_.publish, .known = &known_, .on = &life_},
         out,
         clock::now()
     );

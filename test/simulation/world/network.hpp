@@ -250,12 +250,11 @@ protected:
     place where_;
     bool alive_ = true;
     std::shared_ptr<wire> wire_;
-    std::string floor_;  ///< the server's time when this connection came up
 
 private:
     void connect();
     void try_again();
-    void open(std::shared_ptr<wire>, std::string floor);
+    void open(std::shared_ptr<wire>);
 
     std::weak_ptr<wire> last_wire_;  ///< which the next connection ends
     std::weak_ptr<wire> coming_;     ///< made at the server, which the client hears of next
@@ -288,7 +287,7 @@ public:
     struct habits {
         bool by_slot = false;
         publishing publish = publishing::plain;
-        bool without_floor = false;  ///< broken on purpose: tokens may fall
+        bool without_clock = false;  ///< broken on purpose: tokens may fall
     };
 
     command_line(place where, listener& who, habits how)

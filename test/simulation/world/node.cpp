@@ -175,9 +175,9 @@ void node::note(
         auto const& one = is_list ? got.items[i] : got;
         bool const is_number = one.what == reply::kind::integer;
         bool const grants = what.name.find("acquire") != what.name.npos || what.name == "adopt";
-        if (is_number && one.number > 0 && grants)
-            remember_grant(words[i * width], static_cast<std::uint64_t>(one.number));
-        if (is_number && one.number > 0 && (grants || what.name == "extend"))
+        if (is_number && grants && one.number != 0)
+            remember_grant(words[i * width], decide::read_acquire(one).last_token);
+        if (is_number && one.number != 0 && (grants || what.name == "extend"))
             set_at_[std::string{words[i * width]}] = time_.now();
         if (is_number && what.name.find("force") != what.name.npos)
             ++forced_[std::string{words[i * width]}];

@@ -18,7 +18,7 @@ struct surroundings {
     network& net;
     std::vector<node*> nodes;  ///< one: a server by itself; more: a cluster, whose slots they share
     int machine;
-    bool without_floor = false;  ///< broken on purpose: see command_line::habits
+    bool without_clock = false;  ///< broken on purpose: see command_line::habits
 };
 
 /// In a cluster of so many nodes, the one that has the slot unless it was moved.

@@ -19,7 +19,7 @@ BOOST_AUTO_TEST_CASE(steps_of_one_script_go_in_one_call)
 {
     add(scripts::renew, "a", {"f1", "100"});
     add(scripts::renew, "b", {"f2", "200"});
-    sent_batch batch{waiting, {"17"}};
+    sent_batch batch{waiting, {}};
     BOOST_TEST(waiting.empty());
     auto const sent = batch.commands;
     BOOST_TEST_REQUIRE(sent.size() == 1U);
@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(an_error_in_its_own_place_is_about_that_step)
     for (bool const is_whole : {false, true}) {
         auto& a = add(scripts::release, "a", {"f1", "c", ""});
         add(scripts::release, "b", {"f2", "c", ""});
-        sent_batch batch{waiting, {""}};
+        sent_batch batch{waiting, {}};
         batch.receive(is_whole ? "-OOM no memory\r\n" : "*2\r\n-OOM no memory\r\n:1\r\n");
         BOOST_TEST((batch.answers.at(&a).value.what == reply::kind::error));
         BOOST_TEST(batch.answers.at(&a).in_company == is_whole);
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(a_call_has_at_most_128_locks)
 {
     for (int i = 0; i != 300; ++i)
         add(scripts::renew, "k", {"f", "100"});
-    sent_batch batch{waiting, {""}};
+    sent_batch batch{waiting, {}};
     auto const sent = batch.commands;
     BOOST_TEST_REQUIRE(sent.size() == 3U);
     BOOST_TEST(sent[0][2] == "128");
@@ -65,11 +65,11 @@ BOOST_AUTO_TEST_CASE(a_call_has_at_most_128_locks)
     BOOST_TEST(batch.commands.size() == 3U);
 }
 
-BOOST_AUTO_TEST_CASE(an_acquire_carries_the_floor_once)
+BOOST_AUTO_TEST_CASE(an_acquire_says_once_how_tokens_are_drawn)
 {
     for (auto const* field : {"f1", "f2"})
-        add(scripts::acquire, "k", {field, "300", "1"}, "count").floor = link_floor;
-    sent_batch batch{waiting, {"17"}};
+        add(scripts::acquire, "k", {field, "300", "1"}, "count").tokens = clock_tokens;
+    sent_batch batch{waiting, {}};
     BOOST_TEST(
         batch.commands.at(0) ==
             (words{
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(an_acquire_carries_the_floor_once)
                 "count",
                 "k",
                 "count",
-                "17",
+                "clock",
                 "f1",
                 "300",
                 "1",
@@ -91,16 +91,17 @@ BOOST_AUTO_TEST_CASE(an_acquire_carries_the_floor_once)
     );
 }
 
-BOOST_AUTO_TEST_CASE(a_call_has_one_floor)
+BOOST_AUTO_TEST_CASE(a_call_draws_tokens_in_one_way)
 {
-    for (auto const* floor : {"0", "0", "link", "link", "0"})
-        add(scripts::write_acquire, "k", {"f", "300", "1"}, "count").floor = floor;
-    sent_batch batch{waiting, {"17"}};
+    for (auto const tokens :
+         {redisson_tokens, redisson_tokens, clock_tokens, clock_tokens, redisson_tokens})
+        add(scripts::write_acquire, "k", {"f", "300", "1"}, "count").tokens = tokens;
+    sent_batch batch{waiting, {}};
     auto const sent = batch.commands;
     BOOST_TEST_REQUIRE(sent.size() == 3U);
     for (std::size_t i = 0; i != 3; ++i) {
         BOOST_TEST(sent[i].at(2) == (i == 2 ? "2" : "4"));
-        BOOST_TEST(sent[i].at(i == 2 ? 5 : 7) == (i == 1 ? "17" : "0"));
+        BOOST_TEST(sent[i].at(i == 2 ? 5 : 7) == (i == 1 ? clock_tokens : redisson_tokens));
     }
 }
 
@@ -117,7 +118,7 @@ BOOST_AUTO_TEST_CASE(steps_of_each_lock_type_are_joined_in_this_order)
           &scripts::read_renew})
         for (auto const* key : {"a", "b"})
             add(*script, key, {"f"});
-    sent_batch batch{waiting, {""}};
+    sent_batch batch{waiting, {}};
     std::vector<std::string> order;
     for (auto const& command : batch.commands) {
         BOOST_TEST(command.at(2) == "2");
@@ -140,10 +141,10 @@ BOOST_AUTO_TEST_CASE(steps_of_each_lock_type_are_joined_in_this_order)
     );
 }
 
-BOOST_AUTO_TEST_CASE(without_fencing_the_floor_is_empty)
+BOOST_AUTO_TEST_CASE(without_fencing_the_way_to_draw_is_empty)
 {
     add(scripts::acquire, "k", {"f", "300", "0"});
-    sent_batch batch{waiting, {"17"}};
+    sent_batch batch{waiting, {}};
     auto const sent = batch.commands.at(0);
     BOOST_TEST(sent.at(2) == "1");
     BOOST_TEST(sent.at(4).empty());
@@ -156,7 +157,7 @@ BOOST_AUTO_TEST_CASE(renewals_first_acquires_last)
     add(scripts::release, "k", {"f1", "channel"});
     add(scripts::extend, "k", {"f1", "1", "300"});
     add(scripts::renew, "k", {"f1", "300"});
-    sent_batch batch{waiting, {""}};
+    sent_batch batch{waiting, {}};
     words order;
     for (auto const& command : batch.commands)
         order.push_back(command.at(1));
@@ -180,7 +181,7 @@ BOOST_AUTO_TEST_CASE(what_keeps_many_comes_before_all_else)
     add(scripts::fair_keep, "k", {"f2"}).whole = true;
     add(scripts::read_renew, "k", {"f3"}).whole = true;
     add(scripts::renew, "k", {"f1", "300"}).whole = true;
-    sent_batch batch{waiting, {""}};
+    sent_batch batch{waiting, {}};
     BOOST_TEST(
         batch.order == (words{"fair_keep", "read_renew", "renew", "extend", "fair_acquire"}),
         boost::test_tools::per_element()
@@ -192,7 +193,7 @@ BOOST_AUTO_TEST_CASE(the_renewal_of_a_permit_comes_before_its_extension)
 {
     add(scripts::permit_extend, "k", {"f1", "600000"});
     add(scripts::permit_extend, "k", {"f1", "30000"}).whole = true;
-    sent_batch batch{waiting, {""}};
+    sent_batch batch{waiting, {}};
     BOOST_TEST_REQUIRE(batch.commands.size() == 2U);
     BOOST_TEST(batch.commands[0].back() == "30000");
     BOOST_TEST(batch.commands[1].back() == "600000");
@@ -205,7 +206,7 @@ BOOST_AUTO_TEST_CASE(questions_and_what_was_refused_go_alone)
     add(scripts::release, "c", {"f", "channel"}).alone = true;
     add(scripts::release, "d", {"f", "channel"});
     add(scripts::release, "e", {"f", "channel"});
-    sent_batch batch{waiting, {""}};
+    sent_batch batch{waiting, {}};
     std::vector<std::string> counts;
     for (auto const& command : batch.commands)
         counts.push_back(command.at(2));
@@ -215,11 +216,11 @@ BOOST_AUTO_TEST_CASE(questions_and_what_was_refused_go_alone)
 BOOST_AUTO_TEST_CASE(a_script_that_is_not_known_goes_as_text)
 {
     add(scripts::release, "a", {"f", "channel"}).as_text = true;
-    sent_batch one{waiting, {""}};
+    sent_batch one{waiting, {}};
     BOOST_TEST(one.commands[0][0] == "EVAL");
     BOOST_TEST(one.commands[0][1] == scripts::release.text);
     add(scripts::renew, "a", {"f", "1"});
-    sent_batch whole{waiting, {"", true}};
+    sent_batch whole{waiting, {.as_text = true}};
     BOOST_TEST(whole.commands[0][1] == scripts::renew.text);
 }
 
@@ -227,11 +228,11 @@ BOOST_AUTO_TEST_CASE(a_script_goes_as_text_until_the_server_knows_it)
 {
     known_scripts known;
     add(scripts::release, "a", {"f", "channel"});
-    sent_batch first{waiting, {.floor = "", .known = &known}};
+    sent_batch first{waiting, {.known = &known}};
     BOOST_TEST(first.commands[0][0] == "EVAL");
     add(scripts::release, "a", {"f", "channel"});
     add(scripts::renew, "a", {"f", "1"});
-    sent_batch second{waiting, {.floor = "", .known = &known}};
+    sent_batch second{waiting, {.known = &known}};
     BOOST_TEST(second.commands[0][0] == "EVAL");
     BOOST_TEST(second.commands[0][1] == scripts::renew.text);
     BOOST_TEST(second.commands[1][0] == "EVALSHA");
@@ -242,7 +243,7 @@ BOOST_AUTO_TEST_CASE(each_step_gets_its_part_of_the_reply)
     step const* steps[3];
     for (auto& s : steps)
         s = &add(scripts::renew, "k", {"f", "1"});
-    sent_batch batch{waiting, {""}};
+    sent_batch batch{waiting, {}};
     batch.receive("*3\r\n:1\r\n-WRONGTYPE\r\n_\r\n");
     BOOST_TEST(batch.is_over);
     BOOST_TEST(batch.answers[steps[0]].value.number == 1);
@@ -254,7 +255,7 @@ BOOST_AUTO_TEST_CASE(each_call_is_answered_as_its_reply_comes)
 {
     auto const& renewed = add(scripts::renew, "k", {"f", "1"});
     auto const& released = add(scripts::release, "k", {"f", "channel"});
-    sent_batch batch{waiting, {""}};
+    sent_batch batch{waiting, {}};
     batch.receive("*1\r\n:1\r\n*1\r\n");
     BOOST_TEST(batch.answers.count(&renewed) == 1U);
     BOOST_TEST(batch.answers.count(&released) == 0U);
@@ -271,7 +272,7 @@ BOOST_AUTO_TEST_CASE(an_error_is_everybodys_and_another_shape_is_nobodys)
         step const* steps[2];
         for (auto& s : steps)
             s = &add(scripts::renew, "k", {"f", "1"});
-        sent_batch batch{waiting, {""}};
+        sent_batch batch{waiting, {}};
         batch.receive(wrong);
         for (auto const* s : steps) {
             auto const& value = batch.answers.at(s).value;
@@ -286,7 +287,7 @@ BOOST_AUTO_TEST_CASE(in_a_cluster_a_call_has_keys_of_one_slot)
 {
     for (unsigned slot : {7U, 3U, 7U, 3U, 5U})
         add(scripts::renew, slot == 7 ? "a" : slot == 3 ? "b" : "c", {"f", "1"}).slot = slot;
-    sent_batch batch{waiting, {.floor = "", .by_slot = true}};
+    sent_batch batch{waiting, {.by_slot = true}};
     auto const sent = batch.commands;
     BOOST_TEST_REQUIRE(sent.size() == 3U);
     BOOST_TEST(sent[0][3] == "b");
@@ -301,7 +302,7 @@ BOOST_AUTO_TEST_CASE(who_asks_where_a_slot_goes_says_so_before_his_call)
     auto& moved = add(scripts::release, "a", {"f", "channel"});
     moved.alone = moved.asking = true;
     auto const& other = add(scripts::release, "b", {"f", "channel"});
-    sent_batch batch{waiting, {""}};
+    sent_batch batch{waiting, {}};
     auto const sent = batch.commands;
     BOOST_TEST_REQUIRE(sent.size() == 3U);
     BOOST_TEST(sent[0][3] == "b");
@@ -317,7 +318,7 @@ BOOST_AUTO_TEST_CASE(each_call_has_a_number)
 {
     auto const& renewed = add(scripts::renew, "k", {"f", "1"});
     auto const& released = add(scripts::release, "k", {"f", "channel"});
-    sent_batch batch{waiting, {""}, true};
+    sent_batch batch{waiting, {}, true};
     BOOST_TEST_REQUIRE(batch.commands.size() == 2U);
     BOOST_TEST(batch.commands[0].size() == 7U);
     BOOST_TEST(batch.commands[0].back() == "1");
@@ -334,7 +335,7 @@ BOOST_AUTO_TEST_CASE(an_error_is_believed_with_the_next_number)
     auto const& renewed = add(scripts::renew, "k", {"f", "1"});
     auto const& extended = add(scripts::extend, "k", {"f", "1", "1"});
     auto const& released = add(scripts::release, "k", {"f", "channel"});
-    sent_batch batch{waiting, {""}, true};
+    sent_batch batch{waiting, {}, true};
     batch.written();
     batch.receive("-BUSY\r\n");
     BOOST_TEST(batch.answers.empty());
@@ -353,7 +354,7 @@ BOOST_AUTO_TEST_CASE(an_error_is_believed_with_the_next_number)
 BOOST_AUTO_TEST_CASE(an_error_whose_number_does_not_come_is_lost)
 {
     auto const& released = add(scripts::release, "k", {"f", "channel"});
-    sent_batch batch{waiting, {""}, true};
+    sent_batch batch{waiting, {}, true};
     batch.receive("-BUSY\r\n");
     batch.lose();
     BOOST_TEST(batch.answers.empty());
@@ -366,7 +367,7 @@ BOOST_AUTO_TEST_CASE(an_error_whose_number_does_not_come_is_lost)
 BOOST_AUTO_TEST_CASE(an_error_behind_an_error_is_enough)
 {
     auto const& released = add(scripts::release, "k", {"f", "channel"});
-    sent_batch batch{waiting, {""}, true};
+    sent_batch batch{waiting, {}, true};
     batch.receive("-BUSY\r\n-BUSY\r\n");
     BOOST_TEST(batch.answers.at(&released).value.text == "BUSY");
     BOOST_TEST(batch.is_over);
@@ -377,7 +378,7 @@ BOOST_AUTO_TEST_CASE(the_answer_to_a_bare_command_is_believed_with_the_next_numb
     std::string_view const get[]{"GET", "a"};
     step asked{any_command, 0, {}, get};
     waiting.push_back(asked);
-    sent_batch batch{waiting, {""}, true};
+    sent_batch batch{waiting, {}, true};
     BOOST_TEST_REQUIRE(batch.commands.size() == 2U);
     BOOST_TEST(batch.commands[1] == (words{"PING", "1"}), boost::test_tools::per_element());
     batch.receive("+a\r\n");
@@ -396,7 +397,7 @@ BOOST_AUTO_TEST_CASE(scripts_publish_as_the_servers_of_the_subscribers)
     BOOST_TEST(sharded.text.find("'publish'") == sharded.text.npos);
     BOOST_TEST(sharded.sha1 != scripts::release.sha1);
     add(scripts::release, "c", {"f3", "channel"});
-    sent_batch batch{waiting, {.floor = "", .publish = publishing::both}};
+    sent_batch batch{waiting, {.publish = publishing::both}};
     BOOST_TEST(batch.commands[0][1] == scripts::release_both.sha1);
 }
 

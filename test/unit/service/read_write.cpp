@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(a_writer_takes_a_token_and_a_field_that_says_so)
     hold held = at.writes();
     BOOST_TEST(held.fencing_token() == 7U);
     BOOST_TEST(at.last().field().ends_with(":write"));
-    BOOST_TEST(at.last().has_floor);
+    BOOST_TEST(at.last().tokens == clock_tokens);
     BOOST_TEST(at.last().keys.size() == 2U);
     auto const field = at.last().field();
     at.let_go(held, scripts::write_release);

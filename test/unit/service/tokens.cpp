@@ -87,6 +87,17 @@ BOOST_AUTO_TEST_CASE(few_who_wait_draw_as_many)
     }
 }
 
+BOOST_AUTO_TEST_CASE(from_a_counter_that_is_ahead_one_each_is_drawn)
+{
+    redis.way_to_draw = clock_tokens;
+    auto first = acquire();
+    release(first.value());
+    auto const asked = server->count(scripts::acquire);
+    redis.draw_tokens(1'000'000'000);
+    BOOST_TEST(pass_on(mutex(), 64) == 64);
+    BOOST_TEST(server->count(scripts::acquire) - asked == 64U);
+}
+
 // Two that may follow each other, and one that may not.
 acquire_options two_and_one(int i)
 {
