@@ -23,29 +23,22 @@ BOOST_AUTO_TEST_CASE(counts_agree)
             BOOST_TEST(here == expected);
             BOOST_TEST(there == std::to_string(expected));
         };
-        auto set = co_await s.ask("trySetPermits", three);
-        BOOST_TEST(set == "true");
-        bool const again = co_await s.mine.try_set_permits(5);
-        BOOST_TEST(!again);
+        BOOST_TEST(co_await s.ask("trySetPermits", three) == "true");
+        BOOST_TEST(!co_await s.mine.try_set_permits(5));
         co_await s.mine.acquire(2);
         co_await agree(1);
-        auto const none = co_await s.ask("tryAcquire", two, 0ms);
-        BOOST_TEST(none == "false");
+        BOOST_TEST(co_await s.ask("tryAcquire", two, 0ms) == "false");
         co_await s.ask("acquire", one);
         co_await agree(0);
-        bool const got = co_await s.mine.try_acquire();
-        BOOST_TEST(!got);
+        BOOST_TEST(!co_await s.mine.try_acquire());
         co_await s.ask("release", three);
         co_await agree(3);
-        auto const drained = co_await s.mine.drain();
-        BOOST_TEST(drained == 3);
+        BOOST_TEST(co_await s.mine.drain() == 3);
         co_await s.mine.release(2);
-        auto const drained_there = co_await s.ask("drainPermits");
-        BOOST_TEST(drained_there == "2");
+        BOOST_TEST(co_await s.ask("drainPermits") == "2");
         co_await agree(0);
         s.server.ask("DEL", s.name);
-        bool const made = co_await s.mine.try_set_permits(4);
-        BOOST_TEST(made);
+        BOOST_TEST(co_await s.mine.try_set_permits(4));
         co_await agree(4);
         s.server.ask("DEL", s.name);
     });
@@ -57,8 +50,7 @@ BOOST_AUTO_TEST_CASE(numbers_below_zero_and_a_life)
     shared_object<semaphore> s{at, "semaphore"};
     at.run([&]() -> asio::awaitable<void> {
         co_await s.mine.try_set_permits(1, 20s);
-        auto const again = co_await s.ask("trySetPermits", two);
-        BOOST_TEST(again == "false");
+        BOOST_TEST(co_await s.ask("trySetPermits", two) == "false");
         co_await s.mine.add_permits(-3);
         auto there = co_await s.ask("availablePermits");
         BOOST_TEST(there == "-2");
@@ -68,8 +60,7 @@ BOOST_AUTO_TEST_CASE(numbers_below_zero_and_a_life)
         co_await s.mine.release(1);
         co_await s.mine.add_permits(1);
         BOOST_TEST(!entering.is_done());
-        bool const is_there = co_await s.mine.release_if_exists(2);
-        BOOST_TEST(is_there);
+        BOOST_TEST(co_await s.mine.release_if_exists(2));
         auto const entered = co_await entering.wait();
         BOOST_TEST(!entered.failed, entered.text);
         BOOST_TEST(s.server.ask("PTTL", s.name).number > 10'000);
@@ -77,8 +68,7 @@ BOOST_AUTO_TEST_CASE(numbers_below_zero_and_a_life)
         bool const is_gone = !co_await s.mine.release_if_exists(2);
         BOOST_TEST(is_gone);
         if (!java_peer::is_oldest()) {
-            auto const theirs = co_await s.ask("releaseIfExists", one);
-            BOOST_TEST(theirs != "true");
+            BOOST_TEST(co_await s.ask("releaseIfExists", one) != "true");
             co_await s.ask("trySetPermitsFor", two, 20'000ms);
             co_await s.mine.acquire(1);
             BOOST_TEST(s.server.ask("PTTL", s.name).number > 10'000);
@@ -253,12 +243,9 @@ BOOST_AUTO_TEST_CASE(several_at_once_by_id_and_their_number)
         // One of ours is released there, and one of theirs here.
         co_await s.ask("release", ours.at(0).id());
         auto const theirs = co_await s.ask("acquire", 20'000ms);
-        bool const is_set = co_await s.mine.extend(theirs, 30s);
-        BOOST_TEST(is_set);
-        bool const is_back = co_await s.mine.release(theirs);
-        BOOST_TEST(is_back);
-        auto const known = co_await s.ask("tryRelease", theirs);
-        BOOST_TEST(known == "false");
+        BOOST_TEST(co_await s.mine.extend(theirs, 30s));
+        BOOST_TEST(co_await s.mine.release(theirs));
+        BOOST_TEST(co_await s.ask("tryRelease", theirs) == "false");
         co_await counts_are(3, 2);
         if (!java_peer::is_oldest()) {
             auto const many = co_await s.ask("acquireMany", three, 20'000ms);
@@ -267,8 +254,7 @@ BOOST_AUTO_TEST_CASE(several_at_once_by_id_and_their_number)
             co_await counts_are(0, 5);
             co_await s.ask("setPermits", two);
             co_await counts_are(-3, 5);
-            bool const all_back = co_await s.mine.release(ids);
-            BOOST_TEST(all_back);
+            BOOST_TEST(co_await s.mine.release(ids));
             co_await counts_are(0, 2);
             co_await s.ask("releaseMany", ours.at(1).id() + "," + ours.at(2).id());
             co_await counts_are(2, 0);

@@ -4,7 +4,6 @@
 #include "interop/shared_object.hpp"
 
 #include <chrono>
-#include <string>
 
 namespace colock::test {
 
@@ -18,10 +17,8 @@ BOOST_AUTO_TEST_CASE(each_opens_it_for_the_other)
         auto const channel = "redisson_countdownlatch__channel__{" + s.name + "}";
         std::vector<std::int64_t> to_us, to_them;
         for (int i = 0; i != rounds; ++i) {
-            auto const set = co_await s.ask("trySetCount", two);
-            BOOST_TEST(set == "true");
-            bool const again = co_await s.mine.try_set_count(3);
-            BOOST_TEST(!again);
+            BOOST_TEST(co_await s.ask("trySetCount", two) == "true");
+            BOOST_TEST(!co_await s.mine.try_set_count(3));
             std::chrono::steady_clock::time_point passed;
             tasks all{at.context()};
             all.start([&]() -> asio::awaitable<void> {
@@ -30,8 +27,7 @@ BOOST_AUTO_TEST_CASE(each_opens_it_for_the_other)
             });
             co_await s.subscribed(channel, 1);
             co_await s.mine.count_down();
-            auto const left = co_await s.ask("getCount");
-            BOOST_TEST(left == "1");
+            BOOST_TEST(co_await s.ask("getCount") == "1");
             auto before = std::chrono::steady_clock::now();
             co_await s.ask("countDown");
             co_await all.join(2s);
@@ -42,8 +38,7 @@ BOOST_AUTO_TEST_CASE(each_opens_it_for_the_other)
             auto const waiting = s.begin("await", 20'000ms);
             co_await s.subscribed(channel, 1);
             co_await s.ask("countDown");
-            auto const count = co_await s.mine.count();
-            BOOST_TEST(count == 1);
+            BOOST_TEST(co_await s.mine.count() == 1);
             BOOST_TEST(!waiting.is_done());
             before = std::chrono::steady_clock::now();
             co_await s.mine.count_down();
@@ -65,15 +60,11 @@ BOOST_AUTO_TEST_CASE(a_removal_of_ours_lets_redisson_pass)
         co_await s.ask("trySetCount", three);
         auto const waiting = s.begin("await", 20'000ms);
         co_await s.subscribed("redisson_countdownlatch__channel__{" + s.name + "}", 1);
-        bool const was_there = co_await s.mine.remove();
-        BOOST_TEST(was_there);
-        auto const got = co_await waiting.wait(2s);
-        BOOST_TEST(got.text == "true");
+        BOOST_TEST(co_await s.mine.remove());
+        BOOST_TEST((co_await waiting.wait(2s)).text == "true");
         co_await s.ask("trySetCount", three);
-        auto const removed = co_await s.ask("delete");
-        BOOST_TEST(removed == "true");
-        bool const is_open = co_await s.mine.wait_for(0ms);
-        BOOST_TEST(is_open);
+        BOOST_TEST(co_await s.ask("delete") == "true");
+        BOOST_TEST(co_await s.mine.wait_for(0ms));
     });
 }
 

@@ -6,7 +6,6 @@
 #include "interop/peer.hpp"
 #include <colock/colock.hpp>
 
-#include <memory>
 #include <string>
 
 namespace colock::test {
@@ -32,8 +31,7 @@ struct mapped {
         at.run([&]() -> asio::awaitable<void> {
             auto held = co_await mine.try_acquire();
             BOOST_REQUIRE(held);
-            auto const refused = co_await java.ask("t1", "tryLock", kind, name, 0ms, 10'000ms);
-            BOOST_TEST(refused == "false");
+            BOOST_TEST(co_await java.ask("t1", "tryLock", kind, name, 0ms, 10'000ms) == "false");
             auto const entering = java.begin("t1", "lock", kind, name, milliseconds{10'000});
             co_await held->release();
             auto const entered = co_await entering.wait();

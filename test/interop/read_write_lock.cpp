@@ -8,95 +8,44 @@ namespace colock::test {
 
 namespace {
 
-constexpr char const* write_channel = "redisson_rwlock";
-
-struct write_side : write_lock {
-    write_side(client const& at, std::string name)
-        : write_lock{read_write_lock{at, std::move(name)}.write()}
-    {}
-};
-
 struct read_side : read_lock {
     read_side(client const& at, std::string name)
         : read_lock{read_write_lock{at, std::move(name)}.read()}
     {}
 };
 
-using shared_write = shared_lock<write_side>;
-
 /// A lock of both sides, with those of ours and the words for Redisson's.
-struct both_sides : shared_write {
-    explicit both_sides(java_lab& at)
-        : shared_write{at, "write", write_channel}
-        , reading{c.client, name}
-    {}
-
+struct both_sides : beside<writing> {
     template <class... Arguments>
     auto ask_reader(std::string thread, std::string command, Arguments... arguments)
     {
         return java.ask(std::move(thread), std::move(command), "read", name, arguments...);
     }
 
-    read_side reading;
+    read_side reading{c.client, name};
 };
 
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(read_write_lock_beside_redisson)
 
-BOOST_AUTO_TEST_CASE(a_writer_is_woken_by_a_release_of_redisson)
-{
-    java_lab at;
-    shared_write s{at, "write", write_channel};
-    at.run([&] { return java_holds_and_we_wait(at.context(), s); });
-}
-
-BOOST_AUTO_TEST_CASE(a_release_of_a_writer_wakes_redisson)
-{
-    java_lab at;
-    shared_write s{at, "write", write_channel};
-    at.run([&] { return we_hold_and_java_waits(s); });
-}
-
-BOOST_AUTO_TEST_CASE(watchdogs_of_writers)
-{
-    java_lab at;
-    shared_write s{at, "write", write_channel};
-    at.run([&] { return both_watchdogs_keep_what_is_held(at.context(), s); });
-}
-
-BOOST_AUTO_TEST_CASE(force_and_questions_of_writers)
-{
-    java_lab at;
-    shared_write s{at, "write", write_channel};
-    at.run([&]() -> asio::awaitable<void> {
-        co_await a_force_is_seen(at.context(), s);
-        co_await questions_agree(s);
-    });
-}
-
 // Readers of both sides are inside together, each renewed by its own watchdog; a writer of either
 // side gets in when the last of them has left.
 BOOST_AUTO_TEST_CASE(readers_of_both_sides_together)
 {
-    java_lab at;
-    both_sides s{at};
-    at.run([&]() -> asio::awaitable<void> {
+    both_sides s;
+    s.run([&]() -> asio::awaitable<void> {
         hold reading = co_await s.reading.acquire();
         co_await s.ask_reader("t1", "lock", by_watchdog);
-        BOOST_TEST(s.server.ask("HLEN", s.name).number == 3);
+        BOOST_TEST(s.server().ask("HLEN", s.name).number == 3);
         auto const limit = 2 * java_peer::watchdog + 200ms;
-        auto const writing =
-            s.java.begin("t2", "tryLock", "write", s.name, milliseconds{limit}, by_watchdog);
-        auto const none = co_await s.mine.try_acquire_for(limit);
-        BOOST_TEST(!none.has_value());
-        auto const tried = co_await writing.wait();
-        BOOST_TEST(tried.text == "false");
+        auto const writing = s.begin("t2", "tryLock", milliseconds{limit}, by_watchdog);
+        BOOST_TEST(!co_await s.mine.try_acquire_for(limit));
+        BOOST_TEST((co_await writing.wait()).text == "false");
         BOOST_TEST(bool{reading});
-        auto const reads_there = co_await s.ask_reader("t1", "isHeldByCurrentThread");
-        BOOST_TEST(reads_there == "true");
+        BOOST_TEST(co_await s.ask_reader("t1", "isHeldByCurrentThread") == "true");
 
-        auto const next = s.java.begin("t2", "lock", "write", s.name, by_watchdog);
+        auto const next = s.begin("t2", "lock", by_watchdog);
         co_await eventually([&] { return s.waiting() == 1; });
         co_await s.ask_reader("t1", "unlock");
         BOOST_TEST(!next.is_done());
@@ -107,7 +56,7 @@ BOOST_AUTO_TEST_CASE(readers_of_both_sides_together)
         BOOST_TEST(ms_since(before, entered.at) < 5 * longest_hand_over);
 
         std::chrono::steady_clock::time_point in;
-        tasks all{at.context()};
+        tasks all{s.context()};
         for (int i = 0; i != 3; ++i)
             all.start([&]() -> asio::awaitable<void> {
                 hold held = co_await s.reading.acquire();
@@ -125,15 +74,14 @@ BOOST_AUTO_TEST_CASE(readers_of_both_sides_together)
 // A writer that Redisson's readers keep out is woken by the last of them.
 BOOST_AUTO_TEST_CASE(the_last_reader_of_redisson_wakes_our_writer)
 {
-    java_lab at;
-    both_sides s{at};
-    at.run([&]() -> asio::awaitable<void> {
+    both_sides s;
+    s.run([&]() -> asio::awaitable<void> {
         std::vector<std::int64_t> times;
         for (int i = 0; i != rounds; ++i) {
             co_await s.ask_reader("t1", "lock", by_watchdog);
             co_await s.ask_reader("t2", "lock", by_watchdog);
             std::chrono::steady_clock::time_point entered;
-            tasks all{at.context()};
+            tasks all{s.context()};
             all.start([&]() -> asio::awaitable<void> {
                 hold held = co_await s.mine.acquire();
                 entered = std::chrono::steady_clock::now();
@@ -155,9 +103,8 @@ BOOST_AUTO_TEST_CASE(the_last_reader_of_redisson_wakes_our_writer)
 // Each side reads what it writes, and steps down to a reader: then readers of the other come in.
 BOOST_AUTO_TEST_CASE(downgrades_are_seen)
 {
-    java_lab at;
-    both_sides s{at};
-    at.run([&]() -> asio::awaitable<void> {
+    both_sides s;
+    s.run([&]() -> asio::awaitable<void> {
         owner const me;
         hold writing = co_await s.mine.acquire({.as = me});
         hold reading = co_await s.reading.acquire({.as = me});
@@ -170,62 +117,44 @@ BOOST_AUTO_TEST_CASE(downgrades_are_seen)
         BOOST_TEST(ms_since(before, entered.at) < 5 * longest_hand_over);
         co_await reading.release();
         co_await s.ask_reader("t1", "unlock");
-        BOOST_TEST(s.server.ask("EXISTS", s.name).number == 0);
+        BOOST_TEST(s.server().ask("EXISTS", s.name).number == 0);
 
         // Redisson tells nobody of its own; the poll cap does.
         co_await s.ask("t1", "lock", by_watchdog);
         co_await s.ask_reader("t1", "lock", by_watchdog);
-        auto const kept_out = co_await s.reading.try_acquire();
-        BOOST_TEST(!kept_out.has_value());
+        BOOST_TEST(!co_await s.reading.try_acquire());
         co_await s.ask("t1", "unlock");
         auto const reads_too = co_await s.reading.try_acquire();
         BOOST_TEST_REQUIRE(reads_too.has_value());
-        auto const no_writer = co_await s.mine.try_acquire();
-        BOOST_TEST(!no_writer.has_value());
+        BOOST_TEST(!co_await s.mine.try_acquire());
         co_await s.ask_reader("t1", "unlock");
     });
 }
 
 BOOST_AUTO_TEST_CASE(depth_and_force_of_readers)
 {
-    java_lab at;
-    both_sides s{at};
-    at.run([&]() -> asio::awaitable<void> {
+    both_sides s;
+    s.run([&]() -> asio::awaitable<void> {
         owner const me;
         hold outer = co_await s.reading.acquire({.as = me});
         hold inner = co_await s.reading.acquire({.as = me});
         co_await s.ask_reader("t1", "lock", by_watchdog);
         co_await s.ask_reader("t1", "lock", by_watchdog);
-        auto const depths = s.server.ask("HVALS", s.name);
+        auto const depths = s.server().ask("HVALS", s.name);
         BOOST_TEST(std::ranges::count(depths.items, "2", &decide::reply::text) == 2);
-        auto const theirs = co_await s.ask_reader("t1", "getHoldCount");
-        BOOST_TEST(theirs == "2");
-        auto const ours = co_await s.reading.hold_count(me);
-        BOOST_TEST(ours == 2);
-        bool const locked = co_await s.reading.is_locked();
-        BOOST_TEST(locked);
-        auto const locked_there = co_await s.ask_reader("t2", "isLocked");
-        BOOST_TEST(locked_there == "true");
-        bool const written = co_await s.mine.is_locked();
-        BOOST_TEST(!written);
+        BOOST_TEST(co_await s.ask_reader("t1", "getHoldCount") == "2");
+        BOOST_TEST(co_await s.reading.hold_count(me) == 2);
+        BOOST_TEST(co_await s.reading.is_locked());
+        BOOST_TEST(co_await s.ask_reader("t2", "isLocked") == "true");
+        BOOST_TEST(!co_await s.mine.is_locked());
 
-        auto const forced = co_await s.ask_reader("t2", "forceUnlock");
-        BOOST_TEST(forced == "true");
-        bool const noticed = co_await eventually([&] { return !outer && !inner; });
-        BOOST_TEST(noticed);
+        BOOST_TEST(co_await s.ask_reader("t2", "forceUnlock") == "true");
+        BOOST_TEST(co_await eventually([&] { return !outer && !inner; }));
         co_await s.ask_reader("t1", "lock", by_watchdog);
-        bool const forced_here = co_await s.reading.force_release();
-        BOOST_TEST(forced_here);
-        auto const held_there = co_await s.ask_reader("t1", "isHeldByCurrentThread");
-        BOOST_TEST(held_there == "false");
-        s.server.ask("FLUSHALL");  // Redisson leaves the leases of those whom it forces
+        BOOST_TEST(co_await s.reading.force_release());
+        BOOST_TEST(co_await s.ask_reader("t1", "isHeldByCurrentThread") == "false");
+        s.server().ask("FLUSHALL");  // Redisson leaves the leases of those whom it forces
     });
-}
-
-BOOST_AUTO_TEST_CASE(names)
-{
-    java_lab at;
-    at.run([&] { return names_are_shared<write_side>(at, "write"); });
 }
 
 BOOST_AUTO_TEST_CASE(mixed_fleet) { fleet_of("read_write", {.least_share = 0.08}); }

@@ -37,8 +37,7 @@ struct shared_object {
 
     asio::awaitable<void> subscribed(std::string of, std::int64_t count)
     {
-        bool const so = co_await eventually([&] { return subscribers(server, of) == count; });
-        BOOST_TEST(so);
+        BOOST_TEST(co_await eventually([&] { return subscribers(server, of) == count; }));
     }
 
     std::string kind, name;
