@@ -44,51 +44,24 @@ detail::core_ptr harness::make_core(config settings)
 
 pending_hold harness::acquire(lock const& of, acquire_options options)
 {
-    pending_hold p;
-    of.acquire(options, p.token());
-    time.settle();
-    return p;
+    return of.acquire(options, settled());
 }
 
 pending_try harness::try_acquire(acquire_options options)
 {
-    pending_try p;
-    mutex().try_acquire(options, p.token());
-    time.settle();
-    return p;
+    return mutex().try_acquire(options, settled());
 }
 
 pending_try harness::try_for(milliseconds wait, acquire_options options)
 {
-    pending_try p;
-    mutex().try_acquire_for(wait, options, p.token());
-    time.settle();
-    return p;
+    return mutex().try_acquire_for(wait, options, settled());
 }
 
-pending<> harness::release(hold& h)
-{
-    pending<> p;
-    h.release(p.token());
-    time.settle();
-    return p;
-}
+pending<> harness::release(hold& h) { return h.release(settled()); }
 
-pending<> harness::extend(hold& h, milliseconds lease)
-{
-    pending<> p;
-    h.extend(lease, p.token());
-    time.settle();
-    return p;
-}
+pending<> harness::extend(hold& h, milliseconds lease) { return h.extend(lease, settled()); }
 
-pending<> harness::lost(hold const& h)
-{
-    pending<> p;
-    h.lost(p.token());
-    time.settle();
-    return p;
-}
+pending<> harness::lost(hold const& h) { return h.lost(settled()); }
 
 hold harness::held(acquire_options options, std::int64_t token)
 {
@@ -96,6 +69,66 @@ hold harness::held(acquire_options options, std::int64_t token)
     auto p = acquire(options);
     BOOST_TEST_REQUIRE(p.succeeded());
     return std::move(p.value());
+}
+
+void harness::respond(expectation& to, reply with)
+{
+    to.reply(std::move(with));
+    time.settle();
+}
+
+void harness::lose(expectation& what)
+{
+    what.lose();
+    time.settle();
+}
+
+void harness::cut()
+{
+    server->link_down(link());
+    time.settle();
+}
+
+void harness::mend()
+{
+    server->link_up(link());
+    time.settle();
+}
+
+void harness::cut_all()
+{
+    server->all_down();
+    time.settle();
+}
+
+void harness::mend_all()
+{
+    server->all_up();
+    time.settle();
+}
+
+void harness::pubsub_down()
+{
+    server->pubsub_down();
+    time.settle();
+}
+
+void harness::pubsub_up()
+{
+    server->pubsub_up();
+    time.settle();
+}
+
+void harness::publish(std::string const& to, std::string payload)
+{
+    server->publish(to, std::move(payload));
+    time.settle();
+}
+
+void harness::stop()
+{
+    client.stop();
+    time.settle();
 }
 
 }  // namespace colock::test

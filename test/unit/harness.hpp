@@ -80,6 +80,18 @@ public:
     {
         return state_->calls == 1 && state_->ec == asio::error::operation_aborted;
     }
+    /// Of what may come to nothing, or to "no".
+    bool gave_nothing() const
+        requires(sizeof...(Values) != 0)
+    {
+        return succeeded() && !value();
+    }
+    bool gave_something() const
+        requires(sizeof...(Values) != 0)
+    {
+        return succeeded() && value();
+    }
+
     auto& value() const
         requires(sizeof...(Values) != 0)
     {
@@ -88,6 +100,11 @@ public:
 
 private:
     std::shared_ptr<state> state_ = std::make_shared<state>();
+};
+
+/// A completion token: the operation begins, and goes on until nothing but time can move it.
+struct settling {
+    virtual_time& time;
 };
 
 using pending_hold = pending<hold>;
@@ -195,6 +212,26 @@ struct harness {
     /// A hold, granted at once.
     hold held(acquire_options options = {}, std::int64_t token = 1);
 
+    settling settled() { return {time}; }
+
+    // Each with all that follows from it at once.
+    template <class Operation>
+    void cancel(Operation& what)
+    {
+        what.cancel();
+        time.settle();
+    }
+    void respond(expectation& to, reply with);
+    void lose(expectation& what);
+    void cut();
+    void mend();
+    void cut_all();
+    void mend_all();
+    void pubsub_down();
+    void pubsub_up();
+    void publish(std::string const& to, std::string payload = "0");
+    void stop();
+
     lock mutex(std::string name = "k") const { return {client, std::move(name)}; }
     unsigned link() const { return server->link_of(decide::slot_of("k")); }
     call const& last() const { return server->written().back(); }
@@ -211,3 +248,17 @@ struct harness {
 };
 
 }  // namespace colock::test
+
+template <class... Values>
+struct boost::asio::async_result<colock::test::settling, void(colock::error_code, Values...)> {
+    template <class Initiation, class... Arguments>
+    static auto initiate(
+        Initiation initiation, colock::test::settling how, Arguments&&... arguments
+    )
+    {
+        colock::test::pending<Values...> begun;
+        std::move(initiation)(begun.token(), std::forward<Arguments>(arguments)...);
+        how.time.settle();
+        return begun;
+    }
+};

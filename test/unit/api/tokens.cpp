@@ -231,8 +231,7 @@ BOOST_AUTO_TEST_CASE(each_cancellation_type_ends_each_operation)
         l.cancel(how);
         time.settle();
         BOOST_TEST(l.aborted());
-        server->all_down();
-        time.settle();
+        cut_all();
         auto q = std::make_shared<pending<bool>>();
         mutex().is_locked(q->token());
         auto e = extend(h, 10s);
@@ -242,8 +241,7 @@ BOOST_AUTO_TEST_CASE(each_cancellation_type_ends_each_operation)
         r.cancel(how);
         time.settle();
         BOOST_TEST((q->aborted() && e.aborted() && r.aborted()));
-        server->all_up();
-        time.settle();
+        mend_all();
         BOOST_TEST(!is_locked());
     }
 }
@@ -393,8 +391,7 @@ BOOST_AUTO_TEST_CASE(waiting_keeps_the_context_of_the_handler_at_work)
     time.settle();
     theirs.poll();
     BOOST_TEST(!theirs.stopped());
-    got.cancel();
-    time.settle();
+    cancel(got);
     theirs.poll();
     BOOST_TEST(theirs.stopped());
     BOOST_TEST(got.aborted());

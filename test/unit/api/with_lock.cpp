@@ -177,13 +177,6 @@ BOOST_AUTO_TEST_CASE(work_may_release_early)
     BOOST_TEST(!seen);
 }
 
-BOOST_AUTO_TEST_CASE(work_that_ends_at_once)
-{
-    begin([](hold&) -> asio::awaitable<void> { co_return; });
-    BOOST_TEST((ended && !thrown));
-    BOOST_TEST(!redis.is_locked("k"));
-}
-
 BOOST_AUTO_TEST_CASE(what_the_work_throws_is_thrown_and_the_lock_released)
 {
     begin([](hold&) -> asio::awaitable<void> {
@@ -271,9 +264,7 @@ BOOST_AUTO_TEST_CASE(work_that_sees_the_closing_for_itself_and_returns_is_told_s
     begin([](hold& h) -> asio::awaitable<void> {
         co_await h.lost(asio::as_tuple(asio::deferred));
     });
-    pending<> closed;
-    client.close(closed.token());
-    time.settle();
+    auto closed = client.close(settled());
     BOOST_TEST((error_thrown() == error::closed));
 }
 
@@ -361,9 +352,7 @@ BOOST_AUTO_TEST_CASE(work_is_cancelled_by_what_its_caller_takes_alone)
 BOOST_AUTO_TEST_CASE(a_closed_client_ends_the_work)
 {
     begin([](hold&) -> asio::awaitable<void> { co_await pause(10s); });
-    pending<> closed;
-    client.close(closed.token());
-    time.settle();
+    auto closed = client.close(settled());
     BOOST_TEST(closed.succeeded());
     BOOST_TEST((error_thrown() == error::closed));
 }

@@ -387,6 +387,14 @@ BOOST_AUTO_TEST_CASE(connections_that_cannot_be)
     BOOST_TEST(with([](config& c) { c.publish = publishing::sharded; }) != "");
     BOOST_TEST(with([](config& c) { c.publish = publishing::both; }) != "");
     BOOST_TEST(with([](config& c) { c.publish = publishing::plain; }) == "");
+    auto const provided = [](credentials_request const&, credentials_handler const&) {};
+    BOOST_TEST(with([&](config& c) { c.credentials = provided; }) == "");
+    BOOST_TEST(with([&](config& c) { c.sentinel_credentials = provided; }) == "");
+    for (auto const password : {&config::password, &config::sentinel_password})
+        BOOST_TEST(with([&](config& c) {
+                       c.credentials = c.sentinel_credentials = provided;
+                       c.*password = "p";
+                   }) != "");
     BOOST_TEST(with([](config& c) { c.key_prefix.assign(1'001, 'x'); }) != "");
     BOOST_TEST(with([](config& c) { c.key_prefix.assign(1'000, 'x'); }) == "");
     BOOST_TEST(with([](config& c) { c.connect_timeout = 0ms; }) != "");

@@ -14,8 +14,7 @@ BOOST_AUTO_TEST_CASE(granted_is_a_hold_with_all_that_it_promises)
     auto const sent = time.now();
     BOOST_TEST(!got.is_done());
     time.advance(40ms);
-    asked.reply(granted(17));
-    time.settle();
+    respond(asked, granted(17));
     BOOST_TEST_REQUIRE(got.succeeded());
     hold const held = std::move(got.value());
     BOOST_TEST(static_cast<bool>(held));
@@ -47,13 +46,6 @@ BOOST_AUTO_TEST_CASE(each_ownership_has_a_field_of_its_own)
     BOOST_TEST(server->written().front().field() != last().field());
 }
 
-BOOST_AUTO_TEST_CASE(a_lease_of_its_own_is_asked_for)
-{
-    auto const mine = held({.lease = 700ms});
-    BOOST_TEST(last().lease() == "700");
-    BOOST_TEST((mine.valid_until() == time.now() + 700ms - 9ms));
-}
-
 BOOST_AUTO_TEST_CASE(a_lost_answer_is_asked_again_with_the_same_field)
 {
     server->expect(scripts::acquire).lose();
@@ -72,11 +64,9 @@ BOOST_AUTO_TEST_CASE(what_may_stand_in_redis_is_released_when_nobody_waits_any_m
     auto& second = server->expect(scripts::acquire);
     auto got = acquire();
     server->expect(scripts::release).reply(gone());
-    got.cancel();
-    time.settle();
+    cancel(got);
     BOOST_TEST(got.aborted());
-    second.lose();
-    time.settle();
+    lose(second);
     BOOST_TEST(server->count(scripts::release) == 1U);
     BOOST_TEST(last().field() == server->written()[0].field());
     BOOST_TEST(client.stats().keys == 0U);
@@ -119,14 +109,12 @@ BOOST_AUTO_TEST_CASE(an_old_answer_is_not_given_out)
     auto got = acquire();
     time.advance(1'485ms);  // half of the validity, and 1 ms
     auto& again = server->expect(scripts::acquire);
-    slow.reply(granted(3));
-    time.settle();
+    respond(slow, granted(3));
     BOOST_TEST(!got.is_done());
     BOOST_TEST_REQUIRE(again.has_come());
     BOOST_TEST(again.seen().field() == slow.seen().field());
     auto const sent = time.now();
-    again.reply(granted(4));
-    time.settle();
+    respond(again, granted(4));
     BOOST_TEST_REQUIRE(got.succeeded());
     BOOST_TEST((got.value().valid_until() == sent + validity));
     BOOST_TEST(got.value().fencing_token() == 4U);
@@ -139,8 +127,7 @@ BOOST_AUTO_TEST_CASE(an_answer_after_its_own_validity_grants_nothing_even_after_
     for (int tries = 0; tries != 2; ++tries)
         server->expect(scripts::acquire).reply(refused(500));
     time.jump(10s);
-    slow.reply(granted(3));
-    time.settle();
+    respond(slow, granted(3));
     BOOST_TEST(!got.is_done());
     BOOST_TEST(server->all_came());
 }
@@ -169,33 +156,28 @@ BOOST_AUTO_TEST_CASE(the_shortest_leases_do_not_spin)
     BOOST_TEST(asked + given_back <= 100);
     BOOST_TEST(given_back >= asked / 2 - 1);
     BOOST_TEST(handlers < 2'000);
-    got.cancel();
-    time.settle();
+    cancel(got);
 }
 
 BOOST_AUTO_TEST_CASE(while_no_link_is_up_nothing_is_sent)
 {
-    server->all_down();
-    time.settle();
+    cut_all();
     auto got = acquire();
     time.advance(10s);
     BOOST_TEST(!got.is_done());
     BOOST_TEST(server->written().empty());
     server->expect(scripts::acquire).reply(granted(3));
-    server->all_up();
-    time.settle();
+    mend_all();
     BOOST_TEST_REQUIRE(got.succeeded());
     BOOST_TEST((got.value().valid_until() == time.now() + validity));
 }
 
 BOOST_AUTO_TEST_CASE(an_attempt_that_was_not_sent_is_withdrawn)
 {
-    server->all_down();
-    time.settle();
+    cut_all();
     auto got = acquire();
     BOOST_TEST(server->unsent() == 1U);
-    got.cancel();
-    time.settle();
+    cancel(got);
     BOOST_TEST(got.aborted());
     BOOST_TEST(server->unsent() == 0U);
     BOOST_TEST(client.stats().keys == 0U);
@@ -206,14 +188,12 @@ BOOST_AUTO_TEST_CASE(a_grant_for_nobody_is_released_once)
 {
     auto& asked = server->expect(scripts::acquire);
     auto got = acquire();
-    got.cancel();
-    time.settle();
+    cancel(got);
     BOOST_TEST(got.aborted());
     auto& undo = server->expect(scripts::release);
     time.advance(100ms);
     BOOST_TEST(server->count(scripts::release) == 0U);  // not before its answer
-    asked.reply(granted(5));
-    time.settle();
+    respond(asked, granted(5));
     BOOST_TEST_REQUIRE(undo.has_come());
     BOOST_TEST(undo.seen().field() == asked.seen().field());
     BOOST_TEST(client.stats().owed_releases == 1U);
@@ -225,36 +205,6 @@ BOOST_AUTO_TEST_CASE(a_grant_for_nobody_is_released_once)
     BOOST_TEST(events->count("acquired") == 0);
 }
 
-BOOST_AUTO_TEST_CASE(the_undo_is_sent_again_until_answered_and_the_acquire_is_not)
-{
-    auto& asked = server->expect(scripts::acquire);
-    auto got = acquire();
-    got.cancel();
-    server->expect(scripts::release).lose();
-    server->expect(scripts::release).not_now();
-    server->expect(scripts::release).reply(released());
-    asked.reply(granted(5));
-    time.advance(50ms);
-    BOOST_TEST(server->count(scripts::release) == 3U);
-    BOOST_TEST(server->count(scripts::acquire) == 1U);
-    BOOST_TEST(client.stats().keys == 0U);
-}
-
-BOOST_AUTO_TEST_CASE(a_grant_for_nobody_is_released_however_late_it_comes)
-{
-    for (bool const lost : {false, true}) {
-        auto& asked = server->expect(scripts::acquire);
-        auto got = acquire();
-        got.cancel();
-        time.advance(10s);  // a server that stood still has run it only now
-        server->expect(scripts::release).reply(released());
-        lost ? asked.lose() : asked.reply(granted(5));
-        time.settle();
-        BOOST_TEST(server->all_came());
-        BOOST_TEST(client.stats().keys == 0U);
-    }
-}
-
 BOOST_AUTO_TEST_CASE(a_new_waiter_takes_the_grant_of_a_cancelled_one)
 {
     auto& asked = server->expect(scripts::acquire);
@@ -262,8 +212,7 @@ BOOST_AUTO_TEST_CASE(a_new_waiter_takes_the_grant_of_a_cancelled_one)
     first.cancel();
     auto second = acquire();
     BOOST_TEST(first.aborted());
-    asked.reply(granted(5));
-    time.settle();
+    respond(asked, granted(5));
     BOOST_TEST(second.succeeded());
     BOOST_TEST(server->written().size() == 1U);
 }
@@ -274,26 +223,14 @@ BOOST_AUTO_TEST_CASE(a_grant_with_another_lease_than_the_new_head_wants_is_renew
     auto first = acquire({.lease = 60s}), second = acquire();
     first.cancel();
     auto& again = server->expect(scripts::acquire);
-    asked.reply(granted(5));
-    time.settle();
+    respond(asked, granted(5));
     BOOST_TEST(!second.is_done());
     BOOST_TEST_REQUIRE(again.has_come());
     BOOST_TEST(again.seen().field() == asked.seen().field());
     BOOST_TEST(again.seen().lease() == "3000");
-    again.reply(granted(6));
-    time.settle();
+    respond(again, granted(6));
     BOOST_TEST_REQUIRE(second.succeeded());
     BOOST_TEST((second.value().valid_until() == time.now() + validity));
-}
-
-BOOST_AUTO_TEST_CASE(cancelling_after_the_end_does_nothing)
-{
-    server->expect(scripts::acquire).reply(granted(5));
-    auto got = acquire();
-    got.cancel();
-    time.settle();
-    BOOST_TEST(got.succeeded());
-    BOOST_TEST(static_cast<bool>(got.value()));
 }
 
 BOOST_AUTO_TEST_CASE(bad_arguments_are_refused_and_nothing_is_sent)

@@ -70,9 +70,7 @@ BOOST_AUTO_TEST_CASE(one_of_two_adopts_it)
     auto const what = given();
     auto first = begin_adopt(what);
     auto second = begin_adopt(what);
-    pending_hold third;
-    client.adopt(what, third.token());
-    time.settle();
+    auto third = client.adopt(what, settled());
     BOOST_TEST(first.succeeded());
     BOOST_TEST((second.ec() == error::claim_gone));
     BOOST_TEST((third.ec() == error::claim_gone));
@@ -183,9 +181,7 @@ BOOST_AUTO_TEST_CASE(not_while_its_lease_changes)
     auto held = take(mutex());
     pending<> longer;
     held.value().extend(5s, longer.token());
-    pending<claim> too_early;
-    held.value().give(too_early.token());
-    time.settle();
+    auto too_early = held.value().give(settled());
     BOOST_TEST((too_early.ec() == error::invalid_argument));
     BOOST_TEST(longer.succeeded());
     auto what = give(held.value());
@@ -203,8 +199,7 @@ BOOST_AUTO_TEST_CASE(the_givers_last_renewal_changes_nothing)
     BOOST_TEST_REQUIRE(late.has_come());
     auto what = give(held.value());
     auto here = adopt(what.value());
-    late.reply(not_there());
-    time.settle();
+    respond(late, not_there());
     BOOST_TEST(bool{here.value()});
     BOOST_TEST(redis.is_locked("k"));
     BOOST_TEST(events->count("lost") == 0);
@@ -225,8 +220,8 @@ BOOST_AUTO_TEST_CASE(the_givers_waiters_come_after_the_adopter)
 BOOST_AUTO_TEST_CASE(the_adopters_waiters_come_after_it)
 {
     auto held = take(mutex());
-    pending_hold waits, enters;
-    lock{other, "k"}.acquire(waits.token());
+    pending_hold enters;
+    auto waits = lock{other, "k"}.acquire(settled());
     time.advance(50ms);
     owner const me;
     auto here = adopt(give(held.value()).value(), {.as = me});
@@ -254,9 +249,7 @@ BOOST_AUTO_TEST_CASE(a_release_beside_an_attempt_is_sent)
     auto& late = there->expect(scripts::adopt);
     auto here = adopt(what);
     auto& refused_later = there->expect(scripts::acquire);
-    pending_hold waits;
-    lock{other, "k"}.acquire(waits.token());
-    time.settle();
+    auto waits = lock{other, "k"}.acquire(settled());
     late.reply(redis.run(late.seen()));
     auto const answer = redis.run(refused_later.seen());
     time.settle();
@@ -272,13 +265,11 @@ BOOST_AUTO_TEST_CASE(a_single_try_of_the_adopter_is_over_then)
 {
     auto const what = given();
     there->expect(scripts::acquire).not_now();
-    pending_try once;
-    lock{other, "k"}.try_acquire(once.token());
-    time.settle();
+    auto once = lock{other, "k"}.try_acquire(settled());
     BOOST_TEST(!once.is_done());
     auto here = adopt(what);
     BOOST_TEST_REQUIRE(here.succeeded());
-    BOOST_TEST((once.succeeded() && !once.value()));
+    BOOST_TEST(once.gave_nothing());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,9 +3,6 @@
 // The client that adopts a claim: lost answers, cancellation, refusals, its end.
 #include "unit/service/claims.hpp"
 
-#include <string>
-#include <utility>
-
 namespace colock::test {
 
 namespace {
@@ -32,9 +29,7 @@ BOOST_AUTO_TEST_CASE(its_giver_may_adopt_it_again)
     auto waits = take(mutex());
     auto const token = held.value().fencing_token();
     auto what = give(held.value());
-    pending_hold back;
-    client.adopt(what.value(), back.token());
-    time.settle();
+    auto back = client.adopt(what.value(), settled());
     BOOST_TEST_REQUIRE(back.succeeded());
     BOOST_TEST(back.value().fencing_token() > token);
     release(back.value());
@@ -51,8 +46,7 @@ BOOST_AUTO_TEST_CASE(after_a_lost_answer_the_same_ownership_is_asked_for)
     BOOST_TEST_REQUIRE(late.has_come());
     redis.run(late.seen());
     auto const fields = redis.fields("k");
-    late.lose();
-    time.settle();
+    lose(late);
     BOOST_TEST(p.succeeded());
     BOOST_TEST((redis.fields("k") == fields));
     release(p.value());
@@ -64,8 +58,7 @@ BOOST_AUTO_TEST_CASE(cancelled_before_it_is_sent_the_claim_is_still_good)
     auto const what = given();
     there->all_down();
     auto p = adopt(what);
-    p.cancel();
-    time.settle();
+    cancel(p);
     BOOST_TEST(p.aborted());
     there->all_up();
     time.settle();
@@ -79,21 +72,9 @@ BOOST_AUTO_TEST_CASE(cancelled_while_it_is_under_way_the_lock_is_released)
     auto const what = given();
     auto& late = there->expect(scripts::adopt);
     auto p = adopt(what);
-    p.cancel();
-    time.settle();
+    cancel(p);
     BOOST_TEST(p.aborted());
     late.reply(redis.run(late.seen()));
-    expect_nothing_left();
-}
-
-BOOST_AUTO_TEST_CASE(if_nobody_hears_the_answer_the_lock_is_released)
-{
-    auto const what = given();
-    auto& late = there->expect(scripts::adopt);
-    auto p = adopt(what);
-    p.cancel();
-    redis.run(late.seen());
-    late.lose();
     expect_nothing_left();
 }
 
@@ -104,8 +85,7 @@ BOOST_AUTO_TEST_CASE(a_silent_server_ends_it_in_time)
     auto p = adopt(what);
     time.advance(config{}.timeout + 1ms);
     BOOST_TEST((p.ec() == error::unavailable));
-    late.reply(redis.run(late.seen()));
-    time.settle();
+    respond(late, redis.run(late.seen()));
     BOOST_TEST(other.stats().holds == 0U);
 }
 
@@ -132,9 +112,7 @@ BOOST_AUTO_TEST_CASE(closing_ends_it_and_leaves_nothing)
     auto const what = given();
     auto& late = there->expect(scripts::adopt);
     auto p = adopt(what);
-    pending<> closed;
-    other.close(closed.token());
-    time.settle();
+    auto closed = other.close(settled());
     BOOST_TEST((p.ec() == error::closed));
     late.reply(redis.run(late.seen()));
     time.advance(100ms);
@@ -150,15 +128,12 @@ BOOST_FIXTURE_TEST_CASE(a_lock_that_was_forced_before_the_answer_is_not_handed_o
     auto waits = take(mutex());
     auto const what = give(mine.value()).value();
     auto& late = server->expect(scripts::adopt);
-    pending_hold back;
-    client.adopt(what, back.token());
-    time.settle();
+    auto back = client.adopt(what, settled());
     auto const moved = redis.run(late.seen());
     redis.occupy("k", 60s);
     server->publish(channel());
     time.advance(1'200ms);  // the waiter asks, and is refused
-    late.reply(moved);
-    time.settle();
+    respond(late, moved);
     BOOST_TEST_REQUIRE(back.succeeded());
     release(back.value());
     time.advance(100ms);
@@ -175,8 +150,7 @@ BOOST_AUTO_TEST_CASE(an_answer_that_is_too_late_to_be_of_use_is_given_back)
     auto const answer_late = [&](expectation& asked) {
         auto const moved = redis.run(asked.seen());
         time.advance(300ms);
-        asked.reply(moved);
-        time.settle();
+        respond(asked, moved);
     };
     answer_late(late);
     BOOST_TEST_REQUIRE(again.has_come());  // which sets the lease again

@@ -4,21 +4,13 @@
 #include "unit/service/two_clients.hpp"
 #include <colock/claim.hpp>
 
-#include <utility>
-
 namespace colock::test {
 
 /// The fixture's own client is the giver.
 struct travelling : two_clients {
     using two_clients::two_clients;
 
-    pending<claim> give(hold& from)
-    {
-        pending<claim> p;
-        from.give(p.token());
-        time.settle();
-        return p;
-    }
+    pending<claim> give(hold& from) { return from.give(settled()); }
     pending_hold begin_adopt(claim const& what, acquire_options options = {})
     {
         pending_hold p;

@@ -37,11 +37,7 @@ struct contended : harness {
     }
     std::size_t polls() const { return server->count(scripts::expiring); }
     std::size_t tries() const { return server->count(scripts::acquire); }
-    void message()
-    {
-        server->publish(channel());
-        time.settle();
-    }
+    void message() { publish(channel()); }
 
     bool is_free = false;
     std::int64_t pttl = 30'000;

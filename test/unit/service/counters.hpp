@@ -21,61 +21,22 @@ struct counters : harness {
     permit_semaphore leased{client, "k"};
     countdown_latch latch{client, "k"};
 
-    pending<> take(std::int64_t n = 1)
-    {
-        pending<> p;
-        permits_.acquire(n, p.token());
-        time.settle();
-        return p;
-    }
-    pending<bool> try_take(std::int64_t n = 1)
-    {
-        pending<bool> p;
-        permits_.try_acquire(n, p.token());
-        time.settle();
-        return p;
-    }
-    pending<> give(std::int64_t n = 1)
-    {
-        pending<> p;
-        permits_.release(n, p.token());
-        time.settle();
-        return p;
-    }
+    pending<> take(std::int64_t n = 1) { return permits_.acquire(n, settled()); }
+    pending<bool> try_take(std::int64_t n = 1) { return permits_.try_acquire(n, settled()); }
+    pending<> give(std::int64_t n = 1) { return permits_.release(n, settled()); }
     pending<permit> take_leased(acquire_options options = {})
     {
-        pending<permit> p;
-        leased.acquire(options, p.token());
-        time.settle();
-        return p;
+        return leased.acquire(options, settled());
     }
-    pending<> wait()
-    {
-        pending<> p;
-        latch.wait(p.token());
-        time.settle();
-        return p;
-    }
-    pending<bool> try_wait()
-    {
-        pending<bool> p;
-        latch.wait_for(0ms, p.token());
-        time.settle();
-        return p;
-    }
-    void message()
-    {
-        server->publish("redisson_sc:{k}");
-        time.settle();
-    }
+    pending<> wait() { return latch.wait(settled()); }
+    pending<bool> try_wait() { return latch.wait_for(0ms, settled()); }
+    void message() { publish("redisson_sc:{k}"); }
     /// A stopped client runs again. With the connection it finds out whether its acquire has taken
     /// permits.
     void undoes_when_run_again()
     {
         server->expect(scripts::semaphore_undo).reply(taken());
-        pending<> again;
-        client.run(again.token());
-        time.settle();
+        auto again = client.run(settled());
         BOOST_TEST(server->all_came());
         BOOST_TEST(idle());
     }

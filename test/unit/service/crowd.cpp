@@ -37,11 +37,7 @@ struct crowded : counters {
 
     std::size_t tries() const { return server->count(scripts::acquire); }
     std::size_t takes() const { return server->count(scripts::semaphore_acquire); }
-    void tell(std::string const& where, std::string payload)
-    {
-        server->publish(where, std::move(payload));
-        time.settle();
-    }
+    void tell(std::string const& where, std::string payload) { publish(where, std::move(payload)); }
     void tell_lock() { tell(channel(), "0"); }
     void tell_semaphore(std::string payload) { tell("redisson_sc:{k}", std::move(payload)); }
 
@@ -140,8 +136,7 @@ BOOST_AUTO_TEST_CASE(many_who_know_when_the_lease_ends_spread)
         auto const sent = server->count(scripts::permit_acquire);
         time.advance(102ms);
         at_once += server->count(scripts::permit_acquire) != sent;
-        a.cancel();
-        time.settle();
+        cancel(a);
     }
     BOOST_TEST(at_once < 10);
 }
@@ -178,8 +173,7 @@ BOOST_AUTO_TEST_CASE(after_a_message_the_cap_counts_from_now)
         early += takes() != before;
         time.advance(800ms);
         BOOST_TEST(takes() > before);
-        a.cancel();
-        time.settle();
+        cancel(a);
     }
     BOOST_TEST(early < 10);
 }

@@ -2,13 +2,13 @@
 //
 // What comes between the steps of a key: answers that come late or never, calls that are refused as
 // a whole.
-#include "unit/service/disturbed_client.hpp"
+#include "unit/service/group.hpp"
 
 namespace colock::test {
 
 namespace {
 
-BOOST_FIXTURE_TEST_SUITE(service_disturbances, disturbed_client)
+BOOST_FIXTURE_TEST_SUITE(service_disturbances, served)
 
 // ---- What may stand in Redis is given back -----------------------------------------------------
 
@@ -21,28 +21,12 @@ BOOST_AUTO_TEST_CASE(a_shorter_lease_that_was_lost_does_not_hide_a_longer_one)
     release(first.value());  // by a script, with the field that has 3 s
     BOOST_TEST_REQUIRE(asked.has_come());
     server->all_down();
-    asked.lose();
-    time.settle();
+    lose(asked);
     time.advance(700ms);
     BOOST_TEST(next.is_done());
     serve_again();
-    server->all_up();
-    time.settle();
+    mend_all();
     BOOST_TEST(!redis.is_locked("k"));
-}
-
-BOOST_AUTO_TEST_CASE(what_a_call_for_many_may_have_taken_is_given_back)
-{
-    be_silent();
-    auto& asked = server->expect(scripts::acquire);
-    auto cancelled = acquire();
-    // As the link does after a refusal of the whole call: the step waits to be sent alone.
-    server->sent_alone(asked);
-    server->expect(scripts::release).reply(gone());
-    cancelled.cancel();
-    time.settle();
-    BOOST_TEST(server->count(scripts::acquire) == 1U);
-    BOOST_TEST(server->all_came());
 }
 
 // ---- Renewals ----------------------------------------------------------------------------------
@@ -52,11 +36,9 @@ BOOST_AUTO_TEST_CASE(a_refused_call_is_not_sent_again_for_who_leaves)
     auto leaving = std::move(acquire(mutex("a{k}")).value());
     auto staying = std::move(acquire(mutex("b{k}")).value());
     be_silent();
-    server->link_down(link());
-    time.settle();
+    cut();
     auto& both = server->expect(scripts::renew);
-    server->link_up(link());
-    time.settle();
+    mend();
     BOOST_TEST_REQUIRE(both.has_come());
     BOOST_TEST_REQUIRE(both.seen().keys.size() == 2U);
     auto& undo = server->expect(scripts::release);
@@ -68,8 +50,7 @@ BOOST_AUTO_TEST_CASE(a_refused_call_is_not_sent_again_for_who_leaves)
     BOOST_TEST((again.seen().keys == std::vector<std::string>{"b{k}"}));
     BOOST_TEST(server->in_flight() == 2U);
     undo.reply(released());
-    again.reply(done());
-    time.settle();
+    respond(again, done());
     BOOST_TEST(bool{staying});
     serve_again();
 }
@@ -80,13 +61,11 @@ BOOST_AUTO_TEST_CASE(after_halving_a_script_may_hand_over)
     auto other = acquire(mutex("b{k}"));
     auto next = acquire({.lease = 2s});
     be_silent();
-    server->link_down(link());
-    time.settle();
+    cut();
     server->expect(scripts::renew).fail(error::server_refused);
     server->expect(scripts::renew).reply(done());
     server->expect(scripts::renew).reply(done());
-    server->link_up(link());
-    time.settle();
+    mend();
     BOOST_TEST(server->all_came());
     serve_again();
     auto const fields = redis.fields("k");
@@ -109,8 +88,7 @@ BOOST_AUTO_TEST_CASE(who_tries_once_under_the_owner_that_gets_in_gets_in_too)
     redis.occupy("k", asked.seen().field(), 3s);
     time.settle();
     BOOST_TEST(first.succeeded());
-    BOOST_TEST_REQUIRE(once.succeeded());
-    BOOST_TEST(once.value().has_value());
+    BOOST_TEST_REQUIRE(once.gave_something());
 }
 
 BOOST_AUTO_TEST_CASE(nobody_waits_for_an_owner_who_is_just_entering)
@@ -124,8 +102,7 @@ BOOST_AUTO_TEST_CASE(nobody_waits_for_an_owner_who_is_just_entering)
     auto third = acquire({.as = me});
     BOOST_TEST(!third.is_done());
     serve_again();
-    entering.reply(done());
-    time.settle();
+    respond(entering, done());
     BOOST_TEST(inner.succeeded());
     BOOST_TEST(third.succeeded());
 }
@@ -151,13 +128,10 @@ BOOST_AUTO_TEST_CASE(a_server_that_says_not_now_when_nobody_waits_any_more)
     auto waiting = acquire();
     be_silent();
     auto& asked = server->expect(scripts::acquire);
-    server->publish(channel());
-    time.settle();
+    publish(channel());
     BOOST_TEST_REQUIRE(asked.has_come());
-    server->publish(channel());
-    time.settle();
-    waiting.cancel();
-    time.settle();
+    publish(channel());
+    cancel(waiting);
     asked.not_now();
     time.advance(50ms);
     BOOST_TEST(waiting.aborted());
@@ -173,8 +147,9 @@ BOOST_AUTO_TEST_CASE(a_key_of_another_type_is_found_out_at_the_poll_cap)
     time.advance(1'010ms);
     BOOST_TEST_REQUIRE(question.has_come());
     auto& asked = server->expect(scripts::acquire);
-    question.reply(reply::of(std::vector{reply::of(std::int64_t{1}), reply::of(std::int64_t{-1})}));
-    time.settle();
+    respond(
+        question, reply::of(std::vector{reply::of(std::int64_t{1}), reply::of(std::int64_t{-1})})
+    );
     BOOST_TEST_REQUIRE(asked.has_come());
     asked.fail(error::wrong_type);
     time.settle();
@@ -188,36 +163,13 @@ BOOST_AUTO_TEST_CASE(closing_does_not_wait_for_what_is_remembered)
     release(mine.value());
     BOOST_TEST(client.stats().keys == 1U);
     auto other = acquire(mutex("other"));
-    pending<> closed;
-    client.close(closed.token());
-    time.settle();
+    auto closed = client.close(settled());
     BOOST_TEST(closed.succeeded());
 }
 
-BOOST_AUTO_TEST_CASE(many_are_released_in_turns_while_the_client_closes)
-{
-    std::vector<pending_hold> all(5'000);
-    for (std::size_t i = 0; i != all.size(); ++i)
-        mutex("key" + std::to_string(i)).acquire(all[i].token());
-    time.settle();
-    be_silent();
-    std::size_t const before = server->written().size();
-    server->serve = [](call const&) -> std::optional<answer> { return {}; };
-    pending<> closed;
-    client.close(closed.token());
-    time.settle();
-    BOOST_TEST(server->written().size() - before == 4'096U);
-    serve_again();
-    for (std::size_t i = before; i != before + 4'096; ++i)
-        server->answer_call(i, {answer::kind::replied, released(), {}, {}});
-    time.settle();
-    BOOST_TEST(closed.succeeded());
-    BOOST_TEST(server->count(scripts::release) == all.size());
-}
-
-struct with_gap : disturbed_client {
+struct with_gap : served {
     with_gap()
-        : disturbed_client{[] {
+        : served{[] {
             auto c = short_leases();
             c.poller_gap = 20ms;
             return c;
@@ -240,9 +192,9 @@ BOOST_FIXTURE_TEST_CASE(a_gap_for_pollers_comes_once_a_second, with_gap)
     BOOST_TEST(gaps == 1);
 }
 
-struct with_max_hold : disturbed_client {
+struct with_max_hold : served {
     with_max_hold()
-        : disturbed_client{[] {
+        : served{[] {
             auto c = short_leases();
             c.max_hold = 1'200ms;
             c.max_tenure = 5s;

@@ -1,10 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "unit/harness.hpp"
 
-#include <boost/asio/bind_executor.hpp>
-
-#include <thread>
-
 namespace colock::test {
 
 namespace {
@@ -22,8 +18,7 @@ BOOST_AUTO_TEST_CASE(a_longer_lease_counts_from_its_answer)
     BOOST_TEST(asked.seen().depth() == "1");
     BOOST_TEST((mine.valid_until() == before));
     time.advance(50ms);
-    asked.reply(done());
-    time.settle();
+    respond(asked, done());
     BOOST_TEST(extended.succeeded());
     BOOST_TEST((mine.valid_until() == sent + 10s - 102ms));
     // Renewed, from now on with this lease.
@@ -52,8 +47,7 @@ BOOST_AUTO_TEST_CASE(a_shorter_lease_counts_before_it_is_sent)
     auto& asked = server->expect(scripts::extend);
     auto extended = extend(mine, 500ms);
     BOOST_TEST((mine.valid_until() == time.now() + 500ms - 7ms));
-    asked.reply(done());
-    time.settle();
+    respond(asked, done());
     BOOST_TEST(extended.succeeded());
     BOOST_TEST((mine.valid_until() == time.now() + 500ms - 7ms));
 }
@@ -103,8 +97,7 @@ BOOST_AUTO_TEST_CASE(after_a_shorter_lease_that_was_refused_it_is_renewed_in_tim
     auto& renewal = server->expect(scripts::renew);
     time.advance(170ms);
     BOOST_TEST_REQUIRE(renewal.has_come());
-    renewal.reply(done());
-    time.settle();
+    respond(renewal, done());
     BOOST_TEST((mine.valid_until() > time.now() + 450ms));
 }
 
@@ -117,12 +110,10 @@ BOOST_AUTO_TEST_CASE(after_a_longer_lease_that_was_refused_it_is_renewed_in_time
     server->expect(scripts::extend).out_of_memory();
     auto& renewal = server->expect(scripts::renew);
     auto extended = extend(mine, 60s);  // replaces the renewal
-    under_way.reply(done());
-    time.settle();
+    respond(under_way, done());
     BOOST_TEST((extended.ec() == error::server_refused));
     BOOST_TEST_REQUIRE(renewal.has_come());
-    renewal.reply(done());
-    time.settle();
+    respond(renewal, done());
     BOOST_TEST((mine.valid_until() > time.now() + 2'900ms));
 }
 
@@ -139,31 +130,12 @@ BOOST_AUTO_TEST_CASE(an_older_renewal_does_not_confirm_a_longer_lease)
     time.settle();
     BOOST_TEST((mine.valid_until() <= sent + validity));
     // The extension never arrives: the loss must come with the old lease.
-    server->link_down(link());
-    time.settle();
+    cut();
     auto told = lost(mine);
     time.advance(3s);
     BOOST_TEST(told.succeeded());
     BOOST_TEST(!mine);
     static_cast<void>(asked);
-}
-
-BOOST_AUTO_TEST_CASE(an_older_step_does_not_confirm_a_longer_lease)
-{
-    auto mine = held();
-    auto& first = server->expect(scripts::extend);
-    auto one = extend(mine, 4s);
-    auto const sent = time.now();
-    auto& second = server->expect(scripts::extend);
-    time.advance(10ms);
-    auto two = extend(mine, 60s);
-    first.reply(done());
-    time.settle();
-    BOOST_TEST_REQUIRE(second.has_come());
-    BOOST_TEST((mine.valid_until() <= sent + 4s));
-    second.reply(done());
-    time.settle();
-    BOOST_TEST((mine.valid_until() > sent + 50s));
 }
 
 BOOST_AUTO_TEST_CASE(one_that_was_not_sent_before_the_release_is_not_held)
@@ -174,8 +146,7 @@ BOOST_AUTO_TEST_CASE(one_that_was_not_sent_before_the_release_is_not_held)
     auto two = extend(mine, 60s);
     auto gone = release(mine);
     server->expect(scripts::release).reply(released());
-    first.reply(done());
-    time.settle();
+    respond(first, done());
     BOOST_TEST(one.succeeded());
     BOOST_TEST((two.ec() == error::not_held));
     BOOST_TEST(gone.succeeded());
@@ -190,8 +161,7 @@ BOOST_AUTO_TEST_CASE(nor_before_the_client_closes)
     pending<> closed;
     client.close(closed.token());
     server->expect(scripts::release).reply(released());
-    first.reply(done());
-    time.settle();
+    respond(first, done());
     BOOST_TEST((two.ec() == error::closed));
     BOOST_TEST(closed.succeeded());
 }
@@ -235,11 +205,9 @@ BOOST_AUTO_TEST_CASE(a_fixed_lease_counts_from_the_call_however_late_it_is_sent)
     auto const asked = time.now();
     time.advance(1s);
     auto& second = server->expect(scripts::extend);
-    first.reply(done());
-    time.settle();
+    respond(first, done());
     BOOST_TEST(second.seen().lease() == "3000");  // a second of the four is over
-    second.reply(done());
-    time.settle();
+    respond(second, done());
     BOOST_TEST((one.succeeded() && two.succeeded()));
     BOOST_TEST((mine.valid_until() <= asked + 4s));
     server->expect(scripts::release).reply(released());
@@ -270,13 +238,11 @@ BOOST_AUTO_TEST_CASE(nothing_is_renewed_while_an_extension_is_under_way)
 {
     auto mine = held();
     auto& slow = server->expect(scripts::extend);
-    pending<> extended;
-    mine.extend(3s, extended.token());
+    auto extended = mine.extend(3s, settled());
     time.advance(1'100ms);
     BOOST_TEST(server->count(scripts::renew) == 0U);
     server->expect(scripts::renew).reply(done());
-    slow.reply(done());
-    time.settle();
+    respond(slow, done());
     BOOST_TEST(extended.succeeded());
     BOOST_TEST(server->all_came());
     server->expect(scripts::release).reply(released());
@@ -287,9 +253,7 @@ BOOST_AUTO_TEST_CASE(the_margin_is_that_of_the_lease_which_runs)
 {
     auto mine = held({.lease = 800ms});
     server->expect(scripts::extend);
-    pending<> extended;
-    mine.extend(3s, extended.token());
-    time.settle();
+    auto extended = mine.extend(3s, settled());
     auto const until = mine.valid_until();
     time.advance(
         std::chrono::ceil<milliseconds>(until - time.now()) - 81ms
@@ -297,80 +261,6 @@ BOOST_AUTO_TEST_CASE(the_margin_is_that_of_the_lease_which_runs)
     BOOST_TEST(bool{mine});
     time.advance(1ms);
     BOOST_TEST(!mine);
-}
-
-// It was sent before the extension, which the server has answered since.
-BOOST_AUTO_TEST_CASE(the_answer_of_a_renewal_that_a_later_one_has_overtaken_is_no_news)
-{
-    auto mine = held();
-    auto& early = server->expect(scripts::renew);
-    time.advance(1s);
-    BOOST_TEST_REQUIRE(early.has_come());
-    server->expect(scripts::extend).reply(done());
-    auto& later = server->expect(scripts::renew);
-    BOOST_TEST(extend(mine, 3s).succeeded());
-    BOOST_TEST(time.advance_until([&] { return later.has_come(); }, 1'001ms));
-    early.reply(not_there());
-    time.settle();
-    BOOST_TEST(bool{mine});
-    later.reply(done());
-    time.settle();
-    server->expect(scripts::release).reply(released());
-    release(mine);
-}
-
-// It may run at the server after the extension: sent again, because its script was not known.
-BOOST_AUTO_TEST_CASE(a_longer_lease_is_not_proven_while_an_older_renewal_is_unanswered)
-{
-    auto mine = held();
-    auto& early = server->expect(scripts::renew);
-    time.advance(1s);
-    BOOST_TEST_REQUIRE(early.has_come());
-    auto const sent = time.now();
-    server->expect(scripts::extend).reply(done());
-    auto& second = server->expect(scripts::renew);
-    BOOST_TEST(extend(mine, 60s).succeeded());
-    BOOST_TEST((mine.valid_until() <= sent + validity));
-    BOOST_TEST(time.advance_until([&] { return second.has_come(); }, 1s));
-    auto const sent_second = second.seen().sent;
-    auto& third = server->expect(scripts::renew);
-    second.reply(done());  // 60 s, but the early one may come still
-    time.settle();
-    BOOST_TEST((mine.valid_until() <= sent_second + validity));
-    BOOST_TEST(time.advance_until([&] { return third.has_come(); }, 1'100ms));
-    early.reply(done());
-    third.reply(done());
-    time.settle();
-    BOOST_TEST((mine.valid_until() > time.now() + 50s));
-    server->expect(scripts::release).reply(released());
-    release(mine);
-}
-
-BOOST_AUTO_TEST_CASE(a_fixed_lease_is_renewed_until_its_extension_is_proven)
-{
-    owner const me;
-    auto outer = held({.as = me});
-    server->expect(scripts::extend).reply(done());
-    auto inner = acquire({.lease = 20s, .as = me});
-    auto& early = server->expect(scripts::renew);
-    time.advance(1'100ms);
-    BOOST_TEST_REQUIRE(early.has_come());
-    server->expect(scripts::extend).reply(done());
-    auto& later = server->expect(scripts::renew);
-    BOOST_TEST(extend(inner.value(), 60s).succeeded());
-    auto const& renewal = early.seen();  // which may still run behind the extension
-    BOOST_TEST(
-        (inner.value().valid_until() <= renewal.sent + milliseconds{std::stoll(renewal.lease())})
-    );
-    early.reply(done());
-    BOOST_TEST(time.advance_until([&] { return later.has_come(); }, 1s));
-    later.reply(done());
-    time.settle();
-    BOOST_TEST((inner.value().valid_until() > time.now() + 58s));
-    server->expect(scripts::extend).reply(done());
-    release(outer);
-    server->expect(scripts::release).reply(released());
-    release(inner.value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

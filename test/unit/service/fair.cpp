@@ -2,7 +2,6 @@
 #include "decide/fair_wait.hpp"
 #include "unit/service/fair.hpp"
 
-#include <algorithm>
 #include <deque>
 #include <optional>
 
@@ -84,8 +83,7 @@ BOOST_AUTO_TEST_CASE(a_message_during_a_try_is_not_missed)
     tell(field);
     tell(field);
     server->expect(scripts::fair_acquire).reply(granted(3));
-    asked.reply(waits(60'000));
-    time.settle();
+    respond(asked, waits(60'000));
     BOOST_TEST(got.succeeded());
 }
 
@@ -134,10 +132,8 @@ BOOST_AUTO_TEST_CASE(answers_that_cross_are_asked_about)
         return answer{answer::kind::replied, got, {}, {}};
     };
     time.advance(1ms);
-    slow.reply(granted(6));
-    time.settle();
-    BOOST_TEST_REQUIRE(first.succeeded());
-    BOOST_TEST(!first.value());
+    respond(slow, granted(6));
+    BOOST_TEST(first.gave_nothing());
     BOOST_TEST(bool{second});
     BOOST_TEST(server->count(scripts::renew) == 2U);
 }
@@ -172,8 +168,7 @@ BOOST_AUTO_TEST_CASE(who_tries_once_takes_no_place)
 {
     server->expect(scripts::fair_acquire).reply(waits(400));
     auto const got = attempt();
-    BOOST_TEST_REQUIRE(got.succeeded());
-    BOOST_TEST(!got.value().has_value());
+    BOOST_TEST(got.gave_nothing());
     BOOST_TEST(last().arguments.at(5) == "0");
     BOOST_TEST(is_forgotten());
 }
@@ -183,7 +178,7 @@ BOOST_AUTO_TEST_CASE(who_tries_once_asks_nobody_while_others_wait_here)
     auto const other = placed();
     auto const steps = server->written().size();
     auto const got = attempt();
-    BOOST_TEST((got.succeeded() && !got.value()));
+    BOOST_TEST(got.gave_nothing());
     BOOST_TEST(server->written().size() == steps);
 }
 
@@ -194,8 +189,7 @@ BOOST_AUTO_TEST_CASE(who_tries_once_and_gets_no_answer_leaves_nothing)
     time.advance(2'000ms);
     BOOST_TEST((got.ec() == error::unavailable));
     server->expect(scripts::fair_release).reply(released());
-    asked.lose();
-    time.settle();
+    lose(asked);
     BOOST_TEST(server->all_came());
     BOOST_TEST(is_forgotten());
 }
@@ -239,9 +233,7 @@ BOOST_AUTO_TEST_CASE(who_waits_under_the_owners_name_is_let_in_and_leaves_the_qu
     BOOST_TEST(first.succeeded());
     BOOST_TEST(second.succeeded());
     BOOST_TEST(last().field() == field);
-    pending<std::int64_t> count;
-    mine.hold_count(me, count.token());
-    time.settle();
+    auto count = mine.hold_count(me, settled());
     BOOST_TEST(count.value() == 2);
 }
 
@@ -261,10 +253,8 @@ BOOST_AUTO_TEST_CASE(forced_by_this_client_it_is_lost_at_once)
 {
     auto const held = granted_at_once();
     server->expect(scripts::fair_force).reply(done());
-    pending<bool> forced;
-    mine.force_release(forced.token());
-    time.settle();
-    BOOST_TEST((forced.succeeded() && forced.value()));
+    auto forced = mine.force_release(settled());
+    BOOST_TEST(forced.gave_something());
     BOOST_TEST(last().keys.size() == 4U);
     std::vector<std::string> const expected{channel(), "300000"};
     BOOST_TEST(last().arguments == expected, boost::test_tools::per_element());

@@ -28,20 +28,8 @@ struct fair : harness {
 
     fair_lock mine{client, "k"};
 
-    pending_hold wait(acquire_options options = {})
-    {
-        pending_hold p;
-        mine.acquire(options, p.token());
-        time.settle();
-        return p;
-    }
-    pending_try attempt()
-    {
-        pending_try p;
-        mine.try_acquire(p.token());
-        time.settle();
-        return p;
-    }
+    pending_hold wait(acquire_options options = {}) { return mine.acquire(options, settled()); }
+    pending_try attempt() { return mine.try_acquire(settled()); }
 
     /// A waiter with a place, whose subscription is confirmed.
     pending_hold placed(std::int64_t ask_in = 60'000, acquire_options options = {})
@@ -61,11 +49,7 @@ struct fair : harness {
         BOOST_TEST_REQUIRE(p.succeeded());
         return std::move(p.value());
     }
-    void tell(std::string const& whom)
-    {
-        server->publish(channel() + ":" + whom);
-        time.settle();
-    }
+    void tell(std::string const& whom) { publish(channel() + ":" + whom); }
     bool is_subscribed(std::string const& whom) const
     {
         return server->subscribed().contains(channel() + ":" + whom);

@@ -40,8 +40,7 @@ BOOST_AUTO_TEST_CASE(after_an_outage_all_are_kept_in_the_order_of_their_arrival)
     server->expect(scripts::fair_keep).reply(each({not_there(), not_there(), not_there()}));
     for (int i = 0; i != 3; ++i)
         server->expect(scripts::fair_acquire).reply(waits(50'000));
-    server->link_up(link());
-    time.settle();
+    mend();
     BOOST_TEST(server->all_came());
     auto const& steps = server->written();
     auto const& kept = steps.at(steps.size() - 4).arguments;
@@ -60,8 +59,7 @@ BOOST_AUTO_TEST_CASE(a_ticket_that_cannot_be_revived_ends_with_the_refusal)
     time.advance(600ms);
     BOOST_TEST(server->unsent() == 1U);  // it asks by itself
     server->expect(scripts::fair_keep);
-    server->link_up(link());
-    time.settle();
+    mend();
     BOOST_TEST(server->all_came());
     BOOST_TEST(server->unsent() == 0U);
     server->down_reason_to_tell = error::server_refused;
@@ -82,8 +80,7 @@ BOOST_AUTO_TEST_CASE(after_an_outage_all_are_kept_before_anybody_asks)
     time.settle();
     BOOST_TEST(server->unsent() == 1U);
     server->expect(scripts::fair_keep).reply(each({waits(500), waits(500)}));
-    server->link_up(link());
-    time.settle();
+    mend();
     BOOST_TEST(server->all_came());
     BOOST_TEST(server->unsent() == 0U);
     server->expect(scripts::fair_acquire).reply(waits(500));
@@ -110,8 +107,7 @@ BOOST_AUTO_TEST_CASE(after_an_outage_who_came_last_does_not_come_first)
     auto const before = server->written().size() + 1;
     for (int i = 0; i != 4; ++i)  // the third asks once more when its subscription is live
         server->expect(scripts::fair_acquire).reply(waits(50'000));
-    server->link_up(link());
-    time.settle();
+    mend();
     BOOST_TEST(server->all_came());
     for (std::size_t i = 0; i != 3; ++i)
         BOOST_TEST(server->written().at(before + i).field() == arrived[i]);
@@ -142,8 +138,7 @@ BOOST_AUTO_TEST_CASE(a_heart_beat_from_before_the_outage_lets_nobody_overtake)
     server->expect(scripts::fair_keep).reply(each({not_there(), not_there()}));
     for (int i = 0; i != 2; ++i)
         server->expect(scripts::fair_acquire).reply(waits(50'000));
-    server->link_up(link());
-    time.settle();
+    mend();
     BOOST_TEST(server->all_came());
     auto const& steps = server->written();
     for (std::size_t i = 0; i != 2; ++i)
@@ -163,19 +158,16 @@ BOOST_AUTO_TEST_CASE(after_an_outage_all_are_kept_however_many_calls_that_takes)
         all.push_back(wait());
     server->link_down(link());
     time.advance(6'000ms);
-    server->link_up(link());
-    time.settle();
+    mend();
     BOOST_TEST(server->count(scripts::fair_keep) == 5U);
 }
 
 BOOST_AUTO_TEST_CASE(a_new_subscription_lets_it_ask)
 {
     auto const got = placed();
-    server->pubsub_down();
-    time.settle();
+    pubsub_down();
     server->expect(scripts::fair_acquire).reply(granted(3));
-    server->pubsub_up();
-    time.settle();
+    pubsub_up();
     BOOST_TEST(got.succeeded());
 }
 
@@ -196,9 +188,7 @@ BOOST_AUTO_TEST_CASE(closing_takes_the_places_along)
     auto const waiting = placed();
     server->expect(scripts::fair_release).reply(gone());
     server->expect(scripts::fair_release).reply(released());
-    pending<> closed;
-    client.close(closed.token());
-    time.settle();
+    auto closed = client.close(settled());
     BOOST_TEST((waiting.ec() == error::closed));
     BOOST_TEST(closed.succeeded());
     BOOST_TEST(server->all_came());
@@ -214,9 +204,7 @@ BOOST_AUTO_TEST_CASE(closing_takes_the_last_place_first)
     }
     for (int i = 0; i != 3; ++i)
         server->expect(scripts::fair_release).reply(gone());
-    pending<> closed;
-    client.close(closed.token());
-    time.settle();
+    auto closed = client.close(settled());
     BOOST_TEST(closed.succeeded());
     auto const& steps = server->written();
     for (std::size_t i = 0; i != 3; ++i)
@@ -227,8 +215,7 @@ BOOST_AUTO_TEST_CASE(a_client_that_stops_sends_nothing)
 {
     auto const waiting = placed();
     auto const steps = server->written().size();
-    client.stop();
-    time.settle();
+    stop();
     BOOST_TEST((waiting.ec() == error::closed));
     BOOST_TEST(server->written().size() == steps);
     BOOST_TEST(is_forgotten());

@@ -55,8 +55,7 @@ BOOST_AUTO_TEST_CASE(an_answer_from_before_the_grant_says_nothing)
     server->expect(scripts::fair_acquire).reply(granted(3));
     tell(field);
     BOOST_TEST(got.succeeded());
-    kept.reply(each({not_there()}));
-    time.settle();
+    respond(kept, each({not_there()}));
     BOOST_TEST(server->all_came());
 }
 
@@ -68,8 +67,7 @@ BOOST_AUTO_TEST_CASE(an_answer_from_before_the_last_try_says_nothing)
     time.advance(5ms);
     server->expect(scripts::fair_acquire).reply(waits(50'000));
     tell(field);
-    kept.reply(each({not_there()}));
-    time.settle();
+    respond(kept, each({not_there()}));
     BOOST_TEST(server->all_came());
     BOOST_TEST(!got.is_done());
 }
@@ -125,8 +123,7 @@ BOOST_AUTO_TEST_CASE(the_next_one_asks_when_the_first_has_gone)
     auto first = placed(500);
     auto const second = placed(500);
     server->expect(scripts::fair_release).reply(gone());
-    first.cancel();
-    time.settle();
+    cancel(first);
     server->expect(scripts::fair_acquire).reply(granted(3));
     time.advance(511ms);
     BOOST_TEST(second.succeeded());
@@ -147,8 +144,7 @@ BOOST_AUTO_TEST_CASE(the_first_who_waits_asks_whoever_came_before)
     BOOST_TEST(got.succeeded());
     server->expect(scripts::fair_release).reply(gone());
     slow.reply(waits(500));
-    slower.reply(waits(500));
-    time.settle();
+    respond(slower, waits(500));
     BOOST_TEST(server->all_came());
 }
 
@@ -200,8 +196,7 @@ BOOST_AUTO_TEST_CASE(an_old_answer_is_not_given_out)
     auto got = wait();
     time.advance(1'485ms);  // half of the validity, and 1 ms
     auto& again = server->expect(scripts::fair_acquire);
-    slow.reply(granted(3));
-    time.settle();
+    respond(slow, granted(3));
     BOOST_TEST(!got.is_done());
     BOOST_TEST_REQUIRE(again.has_come());
     BOOST_TEST(again.seen().field() == slow.seen().field());
@@ -209,8 +204,7 @@ BOOST_AUTO_TEST_CASE(an_old_answer_is_not_given_out)
     time.advance(1'485ms);
     server->expect(scripts::fair_release).reply(released());
     server->expect(scripts::fair_acquire).reply(granted(5));
-    again.reply(granted(4));
-    time.settle();
+    respond(again, granted(4));
     BOOST_TEST(got.succeeded());
     BOOST_TEST(last().field() != slow.seen().field());
 }
@@ -219,11 +213,9 @@ BOOST_AUTO_TEST_CASE(an_old_answer_is_not_given_out)
 
 BOOST_AUTO_TEST_CASE(cancelled_before_it_was_sent_it_leaves_nothing)
 {
-    server->all_down();
-    time.settle();
+    cut_all();
     auto got = wait();
-    got.cancel();
-    time.settle();
+    cancel(got);
     BOOST_TEST(got.aborted());
     BOOST_TEST(server->unsent() == 0U);
     BOOST_TEST(is_forgotten());
@@ -234,12 +226,10 @@ BOOST_AUTO_TEST_CASE(cancelled_under_way_it_gives_back_whatever_the_answer_is)
     for (auto const& answered : {granted(3), waits(50'000)}) {
         auto& asked = server->expect(scripts::fair_acquire);
         auto got = wait();
-        got.cancel();
-        time.settle();
+        cancel(got);
         BOOST_TEST(got.aborted());
         server->expect(scripts::fair_release).reply(gone());
-        asked.reply(answered);
-        time.settle();
+        respond(asked, answered);
         BOOST_TEST(server->all_came());
         BOOST_TEST(last().field() == asked.seen().field());
         BOOST_TEST(is_forgotten());
@@ -252,8 +242,7 @@ BOOST_AUTO_TEST_CASE(cancelled_before_its_subscription_is_confirmed)
     server->expect(scripts::fair_acquire).reply(waits(50'000));
     auto got = wait();
     server->expect(scripts::fair_release).reply(gone());
-    got.cancel();
-    time.settle();
+    cancel(got);
     BOOST_TEST(got.aborted());
     BOOST_TEST(server->all_came());
     BOOST_TEST(is_forgotten());
@@ -263,8 +252,7 @@ BOOST_AUTO_TEST_CASE(cancelled_asleep_it_takes_its_place_along)
 {
     auto got = placed();
     server->expect(scripts::fair_release).reply(gone());
-    got.cancel();
-    time.settle();
+    cancel(got);
     BOOST_TEST(got.aborted());
     BOOST_TEST(last().field() == field);
     BOOST_TEST(is_forgotten());
@@ -279,8 +267,7 @@ BOOST_AUTO_TEST_CASE(cancelled_after_a_long_sleep_it_takes_its_place_along)
         server->expect(scripts::fair_keep).reply(each({waits(50'000)}));
     time.advance(10'000ms);
     server->expect(scripts::fair_release).reply(gone());
-    got.cancel();
-    time.settle();
+    cancel(got);
     BOOST_TEST(server->all_came());
     BOOST_TEST(last().field() == field);
     BOOST_TEST(is_forgotten());
@@ -290,8 +277,7 @@ BOOST_AUTO_TEST_CASE(cancelled_in_a_pause)
 {
     server->expect(scripts::fair_acquire).not_now();
     auto got = wait();
-    got.cancel();
-    time.settle();
+    cancel(got);
     BOOST_TEST(got.aborted());
     time.advance(20ms);
     BOOST_TEST(is_forgotten());
@@ -303,12 +289,10 @@ BOOST_AUTO_TEST_CASE(cancelled_after_a_long_outage_it_takes_along_the_place_that
     auto got = wait();
     server->link_down(link());
     time.advance(6'000ms);
-    got.cancel();
-    time.settle();
+    cancel(got);
     BOOST_TEST(got.aborted());
     server->expect(scripts::fair_release).reply(gone());
-    server->link_up(link());
-    time.settle();
+    mend();
     BOOST_TEST(server->all_came());
     BOOST_TEST(is_forgotten());
 }
@@ -324,9 +308,7 @@ BOOST_AUTO_TEST_CASE(a_release_that_the_next_one_has_not_heard_is_followed_by_an
         auto const spent = one.last().field();
         one.time.advance(4'999ms);
         if (closes) {
-            pending<> closed;
-            one.client.close(closed.token());
-            one.time.settle();
+            auto closed = one.client.close(one.settled());
             BOOST_TEST(closed.succeeded());
         } else {
             // Another one has come meanwhile, and died.
@@ -347,8 +329,7 @@ BOOST_AUTO_TEST_CASE(what_is_owed_is_sent_until_it_is_answered)
     auto got = placed();
     server->expect(scripts::fair_release).lose();
     server->expect(scripts::fair_release).not_now();
-    got.cancel();
-    time.settle();
+    cancel(got);
     BOOST_TEST(client.stats().owed_releases == 1U);
     server->expect(scripts::fair_release).reply(gone());
     time.advance(20ms);
@@ -360,12 +341,10 @@ BOOST_AUTO_TEST_CASE(a_wait_that_runs_out_takes_its_place_along)
 {
     server->expect(scripts::fair_acquire).reply(waits(50'000));
     server->expect(scripts::fair_acquire).reply(waits(50'000));
-    pending_try got;
-    mine.try_acquire_for(100ms, got.token());
-    time.settle();
+    auto got = mine.try_acquire_for(100ms, settled());
     server->expect(scripts::fair_release).reply(gone());
     time.advance(100ms);
-    BOOST_TEST((got.succeeded() && !got.value()));
+    BOOST_TEST(got.gave_nothing());
     BOOST_TEST(is_forgotten());
 }
 

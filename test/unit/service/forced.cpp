@@ -2,13 +2,13 @@
 //
 // A lock that others force, and what the client hears of it.
 #include "locks/exclusive_lock.hpp"
-#include "unit/service/disturbed_client.hpp"
+#include "unit/service/group.hpp"
 
 namespace colock::test {
 
 namespace {
 
-BOOST_FIXTURE_TEST_SUITE(service_forced, disturbed_client)
+BOOST_FIXTURE_TEST_SUITE(service_forced, served)
 
 BOOST_AUTO_TEST_CASE(what_was_published_on_a_lingering_channel_is_asked_for)
 {
@@ -33,8 +33,7 @@ BOOST_AUTO_TEST_CASE(what_was_granted_after_it_was_forced_is_kept)
     auto const before = acquire();
     be_silent();
     auto& forcing = server->expect(scripts::force);
-    pending<bool> forced;
-    mutex().force_release(forced.token());
+    auto forced = mutex().force_release(settled());
     time.advance(1ms);
     BOOST_TEST_REQUIRE(forcing.has_come());
     redis.clear();
@@ -46,8 +45,7 @@ BOOST_AUTO_TEST_CASE(what_was_granted_after_it_was_forced_is_kept)
     auto const after = acquire();
     BOOST_TEST_REQUIRE(after.succeeded());
     auto const renewals = server->count(scripts::renew);
-    forcing.reply(reply::of(1));
-    time.settle();
+    respond(forcing, reply::of(1));
     BOOST_TEST(forced.succeeded());
     BOOST_TEST(bool{after.value()});
     BOOST_TEST(server->count(scripts::renew) == renewals + 1);  // the server is asked
@@ -62,19 +60,16 @@ BOOST_AUTO_TEST_CASE(a_message_during_the_attempt_puts_its_outcome_in_doubt)
     redis.clear();
     be_silent();
     auto& asked = server->expect(scripts::acquire);
-    server->publish(channel());
-    time.settle();
+    publish(channel());
     BOOST_TEST_REQUIRE(asked.has_come());
     server->publish(channel());  // forced as soon as it was taken
     time.settle();
     auto& check = server->expect(scripts::renew);
-    asked.reply(granted(64));
-    time.settle();
+    respond(asked, granted(64));
     BOOST_TEST(first.succeeded());
     BOOST_TEST_REQUIRE(check.has_come());
     server->expect(scripts::acquire).reply(refused(1'000));
-    check.reply(not_there());
-    time.settle();
+    respond(check, not_there());
     BOOST_TEST(!first.value());
     BOOST_TEST(!second.is_done());
     serve_again();
@@ -82,7 +77,7 @@ BOOST_AUTO_TEST_CASE(a_message_during_the_attempt_puts_its_outcome_in_doubt)
 }
 
 /// Two wait, and a message comes between the attempt for the first and its grant.
-struct disturbed : disturbed_client {
+struct disturbed : served {
     disturbed()
     {
         redis.occupy("k", 10s);
@@ -96,11 +91,9 @@ struct disturbed : disturbed_client {
         time.advance(10ms);
         BOOST_TEST_REQUIRE(asked.has_come());
         redis.occupy("k", asked.seen().field(), 3s);
-        server->publish(channel());
-        time.settle();
+        publish(channel());
         serve_again();
-        asked.reply(granted(64));
-        time.settle();
+        respond(asked, granted(64));
         BOOST_TEST_REQUIRE(first.succeeded());
         BOOST_TEST(server->count(scripts::renew) == 0U);
     }
@@ -120,27 +113,22 @@ BOOST_FIXTURE_TEST_CASE(a_message_with_the_grant_is_not_asked_about_at_once, dis
 }
 
 // The answer is older than the second message.
-BOOST_FIXTURE_TEST_CASE(a_message_during_the_question_leads_to_another, disturbed_client)
+BOOST_FIXTURE_TEST_CASE(a_message_during_the_question_leads_to_another, served)
 {
     auto mine = acquire({.lease = 3s});
     auto const waits = acquire();
     time.advance(100ms);
     auto& asked = server->expect(scripts::renew);
-    server->publish(channel());
-    time.settle();
+    publish(channel());
     BOOST_TEST_REQUIRE(asked.has_come());
     time.advance(1ms);
     redis.occupy("k", 10s);  // by force
-    server->publish(channel());
-    time.settle();
-    asked.reply(done());
-    time.settle();
+    publish(channel());
+    respond(asked, done());
     BOOST_TEST(!mine.value());
 }
 
-BOOST_FIXTURE_TEST_CASE(
-    a_question_that_the_server_cannot_answer_now_is_asked_again, disturbed_client
-)
+BOOST_FIXTURE_TEST_CASE(a_question_that_the_server_cannot_answer_now_is_asked_again, served)
 {
     auto mine = acquire({.lease = 3s});
     auto const waits = acquire();
@@ -163,7 +151,7 @@ BOOST_FIXTURE_TEST_CASE(nor_where_the_hold_is_over_soon, disturbed)
     BOOST_TEST(server->count(scripts::renew) == 0U);
 }
 
-BOOST_FIXTURE_TEST_CASE(with_a_lease_of_its_own_it_is_asked_about_too, disturbed_client)
+BOOST_FIXTURE_TEST_CASE(with_a_lease_of_its_own_it_is_asked_about_too, served)
 {
     redis.occupy("k", 10s);
     auto const first = acquire({.lease = 3s});
@@ -175,11 +163,9 @@ BOOST_FIXTURE_TEST_CASE(with_a_lease_of_its_own_it_is_asked_about_too, disturbed
     server->publish(channel());
     time.advance(10ms);
     BOOST_TEST_REQUIRE(asked.has_come());
-    server->publish(channel());
-    time.settle();
+    publish(channel());
     serve_again();
-    asked.reply(granted(64));
-    time.settle();
+    respond(asked, granted(64));
     BOOST_TEST_REQUIRE(first.succeeded());
     time.advance(30ms);
     BOOST_TEST(server->count(scripts::renew) == 1U);

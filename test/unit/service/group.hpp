@@ -20,34 +20,25 @@ struct served : harness {
     template <class Lock>
     pending_hold take(Lock const& of, acquire_options options = {})
     {
-        pending_hold p;
-        of.acquire(options, p.token());
-        time.settle();
-        return p;
+        return of.acquire(options, settled());
     }
     template <class Lock>
     pending_try take_once(Lock const& of, acquire_options options = {})
     {
-        pending_try p;
-        of.try_acquire(options, p.token());
-        time.settle();
-        return p;
+        return of.try_acquire(options, settled());
     }
     template <class Lock>
     pending_try take_for(Lock const& of, milliseconds wait)
     {
-        pending_try p;
-        of.try_acquire_for(wait, p.token());
-        time.settle();
-        return p;
+        return of.try_acquire_for(wait, settled());
     }
     void force(std::string const& name)
     {
-        pending<bool> p;
-        mutex(name).force_release(p.token());
-        time.settle();
+        auto p = mutex(name).force_release(settled());
         BOOST_TEST(p.succeeded());
     }
+    void be_silent() { server->serve = {}; }
+    void serve_again() { redis.attach(*server); }
     void never_answer()
     {
         server->serve = [](call const&) { return std::nullopt; };

@@ -57,9 +57,7 @@ BOOST_AUTO_TEST_CASE(a_tenure_ends_after_max_tenure)
 BOOST_AUTO_TEST_CASE(a_dropped_hold_that_comes_back_subscribes_to_nothing)
 {
     for (int i = 0; i != 10; ++i) {
-        pending_hold next;
-        mutex().acquire(next.token());
-        time.settle();
+        auto next = mutex().acquire(settled());
         BOOST_TEST_REQUIRE(next.succeeded());
         hold const dropped = std::move(next.value());
     }
@@ -111,8 +109,7 @@ BOOST_AUTO_TEST_CASE(a_waiter_that_is_cancelled_while_a_script_hands_over_leaves
     got[1].cancel();
     time.settle();
     BOOST_TEST(got[1].aborted());
-    asked.reply(redis.run(asked.seen()));
-    time.settle();
+    respond(asked, redis.run(asked.seen()));
     BOOST_TEST(!redis.is_locked("k"));
 }
 
@@ -190,14 +187,12 @@ BOOST_AUTO_TEST_CASE(a_renewal_not_yet_sent_goes_with_its_ownership)
 {
     fill(2);
     release_of(0);
-    server->all_down();
-    time.settle();
+    cut_all();
     message();  // asks for a renewal, which has to wait for the link
     release_of(1);
     BOOST_TEST(!got[2].is_done());
     auto const renewals = server->count(scripts::renew);
-    server->all_up();
-    time.settle();
+    mend_all();
     BOOST_TEST_REQUIRE(got[2].succeeded());
     BOOST_TEST(server->count(scripts::renew) == renewals);
     BOOST_TEST((redis.lease_left("k") == 3s));
@@ -218,15 +213,13 @@ BOOST_AUTO_TEST_CASE(without_a_live_subscription_a_script_hands_over)
 {
     fill(3);
     release_of(0);
-    server->pubsub_down();
-    time.settle();
+    pubsub_down();
     sent = server->written().size();
     release_of(1);
     BOOST_TEST(got[2].succeeded());
     BOOST_TEST(sent_since() == 1U);
     BOOST_TEST((last().what == &scripts::acquire));
-    server->pubsub_up();
-    time.settle();
+    pubsub_up();
     BOOST_TEST((last().what == &scripts::renew));  // what was published meanwhile is missed
     sent = server->written().size();
     release_of(2);
@@ -237,8 +230,7 @@ BOOST_AUTO_TEST_CASE(without_a_live_subscription_a_script_hands_over)
 BOOST_AUTO_TEST_CASE(a_field_that_is_gone_is_not_handed_over)
 {
     fill(2);
-    server->pubsub_down();
-    time.settle();
+    pubsub_down();
     redis.occupy("k", 1s);
     release_of(0);
     BOOST_TEST(!got[1].is_done());
@@ -250,16 +242,14 @@ BOOST_AUTO_TEST_CASE(nobody_is_handed_a_lock_whose_validity_has_passed)
 {
     fill(3);
     release_of(0);
-    server->all_down();
-    time.settle();
+    cut_all();
     time.advance(1'600ms);  // more than half of it is over
     release_of(1);
     BOOST_TEST(!got[2].is_done());
     time.advance(1'500ms);  // all of it
     BOOST_TEST(!got[2].is_done());
     redis.occupy("k", 500ms);
-    server->all_up();
-    time.settle();
+    mend_all();
     BOOST_TEST(!got[2].is_done());
     time.advance(600ms);
     BOOST_TEST_REQUIRE(got[2].succeeded());
@@ -281,9 +271,7 @@ BOOST_AUTO_TEST_CASE(after_a_pause_of_the_process_nobody_is_handed_what_is_over)
 BOOST_AUTO_TEST_CASE(closing_hands_nothing_over)
 {
     fill(3);
-    pending<> closed;
-    client.close(closed.token());
-    time.settle();
+    auto closed = client.close(settled());
     BOOST_TEST(closed.succeeded());
     for (std::size_t i = 1; i != 4; ++i)
         BOOST_TEST((got[i].ec() == error::closed));

@@ -13,12 +13,10 @@ BOOST_AUTO_TEST_CASE(one_asks_for_all)
     server->expect(scripts::count).reply(reply::of(2));
     auto a = wait(), b = wait(), c = wait();
     BOOST_TEST(server->subscribed().contains("redisson_countdownlatch__channel__{k}"));
-    b.cancel();
-    time.settle();
+    cancel(b);
     BOOST_TEST(b.aborted());
     server->expect(scripts::count).reply(reply::of(std::int64_t{0}));
-    server->publish("redisson_countdownlatch__channel__{k}");
-    time.settle();
+    publish("redisson_countdownlatch__channel__{k}");
     BOOST_TEST(a.succeeded());
     BOOST_TEST(c.succeeded());
     BOOST_TEST(idle());
@@ -28,17 +26,13 @@ BOOST_AUTO_TEST_CASE(a_cancelled_wait_has_nothing_to_undo)
 {
     auto& slow = server->expect(scripts::count);
     auto a = wait();
-    a.cancel();
-    time.settle();
-    slow.reply(reply::of(std::int64_t{0}));
-    time.settle();
+    cancel(a);
+    respond(slow, reply::of(std::int64_t{0}));
     BOOST_TEST(idle());
     auto& lost = server->expect(scripts::count);
     auto b = wait();
-    b.cancel();
-    time.settle();
-    lost.lose();
-    time.settle();
+    cancel(b);
+    lose(lost);
     BOOST_TEST(idle());
 }
 
@@ -51,19 +45,16 @@ BOOST_AUTO_TEST_CASE(who_asks_once_is_asked_for_beside_those_who_sleep)
     BOOST_TEST(server->all_came());
     server->expect(scripts::count).reply(reply::of(std::int64_t{0}));
     auto once = try_wait();
-    BOOST_TEST(once.succeeded());
-    BOOST_TEST(once.value());
+    BOOST_TEST_REQUIRE(once.gave_something());
     BOOST_TEST(sleeps.succeeded());
     server->expect(scripts::count).reply(reply::of(1));
     server->expect(scripts::count).reply(reply::of(1));
     sleeps = wait();
     server->expect(scripts::count).reply(reply::of(1));
     once = try_wait();
-    BOOST_TEST(once.succeeded());
-    BOOST_TEST(!once.value());
+    BOOST_TEST(once.gave_nothing());
     BOOST_TEST(!sleeps.is_done());
-    sleeps.cancel();
-    time.settle();
+    cancel(sleeps);
     BOOST_TEST(idle());
 }
 
@@ -74,10 +65,8 @@ BOOST_AUTO_TEST_CASE(a_call_with_a_limit_is_asked_for_beside_those_that_sleep)
     auto const sleeps = wait();
     BOOST_TEST(server->all_came());
     server->expect(scripts::count).reply(reply::of(std::int64_t{0}));  // the message was lost
-    pending<bool> limited;
-    latch.wait_for(50ms, limited.token());
-    time.settle();
-    BOOST_TEST((limited.succeeded() && limited.value()));
+    auto limited = latch.wait_for(50ms, settled());
+    BOOST_TEST(limited.gave_something());
     BOOST_TEST(sleeps.succeeded());
 }
 
@@ -88,17 +77,14 @@ BOOST_AUTO_TEST_CASE(an_answer_is_for_those_who_were_there_when_it_was_asked_for
     auto second = wait();
     auto third = try_wait();
     auto& closed = server->expect(scripts::count);
-    open.reply(reply::of(std::int64_t{0}));
-    time.settle();
+    respond(open, reply::of(std::int64_t{0}));
     BOOST_TEST(first.succeeded());
     BOOST_TEST(!second.is_done());
     BOOST_TEST_REQUIRE(closed.has_come());
     auto fourth = try_wait();
     auto& later = server->expect(scripts::count);
-    closed.reply(reply::of(1));
-    time.settle();
-    BOOST_TEST(third.succeeded());
-    BOOST_TEST(!third.value());
+    respond(closed, reply::of(1));
+    BOOST_TEST(third.gave_nothing());
     BOOST_TEST(!fourth.is_done());
     BOOST_TEST_REQUIRE(later.has_come());
     second.cancel();
@@ -115,13 +101,11 @@ BOOST_AUTO_TEST_CASE(a_wait_runs_out)
 {
     server->expect(scripts::count).reply(reply::of(2));
     server->expect(scripts::count).reply(reply::of(2));
-    pending<bool> p;
-    latch.wait_for(500ms, p.token());
+    auto p = latch.wait_for(500ms, settled());
     time.advance(499ms);
     BOOST_TEST(!p.is_done());
     time.advance(1ms);
-    BOOST_TEST(p.succeeded());
-    BOOST_TEST(!p.value());
+    BOOST_TEST(p.gave_nothing());
     BOOST_TEST(idle());
 }
 

@@ -27,9 +27,7 @@ BOOST_AUTO_TEST_CASE(ends_waiters_releases_holds_and_ends_the_run)
     auto waiting = acquire();
     auto told = lost(first);
     auto& undo = server->expect(scripts::release);
-    pending<> closed;
-    client.close(closed.token());
-    time.settle();
+    auto closed = client.close(settled());
     BOOST_TEST((waiting.ec() == error::closed));
     BOOST_TEST((told.ec() == error::closed));
     BOOST_TEST(!first);
@@ -37,8 +35,7 @@ BOOST_AUTO_TEST_CASE(ends_waiters_releases_holds_and_ends_the_run)
     BOOST_TEST(!run.is_done());
     BOOST_TEST((acquire().ec() == error::closed));
     BOOST_TEST((try_acquire({.as = me}).ec() == error::closed));
-    undo.reply(released());
-    time.settle();
+    respond(undo, released());
     BOOST_TEST(closed.succeeded());
     BOOST_TEST(run.succeeded());
     BOOST_TEST(server->links_up() == 0U);
@@ -53,9 +50,7 @@ BOOST_AUTO_TEST_CASE(stops_the_tokens_of_holds)
     auto const early = mine.stop_token();
     BOOST_TEST(!early.stop_requested());
     server->expect(scripts::release).reply(released());
-    pending<> closed;
-    client.close(closed.token());
-    time.settle();
+    auto closed = client.close(settled());
     BOOST_TEST(closed.succeeded());
     BOOST_TEST(early.stop_requested());
     BOOST_TEST(mine.stop_token().stop_requested());
@@ -75,17 +70,13 @@ BOOST_AUTO_TEST_CASE(waits_for_the_answer_of_an_acquire_in_flight)
 {
     auto& asked = server->expect(scripts::acquire);
     auto got = acquire();
-    pending<> closed;
-    client.close(closed.token());
-    time.settle();
+    auto closed = client.close(settled());
     BOOST_TEST((got.ec() == error::closed));
     BOOST_TEST(!closed.is_done());  // what is granted must be released
     auto& undo = server->expect(scripts::release);
-    asked.reply(granted(1));
-    time.settle();
+    respond(asked, granted(1));
     BOOST_TEST_REQUIRE(undo.has_come());
-    undo.reply(released());
-    time.settle();
+    respond(undo, released());
     BOOST_TEST(closed.succeeded());
     BOOST_TEST(run.succeeded());
 }
@@ -96,8 +87,7 @@ BOOST_AUTO_TEST_CASE(a_refused_acquire_in_flight_ends_it_too)
     auto got = acquire();
     pending<> closed;
     client.close(closed.token());
-    asked.reply(refused(100));
-    time.settle();
+    respond(asked, refused(100));
     BOOST_TEST(closed.succeeded());
 }
 
@@ -106,11 +96,8 @@ BOOST_AUTO_TEST_CASE(a_release_under_way_is_not_sent_twice)
     auto mine = held();
     auto& undo = server->expect(scripts::release);
     auto gone = release(mine);
-    pending<> closed;
-    client.close(closed.token());
-    time.settle();
-    undo.reply(released());
-    time.settle();
+    auto closed = client.close(settled());
+    respond(undo, released());
     BOOST_TEST(gone.succeeded());
     BOOST_TEST(closed.succeeded());
     BOOST_TEST(server->count(scripts::release) == 1U);
@@ -123,11 +110,8 @@ BOOST_AUTO_TEST_CASE(an_acquire_that_enters_again_is_closed)
     auto& deeper = server->expect(scripts::extend);
     auto inner = acquire({.as = me});
     server->expect(scripts::release).reply(released());
-    pending<> closed;
-    client.close(closed.token());
-    time.settle();
-    deeper.reply(done());
-    time.settle();
+    auto closed = client.close(settled());
+    respond(deeper, done());
     BOOST_TEST((inner.ec() == error::closed));
     BOOST_TEST(closed.succeeded());
 }
@@ -140,13 +124,10 @@ BOOST_AUTO_TEST_CASE(waits_for_the_release_of_a_lost_hold)
     BOOST_TEST(!mine);
     server->link_up(link());
     auto& undo = server->expect(scripts::release);
-    pending<> closed;
-    client.close(closed.token());
-    time.settle();
+    auto closed = client.close(settled());
     BOOST_TEST_REQUIRE(undo.has_come());
     BOOST_TEST(!closed.is_done());
-    undo.reply(gone());
-    time.settle();
+    respond(undo, gone());
     BOOST_TEST(closed.succeeded());
 }
 
@@ -154,9 +135,7 @@ BOOST_AUTO_TEST_CASE(says_that_a_release_was_refused)
 {
     auto const mine = held();
     server->expect(scripts::release).fail(error::server_refused);
-    pending<> closed;
-    client.close(closed.token());
-    time.settle();
+    auto closed = client.close(settled());
     BOOST_TEST((closed.ec() == error::unavailable));
 }
 
@@ -179,30 +158,23 @@ BOOST_AUTO_TEST_CASE(cancelling_ends_the_waiting_and_the_closing_goes_on)
 {
     auto const mine = held();
     auto& undo = server->expect(scripts::release);
-    pending<> closed;
-    client.close(closed.token());
-    time.settle();
-    closed.cancel();
-    time.settle();
+    auto closed = client.close(settled());
+    cancel(closed);
     BOOST_TEST(closed.aborted());
     BOOST_TEST(!run.is_done());
-    undo.reply(released());
-    time.settle();
+    respond(undo, released());
     BOOST_TEST(run.succeeded());
     BOOST_TEST(closed.calls() == 1);
 }
 
 BOOST_AUTO_TEST_CASE(the_second_time_says_closed)
 {
-    pending<> first, second;
+    pending<> first;
     client.close(first.token());
-    client.close(second.token());
-    time.settle();
+    auto second = client.close(settled());
     BOOST_TEST(first.succeeded());
     BOOST_TEST((second.ec() == error::closed));
-    pending<> again;
-    client.run(again.token());
-    time.settle();
+    auto again = client.run(settled());
     BOOST_TEST((again.ec() == error::closed));
 }
 
@@ -215,9 +187,7 @@ BOOST_AUTO_TEST_CASE(holds_of_many_keys_go_together)
         mutex("key" + std::to_string(i)).acquire(all[i].token());
     time.settle();
     BOOST_TEST(client.stats().holds == 200U);
-    pending<> closed;
-    client.close(closed.token());
-    time.settle();
+    auto closed = client.close(settled());
     BOOST_TEST(closed.succeeded());
     for (std::size_t i = 0; i != all.size(); ++i)
         BOOST_TEST(!redis.is_locked("key" + std::to_string(i)));
@@ -234,13 +204,11 @@ BOOST_AUTO_TEST_CASE(ends_the_run_and_who_waits)
     server->expect(scripts::acquire).reply(refused(1'000));
     server->expect(scripts::acquire).reply(refused(1'000));
     auto waiting = acquire(), behind = acquire();
-    client.stop();
-    time.settle();
+    stop();
     BOOST_TEST(run.succeeded());
     BOOST_TEST((waiting.ec() == error::closed && behind.ec() == error::closed));
     BOOST_TEST(ends_by_itself(*this, 10ms));
-    client.stop();
-    time.settle();
+    stop();
     BOOST_TEST(run.calls() == 1);
 }
 
@@ -248,8 +216,7 @@ BOOST_AUTO_TEST_CASE(with_an_acquire_in_flight)
 {
     auto& asked = server->expect(scripts::acquire);
     auto got = acquire();
-    client.stop();
-    time.settle();
+    stop();
     BOOST_TEST((got.ec() == error::closed));
     BOOST_TEST(server->in_flight() == 0U);
     BOOST_TEST(client.stats().keys == 0U);
@@ -262,8 +229,7 @@ BOOST_AUTO_TEST_CASE(with_a_release_in_flight)
     auto mine = held();
     auto& asked = server->expect(scripts::release);
     auto gone = release(mine);
-    client.stop();
-    time.settle();
+    stop();
     BOOST_TEST((gone.ec() == error::closed));
     BOOST_TEST(ends_by_itself(*this, 10ms));
     static_cast<void>(asked);
@@ -285,8 +251,7 @@ BOOST_AUTO_TEST_CASE(a_hold_dropped_after_it_does_not_keep_the_context_busy)
 {
     {
         auto const mine = held();
-        client.stop();
-        time.settle();
+        stop();
         BOOST_TEST(run.succeeded());
     }
     BOOST_TEST(ends_by_itself(*this, 50ms));
@@ -295,8 +260,7 @@ BOOST_AUTO_TEST_CASE(a_hold_dropped_after_it_does_not_keep_the_context_busy)
 BOOST_AUTO_TEST_CASE(a_release_after_it_says_closed)
 {
     auto mine = held();
-    client.stop();
-    time.settle();
+    stop();
     BOOST_TEST((release(mine).ec() == error::closed));
     BOOST_TEST(client.stats().keys == 0U);
 }
@@ -315,8 +279,7 @@ BOOST_AUTO_TEST_CASE(run_again_confirms_what_is_held)
     time.advance(1'001ms);
     BOOST_TEST(renewal.has_come());
     BOOST_TEST(!again.is_done());
-    client.stop();
-    time.settle();
+    stop();
 }
 
 BOOST_AUTO_TEST_CASE(cancelling_the_run_is_a_stop)
@@ -336,9 +299,7 @@ BOOST_AUTO_TEST_CASE(cancelling_the_run_is_a_stop)
 
 BOOST_AUTO_TEST_CASE(twice_at_once_is_an_error)
 {
-    pending<> second;
-    client.run(second.token());
-    time.settle();
+    auto second = client.run(settled());
     BOOST_TEST((second.ec() == asio::error::already_started));
     BOOST_TEST(!run.is_done());
 }
@@ -351,8 +312,7 @@ BOOST_AUTO_TEST_CASE(what_has_a_limit_ends_with_the_reason)
 {
     server->begin_down();
     auto tried = try_acquire();
-    pending<bool> locked;
-    mutex().is_locked(locked.token());
+    auto locked = mutex().is_locked(settled());
     time.advance(2'001ms);
     BOOST_TEST((tried.ec() == error::unavailable));
     BOOST_TEST((locked.ec() == error::unavailable));
@@ -360,12 +320,9 @@ BOOST_AUTO_TEST_CASE(what_has_a_limit_ends_with_the_reason)
 
 BOOST_AUTO_TEST_CASE(close_and_stop_have_nothing_to_do)
 {
-    pending<> closed;
-    client.close(closed.token());
-    time.settle();
+    auto closed = client.close(settled());
     BOOST_TEST(closed.succeeded());
-    client.stop();
-    time.settle();
+    stop();
     BOOST_TEST((acquire().ec() == error::closed));
 }
 

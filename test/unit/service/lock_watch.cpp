@@ -7,7 +7,6 @@
 #include <colock/read_write_lock.hpp>
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,13 +20,7 @@ using kind = lock_event::kind;
 struct watching : harness {
     watching() { redis.attach(*server); }
 
-    pending<lock_event> next(lock_watch const& from)
-    {
-        pending<lock_event> p;
-        from.next(p.token());
-        time.settle();
-        return p;
-    }
+    pending<lock_event> next(lock_watch const& from) { return from.next(settled()); }
     kind heard(lock_watch const& from)
     {
         auto p = next(from);
@@ -38,15 +31,10 @@ struct watching : harness {
     {
         auto p = next(from);
         bool const silent = !p.is_done();
-        p.cancel();
-        time.settle();
+        cancel(p);
         return silent;
     }
-    void key(std::string what)
-    {
-        server->publish("__keyspace@0__:k", std::move(what));
-        time.settle();
-    }
+    void key(std::string what) { publish("__keyspace@0__:k", std::move(what)); }
 
     script_server redis;
 };
@@ -111,8 +99,7 @@ BOOST_AUTO_TEST_CASE(events_of_the_key_are_told_once)
     key("hincrby");  // re-entry
     BOOST_TEST((heard(all) == kind::acquired));
     key("del");
-    server->publish(channel());
-    time.settle();
+    publish(channel());
     BOOST_TEST((heard(all) == kind::released));
     key("hincrby");
     key("expired");
@@ -124,8 +111,7 @@ BOOST_AUTO_TEST_CASE(events_of_the_key_are_told_once)
     BOOST_TEST((heard(all) == kind::acquired));
     BOOST_TEST((heard(all) == kind::released));
     BOOST_TEST((heard(all) == kind::acquired));
-    server->publish(channel());
-    time.settle();
+    publish(channel());
     BOOST_TEST((heard(all) == kind::released));
     BOOST_TEST(is_silent(all));
 }
@@ -176,8 +162,7 @@ BOOST_AUTO_TEST_CASE(a_gap_is_told)
     server->pubsub_down();
     time.advance(1s);
     BOOST_TEST(!waits.is_done());
-    server->pubsub_up();
-    time.settle();
+    pubsub_up();
     BOOST_TEST_REQUIRE(waits.succeeded());
     BOOST_TEST((waits.value().what == kind::live));
     BOOST_TEST(is_silent(all));
@@ -192,8 +177,7 @@ BOOST_AUTO_TEST_CASE(more_events_than_it_may_keep_are_dropped_and_that_is_told)
     time.settle();
     BOOST_TEST((heard(all) == kind::live));
     BOOST_TEST(is_silent(all));
-    server->publish(channel());
-    time.settle();
+    publish(channel());
     BOOST_TEST((heard(all) == kind::released));
 }
 
@@ -202,11 +186,9 @@ BOOST_AUTO_TEST_CASE(a_cancelled_wait_takes_no_event)
     lock_watch const all{mutex()};
     BOOST_TEST((heard(all) == kind::live));
     auto first = next(all), second = next(all);
-    first.cancel();
-    time.settle();
+    cancel(first);
     BOOST_TEST(first.aborted());
-    server->publish(channel());
-    time.settle();
+    publish(channel());
     BOOST_TEST_REQUIRE(second.succeeded());
     BOOST_TEST((second.value().what == kind::released));
 }
@@ -217,8 +199,7 @@ BOOST_AUTO_TEST_CASE(the_channels_are_those_of_the_kind)
     lock_watch const all{books.read()};
     BOOST_TEST((heard(all) == kind::live));
     BOOST_TEST(server->subscribed().contains("redisson_rwlock:{k}"));
-    server->publish("redisson_rwlock:{k}", "1");
-    time.settle();
+    publish("redisson_rwlock:{k}", "1");
     BOOST_TEST((heard(all) == kind::released));
 }
 
@@ -227,8 +208,7 @@ BOOST_AUTO_TEST_CASE(a_user_without_keyspace_events_hears_releases)
     server->forbidden.insert("__keyspace@0__:k");
     lock_watch const all{mutex()};
     BOOST_TEST((heard(all) == kind::live));
-    server->publish(channel());
-    time.settle();
+    publish(channel());
     BOOST_TEST((heard(all) == kind::released));
 }
 
@@ -237,30 +217,22 @@ BOOST_AUTO_TEST_CASE(a_channel_that_is_refused_again_is_no_gap)
     server->forbidden.insert("__keyspace@0__:k");
     lock_watch const all{mutex()};
     BOOST_TEST((heard(all) == kind::live));
-    pending<lock_event> next;
-    all.next(next.token());
+    auto next = all.next(settled());
     time.advance(2min);
     BOOST_TEST(!next.is_done());
 }
 
 BOOST_AUTO_TEST_CASE(the_holder_is_asked_to_let_go)
 {
-    auto const ask = [this](lock const& of) {
-        pending<bool> p;
-        lock_watch::ask_to_release(of, p.token());
-        time.settle();
-        return p;
-    };
+    auto const ask = [this](lock const& of) { return lock_watch::ask_to_release(of, settled()); };
     BOOST_TEST((ask(mutex("")).ec() == error::invalid_argument));
     auto nobody = ask(mutex());
-    BOOST_TEST_REQUIRE(nobody.succeeded());
-    BOOST_TEST(!nobody.value());
+    BOOST_TEST(nobody.gave_nothing());
     auto held = acquire();
     lock_watch const all{mutex()};
     BOOST_TEST((heard(all) == kind::live));
     auto asked = ask(mutex());
-    BOOST_TEST_REQUIRE(asked.succeeded());
-    BOOST_TEST(asked.value());
+    BOOST_TEST_REQUIRE(asked.gave_something());
     BOOST_TEST((heard(all) == kind::requested));
     BOOST_TEST(is_silent(all));
     BOOST_TEST(bool{held.value()});
@@ -273,9 +245,7 @@ BOOST_AUTO_TEST_CASE(bad_ones_are_refused_and_closing_ends_all)
     lock_watch const all{mutex()};
     BOOST_TEST((heard(all) == kind::live));
     auto waits = next(all);
-    pending<> closes;
-    client.close(closes.token());
-    time.settle();
+    auto closes = client.close(settled());
     BOOST_TEST(closes.succeeded());
     BOOST_TEST((waits.ec() == error::closed));
     BOOST_TEST((next(all).ec() == error::closed));

@@ -24,11 +24,7 @@ struct noticing : harness {
         redis.attach(*server);
     }
 
-    void event(std::string what)
-    {
-        server->publish(channel, std::move(what));
-        time.settle();
-    }
+    void event(std::string what) { publish(channel, std::move(what)); }
 
     std::string const channel = "__keyspace@0__:k";
     script_server redis;
@@ -55,11 +51,10 @@ BOOST_FIXTURE_TEST_SUITE(notice_of_loss, noticing)
 // Each reader that leaves is an "hdel"; if all others asked then, N readers would ask N * N times.
 BOOST_AUTO_TEST_CASE(readers_do_not_ask_when_another_one_leaves)
 {
-    pending<hold> one, two;
+    pending<hold> one;
     read_write_lock const both{client, "k"};
     both.read().acquire(one.token());
-    both.read().acquire(two.token());
-    time.settle();
+    auto two = both.read().acquire(settled());
     time.advance(1s);
     auto const before = server->written().size();
     event("hdel");
@@ -145,17 +140,14 @@ BOOST_AUTO_TEST_CASE(what_a_lost_subscription_missed_is_asked)
     time.advance(1s);
     redis.ask({"DEL", "k"});
     server->pubsub_down();
-    server->pubsub_up();
-    time.settle();
+    pubsub_up();
     BOOST_TEST(!held.value());
 }
 
 BOOST_AUTO_TEST_CASE(a_side_of_a_read_write_lock_hears_too)
 {
     read_write_lock const both{client, "k"};
-    pending<hold> reads;
-    both.read().acquire(reads.token());
-    time.settle();
+    auto reads = both.read().acquire(settled());
     BOOST_TEST_REQUIRE(reads.succeeded());
     time.advance(1s);
     redis.ask({"DEL", "k"});

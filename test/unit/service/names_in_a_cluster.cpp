@@ -65,9 +65,7 @@ BOOST_AUTO_TEST_CASE(braces_that_make_no_hash_tag_are_refused_before_anything_is
 BOOST_AUTO_TEST_CASE(braces_that_make_one_are_taken)
 {
     server->expect(scripts::acquire).reply(granted(1));
-    pending<hold> p;
-    lock{client, "{orders}:1"}.acquire(p.token());
-    time.settle();
+    auto p = lock{client, "{orders}:1"}.acquire(settled());
     BOOST_TEST(p.succeeded());
 }
 
@@ -79,9 +77,7 @@ BOOST_FIXTURE_TEST_SUITE(service_names_at_one_server, harness)
 BOOST_AUTO_TEST_CASE(braces_of_all_sorts_are_taken)
 {
     server->expect(scripts::acquire).reply(granted(1));
-    pending<hold> p;
-    lock{client, "a{b"}.acquire(p.token());
-    time.settle();
+    auto p = lock{client, "a{b"}.acquire(settled());
     BOOST_TEST(p.succeeded());
 }
 

@@ -71,8 +71,7 @@ BOOST_AUTO_TEST_CASE(a_release_is_owed_as_long_as_a_lost_renewal_may_have_given)
     time.advance_until([&] { return renewal.has_come(); }, 2s);
     BOOST_TEST_REQUIRE(renewal.has_come());
     redis.run(renewal.seen());
-    server->link_down(link());
-    time.settle();
+    cut();
     auto const done = release(mine.value());
     time.advance(2'500ms);
     BOOST_TEST(redis.is_locked("k"));

@@ -25,37 +25,12 @@ BOOST_AUTO_TEST_CASE(renewed_each_third_and_given_back)
     BOOST_TEST((p.value().valid_until() > until));
     BOOST_TEST(client.stats().holds == 1U);
     server->expect(scripts::permit_release).reply(released());
-    pending<> gives;
-    p.value().release(gives.token());
-    time.settle();
+    auto gives = p.value().release(settled());
     BOOST_TEST(gives.succeeded());
     BOOST_TEST(argument(0) == id);
     BOOST_TEST(client.stats().holds == 0U);
     time.advance(5s);
     BOOST_TEST(server->written().size() == 3U);
-}
-
-BOOST_AUTO_TEST_CASE(a_permit_is_renewed_again_and_again)
-{
-    server->expect(scripts::permit_acquire).reply(taken());
-    auto p = take_leased();
-    for (int i = 0; i != 3; ++i) {
-        server->expect(scripts::permit_extend).reply(done());
-        BOOST_TEST(time.advance_until([&] { return server->all_came(); }, 1'001ms));
-        time.settle();
-    }
-    BOOST_TEST(bool{p.value()});
-}
-
-BOOST_AUTO_TEST_CASE(a_renewal_of_a_permit_that_failed_is_tried_again)
-{
-    server->expect(scripts::permit_acquire).reply(taken());
-    auto p = take_leased();
-    server->expect(scripts::permit_extend).fail(error::server_refused);
-    server->expect(scripts::permit_extend).reply(done());
-    BOOST_TEST(time.advance_until([&] { return server->all_came(); }, 2'000ms));
-    time.settle();
-    BOOST_TEST((p.value().valid_until() == last().sent + validity));
 }
 
 BOOST_AUTO_TEST_CASE(a_permit_whose_time_is_over_is_lost_to_its_release)
@@ -64,37 +39,8 @@ BOOST_AUTO_TEST_CASE(a_permit_whose_time_is_over_is_lost_to_its_release)
     auto p = take_leased();
     time.jump(validity);
     server->expect(scripts::permit_release).reply(released());
-    pending<> gives;
-    p.value().release(gives.token());
-    time.settle();
+    auto gives = p.value().release(settled());
     BOOST_TEST((gives.ec() == error::lost));
-}
-
-BOOST_AUTO_TEST_CASE(a_late_answer_leaves_a_permits_validity_as_it_is)
-{
-    server->expect(scripts::permit_acquire).reply(reply::of(1));
-    auto const held = std::move(take_leased().value());
-    auto& late = server->expect(scripts::permit_extend);
-    BOOST_TEST(time.advance_until([&] { return late.has_come(); }, 1'001ms));
-    auto const sent = last().sent;
-    time.advance(500ms);
-    late.reply(done());
-    time.settle();
-    BOOST_TEST((held.valid_until() == sent + validity));
-}
-
-BOOST_AUTO_TEST_CASE(lost_when_no_renewal_is_answered)
-{
-    server->expect(scripts::permit_acquire).reply(taken());
-    auto p = take_leased();
-    auto told = lost(p.value());
-    server->link_down(link());
-    time.advance(validity - margin - 1ms);
-    BOOST_TEST(bool{p.value()});
-    time.advance(1ms);
-    BOOST_TEST(!p.value());
-    BOOST_TEST(told.succeeded());
-    BOOST_TEST(events->count("lost") == 1);
 }
 
 BOOST_AUTO_TEST_CASE(lost_when_the_server_does_not_have_it)
@@ -104,23 +50,9 @@ BOOST_AUTO_TEST_CASE(lost_when_the_server_does_not_have_it)
     server->expect(scripts::permit_extend).reply(not_there());
     time.advance(1'000ms);
     BOOST_TEST(!p.value());
-    pending<> gives;
-    p.value().release(gives.token());
-    time.settle();
+    auto gives = p.value().release(settled());
     BOOST_TEST((gives.ec() == error::lost));
     BOOST_TEST(client.stats().owed_releases == 0U);
-}
-
-BOOST_AUTO_TEST_CASE(a_pause_of_the_process_is_noticed_first)
-{
-    server->expect(scripts::permit_acquire).reply(taken());
-    auto p = take_leased();
-    auto& slow = server->expect(scripts::permit_extend);
-    BOOST_TEST(time.advance_until([&] { return slow.has_come(); }, 1'000ms));
-    slow.reply(done());
-    time.jump(validity);
-    time.settle();
-    BOOST_TEST(!p.value());
 }
 
 BOOST_AUTO_TEST_CASE(a_lost_acquire_is_repeated_with_its_id)
@@ -137,38 +69,13 @@ BOOST_AUTO_TEST_CASE(cancelled_on_the_way_it_is_released)
     auto& slow = server->expect(scripts::permit_acquire);
     auto p = take_leased();
     auto const id = argument(0);
-    p.cancel();
-    time.settle();
+    cancel(p);
     server->expect(scripts::permit_release).lose();
     auto& again = server->expect(scripts::permit_release);
-    slow.reply(taken());
-    time.settle();
+    respond(slow, taken());
     BOOST_TEST_REQUIRE(again.has_come());
     BOOST_TEST(argument(0) == id);
-    again.reply(released());
-    time.settle();
-    BOOST_TEST(idle());
-}
-
-BOOST_AUTO_TEST_CASE(what_an_unheard_undo_may_have_given_back_is_for_nobody)
-{
-    auto& slow = server->expect(scripts::permit_acquire);
-    auto first = take_leased();
-    auto const id = argument(0);
-    first.cancel();
-    auto& undo = server->expect(scripts::permit_release);
-    slow.reply(taken());
-    time.settle();
-    auto second = take_leased();
-    server->expect(scripts::permit_release).reply(gone());
-    server->expect(scripts::permit_acquire).reply(taken());
-    undo.lose();
-    time.settle();
-    BOOST_TEST(second.succeeded());
-    BOOST_TEST(argument(0) != id);
-    server->expect(scripts::permit_release).reply(released());
-    second.value() = permit{};
-    time.settle();
+    respond(again, released());
     BOOST_TEST(idle());
 }
 
@@ -179,8 +86,7 @@ BOOST_AUTO_TEST_CASE(a_grant_that_comes_late_is_given_back)
     time.jump(validity / 2 + 1ms);
     server->expect(scripts::permit_release).reply(released());
     server->expect(scripts::permit_acquire).reply(taken());
-    slow.reply(taken());
-    time.settle();
+    respond(slow, taken());
     BOOST_TEST(p.succeeded());
     BOOST_TEST(server->written().at(0).field() != server->written().at(2).field());
 }
@@ -194,24 +100,8 @@ BOOST_AUTO_TEST_CASE(a_grant_that_comes_after_its_lease_is_given_back)
     time.jump(validity + 1s);
     server->expect(scripts::permit_release).reply(released());
     server->expect(scripts::permit_acquire).reply(taken());
-    slow.reply(taken());
-    time.settle();
+    respond(slow, taken());
     BOOST_TEST(p.succeeded());
-}
-
-BOOST_AUTO_TEST_CASE(cancelled_on_the_way_it_is_released_also_after_its_lease)
-{
-    auto& slow = server->expect(scripts::permit_acquire);
-    auto p = take_leased();
-    auto const id = argument(0);
-    p.cancel();
-    time.jump(validity + 1s);
-    server->expect(scripts::permit_release).reply(released());
-    slow.reply(taken());
-    time.settle();
-    BOOST_TEST_REQUIRE(server->all_came());
-    BOOST_TEST(argument(0) == id);
-    BOOST_TEST(idle());
 }
 
 BOOST_AUTO_TEST_CASE(it_is_asked_for_when_the_next_lease_ends)
@@ -225,29 +115,13 @@ BOOST_AUTO_TEST_CASE(it_is_asked_for_when_the_next_lease_ends)
     BOOST_TEST(p.succeeded());
 }
 
-BOOST_AUTO_TEST_CASE(dropped_it_is_released_in_the_background)
-{
-    server->expect(scripts::permit_acquire).reply(taken());
-    {
-        auto p = take_leased();
-        BOOST_TEST(p.succeeded());
-        server->expect(scripts::permit_release).reply(released());
-        p.value() = permit{};
-    }
-    time.settle();
-    BOOST_TEST(server->all_came());
-    BOOST_TEST(client.stats().holds == 0U);
-}
-
 BOOST_AUTO_TEST_CASE(a_release_whose_answer_is_lost_finds_its_own_effect)
 {
     server->expect(scripts::permit_acquire).reply(taken());
     auto p = take_leased();
     server->expect(scripts::permit_release).lose();
     server->expect(scripts::permit_release).reply(gone());
-    pending<> gives;
-    p.value().release(gives.token());
-    time.settle();
+    auto gives = p.value().release(settled());
     BOOST_TEST(gives.succeeded());
 }
 
@@ -257,8 +131,7 @@ BOOST_AUTO_TEST_CASE(closing_is_done_when_the_lease_of_one_that_could_not_be_rel
     server->expect(scripts::permit_acquire).reply(taken());
     auto p = take_leased({.lease = 1'000ms});
     server->link_down(link());
-    pending<> closes;
-    client.close(closes.token());
+    auto closes = client.close(settled());
     time.advance(999ms);
     BOOST_TEST(!closes.is_done());
     time.advance(2ms);
@@ -271,8 +144,7 @@ BOOST_AUTO_TEST_CASE(extended_to_a_shorter_lease_it_is_lost_sooner)
     auto p = take_leased();
     auto told = lost(p.value());
     server->expect(scripts::permit_extend);
-    pending<> extends;
-    p.value().extend(200ms, extends.token());
+    auto extends = p.value().extend(200ms, settled());
     time.advance(200ms);
     BOOST_TEST(told.succeeded());
     BOOST_TEST(!p.value());
@@ -309,12 +181,9 @@ BOOST_AUTO_TEST_CASE(released_while_a_renewal_waits_for_the_link)
     server->link_down(link());
     time.advance(1'500ms);
     BOOST_TEST(server->count(scripts::permit_extend) == 0U);
-    pending<> released_it;
-    p.value().release(released_it.token());
-    time.settle();
+    auto released_it = p.value().release(settled());
     server->expect(scripts::permit_release).reply(done());
-    server->link_up(link());
-    time.settle();
+    mend();
     BOOST_TEST(released_it.succeeded());
 }
 
@@ -334,38 +203,13 @@ BOOST_AUTO_TEST_CASE(permits_are_renewed_in_batches)
     std::vector<reply> each(many, reply::of(1));
     each.at(3) = reply::of(std::int64_t{0});
     server->expect(scripts::permit_extend).reply(reply::of(each));
-    server->link_up(link());
-    time.settle();
+    mend();
     BOOST_TEST(server->count(scripts::permit_extend) - before == 1U);
     BOOST_TEST(last().keys.size() == many);
     BOOST_TEST(told.succeeded());
     for (std::size_t i = 0; i != many; ++i)
         BOOST_TEST(static_cast<bool>(all.at(i).value()) == (i != 3));
     BOOST_TEST(client.stats().holds == many - 1);
-}
-
-BOOST_AUTO_TEST_CASE(extended_while_a_renewal_is_under_way)
-{
-    server->expect(scripts::permit_acquire).reply(taken());
-    auto p = take_leased();
-    auto& renewal = server->expect(scripts::permit_extend);
-    BOOST_TEST(time.advance_until([&] { return renewal.has_come(); }, 1'000ms));
-    auto& longer = server->expect(scripts::permit_extend);
-    pending<> extends;
-    p.value().extend(10s, extends.token());
-    time.settle();
-    BOOST_TEST_REQUIRE(longer.has_come());  // the extension does not wait for the renewal
-    BOOST_TEST(argument(1) == "10000");
-    auto& again = server->expect(scripts::permit_extend);
-    longer.reply(done());
-    time.settle();
-    BOOST_TEST(extends.succeeded());
-    BOOST_TEST_REQUIRE(again.has_come());  // the renewal may run only now, and set the older lease
-    BOOST_TEST(argument(1) == "10000");
-    renewal.reply(done());
-    again.reply(done());
-    time.settle();
-    BOOST_TEST(p.value().valid_for(9'800ms));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -41,37 +41,28 @@ BOOST_AUTO_TEST_CASE(errors_of_questions)
     server->expect(scripts::force).not_now();
     auto patient = ask([](auto& e) { e.reply(not_there()); });
     time.advance(21ms);
-    BOOST_TEST((patient.succeeded() && !patient.value()));
+    BOOST_TEST(patient.gave_nothing());
     server->expect(scripts::inspect).lose();
     server->expect(scripts::inspect).reply(inspected(-2));
-    pending<bool> locked;
-    mutex().is_locked(locked.token());
-    time.settle();
-    BOOST_TEST((locked.succeeded() && !locked.value()));
-    pending<bool> bad;
-    mutex("").is_locked(bad.token());
-    time.settle();
+    auto locked = mutex().is_locked(settled());
+    BOOST_TEST(locked.gave_nothing());
+    auto bad = mutex("").is_locked(settled());
     BOOST_TEST((bad.ec() == error::invalid_argument));
 }
 
 BOOST_AUTO_TEST_CASE(a_question_can_be_cancelled_sent_or_not)
 {
     auto& silent = server->expect(scripts::inspect);
-    pending<bool> sent, unsent;
-    mutex().is_locked(sent.token());
-    time.settle();
-    sent.cancel();
-    time.settle();
+    pending<bool> unsent;
+    auto sent = mutex().is_locked(settled());
+    cancel(sent);
     BOOST_TEST(sent.aborted());
-    silent.reply(inspected(1));
-    time.settle();
+    respond(silent, inspected(1));
     BOOST_TEST(sent.calls() == 1);
-    server->link_down(link());
-    time.settle();
+    cut();
     mutex().is_locked(unsent.token());
     time.settle();
-    unsent.cancel();
-    time.settle();
+    cancel(unsent);
     BOOST_TEST(unsent.aborted());
     BOOST_TEST(server->unsent() == 0U);
 }
@@ -79,12 +70,9 @@ BOOST_AUTO_TEST_CASE(a_question_can_be_cancelled_sent_or_not)
 BOOST_AUTO_TEST_CASE(a_question_that_pauses_ends_with_its_client)
 {
     server->expect(scripts::inspect).not_now();
-    pending<bool> asked;
-    mutex().is_locked(asked.token());
-    time.settle();
+    auto asked = mutex().is_locked(settled());
     BOOST_TEST(!asked.is_done());
-    client.stop();
-    time.settle();
+    stop();
     BOOST_TEST((asked.ec() == error::closed));
 }
 

@@ -11,9 +11,7 @@ BOOST_FIXTURE_TEST_SUITE(service_reentry, harness)
 
 std::int64_t count_of(harness& h, owner const& who)
 {
-    pending<std::int64_t> p;
-    h.mutex().hold_count(who, p.token());
-    h.time.settle();
+    auto p = h.mutex().hold_count(who, h.settled());
     BOOST_TEST_REQUIRE(p.succeeded());
     return p.value();
 }
@@ -31,8 +29,7 @@ BOOST_AUTO_TEST_CASE(the_depth_sent_is_absolute)
     auto& again = server->expect(scripts::extend);
     time.settle();
     BOOST_TEST(again.seen().depth() == "2");
-    again.reply(done());
-    time.settle();
+    respond(again, done());
     BOOST_TEST_REQUIRE(inner.succeeded());
     BOOST_TEST(inner.value().fencing_token() == 7U);
     BOOST_TEST((inner.value().as() == me));
@@ -57,7 +54,7 @@ BOOST_AUTO_TEST_CASE(passes_the_queue_by)
     auto other = acquire();
     server->expect(scripts::extend).reply(done());
     auto inner = try_acquire({.as = me});
-    BOOST_TEST((inner.succeeded() && inner.value()));
+    BOOST_TEST(inner.gave_something());
     BOOST_TEST(!other.is_done());
 }
 
@@ -112,8 +109,7 @@ BOOST_AUTO_TEST_CASE(two_of_one_owner_that_wait_get_in_together)
     auto& entered = server->expect(scripts::extend);
     entered.reply(done());
     server->expect(scripts::renew).reply(done());
-    asked.reply(granted(1));
-    time.settle();
+    respond(asked, granted(1));
     BOOST_TEST((first.succeeded() && second.succeeded()));
     BOOST_TEST(!other.is_done());
     BOOST_TEST(entered.seen().depth() == "2");
@@ -185,15 +181,12 @@ BOOST_AUTO_TEST_CASE(a_cancelled_one_leaves_the_depth_as_it_was)
     auto outer = held({.as = me});
     auto& deeper = server->expect(scripts::extend);
     auto inner = acquire({.as = me});
-    inner.cancel();
-    time.settle();
+    cancel(inner);
     BOOST_TEST(inner.aborted());
     auto& back = server->expect(scripts::extend);
-    deeper.reply(done());
-    time.settle();
+    respond(deeper, done());
     BOOST_TEST(back.seen().depth() == "1");
-    back.reply(done());
-    time.settle();
+    respond(back, done());
     BOOST_TEST(count_of(*this, me) == 1);
     BOOST_TEST(static_cast<bool>(outer));
 }
@@ -207,8 +200,7 @@ BOOST_AUTO_TEST_CASE(an_answer_after_its_own_validity_gives_nothing)
     auto told = lost(outer);
     server->serve = [](call const&) { return answer{answer::kind::replied, done(), {}, {}}; };
     time.jump(10s);
-    slow.reply(done());
-    time.settle();
+    respond(slow, done());
     BOOST_TEST((inner.ec() == error::lost));
     BOOST_TEST(told.succeeded());
     BOOST_TEST(!outer);
@@ -229,11 +221,9 @@ BOOST_AUTO_TEST_CASE(its_wait_ends_in_time_too)
     auto& silent = server->expect(scripts::extend);
     auto inner = try_for(100ms, {.as = me});
     time.advance(101ms);
-    BOOST_TEST_REQUIRE(inner.succeeded());
-    BOOST_TEST(!inner.value());
+    BOOST_TEST(inner.gave_nothing());
     server->expect(scripts::extend).reply(done());
-    silent.reply(done());
-    time.settle();
+    respond(silent, done());
     BOOST_TEST(last().depth() == "1");
     BOOST_TEST(inner.calls() == 1);
 }
@@ -249,17 +239,14 @@ BOOST_AUTO_TEST_CASE(the_outer_may_go_while_the_inner_comes)
     auto inner = acquire({.as = me});
     auto gone_outer = release(outer);
     auto early = try_acquire();  // the inner one is not confirmed yet
-    BOOST_TEST((early.succeeded() && !early.value()));
+    BOOST_TEST(early.gave_nothing());
     auto own = try_acquire({.as = me});
     auto refused = try_acquire({.as = me, .re_entrant = false});
     BOOST_TEST((!own.is_done() && !refused.is_done()));
     auto& shallow = server->expect(scripts::extend);
-    renewal.reply(done());
-    time.settle();
-    deeper.reply(done());
-    time.settle();
-    shallow.reply(done());
-    time.settle();
+    respond(renewal, done());
+    respond(deeper, done());
+    respond(shallow, done());
     BOOST_TEST((inner.succeeded() && gone_outer.succeeded()));
     BOOST_TEST_REQUIRE((own.succeeded() && own.value()));
     BOOST_TEST((refused.ec() == error::would_deadlock));
@@ -269,7 +256,7 @@ BOOST_AUTO_TEST_CASE(the_outer_may_go_while_the_inner_comes)
     auto const third = acquire({.as = me});
     BOOST_TEST(third.succeeded());
     auto other = try_acquire();
-    BOOST_TEST((other.succeeded() && !other.value()));
+    BOOST_TEST(other.gave_nothing());
     server->serve = [](call const&) { return answer{answer::kind::replied, released(), {}, {}}; };
 }
 

@@ -21,25 +21,17 @@ struct rw : harness {
     template <class Side>
     pending_hold acquire(Side const& of, acquire_options options = {})
     {
-        pending_hold p;
-        of.acquire(options, p.token());
-        time.settle();
-        return p;
+        return of.acquire(options, settled());
     }
     template <class Side>
     pending_try try_acquire(Side const& of, acquire_options options = {})
     {
-        pending_try p;
-        of.try_acquire(options, p.token());
-        time.settle();
-        return p;
+        return of.try_acquire(options, settled());
     }
     template <class Side>
     std::int64_t count(Side const& of, owner const& who)
     {
-        pending<std::int64_t> p;
-        of.hold_count(who, p.token());
-        time.settle();
+        auto p = of.hold_count(who, settled());
         BOOST_TEST_REQUIRE(p.succeeded());
         return p.value();
     }
@@ -94,8 +86,7 @@ struct rw : harness {
     }
     void publish(std::string payload)
     {
-        server->publish("redisson_rwlock:{k}", std::move(payload));
-        time.settle();
+        harness::publish("redisson_rwlock:{k}", std::move(payload));
     }
     bool is_clean()
     {

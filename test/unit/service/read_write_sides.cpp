@@ -139,13 +139,11 @@ BOOST_FIXTURE_TEST_CASE(
     BOOST_TEST_REQUIRE(reading_again.succeeded());
     hold& read = reading_again.value();
     BOOST_TEST((read.valid_until() <= time.now() + 5s));
-    late.reply(done());
-    time.settle();
+    respond(late, done());
     BOOST_TEST(again.succeeded());
     BOOST_TEST_REQUIRE(longer.has_come());
     BOOST_TEST(std::stoll(longer.seen().lease()) > 59'000);
-    longer.reply(done());
-    time.settle();
+    respond(longer, done());
     BOOST_TEST(read.valid_for(59s));
     server->expect(scripts::read_release).reply(released());
     server->expect(scripts::extend).reply(done());
@@ -233,8 +231,7 @@ BOOST_AUTO_TEST_CASE(who_writes_may_try_once_to_read_while_his_last_reader_leave
     at.server->expect(scripts::read_extend).reply(done());
     leaving.reply(released(0));
     at.time.advance(5ms);
-    BOOST_TEST_REQUIRE(tried.succeeded());
-    BOOST_TEST(tried.value().has_value());
+    BOOST_TEST_REQUIRE(tried.gave_something());
     at.let_go(*tried.value(), scripts::read_release);
     at.let_go(write, scripts::write_release);
 }
@@ -282,8 +279,7 @@ BOOST_AUTO_TEST_CASE(who_waits_for_a_step_of_what_he_lost_reads_when_it_is_answe
     hold lost = at.reads_again({.lease = 500ms, .as = me});
     at.time.advance(100ms);
     auto& slow = at.server->expect(scripts::read_extend);
-    pending<> extended;
-    lost.extend(500ms, extended.token());
+    auto extended = lost.extend(500ms, at.settled());
     at.time.advance(600ms);
     BOOST_TEST_REQUIRE(slow.has_come());
     BOOST_TEST(!lost);

@@ -94,20 +94,16 @@ BOOST_AUTO_TEST_CASE(a_silent_server_is_not_waited_for)
     time.advance(1ms);
     BOOST_TEST(held.succeeded());
     auto& undo = server->expect(scripts::release);
-    silent.reply(granted(3));
-    time.settle();
+    respond(silent, granted(3));
     BOOST_TEST(undo.has_come());
-    undo.reply(released());
-    time.settle();
+    respond(undo, released());
     redis.attach(*server);
 }
 
 BOOST_AUTO_TEST_CASE(too_few_answers_are_no_quorum)
 {
-    server->all_down();
-    time.settle();
-    pending_try once;
-    most().try_acquire(once.token());
+    cut_all();
+    auto once = most().try_acquire(settled());
     time.advance(151ms);
     BOOST_TEST((once.ec() == error::no_quorum));
 }
@@ -119,8 +115,7 @@ BOOST_AUTO_TEST_CASE(cancelled_while_it_rests)
     auto waiting = take(most());
     time.advance(5ms);
     auto const asked = server->count(scripts::acquire);
-    waiting.cancel();
-    time.settle();
+    cancel(waiting);
     BOOST_TEST(waiting.aborted());
     BOOST_TEST(!redis.is_locked("a"));
     BOOST_TEST(server->count(scripts::acquire) == asked);
@@ -134,8 +129,7 @@ BOOST_AUTO_TEST_CASE(its_wait_runs_out_in_time)
     time.advance(299ms);
     BOOST_TEST(!waiting.is_done());
     time.advance(200ms);
-    BOOST_TEST_REQUIRE(waiting.succeeded());
-    BOOST_TEST(!waiting.value().has_value());
+    BOOST_TEST(waiting.gave_nothing());
 }
 
 BOOST_AUTO_TEST_CASE(the_limit_of_a_server_is_not_past_that_of_the_caller)
@@ -145,8 +139,7 @@ BOOST_AUTO_TEST_CASE(the_limit_of_a_server_is_not_past_that_of_the_caller)
     time.advance(99ms);
     BOOST_TEST(!waiting.is_done());
     time.advance(1ms);
-    BOOST_TEST_REQUIRE(waiting.succeeded());
-    BOOST_TEST(!waiting.value().has_value());
+    BOOST_TEST(waiting.gave_nothing());
 }
 
 BOOST_AUTO_TEST_CASE(a_limit_that_no_clock_has_is_refused)
@@ -218,9 +211,7 @@ BOOST_AUTO_TEST_CASE(a_first_client_that_cannot_start_is_spared)
     BOOST_TEST(release(held.value()).succeeded());
     held = take(red_lock{bad.mutex("a"), mutex("b"), third.mutex("c")});
     auto told = lost(held.value());
-    pending<> closed;
-    bad.client.close(closed.token());
-    time.settle();
+    auto closed = bad.client.close(settled());
     BOOST_TEST(closed.succeeded());
     BOOST_TEST((told.ec() == error::closed));
     BOOST_TEST(!redis.is_locked("b"));
@@ -327,15 +318,11 @@ BOOST_AUTO_TEST_CASE(questions_are_answered_by_what_most_have)
     most().hold_count(me, counted.token());
     pending<std::optional<milliseconds>> left;
     most().remaining_lease(left.token());
-    pending<bool> locked;
-    most().is_locked(locked.token());
-    time.settle();
+    auto locked = most().is_locked(settled());
     BOOST_TEST_REQUIRE(counted.succeeded());
     BOOST_TEST(counted.value() == 1);
-    BOOST_TEST_REQUIRE(left.succeeded());
-    BOOST_TEST(left.value().has_value());
-    BOOST_TEST_REQUIRE(locked.succeeded());
-    BOOST_TEST(locked.value());
+    BOOST_TEST_REQUIRE(left.gave_something());
+    BOOST_TEST_REQUIRE(locked.gave_something());
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_cant_change_the_answer_is_not_waited_for)
@@ -343,33 +330,24 @@ BOOST_AUTO_TEST_CASE(a_server_that_cant_change_the_answer_is_not_waited_for)
     auto held = take(most());
     auto const others = server->serve;
     server->serve = [others](call const& c) { return c.key() == "a" ? std::nullopt : others(c); };
-    pending<bool> locked;
-    most().is_locked(locked.token());
-    time.settle();
-    BOOST_TEST_REQUIRE(locked.succeeded());
-    BOOST_TEST(locked.value());
+    auto locked = most().is_locked(settled());
+    BOOST_TEST_REQUIRE(locked.gave_something());
 }
 
 BOOST_AUTO_TEST_CASE(a_question_can_be_cancelled)
 {
     never_answer();
-    pending<bool> locked;
-    most().is_locked(locked.token());
-    time.settle();
+    auto locked = most().is_locked(settled());
     BOOST_TEST(!locked.is_done());
-    locked.cancel();
-    time.settle();
+    cancel(locked);
     BOOST_TEST(locked.aborted());
 }
 
 BOOST_AUTO_TEST_CASE(all_are_forced)
 {
     auto held = take(most());
-    pending<bool> forced;
-    most().force_release(forced.token());
-    time.settle();
-    BOOST_TEST_REQUIRE(forced.succeeded());
-    BOOST_TEST(forced.value());
+    auto forced = most().force_release(settled());
+    BOOST_TEST_REQUIRE(forced.gave_something());
     BOOST_TEST(!is_any_locked());
     BOOST_TEST(!held.value());
 }

@@ -40,18 +40,6 @@ BOOST_FIXTURE_TEST_CASE(of_a_lock_is_repeated, harness)
     BOOST_TEST(log.empty());
 }
 
-BOOST_FIXTURE_TEST_CASE(of_a_lock_ends_with_the_lease, harness)
-{
-    auto mine = held({.lease = 1s});
-    auto& slow = server->expect(scripts::release);
-    auto gives = release(mine);
-    time.advance(1'001ms);
-    slow.not_now();
-    time.settle();
-    BOOST_TEST(client.stats().owed_releases == 0U);
-    BOOST_TEST(gives.is_done());
-}
-
 BOOST_FIXTURE_TEST_CASE(of_a_lock_whose_connection_is_refused_is_owed, harness)
 {
     auto mine = held();
@@ -84,8 +72,7 @@ BOOST_FIXTURE_TEST_CASE(of_an_undone_acquire_is_repeated, harness)
 {
     auto& slow = server->expect(scripts::acquire);
     auto cancelled = acquire();
-    cancelled.cancel();
-    time.settle();
+    cancel(cancelled);
     refuse(*this, scripts::release);
     server->expect(scripts::release).reply(released());
     slow.reply(granted(1));
@@ -180,8 +167,7 @@ BOOST_FIXTURE_TEST_CASE(of_a_permit_is_repeated, counters)
     BOOST_TEST_REQUIRE(mine.succeeded());
     refuse(*this, scripts::permit_release);
     server->expect(scripts::permit_release).reply(released());
-    pending<> gives;
-    mine.value().release(gives.token());
+    auto gives = mine.value().release(settled());
     time.advance(500ms);
     BOOST_TEST(gives.succeeded());
     BOOST_TEST(server->all_came());
@@ -211,8 +197,7 @@ BOOST_FIXTURE_TEST_CASE(of_a_permit_ends_with_the_lease, counters)
     auto mine = take_leased();
     BOOST_TEST_REQUIRE(mine.succeeded());
     server->serve = refuse_all;
-    pending<> told;
-    mine.value().release(told.token());
+    auto told = mine.value().release(settled());
     time.advance(2'001ms);
     BOOST_TEST((told.ec() == error::server_refused));
     BOOST_TEST(client.stats().owed_releases == 1U);
@@ -307,14 +292,11 @@ BOOST_AUTO_TEST_CASE(is_left_alone_more_and_more)
 
 BOOST_FIXTURE_TEST_CASE(is_asked_at_once_when_it_is_reached_anew, busy)
 {
-    pending_hold p;
-    read_write_lock{client, "k"}.read().acquire(p.token());
+    auto p = read_write_lock{client, "k"}.read().acquire(settled());
     time.advance(500ms);
-    server->link_down(link());
-    time.settle();
+    cut();
     server->expect(scripts::read_acquire).reply(granted(0));
-    server->link_up(link());
-    time.settle();
+    mend();
     BOOST_TEST(p.succeeded());
 }
 
@@ -362,8 +344,7 @@ struct in_doubt : harness {
         auto waits = acquire();
         BOOST_TEST_REQUIRE(asked.has_come());
         waits.cancel();
-        server->all_down();
-        time.settle();
+        cut_all();
         BOOST_TEST(waits.aborted());
         BOOST_TEST(client.stats().owed_releases == 1U);
     }
@@ -391,20 +372,6 @@ BOOST_FIXTURE_TEST_CASE(shuts_the_lock_no_longer_than_that, in_doubt)
     BOOST_TEST(release(*next.value()).succeeded());
 }
 
-BOOST_FIXTURE_TEST_CASE(is_sent_when_the_link_is_up_in_time, in_doubt)
-{
-    time.advance(1s);
-    server->expect(scripts::release).reply(released());
-    server->expect(scripts::acquire).reply(granted(2));
-    server->all_up();
-    auto next = try_for(1s);
-    time.advance(5ms);
-    BOOST_TEST(next.succeeded());
-    BOOST_TEST(server->all_came());
-    server->expect(scripts::release).reply(released());
-    BOOST_TEST(release(*next.value()).succeeded());
-}
-
 BOOST_AUTO_TEST_SUITE_END()
 
 // ---- The password is wrong ---------------------------------------------------------------------
@@ -423,8 +390,7 @@ struct locked_out : harness {
     void be_refused()
     {
         server->down_reason_to_tell = error::server_refused;
-        server->all_down();
-        time.settle();
+        cut_all();
     }
 };
 

@@ -24,8 +24,7 @@ BOOST_AUTO_TEST_CASE(one_script_with_the_field_and_the_channel)
     BOOST_TEST(asked.seen().field() == field);
     BOOST_TEST(asked.seen().arguments.at(1) == channel());
     BOOST_TEST(client.stats().holds == 0U);
-    asked.reply(released());
-    time.settle();
+    respond(asked, released());
     BOOST_TEST(done.succeeded());
     BOOST_TEST(events->count("released") == 1);
     BOOST_TEST((events->last_held == 120ms));
@@ -102,8 +101,7 @@ BOOST_AUTO_TEST_CASE(gone_behind_the_end_of_its_lease_proves_nothing)
     auto& asked = server->expect(scripts::release);
     auto done = release(mine);
     time.advance(600ms);
-    asked.reply(gone());
-    time.settle();
+    respond(asked, gone());
     BOOST_TEST((done.ec() == error::lost));
     BOOST_TEST(events->count("found_lost") == 0);
 }
@@ -116,8 +114,7 @@ BOOST_AUTO_TEST_CASE(each_of_two_that_are_released_at_once_is_told)
     auto inner = acquire({.as = me});
     auto& asked = server->expect(scripts::extend);
     auto first = release(inner.value()), second = release(outer);
-    asked.reply(not_there());
-    time.settle();
+    respond(asked, not_there());
     BOOST_TEST((first.ec() == error::lost));
     BOOST_TEST((second.ec() == error::lost));
     BOOST_TEST(events->count("found_lost") == 2);
@@ -142,30 +139,8 @@ BOOST_AUTO_TEST_CASE(a_repeat_that_comes_after_the_lease_is_over_proves_nothing)
     time.settle();
     BOOST_TEST_REQUIRE(second.has_come());
     time.jump(4s);
-    second.reply(gone());
-    time.settle();
+    respond(second, gone());
     BOOST_TEST((done.ec() == error::lost));
-}
-
-BOOST_AUTO_TEST_CASE(sent_again_until_the_lease_is_over_and_no_longer)
-{
-    auto mine = held();
-    server->serve = [](call const&) { return answer{answer::kind::not_now, {}, {}, {}}; };
-    auto done = release(mine);
-    time.advance(1'999ms);
-    BOOST_TEST(!done.is_done());
-    time.advance(2ms);
-    BOOST_TEST((done.ec() == error::unavailable));  // for the caller; it goes on
-    BOOST_TEST(client.stats().owed_releases == 1U);
-    auto const sent = server->count(scripts::release);
-    time.advance(900ms);
-    BOOST_TEST(server->count(scripts::release) > sent);
-    time.advance(200ms);
-    auto const all = server->count(scripts::release);
-    time.advance(2s);
-    BOOST_TEST(server->count(scripts::release) == all);
-    BOOST_TEST(client.stats().owed_releases == 0U);
-    BOOST_TEST(client.stats().keys == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(one_that_the_server_refuses_is_told_to_the_log)
@@ -211,8 +186,7 @@ BOOST_AUTO_TEST_CASE(cancelling_ends_the_waiting_and_the_release_goes_on)
     auto mine = held();
     auto& asked = server->expect(scripts::release);
     auto done = release(mine);
-    done.cancel();
-    time.settle();
+    cancel(done);
     BOOST_TEST(done.aborted());
     asked.lose();
     server->expect(scripts::release).reply(released());

@@ -28,8 +28,7 @@ struct together : harness {
     void renew_all()
     {
         server->link_down(link());
-        server->link_up(link());
-        time.settle();
+        mend();
     }
 
     /// Lets time pass until the next call of renewals is written. The server runs it, and its
@@ -41,11 +40,7 @@ struct together : harness {
         ran = redis.run(next.seen());
         return next;
     }
-    void answer_late(expectation& held_back)
-    {
-        held_back.reply(ran);
-        time.settle();
-    }
+    void answer_late(expectation& held_back) { respond(held_back, ran); }
 
     std::size_t calls() const { return server->count(scripts::renew); }
     bool are_held() const
@@ -105,20 +100,6 @@ BOOST_AUTO_TEST_CASE(what_is_lost_soonest_is_renewed_first)
     BOOST_TEST(bool{shortest});
 }
 
-BOOST_AUTO_TEST_CASE(a_release_during_a_call_takes_nothing_back)
-{
-    auto& call = next_call();
-    auto undone = release(all[2]);
-    answer_late(call);
-    BOOST_TEST(undone.succeeded());
-    BOOST_TEST(!redis.is_locked(names[2]));
-    all.erase(all.begin() + 2);
-    BOOST_TEST(are_valid_from(call.seen().sent));
-    time.advance(5s);
-    BOOST_TEST(are_held());
-    BOOST_TEST(events->count("lost") == 0);
-}
-
 BOOST_AUTO_TEST_CASE(an_extension_during_a_call_counts_and_stays)
 {
     auto& call = next_call();
@@ -132,21 +113,6 @@ BOOST_AUTO_TEST_CASE(an_extension_during_a_call_counts_and_stays)
     BOOST_TEST((all[2].valid_until() >= asked + 59s));
     for (auto const& name : names)
         BOOST_TEST((name == names[2] || redis.lease_left(name) <= 3s));
-    BOOST_TEST(are_held());
-}
-
-BOOST_AUTO_TEST_CASE(one_that_is_gone_is_lost_alone)
-{
-    auto told = lost(all[2]);
-    redis.ask({"DEL", names[2]});
-    time.advance(1'001ms);
-    BOOST_TEST(told.succeeded());
-    BOOST_TEST(!all[2]);
-    all.erase(all.begin() + 2);
-    BOOST_TEST(are_held());
-    auto const before = calls();
-    time.advance(5s);
-    BOOST_TEST(calls() - before <= 6U);  // the others are together still
     BOOST_TEST(are_held());
 }
 
@@ -167,9 +133,7 @@ BOOST_AUTO_TEST_CASE(a_forced_one_is_told_and_the_others_stay)
 {
     auto& call = next_call();
     auto told = lost(all[2]);
-    pending<bool> forced;
-    mutex(names[2]).force_release(forced.token());
-    time.settle();
+    auto forced = mutex(names[2]).force_release(settled());
     BOOST_TEST(told.succeeded());
     answer_late(call);
     all.erase(all.begin() + 2);

@@ -15,7 +15,6 @@
 #include <functional>
 #include <optional>
 #include <ostream>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -171,8 +170,7 @@ BOOST_DATA_TEST_CASE_F(
     BOOST_TEST_REQUIRE(back.has_come());
     BOOST_TEST(back.seen().field() == asked.seen().field());
     BOOST_TEST(client.stats().owed_releases == 1U);
-    back.reply(released());
-    time.settle();
+    respond(back, released());
     BOOST_TEST(has_nothing());
 }
 
@@ -217,16 +215,14 @@ BOOST_DATA_TEST_CASE_F(
 {
     auto& asked = server->expect(kind.taking);
     auto waiting = take(kind);
-    waiting.cancel();
-    time.settle();
+    cancel(waiting);
     BOOST_TEST(waiting.aborted());
     auto& back = server->expect(kind.releasing);
     asked.unsynced(granted(3));
     time.advance(1ms);
     BOOST_TEST_REQUIRE(back.has_come());
     BOOST_TEST(back.seen().field() == asked.seen().field());
-    back.reply(released());
-    time.settle();
+    respond(back, released());
     BOOST_TEST(has_nothing());
 }
 
@@ -310,8 +306,7 @@ BOOST_AUTO_TEST_CASE(an_attempt_for_fewer_replicas_is_not_enough_for_the_next_on
     BOOST_TEST_REQUIRE(again.has_come());
     BOOST_TEST(again.seen().replicas == 2U);
     BOOST_TEST(again.seen().field() == asked.seen().field());
-    again.reply(granted(4));
-    time.settle();
+    respond(again, granted(4));
     BOOST_TEST(second.succeeded());
 }
 
@@ -360,9 +355,8 @@ BOOST_FIXTURE_TEST_CASE(a_release_does_not_overtake_the_re_entry_of_a_reader, re
     owner const me;
     read_write_lock const both{client, "k"};
     server->expect(scripts::write_acquire).reply(granted(3));
-    pending_hold writing, reading;
-    both.write().acquire({.as = me}, writing.token());
-    time.settle();
+    pending_hold reading;
+    auto writing = both.write().acquire({.as = me}, settled());
     BOOST_TEST_REQUIRE(writing.succeeded());
     auto& entering = server->expect(scripts::read_extend);
     both.read().acquire({.as = me, .sync_replicas = 2}, reading.token());
@@ -372,8 +366,7 @@ BOOST_FIXTURE_TEST_CASE(a_release_does_not_overtake_the_re_entry_of_a_reader, re
     auto const left = release(writing.value());
     BOOST_TEST_REQUIRE(leaving.has_come());
     entering.reply(done());
-    leaving.reply(released());
-    time.settle();
+    respond(leaving, released());
     BOOST_TEST(left.succeeded());
     BOOST_TEST(reading.succeeded());
 }

@@ -41,16 +41,14 @@ struct replicated_group : harness {
     template <class Lock>
     pending_try take_once(Lock const& of)
     {
-        pending_try p;
-        of.try_acquire(on_two_replicas, p.token());
+        auto p = of.try_acquire(on_two_replicas, settled());
         time.advance(120ms);
         return p;
     }
     template <class Lock>
     pending_hold take(Lock const& of)
     {
-        pending_hold p;
-        of.acquire(on_two_replicas, p.token());
+        auto p = of.acquire(on_two_replicas, settled());
         time.advance(120ms);
         return p;
     }

@@ -52,18 +52,15 @@ BOOST_AUTO_TEST_CASE(an_attempt_whose_answer_is_lost_keeps_its_number_and_is_und
     BOOST_TEST(again.seen().arguments == first.arguments);
     auto& undo = server->expect(scripts::semaphore_undo);
     auto& anew = server->expect(scripts::semaphore_acquire);
-    again.reply(too_few());
-    time.settle();
+    respond(again, too_few());
     BOOST_TEST_REQUIRE(undo.has_come());
     BOOST_TEST(undo.seen().arguments.at(0) == first.arguments.at(1));
     BOOST_TEST(std::stoll(undo.seen().arguments.at(1)) > std::stoll(first.arguments.at(1)));
     BOOST_TEST(!waits.is_done());
-    undo.reply(reply::of(std::int64_t{0}));
-    time.settle();
+    respond(undo, reply::of(std::int64_t{0}));
     BOOST_TEST_REQUIRE(anew.has_come());
     BOOST_TEST(std::stoll(anew.seen().arguments.at(1)) > std::stoll(undo.seen().arguments.at(1)));
-    anew.reply(taken());
-    time.settle();
+    respond(anew, taken());
     BOOST_TEST(waits.succeeded());
 }
 
@@ -72,78 +69,43 @@ BOOST_AUTO_TEST_CASE(cancelled_on_the_way_it_is_undone)
     auto& slow = server->expect(scripts::semaphore_acquire);
     auto waits = take(2);
     auto const number = argument(1);
-    waits.cancel();
-    time.settle();
+    cancel(waits);
     BOOST_TEST(waits.aborted());
     auto& undo = server->expect(scripts::semaphore_undo);
-    slow.reply(taken());
-    time.settle();
+    respond(slow, taken());
     BOOST_TEST_REQUIRE(undo.has_come());
     BOOST_TEST(argument(0) == number);
     BOOST_TEST(std::stoll(argument(1)) > std::stoll(number));
     BOOST_TEST(argument(2) == "2");
     BOOST_TEST(argument(4) == "redisson_sc:{k}");
-    undo.reply(taken());
-    time.settle();
+    respond(undo, taken());
     BOOST_TEST(idle());
-}
-
-BOOST_AUTO_TEST_CASE(cancelled_and_refused_nothing_is_undone)
-{
-    auto& slow = server->expect(scripts::semaphore_acquire);
-    auto waits = take();
-    waits.cancel();
-    time.settle();
-    slow.reply(too_few());
-    time.settle();
-    BOOST_TEST(idle());
-    BOOST_TEST(!server->pubsub_wanted());
 }
 
 BOOST_AUTO_TEST_CASE(cancelled_and_lost_it_is_undone_until_that_is_answered)
 {
     auto& slow = server->expect(scripts::semaphore_acquire);
     auto waits = take();
-    waits.cancel();
-    time.settle();
+    cancel(waits);
     server->expect(scripts::semaphore_undo).lose();
     server->expect(scripts::semaphore_undo).not_now();
     auto& undo = server->expect(scripts::semaphore_undo);
     slow.lose();
     time.advance(100ms);
     BOOST_TEST_REQUIRE(undo.has_come());
-    pending<> closed;
-    client.close(closed.token());
-    time.settle();
+    auto closed = client.close(settled());
     BOOST_TEST(!closed.is_done());  // it is owed
-    undo.reply(reply::of(std::int64_t{0}));
-    time.settle();
+    respond(undo, reply::of(std::int64_t{0}));
     BOOST_TEST(closed.succeeded());
-}
-
-BOOST_AUTO_TEST_CASE(cancelled_before_it_is_sent_it_is_never_sent)
-{
-    server->link_down(link());
-    time.settle();
-    auto waits = take();
-    waits.cancel();
-    time.settle();
-    BOOST_TEST(waits.aborted());
-    BOOST_TEST(idle());
-    server->link_up(link());
-    time.settle();
-    BOOST_TEST(server->written().empty());
 }
 
 BOOST_AUTO_TEST_CASE(what_comes_too_late_is_for_the_next_who_wants_as_many)
 {
     auto& slow = server->expect(scripts::semaphore_acquire);
     auto first = take(2), second = take(2), third = take(1);
-    first.cancel();
-    time.settle();
+    cancel(first);
     auto& other = server->expect(scripts::semaphore_acquire);
-    slow.reply(taken());
-    time.settle();
+    respond(slow, taken());
     BOOST_TEST(second.succeeded());
     BOOST_TEST_REQUIRE(other.has_come());
     BOOST_TEST(argument(0) == "1");
@@ -151,8 +113,7 @@ BOOST_AUTO_TEST_CASE(what_comes_too_late_is_for_the_next_who_wants_as_many)
     auto fourth = take(3);
     server->expect(scripts::semaphore_undo).reply(taken());  // before anything else is asked
     server->expect(scripts::semaphore_acquire).reply(taken());
-    other.reply(taken());
-    time.settle();
+    respond(other, taken());
     BOOST_TEST(fourth.succeeded());
     BOOST_TEST(argument(0) == "3");
     BOOST_TEST(idle());
@@ -170,13 +131,11 @@ BOOST_AUTO_TEST_CASE(what_an_unheard_undo_may_have_given_back_is_for_nobody)
         BOOST_TEST_REQUIRE(undo.has_come());
         auto second = take(2);
         auto& again = server->expect(scripts::semaphore_undo);
-        undo.lose();
-        time.settle();
+        lose(undo);
         BOOST_TEST_REQUIRE(again.has_come());
         BOOST_TEST(!second.is_done());
         server->expect(scripts::semaphore_acquire).reply(taken());
-        again.reply(reply::of(std::int64_t{0}));
-        time.settle();
+        respond(again, reply::of(std::int64_t{0}));
         BOOST_TEST(second.succeeded());
         BOOST_TEST(idle());
     }
@@ -188,8 +147,7 @@ BOOST_AUTO_TEST_CASE(an_undo_that_was_not_made_gives_to_the_next)
     auto first = take(2);
     first.cancel();
     auto& undo = server->expect(scripts::semaphore_undo);
-    slow.reply(taken());
-    time.settle();
+    respond(slow, taken());
     auto second = take(2);
     undo.not_now();
     time.advance(20ms);
@@ -203,8 +161,7 @@ BOOST_AUTO_TEST_CASE(under_full_memory_an_undo_is_tried_until_there_is_some)
     auto first = take();
     first.cancel();
     server->expect(scripts::semaphore_undo).out_of_memory();
-    slow.reply(taken());
-    time.settle();
+    respond(slow, taken());
     server->expect(scripts::semaphore_undo).out_of_memory();
     auto second = take(2);
     time.advance(20ms);
@@ -222,16 +179,13 @@ BOOST_AUTO_TEST_CASE(a_refusal_is_about_who_was_asked_for)
     auto third = try_take(1);
     first.cancel();
     auto& few = server->expect(scripts::semaphore_acquire);
-    many.reply(too_few(2));
-    time.settle();
+    respond(many, too_few(2));
     BOOST_TEST_REQUIRE(few.has_come());
     BOOST_TEST(argument(0) == "1");
     server->expect(scripts::semaphore_acquire).reply(taken());
-    few.reply(taken());
-    time.settle();
+    respond(few, taken());
     BOOST_TEST(second.succeeded());
-    BOOST_TEST(third.succeeded());
-    BOOST_TEST(third.value());
+    BOOST_TEST_REQUIRE(third.gave_something());
     BOOST_TEST(idle());
 }
 
@@ -242,27 +196,12 @@ BOOST_AUTO_TEST_CASE(a_refusal_of_a_call_that_tries_once_is_not_about_the_next)
     auto once = try_take(5);
     auto next = take(1);
     auto& few = server->expect(scripts::semaphore_acquire);
-    many.reply(too_few(3));
-    time.settle();
-    BOOST_TEST(once.succeeded());
-    BOOST_TEST(!once.value());
+    respond(many, too_few(3));
+    BOOST_TEST(once.gave_nothing());
     BOOST_TEST_REQUIRE(few.has_come());
     BOOST_TEST(argument(0) == "1");
-    few.reply(taken());
-    time.settle();
+    respond(few, taken());
     BOOST_TEST(next.succeeded());
-}
-
-BOOST_AUTO_TEST_CASE(a_caller_gets_at_once_what_waits_to_be_given_back)
-{
-    auto& slow = server->expect(scripts::semaphore_acquire);
-    auto leaves = take();
-    leaves.cancel();
-    server->expect(scripts::semaphore_undo).out_of_memory();
-    slow.reply(taken());
-    time.settle();
-    BOOST_TEST(take().succeeded());
-    BOOST_TEST(idle());
 }
 
 BOOST_AUTO_TEST_CASE(a_refused_connection_is_told_to_those_behind_an_undo)
@@ -270,8 +209,7 @@ BOOST_AUTO_TEST_CASE(a_refused_connection_is_told_to_those_behind_an_undo)
     server->expect(scripts::semaphore_acquire);
     take(2).cancel();
     server->down_reason_to_tell = error::server_refused;
-    server->all_down();
-    time.settle();
+    cut_all();
     auto other = take(1);
     time.advance(1'100ms);
     BOOST_TEST((other.ec() == error::server_refused));
@@ -287,20 +225,16 @@ BOOST_AUTO_TEST_CASE(who_tries_once_is_sent_away)
 {
     server->expect(scripts::semaphore_acquire).reply(too_few());
     auto once = try_take();
-    BOOST_TEST(once.succeeded());
-    BOOST_TEST(!once.value());
+    BOOST_TEST(once.gave_nothing());
     BOOST_TEST(!server->pubsub_wanted());
     server->expect(scripts::semaphore_acquire).reply(too_few());
     server->expect(scripts::semaphore_acquire).reply(too_few());
     auto waits = take();
     auto behind = try_take();  // others wait
-    BOOST_TEST(behind.succeeded());
-    BOOST_TEST(!behind.value());
-    waits.cancel();
-    time.settle();
+    BOOST_TEST(behind.gave_nothing());
+    cancel(waits);
     BOOST_TEST(idle());
-    server->link_down(link());
-    time.settle();
+    cut();
     auto unheard = try_take();
     time.advance(2'000ms);
     BOOST_TEST((unheard.ec() == error::unavailable));
@@ -328,17 +262,14 @@ BOOST_AUTO_TEST_CASE(a_record_that_has_expired_ends_the_repeats)
     server->expect(scripts::semaphore_acquire);
     auto waits = take();
     auto const number = argument(1);
-    server->link_down(link());
-    time.settle();
+    cut();
     time.jump(std::chrono::hours{1});
     time.settle();
     auto& anew = server->expect(scripts::semaphore_acquire);
-    server->link_up(link());
-    time.settle();
+    mend();
     BOOST_TEST_REQUIRE(anew.has_come());
     BOOST_TEST(argument(1) != number);
-    anew.reply(taken());
-    time.settle();
+    respond(anew, taken());
     BOOST_TEST(waits.succeeded());
     BOOST_TEST(is_said_to_be_out());
 }
@@ -350,31 +281,14 @@ BOOST_AUTO_TEST_CASE(permits_that_nobody_wants_are_given_back_within_the_hour_or
     auto leaves = take();
     leaves.cancel();
     slow.reply(taken());
-    server->link_down(link());
-    time.settle();
+    cut();
     BOOST_TEST(!idle());  // the undo is due
     BOOST_TEST(!is_said_to_be_out());
     time.jump(std::chrono::hours{1});
     time.settle();
     BOOST_TEST(is_said_to_be_out());
-    server->link_up(link());
-    time.settle();
+    mend();
     BOOST_TEST(server->all_came());  // no undo
-    BOOST_TEST(idle());
-}
-
-// They are taken for sure, so their age doesn't matter to somebody who wants them.
-BOOST_AUTO_TEST_CASE(permits_are_given_to_the_next_after_an_hour_too)
-{
-    auto& slow = server->expect(scripts::semaphore_acquire);
-    auto leaves = take();
-    auto next = take();
-    leaves.cancel();
-    time.jump(std::chrono::hours{1});
-    slow.reply(taken());
-    time.settle();
-    BOOST_TEST(next.succeeded());
-    BOOST_TEST(!is_said_to_be_out());
     BOOST_TEST(idle());
 }
 

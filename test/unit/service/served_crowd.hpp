@@ -1,20 +1,16 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
-#include "unit/harness.hpp"
+#include "unit/service/group.hpp"
 
 #include <cstddef>
-#include <utility>
 #include <vector>
 
 namespace colock::test {
 
 /// A server that knows the scripts, beside whatever the test does to it.
-struct served_crowd : harness {
-    explicit served_crowd(config settings = short_leases()) : harness{std::move(settings)}
-    {
-        redis.attach(*server);
-    }
+struct served_crowd : served {
+    using served::served;
 
     /// The lock, held, and so many who wait for it, with the subscription confirmed.
     void fill(int waiters)
@@ -27,13 +23,8 @@ struct served_crowd : harness {
     }
     pending<> release_of(std::size_t i) { return release(got.at(i).value()); }
     std::size_t sent_since() const { return server->written().size() - sent; }
-    void message()
-    {
-        server->publish(channel());
-        time.settle();
-    }
+    void message() { publish(channel()); }
 
-    script_server redis;
     std::vector<pending_hold> got;
     std::size_t sent = 0;
 };

@@ -20,8 +20,7 @@ BOOST_FIXTURE_TEST_CASE(an_extension_answered_after_it_revives_nothing, harness)
     auto extended = extend(mine, 60s);
     BOOST_TEST_REQUIRE(asked.has_come());
     time.jump(validity);
-    asked.reply(done());
-    time.settle();
+    respond(asked, done());
     BOOST_TEST((extended.ec() == error::lost));
     BOOST_TEST(told.succeeded());
     BOOST_TEST(!mine);
@@ -48,9 +47,7 @@ BOOST_FIXTURE_TEST_CASE(a_release_after_it_hands_nothing_over, harness)
     };
     auto next = acquire();
     time.jump(validity);
-    pending<> gave_back;
-    mine.release(gave_back.token());
-    time.settle();
+    auto gave_back = mine.release(settled());
     BOOST_TEST((gave_back.ec() == error::lost));
     BOOST_TEST(told.succeeded());
     BOOST_TEST(!next.is_done());
@@ -92,24 +89,20 @@ BOOST_FIXTURE_TEST_CASE(always_late_it_is_given_back_in_between, harness)
     auto got = acquire();
     time.advance(late);
     auto& again = server->expect(scripts::acquire);
-    first.reply(granted(1));
-    time.settle();
+    respond(first, granted(1));
     BOOST_TEST_REQUIRE(again.has_come());
     BOOST_TEST(again.seen().field() == first.seen().field());
     time.advance(late);
     auto& undo = server->expect(scripts::release);
-    again.reply(granted(2));
-    time.settle();
+    respond(again, granted(2));
     BOOST_TEST_REQUIRE(undo.has_come());
     BOOST_TEST(undo.seen().field() == first.seen().field());
     auto& anew = server->expect(scripts::acquire);
-    undo.reply(released());
-    time.settle();
+    respond(undo, released());
     BOOST_TEST_REQUIRE(anew.has_come());
     BOOST_TEST(anew.seen().field() != first.seen().field());
     BOOST_TEST(!got.is_done());
-    anew.reply(granted(3));
-    time.settle();
+    respond(anew, granted(3));
     BOOST_TEST_REQUIRE(got.succeeded());
     BOOST_TEST(got.value().fencing_token() == 3U);
 }
@@ -120,22 +113,19 @@ BOOST_FIXTURE_TEST_CASE(always_late_a_fair_one_goes_to_the_end_of_the_queue, fai
     auto got = wait();
     time.advance(late);
     auto& again = server->expect(scripts::fair_acquire);
-    first.reply(granted(1));
-    time.settle();
+    respond(first, granted(1));
     BOOST_TEST_REQUIRE(again.has_come());
     BOOST_TEST(again.seen().field() == first.seen().field());
     time.advance(late);
     auto& undo = server->expect(scripts::fair_release);
     auto& anew = server->expect(scripts::fair_acquire);
-    again.reply(granted(2));
-    time.settle();
+    respond(again, granted(2));
     BOOST_TEST_REQUIRE(undo.has_come());
     BOOST_TEST(undo.seen().field() == first.seen().field());
     BOOST_TEST_REQUIRE(anew.has_come());
     BOOST_TEST(anew.seen().field() != first.seen().field());
     undo.reply(released());
-    anew.reply(granted(3));
-    time.settle();
+    respond(anew, granted(3));
     BOOST_TEST_REQUIRE(got.succeeded());
     BOOST_TEST(got.value().fencing_token() == 3U);
 }
@@ -146,8 +136,7 @@ BOOST_FIXTURE_TEST_CASE(just_half_of_it_is_enough, harness)
     auto got = acquire();
     time.advance(validity / 2);
     server->expect(scripts::renew);  // which is due by then
-    asked.reply(granted(1));
-    time.settle();
+    respond(asked, granted(1));
     BOOST_TEST(got.succeeded());
 }
 

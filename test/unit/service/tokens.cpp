@@ -62,11 +62,6 @@ struct long_tenures : busy {
     {}
 };
 
-BOOST_FIXTURE_TEST_CASE(in_a_long_tenure_too, long_tenures)
-{
-    BOOST_TEST(pass_on(mutex(), 500, {.lease = 5s}) == 500);
-}
-
 BOOST_AUTO_TEST_CASE(spin_locks_draw_one_each)
 {
     BOOST_TEST(pass_on(spin_lock{client, "k"}, 16) == 16);
@@ -127,8 +122,7 @@ BOOST_AUTO_TEST_CASE(tokens_that_others_have_passed_are_not_given)
     redis.draw_tokens(1'000);
     redis.occupy("k", 10ms);  // somebody has forced it, and had a token
     auto const theirs = static_cast<std::uint64_t>(redis.last_token());
-    server->publish(channel());
-    time.settle();
+    publish(channel());
     BOOST_TEST(!got[2].value());
     release(got[2].value());
     time.advance(20ms);
@@ -160,8 +154,7 @@ BOOST_AUTO_TEST_CASE(pauses_grow_and_nothing_is_subscribed)
     for (std::size_t i = 2; i != 5; ++i)
         BOOST_TEST((pauses[i] >= 200ms && pauses[i] <= 400ms));
     BOOST_TEST(server->changes().empty());
-    waiting.cancel();
-    time.settle();
+    cancel(waiting);
 }
 
 BOOST_AUTO_TEST_CASE(the_end_of_the_lease_is_not_slept_through)
@@ -217,9 +210,7 @@ BOOST_AUTO_TEST_CASE(the_last_token_is_a_question)
 {
     fenced_lock const mine{client, "k"};
     auto const ask = [&] {
-        pending<std::uint64_t> p;
-        mine.token(p.token());
-        time.settle();
+        auto p = mine.token(settled());
         BOOST_TEST_REQUIRE(p.succeeded());
         return p.value();
     };
@@ -246,18 +237,14 @@ BOOST_FIXTURE_TEST_CASE(the_question_is_about_the_counter_of_the_acquire, prefix
     fenced_lock const mine{client, "k"};
     auto const held = take(mine);
     auto const counter = server->written().front().keys.at(1);
-    pending<std::uint64_t> p;
-    mine.token(p.token());
-    time.settle();
+    auto p = mine.token(settled());
     BOOST_TEST(counter == "shop:redisson_lock_token:{shop:k}");
     BOOST_TEST(last().keys.at(0) == counter);
 }
 
 BOOST_AUTO_TEST_CASE(the_question_for_a_bad_name_is_not_sent)
 {
-    pending<std::uint64_t> p;
-    fenced_lock{client, ""}.token(p.token());
-    time.settle();
+    auto p = fenced_lock{client, ""}.token(settled());
     BOOST_TEST((p.ec() == error::invalid_argument));
     BOOST_TEST(server->written().empty());
 }

@@ -54,8 +54,7 @@ BOOST_AUTO_TEST_CASE(waiting_for_replicas_is_no_part_of_a_round_trip)
     auto& slow = server->expect(scripts::acquire);
     auto waits = acquire({.sync_replicas = 1});
     time.advance(150ms);
-    slow.reply(granted(1));
-    time.settle();
+    respond(slow, granted(1));
     BOOST_TEST(waits.succeeded());
     BOOST_TEST((inside().round_trip().usual() == 100us));
     server->serve = serve;
@@ -81,8 +80,7 @@ BOOST_AUTO_TEST_CASE(who_tries_once_does_not_stand_back)
     fill(0);
     release_of(0);
     auto once = try_acquire();
-    BOOST_TEST_REQUIRE(once.succeeded());
-    BOOST_TEST(once.value().has_value());
+    BOOST_TEST_REQUIRE(once.gave_something());
 }
 
 BOOST_AUTO_TEST_CASE(a_short_wait_is_not_spent_standing_back)
@@ -92,8 +90,7 @@ BOOST_AUTO_TEST_CASE(a_short_wait_is_not_spent_standing_back)
     fill(0);
     release_of(0);
     auto soon = try_for(2ms);
-    BOOST_TEST_REQUIRE(soon.succeeded());
-    BOOST_TEST(soon.value().has_value());
+    BOOST_TEST_REQUIRE(soon.gave_something());
 }
 
 BOOST_AUTO_TEST_CASE(alone_the_next_tenure_begins_at_once)

@@ -15,27 +15,19 @@ namespace {
 struct with_permits : two_clients {
     pending<> take(std::int64_t permits)
     {
-        pending<> p;
-        semaphore{client, "k"}.acquire(permits, p.token());
-        time.settle();
-        return p;
+        return semaphore{client, "k"}.acquire(permits, settled());
     }
     pending<permit> take_leased(milliseconds lease)
     {
-        pending<permit> p;
-        permit_semaphore{client, "k"}.acquire({.lease = lease}, p.token());
-        time.settle();
-        return p;
+        return permit_semaphore{client, "k"}.acquire({.lease = lease}, settled());
     }
     /// The server runs the call, and then its caller leaves.
     template <class Pending>
     void leave_after(expectation& asked, Pending& caller)
     {
         auto const got = redis.run(asked.seen());
-        caller.cancel();
-        time.settle();
-        asked.reply(got);
-        time.settle();
+        cancel(caller);
+        respond(asked, got);
     }
     bool says(std::string_view words) const
     {
@@ -82,11 +74,8 @@ BOOST_AUTO_TEST_CASE(a_permit_for_a_second_is_not_given_to_a_caller_who_wants_te
     BOOST_TEST_REQUIRE(lasting.succeeded());
     time.advance(2s);
     BOOST_TEST(bool{lasting.value()});
-    pending<std::optional<permit>> second;
-    permit_semaphore{other, "k"}.try_acquire_for(0ms, second.token());
-    time.settle();
-    BOOST_TEST_REQUIRE(second.succeeded());
-    BOOST_TEST(!second.value());
+    auto second = permit_semaphore{other, "k"}.try_acquire_for(0ms, settled());
+    BOOST_TEST(second.gave_nothing());
 }
 
 BOOST_AUTO_TEST_CASE(an_answer_that_nobody_understands_keeps_no_permits)
@@ -95,8 +84,7 @@ BOOST_AUTO_TEST_CASE(an_answer_that_nobody_understands_keeps_no_permits)
     auto& asked = server->expect(scripts::semaphore_acquire);
     auto const caller = take(2);
     redis.run(asked.seen());
-    asked.reply(reply::of("what"));
-    time.settle();
+    respond(asked, reply::of("what"));
     BOOST_TEST((caller.ec() == error::bad_reply));
     BOOST_TEST(redis.counter("k") == 3);
     BOOST_TEST(client.stats().keys == 0U);
@@ -111,14 +99,10 @@ BOOST_AUTO_TEST_CASE(callers_who_leave_do_not_give_back_twice)
     auto second = take(1), third = take(1);
     redis.run(asked.seen());
     first.cancel();
-    server->link_down(link());
-    time.settle();
-    second.cancel();
-    time.settle();
-    third.cancel();
-    time.settle();
-    server->link_up(link());
-    time.settle();
+    cut();
+    cancel(second);
+    cancel(third);
+    mend();
     BOOST_TEST(redis.counter("k") == 3);
     BOOST_TEST(server->count(scripts::semaphore_undo) == 1U);
     BOOST_TEST(client.stats().keys == 0U);

@@ -15,14 +15,12 @@ BOOST_AUTO_TEST_CASE(releases_that_come_together_go_as_one)
     BOOST_TEST(server->written().size() == 1U);
     BOOST_TEST(client.stats().owed_releases == 3U);
     auto& sum = server->expect(scripts::semaphore_release);
-    slow.reply(reply::of(1));
-    time.settle();
+    respond(slow, reply::of(1));
     BOOST_TEST(first.succeeded());
     BOOST_TEST_REQUIRE(sum.has_come());
     BOOST_TEST(argument(0) == "5");
     BOOST_TEST(last().keys.at(1) == "colock_once:{k}:" + inside().uuid() + ":change");
-    sum.reply(reply::of(6));
-    time.settle();
+    respond(sum, reply::of(6));
     BOOST_TEST(second.succeeded());
     BOOST_TEST(third.succeeded());
     BOOST_TEST(idle());
@@ -38,50 +36,42 @@ BOOST_AUTO_TEST_CASE(a_release_is_sent_until_it_is_answered)
     time.advance(20ms);
     BOOST_TEST_REQUIRE(slow.has_come());
     BOOST_TEST(slow.seen().arguments == server->written().front().arguments);
-    gives.cancel();
-    time.settle();
+    cancel(gives);
     BOOST_TEST(gives.aborted());
     server->expect(scripts::semaphore_release).reply(reply::of(2));
-    slow.lose();
-    time.settle();
+    lose(slow);
     BOOST_TEST(idle());
 }
 
 BOOST_AUTO_TEST_CASE(an_unheard_release_is_owed_and_an_unheard_setting_is_not)
 {
-    server->link_down(link());
-    time.settle();
+    cut();
     auto gives = give();
-    pending<bool> sets;
-    permits_.try_set_permits(5, sets.token());
+    auto sets = permits_.try_set_permits(5, settled());
     time.advance(2'000ms);
     BOOST_TEST((gives.ec() == error::unavailable));
     BOOST_TEST((sets.ec() == error::unavailable));
     server->expect(scripts::semaphore_release).reply(reply::of(1));
-    server->link_up(link());
-    time.settle();
+    mend();
     BOOST_TEST(server->all_came());
     BOOST_TEST(idle());
 }
 
 BOOST_AUTO_TEST_CASE(a_change_that_nobody_waits_for_is_not_sent_later)
 {
-    server->link_down(link());
-    time.settle();
-    pending<std::int64_t> unheard, unwanted;
-    permits_.drain(unheard.token());
+    cut();
+    pending<std::int64_t> unwanted;
+    auto unheard = permits_.drain(settled());
     time.advance(2'000ms);
     BOOST_TEST((unheard.ec() == error::unavailable));
     BOOST_TEST(idle());
     permits_.drain(unwanted.token());
     time.settle();
     auto gives = give();
-    unwanted.cancel();
-    time.settle();
+    cancel(unwanted);
     BOOST_TEST(unwanted.aborted());
     server->expect(scripts::semaphore_release).reply(reply::of(1));
-    server->link_up(link());
-    time.settle();
+    mend();
     BOOST_TEST(gives.succeeded());
     BOOST_TEST(server->count(scripts::semaphore_drain) == 0U);
     BOOST_TEST(idle());
@@ -98,29 +88,11 @@ BOOST_AUTO_TEST_CASE(under_full_memory_a_release_goes_on)
     BOOST_TEST(!gives.is_done());
     third.reply(reply::of(1));
     server->expect(scripts::semaphore_set).out_of_memory();
-    pending<bool> sets;
-    permits_.try_set_permits(5, sets.token());
-    time.settle();
+    auto sets = permits_.try_set_permits(5, settled());
     BOOST_TEST(gives.succeeded());
     BOOST_TEST((sets.ec() == error::server_refused));
     BOOST_TEST(idle());
     BOOST_TEST(client.stats().owed_releases == 0U);
-}
-
-BOOST_AUTO_TEST_CASE(stopped_in_a_pause_a_release_ends)
-{
-    server->expect(scripts::semaphore_release).out_of_memory();
-    auto gives = give();
-    BOOST_TEST(!gives.is_done());
-    client.stop();
-    pending<> again;
-    client.run(again.token());
-    time.settle();
-    BOOST_TEST((gives.ec() == error::closed));
-    time.advance(100ms);
-    BOOST_TEST(server->written().size() == 1U);
-    BOOST_TEST(client.stats().owed_releases == 0U);
-    BOOST_TEST(idle());
 }
 
 BOOST_AUTO_TEST_CASE(what_is_wanted_of_a_stopped_client_ends_at_once)
@@ -153,13 +125,10 @@ BOOST_AUTO_TEST_CASE(closing_waits_for_releases_and_ends_waiters)
     server->expect(scripts::semaphore_acquire).reply(too_few());
     server->expect(scripts::semaphore_acquire).reply(too_few());
     auto waits = take();
-    pending<> closed;
-    client.close(closed.token());
-    time.settle();
+    auto closed = client.close(settled());
     BOOST_TEST((waits.ec() == error::closed));
     BOOST_TEST(!closed.is_done());
-    slow.reply(reply::of(1));
-    time.settle();
+    respond(slow, reply::of(1));
     BOOST_TEST(gives.succeeded());
     BOOST_TEST(closed.succeeded());
     BOOST_TEST((give().ec() == error::closed));
@@ -172,8 +141,7 @@ BOOST_AUTO_TEST_CASE(stopped_with_all_under_way_and_run_again)
     server->expect(scripts::semaphore_release);
     auto waits = take();
     auto gives = give();
-    client.stop();
-    time.settle();
+    stop();
     BOOST_TEST((waits.ec() == error::closed));
     BOOST_TEST((gives.ec() == error::closed));
     BOOST_TEST(time.advance_until([&] { return context.stopped(); }, 5ms));
@@ -185,25 +153,11 @@ BOOST_AUTO_TEST_CASE(stopped_while_an_undo_is_refused_and_run_again)
     server->expect(scripts::semaphore_acquire);
     take().cancel();
     server->down_reason_to_tell = error::server_refused;
-    server->all_down();
-    time.settle();
-    client.stop();
-    time.settle();
+    cut_all();
+    stop();
     BOOST_TEST(time.advance_until([&] { return context.stopped(); }, 5ms));
     server->down_reason_to_tell = error::unavailable;
     undoes_when_run_again();
-}
-
-BOOST_AUTO_TEST_CASE(closed_after_a_stop_while_an_undo_is_due)
-{
-    server->expect(scripts::semaphore_acquire);
-    auto const waits = take();
-    client.stop();
-    time.settle();
-    pending<> closed;
-    client.close(closed.token());
-    time.settle();
-    BOOST_TEST((closed.ec() == error::unavailable));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,8 +3,6 @@
 // A waiter that sleeps, and what wakes it.
 #include "unit/service/contended.hpp"
 
-#include <array>
-
 namespace colock::test {
 
 namespace {
@@ -69,8 +67,7 @@ BOOST_AUTO_TEST_CASE(a_message_during_a_try_leads_to_another)
     message();
     BOOST_TEST(tries() == 3U);
     is_free = true;
-    slow.reply(refused(30'000));
-    time.settle();
+    respond(slow, refused(30'000));
     BOOST_TEST(tries() == 4U);
     BOOST_TEST(got.succeeded());
 }
@@ -149,8 +146,7 @@ BOOST_AUTO_TEST_CASE(a_refused_question_makes_each_ask_for_itself)
 BOOST_AUTO_TEST_CASE(a_channel_lingers_when_its_last_waiter_has_left)
 {
     auto got = acquire();
-    got.cancel();
-    time.settle();
+    cancel(got);
     BOOST_TEST(client.stats().subscriptions == 1U);
     time.advance(999ms);
     BOOST_TEST(server->subscribed().contains(channel()));
@@ -164,8 +160,7 @@ BOOST_AUTO_TEST_CASE(a_channel_that_nobody_wants_any_more_goes_also_without_a_li
 {
     server->hold_changes = true;
     auto got = acquire();
-    got.cancel();
-    time.settle();
+    cancel(got);
     server->pubsub_down();
     time.advance(2s);
     BOOST_TEST(client.stats().subscriptions == 0U);
@@ -214,8 +209,7 @@ BOOST_AUTO_TEST_CASE(who_leaves_does_not_delay_the_subscription_of_another)
     for (auto const* name : {"k2", "k3", "k4", "k5"}) {
         auto fresh = std::make_shared<pending_hold>();
         mutex(name).acquire(fresh->token());
-        old.cancel();
-        time.settle();
+        cancel(old);
         BOOST_TEST(
             server->subscribed().contains("redisson_lock__channel:{" + std::string{name} + "}"),
             name
@@ -226,8 +220,7 @@ BOOST_AUTO_TEST_CASE(who_leaves_does_not_delay_the_subscription_of_another)
     auto fresh = acquire(mutex("k6"));
     BOOST_TEST_REQUIRE(one.has_come());
     one.reply(refused(30'000));
-    older.cancel();
-    time.settle();
+    cancel(older);
     BOOST_TEST(server->subscribed().contains("redisson_lock__channel:{k6}"));
 }
 
@@ -253,8 +246,7 @@ BOOST_AUTO_TEST_CASE(many_refused_subscriptions_are_summed_up)
         auto const channel = "redisson_lock__channel:{" + std::string{key} + "}";
         server->forbidden.insert(channel);
         auto got = acquire(mutex(key));
-        got.cancel();
-        time.settle();
+        cancel(got);
     }
     BOOST_TEST(events->count("subscription_failed") == 3);
     BOOST_TEST(log.size() == 1U);
@@ -291,12 +283,10 @@ BOOST_AUTO_TEST_CASE(a_refused_channel_does_not_hurt_its_neighbours)
 BOOST_AUTO_TEST_CASE(a_new_pubsub_link_restores_subscriptions_and_wakes)
 {
     auto got = acquire();
-    server->pubsub_down();
-    time.settle();
+    pubsub_down();
     BOOST_TEST(server->subscribed().empty());
     is_free = true;  // the message is missed
-    server->pubsub_up();
-    time.settle();
+    pubsub_up();
     BOOST_TEST(got.succeeded());
 }
 
@@ -306,8 +296,7 @@ BOOST_AUTO_TEST_CASE(a_new_command_link_wakes_who_sleeps)
     server->link_down(link());
     time.advance(100ms);
     is_free = true;
-    server->link_up(link());
-    time.settle();
+    mend();
     BOOST_TEST(got.succeeded());
 }
 

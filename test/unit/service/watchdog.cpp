@@ -111,25 +111,6 @@ BOOST_AUTO_TEST_CASE(a_fixed_lease_is_not_renewed_and_its_end_is_told)
     BOOST_TEST(client.stats().holds == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(what_is_due_together_goes_in_one_turn)
-{
-    std::vector<pending_hold> all(300);
-    for (std::size_t i = 0; i != all.size(); ++i)
-        mutex("key" + std::to_string(i)).acquire(all[i].token());
-    time.settle();
-    time.advance(899ms);
-    BOOST_TEST(renewals() == 0U);
-    std::size_t turns = 0;
-    for (int ms = 0; ms != 105; ++ms) {
-        auto const before = renewals();
-        time.advance(1ms);
-        turns += renewals() != before;
-    }
-    BOOST_TEST(renewed().size() == 300U);
-    BOOST_TEST(turns <= 6U);           // a window of 20 ms each
-    BOOST_TEST(renewals() <= 4 * 6U);  // a call a link
-}
-
 BOOST_AUTO_TEST_CASE(many_holds_are_renewed_evenly_over_the_period)
 {
     auto const all = hold_many(4'000);
@@ -242,19 +223,6 @@ BOOST_AUTO_TEST_CASE(a_silent_server_does_not_keep_the_loss_back)
     BOOST_TEST(events->count("renewed") == 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_late_answer_leaves_the_validity_that_counts_from_the_sending)
-{
-    auto const mine = std::move(acquire().value());
-    auto& late = server->expect(scripts::renew);
-    time.advance(1'001ms);
-    BOOST_TEST_REQUIRE(late.has_come());
-    auto const sent = last().sent;
-    time.advance(500ms);
-    late.reply(done());
-    time.settle();
-    BOOST_TEST((mine.valid_until() == sent + validity));
-}
-
 BOOST_AUTO_TEST_CASE(gone_at_the_server_is_lost_at_once)
 {
     auto const mine = std::move(acquire().value());
@@ -279,24 +247,11 @@ BOOST_AUTO_TEST_CASE(after_a_standstill_the_loss_comes_before_a_renewals_answer)
         auto const renewed = events->count("renewed");
         time.jump(pause);
         BOOST_TEST(!mine.valid_for(0s));
-        asked.reply(done());
-        time.settle();
+        respond(asked, done());
         BOOST_TEST(told.succeeded());
         BOOST_TEST(!mine);
         BOOST_TEST(events->count("renewed") == renewed);
     }
-}
-
-BOOST_AUTO_TEST_CASE(after_a_standstill_nobody_enters_a_hold_that_is_past)
-{
-    owner const me;
-    auto const outer = std::move(acquire({.lease = 1s, .as = me}).value());
-    auto const sent = server->written().size();
-    time.jump(2s);
-    auto inner = acquire({.as = me});
-    BOOST_TEST((inner.ec() == error::lost));
-    BOOST_TEST(server->written().size() == sent);  // nobody has to ask the server
-    BOOST_TEST(!outer);
 }
 
 BOOST_AUTO_TEST_CASE(a_late_answer_for_a_released_hold_is_no_news)
@@ -310,11 +265,9 @@ BOOST_AUTO_TEST_CASE(a_late_answer_for_a_released_hold_is_no_news)
         auto& undo = server->expect(scripts::release);
         auto gone = release(mine);
         auto const seen = events->events.size();
-        asked.reply(late);
-        time.settle();
+        respond(asked, late);
         BOOST_TEST(!gone.is_done());
-        undo.reply(released());
-        time.settle();
+        respond(undo, released());
         BOOST_TEST(gone.succeeded());
         BOOST_TEST(told.aborted());
         BOOST_TEST(events->events.size() == seen);
@@ -330,11 +283,9 @@ BOOST_AUTO_TEST_CASE(nobody_tries_while_a_release_is_under_way)
     auto& undo = server->expect(scripts::release);
     release(mine);
     auto next = acquire();
-    asked.reply(done());
-    time.settle();
+    respond(asked, done());
     BOOST_TEST(server->count(scripts::acquire) == 1U);
-    undo.reply(released());
-    time.settle();
+    respond(undo, released());
     BOOST_TEST(next.succeeded());
 }
 
@@ -360,8 +311,7 @@ BOOST_AUTO_TEST_CASE(a_new_link_confirms_holds_at_once)
     auto const other = std::move(acquire(mutex(elsewhere)).value());
     server->link_down(link());
     time.advance(50ms);
-    server->link_up(link());
-    time.settle();
+    mend();
     BOOST_TEST(renewals() == 1U);
     BOOST_TEST(last().key() == "k");
     BOOST_TEST((mine.valid_until() == time.now() + validity));
@@ -375,8 +325,7 @@ BOOST_AUTO_TEST_CASE(a_new_link_finds_out_what_is_gone)
     auto told = lost(mine);
     renewal = {answer::kind::replied, not_there(), {}, {}};
     server->link_down(link());
-    server->link_up(link());
-    time.settle();
+    mend();
     BOOST_TEST(told.succeeded());
 }
 
@@ -412,10 +361,8 @@ BOOST_AUTO_TEST_CASE(a_forced_release_by_this_client_is_told_at_once)
 {
     auto const mine = std::move(acquire().value());
     auto told = lost(mine);
-    pending<bool> forced;
-    mutex().force_release(forced.token());
-    time.settle();
-    BOOST_TEST((forced.succeeded() && forced.value()));
+    auto forced = mutex().force_release(settled());
+    BOOST_TEST(forced.gave_something());
     BOOST_TEST(told.succeeded());
     BOOST_TEST(last().arguments.at(0) == channel());
     auto const sent = server->written().size();

@@ -2,19 +2,14 @@
 //
 // What holds prove while steps run late, in another order, or are lost. The real scripts run, at
 // moments that the tests choose.
-#include "unit/harness.hpp"
+#include "unit/service/group.hpp"
 #include <colock/read_write_lock.hpp>
 
 namespace colock::test {
 
 namespace {
 
-struct late_steps : harness {
-    explicit late_steps(config settings = short_leases()) : harness{std::move(settings)}
-    {
-        redis.attach(*server);
-    }
-
+struct late_steps : served {
     hold taken(acquire_options options = {})
     {
         auto got = acquire(options);
@@ -51,21 +46,7 @@ struct late_steps : harness {
     reply run(expectation const& which) { return redis.run(which.seen()); }
 
     /// It is run now, and answered at once.
-    void answer_now(expectation& which)
-    {
-        which.reply(run(which));
-        time.settle();
-    }
-    void cut()
-    {
-        server->link_down(link());
-        time.settle();
-    }
-    void mend()
-    {
-        server->link_up(link());
-        time.settle();
-    }
+    void answer_now(expectation& which) { respond(which, run(which)); }
 
     /// The server keeps the lock for at least as long as the hold says.
     bool is_kept(hold const& which)
@@ -74,7 +55,6 @@ struct late_steps : harness {
     }
 
     owner const me;
-    script_server redis;
 };
 
 }  // namespace
@@ -98,8 +78,7 @@ BOOST_AUTO_TEST_CASE(a_renewal_that_was_answered_before_may_have_run_behind)
     answer_now(repeated);
     BOOST_TEST((redis.lease_left("k") <= 3s));
     auto& repair = server->expect(scripts::renew);
-    entering.reply(entered);
-    time.settle();
+    respond(entering, entered);
     BOOST_TEST_REQUIRE(again.succeeded());
     BOOST_TEST(is_kept(again.value()));
     BOOST_TEST_REQUIRE(time.advance_until([&] { return repair.has_come(); }, 1s));
@@ -207,9 +186,7 @@ BOOST_AUTO_TEST_CASE(so_may_the_script_of_an_adoption)
 {
     server->ends_old_connections = false;
     auto mine = taken({.lease = 10s});
-    pending<claim> given;
-    mine.give(given.token());
-    time.settle();
+    auto given = mine.give(settled());
     BOOST_TEST_REQUIRE(given.succeeded());
     pending_hold adopted;
     auto& lost = held_back(scripts::adopt, [&] {
@@ -221,21 +198,6 @@ BOOST_AUTO_TEST_CASE(so_may_the_script_of_an_adoption)
     BOOST_TEST(extend(adopted.value(), 20s).succeeded());
     run(lost);
     BOOST_TEST(is_kept(adopted.value()));
-}
-
-BOOST_AUTO_TEST_CASE(a_short_extension_and_then_a_long_one_lose_nothing)
-{
-    auto mine = taken();
-    pending<> shorter, longer;
-    auto& first = held_back(scripts::extend, [&] { mine.extend(500ms, shorter.token()); });
-    mine.extend(30s, longer.token());
-    time.settle();
-    BOOST_TEST(bool{mine});
-    answer_now(first);
-    BOOST_TEST((shorter.succeeded() && longer.succeeded()));
-    BOOST_TEST(mine.valid_for(29s));
-    BOOST_TEST(is_kept(mine));
-    BOOST_TEST(events->count("lost") == 0);
 }
 
 // The hold was lost when its last renewal was answered, and is released later.
@@ -347,10 +309,7 @@ struct late_sides : late_steps {
     template <class Side>
     pending_hold enter(Side const& of, acquire_options options)
     {
-        pending_hold p;
-        of.acquire(options, p.token());
-        time.settle();
-        return p;
+        return of.acquire(options, settled());
     }
 
     read_write_lock sides{client, "k"};
@@ -381,8 +340,7 @@ BOOST_AUTO_TEST_CASE(a_step_of_the_writer_that_was_answered_before_may_have_run_
         auto const entered = run(entering);
         answer_now(repeated);
         BOOST_TEST((redis.lease_left("k") <= 4s));
-        entering.reply(entered);
-        time.settle();
+        respond(entering, entered);
         BOOST_TEST_REQUIRE(read.succeeded());
         BOOST_TEST(is_kept(read.value()));
         time.advance(2s);  // it is made good
@@ -409,8 +367,7 @@ BOOST_AUTO_TEST_CASE(a_renewal_of_the_writer_sets_the_whole_lease_of_a_reader_to
     auto const entered = run(step);
     auto& renewal = renewal_held_back();
     answer_now(renewal);
-    step.reply(entered);
-    time.settle();
+    respond(step, entered);
     BOOST_TEST_REQUIRE(read.succeeded());
     BOOST_TEST(is_kept(read.value()));
     BOOST_TEST(read.value().valid_for(18s));

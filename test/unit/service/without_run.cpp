@@ -9,8 +9,6 @@
 #include <colock/semaphore.hpp>
 #include <colock/with_permits.hpp>
 
-#include <memory>
-
 namespace colock::test {
 
 namespace {
@@ -110,9 +108,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_comes_later_takes_over)
     BOOST_TEST(!run.is_done());
     BOOST_TEST(server->written().size() == 1U);  // nothing begins anew
     server->expect(scripts::release).reply(released());
-    pending<> closed;
-    client.close(closed.token());
-    time.settle();
+    auto closed = client.close(settled());
     BOOST_TEST(closed.succeeded());
     BOOST_TEST(run.succeeded());
 }
@@ -121,12 +117,9 @@ BOOST_AUTO_TEST_CASE(closes_in_order)
 {
     auto const mine = held();
     auto& undo = server->expect(scripts::release);
-    pending<> closed;
-    client.close(closed.token());
-    time.settle();
+    auto closed = client.close(settled());
     BOOST_TEST(!closed.is_done());
-    undo.reply(released());
-    time.settle();
+    respond(undo, released());
     BOOST_TEST(closed.succeeded());
     BOOST_TEST(ends_by_itself(10ms));
 }
@@ -136,8 +129,7 @@ BOOST_AUTO_TEST_CASE(stopped_it_serves_nobody_until_a_run)
     server->expect(scripts::acquire).reply(refused(1'000));
     server->expect(scripts::acquire).reply(refused(1'000));  // again, once it is subscribed
     auto waiting = acquire();
-    client.stop();
-    time.settle();
+    stop();
     BOOST_TEST((waiting.ec() == error::closed));
     BOOST_TEST((acquire().ec() == error::closed));
     BOOST_TEST((try_acquire().ec() == error::closed));
@@ -290,9 +282,8 @@ BOOST_AUTO_TEST_CASE(so_does_a_guard_that_has_permits)
 {
     server->expect(scripts::semaphore_acquire).reply(reply::of(1));
     semaphore const s{client, "s"};
-    pending<> taken, closed;
-    s.acquire(taken.token());
-    time.settle();
+    pending<> closed;
+    auto taken = s.acquire(settled());
     {
         permit_guard const kept{s, 1};
         time.advance(10s);
@@ -317,8 +308,7 @@ BOOST_AUTO_TEST_CASE(so_does_a_run)
 BOOST_AUTO_TEST_CASE(an_unanswered_question_keeps_them_until_its_limit)
 {
     server->begin_down();
-    pending<bool> locked;
-    mutex().is_locked(locked.token());
+    auto locked = mutex().is_locked(settled());
     time.advance(1'999ms);
     BOOST_TEST(!locked.is_done());
     time.advance(2ms);
