@@ -6,9 +6,7 @@
 #include "support/child_process.hpp"
 #include "support/places.hpp"
 
-#include <array>
 #include <string>
-#include <vector>
 
 namespace colock::test {
 
@@ -74,38 +72,6 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(one_at_a_time_of_64_tasks, Kind, exclusive)
     );
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(tries_once, Kind, exclusive)
-{
-    family_lab<Kind> at;
-    at.run([&]() -> asio::awaitable<void> {
-        hold held = co_await at.lock_of(at.one).acquire();
-        if (auto const none = co_await at.lock_of(at.one).try_acquire())
-            BOOST_ERROR("granted");
-        if (auto const none = co_await at.lock_of(at.two).try_acquire())
-            BOOST_ERROR("granted");
-        co_await held.release();
-        auto second = co_await at.lock_of(at.two).try_acquire();
-        BOOST_TEST_REQUIRE(second.has_value());
-        co_await second->release();
-        BOOST_TEST(!at.is_any_left());
-    });
-}
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(a_wait_that_runs_out_leaves_nothing, Kind, exclusive)
-{
-    family_lab<Kind> at;
-    at.run([&]() -> asio::awaitable<void> {
-        hold held = co_await at.lock_of(at.one).acquire();
-        stopwatch const watch;
-        if (auto const none = co_await at.lock_of(at.two).try_acquire_for(100ms))
-            BOOST_ERROR("granted");
-        BOOST_TEST(watch.ms() >= 99);
-        co_await held.release();
-        co_await eventually([&] { return !at.is_any_left(); });
-        BOOST_TEST(!at.is_any_left());
-    });
-}
-
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_cancelled_wait_leaves_nothing, Kind, exclusive)
 {
     family_lab<Kind> at;
@@ -118,27 +84,6 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_cancelled_wait_leaves_nothing, Kind, exclusive)
         co_await held.release();
         co_await eventually([&] { return !at.is_any_left(); });
         BOOST_TEST(!at.is_any_left());
-    });
-}
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(who_waits_gets_in, Kind, exclusive)
-{
-    family_lab<Kind> at;
-    at.run([&]() -> asio::awaitable<void> {
-        hold held = co_await at.lock_of(at.one).acquire();
-        tasks waiting{at.context()};
-        bool got = false;
-        waiting.start([&]() -> asio::awaitable<void> {
-            auto other = co_await at.lock_of(at.two).try_acquire_for(5s);
-            got = other.has_value();
-            if (other)
-                co_await other->release();
-        });
-        co_await ever([&] { return at.two.client.stats().waiters != 0; }, 200ms);
-        BOOST_TEST(!got);
-        co_await held.release();
-        co_await waiting.join(5s);
-        BOOST_TEST(got);
     });
 }
 
@@ -221,18 +166,6 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(it_can_be_forced, Kind, exclusive)
         auto next = co_await at.lock_of(at.two).try_acquire();
         BOOST_TEST_REQUIRE(next.has_value());
         co_await next->release();
-    });
-}
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(a_hold_of_a_client_that_stops_ends_with_its_lease, Kind, exclusive)
-{
-    family_lab<Kind> at{brief_lease};
-    at.run([&]() -> asio::awaitable<void> {
-        hold held = co_await at.lock_of(at.one).acquire();
-        at.one.client.stop();
-        hold next = co_await at.lock_of(at.two).acquire(asio::cancel_after(10s));
-        co_await next.release();
-        at.one.run();
     });
 }
 

@@ -55,6 +55,14 @@ struct writing {
     static std::vector<std::string> keys(std::string const& key) { return {key}; }
 };
 
+struct reading {
+    static constexpr auto name = "read";
+    static read_lock of(client const& at, std::string const& key)
+    {
+        return read_write_lock{at, key}.read();
+    }
+};
+
 struct several {
     static constexpr auto name = "multi";
     static multi_lock of(client const& at, std::string const& key)

@@ -66,8 +66,7 @@ BOOST_DATA_TEST_CASE(documented_user_can_count, each_server(), kind)
             co_await mine.release();
         });
         all.start([&]() -> asio::awaitable<void> { co_await opens.wait(); });
-        bool const wait = co_await eventually([&] { return b.client.stats().waiters == 3; });
-        BOOST_TEST(wait);
+        BOOST_TEST(co_await eventually([&] { return b.client.stats().waiters == 3; }));
         auto const until = lent.valid_until();
         co_await eventually([&] { return lent.valid_until() > until; });
         co_await gives.release();
@@ -134,26 +133,6 @@ BOOST_DATA_TEST_CASE(by_url_with_encoded_user, each_server(), kind)
             BOOST_TEST(c.log->count("billing") + c.log->count("refuses") == 0U);
         });
     }
-}
-
-BOOST_DATA_TEST_CASE(a_password_alone, each_server(), kind)
-{
-    redis_server server{kind};
-    lab at{server};
-    redis_cli admin{server.unix_socket()};  // logged in before there was a password
-    admin("CONFIG", "SET", "requirepass", "only-a-password");
-    auto settings = quick(server.by_socket());
-    settings.password = "only-a-password";
-    auto& c = at.connect(settings);
-    settings.password.clear();
-    auto& without = at.connect(settings);
-    at.run_only([&]() -> asio::awaitable<void> {
-        hold held = co_await lock{c.client, "orders:1"}.acquire();
-        co_await held.release();
-        co_await refused(without, "orders:1");
-        BOOST_TEST(without.log->count("NOAUTH") > 0U, without.log->all());
-        BOOST_TEST(c.log->count("only-a-password") == 0U);
-    });
 }
 
 BOOST_DATA_TEST_CASE(a_database_refused, each_server(), kind)

@@ -87,11 +87,9 @@ asio::awaitable<void> hand_over(acl_lab& in, Lock of_a, Lock of_b, running_clien
         hold second = co_await of_b.acquire();
         co_await second.release();
     });
-    bool const waits = co_await eventually([&] { return b.client.stats().waiters == 1; });
-    BOOST_TEST(waits);
+    BOOST_TEST(co_await eventually([&] { return b.client.stats().waiters == 1; }));
     auto const until = first.valid_until();
-    bool const renewed = co_await eventually([&] { return first.valid_until() > until; });
-    BOOST_TEST(renewed);
+    BOOST_TEST(co_await eventually([&] { return first.valid_until() > until; }));
     co_await first.release();
     co_await all.join(2s);
 }

@@ -7,66 +7,6 @@ namespace colock::test {
 
 BOOST_AUTO_TEST_SUITE(arguments)
 
-BOOST_DATA_TEST_CASE(refused_and_nothing_sent, each_server(), kind)
-{
-    auto& server = shared_server(kind);
-    lab at{server};
-    auto& c = at.connect();
-    at.run([&]() -> asio::awaitable<void> {
-        lock const good{c.client, unique_name("good")};
-        hold renewed = co_await good.acquire();
-        hold leased = co_await lock{c.client, unique_name("leased")}.acquire({.lease = 10s});
-        auto const until = renewed.valid_until();
-        // Right after a renewal, so that none is due during this.
-        co_await eventually([&] { return renewed.valid_until() > until; });
-        auto const calls = server.script_calls();
-
-        for (auto const& bad : {std::string{}, std::string(10'001, 'x')}) {
-            lock const wrong{c.client, bad};
-            auto const [e1, h1] = co_await wrong.acquire(tuple);
-            BOOST_TEST(e1 == error::invalid_argument);
-            BOOST_TEST(!h1);
-            auto const [e2, h2] = co_await wrong.try_acquire(tuple);
-            BOOST_TEST(e2 == error::invalid_argument);
-            auto const [e3, h3] = co_await wrong.try_acquire_for(1s, tuple);
-            BOOST_TEST(e3 == error::invalid_argument);
-            auto const [e4, is] = co_await wrong.is_locked(tuple);
-            BOOST_TEST(e4 == error::invalid_argument);
-            auto const [e5, n] = co_await wrong.hold_count(owner{}, tuple);
-            BOOST_TEST(e5 == error::invalid_argument);
-            auto const [e6, lease] = co_await wrong.remaining_lease(tuple);
-            BOOST_TEST(e6 == error::invalid_argument);
-            auto const [e7, forced] = co_await wrong.force_release(tuple);
-            BOOST_TEST(e7 == error::invalid_argument);
-        }
-        lock const other{c.client, unique_name("other")};
-        for (auto const lease : {9ms, 0ms, -1ms, milliseconds::min(), milliseconds::max()}) {
-            auto const [e1, h1] = co_await other.acquire({.lease = lease}, tuple);
-            BOOST_TEST(e1 == error::invalid_argument);
-            auto const [e2, h2] = co_await other.try_acquire({.lease = lease}, tuple);
-            BOOST_TEST(e2 == error::invalid_argument);
-            auto const [e3, h3] = co_await other.try_acquire_for(1s, {.lease = lease}, tuple);
-            BOOST_TEST(e3 == error::invalid_argument);
-            auto const [e4] = co_await leased.extend(lease, tuple);
-            BOOST_TEST(e4 == error::invalid_argument);
-            auto const [e5] = co_await renewed.extend(lease, tuple);
-            BOOST_TEST(e5 == error::invalid_argument);
-        }
-        auto const [short_lease] = co_await renewed.extend(99ms, tuple);
-        BOOST_TEST(short_lease == error::invalid_argument);  // too short to be renewed
-        for (auto const wait : {-1ms, milliseconds::min()}) {
-            auto const [ec, none] = co_await other.try_acquire_for(wait, tuple);
-            BOOST_TEST(ec == error::invalid_argument);
-        }
-
-        BOOST_TEST(server.script_calls() == calls);
-        BOOST_TEST(bool{renewed});
-        BOOST_TEST(bool{leased});
-        auto const [extended] = co_await leased.extend(10s, tuple);
-        BOOST_TEST(!extended);
-    });
-}
-
 BOOST_DATA_TEST_CASE(the_limits_themselves, each_server(), kind)
 {
     auto& server = shared_server(kind);
@@ -141,38 +81,6 @@ BOOST_DATA_TEST_CASE(a_key_of_another_type, each_server(), kind)
         BOOST_TEST(released == error::lost);
         BOOST_TEST(server.ask("GET", mine.name()).text == "value");
     });
-}
-
-BOOST_AUTO_TEST_CASE(a_bad_config)
-{
-    auto& server = shared_server(server_kind::redis);
-    auto const run_with = [&](auto&& change) {
-        lab at{server};
-        auto settings = quick(server.by_socket());
-        change(settings);
-        auto& c = at.connect(settings);
-        at.run_only([&]() -> asio::awaitable<void> {
-            bool const ended = co_await eventually([&] { return c.ended->has_value(); });
-            BOOST_TEST(ended);
-        });
-        BOOST_TEST(c.log->count("config: ") == 1U);
-        return c.ended->value_or(error_code{});
-    };
-    using all = config&;
-    BOOST_TEST(run_with([](all s) { s.lease = 99ms; }) == error::invalid_argument);
-    BOOST_TEST(run_with([](all s) { s.lease = 0ms; }) == error::invalid_argument);
-    BOOST_TEST(run_with([](all s) { s.lease = -1s; }) == error::invalid_argument);
-    BOOST_TEST(run_with([](all s) { s.lease = milliseconds::max(); }) == error::invalid_argument);
-    BOOST_TEST(run_with([](all s) { s.max_hold = 0ms; }) == error::invalid_argument);
-    BOOST_TEST(run_with([](all s) { s.loss_margin = -1ms; }) == error::invalid_argument);
-    BOOST_TEST(run_with([](all s) { s.poll_cap = 9ms; }) == error::invalid_argument);
-    BOOST_TEST(run_with([](all s) { s.linger = -1ms; }) == error::invalid_argument);
-    BOOST_TEST(run_with([](all s) { s.timeout = 0ms; }) == error::invalid_argument);
-    BOOST_TEST(run_with([](all s) { s.links = 0; }) == error::invalid_argument);
-    BOOST_TEST(run_with([](all s) { s.links = 65; }) == error::invalid_argument);
-    BOOST_TEST(run_with([](all s) { s.database = -1; }) == error::invalid_argument);
-    BOOST_TEST(run_with([](all s) { s.addresses.clear(); }) == error::invalid_argument);
-    BOOST_TEST(run_with([](all s) { s.client_name = "a b"; }) == error::invalid_argument);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -77,45 +77,6 @@ BOOST_DATA_TEST_CASE(a_promoted_replica_is_found, each_server(), kind)
     });
 }
 
-// Nothing but renewals goes to it, and these are refused one by one inside of their call.
-BOOST_DATA_TEST_CASE(a_holder_leaves_a_primary_that_becomes_a_replica, each_server(), kind)
-{
-    pair_of_servers servers{kind};
-    lab at{servers.replica};
-    auto settings = servers.list(at);
-    settings.label = "";  // else its report is refused, too
-    auto& redis = at.connect(settings);
-    at.run([&]() -> asio::awaitable<void> {
-        lock const mine{redis.client, unique_name("moves")};
-        auto held = co_await mine.acquire({.sync_replicas = 1});
-        servers.replica.ask("REPLICAOF", "NO", "ONE");
-        servers.primary.ask("REPLICAOF", "127.0.0.1", std::to_string(servers.replica.port()));
-        co_await ever([&] { return !held; }, 3s);
-        BOOST_TEST(bool{held});
-        BOOST_TEST(exists(servers.replica, mine.name()));
-        co_await held.release();
-    });
-}
-
-// It answers, but refuses to write.
-BOOST_DATA_TEST_CASE(a_primary_that_becomes_a_replica_is_left, each_server(), kind)
-{
-    pair_of_servers servers{kind};
-    lab at{servers.replica};
-    auto& redis = at.connect(servers.list(at));
-    at.run([&]() -> asio::awaitable<void> {
-        lock const before{redis.client, unique_name("before")};
-        auto held = co_await before.acquire();
-        co_await held.release();
-        servers.replica.ask("REPLICAOF", "NO", "ONE");
-        servers.primary.ask("REPLICAOF", "127.0.0.1", std::to_string(servers.replica.port()));
-        lock const after{redis.client, unique_name("after")};
-        held = co_await after.acquire();
-        BOOST_TEST(exists(servers.replica, after.name()));
-        co_await held.release();
-    });
-}
-
 // The link for messages never writes, so the old primary refuses it nothing.
 BOOST_DATA_TEST_CASE(messages_follow_the_primary, each_server(), kind)
 {
@@ -169,6 +130,26 @@ BOOST_DATA_TEST_CASE(without_a_primary_the_log_says_so, each_server(), kind)
     });
     BOOST_TEST(redis.log->count("is a replica and refuses writes") != 0U, redis.log->all());
     at.destroy_context();
+}
+
+// Nothing but renewals goes to it, and these are refused one by one inside of their call.
+BOOST_DATA_TEST_CASE(a_holder_leaves_a_primary_that_becomes_a_replica, each_server(), kind)
+{
+    pair_of_servers servers{kind};
+    lab at{servers.replica};
+    auto settings = servers.list(at);
+    settings.label = "";  // else its report is refused, too
+    auto& redis = at.connect(settings);
+    at.run([&]() -> asio::awaitable<void> {
+        lock const mine{redis.client, unique_name("moves")};
+        auto held = co_await mine.acquire({.sync_replicas = 1});
+        servers.replica.ask("REPLICAOF", "NO", "ONE");
+        servers.primary.ask("REPLICAOF", "127.0.0.1", std::to_string(servers.replica.port()));
+        co_await ever([&] { return !held; }, 3s);
+        BOOST_TEST(bool{held});
+        BOOST_TEST(exists(servers.replica, mine.name()));
+        co_await held.release();
+    });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -51,9 +51,7 @@ BOOST_DATA_TEST_CASE(a_look_that_is_refused_is_no_loss, each_server(), kind)
         lock const mine{c.client, unique_name("looks")};
         hold held = co_await mine.acquire();
         server.ask("ACL", "SETUSER", "default", "-hexists");
-        auto const refused =
-            co_await eventually([&] { return c.log->count("refuses script renew") != 0; });
-        BOOST_TEST(refused);
+        BOOST_TEST(co_await eventually([&] { return c.log->count("refuses script renew") != 0; }));
         BOOST_TEST(bool{held});
         auto const until = held.valid_until();
         server.ask("ACL", "SETUSER", "default", "+hexists");
@@ -75,8 +73,7 @@ BOOST_DATA_TEST_CASE(script_load_is_not_needed, each_server(), kind)
         lock const mine{c.client, unique_name("no-load")};
         hold held = co_await mine.acquire();
         auto const until = held.valid_until();
-        bool const renewed = co_await eventually([&] { return held.valid_until() > until; });
-        BOOST_TEST(renewed);
+        BOOST_TEST(co_await eventually([&] { return held.valid_until() > until; }));
         co_await held.release();
         BOOST_TEST(c.log->count("Remedy") == 0U, c.log->all());
         hold again = co_await mine.acquire();
@@ -109,14 +106,12 @@ BOOST_DATA_TEST_CASE(subscribe_refused, each_server(), kind)
             other_next = co_await lock{b.client, allowed}.acquire();
         });
         auto const channel = "redisson_lock__channel:{" + allowed + "}";
-        bool const subscribed = co_await eventually([&] {
+        BOOST_TEST(co_await eventually([&] {
             return server.listeners(channel) == 1 &&
                 b.log->count("subscribe to redisson_lock__channel:{" + refused) != 0;
-        });
-        BOOST_TEST(subscribed);
+        }));
         co_await other.release();
-        bool const by_message = co_await eventually([&] { return bool{other_next}; }, 2s);
-        BOOST_TEST(by_message);
+        BOOST_TEST(co_await eventually([&] { return bool{other_next}; }, 2s));
         co_await one.release();
         co_await all.join(8s);  // by a poll
         BOOST_TEST(bool{one_next});
@@ -124,26 +119,6 @@ BOOST_DATA_TEST_CASE(subscribe_refused, each_server(), kind)
         auto const [released] = co_await one_next.release(tuple);
         BOOST_TEST(!released);
         BOOST_TEST(!exists(server, refused));
-    });
-}
-
-BOOST_AUTO_TEST_CASE(read_only_for_a_while)
-{
-    redis_server server;
-    lab at{server};
-    auto& c = at.connect();
-    at.run([&]() -> asio::awaitable<void> {
-        lock const mine{c.client, unique_name("replica")};
-        server.ask("REPLICAOF", "127.0.0.1", "1");
-        hold held;
-        tasks all{at.context()};
-        all.start([&]() -> asio::awaitable<void> { held = co_await mine.acquire(); });
-        bool const seen = co_await eventually([&] { return c.log->count("READONLY") != 0U; });
-        BOOST_TEST(seen);
-        BOOST_TEST(!held);
-        server.ask("REPLICAOF", "NO", "ONE");
-        co_await all.join(5s);
-        BOOST_TEST(bool{held});
     });
 }
 
@@ -231,33 +206,12 @@ BOOST_DATA_TEST_CASE(an_acquire_waits_for_room, each_server(), kind)
         hold held;
         tasks waiting{at.context()};
         waiting.start([&]() -> asio::awaitable<void> { held = co_await mine.acquire(); });
-        bool const tried = co_await eventually([&] { return full_one.rejected() >= 3; });
-        BOOST_TEST(tried);
+        BOOST_TEST(co_await eventually([&] { return full_one.rejected() >= 3; }));
         BOOST_TEST(redis.client.stats().waiters == 1U);
         BOOST_TEST(redis.log->count(full) != 0U, redis.log->all());
         full_one.make_room();
         co_await waiting.join(within(3s));
         BOOST_TEST(bool{held});
-    });
-}
-
-BOOST_DATA_TEST_CASE(limited_waits_end_without_a_refusal, each_server(), kind)
-{
-    full_server full_one{kind};
-    lab at{full_one.server};
-    auto& redis = at.connect();
-    at.run([&]() -> asio::awaitable<void> {
-        lock const mine{redis.client, unique_name("limited")};
-        for (int i = 0; i != 3; ++i) {
-            auto const [ec, none] = co_await mine.try_acquire_for(300ms, tuple);
-            BOOST_TEST((!ec || ec == error::unavailable), ec.message());
-            BOOST_TEST(!none.has_value());
-        }
-        auto const [tried, nothing] = co_await mine.try_acquire(tuple);
-        BOOST_TEST((tried && tried != error::server_refused), tried.message());
-        auto const [asked, locked] = co_await mine.is_locked(tuple);
-        BOOST_TEST((asked && asked != error::server_refused), asked.message());
-        BOOST_TEST(redis.log->count(full) != 0U, redis.log->all());
     });
 }
 
@@ -276,14 +230,11 @@ BOOST_DATA_TEST_CASE(waiters_stay_when_reconnects_find_no_room, each_server(), k
         hold held;
         tasks waiting{at.context()};
         waiting.start([&]() -> asio::awaitable<void> { held = co_await mine.acquire(); });
-        bool const waits =
-            co_await eventually([&] { return is_waiting(redis.client, mine.name()); });
-        BOOST_TEST(waits);
+        BOOST_TEST(co_await eventually([&] { return is_waiting(redis.client, mine.name()); }));
         auto const before = full_one.rejected();
         full_one.fill();
         server.ask("DEL", mine.name());
-        bool const tried = co_await eventually([&] { return full_one.rejected() >= before + 5; });
-        BOOST_TEST(tried);
+        BOOST_TEST(co_await eventually([&] { return full_one.rejected() >= before + 5; }));
         BOOST_TEST(redis.client.stats().waiters == 1U);
         full_one.make_room();
         co_await waiting.join(within(3s));

@@ -1,12 +1,12 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
 // Locks that wait for a replica which doesn't answer, and those beside them that don't.
+#include "family/kinds.hpp"
 #include "integration/replicated.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <string>
-#include <vector>
+#include <type_traits>
 
 namespace colock::test {
 
@@ -32,110 +32,10 @@ inline asio::awaitable<std::int64_t> refused_after(colock::client const& redis, 
     co_return watch.ms();
 }
 
-/// A kind of lock that has two keys at most.
-struct replicated_lock {
-    char const* name;
-    error without_replicas;  ///< what who tries once is told then
-    std::function<asio::awaitable<hold>(client const&, std::string const&)> acquire;
-    std::function<asio::awaitable<error_code>(client const&, std::string const&)> try_acquire;
-};
-
-template <class Make>
-replicated_lock replicated_by(char const* name, error without_replicas, Make make)
-{
-    return {
-        name,
-        without_replicas,
-        [make](client const& c, std::string const& key) -> asio::awaitable<hold> {
-            auto const mine = make(c, key);
-            co_return co_await mine.acquire(on_one_replica);
-        },
-        [make](client const& c, std::string const& key) -> asio::awaitable<error_code> {
-            auto const mine = make(c, key);
-            auto [ec, held] = co_await mine.try_acquire(on_one_replica, tuple);
-            if (held)
-                co_await held->release(tuple);
-            co_return ec;
-        }};
-}
-
-/// All but the plain one.
-inline std::vector<replicated_lock> replicated_locks()
-{
-    auto const refused = error::not_replicated;
-    auto const second = [](std::string const& key) { return key + ":second"; };
-    return {
-        replicated_by(
-            "fair_lock",
-            refused,
-            [](client const& c, std::string const& key) {
-                return fair_lock{c, key};
-            }
-        ),
-        replicated_by(
-            "spin_lock",
-            refused,
-            [](client const& c, std::string const& key) {
-                return spin_lock{c, key};
-            }
-        ),
-        replicated_by(
-            "fenced_lock",
-            refused,
-            [](client const& c, std::string const& key) {
-                return fenced_lock{c, key};
-            }
-        ),
-        replicated_by(
-            "read_lock",
-            refused,
-            [](client const& c, std::string const& key) {
-                return read_write_lock{c, key}.read();
-            }
-        ),
-        replicated_by(
-            "write_lock",
-            refused,
-            [](client const& c, std::string const& key) {
-                return read_write_lock{c, key}.write();
-            }
-        ),
-        replicated_by(
-            "multi_lock",
-            refused,
-            [second](client const& c, std::string const& key) {
-                return multi_lock{lock{c, key}, lock{c, second(key)}};
-            }
-        ),
-        replicated_by(
-            "red_lock",
-            error::no_quorum,
-            [second](client const& c, std::string const& key) {
-                return red_lock{lock{c, key}, lock{c, second(key)}};
-            }
-        )};
-}
+using replicated_kinds =
+    boost::mpl::list<plain, spinning, fenced, fair, reading, writing, several, majority>;
 
 BOOST_AUTO_TEST_SUITE(replicas)
-
-BOOST_DATA_TEST_CASE(one_that_answers_costs_no_time, each_server(), kind)
-{
-    replicated servers{kind};
-    lab at{servers.primary};
-    auto& redis = at.connect(patient(at));
-    at.run([&]() -> asio::awaitable<void> {
-        lock const mine{redis.client, unique_name("acknowledged")};
-        auto first = co_await mine.acquire(on_one_replica);
-        co_await first.release();
-        stopwatch const watch;
-        for (int i = 0; i != 20; ++i) {
-            auto held = co_await mine.acquire(on_one_replica);
-            BOOST_TEST(exists(servers.replica, mine.name()));
-            co_await held.release();
-        }
-        BOOST_TEST(watch.ms() < 20 * 150);
-    });
-}
 
 BOOST_DATA_TEST_CASE(one_that_is_stopped_is_waited_for_until_the_limit, each_server(), kind)
 {
@@ -158,9 +58,7 @@ BOOST_DATA_TEST_CASE(one_that_is_stopped_is_waited_for_until_the_limit, each_ser
             });
         co_await all.join(5s);
         BOOST_TEST(longest < 2 * 300 + 250);
-        bool const given_back =
-            co_await eventually([&] { return redis.client.stats().owed_releases == 0; });
-        BOOST_TEST(given_back);
+        BOOST_TEST(co_await eventually([&] { return redis.client.stats().owed_releases == 0; }));
         BOOST_TEST(servers.primary.ask("KEYS", "test:*").items.empty());
 
         servers.replica.resume();
@@ -174,92 +72,31 @@ BOOST_DATA_TEST_CASE(one_that_is_stopped_is_waited_for_until_the_limit, each_ser
     });
 }
 
-BOOST_DATA_TEST_CASE(who_waits_gets_in_when_it_is_back, each_server(), kind)
+BOOST_AUTO_TEST_CASE_TEMPLATE(each_kind_is_held_once_the_replica_has_it, Kind, replicated_kinds)
 {
-    replicated servers{kind};
+    replicated servers{usual_server()};
     lab at{servers.primary};
     auto& redis = at.connect(patient(at));
-    servers.replica.pause();
     at.run([&]() -> asio::awaitable<void> {
-        lock const mine{redis.client, unique_name("waiting")};
+        auto const name = unique_name(Kind::name);
+        auto const mine = Kind::of(redis.client, name);
+        hold first = co_await mine.acquire(on_one_replica);
+        BOOST_TEST(exists(servers.replica, name));
+        co_await first.release();
+        servers.replica.pause();
+        auto const [ec, none] = co_await mine.try_acquire(on_one_replica, tuple);
+        bool const is_red = std::is_same_v<Kind, majority>;
+        BOOST_TEST((ec == (is_red ? error::no_quorum : error::not_replicated)), ec.message());
+        hold next;
         tasks waiting{at.context()};
-        bool got = false;
         waiting.start([&]() -> asio::awaitable<void> {
-            auto held = co_await mine.acquire(on_one_replica);
-            got = true;
-            co_await held.release();
+            next = co_await mine.acquire(on_one_replica);
         });
-        // Some rounds in vain.
-        co_await ever([&] { return got; }, 1s);
-        BOOST_TEST(!got);
-        servers.replica.resume();
-        co_await waiting.join(1s);
-    });
-}
-
-BOOST_DATA_TEST_CASE(each_kind_is_held_once_the_replica_has_it, each_server(), kind)
-{
-    replicated servers{kind};
-    lab at{servers.primary};
-    auto& redis = at.connect(patient(at));
-    at.run([&]() -> asio::awaitable<void> {
-        for (auto const& each : replicated_locks()) {
-            auto const key = unique_name(each.name);
-            hold held = co_await each.acquire(redis.client, key);
-            BOOST_TEST(exists(servers.replica, key), each.name);
-            co_await held.release();
-            BOOST_TEST(!exists(servers.primary, key), each.name);
-        }
-    });
-}
-
-BOOST_DATA_TEST_CASE(no_kind_is_held_without_the_replica, each_server(), kind)
-{
-    replicated servers{kind};
-    lab at{servers.primary};
-    auto& redis = at.connect(patient(at));
-    servers.replica.pause();
-    at.run([&]() -> asio::awaitable<void> {
-        std::size_t inside = 0;
-        tasks waiting{at.context()};
-        for (auto const& each : replicated_locks()) {
-            auto const ec = co_await each.try_acquire(redis.client, unique_name(each.name));
-            BOOST_TEST((ec == each.without_replicas), each.name << ": " << ec.message());
-            waiting.start([&inside, &redis, each]() -> asio::awaitable<void> {
-                hold held = co_await each.acquire(redis.client, unique_name(each.name));
-                ++inside;
-                co_await held.release();
-            });
-        }
-        co_await time_passes(1s);
-        BOOST_TEST(inside == 0U);
+        co_await ever([&] { return bool{next}; }, 500ms);
+        BOOST_TEST(!next);
         servers.replica.resume();
         co_await waiting.join(10s);
-        BOOST_TEST(inside == replicated_locks().size());
-        co_await eventually([&] { return redis.client.stats().owed_releases == 0; });
-    });
-}
-
-// The first hold has asked no replica.
-BOOST_DATA_TEST_CASE(re_entry_waits_for_the_replica, each_server(), kind)
-{
-    replicated servers{kind};
-    lab at{servers.primary};
-    auto& redis = at.connect(patient(at));
-    servers.replica.pause();
-    at.run([&]() -> asio::awaitable<void> {
-        owner const me;
-        lock const mine{redis.client, unique_name("re-entry")};
-        hold outer = co_await mine.acquire({.as = me});
-        acquire_options const again{.as = me, .sync_replicas = 1};
-        auto const [ec, none] = co_await mine.try_acquire(again, tuple);
-        BOOST_TEST((ec == error::not_replicated), ec.message());
-        BOOST_TEST(bool{outer});
-        servers.replica.resume();
-        hold inner = co_await mine.acquire(again);
-        BOOST_TEST(exists(servers.replica, mine.name()));
-        co_await inner.release();
-        co_await outer.release();
+        BOOST_TEST(bool{next});
     });
 }
 

@@ -213,26 +213,6 @@ BOOST_AUTO_TEST_CASE(a_silence_is_asked_about_once)
     });
 }
 
-BOOST_AUTO_TEST_CASE(subscriptions_are_sent_as_they_are)
-{
-    scripted_server server{[](auto const& c) -> std::optional<scripted_server::answer> {
-        if (is_acquire(c))
-            return refuse(c);
-        return std::nullopt;
-    }};
-    lab at{server.by_port()};
-    auto& redis = at.connect();
-    at.run([&]() -> asio::awaitable<void> {
-        auto const name = unique_name("plain");
-        auto const none = co_await lock{redis.client, name}.try_acquire_for(200ms);
-        BOOST_TEST(!none.has_value());
-        co_await eventually([&] { return redis.client.stats().subscriptions == 0; });
-        auto const channel = channel_of(name);
-        BOOST_TEST(server.count("SUBSCRIBE", channel) == 1U);
-        BOOST_TEST(co_await eventually([&] { return server.count("UNSUBSCRIBE", channel) == 1; }));
-    });
-}
-
 inline bool is_subscriber(scripted_server const& of, std::size_t number, std::string const& verb)
 {
     auto const heard = of.heard();

@@ -91,47 +91,6 @@ BOOST_AUTO_TEST_CASE(a_server_of_something_else)
     });
 }
 
-BOOST_AUTO_TEST_CASE(the_name_is_sent)
-{
-    tls_files const files;
-    lab at{shared_server(server_kind::redis)};
-    small_server listens{at.context()};
-    auto settings = listens.settings();
-    settings.tls.ca_file = files.ca;
-    auto& a = at.connect(settings);
-    settings.tls.server_name = "redis.internal";
-    auto& b = at.connect(settings);
-    std::map<std::string, int> names;
-    tasks all{at.context()};
-    all.start([&]() -> asio::awaitable<void> {
-        asio::ssl::context with{asio::ssl::context::tls_server};
-        with.use_certificate_chain_file(files.server_certificate);
-        with.use_private_key_file(files.server_key, asio::ssl::context::pem);
-        for (;;) {
-            auto [ec, client] = co_await listens.acceptor.async_accept(tuple);
-            if (ec)
-                co_return;
-            asio::ssl::stream<asio::ip::tcp::socket> stream{std::move(client), with};
-            co_await stream.async_handshake(asio::ssl::stream_base::server, tuple);
-            auto const* const name =
-                ::SSL_get_servername(stream.native_handle(), TLSEXT_NAMETYPE_host_name);
-            ++names[name ? name : ""];
-        }
-    });
-    at.run([&]() -> asio::awaitable<void> {
-        auto const refusal = "as that of \"redis.internal\": ";
-        bool const both = co_await eventually([&] {
-            return names["localhost"] > 0 && b.log->count(refusal) > 0;
-        });
-        BOOST_TEST(both, b.log->all());
-        BOOST_TEST(names["redis.internal"] > 0);
-        BOOST_TEST(names.size() == 2U);
-        BOOST_TEST(a.log->count("as that of") == 0U, a.log->all());
-        listens.acceptor.close();
-        co_await all.join(1s);
-    });
-}
-
 /// Answers as a Sentinel would, over TLS: the primary is at this port of 127.0.0.1.
 inline asio::awaitable<void> play_sentinel(
     asio::ip::tcp::acceptor& at, tls_files const& files, std::uint16_t port

@@ -1,11 +1,9 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 // Many who want one lock, in one client and in several.
 #include "integration/suites.hpp"
-#include "support/patience.hpp"
 
 #include <algorithm>
 #include <array>
-#include <vector>
 
 namespace colock::test {
 
@@ -77,24 +75,6 @@ BOOST_DATA_TEST_CASE(between_clients_all_have_their_turn, each_server(), kind)
     });
 }
 
-BOOST_DATA_TEST_CASE(when_a_client_dies_in_its_tenure_the_next_gets_in, each_server(), kind)
-{
-    lab at{shared_server(kind)};
-    auto& mortal = at.connect(brief(at.settings()));
-    auto& heir = at.connect();
-    at.run([&]() -> asio::awaitable<void> {
-        crowd those{at, unique_name("dies")};
-        those.add(mortal, 50);
-        co_await eventually([&] { return those.members.front().entered > 100; });
-        those.ended = true;
-        mortal.client.stop();  // releases nothing
-        hold held = co_await lock{heir.client, those.name}.acquire(asio::cancel_after(10s));
-        co_await those.all.join(5s);
-        co_await held.release();
-        mortal.run();
-    });
-}
-
 BOOST_DATA_TEST_CASE(who_polls_gets_in_too, each_server(), kind)
 {
     lab at{shared_server(kind)};
@@ -115,27 +95,6 @@ BOOST_DATA_TEST_CASE(who_polls_gets_in_too, each_server(), kind)
         those.ended = true;
         held.reset();
         co_await those.all.join(5s);
-    });
-}
-
-BOOST_DATA_TEST_CASE(a_force_is_told_at_once_where_others_wait, each_server(), kind)
-{
-    lab at{shared_server(kind)};
-    auto& a = at.connect();
-    auto& b = at.connect();
-    at.run([&]() -> asio::awaitable<void> {
-        lock const mine{a.client, unique_name("forced")};
-        hold held = co_await mine.acquire({.lease = 10s});
-        hold next;
-        tasks all{at.context()};
-        all.start([&]() -> asio::awaitable<void> { next = co_await mine.acquire(); });
-        co_await eventually([&] { return is_waiting(a.client, mine.name()); });
-        auto const until = held.valid_until();
-        co_await lock{b.client, mine.name()}.force_release();
-        co_await held.lost();
-        BOOST_TEST((hold::clock::now() < until));
-        co_await all.join(5s);
-        BOOST_TEST(next.fencing_token() > held.fencing_token());
     });
 }
 

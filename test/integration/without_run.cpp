@@ -11,7 +11,6 @@
 #include <optional>
 #include <string>
 #include <thread>
-#include <vector>
 
 namespace colock::test {
 
@@ -138,28 +137,6 @@ BOOST_DATA_TEST_CASE(destroyed_right_after_its_hold, each_server(), kind)
         BOOST_TEST(context.stopped());  // after the destructor all work ends
         BOOST_TEST(!exists(server, name));
     }
-}
-
-BOOST_AUTO_TEST_CASE(destroyed_with_many_releases_queued)
-{
-    auto& server = shared_server(usual_server());
-    auto settings = quick(server.by_port());
-    settings.lease = 30s;
-    asio::io_context context{1};
-    auto const name = unique_name("many");
-    asio::co_spawn(
-        context,
-        [&]() -> asio::awaitable<void> {
-            colock::client redis{co_await asio::this_coro::executor, settings};
-            std::vector<hold> all;
-            for (int i = 0; i != 500; ++i)
-                all.push_back(co_await lock{redis, name + std::to_string(i)}.acquire());
-        },
-        [](std::exception_ptr thrown) { BOOST_TEST(!thrown); }
-    );
-    context.run_for(10s);
-    BOOST_TEST(context.stopped());
-    BOOST_TEST(server.ask("KEYS", name + "*").items.empty());
 }
 
 BOOST_AUTO_TEST_CASE(destroyed_while_the_context_runs_on_another_thread)

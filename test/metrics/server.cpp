@@ -64,50 +64,6 @@ BOOST_DATA_TEST_CASE(two_clients_share_a_lock, each_server(), kind)
     BOOST_TEST(after.clients.waiters == 0U);
 }
 
-BOOST_DATA_TEST_CASE(connections_that_go_and_a_lock_that_is_lost, each_server(), kind)
-{
-    redis_server server{kind};
-    proxy network{server.port()};
-    lab at{server};
-    auto settings = quick(server.by_port());
-    settings.lease = 2s;
-    settings.addresses.front().port = network.port();
-    auto const counted = count(settings);
-    auto& c = at.connect(settings);
-    counted->watch(c.client);
-    at.run([&]() -> asio::awaitable<void> {
-        lock const mine{c.client, unique_name("mine")};
-        hold held = co_await mine.acquire();
-        bool const renewed = co_await eventually([&] { return counted->snapshot().renewals > 0; });
-        BOOST_TEST(renewed);
-
-        network.cut();
-        bool const again = co_await eventually([&] { return counted->snapshot().reconnects > 0; });
-        BOOST_TEST(again);
-        BOOST_TEST(bool{held});
-        BOOST_TEST(counted->snapshot().lost == 0U);
-
-        server.ask("DEL", mine.name());
-        co_await held.lost();
-        BOOST_TEST(counted->snapshot().lost == 1U);
-        BOOST_TEST(counted->snapshot().released() == 0U);
-
-        hold next = co_await mine.acquire();
-        network.serve(false);
-        network.cut();
-        co_await next.lost();
-        BOOST_TEST(counted->snapshot().lost == 2U);
-        network.serve(true);
-        bool const up = co_await eventually([&] { return c.client.stats().links_up > 0; });
-        BOOST_TEST(up);
-        next = {};
-    });
-    auto const after = counted->snapshot();
-    BOOST_TEST(after.links_lost >= 2U);
-    BOOST_TEST(after.reconnects >= 2U);
-    BOOST_TEST(after.acquired() == 2U);
-}
-
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace colock::test

@@ -12,28 +12,6 @@ namespace colock::test {
 
 BOOST_AUTO_TEST_SUITE(cancellation)
 
-BOOST_DATA_TEST_CASE(a_cancelled_release_leaves_the_key, each_server(), kind)
-{
-    far_lab at{kind};
-    auto& c = at.connect(with_lease(at.patient(), 30s));
-    at.run([&]() -> asio::awaitable<void> {
-        for (auto const way : {proxy::way::to_server, proxy::way::to_client}) {
-            lock const mine{c.client, unique_name("release")};
-            hold held = co_await mine.acquire();
-            at.network.hold_back(way);
-            auto const [ec] = co_await held.release(asio::cancel_after(20ms, tuple));
-            BOOST_TEST(ec == asio::error::operation_aborted);
-            at.network.let_through();
-            bool const freed =
-                co_await eventually([&] { return !exists(at.server(), mine.name()); });
-            BOOST_TEST(freed);
-            bool const settled =
-                co_await eventually([&] { return c.client.stats().owed_releases == 0; });
-            BOOST_TEST(settled);
-        }
-    });
-}
-
 BOOST_DATA_TEST_CASE(a_release_on_a_cancelled_request_holds_until_the_lease, each_server(), kind)
 {
     lab at{shared_server(kind)};
@@ -44,8 +22,9 @@ BOOST_DATA_TEST_CASE(a_release_on_a_cancelled_request_holds_until_the_lease, eac
         bool has_released = false, ended = false;
         auto request = [&]() -> asio::awaitable<void> {
             hold held = co_await mine.acquire();
-            auto const interrupted = co_await thrown_by([] { return pause_for(1min); });
-            BOOST_TEST(interrupted == asio::error::operation_aborted);
+            BOOST_TEST(co_await thrown_by([] {
+                           return pause_for(1min);
+                       }) == asio::error::operation_aborted);
             co_await held.release();  // throws: this coroutine may await nothing any more
             has_released = true;
         };
@@ -54,59 +33,11 @@ BOOST_DATA_TEST_CASE(a_release_on_a_cancelled_request_holds_until_the_lease, eac
             request,
             asio::bind_cancellation_slot(hang_up.slot(), [&](std::exception_ptr) { ended = true; })
         );
-        bool const holds = co_await eventually([&] { return c.client.stats().holds == 1; });
-        BOOST_TEST(holds);
+        BOOST_TEST(co_await eventually([&] { return c.client.stats().holds == 1; }));
         hang_up.emit(asio::cancellation_type::terminal);
-        bool const freed = co_await eventually([&] { return !exists(at.server(), mine.name()); });
-        BOOST_TEST(freed);
+        BOOST_TEST(co_await eventually([&] { return !exists(at.server(), mine.name()); }));
         BOOST_TEST(ended);
         BOOST_TEST(!has_released);  // it went with the frame
-    });
-}
-
-BOOST_DATA_TEST_CASE(an_answer_that_comes_too_late_leaves_the_lock_taken, each_server(), kind)
-{
-    far_lab at{kind};
-    auto settings = at.patient();
-    settings.lease = 30s;
-    auto& c = at.connect(settings);
-    auto& other = at.connect(calm(at.settings()));
-    at.run([&]() -> asio::awaitable<void> {
-        lock const mine{c.client, unique_name("response")};
-        co_await mine.is_locked();  // its link is up
-        at.network.hold_back(proxy::way::to_client);
-        auto const none = co_await mine.try_acquire_for(100ms);
-        BOOST_TEST(!none.has_value());
-        BOOST_TEST(exists(at.server(), mine.name()));  // it has been taken
-        at.network.let_through();
-        bool const undone = co_await eventually([&] { return !exists(at.server(), mine.name()); });
-        BOOST_TEST(undone);
-        auto const next = co_await lock{other.client, mine.name()}.try_acquire();
-        BOOST_TEST(next.has_value());
-    });
-}
-
-BOOST_DATA_TEST_CASE(a_cancelled_try_that_wins_is_kept, each_server(), kind)
-{
-    far_lab at{kind};
-    auto& c = at.connect(with_lease(at.patient(), 30s));
-    at.run([&]() -> asio::awaitable<void> {
-        for (auto const way : {proxy::way::to_server, proxy::way::to_client}) {
-            lock const mine{c.client, unique_name("wins")};
-            co_await mine.is_locked();
-            at.network.hold_back(way);
-            auto const sent = at.network.seen(mine.name());
-            auto const [ec, none] = co_await mine.acquire(asio::cancel_after(20ms, tuple));
-            BOOST_TEST(ec == asio::error::operation_aborted);
-            bool const was_sent =
-                co_await eventually([&] { return at.network.seen(mine.name()) > sent; });
-            BOOST_TEST(was_sent);
-            at.network.let_through();
-            bool const settled = co_await eventually([&] {
-                return c.client.stats().keys == 0 && !exists(at.server(), mine.name());
-            });
-            BOOST_TEST(settled);
-        }
     });
 }
 
@@ -145,8 +76,7 @@ BOOST_DATA_TEST_CASE(timers_outlive_the_block, each_server(), kind)
     at.run_only([&]() -> asio::awaitable<void> {
         lock const mine{c.client, unique_name("timers")};
         hold held = co_await mine.acquire();
-        auto const waited = co_await mine.try_acquire_for(20ms);
-        BOOST_TEST(!waited.has_value());
+        BOOST_TEST(!co_await mine.try_acquire_for(20ms));
         co_await held.release();
         co_await c.client.close();
     });

@@ -3,10 +3,8 @@
 
 #include "integration/suites.hpp"
 #include "redis/transport.hpp"
-#include "support/patience.hpp"
 #include <colock/observer.hpp>
 
-#include <memory>
 #include <string>
 #include <utility>
 
@@ -56,13 +54,10 @@ struct counts final : observer {
         attempts += tries;
     }
     void waiting(std::string_view, milliseconds) noexcept override { ++waits; }
-    void renewed(std::string_view, milliseconds) noexcept override { ++renewals; }
-    void renew_failed(std::string_view, error_code const&) noexcept override { ++failures; }
     void lost(std::string_view, error_code const&) noexcept override { ++losses; }
     void released(std::string_view, microseconds) noexcept override { ++releases; }
 
-    std::size_t entries = 0, attempts = 0, waits = 0, renewals = 0, failures = 0, losses = 0;
-    std::size_t releases = 0;
+    std::size_t entries = 0, attempts = 0, waits = 0, losses = 0, releases = 0;
 };
 
 inline asio::awaitable<void> pause_for(milliseconds time)

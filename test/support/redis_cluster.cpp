@@ -215,15 +215,6 @@ std::size_t redis_cluster::primary_of(unsigned slot)
     throw std::runtime_error{"redis_cluster: nobody owns slot " + std::to_string(slot)};
 }
 
-std::vector<std::size_t> redis_cluster::replicas_of(std::size_t i)
-{
-    std::vector<std::size_t> found;
-    for (auto const each : running())
-        if (view_of(each).myself().primary_id == id(i))
-            found.push_back(each);
-    return found;
-}
-
 std::size_t redis_cluster::wait_for_failover(
     unsigned slot, std::size_t previous, milliseconds limit
 )

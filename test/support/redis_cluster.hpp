@@ -96,9 +96,6 @@ public:
     /// The running node that owns the slot. \throws std::runtime_error if there is none.
     std::size_t primary_of(unsigned slot);
 
-    /// Those of its replicas that run.
-    std::vector<std::size_t> replicas_of(std::size_t i);
-
     /// Moves a slot while it is used, as an operator's tool does, and tells which step is done.
     void migrate(
         unsigned slot, std::size_t to, std::function<void(migration_step)> const& done = {}

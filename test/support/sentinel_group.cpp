@@ -254,16 +254,6 @@ void sentinel_group::revive(std::size_t i, milliseconds limit)
     });
 }
 
-void sentinel_group::revive_sentinel(std::size_t i)
-{
-    sentinel(i).start();
-    quicken(sentinel(i));
-    wait_until("the sentinel to be back", patience, [&] {
-        auto const others = sentinel(i).ask("SENTINEL", "SENTINELS", name());
-        return all_well(others, sentinels - 1, "sentinel");
-    });
-}
-
 void sentinel_group::pause_replica(std::size_t i)
 {
     if (i == current_primary())

@@ -75,9 +75,6 @@ public:
     /// it.
     void revive(std::size_t i, milliseconds limit = patience);
 
-    /// Starts a sentinel again; it remembers what it knew.
-    void revive_sentinel(std::size_t i);
-
     /// Stops a replica, as a debugger does; `server(i).resume()` lets it go on.
     void pause_replica(std::size_t i);
 

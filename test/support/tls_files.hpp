@@ -39,20 +39,4 @@ std::vector<std::string> tls_lines(
     tls_files const&, std::uint16_t tls_port, client_certificates = client_certificates::optional
 );
 
-/// What a client sees who opens a TLS connection.
-struct tls_answer {
-    std::string error;  ///< why there is none; empty if there is one
-    std::string pong;   ///< the first line that the server says to PING
-};
-
-/// Connects to a port of 127.0.0.1, trusts `ca`, asks for the certificate of `name`, a host name
-/// or an address, and sends PING; with the client's certificate, if wanted.
-tls_answer tls_ping(
-    tls_files const&,
-    std::uint16_t port,
-    std::string const& ca,
-    std::string const& name,
-    bool with_certificate
-);
-
 }  // namespace colock::test
