@@ -4,7 +4,6 @@
 #include "family/kinds.hpp"
 #include "integration/suites.hpp"
 
-#include <array>
 #include <string>
 #include <vector>
 
@@ -28,35 +27,6 @@ BOOST_AUTO_TEST_CASE(bad_backoffs_and_empty_groups_are_refused)
         auto const [also, flag] = co_await nothing.is_locked(tuple);
         BOOST_TEST(also == error::invalid_argument);
     });
-}
-
-BOOST_AUTO_TEST_CASE(multi_locks_in_opposite_orders)
-{
-    lab at{shared_server(installed_servers().front())};
-    std::array clients{&at.connect(), &at.connect()};
-    at.run(
-        [&]() -> asio::awaitable<void> {
-            auto const name = unique_name("opposite");
-            section critical;
-            tasks all{at.context()};
-            for (int i = 0; i != 16; ++i)
-                all.start([&, i]() -> asio::awaitable<void> {
-                    auto const& c = clients.at(static_cast<std::size_t>(i) % 2)->client;
-                    std::vector<lock> parts{{c, name + "a"}, {c, name + "b"}, {c, name + "c"}};
-                    if (i % 4 < 2)
-                        std::ranges::reverse(parts);
-                    multi_lock const mine{parts};
-                    for (int round = 0; round != 5; ++round) {
-                        hold held = co_await mine.acquire();
-                        co_await critical.stay(0ms);
-                        co_await held.release();
-                    }
-                });
-            co_await all.join(30s);
-            BOOST_TEST(critical.visits() == 16 * 5);
-        },
-        40s
-    );
 }
 
 BOOST_AUTO_TEST_SUITE_END()

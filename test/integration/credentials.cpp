@@ -1,13 +1,9 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
-// Passwords that change, and certificates that are replaced, while locks are held and waited for.
+// Passwords that change while locks are held and waited for.
 #include "integration/suites.hpp"
-#include "support/ports.hpp"
 #include "support/redis_cluster.hpp"
-#include "support/sentinel_group.hpp"
-#include "support/tls_files.hpp"
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -129,72 +125,6 @@ BOOST_DATA_TEST_CASE(in_a_cluster_too, each_server(), kind)
         },
         20s
     );
-}
-
-BOOST_AUTO_TEST_SUITE_END()
-
-// ---- TLS ---------------------------------------------------------------------------------------
-
-void put(std::string const& from, std::string const& at)
-{
-    std::filesystem::copy_file(from, at + ".new");
-    std::filesystem::rename(at + ".new", at);
-}
-
-BOOST_AUTO_TEST_SUITE(tls_files_that_change)
-
-// The server goes over to the certificates of another authority, and demands those of its clients.
-BOOST_DATA_TEST_CASE(the_next_connection_uses_them, each_server(), kind)
-{
-    tls_files const old, later;
-    reserved_port const port;
-    redis_server server{kind, tls_lines(old, port, client_certificates::demanded)};
-    config settings;
-    settings.addresses = {address{.host = "localhost", .port = port}};
-    settings.tls = {
-        .enabled = true,
-        .ca_file = old.ca + ".current",
-        .certificate_file = old.ca + ".crt",
-        .private_key_file = old.ca + ".key"};
-    put(old.ca, settings.tls.ca_file);
-    put(old.client_certificate, settings.tls.certificate_file);
-    put(old.client_key, settings.tls.private_key_file);
-    settings = quick(settings);
-    settings.lease = 3s;
-    settings.connect_timeout = 2s;
-    lab at{server};
-    auto& c = at.connect(settings);
-    at.run([&]() -> asio::awaitable<void> {
-        hold held = co_await lock{c.client, "orders:1"}.acquire();
-        put(later.ca, settings.tls.ca_file);
-        put(later.client_certificate, settings.tls.certificate_file);
-        put(later.client_key, settings.tls.private_key_file);
-        auto const answer = server.ask(
-            "CONFIG",
-            "SET",
-            "tls-cert-file",
-            later.server_certificate,
-            "tls-key-file",
-            later.server_key,
-            "tls-ca-cert-file",
-            later.ca
-        );
-        BOOST_TEST(answer.text == "OK");
-        BOOST_TEST(c.client.stats().reconnects == 0U);
-        server.ask("CLIENT", "KILL", "TYPE", "normal");
-        BOOST_TEST(co_await eventually([&] { return c.client.stats().reconnects != 0; }));
-        BOOST_TEST(bool{held});
-        co_await held.release();
-        BOOST_TEST(c.log->count("no connection") == 0U, c.log->all());
-
-        // Half of a file: what was read before is used.
-        std::filesystem::resize_file(settings.tls.ca_file, 40);
-        server.ask("CLIENT", "KILL", "TYPE", "normal");
-        BOOST_TEST(co_await eventually([&] { return c.client.stats().reconnects >= 2; }));
-        hold next = co_await lock{c.client, "orders:1"}.acquire();
-        co_await next.release();
-        BOOST_TEST(c.log->count("stays in use: tls.ca_file") == 1U, c.log->all());
-    });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

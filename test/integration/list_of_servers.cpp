@@ -49,34 +49,6 @@ BOOST_DATA_TEST_CASE(the_primary_is_found_in_any_order, each_server(), kind)
     }
 }
 
-// The promoted replica has the lock, so its holder keeps it and the waiter comes after it.
-BOOST_DATA_TEST_CASE(a_promoted_replica_is_found, each_server(), kind)
-{
-    pair_of_servers servers{kind};
-    lab at{servers.replica};
-    auto& redis = at.connect(servers.list(at));
-    at.run([&]() -> asio::awaitable<void> {
-        lock const mine{redis.client, unique_name("promoted")};
-        auto held = co_await mine.acquire({.sync_replicas = 1});
-        tasks waiting{at.context()};
-        bool got = false;
-        waiting.start([&]() -> asio::awaitable<void> {
-            auto next = co_await mine.acquire();
-            got = true;
-            co_await next.release();
-        });
-        servers.primary.kill();
-        servers.replica.ask("REPLICAOF", "NO", "ONE");
-        // Longer than the lease: it is renewed at the new primary.
-        co_await ever([&] { return !held || got; }, 3s);
-        BOOST_TEST(bool{held});
-        BOOST_TEST(!got);
-        BOOST_TEST(exists(servers.replica, mine.name()));
-        co_await held.release();
-        co_await waiting.join(5s);
-    });
-}
-
 // The link for messages never writes, so the old primary refuses it nothing.
 BOOST_DATA_TEST_CASE(messages_follow_the_primary, each_server(), kind)
 {

@@ -215,33 +215,6 @@ BOOST_DATA_TEST_CASE(an_acquire_waits_for_room, each_server(), kind)
     });
 }
 
-BOOST_DATA_TEST_CASE(waiters_stay_when_reconnects_find_no_room, each_server(), kind)
-{
-    full_server full_one{kind};
-    full_one.make_room();
-    lab at{full_one.server};
-    auto settings = at.settings();
-    settings.poll_cap = 100ms;  // so that each waiter asks while the server is full
-    auto& redis = at.connect(settings);
-    at.run([&]() -> asio::awaitable<void> {
-        auto& server = full_one.server;
-        lock const mine{redis.client, unique_name("waits")};
-        server.ask("HSET", mine.name(), "11111111-2222-3333-4444-555555555555:1", "1");
-        hold held;
-        tasks waiting{at.context()};
-        waiting.start([&]() -> asio::awaitable<void> { held = co_await mine.acquire(); });
-        BOOST_TEST(co_await eventually([&] { return is_waiting(redis.client, mine.name()); }));
-        auto const before = full_one.rejected();
-        full_one.fill();
-        server.ask("DEL", mine.name());
-        BOOST_TEST(co_await eventually([&] { return full_one.rejected() >= before + 5; }));
-        BOOST_TEST(redis.client.stats().waiters == 1U);
-        full_one.make_room();
-        co_await waiting.join(within(3s));
-        BOOST_TEST(bool{held});
-    });
-}
-
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace colock::test

@@ -224,46 +224,6 @@ BOOST_DATA_TEST_CASE(the_new_primary_is_reached_soon_and_holds_live, each_server
     });
 }
 
-// A machine that has lost its power answers no attempt to connect.
-BOOST_DATA_TEST_CASE(a_machine_that_is_gone_delays_no_longer, each_server(), kind)
-{
-    watched_pair pair{kind};
-    lab at{pair.by_sentinel()};
-    auto& redis = at.connect(pair.settings());
-    at.run([&]() -> asio::awaitable<void> {
-        auto const name = unique_name("gone");
-        hold held = co_await lock{redis.client, name}.acquire();
-        BOOST_TEST(co_await eventually([&] { return pair.is_replicated(name); }));
-        pair.first.kill();
-        black_hole const nothing{"127.0.0.1", pair.first.port()};
-        BOOST_TEST(co_await eventually([&] { return redis.client.stats().links_up == 0; }));
-        pair.promote_second();
-        BOOST_TEST(co_await eventually(
-            [&] { return redis.client.stats().links_up != 0 && is_connected_to(pair.second); }, 15s
-        ));
-        BOOST_TEST(bool{held});
-        co_await held.release(tuple);
-    });
-}
-
-BOOST_DATA_TEST_CASE(a_server_is_no_sentinel_and_a_sentinel_no_server, each_server(), kind)
-{
-    sentinel_group group{kind};
-    lab at{group};
-    auto settings = at.settings();
-    settings.addresses = {{.host = "127.0.0.1", .port = group.server(0).port()}};
-    auto& by_server = at.connect(settings);
-    auto& by_sentinel = at.connect(quick(group.sentinel(0).by_port()));
-    at.run([&]() -> asio::awaitable<void> {
-        for (auto* redis : {&by_server, &by_sentinel}) {
-            lock const any{redis->client, "any"};
-            auto [ec, none] = co_await any.acquire(tuple);
-            BOOST_TEST((ec == error::server_refused || ec == error::wrong_topology), ec.message());
-        }
-        BOOST_TEST(by_sentinel.log->count("redis+sentinel://") != 0U, by_sentinel.log->all());
-    });
-}
-
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace colock::test

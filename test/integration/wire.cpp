@@ -67,26 +67,6 @@ BOOST_DATA_TEST_CASE(key_field_value_and_lease, each_server(), kind)
     });
 }
 
-// A key without TTL is nobody's lease: only a release or a force ends it.
-BOOST_AUTO_TEST_CASE(a_lock_without_lease)
-{
-    auto& server = shared_server(server_kind::redis);
-    lab at{server};
-    auto settings = quick(server.by_socket());
-    settings.poll_cap = 100ms;
-    auto& c = at.connect(settings);
-    at.run([&]() -> asio::awaitable<void> {
-        lock const mine{c.client, unique_name("no-ttl")};
-        server.ask("HSET", mine.name(), "8743c9c0-0795-4907-87fd-6c719a6b4586:57", "1");
-        auto const lease = co_await mine.remaining_lease();
-        BOOST_TEST((lease == milliseconds::max()));
-        BOOST_TEST(!co_await mine.try_acquire_for(150ms));
-        BOOST_TEST(co_await mine.force_release());
-        auto const held = co_await mine.try_acquire();
-        BOOST_TEST(held.has_value());
-    });
-}
-
 BOOST_DATA_TEST_CASE(tokens_rise_across_everything, each_server(), kind)
 {
     redis_server server{kind};

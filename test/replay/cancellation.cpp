@@ -86,30 +86,6 @@ BOOST_DATA_TEST_CASE(timers_outlive_the_block, each_server(), kind)
     at.check_no_key_is_left();
 }
 
-BOOST_DATA_TEST_CASE(ends_that_look_the_same, each_server(), kind)
-{
-    lab at{shared_server(kind)};
-    auto& c = at.connect();
-    at.run([&]() -> asio::awaitable<void> {
-        lock const mine{c.client, unique_name("ends")};
-        take_by_hand(at.server(), mine.name(), 30s);
-        auto const [busy, none] = co_await mine.try_acquire(tuple);
-        BOOST_TEST((!busy && !none));
-        auto const [late, nothing] = co_await mine.try_acquire_for(30ms, tuple);
-        BOOST_TEST((!late && !nothing));
-        auto const [stopped, empty] = co_await mine.acquire(asio::cancel_after(30ms, tuple));
-        BOOST_TEST(stopped == asio::error::operation_aborted);
-        at.server().ask("DEL", mine.name());
-        at.server().ask("SET", mine.name(), "1");
-        auto const [wrong, no_lock] = co_await mine.acquire(tuple);
-        BOOST_TEST(wrong == error::wrong_type);
-        at.server().ask("DEL", mine.name());
-        co_await c.client.close();
-        auto const [closed, no_hold] = co_await mine.acquire(tuple);
-        BOOST_TEST(closed == error::closed);
-    });
-}
-
 BOOST_DATA_TEST_CASE(a_hidden_limit_as_long_as_the_lease, each_server(), kind)
 {
     lab at{shared_server(kind)};

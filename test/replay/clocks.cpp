@@ -2,6 +2,7 @@
 //
 // Clocks that jump, and answers that are true and already over.
 #include "replay/replay.hpp"
+#include "support/patience.hpp"
 
 #include <atomic>
 #include <ctime>

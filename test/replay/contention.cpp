@@ -80,34 +80,6 @@ inline bool is_any_left(redis_server& server, std::string const& name)
 
 BOOST_AUTO_TEST_SUITE(fair_queue)
 
-BOOST_DATA_TEST_CASE(who_gives_up_leaves_a_place, each_server(), kind)
-{
-    far_lab at{kind};
-    auto& holder = at.connect(calm(at.settings()));
-    auto& c = at.connect(calm(at.patient()));
-    at.run([&]() -> asio::awaitable<void> {
-        auto const name = unique_name("place");
-        decide::fair_keys const keys{name};
-        auto const queued = [&] { return at.server().ask("LLEN", keys.queue).number; };
-        fair_lock const mine{c.client, name};
-        hold held = co_await fair_lock{holder.client, name}.acquire({.lease = 30s});
-        // In time, while it stands there; and before it knows that it does.
-        BOOST_TEST(!co_await mine.try_acquire_for(50ms));
-        BOOST_TEST(co_await eventually([&] { return queued() == 0; }, 3s));
-        at.network.hold_back(proxy::way::to_client, proxy::link::command);
-        BOOST_TEST(!co_await mine.try_acquire_for(50ms));
-        BOOST_TEST(co_await eventually([&] { return queued() == 1; }));
-        at.network.let_through();
-        BOOST_TEST(co_await eventually([&] { return queued() == 0; }, 3s));
-        co_await held.release();
-        stopwatch const watch;
-        hold next = co_await fair_lock{holder.client, name}.acquire();
-        BOOST_TEST(watch.ms() < 3'000);  // a place that is left would cost 5 s
-        co_await next.release();
-        BOOST_TEST(co_await eventually([&] { return !is_any_left(at.server(), name); }));
-    });
-}
-
 BOOST_DATA_TEST_CASE(deadlines_drift_with_each_try, each_server(), kind)
 {
     lab at{shared_server(kind)};

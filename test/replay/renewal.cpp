@@ -2,6 +2,7 @@
 //
 // The lock is gone, and nobody says so.
 #include "replay/replay.hpp"
+#include "support/patience.hpp"
 
 #include <vector>
 

@@ -31,25 +31,6 @@ BOOST_AUTO_TEST_CASE(permits_come_back_after_the_work)
     BOOST_TEST(redis.counter("s") == 3);
 }
 
-BOOST_AUTO_TEST_CASE(a_cancelled_caller_gets_the_result_of_work_with_permits_that_ended)
-{
-    auto const s = permits(3);
-    int got = 0;
-    running section{*this, [&]() -> asio::awaitable<void> {
-                        got = co_await with_permits(s, 2, []() -> asio::awaitable<int> {
-                            try {
-                                co_await rest(10s);
-                            } catch (boost::system::system_error const&) {}
-                            co_return 42;
-                        });
-                    }};
-    time.settle();
-    section.cancel();
-    time.advance(1ms);
-    BOOST_TEST(got == 42);
-    BOOST_TEST(redis.counter("s") == 3);
-}
-
 // A cancelled coroutine begins no operation any more: a plain release would never be sent.
 BOOST_AUTO_TEST_CASE(permits_come_back_after_a_cancellation)
 {

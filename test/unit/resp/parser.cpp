@@ -1,7 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
 // What the parser makes of each type, however the bytes are cut.
-#include "support/seed.hpp"
 #include "unit/resp/parsing.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -96,29 +95,6 @@ BOOST_AUTO_TEST_CASE(messages_in_one_piece_come_one_by_one)
     BOOST_TEST(parse(wire) == whole(values));
     for (std::size_t const size : {1, 7, 4'095, 4'096, 4'097})
         BOOST_TEST(parse_in_pieces(wire, size) == whole(values));
-}
-
-BOOST_AUTO_TEST_CASE(random_pieces_change_nothing)
-{
-    random_numbers random;
-    for (int round = 0; round != 50; ++round) {
-        feeder f;
-        std::vector<std::string> values;
-        std::string wire;
-        for (int i = 0; i != 100; ++i) {
-            auto const& each = examples()[random.below(static_cast<int>(examples().size()))];
-            auto const long_text = std::string(random.below(9'000), 'x');
-            wire +=
-                each.wire + "$" + std::to_string(long_text.size()) + "\r\n" + long_text + "\r\n";
-            values.insert(values.end(), {each.value, "'" + long_text + "'"});
-        }
-        for (std::string_view rest = wire; !rest.empty();) {
-            auto const size = std::min<std::size_t>(1 + random.below(6'000), rest.size());
-            f.feed(rest.substr(0, size));
-            rest.remove_prefix(size);
-        }
-        BOOST_TEST((f.seen() == whole(values)), "seed " << random.seed());
-    }
 }
 
 // The buffer moves while the string's header lies behind an older message.

@@ -55,30 +55,6 @@ BOOST_AUTO_TEST_CASE(lost_when_the_server_does_not_have_it)
     BOOST_TEST(client.stats().owed_releases == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(a_lost_acquire_is_repeated_with_its_id)
-{
-    server->expect(scripts::permit_acquire).lose();
-    server->expect(scripts::permit_acquire).reply(taken());
-    auto p = take_leased();
-    BOOST_TEST_REQUIRE(p.succeeded());
-    BOOST_TEST(server->written().at(0).arguments == server->written().at(1).arguments);
-}
-
-BOOST_AUTO_TEST_CASE(cancelled_on_the_way_it_is_released)
-{
-    auto& slow = server->expect(scripts::permit_acquire);
-    auto p = take_leased();
-    auto const id = argument(0);
-    cancel(p);
-    server->expect(scripts::permit_release).lose();
-    auto& again = server->expect(scripts::permit_release);
-    respond(slow, taken());
-    BOOST_TEST_REQUIRE(again.has_come());
-    BOOST_TEST(argument(0) == id);
-    respond(again, released());
-    BOOST_TEST(idle());
-}
-
 BOOST_AUTO_TEST_CASE(a_grant_that_comes_late_is_given_back)
 {
     auto& slow = server->expect(scripts::permit_acquire);

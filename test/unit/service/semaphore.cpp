@@ -64,24 +64,6 @@ BOOST_AUTO_TEST_CASE(an_attempt_whose_answer_is_lost_keeps_its_number_and_is_und
     BOOST_TEST(waits.succeeded());
 }
 
-BOOST_AUTO_TEST_CASE(cancelled_on_the_way_it_is_undone)
-{
-    auto& slow = server->expect(scripts::semaphore_acquire);
-    auto waits = take(2);
-    auto const number = argument(1);
-    cancel(waits);
-    BOOST_TEST(waits.aborted());
-    auto& undo = server->expect(scripts::semaphore_undo);
-    respond(slow, taken());
-    BOOST_TEST_REQUIRE(undo.has_come());
-    BOOST_TEST(argument(0) == number);
-    BOOST_TEST(std::stoll(argument(1)) > std::stoll(number));
-    BOOST_TEST(argument(2) == "2");
-    BOOST_TEST(argument(4) == "redisson_sc:{k}");
-    respond(undo, taken());
-    BOOST_TEST(idle());
-}
-
 BOOST_AUTO_TEST_CASE(cancelled_and_lost_it_is_undone_until_that_is_answered)
 {
     auto& slow = server->expect(scripts::semaphore_acquire);

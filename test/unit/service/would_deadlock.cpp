@@ -96,16 +96,6 @@ BOOST_AUTO_TEST_CASE(without_an_owner_nobody_is_known_to_wait_for_itself)
     BOOST_TEST(again.gave_nothing());
 }
 
-BOOST_AUTO_TEST_CASE(another_owner_waits)
-{
-    auto held = take(mutex(), {.as = me});
-    auto other = take(mutex(), {.as = owner{}, .re_entrant = false});
-    BOOST_TEST(!other.is_done());
-    release(held.value());
-    time.advance(10ms);
-    BOOST_TEST(other.succeeded());
-}
-
 BOOST_AUTO_TEST_CASE(a_hold_that_is_lost_is_no_reason)
 {
     auto held = take(mutex(), {.lease = 200ms, .as = me});
