@@ -13,7 +13,8 @@ enum class log_level { debug, info, warning, error, off };
 ///
 /// Each line names the lock or connection, the operation, the cause and the remedy, and never a
 /// password. A fault that goes on has less than 20 lines an hour: the pauses between them grow, and
-/// a line says how many were left out. `colock/log/spdlog.hpp` has a sink for spdlog.
+/// a line says how many were left out, and how old it is. `colock/log/spdlog.hpp` has a sink for
+/// spdlog.
 struct logger {
     /// Called with each line at or above `level`, from the client's strand, so it must not block
     /// and must not call the client. Exceptions from it are dropped. If empty, no line is made.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace colock {
 
@@ -11,6 +12,9 @@ constexpr milliseconds first_pause{1'000};
 
 /// Of one kind. Servers have few reasons to refuse; where their words vary, the pauses count.
 constexpr std::size_t most_causes = 8;
+
+/// A line that is written at least this much later than it came says so.
+constexpr std::chrono::seconds late{2};
 
 /// "0.4 s", "12 s", "15 min".
 std::string shown(clock::duration passed)
@@ -38,58 +42,97 @@ void paced_log::write(log_level level, kind const& of, std::string line)
         auto const& s = each.second;
         return s.left_out == 0 && now - s.latest >= s.at.longest;
     });
-    auto& s = kinds_.try_emplace(of.about, state{.at = of.at}).first->second;
+    auto& s =
+        kinds_.try_emplace(of.about, state{.at = of.at, .server = of.server, .is_up = of.is_up})
+            .first->second;
+    bool const is_new_cause = s.causes.size() < most_causes && s.causes.insert(of.cause).second;
+    bool const is_news = is_new_cause || (s.is_up && is_down_in_log(s.server));
+    if (is_news)
+        put_left_out_with(s);
+    ++s.left_out;
     s.latest = now;
-    bool const is_news = s.causes.size() < most_causes && s.causes.insert(of.cause).second;
-    if (is_news || now >= s.due)
-        return put(s, level, line);
-    bool const is_first = s.left_out++ == 0;
     s.level = level;
     s.line = std::move(line);
-    if (is_first)
+    if (is_news || now >= s.due)
+        put_left_out_with(s);
+    else if (s.left_out == 1)
         catch_up();
 }
 
-void paced_log::put(state& s, log_level level, std::string const& line)
+bool paced_log::is_down_in_log(std::string const& server) const
+{
+    return std::ranges::any_of(kinds_, [&](auto const& each) {
+        return each.second.is_down_in_log && each.second.server == server;
+    });
+}
+
+void paced_log::note_in_log(state& s)
+{
+    s.is_down_in_log = !s.is_up;
+    if (s.is_up)
+        for (auto& [about, each] : kinds_)
+            if (each.server == s.server)
+                each.is_down_in_log = false;
+}
+
+void paced_log::put(state& s)
 {
     auto const now = clock::now();
-    write_log(to_, level, line);
-    s.last = now;
-    if (++s.written < s.at.at_once)
-        return;
+    auto const more = std::exchange(s.left_out, 0) - 1;
+    auto const age = now - s.latest;
+    auto line = std::exchange(s.line, {});
+    if (more != 0 || age >= late) {
+        line += " (";
+        if (age >= late)
+            line += shown(age) + (more != 0 ? " ago, " : " ago");
+        if (more != 0)
+            line += "and " + std::to_string(more) + " more in " + shown(now - s.since);
+        line += ')';
+    }
+    write_log(to_, s.level, line);
+    note_in_log(s);
+    s.since = now;
     bool const is_in_pause = now < s.due;
-    if (is_in_pause)
+    if (++s.written < s.at.at_once || is_in_pause)
         return;
     s.pause = std::clamp(2 * s.pause, first_pause, s.at.longest);
     s.due = now + s.pause;
 }
 
-void paced_log::put_left_out(state& s)
+template <class Which>
+void paced_log::put_left_out(Which const& which)
 {
-    auto const more = std::exchange(s.left_out, 0) - 1;
-    auto line = std::exchange(s.line, {});
-    if (more != 0)
-        line += " (and " + std::to_string(more) + " more in " + shown(clock::now() - s.last) + ")";
-    put(s, s.level, line);
+    std::vector<state*> all;
+    for (auto& [about, s] : kinds_)
+        if (s.left_out != 0 && which(s))
+            all.push_back(&s);
+    std::ranges::stable_sort(all, {}, &state::latest);
+    for (auto* const each : all)
+        put(*each);
+}
+
+void paced_log::put_left_out_with(state const& s)
+{
+    put_left_out([&](state const& each) {
+        return &each == &s || (!s.server.empty() && each.server == s.server);
+    });
 }
 
 void paced_log::catch_up()
 {
-    auto next = never;
-    for (auto& [about, s] : kinds_) {
+    for (auto const& [about, s] : kinds_)
         if (s.left_out != 0 && clock::now() >= s.due)
-            put_left_out(s);
+            put_left_out_with(s);
+    auto next = never;
+    for (auto const& [about, s] : kinds_)
         if (s.left_out != 0)
             next = std::min(next, s.due);
-    }
     wake_(next);
 }
 
 void paced_log::finish()
 {
-    for (auto& [about, s] : kinds_)
-        if (s.left_out != 0)
-            put_left_out(s);
+    put_left_out([](state const&) { return true; });
     wake_(never);
 }
 

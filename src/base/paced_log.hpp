@@ -15,9 +15,13 @@ namespace colock {
 /// log.
 ///
 /// Lines of one kind share a pace. After the first line, or the first few, comes a pause, in which
-/// lines are left out. At its end the last of those is written, with how many more there were, and
-/// the next pause is twice as long. A cause that is new among the lines of a kind is written at
-/// once. A kind of which nothing has come for its longest pause begins again.
+/// lines are left out. At its end the last of those is written, with its age and how many more
+/// there were, and the next pause is twice as long. A cause that is new among the lines of a kind
+/// is written at once. A kind of which nothing has come for its longest pause begins again.
+///
+/// The lines about one server are written in the order in which they came: before one of them comes
+/// what was left out. The log does not end with a fault of a server that is up again: after a fault
+/// that was written, the line that says so is written at once.
 class paced_log {
 public:
     struct pace {
@@ -35,9 +39,12 @@ public:
         std::string about;    ///< lines with the same text here are of one kind
         std::string cause{};  ///< news if the kind has not had it yet
         pace at = of_servers;
+        std::string server{};  ///< that it is about, if it is about one
+        bool is_up = false;    ///< ends the faults of that server
     };
 
-    /// `wake`: to call `catch_up` at that time, in place of a time that was told before.
+    /// `wake`: to call `catch_up` at that time, in place of a time that was told before. Without
+    /// such a call, what was left out comes with the next line of its kind or server.
     paced_log(logger const& to, std::function<void(time_point)> wake);
 
     /// Whether lines of this level are written at all.
@@ -56,17 +63,24 @@ private:
         pace at;
         unsigned written = 0;
         milliseconds pause{};
-        time_point latest{};  ///< the last line, written or not
-        time_point last{};    ///< the last line that was written
-        time_point due{};     ///< the end of the pause
+        std::string server{};
+        bool is_up = false;
+        bool is_down_in_log = false;  ///< written since the last line that the server is up
+        time_point latest{};          ///< the last line, written or not
+        time_point since{};           ///< lines that were left out are counted from then on
+        time_point due{};             ///< the end of the pause
         std::size_t left_out = 0;
         log_level level{};   ///< of the last line that was left out, …
         std::string line{};  ///< … and that itself
         std::set<std::string> causes{};
     };
 
-    void put(state&, log_level, std::string const& line);
-    void put_left_out(state&);
+    bool is_down_in_log(std::string const& server) const;
+    void note_in_log(state&);
+    void put(state&);
+    template <class Which>
+    void put_left_out(Which const&);
+    void put_left_out_with(state const&);
 
     logger const& to_;
     std::function<void(time_point)> wake_;

@@ -30,6 +30,9 @@ constexpr milliseconds longest_pause_refused{10'000};
 /// The issuer of credentials may count as well, but the holds wait for the connection.
 constexpr milliseconds longest_pause_denied{2'000};
 
+/// A line about this ends the faults of its server.
+constexpr std::string_view is_up_again = "up";
+
 /// Why a connection to a replica is given up.
 class refused_writes_category final : public boost::system::error_category {
 public:
@@ -323,7 +326,7 @@ void connection_loop::begin()
     ++epoch_;
     down_reason_ = {};
     up_since_ = clock::now();
-    say(log_level::info, "up", {}, "up, connection " + std::to_string(epoch_));
+    say(log_level::info, is_up_again, {}, "up, connection " + std::to_string(epoch_));
     listener_->on_up();
 }
 
@@ -489,7 +492,12 @@ void connection_loop::say(
 {
     if (context_.log.takes(level))
         context_.log.write(
-            level, {describe(where_) + ' ' + std::string{about}, cause}, name_ + ": " + line
+            level,
+            {.about = describe(where_) + ' ' + std::string{about},
+             .cause = cause,
+             .server = describe(where_),
+             .is_up = about == is_up_again},
+            name_ + ": " + line
         );
 }
 

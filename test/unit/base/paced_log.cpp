@@ -32,6 +32,18 @@ struct paced {
     {
         pass(time, 100ms, [] {});
     }
+    void down(std::string line)
+    {
+        warn({.about = "server lost", .server = "server"}, std::move(line));
+    }
+    void up(std::string line)
+    {
+        warn({.about = "server up", .server = "server", .is_up = true}, std::move(line));
+    }
+    void expect(std::vector<std::string> const& all)
+    {
+        BOOST_TEST(lines == all, boost::test_tools::per_element());
+    }
     void warn(paced_log::kind const& of, std::string line)
     {
         log.write(log_level::warning, of, std::move(line));
@@ -112,6 +124,78 @@ BOOST_AUTO_TEST_CASE(a_kind_begins_anew_after_a_quiet_time)
     BOOST_TEST(lines.size() == before + 2);  // what was left out, and the first line
     pass(1s);
     BOOST_TEST(lines.size() == before + 3);
+}
+
+BOOST_AUTO_TEST_CASE(a_late_line_says_how_old_it_is)
+{
+    pass(50min, 500ms, [this] { warn({"down"}, "down"); });
+    log.finish();
+    lines.clear();
+    warn({"down"}, "down again");
+    pass(9min);
+    expect({});
+    pass(6min);
+    BOOST_TEST_REQUIRE(lines.size() == 1U);
+    BOOST_TEST(lines[0].starts_with("down again ("));
+    BOOST_TEST(lines[0].ends_with(" min ago)"));
+}
+
+BOOST_AUTO_TEST_CASE(a_new_cause_in_a_pause_begins_the_count_anew)
+{
+    for (int i = 0; i != 4; ++i)
+        warn({"down", "refused"}, "refused");
+    pass(600ms);
+    warn({"down", "reset"}, "reset");
+    for (int i = 0; i != 2; ++i)
+        warn({"down", "refused"}, "refused");
+    pass(400ms);
+    expect({"refused", "refused (and 2 more in 0.6 s)", "reset", "refused (and 1 more in 0.4 s)"});
+}
+
+BOOST_AUTO_TEST_CASE(without_being_woken_it_sums_up_in_the_next_line)
+{
+    for (int i = 0; i != 3; ++i)
+        warn({"config"}, "config");
+    clock_.jump(5s);
+    warn({"config"}, "config");
+    expect({"config", "config (and 2 more in 5.0 s)"});
+}
+
+// ---- A server that is lost and up again --------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(what_was_left_out_of_a_server_comes_before_it_is_up)
+{
+    for (auto const* const link : {"link 0", "link 1", "link 2"})
+        down(std::string{link} + " lost");
+    up("link 0 up");
+    expect({"link 0 lost", "link 2 lost (and 1 more in 0.0 s)", "link 0 up"});
+}
+
+BOOST_AUTO_TEST_CASE(after_a_loss_in_the_log_the_server_is_up_at_once)
+{
+    pass(10min, 2s, [this] {
+        down("lost");
+        up("up");
+    });
+    log.finish();
+    lines.clear();
+    up("up again");
+    expect({});  // the log has that it is up
+    warn({.about = "server lost", .cause = "new", .server = "server"}, "lost: new");
+    up("up");
+    expect({"up again", "lost: new", "up"});
+}
+
+BOOST_AUTO_TEST_CASE(the_log_of_a_server_that_comes_and_goes_is_short_and_in_order)
+{
+    bool is_up = true;
+    pass(1h, 500ms, [&] {
+        is_up = !is_up;
+        is_up ? up("up") : down("lost");
+    });
+    log.finish();
+    BOOST_TEST(lines.size() < 60U);
+    BOOST_TEST(lines.back().starts_with("up"));
 }
 
 // The owner of each lock looks for its line.
