@@ -75,6 +75,7 @@ error_code client_state::start()
     if (auto const ec = transport().prepare())
         return ec;
     life_.now = phase::running;
+    faults().catch_up();  // what was left out before has no alarm
     transport().start();
     subscriptions_.start();
     holds_.confirm(any_slot);  // held since before a stop; sending brings their links up

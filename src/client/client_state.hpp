@@ -68,11 +68,6 @@ private:
     void on_ended(unsigned pubsub, std::string_view channel) override;
     void on_message(unsigned pubsub, std::string_view channel, std::string_view payload) override;
 
-    bool has_links() const noexcept
-    {
-        return life_.now == phase::running || life_.now == phase::closing;
-    }
-
     void tell_up(std::size_t link, std::uint64_t epoch);
     void tell_down(std::size_t link, error_code why);
     std::size_t number_of(unsigned pubsub) const noexcept;

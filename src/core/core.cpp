@@ -49,6 +49,16 @@ core::core(asio::any_io_executor executor, config settings, identity drawn, part
         settings_.observer = std::make_shared<detail::silent_observer>();
 }
 
+// An alarm keeps the context busy, so only a client with links waits for the end of a pause. A
+// client that can't start begins again, and the line of that brings what was left out. After the
+// end, when the holds are lost, nothing else may come: the lines of one moment are summed up.
+void core::wake_log(time_point at)
+{
+    if (at != never && !has_links())
+        at = life_.now == phase::idle ? never : clock::now();
+    set_alarm(faults_due_, at);
+}
+
 void core::rest(pause& p, milliseconds how_long)
 {
     pauses_.push_back(p);

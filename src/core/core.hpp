@@ -81,6 +81,12 @@ public:
         return life_.now == phase::stopped || life_.now == phase::closed;
     }
 
+    /// It has connections, or makes them.
+    bool has_links() const noexcept
+    {
+        return life_.now == phase::running || life_.now == phase::closing;
+    }
+
     /// It gives back what it has, and then stops.
     bool is_closing() const noexcept { return life_.now == phase::closing; }
 
@@ -267,6 +273,8 @@ protected:
     void destroy_pauses() noexcept;
 
 private:
+    void wake_log(time_point at);
+
     asio::any_io_executor executor_;
     strand_type strand_;
 
@@ -281,8 +289,8 @@ private:
     std::mt19937_64 random_;
     std::uint64_t last_number_ = 0;
     std::uint64_t last_arrival_ = 0;
-    paced_log faults_{settings_.log, [this](time_point at) { set_alarm(faults_due_, at); }};
-    alarm_clock::alarm faults_due_{[this] { faults_.catch_up(); }};
+    paced_log faults_{settings_.log, [this](time_point at) { wake_log(at); }};
+    alarm_clock::alarm faults_due_{[this] { has_links() ? faults_.catch_up() : faults_.finish(); }};
     decide::round_trip round_trip_;
     parts parts_;
     decide::linked_list<pause> pauses_;

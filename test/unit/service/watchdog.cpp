@@ -74,6 +74,16 @@ BOOST_AUTO_TEST_CASE(many_losses_are_summed_up_in_the_log)
     BOOST_TEST(log.back().find(" (and 189 more in 1.0 s)") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(losses_after_the_end_are_summed_up_at_once)
+{
+    auto const all = hold_many(20);
+    client.stop();
+    BOOST_TEST(time.advance_until([&] { return context.stopped(); }, short_leases().lease));
+    BOOST_TEST(events->count("lost") == 20);
+    BOOST_TEST(log.size() == 11U);
+    BOOST_TEST(log.back().ends_with(" (and 9 more in 0.0 s)"));
+}
+
 BOOST_AUTO_TEST_CASE(renewed_each_third_without_end)
 {
     auto const mine = std::move(acquire().value());

@@ -159,6 +159,19 @@ BOOST_AUTO_TEST_CASE(a_bad_config_fails_all_at_once_and_says_so)
     BOOST_TEST(h.ends_by_itself(10ms));
 }
 
+// A line that is left out is no reason to go on.
+BOOST_AUTO_TEST_CASE(a_bad_config_that_is_told_again_keeps_nothing_busy)
+{
+    not_run h{broken()};
+    for (int i = 0; i != 8; ++i) {
+        BOOST_TEST((h.acquire().ec() == error::invalid_config));
+        BOOST_TEST(h.ends_by_itself(0ms));
+        h.time.jump(1s);
+    }
+    BOOST_TEST(h.log.size() == 4U);
+    BOOST_TEST(h.log.back() == h.log.front() + " (and 3 more in 4.0 s)");
+}
+
 BOOST_AUTO_TEST_CASE(what_a_failed_run_says_operations_say_too)
 {
     not_run h{broken()};
