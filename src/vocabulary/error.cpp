@@ -85,7 +85,7 @@ public:
     }
 };
 
-/// An error with words of its own, mostly the server's.
+/// An error with words of its own, mostly the server's. Without words it has the usual ones.
 struct worded {
     error what;
     bool passing;  ///< a refusal that may pass
@@ -100,34 +100,36 @@ public:
     using category::message;
     std::string message(int value) const override
     {
-        return is(value) ? of_.text : category::message(value);
+        return has_words(value) ? of_.text : category::message(value);
     }
     char const* message(int value, char* buffer, std::size_t size) const noexcept override
     {
-        return is(value) ? of_.text.c_str() : category::message(value, buffer, size);
+        return has_words(value) ? of_.text.c_str() : category::message(value, buffer, size);
     }
 
     bool is_passing_refusal(int value) const noexcept { return is(value) && of_.passing; }
 
 private:
     bool is(int value) const noexcept { return value == static_cast<int>(of_.what); }
+    bool has_words(int value) const noexcept { return is(value) && !of_.text.empty(); }
 
     worded of_;
 };
 
 /// Codes outlive everything, so categories are kept for ever. Servers have few different words;
-/// where they name keys, the limits keep that from growing.
+/// where they name keys, the limits keep that from growing. Beyond them a code keeps its condition
+/// and loses its words.
 class worded_codes {
 public:
     boost::system::error_category const& find(worded of)
     {
         of.text = shown(of.text);
         std::scoped_lock const guard{mutex_};
+        if (known_.size() >= most && !known_.contains(of))
+            of.text.clear();
         auto const known = known_.find(of);
         if (known != known_.end())
             return *known->second;
-        if (known_.size() >= most)
-            return error_category();
         auto made = std::make_unique<worded_category const>(of);
         return *known_.emplace(std::move(of), std::move(made)).first->second;
     }
@@ -150,10 +152,12 @@ private:
     std::map<worded, std::unique_ptr<worded_category const>> known_;
 };
 
-error_code code_of(error what, bool passing, std::string_view before, std::string_view words)
+/// Of one error, because each has a limit of its own.
+template <error what>
+error_code code_of(bool passing, std::string text)
 {
     static worded_codes& all = *new worded_codes;  // codes may be compared at any time
-    return {static_cast<int>(what), all.find({what, passing, std::string{before}.append(words)})};
+    return {static_cast<int>(what), all.find({what, passing, std::move(text)})};
 }
 
 bool is_retryable(error e) noexcept
@@ -184,6 +188,7 @@ bool is_broken_connection(error_code const& ec) noexcept
              fault::no_recovery,
              fault::not_connected,
              fault::timed_out,
+             fault::try_again,  // a unix socket whose queue is full
              error_code{EADDRNOTAVAIL, boost::system::system_category()},
              error_code{ENFILE, boost::system::system_category()},
              error_code{
@@ -234,7 +239,9 @@ boost::system::error_condition make_error_condition(condition c) noexcept
 error_code detail::refusal(std::string_view words, bool passing) noexcept
 {
     try {
-        return code_of(error::server_refused, passing, "the server refused a command: ", words);
+        return code_of<error::server_refused>(
+            passing, std::string{"the server refused a command: "}.append(words)
+        );
     } catch (...) {
         return error::server_refused;
     }
@@ -243,7 +250,7 @@ error_code detail::refusal(std::string_view words, bool passing) noexcept
 error_code detail::unavailable(std::string_view reason) noexcept
 {
     try {
-        return code_of(error::unavailable, false, {}, reason);
+        return code_of<error::unavailable>(false, std::string{reason});
     } catch (...) {
         return error::unavailable;
     }

@@ -260,6 +260,18 @@ BOOST_AUTO_TEST_CASE(a_process_keeps_a_limited_number_of_words)
         );
     auto const late = detail::refusal("NOPERM key 299", false);
     BOOST_TEST(late.message().find("299") == std::string::npos);
+    auto const passing = detail::refusal("OOM command not allowed: 299", true);
+    BOOST_TEST((passing == condition::retryable));
+    BOOST_TEST((passing == error::server_refused));
+    BOOST_TEST(passing.message() == error_code{error::server_refused}.message());
+}
+
+BOOST_AUTO_TEST_CASE(words_of_refusals_do_not_count_as_reasons)
+{
+    for (int i = 0; i != 300; ++i)
+        static_cast<void>(detail::refusal("NOPERM other key " + std::to_string(i), false));
+    auto const ec = detail::unavailable("no connection to 127.0.0.1:1: refused");
+    BOOST_TEST(ec.message() == "no connection to 127.0.0.1:1: refused");
 }
 
 BOOST_AUTO_TEST_CASE(what_may_pass_is_retryable)
@@ -276,6 +288,7 @@ BOOST_AUTO_TEST_CASE(what_may_pass_is_retryable)
              fault::host_not_found,
              fault::no_recovery,
              fault::no_descriptors,
+             fault::try_again,  // a unix socket whose queue is full
              error_code{EADDRNOTAVAIL, boost::system::system_category()},
              error_code{ENOENT, boost::system::system_category()},  // a unix socket
              asio::ssl::error::stream_truncated})
