@@ -177,21 +177,23 @@ void connection::start_lookup(address const& where, clock::duration limit)
 void connection::start_connect(endpoint const& to, clock::duration limit)
 {
     begin_step(limit);
-    auto done = [number = step_number_](connection& c, error_code ec) {
+    bool const is_unix = to.protocol().family() == AF_UNIX;
+    auto done = [number = step_number_, is_unix](connection& c, error_code ec) {
         if (number != c.step_number_)
             return;
-        c.step_.set(ec ? ec : c.judge_connected());
+        c.step_.set(ec ? ec : c.judge_connected(is_unix));
     };
     socket_.async_connect(to, guarded(std::move(done)));
 }
 
 /// Of a socket that the system takes for connected.
-error_code connection::judge_connected() const
+error_code connection::judge_connected(bool is_unix) const
 {
     error_code ec;
     auto const there = socket_.remote_endpoint(ec);
-    // A unix socket whose queue is full refuses at once, and Asio takes that for a beginning.
-    if (ec == asio::error::not_connected)
+    // A unix socket whose queue is full refuses at once, and Asio takes that for a beginning. One
+    // of TCP has no peer any more if that has reset it; the first read says so.
+    if (is_unix && ec == asio::error::not_connected)
         return asio::error::try_again;
     // On this machine, a port that nobody listens on may be the one that the connection begins at.
     bool const is_itself = !ec && socket_.local_endpoint(ec) == there && !ec;

@@ -87,7 +87,7 @@ private:
     strand_task connect(address where, endpoint_history known, milliseconds patience);
     void start_lookup(address const& where, clock::duration limit);
     void start_connect(endpoint const& to, clock::duration limit);
-    error_code judge_connected() const;
+    error_code judge_connected(bool is_unix) const;
     strand_task shake_hands(address where);
     error_code begin_tls(address const& where);
     void start_write(clock::duration limit);
