@@ -28,7 +28,8 @@ struct address {
     std::string unix_socket{};
 
     /// The name that the certificate of this server must have; it is also sent as SNI. If empty,
-    /// `tls_options::server_name`.
+    /// `tls_options::server_name`. A node that a cluster announces has the name of the address in
+    /// the config with the same host and port; others need `config::map_address`.
     std::string server_name{};
 
     friend bool operator==(address const&, address const&) = default;

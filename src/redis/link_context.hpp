@@ -59,10 +59,20 @@ struct link_context {
             write_log(settings.log, log_level::warning, line);
     }
 
-    /// Where a server is reached that others have named.
+    /// Where a server is reached that others have named. They know no name for its certificate, so
+    /// an address that the config has, too, takes that one's.
     address reached_at(address const& named) const
     {
-        return settings.map_address ? settings.map_address(named) : named;
+        auto at = settings.map_address ? settings.map_address(named) : named;
+        if (!at.server_name.empty())
+            return at;
+        for (auto const& known_one : settings.addresses) {
+            at.server_name = known_one.server_name;
+            if (at == known_one)
+                return at;
+        }
+        at.server_name.clear();
+        return at;
     }
 
     void set_alarm(decide::alarm_queue::alarm& e, time_point at) const

@@ -132,6 +132,24 @@ BOOST_AUTO_TEST_CASE(a_unix_socket_whose_queue_is_full_is_told)
     BOOST_TEST((told.closed == asio::error::try_again), told.closed.message());
 }
 
+BOOST_AUTO_TEST_CASE(an_announced_address_has_the_name_of_the_same_one_in_the_config)
+{
+    link_rig rig;
+    rig.settings.addresses = {
+        {.host = "10.0.0.1", .server_name = "one.example"},
+        {.host = "10.0.0.2", .server_name = "two.example"}};
+    auto const name_of = [&](address const& named) {
+        return rig.shared.reached_at(named).server_name;
+    };
+    BOOST_TEST(name_of({"10.0.0.2"}) == "two.example");
+    BOOST_TEST(name_of({"10.0.0.2", 6380}) == "");
+    BOOST_TEST(name_of({"10.0.0.3"}) == "");
+    rig.settings.map_address = [](address const&) {
+        return address{.host = "10.0.0.1", .server_name = "mapped.example"};
+    };
+    BOOST_TEST(name_of({"10.0.0.2"}) == "mapped.example");
+}
+
 BOOST_AUTO_TEST_CASE(nothing_follows_half_a_command)
 {
     open_connection at;
