@@ -17,7 +17,7 @@ local function draw(counter, tokens, way)
     time = time or redis.call('time')
     local now = time[1] * 1000000 + time[2]
     if token < now - 10000 then
-        token = now
+        token = now + tokens - 1  -- the first is the clock: earlier tokens are lower
         redis.call('set', counter, string.format('%.0f', token))
     elseif tokens ~= '1' and token - tokens > now then
         token = -redis.call('decrby', counter, tokens - 1)
