@@ -87,12 +87,12 @@ redirection read_redirection(std::string_view whole)
     return to;
 }
 
-acquire_answer read_acquire(reply const& r) noexcept
+acquire_answer read_acquire(reply const& r, bool may_be_one) noexcept
 {
     using kind = acquire_answer::kind;
-    if (r.what == reply::kind::integer) {
+    bool const is_one = r.number < 0;
+    if (r.what == reply::kind::integer && (!is_one || may_be_one)) {
         auto const token = static_cast<std::uint64_t>(r.number);
-        bool const is_one = r.number < 0;
         return {
             .what = kind::granted,
             .last_token = is_one ? 0 - token : token,

@@ -67,7 +67,7 @@ struct redirection {
 redirection read_redirection(std::string_view error_text);
 
 /// Reply of the acquire scripts: an integer is the last fencing token of the block, below zero if
-/// the block is one token only; a list is a refusal.
+/// there is only one though more were asked for; a list is a refusal.
 struct acquire_answer {
     enum class kind { granted, refused, malformed };
 
@@ -82,7 +82,9 @@ struct acquire_answer {
     bool is_one_token = false;     ///< granted: however many were asked for
 };
 
-acquire_answer read_acquire(reply const&) noexcept;
+/// `may_be_one`: more than one token was asked for. Otherwise a number below zero is malformed: it
+/// comes from a counter of Redisson's that somebody has set so low.
+acquire_answer read_acquire(reply const&, bool may_be_one = false) noexcept;
 
 /// Reply of the scripts that take permits: 1, or a refusal. `has_leases`: its number says when the
 /// next permit comes back.

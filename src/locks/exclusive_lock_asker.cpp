@@ -189,7 +189,7 @@ void exclusive_lock::asker::take_over(ownership const& from)
 
 exclusive_lock::asker::verdict exclusive_lock::asker::judge(attempt const& asked, answer const& got)
 {
-    auto const read = decide::read_acquire(got.value);
+    auto const read = decide::read_acquire(got.value, asked.tokens > 1);
     auto const is = decide::judge(got, read, asked.call.alone);
     auto const proven = grant_.prove(asked.lease, got, asked.call.on);
     if (is.may_stand)

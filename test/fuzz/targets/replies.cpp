@@ -78,6 +78,7 @@ void check_answers(reply const& r)
 {
     using kind = reply::kind;
     auto const acquire = decide::read_acquire(r);
+    auto const block = decide::read_acquire(r, true);
     auto const release = decide::read_release(r);
     auto const extend = decide::read_extend(r);
     auto const keep = decide::read_keep(r);
@@ -86,6 +87,10 @@ void check_answers(reply const& r)
     bool const is_refused = acquire.what == decide::acquire_answer::kind::refused;
     require(!is_granted || (r.what == kind::integer && r.number >= 0), "granted by an integer");
     require(!is_granted || acquire.last_token == static_cast<std::uint64_t>(r.number), "a token");
+    require(
+        block.is_one_token == (r.what == kind::integer && r.number < 0), "one token by a minus sign"
+    );
+    require(block.is_one_token || block.what == acquire.what, "a block is read alike");
     require(!is_refused || r.what == kind::list, "refused by a list");
     require(
         (release.what == decide::release_answer::kind::gone) == (r.what == kind::nil),

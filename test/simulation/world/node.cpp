@@ -176,7 +176,7 @@ void node::note(
         bool const is_number = one.what == reply::kind::integer;
         bool const grants = what.name.find("acquire") != what.name.npos || what.name == "adopt";
         if (is_number && grants && one.number != 0)
-            remember_grant(words[i * width], decide::read_acquire(one).last_token);
+            remember_grant(words[i * width], decide::read_acquire(one, true).last_token);
         if (is_number && one.number != 0 && (grants || what.name == "extend"))
             set_at_[std::string{words[i * width]}] = time_.now();
         if (is_number && what.name.find("force") != what.name.npos)

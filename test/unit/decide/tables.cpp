@@ -176,9 +176,12 @@ BOOST_AUTO_TEST_CASE(granted_and_refused_differ_by_shape_not_by_sign)
     BOOST_TEST(granted.last_token == 17U);
     BOOST_TEST((read_acquire(reply::of(std::int64_t{0})).what == kind::granted));
     BOOST_TEST(!granted.is_one_token);
-    auto const one = read_acquire(reply::of(-17));
+    auto const one = read_acquire(reply::of(-17), true);
     BOOST_TEST((one.what == kind::granted && one.is_one_token));
     BOOST_TEST(one.last_token == 17U);
+    auto const block = read_acquire(reply::of(17), true);
+    BOOST_TEST((block.what == kind::granted && !block.is_one_token));
+    BOOST_TEST(block.last_token == 17U);
 
     auto const refused = read_acquire(reply::of(std::vector{reply::of(29'999)}));
     BOOST_TEST((refused.what == kind::refused));
@@ -212,6 +215,7 @@ BOOST_AUTO_TEST_CASE(an_acquire_answer_of_another_shape_takes_nothing)
     for (auto const& r :
          {nil,
           reply::of("17"),
+          reply::of(-17),  // Redisson's counter, which somebody has set
           reply::error("ERR"),
           reply::of(std::vector<reply>{}),
           reply::of(std::vector{reply::of("1")}),

@@ -93,6 +93,16 @@ BOOST_AUTO_TEST_CASE(from_a_counter_that_is_ahead_one_each_is_drawn)
     BOOST_TEST(server->count(scripts::acquire) - asked == 64U);
 }
 
+// Otherwise tokens would fall, because the scripts of clock tokens say "only one" by the same sign.
+BOOST_AUTO_TEST_CASE(a_counter_of_redisson_below_zero_gives_none)
+{
+    auto const counter = decide::token_counter("k");
+    redis.ask({"SET", counter, "-10"});
+    auto refused = take(fenced_lock{client, "k"});
+    time.advance(10ms);
+    BOOST_TEST((refused.is_done() && refused.ec() == error::bad_reply));
+}
+
 // Two that may follow each other, and one that may not.
 acquire_options two_and_one(int i)
 {
