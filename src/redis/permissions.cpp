@@ -14,10 +14,14 @@ using decide::reply;
 namespace {
 
 // ARGV holds the commands to ask about, each with the number of its words in front; the reply has
-// the places of those that are refused, from 1.
+// the places of those that are refused, from 1. Servers before 7.0 can't tell, so the script tries
+// TIME there: without it no lock with a token can be taken.
 constexpr std::string_view probe_script = R"(
-local check, refused, number, at = redis.acl_check_cmd, {}, 0, 1
-while check and at < #ARGV do
+local check = redis.acl_check_cmd or function(command)
+    return command ~= 'time' or not redis.pcall('time').err
+end
+local refused, number, at = {}, 0, 1
+while at < #ARGV do
     local last = at + ARGV[at]
     local known, allowed = pcall(check, unpack(ARGV, at + 1, last))
     number = number + 1

@@ -20,8 +20,8 @@ struct missing_permissions {
 };
 
 /// Asks the server which of colock's commands, keys and channels it would refuse to this user. It
-/// executes none of them, so nobody is disturbed. Servers before 7.0 can't answer; then a missing
-/// permission shows at first use.
+/// executes none of them, so nobody is disturbed. Servers before 7.0 can't answer; there it tries
+/// TIME, and any other missing permission shows at first use.
 void pubsub_permission_probe(resp::writer& to, config const&, publishing how);
 
 missing_permissions judge_permissions(decide::reply const& answer, config const&, publishing how);
