@@ -261,6 +261,8 @@ std::string permission_remedy(
     std::string_view text, config const& c, std::span<std::string_view const> keys
 )
 {
+    if (text.find("Write commands not allowed after non deterministic commands") != text.npos)
+        return ". Remedy: lua-replicate-commands yes";
     bool const in_script = text.find("user executing the script") != text.npos;
     bool const is_acl =
         text.starts_with("NOPERM") || text.find("ACL failure in script") != text.npos;

@@ -26,8 +26,8 @@ void pubsub_permission_probe(resp::writer& to, config const&, publishing how);
 
 missing_permissions judge_permissions(decide::reply const& answer, config const&, publishing how);
 
-/// The ACL rule that would allow a refused command, to append to the server's text; empty if the
-/// reason was not a missing permission. `keys` are the command's keys.
+/// The ACL rule or the setting of the server that would allow a refused command, to append to the
+/// server's text; empty if the reason was neither. `keys` are the command's keys.
 std::string permission_remedy(
     std::string_view text, config const&, std::span<std::string_view const> keys = {}
 );

@@ -195,6 +195,14 @@ BOOST_AUTO_TEST_CASE(remedies_name_the_rule_and_no_password)
         remedy_of("NOPERM this user has no permissions to run the 'secret' command") ==
         ". Remedy: ACL SETUSER app +***"
     );
+    BOOST_TEST(
+        remedy_of(
+            "ERR Error running script (call to f_cf8d): @user_script:1: @user_script: 1: Write "
+            "commands not allowed after non deterministic commands. Call "
+            "redis.replicate_commands() at the start of your script in order to switch to "
+            "single commands replication mode."
+        ) == ". Remedy: lua-replicate-commands yes"
+    );
     std::string_view const keys[]{"a", "b"};
     BOOST_TEST(
         permission_remedy("NOPERM No permissions to access a key", c, keys) ==
