@@ -125,12 +125,11 @@ asio::awaitable<colock::hold> take_or_fail(
     auto got = co_await take(s.redis(), o, stop.slot());
     if (got.held)
         co_return std::move(*got.held);
-    if (got.ec)
-        throw s.because("acquire", got.ec);
-    // A single try ends without an error only if it has met a holder.
     auto const wait = o.wait.value_or(milliseconds{0});
-    if (wait != milliseconds{0} && !s.saw_holder())
-        throw s.not_given("wait for the lock for " + shown(wait));
+    if (got.ec)
+        throw s.because(
+            wait == milliseconds{0} ? "acquire" : "wait for the lock for " + shown(wait), got.ec
+        );
     throw failure{
         status_conflict,
         shown(o.key) + ": somebody else has the lock; 'colock info' says who, --wait waits longer"};

@@ -148,13 +148,9 @@ asio::awaitable<void> add_labels(session& from, std::span<picture> locks)
     }
 }
 
-asio::awaitable<key_content> content_of(session& from, std::string key)
+asio::awaitable<bool> holds_no_lock(session& from, std::string key)
 {
-    auto const found = co_await from.ask(key, words("HSCAN", key, "0", "COUNT", "16"));
-    if (shows_no_lock(found))
-        co_return key_content::no_lock;
-    bool const is_empty = found.items.size() == 2 && found.items[1].items.empty();
-    co_return is_empty ? key_content::nothing : key_content::lock;
+    co_return shows_no_lock(co_await from.ask(key, words("HSCAN", key, "0", "COUNT", "16")));
 }
 
 asio::awaitable<std::string> own_field(session& from, std::string key)

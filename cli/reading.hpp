@@ -18,10 +18,9 @@ asio::awaitable<picture> read_picture(session&, std::string key);
 /// The field under the key that is ours; its beginning, which all of ours share, if there is none.
 asio::awaitable<std::string> own_field(session&, std::string key);
 
-/// The content of a key, as far as a look at its first fields tells. `no_lock` is a hash of
-/// somebody else's, which an acquire waits for as for a lock.
-enum class key_content { nothing, lock, no_lock };
-asio::awaitable<key_content> content_of(session&, std::string key);
+/// Whether there is a hash of somebody else's under the key, as far as a look at its first fields
+/// tells. An acquire waits for it as for a lock.
+asio::awaitable<bool> holds_no_lock(session&, std::string key);
 
 /// The channels on which releases of the lock are told.
 std::vector<std::string> channels_of(std::string const& key);

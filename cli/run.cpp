@@ -165,33 +165,25 @@ asio::awaitable<taken> runner::take_when_possible()
     }
 }
 
-/// The server did not answer. Other failures are answers: the user may not be allowed to ask.
-bool is_unanswered(std::exception_ptr const& failed)
+/// False if the server does not answer: one that hangs has a connection. A signal to end does not
+/// wait for that, and the user may not be allowed to read the key.
+asio::awaitable<bool> runner::look_at_key()
 {
+    auto asked = asio::co_spawn(
+        session_.context(),
+        holds_no_lock(session_, options_.key),
+        asio::bind_cancellation_slot(no_more_.slot(), asio::as_tuple(asio::deferred))
+    );
+    auto const [failed, is_none] = co_await std::move(asked);
+    is_no_lock_ = is_no_lock_ || (!failed && is_none);
     try {
         if (failed)
             std::rethrow_exception(failed);
     } catch (failure const& f) {
-        return f.status == status_unavailable;
+        co_return f.status != status_unavailable;
     } catch (...) {  // it was called off
-        return false;
     }
-    return false;
-}
-
-/// The content of the key; none if the server does not answer. Where the user may not read it, it
-/// may be a lock. A signal to end does not wait for that.
-asio::awaitable<std::optional<key_content>> runner::look_at_key()
-{
-    auto asked = asio::co_spawn(
-        session_.context(),
-        content_of(session_, options_.key),
-        asio::bind_cancellation_slot(no_more_.slot(), asio::as_tuple(asio::deferred))
-    );
-    auto const [failed, found] = co_await std::move(asked);
-    if (is_unanswered(failed))
-        co_return std::nullopt;
-    co_return failed ? key_content::lock : found;
+    co_return true;
 }
 
 /// Nothing was run, so nobody has to stay out for --at-least.
@@ -205,39 +197,26 @@ asio::awaitable<int> runner::refused(error_code ec)
 {
     phase_ = phase::ending;
     give_up_at_least();
-    // A wait that ends while the server is away ends without an error, and nobody can say who has
-    // it.
     bool is_away = !session_.is_up();
-    bool const is_busy = !ec && !is_away && !out_of_time_ && !is_no_lock_ && ended_by_ == 0;
-    bool is_seen = true;
-    if (is_busy) {
-        auto const found = co_await look_at_key();
-        // The progress line may have seen it.
-        is_no_lock_ = is_no_lock_ || found == key_content::no_lock;
-        is_away = !found && !is_no_lock_;  // a server that hangs has a connection
-        // A single try ends without an error only if it has met a holder. A wait also ends so if
-        // the server refused all its tries for the moment.
-        is_seen = options_.wait == 0ms || found != key_content::nothing || session_.saw_holder() ||
-            !holder_.text().empty();
-    }
+    if (!ec && !is_away && !out_of_time_ && !is_no_lock_ && ended_by_ == 0)
+        is_away = !co_await look_at_key();
     co_await leave();
     if (ended_by_ != 0) {
         if (by_keyboard_)
             dies_of_ = ended_by_;
         co_return status_signal + ended_by_;
     }
-    if (out_of_time_ || (!ec && is_away))
+    auto const limit = out_of_time_ ? options_.connect_timeout : options_.wait.value_or(0ms);
+    bool const is_unserved = limit != 0ms && (!ec || ec == colock::condition::retryable);
+    if (out_of_time_ || (is_unserved && (is_away || ec == colock::error::unavailable)))
         throw session_.because(
-            (session_.was_up() ? "wait for the lock for " : "connect within ") +
-                shown(out_of_time_ ? options_.connect_timeout : options_.wait.value_or(0ms)),
+            (session_.was_up() ? "wait for the lock for " : "connect within ") + shown(limit),
             colock::error::unavailable
         );
     if (is_no_lock_)
         throw session_.because("acquire", colock::error::wrong_type);
     if (ec)
         throw session_.because("acquire", ec);
-    if (!is_seen)
-        throw session_.not_given("wait for the lock for " + shown(*options_.wait));
     auto const waited = options_.wait == 0ms ? std::string{} : " after " + shown(*options_.wait);
     if (!options_.quiet)
         say("somebody else has the lock" + waited + holder_.text() +

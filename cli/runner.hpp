@@ -39,7 +39,7 @@ private:
 
     asio::awaitable<int> live();
     asio::awaitable<taken> take_when_possible();
-    asio::awaitable<std::optional<key_content>> look_at_key();
+    asio::awaitable<bool> look_at_key();
     asio::awaitable<int> refused(error_code);
     asio::awaitable<void> publish();
     asio::awaitable<void> make_environment();

@@ -25,7 +25,6 @@ namespace {
 struct server_watch final : colock::observer {
     explicit server_watch(std::shared_ptr<session::sight> to) : seen{std::move(to)} {}
     void link_up(std::size_t, std::uint64_t) noexcept override { seen->connection = true; }
-    void waiting(std::string_view, milliseconds) noexcept override { seen->holder = true; }
     std::shared_ptr<session::sight> seen;
 };
 
@@ -272,15 +271,6 @@ failure session::because(std::string const& doing, error_code ec) const
     auto const what =
         is_answered ? place_ + " refuses for the moment" : "no connection to " + place_;
     return {status_unavailable, text + what + ": " + cause + "; " + remedy};
-}
-
-failure session::not_given(std::string const& doing) const
-{
-    auto const why = said_->empty() ? std::string{} : ": " + cause_in(telling());
-    return {
-        status_unavailable,
-        shown(options_.key) + ": " + doing + ": nobody was seen to have it, and " + place_ +
-            " did not give it" + why};
 }
 
 std::string session::why_lost() const

@@ -50,13 +50,9 @@ public:
     /// Whether there has ever been a connection for commands.
     bool was_up() const noexcept { return seen_->connection; }
 
-    /// Some acquire was refused because another owner has the lock.
-    bool saw_holder() const noexcept { return seen_->holder; }
-
     /// The client has seen this of its server so far.
     struct sight {
         bool connection = false;
-        bool holder = false;
     };
 
     /// Whether there is a connection now.
@@ -88,9 +84,6 @@ public:
 
     /// The failure for this error, with all that is known of the cause.
     failure because(std::string const& doing, error_code) const;
-
-    /// The failure of a wait in which nobody was seen to have the lock.
-    failure not_given(std::string const& doing) const;
 
     /// Why a hold was lost, in the words of the client's log, where it has some.
     std::string why_lost() const;

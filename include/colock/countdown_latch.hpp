@@ -163,8 +163,9 @@ public:
     /// \par Completion signature
     ///   `void(error_code, bool)`
     /// \par Errors
-    ///   As `wait`, and `error::invalid_argument` for a negative wait. Zero: also
-    ///   `error::unavailable` or the connection's last error after `config::timeout`.
+    ///   As `wait`, and `error::invalid_argument` for a negative wait. If the server has not said
+    ///   in the wait that the count is above zero: `error::unavailable`, or the connection's last
+    ///   error, at the end of the wait; of zero, after `config::timeout`.
     /// \par Cancellation
     ///   As `wait`.
     template <

@@ -14,7 +14,8 @@ using boost::system::error_code;
 
 /// The errors of this library. Errors of the connection itself, from Asio, pass through unchanged.
 ///
-/// A wait that runs out is not an error: `try_acquire_for` completes with an empty optional. A
+/// A wait that runs out because somebody else has the lock is not an error: `try_acquire_for`
+/// completes with an empty optional. If no server has said so, it is `unavailable`. A
 /// cancelled operation completes with `boost::asio::error::operation_aborted`.
 enum class error {
     /// The client was closed, stopped or destroyed. Remedy: after a stop, call `run()` again;

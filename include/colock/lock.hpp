@@ -179,9 +179,12 @@ public:
     ///   As `acquire`. The limit counts from the call and includes connecting. It also holds while
     ///   the server is silent.
     /// \par Completion signature
-    ///   `void(error_code, std::optional<hold>)`; empty if the wait ran out.
+    ///   `void(error_code, std::optional<hold>)`; empty if the wait ran out and somebody else has
+    ///   the lock, as a server has said that is still reached.
     /// \par Errors
-    ///   As `acquire`, and `error::invalid_argument` for a negative wait. Zero: as `try_acquire`.
+    ///   As `acquire`, and `error::invalid_argument` for a negative wait. If the server has not
+    ///   said in the wait that somebody else has it: `error::unavailable`, or the connection's last
+    ///   error, at the end of the wait. Zero: as `try_acquire`.
     /// \par Cancellation
     ///   As `acquire`.
     template <

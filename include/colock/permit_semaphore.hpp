@@ -257,7 +257,9 @@ public:
     /// \par Completion signature
     ///   `void(error_code, std::optional<permit>)`
     /// \par Errors
-    ///   As `acquire`, and `error::invalid_argument` for a negative wait. Zero: as `try_acquire`.
+    ///   As `acquire`, and `error::invalid_argument` for a negative wait. If the server has not
+    ///   said in the wait that too few are left: `error::unavailable`, or the connection's last
+    ///   error, at the end of the wait. Zero: as `try_acquire`.
     /// \par Cancellation
     ///   As `acquire`.
     template <
@@ -338,8 +340,9 @@ public:
     /// \par Completion signature
     ///   `void(error_code, std::vector<permit>)`; as many permits as were asked for, or none.
     /// \par Errors
-    ///   As `acquire_many`, and `error::invalid_argument` for a negative wait. Zero: also
-    ///   `error::unavailable` or the connection's last error after `config::timeout`.
+    ///   As `acquire_many`, and `error::invalid_argument` for a negative wait. If the server has
+    ///   not said in the wait that too few are left: `error::unavailable`, or the connection's last
+    ///   error, at the end of the wait; of zero, after `config::timeout`.
     /// \par Cancellation
     ///   As `acquire`.
     template <

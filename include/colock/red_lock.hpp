@@ -42,9 +42,10 @@ namespace colock {
 ///   answers can't change the result. `force_release`: forces the lock on all servers; the result
 ///   says whether any was held.
 /// \par Errors
-///   `error::no_quorum` from `try_acquire`: too few servers answered. `acquire` goes on trying. The
-///   other errors are as for `lock`, when so many servers give them that no majority is left.
-///   `error::closed` also if the client of the first part closes: acquires and holds end with it.
+///   `error::no_quorum` from `try_acquire`, or at the end of a wait in which nobody was seen to
+///   have a part: too few servers answered. `acquire` goes on trying. The other errors are as for
+///   `lock`, when so many servers give them that no majority is left. `error::closed` also if the
+///   client of the first part closes: acquires and holds end with it.
 ///
 /// Executor, thread-safety and lifetimes are as for `multi_lock`.
 class red_lock : public basic_lock<detail::lock_group> {

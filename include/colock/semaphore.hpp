@@ -214,7 +214,9 @@ public:
     /// \par Completion signature
     ///   `void(error_code, bool)`
     /// \par Errors
-    ///   As `acquire`, and `error::invalid_argument` for a negative wait. Zero: as `try_acquire`.
+    ///   As `acquire`, and `error::invalid_argument` for a negative wait. If the server has not
+    ///   said in the wait that too few are left: `error::unavailable`, or the connection's last
+    ///   error, at the end of the wait. Zero: as `try_acquire`.
     /// \par Cancellation
     ///   As `acquire`.
     template <

@@ -177,6 +177,7 @@ bool permit_queue::conclude_request(answer const& got)
     auto const is = decide::judge(got, read);
     if (is.what != decide::outcome::kind::pause)
         refusals_ = 0;
+    note_answer(is);
     if (got.what == answer::kind::replied)
         core_.round_trip().note(clock::now() - got.sent);
     switch (is.what) {

@@ -232,6 +232,8 @@ void exclusive_lock::joined(bool stands)
 {
     if (contention_)
         contention_->list.joined(stands);
+    if (stands)
+        note_taken();  // by the client that has its turn
 }
 
 void exclusive_lock::published(unsigned receivers, bool told)

@@ -62,6 +62,11 @@ public:
     void published(unsigned others, bool told) override;
     void ended(ownership&) override;
 
+    bool is_taken() const noexcept override
+    {
+        return (ownership_ && ownership_->is_held()) || wait_queue::is_taken();
+    }
+
     // ---- For the core --------------------------------------------------------------------------
 
     bool is_in_use() const noexcept override { return !is_empty() || is_asking() || ownership_; }

@@ -61,6 +61,11 @@ public:
     void unheard(ownership const&) override;
     void ended(ownership&) override;
 
+    bool is_taken() const noexcept override
+    {
+        return (ownership_ && ownership_->is_held()) || wait_queue::is_taken();
+    }
+
     // ---- For the core --------------------------------------------------------------------------
 
     void end_waiters(error_code why) override;

@@ -98,6 +98,7 @@ fair_lock_state::asker::verdict fair_lock_state::asker::judge(
     auto const read = decide::read_acquire(got.value);
     auto const is = decide::judge(got, read, asked.call.alone);
     auto const proven = grant_.prove(asked.lease, got, asked.call.on);
+    lock_.note_answer(is);
     if (is.may_stand)
         may_stand(asked);
     if (got.what == answer::kind::replied) {

@@ -191,8 +191,10 @@ std::optional<error_code> group_acquire::why_end() const noexcept
         return parts_.first_error();
     if (once && parts_.has_failed(false))
         return of_.by_majority ? error_code{error::no_quorum} : parts_.first_error();
-    if (once || clock::now() >= deadline_)
+    if (once)
         return error_code{};
+    if (clock::now() >= deadline_)
+        return parts_.why_unserved();
     return {};
 }
 

@@ -109,6 +109,9 @@ private:
         /// A final error, if there is any; otherwise any.
         error_code first_error() const noexcept;
 
+        /// Why it has waited in vain: no error if somebody else has had a part.
+        error_code why_unserved() const noexcept;
+
         milliseconds lease_of(std::size_t i) const noexcept;
 
     private:
@@ -132,6 +135,7 @@ private:
         acquire_options const& options_;
         std::unique_ptr<request[]> requests_;
         std::size_t unanswered_ = 0;
+        bool is_taken_ = false;             ///< a server has said so of a part
         decide::alarm_queue::alarm limit_;  ///< of the round
     };
 

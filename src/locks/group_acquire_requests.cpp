@@ -63,6 +63,7 @@ struct group_acquire::requests::reply {
     }
     void operator()(error_code ec, std::optional<hold> got) const
     {
+        to.is_taken_ = to.is_taken_ || (!ec && !got);
         (*this)(ec, got ? std::move(*got) : hold{});
     }
     /// The answer to a new lease. A lost part can be taken again. A part is released already if its
@@ -109,14 +110,16 @@ void group_acquire::requests::try_all(time_point until)
 // The parts are renewed until it has all, because nobody knows how long that takes.
 void group_acquire::requests::acquire(std::size_t i, time_point until)
 {
-    core_.set_alarm(limit_, until);
+    limit_.clear();
     auto const& [where, id] = of_.parts[i];
-    operations::acquire(
-        where,
-        expect(i),
-        id,
-        {.lease = {}, .as = options_.as, .sync_replicas = options_.sync_replicas}
-    );
+    acquire_options const options{
+        .lease = {}, .as = options_.as, .sync_replicas = options_.sync_replicas};
+    // Its own limit says whether somebody else has it.
+    auto const left = std::chrono::ceil<milliseconds>(until - clock::now());
+    if (until == never)
+        operations::acquire(where, expect(i), id, options);
+    else
+        operations::try_acquire_for(where, expect(i), id, std::max(left, milliseconds{1}), options);
 }
 
 void group_acquire::requests::set_leases(time_point until)
@@ -228,6 +231,18 @@ bool group_acquire::requests::has_failed(bool final) const noexcept
         all(), final ? &is_final : &is_any, [](request const& r) { return r.ec; }
     );
     return static_cast<std::size_t>(failed) > of_.parts.size() - of_.needed();
+}
+
+error_code group_acquire::requests::why_unserved() const noexcept
+{
+    if (is_taken_)
+        return {};
+    if (of_.by_majority)
+        return error::no_quorum;
+    auto const failed = std::ranges::find_if(all(), [](request const& r) {
+        return r.ec && r.ec != asio::error::operation_aborted;
+    });
+    return failed == all().end() ? error_code{error::unavailable} : failed->ec;
 }
 
 error_code group_acquire::requests::first_error() const noexcept

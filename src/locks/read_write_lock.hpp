@@ -48,7 +48,10 @@ public:
     }
 
     /// Whether a reader has it, or is asking for it.
-    bool has_readers() const noexcept;
+    bool has_readers() const noexcept { return !attempts_.empty() || is_reading(); }
+
+    /// A caller of this client reads.
+    bool is_reading() const noexcept;
 
     /// Whether another client writes, as far as this client knows.
     bool is_closed() const noexcept { return closed_ && sleep_.is_set(); }
@@ -73,6 +76,7 @@ public:
 
     ownership* held(owner const& who) const noexcept override { return reading(who).get(); }
     void taken_away(time_point sent) override;
+    bool is_taken() const noexcept override;
 
     // ---- For an ownership ----------------------------------------------------------------------
 
@@ -210,6 +214,7 @@ public:
     void look_again() { go_on(); }
 
     void ended(ownership&) override;
+    bool is_taken() const noexcept override;
 
 private:
     std::shared_ptr<readers> beside() const;

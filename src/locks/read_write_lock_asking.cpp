@@ -54,6 +54,7 @@ readers::attempt::verdict readers::attempt::judge(answer const& got, step const&
     auto const read = decide::read_acquire(got.value);
     auto const is = decide::judge(got, read, call.alone);
     auto const proven = grant_.prove(who_->lease, got, call.on);
+    of_.note_answer(is);
     if (is.may_stand)
         grant_.may_stand(clock::now(), who_->lease);
     // With replicas it would be their time.

@@ -34,6 +34,13 @@ ownership* readers::written() const noexcept
     return w ? w->held() : nullptr;
 }
 
+// Writers of this client, and those who keep them out, keep readers out as well.
+bool readers::is_taken() const noexcept
+{
+    auto const* const w = beside();
+    return wait_queue::is_taken() || (w && w->exclusive_lock::is_taken());
+}
+
 std::shared_ptr<ownership> readers::reading(owner const& who) const noexcept
 {
     for (auto const& [number, held] : ownerships_)
@@ -70,10 +77,11 @@ void readers::on_left(waiter& who, bool)
         static_cast<attempt*>(who.asking)->withdraw();
 }
 
-bool readers::has_readers() const noexcept
+bool readers::is_reading() const noexcept
 {
-    return !attempts_.empty() ||
-        std::ranges::any_of(ownerships_, [](auto const& each) { return each.second->is_held(); });
+    return std::ranges::any_of(ownerships_, [](auto const& each) {
+        return each.second->is_held();
+    });
 }
 
 // No owner may wait for itself: an owner that reads or writes has the lock.

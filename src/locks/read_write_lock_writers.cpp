@@ -21,6 +21,14 @@ writers* writers::find(core& inside, std::string_view name) noexcept
 
 std::shared_ptr<readers> writers::beside() const { return readers::find(core_, name()); }
 
+bool writers::is_taken() const noexcept
+{
+    auto const beside_us = beside();
+    bool const is_read =
+        beside_us && (beside_us->is_reading() || beside_us->wait_queue::is_taken());
+    return is_read || exclusive_lock::is_taken();
+}
+
 bool writers::has_one_before(waiter const& reader) const noexcept
 {
     return head() && head()->arrival < reader.arrival && reader.arrival > passed_;

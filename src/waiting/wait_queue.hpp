@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/keyed_state.hpp"
+#include "decide/outcome.hpp"
 #include "waiting/waiter.hpp"
 
 #include <boost/intrusive/list.hpp>
@@ -26,6 +27,10 @@ public:
 
     /// The caller of a waiter in the queue wants no more, for this reason; none: its wait ran out.
     void leave(waiter&, error_code why);
+
+    /// Whether those who wait can't have it now, as far as this client knows: somebody else has it
+    /// by the last answer of the server, or this client has it itself.
+    virtual bool is_taken() const noexcept { return is_refused_; }
 
     void end_waiters(error_code why) override;
     void tell(presence&) const override;
@@ -88,7 +93,23 @@ protected:
     /// A waiter was taken out, or the queue may go on for another reason.
     virtual void on_queue_changed() {}
 
+    /// The server has said that somebody else has it.
+    void note_taken() noexcept { is_refused_ = true; }
+
+    /// The same by this answer; or nothing is known any more, because none has come.
+    void note_answer(decide::outcome const& is) noexcept
+    {
+        using kind = decide::outcome::kind;
+        if (is.what == kind::refused)
+            is_refused_ = true;
+        else if (is.what == kind::lost || is.what == kind::pause || is.what == kind::failed)
+            is_refused_ = false;
+    }
+
     boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>> queue_;
+
+private:
+    bool is_refused_ = false;  ///< by the last answer
 };
 
 /// The queue of this waiter; `make` makes it if there is none.

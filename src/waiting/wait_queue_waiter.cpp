@@ -14,12 +14,20 @@ waiter::waiter(core_ptr c, state_kind what, std::string key, acquire_options con
     , name{std::move(key)}
     , limit{[this] {
         auto const life = shared_from_this();
-        auto why = once ? inside->transport().down_reason(decide::slot_of(name)) : error_code{};
-        if (once && !why)
-            why = error::unavailable;
-        leave(why);
+        leave(why_unserved());
     }}
 {}
+
+// The answer of a server counts for as long as it is reached.
+error_code waiter::why_unserved() const
+{
+    auto const& transport = inside->transport();
+    auto const slot = decide::slot_of(name);
+    if (!once && queue && queue->is_taken() && transport.is_up(slot))
+        return {};
+    auto const down = transport.down_reason(slot);
+    return down ? down : error_code{error::unavailable};
+}
 
 // A single try has time for two rounds: the one under way, and its own.
 error_code waiter::limit_to(milliseconds longest)

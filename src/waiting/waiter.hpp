@@ -98,6 +98,9 @@ struct waiter final : operation, decide::acquire_terms, boost::intrusive::list_b
 private:
     void begin(hold_ptr const&) const;
     void leave(error_code why);
+
+    /// Why its wait ends in vain: no error if it is taken, else the reason that nobody has said so.
+    error_code why_unserved() const;
 };
 
 /// Makes a waiter of a call. `name` is without the client's prefix.

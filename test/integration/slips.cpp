@@ -97,7 +97,7 @@ BOOST_DATA_TEST_CASE(of_a_proxy_grant_nothing, each_server(), kind)
                 BOOST_TEST(bool{each});
             BOOST_TEST(c.log->count("a reply is missing, came twice") != 0U, c.log->all());
         },
-        60s + times * 1s
+        60s + times * 3s  // one second each
     );
 }
 
@@ -128,7 +128,7 @@ BOOST_DATA_TEST_CASE(of_a_refused_login_grant_nothing, each_server(), kind)
         [&]() -> asio::awaitable<void> {
             auto const theirs = co_await take_locks(other);
             load busy{at, c};
-            BOOST_TEST(co_await eventually([&] { return wrong > times; }, 5s + times * 1s));
+            BOOST_TEST(co_await eventually([&] { return wrong > times; }, 5s + times * 2s));
             BOOST_TEST(c.log->count("refuses AUTH with the new credentials") != 0U, c.log->all());
             BOOST_TEST(busy.granted == 0);
             co_await busy.end();
@@ -136,7 +136,7 @@ BOOST_DATA_TEST_CASE(of_a_refused_login_grant_nothing, each_server(), kind)
                 BOOST_TEST(bool{each});
             BOOST_TEST(c.log->count("a reply is missing, came twice") == 0U, c.log->all());
         },
-        20s + times * 1s
+        20s + times * 2s
     );
 }
 

@@ -42,6 +42,19 @@ BOOST_AUTO_TEST_CASE(who_tries_once_leaves_the_others_to_be_woken)
     at.let_go(waits, scripts::read_release);
 }
 
+// The server has said to the reader that another client writes.
+BOOST_AUTO_TEST_CASE(a_writer_behind_a_refused_reader_finds_the_lock_taken)
+{
+    rw at;
+    auto reader = at.waits_to_read(60'000);
+    pending_try writer;
+    at.writing().try_acquire_for(100ms, writer.token());
+    at.time.advance(101ms);
+    BOOST_TEST((writer.succeeded() && !writer.value()));
+    reader.cancel();
+    at.time.settle();
+}
+
 BOOST_AUTO_TEST_CASE(the_next_one_asks_for_the_first_who_left_while_he_asked)
 {
     rw at;

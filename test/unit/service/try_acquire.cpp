@@ -129,21 +129,50 @@ BOOST_AUTO_TEST_CASE(a_silent_server_is_unavailable)
     BOOST_TEST(server->count(scripts::release) == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(a_limited_wait_ends_in_time_with_nothing_answered)
+BOOST_AUTO_TEST_CASE(a_limited_wait_that_no_server_answers_ends_in_time_with_an_error)
 {
     auto& silent = server->expect(scripts::acquire);
     auto got = try_for(120ms);
     time.advance(119ms);
     BOOST_TEST(!got.is_done());
     time.advance(2ms);
-    BOOST_TEST(got.gave_nothing());
-    respond(silent, refused(10));
+    BOOST_TEST((got.ec() == error::unavailable));
+    silent.reply(refused(10));
+    time.settle();
     BOOST_TEST(client.stats().keys == 0U);
 
     cut_all();
     auto unsent = try_for(120ms);
     time.advance(121ms);
-    BOOST_TEST(unsent.gave_nothing());
+    BOOST_TEST((unsent.ec() == error::unavailable));
+}
+
+// Who came later has the answer to the first one, for as long as its server is reached.
+BOOST_AUTO_TEST_CASE(a_limited_wait_for_a_lock_that_was_seen_taken_ends_with_nothing)
+{
+    server->expect(scripts::acquire).reply(refused(5'000));
+    server->expect(scripts::acquire).reply(refused(5'000));
+    auto first = try_for(120ms);
+    time.advance(60ms);
+    auto later = try_for(10ms);
+    auto behind = try_for(120ms);
+    time.advance(11ms);
+    BOOST_TEST((later.succeeded() && !later.value()));
+    server->expect(scripts::acquire).reply(refused(5'000));  // for the next one
+    time.advance(60ms);
+    BOOST_TEST((first.succeeded() && !first.value()));
+    server->all_down();
+    time.advance(120ms);
+    BOOST_TEST((behind.ec() == error::unavailable));
+}
+
+BOOST_AUTO_TEST_CASE(a_limited_wait_for_a_lock_of_this_client_ends_with_nothing)
+{
+    auto const mine = held();
+    server->expect(scripts::renew).reply(done());
+    auto got = try_for(120ms);
+    time.advance(121ms);
+    BOOST_TEST((got.succeeded() && !got.value()));
 }
 
 BOOST_AUTO_TEST_CASE(a_limited_wait_gets_in_when_the_lock_comes_free)
