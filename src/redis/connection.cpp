@@ -12,7 +12,6 @@
 #include <openssl/crypto.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace colock {
@@ -24,9 +23,7 @@ namespace {
 /// How long a connection still reads after a failed write.
 constexpr milliseconds last_words{100};
 
-/// So many bytes are read at once from an encrypted connection, and so often before its commands
-/// have their turn.
-constexpr std::size_t encrypted_read = 32U << 10U;
+/// An encrypted connection is read so often before its commands have their turn.
 constexpr int most_encrypted_reads = 4;
 
 bool would_block(error_code ec) noexcept
@@ -129,15 +126,16 @@ strand_task connection::shake_hands(address where)
         failed = tls_->shake_hands();
         if (tls_->has_output()) {  // after a failure, it tells the server why
             start_write(ends - clock::now());
-            auto const unsent = co_await step_;
+            if (auto const unsent = co_await step_)
+                co_return close(failed ? failed : unsent);
             sending_.clear();
-            failed = failed ? failed : unsent;
         }
         if (!failed && !tls_->is_established()) {
             start_wait(ends - clock::now());
             failed = co_await step_;
+            bool is_more = false;
             if (!failed)
-                failed = receive_encrypted();
+                failed = receive_encrypted(is_more);
         }
     }
     if (failed)
@@ -302,16 +300,18 @@ void connection::on_readable(error_code ec)
 {
     if (closing_)
         return;
-    if (!ec)
-        ec = receive_encrypted();
+    bool is_more = true;
     error_code broken;
-    for (;;) {
-        auto const room = pipeline_.prepare();
-        auto const bytes = tls_->read(room, broken);
-        if (bytes == 0)
-            break;
-        if (!received(bytes))
-            return;
+    for (int i = 0; !ec && !broken && is_more && i != most_encrypted_reads; ++i) {
+        ec = receive_encrypted(is_more);
+        while (!broken) {
+            auto const room = pipeline_.prepare();
+            auto const bytes = tls_->read(room, broken);
+            if (bytes == 0)
+                break;
+            if (!received(bytes))
+                return;
+        }
     }
     if (broken || ec)
         return close(broken ? broken : ec);
@@ -320,16 +320,14 @@ void connection::on_readable(error_code ec)
         read();
 }
 
-/// Takes from the socket, without waiting.
-error_code connection::receive_encrypted()
+/// Takes from the socket, without waiting. `is_more`: there may be more.
+error_code connection::receive_encrypted(bool& is_more)
 {
-    thread_local std::array<char, encrypted_read> from;
+    auto const from = context_->tls->room();
     error_code ec;
-    std::size_t bytes = from.size();
-    for (int i = 0; !ec && bytes == from.size() && i != most_encrypted_reads; ++i) {
-        bytes = socket_.read_some(asio::buffer(from), ec);
-        tls_->receive({from.data(), bytes});
-    }
+    auto const bytes = socket_.read_some(asio::buffer(from.data(), from.size()), ec);
+    is_more = bytes == from.size();
+    tls_->receive({from.data(), bytes});
     if (would_block(ec))
         return {};
     return ec == asio::error::eof ? asio::ssl::error::stream_truncated : ec;

@@ -108,7 +108,7 @@ private:
     void read();
     void on_read(error_code ec, std::size_t bytes);
     void on_readable(error_code ec);
-    error_code receive_encrypted();
+    error_code receive_encrypted(bool& is_more);
     error_code encrypt();
     bool received(std::size_t bytes);
     bool has_output() const noexcept;

@@ -112,7 +112,7 @@ error_code tls::load(logger const& log)
     if (!fresh)
         throw std::bad_alloc{};
     ::SSL_CTX_set_min_proto_version(fresh.get(), TLS1_2_VERSION);
-    // So nothing that is written ever waits for the other side.
+    // A server could let a write wait for another handshake.
     ::SSL_CTX_set_options(fresh.get(), SSL_OP_NO_RENEGOTIATION);
     ::SSL_CTX_set_verify(
         fresh.get(), options_.verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, &on_verdict

@@ -13,6 +13,9 @@ namespace asio = boost::asio;
 
 namespace {
 
+/// Room for more output than that is given back.
+constexpr std::size_t largest_kept = 64U << 10U;
+
 SSL* new_client(tls& with)
 {
     ::ERR_clear_error();
@@ -49,6 +52,8 @@ tls_session::tls_session(tls& with, address const& where, std::string& complaint
 
 void tls_session::receive(std::string_view bytes)
 {
+    if (bytes.empty())  // older versions of OpenSSL would call that a failure
+        return;
     std::size_t written = 0;
     if (::BIO_write_ex(in_, bytes.data(), bytes.size(), &written) != 1)
         throw std::bad_alloc{};
@@ -83,6 +88,10 @@ void tls_session::take_output(std::string& into)
     if (!into.empty())
         ::BIO_read_ex(out_, into.data(), into.size(), &read);
     into.resize(read);
+    if (read <= largest_kept)
+        return;
+    out_ = new_memory();  // the old one would keep its room
+    ::SSL_set0_wbio(ssl_.get(), out_);
 }
 
 // To want more is no error: the connection brings it, or ends. Memory takes all that is written.
