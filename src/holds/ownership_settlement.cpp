@@ -136,10 +136,10 @@ void settlement::ask(std::shared_ptr<hold_operation> who)
     if (who->done)
         core_.set_alarm(who->limit, clock::now() + core_.settings().timeout);
     asked_.push_back(std::move(who));
-    if (running_)
-        sending_.withdraw(core_.transport());  // another one is made, for both
-    else
+    if (!running_)
         run(of_.shared_from_this());
+    else if (sending_ && !sending_->alone)     // else it has run, perhaps, in a call that failed
+        sending_.withdraw(core_.transport());  // another one is made, for both
 }
 
 strand_task settlement::run([[maybe_unused]] std::shared_ptr<ownership> self)

@@ -154,6 +154,7 @@ void adoption::on_moved(std::uint64_t token, decide::proven_grant const& proven)
         break;
     case decide::possible_grant::use::give: {
         grant_.is_taken_over();
+        grant_.begin();
         auto const who = take_first();
         auto const make = [&] { return make_recycled<exclusive_lock>(core_, how_, lock_); };
         find_or_make<exclusive_lock>(core_.keyed_states(), state_of(how_.kind), lock_, make)
@@ -169,6 +170,7 @@ void adoption::give_back()
     );
     auto const until = grant_.until();
     grant_.is_taken_over();
+    grant_.begin();
     unwanted->give_back(until);
 }
 
