@@ -490,12 +490,14 @@ void connection_loop::say(
     log_level level, std::string_view about, std::string const& cause, std::string const& line
 )
 {
+    // A server that refuses commands over a connection is not away.
+    bool const is_of_connection = !up_ || about == is_up_again;
     if (context_.log.takes(level))
         context_.log.write(
             level,
             {.about = describe(where_) + ' ' + std::string{about},
              .cause = cause,
-             .server = describe(where_),
+             .server = is_of_connection ? describe(where_) : std::string{},
              .is_up = about == is_up_again},
             name_ + ": " + line
         );
