@@ -115,8 +115,10 @@ void cluster::submit(step& s)
             context_.log.write(
                 log_level::warning,
                 {"slots without a node"},
-                std::string{unserved} + ": " + std::to_string(s.slot) +
-                    "; waiting for one. Remedy: redis-cli --cluster check"
+                std::string{unserved}
+                    .append(": ")
+                    .append(std::to_string(s.slot))
+                    .append("; waiting for one. Remedy: redis-cli --cluster check")
             );
     }
 }
