@@ -14,7 +14,7 @@ namespace colock {
 class recycled_memory {
 public:
     static constexpr std::size_t step = 16;
-    static constexpr std::size_t largest = 1280;  ///< up to half a step more
+    static constexpr std::size_t largest = 1536;  ///< up to half a step more
     static constexpr std::size_t most_kept = 16U << 10U;
 
     static void* allocate(std::size_t size);
