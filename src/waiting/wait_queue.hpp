@@ -96,20 +96,20 @@ protected:
     /// The server has said that somebody else has it.
     void note_taken() noexcept { is_refused_ = true; }
 
-    /// The same by this answer; or nothing is known any more, because none has come.
+    /// The same by this answer, also if this client has it from now on; or nothing is known any
+    /// more, because none has come.
     void note_answer(decide::outcome const& is) noexcept
     {
         using kind = decide::outcome::kind;
-        if (is.what == kind::refused)
-            is_refused_ = true;
-        else if (is.what == kind::lost || is.what == kind::pause || is.what == kind::failed)
-            is_refused_ = false;
+        if (is.what != kind::withdrawn)
+            is_refused_ =
+                is.what == kind::refused || is.what == kind::granted || is.what == kind::unsynced;
     }
 
     boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>> queue_;
 
 private:
-    bool is_refused_ = false;  ///< by the last answer
+    bool is_refused_ = false;  ///< to others, by the last answer
 };
 
 /// The queue of this waiter; `make` makes it if there is none.

@@ -175,6 +175,23 @@ BOOST_AUTO_TEST_CASE(a_limited_wait_for_a_lock_of_this_client_ends_with_nothing)
     BOOST_TEST((got.succeeded() && !got.value()));
 }
 
+// Its limit comes between the release and the answer.
+BOOST_AUTO_TEST_CASE(so_does_one_behind_a_hold_that_has_just_ended)
+{
+    auto mine = held();
+    server->expect(scripts::renew).reply(done());
+    auto got = try_for(120ms);
+    time.advance(119ms);
+    server->expect(scripts::release).reply(released());
+    auto& asked = server->expect(scripts::acquire);
+    BOOST_TEST(release(mine).succeeded());
+    time.advance(2ms);
+    BOOST_TEST((got.succeeded() && !got.value()));
+    server->expect(scripts::release).reply(released());
+    asked.reply(granted(2));
+    time.settle();
+}
+
 BOOST_AUTO_TEST_CASE(a_limited_wait_gets_in_when_the_lock_comes_free)
 {
     server->expect(scripts::acquire).reply(refused(50));
