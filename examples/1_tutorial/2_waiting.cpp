@@ -51,7 +51,7 @@ asio::awaitable<void> wait_for_some_time(colock::lock door)
 asio::awaitable<void> wait_until_cancelled(colock::lock door)
 {
     tutorial::stopwatch const waited;
-    // The first that ends cancels the other. Any cancellation of Asio does the same.
+    // The first that succeeds cancels the other. Any cancellation of Asio does the same.
     auto const first = co_await (door.acquire(asio::use_awaitable) || tutorial::pause(100ms));
     expect(first.index() == 1, "the door is closed");
     std::printf("cancelled: not in after ~%lld ms\n", waited.ms());

@@ -40,7 +40,7 @@ asio::awaitable<void> until_queued(std::string url, std::string count)
 // [leaves
 asio::awaitable<void> leaves(colock::fair_lock counter, std::string url, colock::hold closed)
 {
-    // Whichever comes first ends the other: the acquire is cancelled.
+    // The side that succeeds first cancels the other: here the acquire.
     co_await (counter.acquire(asio::use_awaitable) || until_queued(url, "5"));
     std::puts("five in the queue: one gives up and leaves it");
     co_await until_queued(url, "4");

@@ -158,7 +158,7 @@ asio::awaitable<bool> web::read(session& from, boost::beast::flat_buffer& buffer
 }
 
 // [give_up
-// Whichever ends first cancels the other: an acquire that waits leaves the queue with its client.
+// The side that succeeds first cancels the other: an acquire that waits leaves the queue.
 asio::awaitable<response> web::answer_in_time(session& to, request const& asked)
 {
     auto first = co_await (answer(asked) || given_up(to.socket, limits_.request));

@@ -37,7 +37,7 @@ struct address {
 
 /// The kind of deployment that the addresses belong to.
 enum class topology {
-    single,     ///< one server; the first address is used
+    single,     ///< one server, so exactly one address
     sentinel,   ///< Sentinels, which know where the primary is now
     cluster,    ///< some nodes of a cluster, which know the others
     replicated  ///< a primary and its replicas, all of them; the one that says so is the primary

@@ -50,7 +50,8 @@ void wait_lost(core_ptr, asio::any_completion_handler<finished>, hold_ptr);
 ///   completes, `stop_token()` is stopped, and the hold turns false. If renewals fail, all of this
 ///   happens before anybody else can get the lock. If somebody deleted or forced the lock, or the
 ///   server lost it, it happens as soon as the client hears of it, at the next renewal at the
-///   latest; until then somebody else may have it. A process that does not run can't be told; it is
+///   latest; a fixed lease has no renewals, so there it may be near the end of the lease. Until
+///   then somebody else may have it. A process that does not run can't be told; it is
 ///   told as soon as it runs again. The bool and `valid_for()` read a clock that
 ///   goes on while the machine is suspended, so they are right even before a stopped process is
 ///   told. There is one exception: a virtual machine that its hypervisor pauses may not know of it.

@@ -11,8 +11,8 @@ enum class log_level { debug, info, warning, error, off };
 
 /// The destination of log lines.
 ///
-/// Each line names the lock or connection, the operation, the cause and the remedy, and never a
-/// password. A fault that goes on has less than 20 lines an hour: the pauses between them grow, and
+/// Each line names the lock or the connection, and the cause; a line that needs somebody to act
+/// names the remedy as well. No line has a password. A fault that goes on has less than 20 lines an hour: the pauses between them grow, and
 /// a line says how many were left out, and how old it is. `colock/log/spdlog.hpp` has a sink for
 /// spdlog.
 struct logger {
