@@ -38,7 +38,7 @@ NAVIGATION = [
     ("Operation", ["deployments.md", "managed-services.md", "configuration.md", "production.md",
                    "sizing.md", "metrics.md", "command.md", "troubleshooting.md", "errors.md",
                    "redisson.md"]),
-    ("中文", ["zh-CN.md", "zh/install.md", "zh/faq.md", "zh/guarantees.md", "zh/redisson.md",
+    ("中文", ["zh-CN.md", "zh/install.md", "zh/faq.md", "zh/guarantees.md", "zh/redisson.md", "zh/how-it-works.md",
              "zh/seckill.md", "zh/command.md", "zh/glossary.md"]),
     ("中文/该用哪种锁？", ["zh/locks/README.md", "zh/locks/lock.md"]),
     ("中文/教程", ["zh/tutorial/README.md", *(f"zh/{lesson}" for lesson in LESSONS)]),
