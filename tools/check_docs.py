@@ -12,11 +12,13 @@
   measured one, and may differ. Each program of examples/1_tutorial is on some page.
 - Links to files and headings lead somewhere, and so do paths in `backticks`.
 - scripts/README.md has a row for each script, and no other.
-- docs/architecture.md says of each folder in src/ what it is for, in 250 lines.
+- docs/internals/architecture.md says of each folder in src/ what it is for, in 250 lines.
 - docs/deployments.md lets a user run what the scripts call, and what the connections send; and
   these ask at their start about what the scripts call.
 - docs/configuration.md names each field of the config and the options, with its default, and
   docs/errors.md each error: tools/reference_pages.py.
+- docs/internals/proofs.md names tests for each section of docs/guarantees.md that promises something,
+  and docs/internals/failures.md each test of test/replay; and these tests exist.
 - The lists of docs/tutorial and docs/zh/tutorial have all lessons, in one order, and each lesson ends
   with links to those before and after it.
 - A version of colock that a page asks for is that of CMakeLists.txt.
@@ -51,6 +53,7 @@ PUBLISH = {"publish", "spublish"}
 CONTAINERS = {"pubsub"}
 # Sections of docs/guarantees.md that promise nothing: what is not, and a heading of others.
 WITHOUT_PROMISES = {"What is not promised", "What each failure looks like"}
+HEADING = re.compile(r"##+ +(.*)")
 TEST_NAME = re.compile(r"`(?P<case>[a-z]\w*/[a-z]\w*)`")
 BOOST_TEST = re.compile(
     r"^BOOST_(?:AUTO|FIXTURE|DATA)_TEST_(?P<what>SUITE|CASE)(?:_TEMPLATE)?"
@@ -207,7 +210,7 @@ def check_scripts(root: pathlib.Path) -> Iterator[tuple[str, int, str]]:
 
 
 def check_architecture(root: pathlib.Path) -> Iterator[tuple[str, int, str]]:
-    name = "docs/architecture.md"
+    name = "docs/internals/architecture.md"
     text = (root / name).read_text() if (root / name).is_file() else ""
     if len(text.splitlines()) > 250:
         yield name, 251, "is a guide, not an inventory: 250 lines at the most"
@@ -272,25 +275,32 @@ def test_cases(root: pathlib.Path) -> dict[str, pathlib.Path]:
 
 
 def check_guarantees(root: pathlib.Path) -> Iterator[tuple[str, int, str]]:
-    """Each section that promises something names tests that prove it, and these exist."""
-    name = "docs/guarantees.md"
+    """Each section that promises something has one of the same title in the list of proofs, which
+    names tests that exist."""
+    name, proofs = "docs/guarantees.md", "docs/internals/proofs.md"
     text = (root / name).read_text() if (root / name).is_file() else ""
+    list_of_proofs = (root / proofs).read_text() if (root / proofs).is_file() else ""
     cases = test_cases(root)
-    sections: list[tuple[int, str, set[str]]] = []
-    for number, line in prose(text):
-        if match := re.match(r"##+ +(.*)", line):
-            sections.append((number, match[1], set()))
-        for match in TEST_NAME.finditer(line if sections and line.startswith("|") else ""):
-            sections[-1][2].add(match["case"])
+    proved: dict[str, set[str]] = {}
+    title = ""
+    for number, line in prose(list_of_proofs):
+        if match := HEADING.match(line):
+            title = match[1]
+            proved[title] = set()
+        for match in TEST_NAME.finditer(line if title and line.startswith("|") else ""):
+            proved[title].add(match["case"])
             if match["case"] not in cases:
-                yield name, number, f"there is no test {match['case']}"
-    for number, title, named in sections:
-        if not named and title not in WITHOUT_PROMISES:
-            yield name, number, f"'{title}' names no test that proves it"
+                yield proofs, number, f"there is no test {match['case']}"
+    promised = {match[1]: number for number, line in prose(text) if (match := HEADING.match(line))}
+    for title, number in promised.items():
+        if not proved.get(title) and title not in WITHOUT_PROMISES:
+            yield name, number, f"{proofs} names no test that proves '{title}'"
+    for title in proved.keys() - promised.keys():
+        yield proofs, 1, f"{name} has no section '{title}'"
 
 
 def check_failures(root: pathlib.Path) -> Iterator[tuple[str, int, str]]:
-    name = "docs/failures.md"
+    name = "docs/internals/failures.md"
     text = (root / name).read_text() if (root / name).is_file() else ""
     cases = test_cases(root)
     named = set()
@@ -354,7 +364,7 @@ def self_test() -> None:
     self_test_output()
     good = {
         "docs/b.md": "# B\n\n## Two words\n\n## Two, words!\n\n```text\n[x](nowhere)\n```\n[up](../README.md)\n",
-        "docs/architecture.md": "`src/base` `src/redis`\n",
+        "docs/internals/architecture.md": "`src/base` `src/redis`\n",
         "CMakeLists.txt": "project(colock VERSION 0.2.0)\n",
         "docs/version.md": "find_package(colock 0.2) GIT_TAG v0.2.0 libcolock0.2\n",
         "examples/1_tutorial/1_a.cpp": "",
@@ -367,9 +377,11 @@ def self_test() -> None:
         "src/base/x.hpp": "",
         PROBE: 'array<x, 1> script_commands{"get K"};',
         "src/base/x.cpp": "",
-        "docs/failures.md": "| a failure | `lost/by_time` |\n",
-        "docs/guarantees.md": "# G\n\nIntroduced.\n\n## One\n\n| a | `held/again` |\n\n"
-        "### Two\n\n| b | `lost/by_time` |\n\n## What is not promised\n\nMuch.\n",
+        "docs/internals/failures.md": "| a failure | `lost/by_time` |\n",
+        "docs/guarantees.md": "# G\n\nIntroduced.\n\n## One\n\n### Two\n\n"
+        "## What is not promised\n\nMuch.\n",
+        "docs/internals/proofs.md": "## One\n\n| a | `held/again` |\n\n## Two\n\n"
+        "| b | `lost/by_time` |\n",
         "test/unit/held.cpp": "BOOST_FIXTURE_TEST_SUITE(held, h)\n"
         "BOOST_DATA_TEST_CASE_F(\n    h, again, k)\n",
         "test/replay/lost.cpp": "BOOST_AUTO_TEST_SUITE(lost)\n"
@@ -397,13 +409,14 @@ def self_test() -> None:
         "not a literal": {"scripts/a.lua": "call(what, 'get')\n"},
         "+get is granted": {"scripts/a.lua": ""},
         "what src/other is for": {"src/other/z.hpp": ""},
-        "250 lines": {"docs/architecture.md": "`src/base` `src/redis`\n" * 251},
-        "no test lost/by_luck": {"docs/failures.md": "| a | `lost/by_time` `lost/by_luck` |\n"},
-        "no test held/never": {"docs/guarantees.md": "## One\n\n| a | `held/never` |\n"},
-        "'Two' names no test": {
-            "docs/guarantees.md": "## One\n\n| a | `held/again` |\n\n## Two\n\n`held/again`\n"
+        "250 lines": {"docs/internals/architecture.md": "`src/base` `src/redis`\n" * 251},
+        "no test lost/by_luck": {"docs/internals/failures.md": "| a | `lost/by_time` `lost/by_luck` |\n"},
+        "no test held/never": {"docs/internals/proofs.md": "## One\n\n| a | `held/never` |\n"},
+        "proves 'Two'": {"docs/internals/proofs.md": "## One\n\n| a | `held/again` |\n"},
+        "no section 'Three'": {
+            "docs/internals/proofs.md": "## Three\n\n| a | `held/again` |\n"
         },
-        "does not name lost/by_time": {"docs/failures.md": "| a | b |\n"},
+        "does not name lost/by_time": {"docs/internals/failures.md": "| a | b |\n"},
         **snippets.BAD,
         **reference_pages.mistakes(),
     }

@@ -4,7 +4,7 @@
     check_layers.py [ROOT]        exits 1 with file:line messages
     check_layers.py --self-test
 
-docs/architecture.md shows the layers; ALLOWED below is the same in one table.
+docs/internals/architecture.md shows the layers; ALLOWED below is the same in one table.
 """
 
 import pathlib

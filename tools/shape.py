@@ -16,7 +16,7 @@ import sys
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-# The folders whose classes run on a client's strand; see docs/architecture.md.
+# The folders whose classes run on a client's strand; see docs/internals/architecture.md.
 STRAND = ("core", "holds", "waiting", "locks", "counters")
 
 LIMITS = {

@@ -1,6 +1,6 @@
 /* The protocol of colock's lock: clients that contend for one key of a Redis server.
  *
- * docs/model.md says what is modelled, what is left out and why that is sound; check.py has the
+ * docs/internals/model.md says what is modelled, what is left out and why that is sound; check.py has the
  * configurations, each a set of the switches below, and the mutants, each a switch MUTANT_x that
  * takes one rule out of the protocol.
  *

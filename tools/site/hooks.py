@@ -42,8 +42,9 @@ NAVIGATION = [
              "zh/seckill.md", "zh/command.md", "zh/glossary.md"]),
     ("中文/该用哪种锁？", ["zh/locks/README.md", "zh/locks/lock.md"]),
     ("中文/教程", ["zh/tutorial/README.md", *(f"zh/{lesson}" for lesson in LESSONS)]),
-    ("Assurance", ["guarantees.md", "failures.md", "reliability.md", "model.md", "versions.md",
-                   "benchmarks.md", "architecture.md", "*.md"]),
+    ("Assurance", ["guarantees.md", "reliability.md", "versions.md", "benchmarks.md", "*.md"]),
+    ("Internals", ["internals/architecture.md", "internals/model.md", "internals/proofs.md",
+                   "internals/failures.md", "internals/*.md"]),
 ]
 TITLES = {"index.md": "colock", "zh-CN.md": "首页"}
 
