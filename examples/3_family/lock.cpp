@@ -39,7 +39,7 @@ asio::awaitable<void> charge(colock::lock account, int amount)
 // [soon
 asio::awaitable<bool> charge_soon(colock::lock account)
 {
-    // False: after two seconds somebody else still has it, or the server cannot be reached.
+    // False: after two seconds somebody else still has it.
     co_return co_await colock::with_lock_for(
         account,
         2s,
@@ -50,7 +50,23 @@ asio::awaitable<bool> charge_soon(colock::lock account)
     );
 }
 // soon]
+
+asio::awaitable<void> withdraw(colock::hold& /*of the lock*/)
+{
+    --balance;
+    co_return;
+}
 // NOLINTEND(cppcoreguidelines-avoid-reference-coroutine-parameters)
+
+asio::awaitable<void> in_short(std::string url)
+{
+    // [short
+    colock::client redis{co_await asio::this_coro::executor, colock::config::from_url(url)};
+    colock::lock const account{redis, "account:7"};  // a name: nothing is sent
+    co_await colock::with_lock(account, withdraw);   // waits, renews, cancels at a loss, releases
+    // short]
+    co_await redis.close();
+}
 
 asio::awaitable<void> example(std::string url)
 {
@@ -66,6 +82,7 @@ asio::awaitable<void> example(std::string url)
     if (balance != 39)
         throw std::logic_error{"two at once"};
     co_await redis.close();
+    co_await in_short(url);
 }
 
 int main(int argc, char** argv) { return run(&example, argc, argv); }

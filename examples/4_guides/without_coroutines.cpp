@@ -33,7 +33,7 @@ void expect(bool as_told, char const* what)
 }
 
 // [blocking
-/// False: somebody else is at work on this order, or the server cannot be reached.
+/// False: somebody else is at work on this order.
 bool charge(colock::client& redis, std::string const& order, std::function<void()> const& work)
 {
     colock::lock const lock{redis, "order:" + order};

@@ -29,7 +29,7 @@ LESSONS = ["tutorial/" + name for name in re.findall(r"^- \[.*?\]\((\S+)\)", CON
 # A section takes the pages that its patterns match, in their order, and no page twice. "A/B" is a part
 # of the section A before it.
 NAVIGATION = [
-    ("Start", ["index.md", "install.md", "faq.md", "comparison.md", "migration.md",
+    ("Start", ["index.md", "install.md", "api.md", "faq.md", "comparison.md", "migration.md",
                 "without-coroutines.md", "how-it-works.md", "glossary.md"]),
     ("Tutorial", ["tutorial/README.md", *LESSONS]),
     ("Locks", ["locks/README.md", "locks/lock.md", "locks/fair_lock.md", "locks/read_write_lock.md",

@@ -5,6 +5,7 @@
 #include <colock/colock.hpp>
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 
 #include <exception>
@@ -25,21 +26,20 @@ asio::awaitable<void> pay(colock::client& redis, std::string order)
 }
 
 int main(int argc, char** argv)
-{
+try {
     asio::io_context context;
     auto const url = argc > 1 ? argv[1] : "redis://localhost";
     colock::client redis{context.get_executor(), colock::config::from_url(url)};  // one a process
-    bool paid = false;
-    asio::co_spawn(context, pay(redis, "42"), [&](std::exception_ptr failure) {
-        try {
-            if (failure)
-                std::rethrow_exception(failure);
-            paid = true;
-        } catch (std::exception const& e) {
-            std::cerr << e.what() << '\n';  // and run() goes on: it sends the release
-        }
+    std::exception_ptr failure;
+    asio::co_spawn(context, pay(redis, "42"), [&](std::exception_ptr thrown) {
+        failure = thrown;
+        redis.close(asio::detached);  // releases what is held, and lets run() end
     });
     context.run();
-    return paid ? 0 : 1;
+    if (failure)
+        std::rethrow_exception(failure);
+} catch (std::exception const& e) {
+    std::cerr << e.what() << '\n';
+    return 1;
 }
 // first]
