@@ -1,7 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
-// A job that tries again after errors that pass. In the program Redis has no memory at first. Then a
-// task takes a permit of a semaphore that does not exist.
+// A job that tries again after errors that pass. In the program Redis has no memory at first. Then
+// a task takes a permit of a semaphore that does not exist.
 //
 //     retry [URL]        redis://127.0.0.1:6379 by default; its maxmemory is changed
 #include "../raw_redis.hpp"
