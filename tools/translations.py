@@ -3,11 +3,14 @@
 
     translations.py            exits 1 and names each English page that has changed since its Chinese
                                one was last brought up to date
-    translations.py --update   notes that all Chinese pages are up to date
+    translations.py --update   notes the Chinese pages that have changed as up to date, and refuses
+                               those that have not although their English page has
+    translations.py --unchanged PAGE REASON
+                               notes that the Chinese page needs no change, and why; PAGE as in the list
     translations.py --self-test
 
-docs/zh/FOLLOWS has a line for each page in docs/zh, and for README.zh-CN.md: its name, and the hash
-of the English page that it follows. Both pages have to link to each other in their third line, and to
+docs/zh/FOLLOWS has a line for each page in docs/zh, and for README.zh-CN.md: its name, the hash of the
+English page that it follows, its own hash then, and the reason if it needed no change. Both pages have to link to each other in their third line, and to
 show the same programs and outputs in the same order. What a Chinese page shows of commands, CMake and
 other code, the English page shows too, line for line but for the comments.
 """
@@ -69,8 +72,14 @@ def third_line(page: pathlib.Path) -> str:
     return (page.read_text(encoding="utf-8").splitlines() + [""] * 3)[2]
 
 
+def read(root: pathlib.Path) -> dict[str, list[str]]:
+    """Of each page: the hash of the English one, its own, and perhaps a reason."""
+    lines = (root / LIST).read_text(encoding="utf-8").splitlines() if (root / LIST).is_file() else []
+    return {name: rest for name, *rest in (line.split(" ", 3) for line in lines)}
+
+
 def check(root: pathlib.Path) -> list[str]:
-    noted = dict(line.split() for line in (root / LIST).read_text().splitlines())
+    noted = read(root)
     findings = [f"{LIST}: {name} does not exist" for name in noted.keys() - set(pages(root))]
     for name in pages(root):
         english, chinese = pair(root, name)
@@ -78,11 +87,14 @@ def check(root: pathlib.Path) -> list[str]:
         if not english.is_file():
             findings.append(f"{about}: there is no {english.relative_to(root)}")
             continue
-        if noted.get(name) != hash_of(english):
+        known = [*noted.get(name, []), "", ""][:2]
+        if known[0] != hash_of(english):
             findings.append(
                 f"{english.relative_to(root)} has changed: bring {about} up to date,"
-                " then tools/translations.py --update"
+                f" then tools/translations.py --update; if it needs no change, --unchanged {name} REASON"
             )
+        elif known[1] != hash_of(chinese):
+            findings.append(f"{about} has changed: tools/translations.py --update")
         if shown(english) != shown(chinese):
             findings.append(f"{about}: shows other programs or outputs than {english.relative_to(root)}")
         here, there = code(chinese), code(english)
@@ -94,9 +106,28 @@ def check(root: pathlib.Path) -> list[str]:
     return sorted(findings)
 
 
-def update(root: pathlib.Path) -> None:
-    lines = [f"{name} {hash_of(pair(root, name)[0])}" for name in pages(root)]
-    (root / LIST).write_text("".join(line + "\n" for line in lines))
+def update(root: pathlib.Path, unchanged: dict[str, str] | None = None) -> list[str]:
+    """Notes what has changed, and gives the pages that it refuses."""
+    noted = read(root)
+    refused = []
+    lines = []
+    for name in pages(root):
+        english, chinese = (hash_of(page) for page in pair(root, name))
+        known = noted.get(name, [])
+        reason = (unchanged or {}).get(name)
+        if reason:
+            known = [english, chinese, reason]
+        elif known[:1] != [english] and known[1:2] == [chinese]:
+            about = pair(root, name)[1].relative_to(root)
+            refused.append(
+                f"{about} has not changed, and its English page has: bring it up to date, or"
+                f" --unchanged {name} REASON"
+            )
+        elif known[:2] != [english, chinese]:
+            known = [english, chinese, *(known[2:] if known[:1] == [english] else [])]
+        lines.append(" ".join([name, *known]))
+    (root / LIST).write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    return refused
 
 
 def self_test() -> None:
@@ -112,14 +143,20 @@ def self_test() -> None:
         assert not check(root), check(root)
         english.write_text(english.read_text() + "\nMore.\n")
         assert any("docs/a.md has changed" in finding for finding in check(root))
-        update(root)
+        assert update(root) and any("docs/a.md has changed" in finding for finding in check(root))
+        assert not update(root, {"a.md": "the new word is a name"})
+        assert (root / LIST).read_text().endswith(" the new word is a name\n")
+        assert not check(root), check(root)
+        chinese.write_text(chinese.read_text() + "\n还有。\n")
+        assert check(root) == ["docs/zh/a.md has changed: tools/translations.py --update"]
+        assert not update(root)
         assert not check(root), check(root)
         (root / "README.md").write_text("# S\n")
         assert any(f"bring {README}" in finding for finding in check(root))
         chinese.write_text(chinese.read_text() + "```sh\nls b  # 乙\n```\n")
-        assert any("docs/zh/a.md:6: docs/a.md does not show" in finding for finding in check(root))
+        assert any("docs/zh/a.md:8: docs/a.md does not show" in finding for finding in check(root))
         english.write_text(english.read_text() + "```sh\nls b # B\n```\n")
-        update(root)
+        update(root, {README: "its title"})
         assert check(root) == ["README.md:3: the link to the other language: English | [中文](README.zh-CN.md)"]
         chinese.write_text("# 甲\n")
         assert any("docs/zh/a.md: shows other" in finding for finding in check(root))
@@ -135,7 +172,12 @@ def main() -> None:
     if sys.argv[1:] == ["--self-test"]:
         self_test()
     elif sys.argv[1:] == ["--update"]:
-        update(root)
+        if refused := update(root):
+            sys.exit("\n".join(refused))
+    elif sys.argv[1:2] == ["--unchanged"] and len(sys.argv) == 4:
+        if sys.argv[2] not in pages(root):
+            sys.exit(f"no page {sys.argv[2]}; {LIST} has their names")
+        update(root, {sys.argv[2]: sys.argv[3]})
     elif findings := check(root):
         sys.exit("\n".join(findings))
 
