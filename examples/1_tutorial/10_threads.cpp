@@ -7,16 +7,23 @@
 #include <colock/colock.hpp>
 
 #include <boost/asio/detached.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_future.hpp>
 
-#include <atomic>
+#include <algorithm>
+#include <array>
 #include <future>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
+using namespace asio::experimental::awaitable_operators;
 using tutorial::expect;
 
 int sections = 0;  // no atomic, no mutex: the lock protects it
@@ -71,6 +78,31 @@ int thousand_in_a_rush(colock::client& redis)
 }
 // rush]
 
+// [contest
+/// A has it, and B and C wait in other processes. A leaves, and they get in, one after the other.
+asio::awaitable<int> three_contend(std::string url)
+{
+    auto const executor = co_await asio::this_coro::executor;
+    std::array<colock::client, 3> processes{
+        colock::client{executor, colock::config::from_url(url)},
+        colock::client{executor, colock::config::from_url(url)},
+        colock::client{executor, colock::config::from_url(url)}};
+    int inside = 0;
+    int most = 0;
+    auto const visit = [&](colock::client& process) -> asio::awaitable<void> {
+        colock::hold held = co_await colock::lock{process, "contest"}.acquire();
+        most = std::max(most, ++inside);
+        co_await tutorial::pause(50ms);
+        --inside;
+        co_await held.release();
+    };
+    co_await (visit(processes[0]) && visit(processes[1]) && visit(processes[2]));
+    for (auto& process : processes)
+        co_await process.close();
+    co_return most;
+}
+// contest]
+
 // [blocking
 int threads_that_block(colock::client& redis)
 {
@@ -117,7 +149,14 @@ int main(int argc, char** argv)
     try {
         std::printf("100 contenders on 4 threads: %d were in\n", hundred_contenders(redis, pool));
         expect(sections == 100, "one at a time");
-        std::printf("1000 try for a second: %d is in\n", thousand_in_a_rush(redis));
+        int const in_a_rush = thousand_in_a_rush(redis);
+        std::printf("1000 try for a second: %d is in\n", in_a_rush);
+        expect(in_a_rush == 1, "nobody leaves");
+        auto contest = three_contend(tutorial::server(argc, argv));
+        auto strand = asio::make_strand(pool);  // because && cancels
+        int const most = asio::co_spawn(strand, std::move(contest), asio::use_future).get();
+        std::printf("three processes contend: at most %d at once\n", most);
+        expect(most == 1, "one at a time");
         std::printf("8 threads that block: %d were in\n", threads_that_block(redis));
         a_thread_is_told(redis);
         redis.close(asio::use_future).get();

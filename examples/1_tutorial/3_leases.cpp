@@ -36,17 +36,21 @@ asio::awaitable<void> nobody_releases(std::string url)
     auto settings = colock::config::from_url(url);
     settings.lease = 1s;  // 30 s unless set
     colock::client process{co_await asio::this_coro::executor, settings};
+    colock::client elsewhere{co_await asio::this_coro::executor, settings};
     process.run(asio::detached);
     colock::lock const lock{process, "experiment:1"};
+    colock::lock const same{elsewhere, "experiment:1"};
 
     colock::hold held = co_await lock.acquire();
-    co_await tutorial::pause(2500ms);  // two and a half leases
+    auto const rival = co_await same.try_acquire_for(2500ms);  // two and a half leases
     std::printf("1: after 2.5 leases it is %s\n", held ? "held: it is renewed" : "lost");
-    expect(bool{held}, "the watchdog renews");
+    std::printf("1: somebody else is %s\n", rival ? "in" : "not in");
+    expect(held && !rival, "the watchdog renews");
 
     held = {};  // forgotten, or thrown past: a hold releases in its destructor
     auto const time = co_await free_after(lock);
     std::printf("1: forgotten, it is free after ~%lld ms\n", time);
+    co_await elsewhere.close();
     co_await process.close();
 }
 // never]

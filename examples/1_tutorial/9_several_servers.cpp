@@ -13,6 +13,9 @@
 #include <boost/system/system_error.hpp>
 
 #include <array>
+#include <cstddef>
+#include <deque>
+#include <functional>
 #include <map>
 
 namespace asio = boost::asio;
@@ -92,6 +95,22 @@ asio::awaitable<void> shut_down(std::string url)
     }
 }
 
+// [dies
+/// One of the servers dies while the lock is held: nobody else gets in, and the holder is told.
+asio::awaitable<void> one_dies(colock::multi_lock mine, colock::multi_lock other, std::string url)
+{
+    colock::hold held = co_await mine.acquire();
+    co_await shut_down(url);
+    auto const [failure, in] =
+        co_await other.try_acquire_for(200ms, asio::as_tuple(asio::deferred));
+    std::printf("a server is gone: somebody else is %s\n", in ? "in" : "kept out");
+    expect(!in, "two servers remember the lock");
+    co_await held.lost();
+    std::puts("its holder is told");
+    co_await held.release(asio::as_tuple(asio::deferred));  // on those that are left
+}
+// dies]
+
 // [most
 asio::awaitable<void> lead(colock::red_lock leader, char const* when)
 {
@@ -104,6 +123,30 @@ asio::awaitable<void> lead(colock::red_lock leader, char const* when)
         co_await held->release();
 }
 // most]
+
+/// With a short lease, so that the holder is told soon.
+asio::awaitable<void> one_of_three_dies(
+    std::function<colock::config(std::size_t)> settings,
+    colock::multi_lock others,
+    std::array<std::string, 3> urls
+)
+{
+    auto const executor = co_await asio::this_coro::executor;
+    std::deque<colock::client> process;
+    for (std::size_t i = 0; i != 3; ++i) {
+        auto here = settings(i);
+        here.lease = 2s;
+        process.emplace_back(executor, here);
+    }
+    colock::multi_lock const mine{
+        colock::lock{process[0], "order"},
+        colock::lock{process[1], "order"},
+        colock::lock{process[2], "order"}};
+    co_await one_dies(mine, others, urls[2]);
+    co_await process[0].close();
+    co_await process[1].close();
+    process[2].stop();
+}
 
 asio::awaitable<void> lesson(std::array<std::string, 3> urls)
 {
@@ -136,7 +179,7 @@ asio::awaitable<void> lesson(std::array<std::string, 3> urls)
     co_await method1(all, urls);
 
     co_await lead(most, "three servers");
-    co_await shut_down(urls[2]);
+    co_await one_of_three_dies(settings, all, urls);
     co_await lead(most, "two of three");
     co_await shut_down(urls[1]);
     co_await lead(most, "one of three");
