@@ -12,6 +12,7 @@ from measure.problem import Failure
 
 FOLDER = ROOT / "build/bench"
 DOCUMENT = ROOT / "docs/benchmarks.md"
+DOCUMENTS = {"compare-far": ROOT / "bench/far-results.md"}  # of parts that are elsewhere
 PICTURES = ROOT / "docs/img"
 OF_README = "overview"
 
@@ -83,12 +84,13 @@ class Results:
         return "\n\n".join(parts)
 
 
-def replace_part(document: str, name: str, text: str) -> str:
+def replace_part(path: pathlib.Path, name: str, text: str) -> None:
+    document = path.read_text()
     begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
     if begin not in document or end not in document:
-        raise Failure(f"{DOCUMENT.relative_to(ROOT)} has no part {begin} … {end}")
+        raise Failure(f"{path.relative_to(ROOT)} has no part {begin} … {end}")
     before, _, rest = document.partition(begin)
-    return before + begin + "\n" + text.strip() + "\n" + end + rest.partition(end)[2]
+    path.write_text(before + begin + "\n" + text.strip() + "\n" + end + rest.partition(end)[2])
 
 
 def publish(results: Results, text: str, pictures: dict[str, str], to_docs: bool) -> None:
@@ -106,9 +108,10 @@ def publish(results: Results, text: str, pictures: dict[str, str], to_docs: bool
     PICTURES.mkdir(parents=True, exist_ok=True)
     for name, picture in pictures.items():
         (PICTURES / f"{document_part}-{name}.svg").write_text(picture)
+    document = DOCUMENTS.get(document_part, DOCUMENT)
+    folder = os.path.relpath(PICTURES, document.parent)
     shown = "\n\n".join(
-        f"![{name}](img/{document_part}-{name}.svg)" for name in pictures if name != OF_README
+        f"![{name}]({folder}/{document_part}-{name}.svg)" for name in pictures if name != OF_README
     )
-    part = f"{results.header()}\n\n{shown}\n\n{text}"
-    DOCUMENT.write_text(replace_part(DOCUMENT.read_text(), document_part, part))
-    print(f"{kind}: {DOCUMENT.relative_to(ROOT)}")
+    replace_part(document, document_part, f"{results.header()}\n\n{shown}\n\n{text}")
+    print(f"{kind}: {document.relative_to(ROOT)}")
