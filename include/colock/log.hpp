@@ -12,9 +12,9 @@ enum class log_level { debug, info, warning, error, off };
 /// The destination of log lines.
 ///
 /// Each line names the lock or the connection, and the cause; a line that needs somebody to act
-/// names the remedy as well. No line has a password. A fault that goes on has less than 20 lines an hour: the pauses between them grow, and
-/// a line says how many were left out, and how old it is. `colock/log/spdlog.hpp` has a sink for
-/// spdlog.
+/// names the remedy as well. No line has a password. A fault that goes on has less than 20 lines an
+/// hour: the pauses between them grow, and a line says how many were left out, and how old it is.
+/// `colock/log/spdlog.hpp` has a sink for spdlog.
 struct logger {
     /// Called with each line at or above `level`, from the client's strand, so it must not block
     /// and must not call the client. Exceptions from it are dropped. If empty, no line is made.
