@@ -3,6 +3,7 @@
 - docs/configuration.md has a section for each struct that a user fills in, and in it a table row for
   each field. The row's second cell begins with the default that the header gives.
 - docs/errors.md has a row for each value of `colock::error`.
+- docs/api.md names each operation of the public headers.
 """
 
 import pathlib
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 
 CONFIGURATION = "docs/configuration.md"
 ERRORS = "docs/errors.md"
+OPERATIONS = "docs/api.md"
 ERROR_HEADER = "include/colock/error.hpp"
 STRUCTS = {
     "config": "include/colock/config.hpp",
@@ -27,6 +29,7 @@ FIELD = re.compile(
     re.MULTILINE,
 )
 ENUMERATOR = re.compile(r"^    (?P<name>[a-z]\w*)(?: = \d+)?,", re.MULTILINE)
+OPERATION = re.compile(r"^    auto (?P<name>\w+)\(", re.MULTILINE)
 HEADING = re.compile(r"## .*?`(?P<name>\w+)`")
 ROW = re.compile(r"\| `(?P<name>\w+)` \| *(?P<second>[^|]*)")
 UNITS = ((1_000, "s"), (1, "ms"))
@@ -112,9 +115,19 @@ def check_errors(root: pathlib.Path) -> Iterator[tuple[str, int, str]]:
         yield ERRORS, rows[extra], f"there is no error::{extra}"
 
 
+def check_operations(root: pathlib.Path) -> Iterator[tuple[str, int, str]]:
+    page = root / OPERATIONS
+    text = page.read_text() if page.is_file() else ""
+    for header in sorted(root.glob("include/colock/*.hpp")):
+        for name in dict.fromkeys(OPERATION.findall(header.read_text())):
+            if not re.search(rf"\b{name}\(", text):
+                yield OPERATIONS, 1, f"does not name {name}() of {header.name}"
+
+
 def check(root: pathlib.Path) -> Iterator[tuple[str, int, str]]:
     yield from check_configuration(root)
     yield from check_errors(root)
+    yield from check_operations(root)
 
 
 # What check_docs.py tests itself with: files in which nothing is wrong, and changes that are found.
@@ -169,5 +182,6 @@ def mistakes() -> dict[str, dict[str, str | None]]:
         "config has no field rest": {CONFIGURATION: page.replace("### More", "| `rest` | 1 |")},
         "acquire_options has no fields": {options: "class acquire_options {};\n"},
         "no row for error::lost": {ERRORS: errors.replace("`lost`", "lost")},
+        "does not name wait() of a.hpp": {"include/colock/a.hpp": "class a {\n    auto wait(int token) const\n"},
         "there is no error::gone": {ERRORS: errors + "| `gone` | d |\n"},
     }
