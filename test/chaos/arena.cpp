@@ -1,5 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "chaos/arena.hpp"
+#include "checker/operations.hpp"
 #include "support/child_process.hpp"
 #include "support/patience.hpp"
 
@@ -31,6 +32,17 @@ std::filesystem::path folder_to_keep()
 {
     auto const* given = std::getenv("COLOCK_CHAOS_KEEP");
     return given ? std::filesystem::path{given} : std::filesystem::temp_directory_path();
+}
+
+/// For the outside checker, if COLOCK_HISTORIES says where: a file of each arena.
+std::string file_of_operations()
+{
+    static int arenas = 0;
+    auto const* given = std::getenv("COLOCK_HISTORIES");
+    if (given == nullptr)
+        return {};
+    return given + ("/chaos." + std::to_string(::getpid()) + '.') + std::to_string(++arenas) +
+        ".jsonl";
 }
 
 template <class Lock>
@@ -222,8 +234,13 @@ findings arena::finish(milliseconds limit)
             (!ended || each.running.has_succeeded()), "process " << each.number << " failed"
         );
     }
-    auto const found =
-        check(read_history(history_files()), plan_.lease * std::int64_t{1'000'000}, plan_.queues());
+    auto const history = read_history(history_files());
+    auto const lease = plan_.lease * std::int64_t{1'000'000};
+    auto const found = check(history, lease, plan_.queues());
+    if (auto const file = file_of_operations(); !file.empty()) {
+        std::ofstream to{file};
+        write_operations(history, lease, prefix_, to);
+    }
     for (auto const& each : found.examples)
         std::cout << "  " << each << std::endl;
     if (places_stay_)

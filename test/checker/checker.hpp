@@ -47,9 +47,10 @@ struct event {
     /// As the hold says; 0 if it doesn't. Of stood_still, taken and refused: since when.
     std::int64_t valid_until = 0;
     std::int64_t order = 0;  ///< used: the how-manyth accepted write to the key's register
+    std::int64_t done = 0;   ///< used: when the register had answered
 };
 
-static_assert(sizeof(event) == 48);
+static_assert(sizeof(event) == 56);
 
 /// Appends to a file of its own.
 class history_writer {

@@ -24,7 +24,7 @@ ARCH = 'PRETTY_NAME="Arch Linux"\nID=arch\n'
 
 COMMON = """g++ make cmake ninja-build ccache python3 libssl-dev libspdlog-dev libcli11-dev redis-server git
 pkg-config prometheus-cpp-dev default-jdk-headless maven libsqlite3-dev liblua5.1-0-dev spin doxygen
-python3-venv groff-base openssl procps valgrind zsh""".split()
+python3-venv golang-go groff-base openssl procps valgrind zsh""".split()
 
 
 def clang(*releases: int) -> list[str]:
@@ -53,7 +53,7 @@ esac
 # Each case: system, arguments, exit status, what it must say, what it must not say.
 CASES: list[tuple[str, str, int, list[str], list[str]]] = [
     (DEBIAN_12, "", 0,
-     ["Debian GNU/Linux 12", "would install: g++ ", "clang-format-16", "clang-16 clang-tidy-16",
+     ["Debian GNU/Linux 12", "would install: g++ ", "clang-format-16", "clang-16 clang-tidy-16", "golang-go",
       "would unpack libboost1.92-dev of trixie-backports into .deps/",
       "valkey-server: would unpack it of bookworm-backports",
       "would unpack libboost1.83-dev of trixie into .deps/boost-1.83/"],
@@ -64,7 +64,7 @@ CASES: list[tuple[str, str, int, list[str], list[str]]] = [
     (DEBIAN_12, "--tests", 0,
      ["would install: g++ make cmake ninja-build", "clang-format-16", "doxygen",
       "would unpack libboost1.92-dev of trixie-backports", "would unpack it of bookworm-backports"],
-     ["boost-1.83", "clang-tidy", "libclang-rt", "jdk", "chromium"]),
+     ["boost-1.83", "clang-tidy", "libclang-rt", "jdk", "chromium", "golang"]),
     (FRESH, "", 0,
      ["apt has no lists of packages yet", "would install: g++ ", "clang-16",
       "would unpack libboost1.92-dev of trixie-backports"],

@@ -29,6 +29,7 @@
 #include <random>
 #include <stop_token>
 #include <string>
+#include <utility>
 
 namespace {
 
@@ -225,7 +226,7 @@ private:
             return;
         auto const done = board_.write(mine.key, token);
         event e = of(mine, what::used);
-        e.at = at;
+        e.done = std::exchange(e.at, at);
         e.token = token;
         e.accepted = done.accepted;
         e.order = done.order;

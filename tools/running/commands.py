@@ -87,6 +87,7 @@ RULES = [
         status=1,
     ),
     Rule(r"colock-simulate --recipe FILE", part="pages"),
+    Rule(r"colock-simulate \w+ --histories FOLDER|test/checker/check\.py.*", part="checker"),
     Rule(r"(?:build/dev/test/simulation/)?colock-simulate (.*)", rf"{SIMULATE} \1"),
     Rule(
         r"(?:examples/with_redis\.py examples/seckill/load\.py|build/release/examples/seckill/seckill) .*",

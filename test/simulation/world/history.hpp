@@ -2,6 +2,7 @@
 #pragma once
 
 #include "simulation/world/dice.hpp"
+#include "simulation/world/operation_log.hpp"
 
 #include <array>
 #include <cstddef>
@@ -36,6 +37,8 @@ public:
     /// The last `count` events of those objects whose names contain this, and of no object.
     void print(std::ostream& to, std::string_view object, std::size_t count) const;
 
+    operation_log& operations() noexcept { return operations_; }
+
 private:
     struct event {
         moment when;
@@ -46,6 +49,7 @@ private:
         std::array<char, 28> detail;
     };
 
+    operation_log operations_;
     std::vector<event> last_;
     std::uint64_t size_ = 0;
     std::uint64_t sum_ = 0;

@@ -46,10 +46,14 @@ moment judge::trusts_until(stay const& s) const
 bool judge::has_lost(stay const& s, std::size_t server) const
 {
     auto const& at = *s.of->at[server];
-    bool const is_everywhere =
-        s.synced >= static_cast<int>(at.replicas) && time_.now() <= s.granted_until;
     auto const& before = s.before[server].losses;
-    return is_everywhere ? at.losses.all != before.all : at.losses.any != before.any;
+    return is_everywhere(s, at) && time_.now() <= s.granted_until ? at.losses.all != before.all
+                                                                  : at.losses.any != before.any;
+}
+
+bool judge::is_everywhere(stay const& s, node const& at) const
+{
+    return s.synced >= static_cast<int>(at.replicas);
 }
 
 std::size_t judge::parts_lost(stay const& s) const
@@ -106,7 +110,8 @@ judge::place judge::enter(stay s)
     for (std::size_t i = 0; i != o.at.size(); ++i)
         if (auto const token = s.held->fencing_token(std::min(i, o.parts.size() - 1)); token != 0)
             s.before[i] = o.at[i]->mishaps_before(part_at(o, i), token);
-    s.granted_until = trusts_until(s);
+    s.granted_until = s.ends = trusts_until(s);
+    s.number = log(s);
     past_.note(
         time_.now(),
         s.client,
@@ -148,7 +153,7 @@ judge::place judge::enter(stay s)
     return stays_.insert(stays_.end(), std::move(s));
 }
 
-void judge::leave(place at, std::string_view how)
+std::uint64_t judge::leave(place at, std::string_view how)
 {
     past_.note(
         time_.now(),
@@ -157,12 +162,66 @@ void judge::leave(place at, std::string_view how)
         at->of->name,
         static_cast<std::int64_t>(at->held->fencing_token())
     );
+    log_end(*at, shown_by(*at) == time_point{} ? at->ends : trusts_until(*at), "left");
+    auto const number = at->number;
     stays_.erase(at);
+    return number;
+}
+
+void judge::released(std::uint64_t number, error_code ec)
+{
+    if (!ec)
+        past_.operations().released(number, time_.now());
 }
 
 void judge::forget(int client)
 {
-    std::erase_if(stays_, [client](stay const& s) { return s.client == client; });
+    std::erase_if(stays_, [&](stay const& s) {
+        if (s.client != client)
+            return false;
+        log_end(s, s.ends, "killed");
+        return true;
+    });
+}
+
+// ---- For the checker from outside ---------------------------------------------------------------
+
+std::uint64_t judge::log(stay const& s) const
+{
+    auto& to = past_.operations();
+    if (!to.is_on())
+        return 0;
+    auto const& o = *s.of;
+    operation_log::grant made{
+        .owner = s.owner == 0 ? std::string{} : std::to_string(s.owner),
+        .shared = !s.writes,
+        .asked = s.asked,
+        .now = time_.now(),
+        .permits = is_counted(o.what) ? 1 : 0};
+    for (std::size_t i = 0; i != o.at.size(); ++i) {
+        auto const part = std::min(i, o.parts.size() - 1);
+        auto const drawn = o.at[i]->drawn_at(part_at(o, i), s.held->fencing_token(part));
+        if (drawn)
+            made.admitted = std::min(*drawn, made.admitted.value_or(*drawn));
+    }
+    if (s.writes && !is_counted(o.what))
+        for (std::size_t i = 0; i != o.parts.size(); ++i)
+            made.tokens.push_back(s.held->fencing_token(i));
+    return to.acquire(o.name, made);
+}
+
+// Its hold may be no more.
+void judge::log_end(stay const& s, moment ends, char const* why) const
+{
+    auto& to = past_.operations();
+    if (!to.is_on())
+        return;
+    auto const now = time_.now();
+    operation_log::end made{
+        .now = now, .call = std::min(now, ends), .why = ends < now ? "over, or told" : why};
+    if (std::ranges::all_of(s.of->at, [&](auto const* at) { return is_everywhere(s, *at); }))
+        made.kept_until = s.granted_until;
+    to.leave(s.number, made);
 }
 
 // ---- Tokens ------------------------------------------------------------------------------------
@@ -362,6 +421,7 @@ void judge::look()
         if (shown == time_point{} && s.shown != time_point{})
             check_loss(s);
         if (shown != s.shown) {
+            s.ends = shown == time_point{} ? std::min(s.ends, time_.now()) : trusts_until(s);
             auto const left = trusts_until(s) - time_.now();
             s.shown_for = shown < s.shown ? left : std::max(s.shown_for, left);
         }
@@ -388,18 +448,22 @@ void judge::check_alone(stay const& s)
 
 // ---- Semaphores --------------------------------------------------------------------------------
 
-void judge::take_permits(object& o, int client, std::int64_t n)
+std::uint64_t judge::take_permits(object& o, int client, std::int64_t n, moment asked)
 {
+    auto const number =
+        past_.operations().acquire(o.name, {.asked = asked, .now = time_.now(), .permits = n});
     o.out += n;
     ++grants_;
     past_.note(time_.now(), client, "takes", o.name, n);
     if (o.out > o.permits && !o.is_doubtful)
         throw violation{
             "permits", std::to_string(o.out) + " permits of " + o.name + " are out", o.name};
+    return number;
 }
 
-void judge::give_permits(object& o, int client, std::int64_t n)
+void judge::give_permits(object& o, int client, std::int64_t n, std::uint64_t number)
 {
+    past_.operations().leave(number, {.now = time_.now(), .call = time_.now()});
     o.out -= n;
     past_.note(time_.now(), client, "gives", o.name, n);
 }

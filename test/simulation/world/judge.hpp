@@ -66,6 +66,9 @@ public:
         /// Of each server: when it granted its part, or when the user asked, if there is no token.
         std::vector<node::mishaps> before{};
         moment granted_until{};  ///< before any renewal; what replicas have acknowledged
+        moment asked{};
+        std::uint64_t number = 0;  ///< in the log of operations
+        moment ends{};             ///< when it was or will be over, as it has shown
         /// When it was judged last: what its hold showed, and the changes of its servers by then.
         time_point shown{};
         moment shown_for{};  ///< the longest that it was valid since it was made shorter
@@ -78,15 +81,18 @@ public:
 
     /// A user was handed a hold, and trusts it from now on.
     place enter(stay);
-    /// It lets go of it: before it says so to the library.
-    void leave(place at, std::string_view how);
+    /// It lets go of it: before it says so to the library. Returns what released() takes.
+    std::uint64_t leave(place at, std::string_view how);
+
+    /// The release of what was left has been answered.
+    void released(std::uint64_t number, error_code);
 
     /// The lock was granted after `asked`, and is to stay taken for so long
     /// (`acquire_options::at_least`): until then nobody else gets in.
     void reserve(stay const&, moment asked, milliseconds at_least);
 
-    void take_permits(object&, int client, std::int64_t n);
-    void give_permits(object&, int client, std::int64_t n);
+    std::uint64_t take_permits(object&, int client, std::int64_t n, moment asked);
+    void give_permits(object&, int client, std::int64_t n, std::uint64_t number);
 
     /// The client with its users is no more.
     void forget(int client);
@@ -111,6 +117,9 @@ private:
     bool is_excused(stay const&) const;
     static time_point shown_by(stay const&);
     moment trusts_until(stay const&) const;
+    bool is_everywhere(stay const&, node const&) const;
+    std::uint64_t log(stay const&) const;
+    void log_end(stay const&, moment ends, char const* why) const;
     void check_tokens(stay const&);
     static std::uint64_t changes_of(object const&);
     static moment end_of(node const&, std::string const& key);

@@ -250,18 +250,30 @@ node::mishaps node::mishaps_of(std::string_view lock) const
 
 node::mishaps node::mishaps_before(std::string_view lock, std::uint64_t token) const
 {
+    auto const* const drawn = draw_of(lock, token);
+    return drawn ? drawn->before : mishaps_of(lock);
+}
+
+std::optional<moment> node::drawn_at(std::string_view lock, std::uint64_t token) const
+{
+    auto const* const drawn = draw_of(lock, token);
+    return drawn ? std::optional{drawn->at} : std::nullopt;
+}
+
+node::draw const* node::draw_of(std::string_view lock, std::uint64_t token) const
+{
     auto const of = grants_.find(lock);
-    if (of == grants_.end())
-        return mishaps_of(lock);
+    if (of == grants_.end() || token == 0)
+        return nullptr;
     auto const at = of->second.lower_bound(token);  // the last one of its draw
-    return at != of->second.end() ? at->second : mishaps_of(lock);
+    return at != of->second.end() ? &at->second : nullptr;
 }
 
 void node::remember_grant(std::string_view name, std::uint64_t token)
 {
     constexpr std::size_t most = 1'000;  // more than clients can have under way
     auto& of = grants_[std::string{name}];
-    of.insert_or_assign(token, mishaps_of(name));
+    of.insert_or_assign(token, draw{time_.now(), mishaps_of(name)});
     if (of.size() > most)
         of.erase(of.begin());
 }

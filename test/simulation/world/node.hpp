@@ -121,6 +121,9 @@ public:
     /// As they were when it granted this token; as they are, if somebody else drew it.
     mishaps mishaps_before(std::string_view lock, std::uint64_t token) const;
 
+    /// When it granted this token, if it did.
+    std::optional<moment> drawn_at(std::string_view lock, std::uint64_t token) const;
+
     void forget_scripts() { known_.clear(); }
 
     /// The replica that is promoted next gets nothing from now on.
@@ -157,7 +160,12 @@ private:
     std::uint64_t messages_ = 0;
 
     /// By name of the lock and by the last token of each draw, the latest ones.
-    std::map<std::string, std::map<std::uint64_t, mishaps>, std::less<>> grants_;
+    struct draw {
+        moment at;
+        mishaps before;
+    };
+    draw const* draw_of(std::string_view lock, std::uint64_t token) const;
+    std::map<std::string, std::map<std::uint64_t, draw>, std::less<>> grants_;
     std::map<std::string, std::uint64_t, std::less<>> forced_;
     std::map<std::string, moment, std::less<>> set_at_;
 };

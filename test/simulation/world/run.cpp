@@ -9,13 +9,14 @@
 
 namespace colock::simulation {
 
-verdict run(scenario const& plan, recipe const& how, std::size_t told)
+verdict run(scenario const& plan, recipe const& how, std::size_t told, std::ostream* operations)
 {
-    world w{plan, how};
+    world w{plan, how, operations};
     verdict v;
     try {
         w.run();
     } catch (violation const& broken) {
+        w.past().operations().finish();  // nobody ends what has led to it
         v.rule = broken.rule;
         v.broken_rule = broken.what();
         v.object = broken.object;

@@ -24,8 +24,11 @@ struct verdict {
     moment length{};
 };
 
-/// Makes the world and runs it to its end. `told` events of the history are kept as text.
-verdict run(scenario const&, recipe const&, std::size_t told = 60);
+/// Makes the world and runs it to its end. `told` events of the history are kept as text; all that
+/// users do goes to `operations`, for the outside checker.
+verdict run(
+    scenario const&, recipe const&, std::size_t told = 60, std::ostream* operations = nullptr
+);
 
 /// The smallest recipe found that still breaks a rule, in at most so many runs: without machines,
 /// tasks and faults that it does not take, and as short as it can be. Progress goes to `log`.

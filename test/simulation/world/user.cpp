@@ -340,6 +340,7 @@ judge::stay user::told_by(hold const& h, int synced) const
     s.owner = now_.as_owner ? static_cast<std::uint64_t>(number_) + 1 : 0;
     s.synced = synced;
     s.before = mishaps_;
+    s.asked = asked_;
     return s;
 }
 
@@ -401,6 +402,7 @@ void user::enter_again(hold got, re_entry_asked const& asked)
     auto s = told_by(made.held, asked.how.on.synced);
     s.writes = s.writes && (of_->what != kind::read_write || asked.how.writes);
     s.before = asked.before;
+    s.asked = asked.at;
     made.at = truth.enter(std::move(s));
     if (may_stay_taken())
         truth.reserve(*made.at, asked.at, asked.how.on.at_least);
@@ -423,7 +425,8 @@ void user::extend(section::extension const& how)
 void user::leave()
 {
     bool const stands = static_cast<bool>(held_);
-    home_.around().truth().leave(*inside_, stands ? "leaves" : "has lost");
+    auto& truth = home_.around().truth();
+    auto const left = truth.leave(*inside_, stands ? "leaves" : "has lost");
     inside_.reset();
     if (now_.stays_inside && !again_.empty()) {
         auto outer = std::exchange(held_, {});
@@ -439,7 +442,8 @@ void user::leave()
         return finish();
     if (now_.gives && may_travel())
         return give();
-    held_.release([self = shared_from_this()](error_code ec) {
+    held_.release([self = shared_from_this(), &truth, left](error_code ec) {
+        truth.released(left, ec);
         self->check_error(ec);
         self->finish();
     });
@@ -476,13 +480,16 @@ void user::ask_semaphore()
         if (ec || !got)
             return self->finish();
         auto& around = self->home_.around();
-        around.truth().take_permits(*self->of_, self->home_.number(), n);
+        auto const number =
+            around.truth().take_permits(*self->of_, self->home_.number(), n, self->asked_);
         around.count_section();
         ++self->operation_;
-        self->after(self->now_.stay, [n](user& u) {
-            u.home_.around().truth().give_permits(*u.of_, u.home_.number(), n);
+        self->after(self->now_.stay, [n, number](user& u) {
+            auto& truth = u.home_.around().truth();
+            truth.give_permits(*u.of_, u.home_.number(), n, number);
             semaphore const back{u.home_.at(0), u.of_->name};
-            back.release(n, [again = u.shared_from_this()](error_code e) {
+            back.release(n, [again = u.shared_from_this(), &truth, number](error_code e) {
+                truth.released(number, e);
                 again->check_error(e);
                 if (e)
                     again->of_->is_doubtful = true;

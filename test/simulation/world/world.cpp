@@ -24,13 +24,15 @@ void replace(std::string& in, std::string_view what, std::string_view by)
 
 }  // namespace
 
-world::world(scenario const& plan, recipe const& how)
+world::world(scenario const& plan, recipe const& how, std::ostream* operations)
     : plan_{plan}
     , how_{how}
     , dice_{how.seed}
     , net_{time_, dice_.apart(1).apart(how.luck)}
     , judge_{time_, past_}
 {
+    if (operations)
+        past_.operations().write_to(*operations);
     faults_ = draw_faults(plan_, luck(2));
     net_.may_kill = plan_.may_kill;
     net_.held_up = plan_.held_up;
@@ -118,9 +120,11 @@ void world::make_objects()
                 }
             }
             o->permits = plan_.permits;
-            if (what == kind::semaphore || what == kind::permits)
+            if (what == kind::semaphore || what == kind::permits) {
                 owner_of(decide::slot_of(o->name))
                     .ask({"SET", o->name, std::to_string(o->permits)});
+                past_.operations().set(o->name, o->permits, what == kind::permits);
+            }
             objects_.push_back(std::move(o));
         }
 }
@@ -158,6 +162,26 @@ void world::run_until(moment end)
         else if (time_.next() <= next)
             time_.run_next();
         judge_.look();
+        log_losses();
+    }
+}
+
+void world::log_losses()
+{
+    auto& to = past_.operations();
+    if (!to.is_on())
+        return;
+    logged_.resize(objects_.size());
+    for (std::size_t i = 0; i != objects_.size(); ++i) {
+        auto const& o = *objects_[i];
+        auto const now = judge_.mishaps_of(o);
+        auto const was = std::exchange(logged_[i], now);
+        if (was.empty() || was == now)
+            continue;
+        bool const keeps = std::ranges::equal(was, now, [](auto const& a, auto const& b) {
+            return a.losses.all == b.losses.all && a.forced == b.forced;
+        });
+        to.lose(o.name, time_.now(), keeps, o.what == kind::fenced);
     }
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <ostream>
 #include <set>
 #include <string>
 #include <vector>
@@ -31,7 +32,8 @@ std::vector<fault> draw_faults(scenario const&, dice);
 /// end, and judged.
 class world {
 public:
-    world(scenario const&, recipe const&);
+    /// \param operations where they are written, if anywhere
+    world(scenario const&, recipe const&, std::ostream* operations = nullptr);
     world(world const&) = delete;
     world& operator=(world const&) = delete;
     ~world();
@@ -85,6 +87,7 @@ private:
     void populate(int machine, std::map<int, std::uint64_t> const& sections);
     void run_until(moment end);
     void check_progress();
+    void log_losses();
     void come_to_rest();
     void check_stats();
     void check_keys();
@@ -116,6 +119,7 @@ private:
     int faults_begun_ = 0;
     int faults_now_ = 0;
     moment calm_since_{};
+    std::vector<std::vector<node::mishaps>> logged_;  ///< of each object
     std::uint64_t sections_ = 0;
     moment last_section_{};
     std::uint64_t lives_ = 0;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -35,6 +36,7 @@ again; the exit status is then 1.
   --length MS         of the world, in place of the scenario's
   --shrink N          runs for making a failure small; 200 unless given
   --story N           events that are printed; 60 unless given
+  --histories FOLDER  writes what users do there, a file of each world, for test/checker
 )";
 
 struct order {
@@ -47,6 +49,7 @@ struct order {
     std::string keep;   ///< a file for it
     unsigned shrinking = 200;
     std::size_t story = 60;
+    std::string histories;  ///< a folder for them
 };
 
 order read(int count, char** words)
@@ -88,6 +91,8 @@ order read(int count, char** words)
             o.shrinking = static_cast<unsigned>(std::stoul(next()));
         else if (word == "--story")
             o.story = std::stoull(next());
+        else if (word == "--histories")
+            o.histories = next();
         else if (word.starts_with("-"))
             throw std::invalid_argument{"unknown option " + word};
         else
@@ -110,6 +115,17 @@ int run_again(order const& o)
     return EXIT_FAILURE;
 }
 
+/// By this world's name.
+std::optional<std::ofstream> history_file(order const& o, std::uint64_t seed)
+{
+    if (o.histories.empty())
+        return std::nullopt;
+    std::ofstream file{o.histories + "/" + o.name + "." + std::to_string(seed) + ".jsonl"};
+    if (!file)
+        throw std::runtime_error{"can't write to " + o.histories};
+    return file;
+}
+
 int simulate(order const& o)
 {
     using real = std::chrono::steady_clock;
@@ -124,7 +140,8 @@ int simulate(order const& o)
     auto how = o.how;
     std::cout << o.name << ", seed " << how.seed << std::endl;
     for (; o.seconds > 0 ? taken() < o.seconds : worlds < o.worlds; ++worlds, ++how.seed) {
-        auto const v = run(plan, how, o.story);
+        auto operations = history_file(o, how.seed);
+        auto const v = run(plan, how, o.story, operations ? &*operations : nullptr);
         sections += v.sections;
         events += v.events;
         excused += v.excused;
