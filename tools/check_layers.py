@@ -15,15 +15,16 @@ from dataclasses import dataclass
 
 # What a file of each layer may include of our own. "src" is what lies in src/ itself, "bridge" a
 # public header that knows somebody else's library, "programs" what is built on top.
-BELOW_CORE = ("redis", "base", "decide", "public")
+BELOW_CORE = ("redis", "base", "decide", "system", "public")
 ALLOWED = {
     "public": {"public"},
     "bridge": {"public"},
-    "vocabulary": {"vocabulary", "public"},
-    "decide": {"decide", "public"},
-    "base": {"base", "public"},
+    "system": {"system"},
+    "vocabulary": {"vocabulary", "system", "public"},
+    "decide": {"decide", "system", "public"},
+    "base": {"base", "system", "public"},
     "resp": {"resp", "base", "decide", "public"},
-    "redis": {"redis", "resp", "base", "decide", "public"},
+    "redis": {"redis", "resp", "base", "decide", "system", "public"},
     "core": {"core", *BELOW_CORE},
     "holds": {"holds", "core", *BELOW_CORE},
     "waiting": {"waiting", "holds", "core", *BELOW_CORE},
@@ -44,9 +45,21 @@ BRIDGES = {
 }
 # A server or a child process lives in real time, also in a test with virtual time.
 REAL_TIME = ("src/base/clock.", "test_double/child.", "test_double/private_server.")
+# What the preprocessor chooses: between systems, between Asio's configurations, for a sanitizer.
+CHOOSING = ("src/system/", "src/base/clock.cpp", "src/base/resume_notice.cpp", "src/base/recycling.cpp",
+            "include/colock/detail/abi.hpp")
+# Of the system's headers other sources include this one, which all systems have.
+EVERYWHERE = {"sys/stat.h"}
+CONDITION = re.compile(r"[ \t]*#[ \t]*(?:if|ifdef|ifndef|elif)\b")
+OF_THE_SYSTEM = re.compile(
+    r"(?:sys|arpa|net|netinet|linux|mach)/|(?:unistd|fcntl|poll|netdb|pthread|dlfcn|dirent|process|windows|winsock2"
+    r"|afunix|signal|termios)\.h$|csignal$")
 PROGRAMS = ("cli", "bench", "examples", "tools")
 FOLDERS = ("include", "src", "simulated_server", "test_double", *PROGRAMS)
 SUFFIXES = {".hpp", ".cpp", ".ipp", ".h"}
+
+# The library; what stands on it for tests, and programs, have their own way with systems.
+PORTABLE = INSIDE - {"simulated_server", "test_double"} | {"public"}
 
 INCLUDE = re.compile(r'[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]')
 # One alternative takes what another must not look into: comments first, then strings.
@@ -88,6 +101,10 @@ def layer_of(path: str) -> str | None:
     if len(rest) == 1:
         return "src"
     return rest[0] if rest[0] in ALLOWED else None
+
+
+def chooses(path: str) -> bool:
+    return path.startswith(CHOOSING)
 
 
 class Tree:
@@ -169,6 +186,8 @@ class Tree:
 
         if re.match(r"boost/redis[/.]", name):
             refuse("Boost.Redis is not in the oldest Boost that colock takes")
+        if layer in PORTABLE and OF_THE_SYSTEM.match(name) and not chooses(path) and name not in EVERYWHERE:
+            refuse(f"<{name}> is not on every system: it belongs to src/system")
         for library, bridge in BRIDGES.items():
             if name.startswith(f"{library}/") and layer != "programs" and path != bridge:
                 refuse(f"{library} is included in {bridge} and in programs only")
@@ -185,6 +204,10 @@ class Tree:
             return
         # The literals of scripts and messages don't count, nor does what comments say.
         code = NOT_CODE.sub(blank, self.files[path])
+        if layer in PORTABLE and not chooses(path):
+            for number, line in enumerate(code.splitlines(), 1):
+                if CONDITION.match(line):
+                    self.find(path, number, "what differs between systems belongs to src/system")
         clock = path.startswith(REAL_TIME)
         for number, line in enumerate(code.splitlines(), 1):
             if layer in ("decide", "resp") and re.search(r"\bclock(_type)?\s*::\s*now\s*\(|_clock::now\s*\(", line):
@@ -338,6 +361,15 @@ CASES: list[tuple[dict[str, str], str, str]] = [
     ({"include/colock/a.hpp": "#include <openssl/ssl.h>\n"}, "include/colock/a.hpp:1:", "OpenSSL"),
     ({"include/colock/a.hpp": "#include <boost/asio.hpp>\n"}, "include/colock/a.hpp:1:", "too much"),
     ({"src/extra/x.cpp": ""}, "src/extra/x.cpp:1:", "no layer"),
+    ({"src/system/x.cpp": "#ifdef _WIN32\n#include <process.h>\n#endif\n"}, "", ""),
+    ({"src/redis/x.cpp": "#ifdef _WIN32\n#endif\n"}, "src/redis/x.cpp:1:", "belongs to src/system"),
+    ({"src/redis/x.cpp": "#include <unistd.h>\n"}, "src/redis/x.cpp:1:", "belongs to src/system"),
+    ({"src/redis/x.cpp": "#include <sys/stat.h>\n"}, "", ""),
+    (
+        {"src/system/x.cpp": "#include <base/x.hpp>\n", "src/base/x.hpp": ""},
+        "src/system/x.cpp:1:",
+        "system must not include base",
+    ),
     (
         {
             "src/core/a.hpp": "#include <core/b.hpp>\n",

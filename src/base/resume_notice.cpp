@@ -1,12 +1,13 @@
 #include "base/resume_notice.hpp"
 #include <colock/error.hpp>
 
-#include <cstdint>
-#include <utility>
-
 #ifdef __linux__
+#    include <boost/asio/posix/basic_stream_descriptor.hpp>
+
+#    include <cstdint>
 #    include <sys/timerfd.h>
 #    include <unistd.h>
+#    include <utility>
 #endif
 
 namespace colock {
@@ -32,48 +33,72 @@ int make_descriptor() noexcept
 
 }  // namespace
 
-void resume_notice::start(std::function<void()> tell)
-{
-    if (clock::is_fake() || descriptor_.is_open())
-        return;
-    int const made = make_descriptor();
-    if (made < 0)
-        return;
-    error_code ec;
-    descriptor_.assign(made, ec);
-    if (ec) {
-        ::close(made);
-        return;
-    }
-    wait(std::move(tell));
-}
+struct resume_notice::source {
+    explicit source(strand_type const& strand) : descriptor{strand} {}
 
-void resume_notice::wait(std::function<void()> tell)
-{
-    descriptor_.async_wait(
-        asio::posix::descriptor_base::wait_read,
-        [this, tell = std::move(tell)](error_code ec) {
-            if (ec)
-                return;
-            std::uint64_t expired = 0;
-            [[maybe_unused]] auto const n =
-                ::read(descriptor_.native_handle(), &expired, sizeof expired);
-            wait(tell);
-            tell();
+    void start(std::function<void()> tell)
+    {
+        if (descriptor.is_open())
+            return;
+        int const made = make_descriptor();
+        if (made < 0)
+            return;
+        error_code ec;
+        descriptor.assign(made, ec);
+        if (ec) {
+            ::close(made);
+            return;
         }
-    );
-}
+        wait(std::move(tell));
+    }
+
+    /// Only the wait has `tell`: what keeps this alive must end with the context.
+    void wait(std::function<void()> tell)
+    {
+        descriptor.async_wait(
+            asio::posix::descriptor_base::wait_read,
+            [this, tell = std::move(tell)](error_code ec) {
+                if (ec)
+                    return;
+                std::uint64_t expired = 0;
+                [[maybe_unused]] auto const n =
+                    ::read(descriptor.native_handle(), &expired, sizeof expired);
+                wait(tell);
+                tell();
+            }
+        );
+    }
+
+    void stop() noexcept
+    {
+        error_code ignored;
+        descriptor.close(ignored);
+    }
+
+    asio::posix::basic_stream_descriptor<strand_type> descriptor;
+};
 
 #else
 
-void resume_notice::start(std::function<void()>) {}
+struct resume_notice::source {
+    explicit source(strand_type const&) {}
+    void start(std::function<void()> const&) {}
+    void stop() noexcept {}
+};
 
 #endif
 
-void resume_notice::stop() noexcept
+resume_notice::resume_notice(strand_type const& strand) : source_{std::make_unique<source>(strand)}
+{}
+
+resume_notice::~resume_notice() = default;
+
+void resume_notice::start(std::function<void()> tell)
 {
-    error_code ignored;
-    descriptor_.close(ignored);
+    if (!clock::is_fake())
+        source_->start(std::move(tell));
 }
+
+void resume_notice::stop() noexcept { source_->stop(); }
 
 }  // namespace colock

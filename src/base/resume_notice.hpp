@@ -2,9 +2,8 @@
 
 #include "base/timer.hpp"
 
-#include <boost/asio/posix/stream_descriptor.hpp>
-
 #include <functional>
+#include <memory>
 
 namespace colock {
 
@@ -14,7 +13,8 @@ namespace colock {
 /// time. So what was due meanwhile would come late, by as much as was left.
 class resume_notice {
 public:
-    explicit resume_notice(strand_type const& strand) : descriptor_{strand} {}
+    explicit resume_notice(strand_type const& strand);
+    ~resume_notice();
 
     /// Calls `tell` on the strand whenever the machine runs again, or its wall clock was set, until
     /// `stop`. `tell` has to keep this alive. Does nothing where the system cannot tell, and under
@@ -23,10 +23,9 @@ public:
     void stop() noexcept;
 
 private:
-    /// Only the wait has `tell`: what keeps this alive must end with the context.
-    void wait(std::function<void()> tell);
+    struct source;  ///< as the system has it
 
-    asio::posix::basic_stream_descriptor<strand_type> descriptor_;
+    std::unique_ptr<source> source_;
 };
 
 }  // namespace colock

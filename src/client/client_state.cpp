@@ -3,13 +3,13 @@
 #include "client/client_state.hpp"
 #include "decide/validate.hpp"
 #include "redis/server_links.hpp"
+#include "system/process.hpp"
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/query.hpp>
 
 #include <cassert>
 #include <string>
-#include <unistd.h>
 #include <utility>
 
 namespace colock::detail {
@@ -29,7 +29,7 @@ bool any_slot(unsigned) { return true; }
 
 client_state::client_state(asio::any_io_executor executor, config settings, identity drawn)
     : core{std::move(executor), std::move(settings), std::move(drawn), {&states_, &holds_, &watchdog_, &poller_, &heartbeats_, &subscriptions_}}
-    , process_{::getpid()}
+    , process_{process_id()}
     , close_limit_{[this] { finish_closing(error::unavailable); }}
     , idle_look_{[this] { look_if_idle(); }}
     , flush_limit_{[this] { give_up_flush(); }}
@@ -69,7 +69,7 @@ error_code client_state::check_settings()
 
 error_code client_state::start()
 {
-    assert(process_ == ::getpid() && "a colock::client must not be used in a forked child");
+    assert(process_ == process_id() && "a colock::client must not be used in a forked child");
     if (auto const ec = check_settings())
         return ec;
     if (auto const ec = transport().prepare())

@@ -1,7 +1,7 @@
 // The connections that a client makes unless a test gives it others. In a separate file, so that a
 // simulator can link the layers above without sockets.
 #include "client/client_state.hpp"
-#include "decide/client_report.hpp"
+#include "client/reporting.hpp"
 #include "redis/cluster.hpp"
 #include "redis/single_server.hpp"
 
@@ -12,7 +12,7 @@ namespace colock::detail {
 core_ptr client_state::make(asio::any_io_executor executor, config settings, identity drawn)
 {
     if (!settings.label)
-        settings.label = decide::default_label();
+        settings.label = default_label();
     using made = std::unique_ptr<colock::transport>;
     return make(
         std::move(executor),

@@ -4,6 +4,9 @@
 #include "decide/presence.hpp"
 #include "holds/hold_registry.hpp"
 #include "redis/any_command.hpp"
+#include "system/process.hpp"
+
+#include <boost/asio/ip/host_name.hpp>
 
 #include <string>
 
@@ -19,6 +22,17 @@ constexpr milliseconds first_beat = decide::youngest_reported;
 constexpr std::size_t most_keys = 10'000;
 
 }  // namespace
+
+std::string default_label()
+{
+    auto const label_of = [](std::string const& host) {
+        return host + ":" + std::to_string(process_id());
+    };
+    error_code unknown;
+    auto const host = asio::ip::host_name(unknown);
+    auto const label = label_of(host);
+    return !host.empty() && decide::is_label(label) ? label : label_of("localhost");
+}
 
 reporting::reporting(core& owner) : core_{owner}, next_{[this] { send(); }} {}
 

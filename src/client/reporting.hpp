@@ -4,7 +4,12 @@
 #include "core/core.hpp"
 #include "decide/alarm_queue.hpp"
 
+#include <string>
+
 namespace colock {
+
+/// The label of a client that is given none: `host:pid` of this process.
+std::string default_label();
 
 /// Keeps the client's report at the server, while the client is connected and has a label: who it
 /// is, and what it has held or waited for longer than a second.

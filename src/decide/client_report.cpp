@@ -1,9 +1,6 @@
 #include "decide/client_report.hpp"
 #include "decide/number.hpp"
 
-#include <array>
-#include <unistd.h>
-
 namespace colock::decide {
 
 namespace {
@@ -71,17 +68,6 @@ bool is_label(std::string_view text) noexcept
         text.remove_prefix(length);
     }
     return true;
-}
-
-std::string default_label()
-{
-    std::array<char, 65> host{};
-    if (::gethostname(host.data(), host.size() - 1) != 0)
-        host[0] = '\0';
-    std::string name{host.data()};
-    if (name.empty() || !is_label(name))
-        name = "localhost";
-    return name + ":" + std::to_string(::getpid());
 }
 
 std::string write_client_report(client_report const& report)

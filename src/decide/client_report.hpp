@@ -49,9 +49,6 @@ inline constexpr std::size_t longest_label = 128;
 /// Whether a label may be shown anywhere: at most 128 bytes of UTF-8 without control characters.
 bool is_label(std::string_view) noexcept;
 
-/// `host:pid` of this process.
-std::string default_label();
-
 /// The report as a text: each part behind its length and a colon.
 std::string write_client_report(client_report const&);
 

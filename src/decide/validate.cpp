@@ -2,10 +2,10 @@
 #include "decide/names.hpp"
 #include "decide/validate.hpp"
 #include "decide/validity.hpp"
+#include "system/socket_path.hpp"
 
 #include <algorithm>
 #include <iterator>
-#include <sys/un.h>
 
 namespace colock::decide {
 
@@ -29,7 +29,7 @@ bool has_duplicates(std::vector<address> const& all) noexcept
 char const* validate_address(address const& a) noexcept
 {
     // Asio would throw where nobody could catch it.
-    if (a.unix_socket.size() >= sizeof(sockaddr_un::sun_path))
+    if (a.unix_socket.size() > longest_socket_path)
         return "a unix socket's path is longer than the system allows";
     if (!a.unix_socket.empty())
         return nullptr;

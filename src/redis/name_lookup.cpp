@@ -1,31 +1,52 @@
 #include "redis/name_lookup.hpp"
+#include "system/process.hpp"
 
 #include <boost/asio/error.hpp>
+#include <boost/asio/execution/context.hpp>
+#include <boost/asio/execution/outstanding_work.hpp>
+#include <boost/asio/execution_context.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/prefer.hpp>
+#include <boost/asio/query.hpp>
+#include <boost/system/system_error.hpp>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <exception>
 #include <map>
 #include <mutex>
-#include <netdb.h>
-#include <sys/eventfd.h>
 #include <thread>
-#include <unistd.h>
 #include <utility>
 
 namespace colock {
 
-struct name_lookup::shared_lookup {
-    std::mutex lock;
-    std::vector<int> waiting;  ///< descriptors to write to; each belongs to its waiter
-    error_code failed{};
-    std::vector<asio::ip::address> found;
+/// A call of `start`. Only its strand looks into it, and the end of its context.
+struct name_lookup::question {
+    name_lookup* asker;  ///< none if it no longer waits
 };
 
-struct name_lookup::question {
-    std::uint64_t signals = 0;  ///< is read into, perhaps after the lookup itself is gone
-    bool is_wanted = true;
+struct name_lookup::shared_lookup {
+    struct waiter {
+        std::shared_ptr<question> asked;
+        strand_type strand;
+    };
+
+    /// Under the lock: without it, who waits may cancel, and its context may end.
+    void tell_all()
+    {
+        for (auto const& [asked, strand] : waiting)
+            asio::post(strand, [asked = asked] {
+                if (asked->asker)
+                    asked->asker->finish();
+            });
+        waiting.clear();
+    }
+
+    std::mutex lock;
+    std::vector<waiter> waiting;
+    error_code failed{};
+    std::vector<asio::ip::address> found;
 };
 
 namespace {
@@ -36,7 +57,7 @@ using shared_lookup = name_lookup::shared_lookup;
 struct lookups {
     std::mutex lock;
     std::map<std::string, std::shared_ptr<shared_lookup>> by_name;
-    pid_t process = ::getpid();
+    int process = process_id();
 
     /// The lookups of this process: a forked child has none of its parent's threads, but perhaps
     /// their held locks.
@@ -44,49 +65,27 @@ struct lookups {
     {
         static std::atomic<lookups*> current{nullptr};
         auto* known = current.load();
-        if (known && known->process == ::getpid())
+        if (known && known->process == process_id())
             return *known;
         auto fresh = std::make_unique<lookups>();
         return current.compare_exchange_strong(known, fresh.get()) ? *fresh.release() : *known;
     }
 };
 
-error_code error_of(int code)
-{
-    switch (code) {
-    case EAI_SYSTEM: return {errno, boost::system::system_category()};
-    case EAI_AGAIN: return asio::error::host_not_found_try_again;
-    case EAI_FAIL: return asio::error::no_recovery;
-    case EAI_MEMORY: return asio::error::no_memory;
-    default: return asio::error::host_not_found;
-    }
-}
-
 error_code look_up(std::string const& host, std::vector<asio::ip::address>& found)
-{
-    addrinfo wanted{};
-    wanted.ai_family = AF_UNSPEC;
-    wanted.ai_socktype = SOCK_STREAM;
-    addrinfo* list = nullptr;
-    if (int const code = ::getaddrinfo(host.c_str(), nullptr, &wanted, &list); code != 0)
-        return error_of(code);
-    for (auto const* each = list; each; each = each->ai_next) {
-        asio::ip::address next;
-        if (each->ai_family == AF_INET) {
-            auto const* const v4 = reinterpret_cast<sockaddr_in const*>(each->ai_addr);
-            next = asio::ip::address_v4{ntohl(v4->sin_addr.s_addr)};
-        } else if (each->ai_family == AF_INET6) {
-            auto const* const v6 = reinterpret_cast<sockaddr_in6 const*>(each->ai_addr);
-            asio::ip::address_v6::bytes_type bytes;
-            std::copy_n(v6->sin6_addr.s6_addr, bytes.size(), bytes.begin());
-            next = asio::ip::address_v6{bytes, v6->sin6_scope_id};
-        } else
-            continue;
-        if (std::ranges::find(found, next) == found.end())
+try {
+    asio::io_context own;
+    error_code failed;
+    using resolver = asio::ip::tcp::resolver;
+    for (auto const& each : resolver{own}.resolve(host, "", resolver::flags{}, failed))
+        if (auto const next = each.endpoint().address();
+            std::ranges::find(found, next) == found.end())
             found.push_back(next);
-    }
-    ::freeaddrinfo(list);
-    return found.empty() ? error_code{asio::error::host_not_found} : error_code{};
+    return failed || !found.empty() ? failed : error_code{asio::error::host_not_found};
+} catch (boost::system::system_error const& thrown) {
+    return thrown.code();
+} catch (std::exception const&) {
+    return asio::error::no_memory;
 }
 
 void run_lookup(std::string const& host, shared_lookup& result)
@@ -100,13 +99,13 @@ void run_lookup(std::string const& host, shared_lookup& result)
     std::lock_guard const locked{result.lock};
     result.failed = failed;
     result.found = std::move(found);
-    std::uint64_t const one = 1;
-    for (int const waiting : result.waiting)
-        static_cast<void>(::write(waiting, &one, sizeof one));
+    result.tell_all();
 }
 
 /// Joins the lookup of this name, or begins one. Fails if no thread could be started.
-error_code join(std::string const& host, int signal, std::shared_ptr<shared_lookup>& joined)
+error_code join(
+    std::string const& host, shared_lookup::waiter one, std::shared_ptr<shared_lookup>& joined
+)
 {
     auto& all = lookups::all();
     std::lock_guard const locked{all.lock};
@@ -117,7 +116,7 @@ error_code join(std::string const& host, int signal, std::shared_ptr<shared_look
     joined = known;
     {
         std::lock_guard const mine{joined->lock};
-        joined->waiting.push_back(signal);
+        joined->waiting.push_back(std::move(one));
     }
     if (!is_new)
         return {};
@@ -132,7 +131,42 @@ error_code join(std::string const& host, int signal, std::shared_ptr<shared_look
 
 }  // namespace
 
-name_lookup::name_lookup(strand_type const& strand) : signal_{strand} {}
+/// Cancels what is still waiting when a context ends. The context destroys this before the queues
+/// that the threads post to, because it is younger.
+class name_lookup::context_end final : public asio::execution_context::service {
+public:
+    using key_type = context_end;
+    static inline asio::execution_context::id id;
+
+    explicit context_end(asio::execution_context& c) : service{c} {}
+
+    void add(name_lookup& one)
+    {
+        std::lock_guard const locked{lock_};
+        waiting_.push_back(&one);
+    }
+
+    void remove(name_lookup& one) noexcept
+    {
+        std::lock_guard const locked{lock_};
+        std::erase(waiting_, &one);
+    }
+
+private:
+    void shutdown() override
+    {
+        std::unique_lock locked{lock_};
+        auto const left = std::exchange(waiting_, {});
+        locked.unlock();
+        for (auto* const each : left)
+            each->cancel();
+    }
+
+    std::mutex lock_;
+    std::vector<name_lookup*> waiting_;
+};
+
+name_lookup::name_lookup(strand_type strand) : strand_{std::move(strand)} {}
 
 name_lookup::~name_lookup() { cancel(); }
 
@@ -140,28 +174,16 @@ void name_lookup::start(std::string const& host, std::uint16_t port, on_found do
 {
     cancel();
     port_ = port;
-    int const signal = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (signal < 0)
-        return done({errno, boost::system::system_category()}, {});
-    error_code unwatched;
-    signal_.assign(signal, unwatched);
-    if (unwatched) {
-        ::close(signal);
-        return done(unwatched, {});
-    }
-    if (auto const ec = join(host, signal, lookup_)) {
+    asked_ = std::make_shared<question>(this);
+    auto& context = asio::query(strand_, asio::execution::context);
+    end_ = &asio::use_service<context_end>(context);
+    end_->add(*this);
+    if (auto const ec = join(host, {asked_, strand_}, lookup_)) {
         cancel();
         return done(ec, {});
     }
     done_ = std::move(done);
-    asked_ = std::make_shared<question>();
-    // Reads, and does not only wait: the reactor may report an event of a descriptor that was
-    // closed just before, and only a read finds out that there is nothing.
-    auto const into = asio::buffer(&asked_->signals, sizeof asked_->signals);
-    signal_.async_read_some(into, [this, asked = asked_](error_code, std::size_t) {
-        if (asked->is_wanted)
-            finish();
-    });
+    work_ = asio::prefer(strand_.get_inner_executor(), asio::execution::outstanding_work.tracked);
 }
 
 void name_lookup::finish()
@@ -183,14 +205,16 @@ void name_lookup::finish()
 
 void name_lookup::cancel() noexcept
 {
-    if (asked_)
-        asked_->is_wanted = false;
+    auto const asked = std::exchange(asked_, nullptr);
+    if (!asked)
+        return;
+    asked->asker = nullptr;
     if (auto const looked = std::exchange(lookup_, nullptr)) {
         std::lock_guard const locked{looked->lock};
-        std::erase(looked->waiting, signal_.native_handle());
+        std::erase_if(looked->waiting, [&](auto const& each) { return each.asked == asked; });
     }
-    error_code ignored;
-    signal_.close(ignored);
+    end_->remove(*this);
+    work_ = {};
 }
 
 }  // namespace colock

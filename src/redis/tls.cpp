@@ -8,8 +8,10 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
+#include <filesystem>
 #include <new>
 #include <sys/stat.h>
+#include <system_error>
 #include <utility>
 
 namespace colock {
@@ -145,10 +147,13 @@ tls::version tls::version_of_files() const
         struct stat now {};
         if (file->empty() || ::stat(file->c_str(), &now) != 0)
             now = {};
-        for (auto const part : {now.st_dev, now.st_ino})
-            found.push_back(part);
-        for (auto const part : {now.st_size, now.st_mtim.tv_sec, now.st_mtim.tv_nsec})
-            found.push_back(static_cast<std::uint64_t>(part));
+        found.push_back(now.st_dev);
+        found.push_back(now.st_ino);
+        found.push_back(static_cast<std::uint64_t>(now.st_size));
+        // Finer than a second, for which each system's stat has a name of its own.
+        std::error_code none;
+        auto const changed = std::filesystem::last_write_time(*file, none);
+        found.push_back(static_cast<std::uint64_t>(changed.time_since_epoch().count()));
     }
     return found;
 }

@@ -1,3 +1,4 @@
+#include "system/socket_path.hpp"
 #include <colock/config.hpp>
 
 #include <boost/system/system_error.hpp>
@@ -5,15 +6,12 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
-#include <sys/un.h>
 
 namespace colock {
 
 namespace {
 
 using boost::system::result;
-
-constexpr std::size_t longest_socket_path = sizeof(sockaddr_un::sun_path) - 1;
 
 template <class Number>
 result<Number> number(std::string_view text, Number least, Number most, error bad)

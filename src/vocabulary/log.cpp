@@ -1,19 +1,15 @@
+#include "system/process.hpp"
+#include "system/standard_error.hpp"
 #include <colock/log.hpp>
 
 #include <atomic>
-#include <cerrno>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <cstddef>
 #include <cstdlib>
 #include <mutex>
-#include <poll.h>
 #include <string>
-#include <sys/types.h>
 #include <system_error>
-#include <thread>
-#include <unistd.h>
 #include <utility>
 
 namespace colock {
@@ -25,23 +21,6 @@ constexpr std::size_t longest_wait = 262'144;
 
 /// How long the end of the process may wait for the last lines.
 constexpr std::chrono::milliseconds patience_at_exit{200};
-
-/// Writes one line to standard error in one call; with a second call, lines of other processes
-/// could come in between. There is nobody to report a failure to.
-void write_line(std::string_view line)
-{
-    while (!line.empty()) {
-        auto const written = ::write(STDERR_FILENO, line.data(), line.size());
-        if (written >= 0) {
-            line.remove_prefix(static_cast<std::size_t>(written));
-        } else if (errno == EAGAIN) {
-            pollfd room{STDERR_FILENO, POLLOUT, 0};
-            ::poll(&room, 1, -1);
-        } else if (errno != EINTR) {
-            return;
-        }
-    }
-}
 
 std::string about_dropped(std::size_t count)
 {
@@ -61,7 +40,7 @@ public:
     {
         static constinit std::atomic<line_queue*> current = nullptr;
         auto* known = current.load();
-        if (known && known->process_ == ::getpid())
+        if (known && known->process_ == process_id())
             return *known;
         auto* const mine = new line_queue;
         if (current.compare_exchange_strong(known, mine))
@@ -91,17 +70,12 @@ public:
 private:
     void start_writing()
     {
-        // Signals are for the threads of the program. And SIGPIPE would end it.
-        sigset_t everything, before;
-        sigfillset(&everything);
-        pthread_sigmask(SIG_SETMASK, &everything, &before);
         try {
-            std::thread{[this] { write(); }}.detach();
+            start_quiet_thread([this] { write(); });
             is_writing_ = true;
         } catch (std::system_error const&) {
             // No thread could be started: the lines wait, and the next line tries again.
         }
-        pthread_sigmask(SIG_SETMASK, &before, nullptr);
     }
 
     void write()
@@ -113,18 +87,18 @@ private:
             locked.unlock();
             for (std::size_t begin = 0; begin != lines.size();) {
                 auto const end = lines.find('\n', begin) + 1;
-                write_line(std::string_view{lines}.substr(begin, end - begin));
+                write_to_standard_error(std::string_view{lines}.substr(begin, end - begin));
                 begin = end;
             }
             if (dropped != 0)
-                write_line(about_dropped(dropped));
+                write_to_standard_error(about_dropped(dropped));
             locked.lock();
         }
         is_writing_ = false;
         written_.notify_all();
     }
 
-    pid_t const process_ = ::getpid();
+    int const process_ = process_id();
     std::mutex lock_;
     std::condition_variable written_;
     std::string waiting_;  ///< whole lines

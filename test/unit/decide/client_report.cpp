@@ -59,8 +59,6 @@ BOOST_AUTO_TEST_CASE(labels)
           std::string{"\x1b[1m"},
           std::string{"\xff"}})
         BOOST_TEST(!is_label(bad));
-    BOOST_TEST(is_label(default_label()));
-    BOOST_TEST(default_label().find(':') != std::string::npos);
 }
 
 // A server gives the permits and their ends by pairs, and not more than were asked for.

@@ -1,10 +1,14 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+#include "client/reporting.hpp"
 #include "decide/client_report.hpp"
 #include "redis/any_command.hpp"
 #include "unit/harness.hpp"
 #include <colock/fair_lock.hpp>
 #include <colock/fenced_lock.hpp>
 #include <colock/read_write_lock.hpp>
+
+#include <string>
+#include <unistd.h>
 
 namespace colock::test {
 
@@ -202,6 +206,14 @@ BOOST_FIXTURE_TEST_CASE(after_a_stop_nothing_is_told, told)
     BOOST_TEST(before == 2);
     BOOST_TEST(server->count(any_command) == before);
     BOOST_TEST(!report());
+}
+
+BOOST_AUTO_TEST_CASE(without_a_label_of_its_own_a_client_is_known_by_host_and_process)
+{
+    auto const label = default_label();
+    BOOST_TEST(decide::is_label(label), label);
+    BOOST_TEST(label.ends_with(":" + std::to_string(::getpid())), label);
+    BOOST_TEST(label.find(':') != 0U, label);
 }
 
 BOOST_AUTO_TEST_CASE(a_bad_label_is_a_bad_config)
