@@ -55,6 +55,8 @@ OTHER_ABIS = {
     "-DBOOST_ASIO_ENABLE_HANDLER_TRACKING": "handler_tracking",
     "-DBOOST_ASIO_DISABLE_EPOLL": "no_epoll",
     "-DBOOST_ASIO_DISABLE_THREADS": "no_threads",
+    "-DBOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE=4": "cache_size",
+    "-DBOOST_ASIO_USE_TS_EXECUTOR_AS_DEFAULT": "ts_executor",
 }
 
 

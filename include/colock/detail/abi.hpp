@@ -31,16 +31,19 @@
 #    define COLOCK_ABI_RTTI "_no_rtti"
 #endif
 
-// BOOST_ASIO_ENABLE_HANDLER_TRACKING: operations are larger.
-#ifdef BOOST_ASIO_ENABLE_HANDLER_TRACKING
+// BOOST_ASIO_ENABLE_HANDLER_TRACKING, BOOST_ASIO_CUSTOM_HANDLER_TRACKING: operations are larger.
+#if defined(BOOST_ASIO_ENABLE_HANDLER_TRACKING) || defined(BOOST_ASIO_CUSTOM_HANDLER_TRACKING)
 #    define COLOCK_ABI_TRACKING "_handler_tracking"
 #else
 #    define COLOCK_ABI_TRACKING ""
 #endif
 
 // BOOST_ASIO_DISABLE_EPOLL, BOOST_ASIO_HAS_IO_URING_AS_DEFAULT: another reactor.
+// BOOST_ASIO_HAS_IO_URING: the memory that a thread keeps is counted in other units.
 #ifdef BOOST_ASIO_HAS_IO_URING_AS_DEFAULT
 #    define COLOCK_ABI_REACTOR "_io_uring"
+#elif defined(BOOST_ASIO_HAS_IO_URING)
+#    define COLOCK_ABI_REACTOR "_io_uring_for_files"
 #elif defined(BOOST_ASIO_HAS_EPOLL) || !defined(__linux__)
 #    define COLOCK_ABI_REACTOR ""
 #else
@@ -54,11 +57,28 @@
 #    define COLOCK_ABI_THREADS "_no_threads"
 #endif
 
+// BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE: what Asio keeps of a thread is larger or smaller. Asio
+// itself sets it to 2.
+#if defined(BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE) && \
+    BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE != 2
+#    define COLOCK_ABI_CACHE "_cache_size"
+#else
+#    define COLOCK_ABI_CACHE ""
+#endif
+
+// BOOST_ASIO_USE_TS_EXECUTOR_AS_DEFAULT: any_io_executor is another type.
+#ifdef BOOST_ASIO_USE_TS_EXECUTOR_AS_DEFAULT
+#    define COLOCK_ABI_EXECUTOR "_ts_executor"
+#else
+#    define COLOCK_ABI_EXECUTOR ""
+#endif
+
 namespace colock::detail {
 
 extern char const abi_boost __asm__("colock_abi_boost_" BOOST_LIB_VERSION COLOCK_ABI_DEBUG
                                         COLOCK_ABI_STRING COLOCK_ABI_RTTI COLOCK_ABI_TRACKING
-                                            COLOCK_ABI_REACTOR COLOCK_ABI_THREADS);
+                                            COLOCK_ABI_REACTOR COLOCK_ABI_THREADS COLOCK_ABI_CACHE
+                                                COLOCK_ABI_EXECUTOR);
 
 [[gnu::used]] inline char const* const abi_boost_used = &abi_boost;
 
@@ -70,3 +90,5 @@ extern char const abi_boost __asm__("colock_abi_boost_" BOOST_LIB_VERSION COLOCK
 #undef COLOCK_ABI_TRACKING
 #undef COLOCK_ABI_REACTOR
 #undef COLOCK_ABI_THREADS
+#undef COLOCK_ABI_CACHE
+#undef COLOCK_ABI_EXECUTOR
