@@ -14,7 +14,9 @@
 #include <utility>
 #include <vector>
 
-namespace colock::testing {
+namespace colock {
+inline namespace v0_3 {
+namespace testing {
 
 /// A program that runs beside the test, in a process group of its own. It is killed with this
 /// object, so also after a test that failed, and by the kernel when the test program dies. (All in
@@ -147,4 +149,6 @@ private:
     int status_ = -1;  ///< as waitpid gives it
 };
 
-}  // namespace colock::testing
+}  // namespace testing
+}  // namespace v0_3
+}  // namespace colock

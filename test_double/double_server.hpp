@@ -12,7 +12,9 @@
 #include <string_view>
 #include <vector>
 
-namespace colock::testing {
+namespace colock {
+inline namespace v0_3 {
+namespace testing {
 
 using decide::reply;
 
@@ -67,4 +69,6 @@ private:
     std::set<std::string> semaphores_;  ///< or as a semaphore of either kind
 };
 
-}  // namespace colock::testing
+}  // namespace testing
+}  // namespace v0_3
+}  // namespace colock

@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
-namespace colock::testing {
+namespace colock {
+inline namespace v0_3 {
+namespace testing {
 
 /// Hands the client's steps to the double in the same process. A step is written one turn of the
 /// event loop after it was handed over, and answered one turn later, as over a connection.
@@ -74,4 +76,6 @@ private:
     bool pubsub_wanted_ = false;
 };
 
-}  // namespace colock::testing
+}  // namespace testing
+}  // namespace v0_3
+}  // namespace colock

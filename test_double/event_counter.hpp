@@ -9,7 +9,9 @@
 #include <string>
 #include <string_view>
 
-namespace colock::testing {
+namespace colock {
+inline namespace v0_3 {
+namespace testing {
 
 /// Counts what a client does, by key, and tells the observer of the test's own config as well.
 class event_counter final : public observer {
@@ -90,4 +92,6 @@ private:
     std::shared_ptr<observer> next_;
 };
 
-}  // namespace colock::testing
+}  // namespace testing
+}  // namespace v0_3
+}  // namespace colock

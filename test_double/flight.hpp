@@ -8,7 +8,9 @@
 #include <functional>
 #include <string>
 
-namespace colock::testing {
+namespace colock {
+inline namespace v0_3 {
+namespace testing {
 
 /// Runs a context, and lets colock's clock fly where only time is waited for.
 class flight {
@@ -47,4 +49,6 @@ private:
     std::chrono::steady_clock::time_point begun_{};  ///< when that was
 };
 
-}  // namespace colock::testing
+}  // namespace testing
+}  // namespace v0_3
+}  // namespace colock

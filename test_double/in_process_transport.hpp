@@ -15,7 +15,9 @@
 #include <utility>
 #include <vector>
 
-namespace colock::testing {
+namespace colock {
+inline namespace v0_3 {
+namespace testing {
 
 /// A transport whose server is in the same process: what goes over a connection elsewhere takes a
 /// turn of the event loop here. A derived class says when steps are written, and gives the answers.
@@ -151,4 +153,6 @@ private:
     std::set<std::string> subscribed_;
 };
 
-}  // namespace colock::testing
+}  // namespace testing
+}  // namespace v0_3
+}  // namespace colock

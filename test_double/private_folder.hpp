@@ -3,7 +3,9 @@
 
 #include <string>
 
-namespace colock::testing {
+namespace colock {
+inline namespace v0_3 {
+namespace testing {
 
 /// A temporary folder that goes with this object, or, if its process is killed, with the next one
 /// that the same user makes: one is in use while a process has the lock of a file in it, whatever
@@ -22,4 +24,6 @@ private:
     int lock_ = -1;  ///< descriptor of the locked file
 };
 
-}  // namespace colock::testing
+}  // namespace testing
+}  // namespace v0_3
+}  // namespace colock

@@ -5,7 +5,9 @@
 #include <string_view>
 #include <vector>
 
-namespace colock::testing {
+namespace colock {
+inline namespace v0_3 {
+namespace testing {
 
 /// One word of a line of a server's configuration, or of a command in a line, whatever is in it.
 std::string in_quotes(std::string_view);
@@ -13,4 +15,6 @@ std::string in_quotes(std::string_view);
 /// The words of such a line, without their quotes; none of a line that a server refuses.
 std::vector<std::string> words_of(std::string_view line);
 
-}  // namespace colock::testing
+}  // namespace testing
+}  // namespace v0_3
+}  // namespace colock

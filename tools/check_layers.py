@@ -103,6 +103,11 @@ def layer_of(path: str) -> str | None:
     return rest[0] if rest[0] in ALLOWED else None
 
 
+# Two minor versions in one process have different names, and a program that was compiled with another
+# version's headers does not link.
+OWN_NAMESPACE = re.compile(r"^namespace colock\b[^\n]*\n(?:inline namespace (\w+) \{)?", re.MULTILINE)
+
+
 def chooses(path: str) -> bool:
     return path.startswith(CHOOSING)
 
@@ -110,8 +115,9 @@ def chooses(path: str) -> bool:
 class Tree:
     """The files of the project, and what is wrong with them."""
 
-    def __init__(self, files: dict[str, str]) -> None:
+    def __init__(self, files: dict[str, str], version: str = "v1_2") -> None:
         self.files = files
+        self.version = version
         self.includes = {path: list(self.includes_of(path)) for path in files}
         self.findings: list[str] = []
         self.asio: dict[str, bool] = {}
@@ -204,6 +210,15 @@ class Tree:
             return
         # The literals of scripts and messages don't count, nor does what comments say.
         code = NOT_CODE.sub(blank, self.files[path])
+        if layer in ("public", "bridge"):
+            for opened in OWN_NAMESPACE.finditer(code):
+                if opened[1] != self.version:
+                    number = code.count("\n", 0, opened.start()) + 1
+                    self.find(path, number, f"a public header opens colock, and in it inline {self.version}")
+        for opened in re.finditer(r"^inline namespace (v\d+_\d+)\b", code, re.MULTILINE):
+            if layer not in ("public", "bridge") and opened[1] != self.version:
+                number = code.count("\n", 0, opened.start()) + 1
+                self.find(path, number, f"the inline namespace of this version is {self.version}")
         if layer in PORTABLE and not chooses(path):
             for number, line in enumerate(code.splitlines(), 1):
                 if CONDITION.match(line):
@@ -270,6 +285,11 @@ class Tree:
         while f"{stem}.hpp" not in self.files and "_" in stem.rpartition("/")[2]:
             stem = stem.rpartition("_")[0]
         return stem if f"{stem}.hpp" in self.files else path.rpartition(".")[0]
+
+
+def version_of(root: pathlib.Path) -> str:
+    text = (root / "CMakeLists.txt").read_text(encoding="utf-8")
+    return "v{}_{}".format(*re.search(r"^project\(colock VERSION (\d+)\.(\d+)", text, re.MULTILINE).groups())
 
 
 def load(root: pathlib.Path) -> dict[str, str]:
@@ -361,6 +381,11 @@ CASES: list[tuple[dict[str, str], str, str]] = [
     ({"include/colock/a.hpp": "#include <openssl/ssl.h>\n"}, "include/colock/a.hpp:1:", "OpenSSL"),
     ({"include/colock/a.hpp": "#include <boost/asio.hpp>\n"}, "include/colock/a.hpp:1:", "too much"),
     ({"src/extra/x.cpp": ""}, "src/extra/x.cpp:1:", "no layer"),
+    ({"include/colock/a.hpp": "\nnamespace colock {\n}\n"}, "include/colock/a.hpp:2:", "inline v1_2"),
+    ({"include/colock/a.hpp": "namespace colock::detail {\n}\n"}, "include/colock/a.hpp:1:", "inline v1_2"),
+    ({"include/colock/a.hpp": "namespace colock {\ninline namespace v1_1 {\n}\n"}, "include/colock/a.hpp:1:", "v1_2"),
+    ({"include/colock/a.hpp": "namespace colock {\ninline namespace v1_2 {\n}\n"}, "", ""),
+    ({"src/core/a.hpp": "namespace colock {\ninline namespace v1_1 {\n}\n"}, "src/core/a.hpp:2:", "v1_2"),
     ({"src/system/x.cpp": "#ifdef _WIN32\n#include <process.h>\n#endif\n"}, "", ""),
     ({"src/redis/x.cpp": "#ifdef _WIN32\n#endif\n"}, "src/redis/x.cpp:1:", "belongs to src/system"),
     ({"src/redis/x.cpp": "#include <unistd.h>\n"}, "src/redis/x.cpp:1:", "belongs to src/system"),
@@ -408,7 +433,7 @@ def main() -> None:
         return
     root = pathlib.Path(sys.argv[1] if sys.argv[1:] else pathlib.Path(__file__).parents[1])
     files = load(root)
-    findings = Tree(files).check()
+    findings = Tree(files, version_of(root)).check()
     for finding in findings:
         print(finding)
     print(f"{len(files)} files, {len(findings)} findings")

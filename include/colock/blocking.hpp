@@ -20,7 +20,9 @@
 #include <utility>
 
 /// Locks for threads that wait, without coroutines: `std::unique_lock` and its sisters take them.
-namespace colock::blocking {
+namespace colock {
+inline namespace v0_3 {
+namespace blocking {
 
 /// A client for threads: a `colock::client`, and a thread that serves it.
 ///
@@ -161,4 +163,6 @@ private:
     std::map<std::thread::id, hold> held_;
 };
 
-}  // namespace colock::blocking
+}  // namespace blocking
+}  // namespace v0_3
+}  // namespace colock

@@ -8,6 +8,7 @@
 #include <string_view>
 
 namespace colock {
+inline namespace v0_3 {
 
 /// A lock that its holder has given away with `hold::give()` and that nobody has adopted yet. It is
 /// a plain value: send its text to another process or machine, and `client::adopt` it there.
@@ -37,4 +38,5 @@ struct claim {
     friend bool operator==(claim const&, claim const&) = default;
 };
 
+}  // namespace v0_3
 }  // namespace colock

@@ -18,6 +18,7 @@
 #include <utility>
 
 namespace colock {
+inline namespace v0_3 {
 
 template <class>
 class basic_lock;
@@ -301,4 +302,5 @@ private:
     detail::core_ptr core_;
 };
 
+}  // namespace v0_3
 }  // namespace colock

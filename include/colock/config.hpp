@@ -18,6 +18,7 @@
 #include <vector>
 
 namespace colock {
+inline namespace v0_3 {
 
 /// The place where a server listens: a host and port, or a unix socket.
 struct address {
@@ -323,4 +324,5 @@ struct config {
     static config from_url(std::string_view url);
 };
 
+}  // namespace v0_3
 }  // namespace colock

@@ -11,6 +11,7 @@
 #include <utility>
 
 namespace colock {
+inline namespace v0_3 {
 
 namespace detail {
 
@@ -208,4 +209,5 @@ private:
     std::string name_;
 };
 
+}  // namespace v0_3
 }  // namespace colock

@@ -19,6 +19,7 @@
 #include <utility>
 
 namespace colock {
+inline namespace v0_3 {
 
 /// The leader of an election, as everybody sees it.
 struct leader {
@@ -285,4 +286,5 @@ private:
     acquire_options options_;
 };
 
+}  // namespace v0_3
 }  // namespace colock

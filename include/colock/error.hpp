@@ -9,6 +9,7 @@
 #include <type_traits>
 
 namespace colock {
+inline namespace v0_3 {
 
 using boost::system::error_code;
 
@@ -167,6 +168,7 @@ error_code unavailable(std::string_view reason) noexcept;
 
 }  // namespace detail
 
+}  // namespace v0_3
 }  // namespace colock
 
 template <>

@@ -7,6 +7,7 @@
 #include <utility>
 
 namespace colock {
+inline namespace v0_3 {
 
 /// A `lock` that its waiters get in the order of their arrival, over all clients: Redisson's
 /// FairLock, on the same keys and channels, so that Java and C++ share one queue.
@@ -67,4 +68,5 @@ public:
     {}
 };
 
+}  // namespace v0_3
 }  // namespace colock

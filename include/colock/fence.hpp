@@ -4,6 +4,7 @@
 #include <cstdint>
 
 namespace colock {
+inline namespace v0_3 {
 
 /// The check of fencing tokens that the protected resource makes.
 ///
@@ -42,4 +43,5 @@ private:
     std::uint64_t highest_ = 0;
 };
 
+}  // namespace v0_3
 }  // namespace colock

@@ -8,6 +8,7 @@
 #include <utility>
 
 namespace colock {
+inline namespace v0_3 {
 
 namespace detail {
 
@@ -62,4 +63,5 @@ public:
     }
 };
 
+}  // namespace v0_3
 }  // namespace colock

@@ -15,6 +15,7 @@
 #include <utility>
 
 namespace colock {
+inline namespace v0_3 {
 
 class hold;
 
@@ -257,4 +258,5 @@ private:
     detail::hold_ptr state_;
 };
 
+}  // namespace v0_3
 }  // namespace colock

@@ -8,6 +8,7 @@
 #include <vector>
 
 namespace colock {
+inline namespace v0_3 {
 
 /// One holder of a lock, or of a permit.
 ///
@@ -65,4 +66,5 @@ struct lock_info {
     std::int64_t value = 0;  ///< of a counter its number; the permits that are left
 };
 
+}  // namespace v0_3
 }  // namespace colock

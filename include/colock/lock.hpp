@@ -15,6 +15,7 @@
 #include <utility>
 
 namespace colock {
+inline namespace v0_3 {
 
 class lock_watch;
 
@@ -371,4 +372,5 @@ public:
     lock(client const& where, std::string name) : basic_lock{where, {std::move(name)}} {}
 };
 
+}  // namespace v0_3
 }  // namespace colock

@@ -4,6 +4,7 @@
 #include <chrono>
 
 namespace colock {
+inline namespace v0_3 {
 
 /// An event of a lock, as a `lock_watch` has heard it.
 struct lock_event {
@@ -19,4 +20,5 @@ struct lock_event {
     std::chrono::steady_clock::time_point heard{};  ///< when the message came
 };
 
+}  // namespace v0_3
 }  // namespace colock

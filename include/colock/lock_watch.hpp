@@ -11,6 +11,7 @@
 #include <utility>
 
 namespace colock {
+inline namespace v0_3 {
 
 namespace detail {
 
@@ -137,4 +138,5 @@ private:
     detail::watch_ptr state_;
 };
 
+}  // namespace v0_3
 }  // namespace colock

@@ -5,6 +5,7 @@
 #include <string_view>
 
 namespace colock {
+inline namespace v0_3 {
 
 /// How much a log line matters. No line has the level `off`.
 enum class log_level { debug, info, warning, error, off };
@@ -32,4 +33,5 @@ struct logger {
 /// 200 ms.
 logger stderr_logger(log_level level = log_level::warning);
 
+}  // namespace v0_3
 }  // namespace colock

@@ -20,6 +20,7 @@
 #include <vector>
 
 namespace colock {
+inline namespace v0_3 {
 
 /// A histogram of durations, in buckets that never change.
 struct duration_histogram {
@@ -186,4 +187,5 @@ private:
     std::vector<std::weak_ptr<detail::client_counters const>> clients_;
 };
 
+}  // namespace v0_3
 }  // namespace colock

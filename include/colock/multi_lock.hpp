@@ -13,6 +13,7 @@
 #include <vector>
 
 namespace colock {
+inline namespace v0_3 {
 
 namespace detail {
 
@@ -135,4 +136,5 @@ private:
     explicit multi_lock(detail::lock_group all) : basic_lock{all.first(), std::move(all)} {}
 };
 
+}  // namespace v0_3
 }  // namespace colock

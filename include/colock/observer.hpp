@@ -9,6 +9,7 @@
 #include <string_view>
 
 namespace colock {
+inline namespace v0_3 {
 
 /// One event of one acquire. Many calls may wait for the same name; the number tells them apart.
 struct acquire_step {
@@ -120,4 +121,5 @@ class silent_observer final : public observer {};
 
 }  // namespace detail
 
+}  // namespace v0_3
 }  // namespace colock

@@ -11,6 +11,7 @@
 #include <utility>
 
 namespace colock {
+inline namespace v0_3 {
 
 /// Runs the coroutine `work(hold&)` unless some process has begun it within the last `period`: at
 /// most once per period, in the whole fleet. For jobs that every node starts by its own timetable.
@@ -46,4 +47,5 @@ template <class Lock, class Rep, class Period, class Work>
     return with_lock_for(std::move(lock), std::chrono::milliseconds{0}, options, std::move(work));
 }
 
+}  // namespace v0_3
 }  // namespace colock

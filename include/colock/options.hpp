@@ -7,6 +7,7 @@
 #include <optional>
 
 namespace colock {
+inline namespace v0_3 {
 
 /// How to hold a lock. Plain fields for designated initializers: `lock.acquire({.lease = 3s, .as =
 /// me})`.
@@ -49,4 +50,5 @@ struct acquire_options {
     std::chrono::milliseconds at_least{0};
 };
 
+}  // namespace v0_3
 }  // namespace colock

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 namespace colock {
+inline namespace v0_3 {
 
 /// A logical task that holds locks, as a Java thread does with Redisson.
 ///
@@ -29,4 +30,5 @@ private:
     std::uint64_t id_;
 };
 
+}  // namespace v0_3
 }  // namespace colock

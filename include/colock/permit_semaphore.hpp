@@ -15,6 +15,7 @@
 #include <vector>
 
 namespace colock {
+inline namespace v0_3 {
 
 /// One permit of a `permit_semaphore`, while it is held: a hold with an id. It has all operations
 /// of a hold; its fencing token is 0, because several owners hold the name at once. `extend` is
@@ -577,4 +578,5 @@ private:
     std::string name_;
 };
 
+}  // namespace v0_3
 }  // namespace colock

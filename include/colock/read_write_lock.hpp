@@ -7,6 +7,7 @@
 #include <utility>
 
 namespace colock {
+inline namespace v0_3 {
 
 /// The side of a `read_write_lock` that many owners may hold together. The operations are as for
 /// `lock`, on this side.
@@ -98,4 +99,5 @@ private:
     write_lock write_;
 };
 
+}  // namespace v0_3
 }  // namespace colock

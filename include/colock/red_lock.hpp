@@ -10,6 +10,7 @@
 #include <utility>
 
 namespace colock {
+inline namespace v0_3 {
 
 /// A lock on the majority of several independent servers: Redisson's RedissonRedLock, the "Redlock"
 /// of the Redis documentation. It survives the loss of a minority.
@@ -79,4 +80,5 @@ private:
     }
 };
 
+}  // namespace v0_3
 }  // namespace colock

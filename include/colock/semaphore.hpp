@@ -12,6 +12,7 @@
 #include <utility>
 
 namespace colock {
+inline namespace v0_3 {
 
 class permit_guard;
 
@@ -368,4 +369,5 @@ private:
     std::string name_;
 };
 
+}  // namespace v0_3
 }  // namespace colock

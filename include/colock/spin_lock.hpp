@@ -7,6 +7,7 @@
 #include <utility>
 
 namespace colock {
+inline namespace v0_3 {
 
 /// A `lock` whose waiters try again after pauses instead of subscribing, as those of Redisson's
 /// `getSpinLock` do. It has the same key as a `lock` and Redisson's RLock, so that all of these
@@ -34,4 +35,5 @@ public:
     {}
 };
 
+}  // namespace v0_3
 }  // namespace colock

@@ -20,6 +20,7 @@
 #include <utility>
 
 namespace colock {
+inline namespace v0_3 {
 
 /// A wait for a lock or a hold of it, from its begin to its end.
 struct trace_span {
@@ -228,4 +229,5 @@ private:
     std::deque<std::string> order_;  ///< of the names, as they came
 };
 
+}  // namespace v0_3
 }  // namespace colock

@@ -19,6 +19,7 @@
 #include <utility>
 
 namespace colock {
+inline namespace v0_3 {
 
 namespace detail {
 
@@ -209,4 +210,5 @@ boost::asio::awaitable<detail::work_result<Work>> guard(hold& held, Work work)
 }
 // NOLINTEND(cppcoreguidelines-avoid-reference-coroutine-parameters)
 
+}  // namespace v0_3
 }  // namespace colock

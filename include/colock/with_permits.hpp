@@ -18,6 +18,7 @@
 #include <utility>
 
 namespace colock {
+inline namespace v0_3 {
 
 namespace detail {
 
@@ -208,4 +209,5 @@ template <class Rep, class Period, class Work>
     }
 }
 
+}  // namespace v0_3
 }  // namespace colock

@@ -6,7 +6,9 @@
 #include <mutex>
 #include <vector>
 
-namespace colock::detail {
+namespace colock {
+inline namespace v0_3 {
+namespace detail {
 
 namespace asio = boost::asio;
 
@@ -35,4 +37,6 @@ private:
     std::vector<std::weak_ptr<core>> cores_;
 };
 
-}  // namespace colock::detail
+}  // namespace detail
+}  // namespace v0_3
+}  // namespace colock

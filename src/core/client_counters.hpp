@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace colock::detail {
+namespace colock {
+inline namespace v0_3 {
+namespace detail {
 
 /// The state of a client in numbers, for any thread to read.
 struct client_counters {
@@ -14,4 +16,6 @@ struct client_counters {
     std::atomic<std::size_t> guards = 0;  ///< that have permits, or wait for some
 };
 
-}  // namespace colock::detail
+}  // namespace detail
+}  // namespace v0_3
+}  // namespace colock

@@ -14,6 +14,7 @@
 #include <utility>
 
 namespace colock {
+inline namespace v0_3 {
 
 namespace {
 
@@ -256,4 +257,5 @@ error_code detail::unavailable(std::string_view reason) noexcept
     }
 }
 
+}  // namespace v0_3
 }  // namespace colock

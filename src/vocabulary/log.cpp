@@ -13,6 +13,7 @@
 #include <utility>
 
 namespace colock {
+inline namespace v0_3 {
 
 namespace {
 
@@ -122,4 +123,5 @@ logger stderr_logger(log_level level)
     return {std::move(sink), level};
 }
 
+}  // namespace v0_3
 }  // namespace colock

@@ -5,6 +5,7 @@ import re
 import sys
 
 HIDDEN = [
+    re.compile(r"^inline namespace v\w+ \{$|^\}  // namespace v\d+_\d+$", re.MULTILINE),
     re.compile(r"^namespace detail \{\n.*?^\}  // namespace detail$", re.DOTALL | re.MULTILINE),
     re.compile(r"^template <>\nstruct boost::system::.*?\};$", re.DOTALL | re.MULTILINE),
     re.compile(r"^ *friend [^;]*;$", re.MULTILINE),

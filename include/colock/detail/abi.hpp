@@ -73,7 +73,9 @@
 #    define COLOCK_ABI_EXECUTOR ""
 #endif
 
-namespace colock::detail {
+namespace colock {
+inline namespace v0_3 {
+namespace detail {
 
 extern char const abi_boost __asm__("colock_abi_boost_" BOOST_LIB_VERSION COLOCK_ABI_DEBUG
                                         COLOCK_ABI_STRING COLOCK_ABI_RTTI COLOCK_ABI_TRACKING
@@ -82,7 +84,9 @@ extern char const abi_boost __asm__("colock_abi_boost_" BOOST_LIB_VERSION COLOCK
 
 [[gnu::used]] inline char const* const abi_boost_used = &abi_boost;
 
-}  // namespace colock::detail
+}  // namespace detail
+}  // namespace v0_3
+}  // namespace colock
 
 #undef COLOCK_ABI_DEBUG
 #undef COLOCK_ABI_STRING

@@ -13,7 +13,9 @@
 #include <utility>
 
 // Turns a completion token into a type-erased handler, so that the code behind it is compiled once.
-namespace colock::detail {
+namespace colock {
+inline namespace v0_3 {
+namespace detail {
 
 namespace asio = boost::asio;
 
@@ -114,4 +116,6 @@ auto initiate(
     );
 }
 
-}  // namespace colock::detail
+}  // namespace detail
+}  // namespace v0_3
+}  // namespace colock

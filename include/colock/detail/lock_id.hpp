@@ -5,6 +5,7 @@
 #include <string>
 
 namespace colock {
+inline namespace v0_3 {
 
 /// The pauses of a waiter between its tries: `initial` at first, `factor` times as long after each
 /// refusal, never longer than `max`. Each pause is shortened at random by up to half (jitter), so
@@ -28,4 +29,5 @@ struct lock_id {
 
 }  // namespace detail
 
+}  // namespace v0_3
 }  // namespace colock

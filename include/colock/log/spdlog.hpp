@@ -10,6 +10,7 @@
 #include <utility>
 
 namespace colock {
+inline namespace v0_3 {
 
 /// A logger that writes to an spdlog logger, whose own level also applies. Link `colock::spdlog`.
 ///
@@ -31,4 +32,5 @@ inline logger spdlog_logger(std::shared_ptr<spdlog::logger> to, log_level level 
     return {std::move(sink), level};
 }
 
+}  // namespace v0_3
 }  // namespace colock

@@ -16,6 +16,7 @@
 #include <vector>
 
 namespace colock {
+inline namespace v0_3 {
 
 /// Exports the numbers of a `metrics` to Prometheus. Link `colock::prometheus`.
 ///
@@ -236,4 +237,5 @@ private:
     std::shared_ptr<metrics const> from_;
 };
 
+}  // namespace v0_3
 }  // namespace colock

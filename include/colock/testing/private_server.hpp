@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
-namespace colock::testing {
+namespace colock {
+inline namespace v0_3 {
+namespace testing {
 
 /// How to run a private server.
 struct private_server_options {
@@ -84,4 +86,6 @@ private:
     std::unique_ptr<process> process_;
 };
 
-}  // namespace colock::testing
+}  // namespace testing
+}  // namespace v0_3
+}  // namespace colock

@@ -20,7 +20,9 @@
 #include <utility>
 #include <vector>
 
-namespace colock::testing {
+namespace colock {
+inline namespace v0_3 {
+namespace testing {
 
 /// A real `colock::client` with a simulated server that the test controls: no Redis, no socket, no
 /// waiting.
@@ -201,4 +203,6 @@ private:
     std::unique_ptr<inside> inside_;
 };
 
-}  // namespace colock::testing
+}  // namespace testing
+}  // namespace v0_3
+}  // namespace colock
