@@ -177,9 +177,7 @@ bool permit_queue::conclude_request(answer const& got)
     auto const is = decide::judge(got, read);
     if (is.what != decide::outcome::kind::pause)
         refusals_ = 0;
-    note_answer(is);
-    if (got.what == answer::kind::replied)
-        core_.round_trip().note(clock::now() - got.sent);
+    note_answer(is, got);
     switch (is.what) {
     case decide::outcome::kind::withdrawn: break;
     case decide::outcome::kind::lost: request_.lost(got.sent, clock::now()); break;

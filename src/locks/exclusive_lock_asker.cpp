@@ -196,10 +196,7 @@ exclusive_lock::asker::verdict exclusive_lock::asker::judge(attempt const& asked
         grant_.may_stand(clock::now(), asked.lease);
     if (is.what != decide::outcome::kind::pause)
         refusals_ = 0;
-    of_.note_answer(is);
-    // Otherwise it would be the time of the replicas.
-    if (got.what == answer::kind::replied && asked.call.replicas == 0)
-        of_.core_.round_trip().note(clock::now() - got.sent);
+    of_.note_answer(is, got, asked.call.replicas);
     switch (is.what) {
     case decide::outcome::kind::withdrawn:
     case decide::outcome::kind::lost: break;

@@ -98,14 +98,11 @@ fair_lock_state::asker::verdict fair_lock_state::asker::judge(
     auto const read = decide::read_acquire(got.value);
     auto const is = decide::judge(got, read, asked.call.alone);
     auto const proven = grant_.prove(asked.lease, got, asked.call.on);
-    lock_.note_answer(is);
+    lock_.note_answer(is, got, asked.call.replicas);
     if (is.may_stand)
         may_stand(asked);
-    if (got.what == answer::kind::replied) {
-        if (asked.call.replicas == 0)  // otherwise it would measure the replicas' time
-            core_.round_trip().note(clock::now() - got.sent);
+    if (got.what == answer::kind::replied)
         asked_ = got.sent;
-    }
     switch (is.what) {
     case decide::outcome::kind::withdrawn:
         return reviving_ && who_ ? verdict::sleep : verdict::again;

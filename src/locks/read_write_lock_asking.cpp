@@ -54,12 +54,9 @@ readers::attempt::verdict readers::attempt::judge(answer const& got, step const&
     auto const read = decide::read_acquire(got.value);
     auto const is = decide::judge(got, read, call.alone);
     auto const proven = grant_.prove(who_->lease, got, call.on);
-    of_.note_answer(is);
+    of_.note_answer(is, got, call.replicas);
     if (is.may_stand)
         grant_.may_stand(clock::now(), who_->lease);
-    // With replicas it would be their time.
-    if (got.what == answer::kind::replied && who_->replicas == 0)
-        of_.core_.round_trip().note(clock::now() - got.sent);
     switch (is.what) {
     case decide::outcome::kind::withdrawn: return verdict::over;
     case decide::outcome::kind::failed: return fail(is.why);

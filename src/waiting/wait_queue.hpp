@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/core.hpp"
 #include "core/keyed_state.hpp"
 #include "decide/outcome.hpp"
 #include "waiting/waiter.hpp"
@@ -97,9 +98,12 @@ protected:
     void note_taken() noexcept { is_refused_ = true; }
 
     /// The same by this answer, also if this client has it from now on; or nothing is known any
-    /// more, because none has come.
-    void note_answer(decide::outcome const& is) noexcept
+    /// more, because none has come. An answer that did not wait for replicas shows how long a
+    /// script is on its way.
+    void note_answer(decide::outcome const& is, answer const& got, unsigned replicas = 0) noexcept
     {
+        if (got.what == answer::kind::replied && replicas == 0)
+            core_.round_trip().note(clock::now() - got.sent);
         using kind = decide::outcome::kind;
         if (is.what != kind::withdrawn)
             is_refused_ =
