@@ -52,7 +52,7 @@ void expectation::unsynced(decide::reply r, error_code why)
     give({answer::kind::replied, std::move(r), {}, {}, false, why});
 }
 
-void expectation::lose() { give({answer::kind::lost, {}, asio::error::eof, {}}); }
+void expectation::lose() { give({answer::kind::lost, {}, error::unavailable, {}}); }
 void expectation::not_now() { give({answer::kind::not_now, {}, error::unavailable, {}}); }
 void expectation::fail(error_code ec) { give({answer::kind::failed, {}, ec, {}}); }
 
@@ -266,7 +266,7 @@ void fake_transport::close(unsigned link, error_code why)
         if (s.link == link)
             lost.push_back(s.what);
     for (auto* s : lost)
-        deliver(*s, {answer::kind::lost, {}, why, {}});
+        deliver(*s, {answer::kind::lost, {}, error::unavailable, {}});
     listener_.on_link_down(link, why);
 }
 
