@@ -3,13 +3,13 @@
 #include "base/completion.hpp"
 #include "base/recycling.hpp"
 #include "core/core.hpp"
+#include "core/reliable.hpp"
 #include "core/script_call.hpp"
 #include "decide/alarm_queue.hpp"
 #include "decide/names.hpp"
 #include "redis/any_command.hpp"
 #include "redis/transport.hpp"
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -75,16 +75,13 @@ private:
         core& owner = *self->inside_;
         core::activity const asking{owner, self->kind()};
         owner.set_alarm(self->limit_, clock::now() + owner.settings().timeout);
-        while (self->done_) {
+        reliable::terms const how{.idempotent = !self->about_.once};
+        answer got;
+        do {
             script_call now{self->about_, self->slot_};
-            answer const got = co_await self->sending_.send(owner.transport(), now.call);
-            if (self->judge(got)) {
-                owner.rest(self->pause_, owner.repeat_pause(++self->refusals_));
-                co_await self->pause_.over;
-                if (owner.is_stopped())
-                    self->complete(error::closed, {});
-            }
-        }
+            got = co_await self->sending_.send(now.call);
+        } while (co_await self->sending_.repeats(got, how) && self->done_);
+        self->conclude(got);
     }
 
     /// A script that only reads leaves nothing at the server; nor does a command that is asked so.
@@ -97,21 +94,13 @@ private:
         return only_reads ? core::activity::kind::asks : core::activity::kind::owes;
     }
 
-    /// True if it has to ask again after a pause.
-    bool judge(answer const& got)
+    void conclude(answer const& got)
     {
-        if (inside_->is_stopped())
-            complete(error::closed, {});
-        else if (got.what == answer::kind::lost && about_.once)
-            complete(error::unavailable, {});
-        else if (got.what == answer::kind::failed)
-            complete(got.ec, {});
-        else if (got.what == answer::kind::replied) {
-            Value value{};
-            auto const ec = read_(got, value);
-            complete(ec, std::move(value));
-        }
-        return done_ && got.what == answer::kind::not_now;
+        if (got.what != answer::kind::replied)
+            return complete(why_unanswered(got, inside_->is_stopped()), {});
+        Value value{};
+        auto const ec = inside_->is_stopped() ? error_code{error::closed} : read_(got, value);
+        complete(ec, std::move(value));
     }
 
     void complete(error_code ec, Value value)
@@ -120,7 +109,7 @@ private:
         limit_.clear();
         if (done_)
             done_(ec, std::move(value));
-        sending_.withdraw(inside_->transport());
+        sending_.withdraw();
     }
 
     core_ptr inside_;
@@ -128,10 +117,8 @@ private:
     script_call::request about_;
     unsigned slot_;
     reader read_;
-    sent_step sending_;
+    reliable sending_{*inside_};
     decide::alarm_queue::alarm limit_;
-    core::pause pause_;
-    std::uint32_t refusals_ = 0;  ///< for the moment
 };
 
 }  // namespace colock
