@@ -47,7 +47,7 @@ update_queue::update_queue(core& inside, std::string of)
     , record_{decide::request_record(
           name(), inside.uuid() + ":change", inside.settings().key_prefix
       )}
-    , expiry_{[this] { sending_.withdraw(core_.transport()); }}
+    , sending_{inside}
 {}
 
 // A closing client still gives back. When it has ended, the log may be the only report of that: a
@@ -84,8 +84,8 @@ void update_queue::add(std::shared_ptr<update> who)
 
 void update_queue::withdraw_unwanted()
 {
-    if (sending_ && !is_wanted())
-        sending_.withdraw(core_.transport());
+    if (!is_wanted())
+        sending_.withdraw();
 }
 
 // The batch under way, or the next one that has a caller or is owed.
@@ -131,19 +131,13 @@ strand_task update_queue::run()
     running_ = true;
     while (take_next()) {
         script_call asked{next_step(), slot()};
-        if (now_.unsure)
-            core_.set_alarm(expiry_, decide::repeat_until(now_.first_sent));
-        answer const got = co_await sending_.send(core_.transport(), asked.call);
-        expiry_.clear();
-        if (got.what == answer::kind::lost && !std::exchange(now_.unsure, true))
-            now_.first_sent = got.sent;
+        answer const got = co_await sending_.send(asked.call, now_.until);
+        if (got.what == answer::kind::lost)
+            now_.until = std::min(now_.until, decide::repeat_until(got.sent));
         for (auto const& each : now_.of)
             each->refused = got.passing ? got.ec : error_code{};
-        if (got.what != answer::kind::lost && is_to_be_repeated(got)) {
-            core_.rest(pause_, core_.repeat_pause(++now_.refusals));
-            co_await pause_.over;
-        }
-        if (!is_to_be_repeated(got))
+        reliable::terms const how{.idempotent = true, .owed = is_owed(), .until = now_.until};
+        if (!co_await sending_.repeats(got, how) || !is_wanted())
             conclude(got);
     }
     running_ = false;
@@ -155,14 +149,9 @@ bool update_queue::is_wanted() const noexcept
     return std::ranges::any_of(now_.of, [](auto const& e) { return e->asked.owed || e->done; });
 }
 
-bool update_queue::is_to_be_repeated(answer const& got) const noexcept
+bool update_queue::is_owed() const noexcept
 {
-    bool const known = !now_.unsure || clock::now() < decide::repeat_until(now_.first_sent);
-    if (core_.is_stopped() || !is_wanted() || !known)
-        return false;
-    bool const owed = std::ranges::any_of(now_.of, [](auto const& e) { return e->asked.owed; });
-    return got.what == answer::kind::lost || got.what == answer::kind::not_now ||
-        ((is_unsent(got) || got.passing) && owed);
+    return std::ranges::any_of(now_.of, [](auto const& e) { return e->asked.owed; });
 }
 
 void update_queue::complete(update& who, error_code ec, std::int64_t result)
@@ -199,7 +188,6 @@ void update_queue::end_waiters(error_code why)
     for (auto const& each : all)
         complete(*each, why, 0);
     withdraw_unwanted();
-    pause_.finish();
 }
 
 void update_queue::destroy_pending() noexcept

@@ -4,6 +4,7 @@
 #include "base/strand_task.hpp"
 #include "core/core.hpp"
 #include "core/keyed_state.hpp"
+#include "core/reliable.hpp"
 #include "core/script_call.hpp"
 #include "decide/alarm_queue.hpp"
 #include "redis/transport.hpp"
@@ -71,9 +72,7 @@ private:
     struct batch {
         std::uint64_t number = 0;
         std::int64_t amount = 0;
-        time_point first_sent{};
-        bool unsure = false;         ///< an answer was lost
-        std::uint32_t refusals = 0;  ///< in a row
+        time_point until = never;  ///< set once an answer was lost: see `decide::repeat_until`
         std::vector<std::shared_ptr<update>> of;
     };
 
@@ -81,16 +80,14 @@ private:
     bool take_next();
     script_call::request next_step() const;
     bool is_wanted() const noexcept;
-    bool is_to_be_repeated(answer const&) const noexcept;
+    bool is_owed() const noexcept;
     void complete(update&, error_code, std::int64_t result);
     void conclude(answer const&);
 
     std::string record_;
     std::vector<std::shared_ptr<update>> waiting_;
     batch now_;
-    sent_step sending_;
-    core::pause pause_;
-    decide::alarm_queue::alarm expiry_;  ///< of the batch under way, if its answer was lost
+    reliable sending_;
     bool running_ = false;
 };
 
