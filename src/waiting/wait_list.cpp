@@ -1,6 +1,6 @@
 #include "core/core.hpp"
 #include "core/keyed_state.hpp"
-#include "core/script_call.hpp"
+#include "core/reliable.hpp"
 #include "decide/names.hpp"
 #include "redis/transport.hpp"
 #include "waiting/wait_list.hpp"
@@ -22,6 +22,7 @@ class wait_list::owed_leave final : public keyed_state {
 public:
     owed_leave(core& inside, std::string_view lock, std::string_view entry)
         : keyed_state{inside, state_kind::leave, name_of(lock, entry), 0}
+        , sending{inside}
     {}
 
     /// True if there is one. It is not repeated.
@@ -36,7 +37,7 @@ public:
 
     void over() noexcept { unregister(); }
 
-    core::pause before_repeat;
+    reliable sending;
 
 private:
     static std::string name_of(std::string_view lock, std::string_view entry)
@@ -47,7 +48,7 @@ private:
     {
         is_called_off_ = true;
         unregister();
-        before_repeat.finish();  // which may end the task, and destroy this
+        sending.withdraw();  // which may end the task, and destroy this
     }
 
     bool is_called_off_ = false;
@@ -173,24 +174,13 @@ strand_task wait_list::send_leave(
     std::string_view const arguments[]{channel, entry};
     auto const owed = std::make_shared<owed_leave>(inside, key, entry);
     inside.keyed_states().add(owed);
-    auto const list_over = clock::now() + list_life;
-    for (std::uint32_t refusals = 0; !owed->is_called_off();) {
+    reliable::terms how{.idempotent = true, .until = clock::now() + list_life};
+    answer got;
+    do {
+        how.owed = !inside.refusal();
         step s{scripts::leave, in_slot, keys, arguments};
-        inside.transport().submit(s);
-        answer const got = co_await s.answered;
-        bool const is_refused = got.passing || (is_unsent(got) && !inside.refusal());
-        bool const is_for_now =
-            got.what == answer::kind::not_now || (is_refused && clock::now() < list_over);
-        bool const is_due = got.what == answer::kind::lost || is_for_now;
-        if (!is_due || owed->is_called_off() || inside.is_stopped())
-            break;
-        if (is_for_now) {
-            inside.rest(owed->before_repeat, inside.repeat_pause(++refusals));
-            co_await owed->before_repeat.over;
-            if (inside.is_stopped())
-                break;
-        }
-    }
+        got = co_await owed->sending.send(s, how.until);
+    } while (co_await owed->sending.repeats(got, how) && !owed->is_called_off());
     owed->over();
 }
 

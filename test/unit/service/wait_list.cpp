@@ -70,19 +70,6 @@ BOOST_AUTO_TEST_CASE(the_last_of_several_waiters_alone_leaves)
     BOOST_TEST((list() == ids{c.id()}));
 }
 
-BOOST_AUTO_TEST_CASE(a_leave_whose_answer_is_lost_is_sent_again)
-{
-    auto held = take(a);
-    auto second = wait(b);
-    auto& leaving = b.server->expect(scripts::leave);
-    second.cancel();
-    settle();
-    leaving.lose();
-    settle();
-    BOOST_TEST(b.server->count(scripts::leave) == 2U);
-    BOOST_TEST(list().empty());
-}
-
 BOOST_AUTO_TEST_CASE(a_client_that_is_not_connected_is_passed_over)
 {
     auto held = take(a);
@@ -308,11 +295,12 @@ BOOST_AUTO_TEST_CASE(a_late_leave_takes_no_later_place_away)
     BOOST_TEST(third.succeeded());
 }
 
-// It is busy, or lacks replicas or memory: the entry stands there still.
+// It is busy, or lacks memory, or its connection was lost: the entry stands there still.
 BOOST_AUTO_TEST_CASE(a_leave_that_the_server_could_not_run_is_repeated)
 {
     auto const held = take(a);
-    for (auto const answer : {&expectation::not_now, &expectation::out_of_memory}) {
+    for (auto const answer :
+         {&expectation::not_now, &expectation::out_of_memory, &expectation::lose}) {
         auto second = wait(b);
         auto& leaving = b.server->expect(scripts::leave);
         second.cancel();
@@ -322,25 +310,6 @@ BOOST_AUTO_TEST_CASE(a_leave_that_the_server_could_not_run_is_repeated)
         pass(500ms);
         BOOST_TEST(list().empty());
     }
-}
-
-BOOST_AUTO_TEST_CASE(a_leave_is_repeated_while_the_server_lacks_memory)
-{
-    auto const held = take(a);
-    auto second = wait(b);
-    bool is_full = true;
-    b.server->serve = [&, usual = b.server->serve](call const& sent) {
-        if (is_full && sent.what == &scripts::leave)
-            return std::optional<colock::answer>{
-                {colock::answer::kind::failed, {}, error::server_refused, {}, true}};
-        return usual(sent);
-    };
-    second.cancel();
-    pass(60s);
-    BOOST_TEST((list() == ids{b.id()}));
-    is_full = false;
-    pass(1s);
-    BOOST_TEST(list().empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_leave_whose_connection_is_refused_is_sent_later)
