@@ -14,7 +14,7 @@ permit_queue::permit_queue(
     , protocol_{std::move(how)}
     , wait_{inside, *this, wake_, [this](std::string_view payload) { on_message(payload); }}
     , sleep_{[this] { wake(); }}
-    , expiry_{[this] { withdraw_unsent(); }}
+    , sending_{inside}
 {}
 
 permit_queue::~permit_queue() = default;
@@ -32,8 +32,10 @@ void permit_queue::admit(std::shared_ptr<waiter> const& who)
     bool const needs_answer = protocol_->asks_for_all() && (who->once || who->wait);
     if (!contending_)
         contend();
-    else if (sleeping_ && (needs_answer || next_action() == action::give))
+    else if (sleeping_ && needs_answer)
         wake();
+    else if (next_action() == action::give)
+        ask_for_next();
 }
 
 void permit_queue::on_left(waiter&, bool was_first)
@@ -48,10 +50,8 @@ void permit_queue::ask_for_next()
     if (sleeping_)
         wake();
     else
-        withdraw_unsent();
+        sending_.withdraw();
 }
-
-void permit_queue::withdraw_unsent() { sending_.withdraw(core_.transport()); }
 
 void permit_queue::end_waiters(error_code why)
 {
@@ -82,7 +82,7 @@ void permit_queue::on_reached()
     if (sleeping_)
         wake();
     else if (is_expired())
-        withdraw_unsent();
+        sending_.withdraw();
 }
 
 bool permit_queue::is_expired() const
@@ -149,17 +149,16 @@ strand_task permit_queue::contend()
         wake_.reset();
         wait_.begin_attempt();
         script_call now{std::move(*what), slot()};
-        if (request_.is_open() && !core_.is_stopped())  // it would keep a stopped client busy
-            core_.set_alarm(expiry_, protocol_->open_until(request_));
-        answer const got = co_await sending_.send(core_.transport(), now.call);
-        expiry_.clear();
+        auto const until = request_.is_open() ? protocol_->open_until(request_) : never;
+        answer const got = co_await sending_.send(now.call, until);
         bool const asleep = undoing_ ? conclude_undo(got) : conclude_request(got);
         if (asleep) {
             sleeping_ = true;
             co_await wake_;
             sleeping_ = false;
             sleep_.clear();
-        }
+        } else
+            co_await sending_.repeats(got, {.owed = undoing_, .until = until});
     }
     end_contending();
 }
@@ -175,13 +174,11 @@ bool permit_queue::conclude_request(answer const& got)
 {
     auto const read = protocol_->read(got.value);
     auto const is = decide::judge(got, read);
-    if (is.what != decide::outcome::kind::pause)
-        refusals_ = 0;
     note_answer(is, got);
     switch (is.what) {
-    case decide::outcome::kind::withdrawn: break;
+    case decide::outcome::kind::withdrawn:
+    case decide::outcome::kind::pause: break;
     case decide::outcome::kind::lost: request_.lost(got.sent, clock::now()); break;
-    case decide::outcome::kind::pause: return sleep(clock::now() + core_.repeat_pause(++refusals_));
     case decide::outcome::kind::failed:
         if (is.may_stand)
             request_.lost(got.sent, clock::now());
@@ -204,22 +201,21 @@ bool permit_queue::conclude_undo(answer const& got)
 {
     // The undo stays due across a stop of the client, which may run again, and while the server
     // refuses the connection or the script. Nobody waits for that: those behind it get the error.
-    bool const unsent = is_unsent(got);
-    if (got.what == answer::kind::lost)
-        request_.undo_lost();
-    if (got.what == answer::kind::lost || got.what == answer::kind::withdrawn ||
-        (unsent && got.ec == error::closed))
-        return false;
-    if (unsent || got.passing)
-        end_arrived(calls_, got.ec);
-    if (unsent && core_.is_stopped())
-        return true;  // until the client runs again and reaches the server
-    if (unsent || got.passing || got.what == answer::kind::not_now)
-        return sleep(clock::now() + core_.repeat_pause(++refusals_));
-    if (got.what != answer::kind::replied)
+    switch (got.what) {
+    case answer::kind::lost: request_.undo_lost(); break;
+    case answer::kind::withdrawn:
+    case answer::kind::not_now: break;
+    case answer::kind::failed:
+        if (got.ec == error::closed && is_unsent(got))
+            break;
+        if (is_unsent(got) || got.passing) {
+            end_arrived(calls_, got.ec);
+            return core_.is_stopped();  // then until it runs again and reaches the server
+        }
         note_unreturned(why_unanswered(got, core_.is_stopped()));
-    refusals_ = 0;
-    request_.closed();
+        [[fallthrough]];
+    case answer::kind::replied: request_.closed();
+    }
     return false;
 }
 

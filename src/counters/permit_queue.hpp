@@ -2,6 +2,7 @@
 
 #include "base/strand_task.hpp"
 #include "core/core.hpp"
+#include "core/reliable.hpp"
 #include "core/script_call.hpp"
 #include "counters/permit_wait.hpp"
 #include "decide/alarm_queue.hpp"
@@ -121,7 +122,6 @@ private:
     void send_away_who_tried_once();
     void on_left(waiter&, bool was_first) override;
     void ask_for_next();
-    void withdraw_unsent();
     void wake() { wake_.set(true); }
 
     void on_message(std::string_view payload);
@@ -131,11 +131,9 @@ private:
     event<bool> wake_;
     permit_wait wait_;
     decide::alarm_queue::alarm sleep_;
-    decide::alarm_queue::alarm expiry_;  ///< of the open request
-    sent_step sending_;
-    std::uint64_t calls_ = 0;     ///< the last one that the step under way is for
-    std::uint32_t refusals_ = 0;  ///< for the moment, in a row
-    bool undoing_ = false;        ///< the step under way is for no waiting call
+    reliable sending_;
+    std::uint64_t calls_ = 0;  ///< the last one that the step under way is for
+    bool undoing_ = false;     ///< the step under way is for no waiting call
     bool contending_ = false;
     bool sleeping_ = false;
 };
