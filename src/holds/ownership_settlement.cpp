@@ -110,25 +110,6 @@ struct settlement::request {
     step call;
 };
 
-/// How long a step may wait to be sent: as long as the server may have the ownership.
-struct settlement::send_limit {
-    explicit send_limit(settlement& whose) : mine{whose} {}
-
-    void begin()
-    {
-        if (auto const until = mine.of_.stands_until(); until != never)
-            mine.core_.set_alarm(expiry, until);
-    }
-
-    settlement& mine;
-    decide::alarm_queue::alarm expiry{[this] {
-        if (clock::now() < mine.of_.stands_until())  // by now
-            begin();
-        else
-            mine.sending_.withdraw(mine.core_.transport());
-    }};
-};
-
 hold_operations settlement::take_asked() noexcept { return std::exchange(asked_, {}); }
 
 void settlement::ask(std::shared_ptr<hold_operation> who)
@@ -138,8 +119,8 @@ void settlement::ask(std::shared_ptr<hold_operation> who)
     asked_.push_back(std::move(who));
     if (!running_)
         run(of_.shared_from_this());
-    else if (sending_ && !sending_->alone)     // else it has run, perhaps, in a call that failed
-        sending_.withdraw(core_.transport());  // another one is made, for both
+    else if (sending_ && !sending_->alone)  // else it has run, perhaps, in a call that failed
+        sending_.withdraw();                // another one is made, for both
 }
 
 strand_task settlement::run([[maybe_unused]] std::shared_ptr<ownership> self)
@@ -147,31 +128,24 @@ strand_task settlement::run([[maybe_unused]] std::shared_ptr<ownership> self)
     core::activity const settling{core_};
     running_ = true;
     of_.forget_renewal();
-    core::pause before_repeat;
-    std::uint32_t refusals = 0;
-    send_limit limit{*this};
     while (!asked_.empty() && !of_.is_gone() && !core_.is_stopped()) {
         auto doing = without_late_extensions(take_asked());
         request now{of_};
         begin(now, doing);
-        limit.begin();
         std::optional<decide::lease_steps::step> set;
         if (!now.last)
             set = of_.begin_step(now.lease);
-        answer const got = co_await sending_.send(core_.transport(), now.call);
-        limit.expiry.clear();
+        answer const got = co_await sending_.send(now.call, of_.stands_until());
         if (set)
             now.proven = of_.end_step(*set, got, now.call.on);
-        if (!may_send_again(got, doing)) {
-            refusals = 0;
+        bool const gives_back = of_.is_releasing() || std::ranges::any_of(doing, is_release);
+        reliable::terms const how{
+            .idempotent = true, .owed = gives_back, .until = of_.stands_until()};
+        if (sending_.may_repeat(got, how))
+            keep_due(now, doing, got);
+        else
             conclude(now, doing, got);
-            continue;
-        }
-        keep_due(now, doing, got);
-        if (got.what != answer::kind::lost && got.what != answer::kind::withdrawn) {
-            core_.rest(before_repeat, core_.repeat_pause(++refusals));
-            co_await before_repeat.over;
-        }
+        co_await sending_.repeats(got, how);
     }
     running_ = false;
     auto const rest = take_asked();
@@ -188,17 +162,6 @@ void settlement::begin(request& which, hold_operations const& doing)
     // Without a listener another ownership may begin. It must get this message like any other.
     if (of_.begin_release() && of_.listener_)
         echo_ = of_.listener_->expect_echo(which.channel);
-}
-
-bool settlement::may_send_again(answer const& got, hold_operations const& doing) const noexcept
-{
-    if (core_.is_stopped() || clock::now() >= of_.stands_until())
-        return false;
-    // A release stays due while the server refuses the connection.
-    bool const gives_back = of_.is_releasing() || std::ranges::any_of(doing, is_release);
-    return got.what == answer::kind::lost || got.what == answer::kind::not_now ||
-        got.what == answer::kind::withdrawn || (is_unsent(got) && of_.is_releasing()) ||
-        (got.passing && gives_back);
 }
 
 void settlement::keep_due(request const& which, hold_operations& doing, answer const& got)

@@ -3,8 +3,8 @@
 #include "base/clock.hpp"
 #include "base/recycling.hpp"
 #include "base/strand_task.hpp"
+#include "core/reliable.hpp"
 #include "holds/hold_operation.hpp"
-#include "redis/transport.hpp"
 #include <colock/detail/initiate.hpp>
 
 #include <cstdint>
@@ -22,7 +22,7 @@ using detail::core;
 /// taken back then, so that nobody waits behind the wishes of a caller who has gone.
 class settlement : public recycled {
 public:
-    settlement(core& inside, ownership& of) noexcept : core_{inside}, of_{of} {}
+    settlement(core& inside, ownership& of) noexcept : core_{inside}, of_{of}, sending_{inside} {}
 
     void ask(std::shared_ptr<hold_operation>);
 
@@ -34,11 +34,9 @@ public:
 
 private:
     struct request;
-    struct send_limit;
 
     strand_task run(std::shared_ptr<ownership> self);
     void begin(request&, hold_operations const& doing);
-    bool may_send_again(answer const&, hold_operations const& doing) const noexcept;
     /// The step has to be sent again: its operations stay asked for.
     void keep_due(request const&, hold_operations& doing, answer const&);
     void conclude(request const&, hold_operations const& doing, answer const&);
@@ -50,7 +48,7 @@ private:
     core& core_;
     ownership& of_;
     hold_operations asked_;
-    sent_step sending_;
+    reliable sending_;
     std::uint32_t echo_ = 0;  ///< the connection on which its own message is expected, if any
     bool running_ = false;
     bool unsure_ = false;          ///< a release's answer was lost: a repeat may find its effect

@@ -324,19 +324,6 @@ BOOST_AUTO_TEST_CASE(a_release_that_the_next_one_has_not_heard_is_followed_by_an
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_owed_is_sent_until_it_is_answered)
-{
-    auto got = placed();
-    server->expect(scripts::fair_release).lose();
-    server->expect(scripts::fair_release).not_now();
-    cancel(got);
-    BOOST_TEST(client.stats().owed_releases == 1U);
-    server->expect(scripts::fair_release).reply(gone());
-    time.advance(20ms);
-    BOOST_TEST(is_forgotten());
-    BOOST_TEST(log.empty());
-}
-
 BOOST_AUTO_TEST_CASE(a_wait_that_runs_out_takes_its_place_along)
 {
     server->expect(scripts::fair_acquire).reply(waits(50'000));
@@ -345,15 +332,6 @@ BOOST_AUTO_TEST_CASE(a_wait_that_runs_out_takes_its_place_along)
     server->expect(scripts::fair_release).reply(gone());
     time.advance(100ms);
     BOOST_TEST(got.gave_nothing());
-    BOOST_TEST(is_forgotten());
-}
-
-BOOST_AUTO_TEST_CASE(a_release_whose_answer_was_lost_is_sent_again)
-{
-    auto held = granted_at_once();
-    server->expect(scripts::fair_release).lose();
-    server->expect(scripts::fair_release).reply(gone());
-    BOOST_TEST(release(held).succeeded());
     BOOST_TEST(is_forgotten());
 }
 

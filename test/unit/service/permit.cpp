@@ -91,16 +91,6 @@ BOOST_AUTO_TEST_CASE(it_is_asked_for_when_the_next_lease_ends)
     BOOST_TEST(p.succeeded());
 }
 
-BOOST_AUTO_TEST_CASE(a_release_whose_answer_is_lost_finds_its_own_effect)
-{
-    server->expect(scripts::permit_acquire).reply(taken());
-    auto p = take_leased();
-    server->expect(scripts::permit_release).lose();
-    server->expect(scripts::permit_release).reply(gone());
-    auto gives = p.value().release(settled());
-    BOOST_TEST(gives.succeeded());
-}
-
 // As for locks: after the end of its lease it is free, whatever was answered.
 BOOST_AUTO_TEST_CASE(closing_is_done_when_the_lease_of_one_that_could_not_be_released_is_over)
 {
