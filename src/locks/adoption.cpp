@@ -2,6 +2,7 @@
 #include "base/strand_task.hpp"
 #include "core/arguments.hpp"
 #include "core/core.hpp"
+#include "core/reliable.hpp"
 #include "core/script_call.hpp"
 #include "decide/claim.hpp"
 #include "decide/names.hpp"
@@ -52,9 +53,7 @@ private:
     std::string field_;         ///< of the claim
     std::uint64_t number_ = 0;  ///< of the ownership that it becomes
     decide::possible_grant grant_;
-    sent_step sending_;
-    core::pause before_repeat_;
-    std::uint32_t refusals_ = 0;  ///< for the moment, in a row
+    reliable sending_;
     bool running_ = false;
 };
 
@@ -89,6 +88,7 @@ adoption::adoption(
     , how_{how}
     , lock_{std::move(lock)}
     , field_{std::move(field)}
+    , sending_{inside}
 {}
 
 void adoption::admit(std::shared_ptr<waiter> const& who)
@@ -108,12 +108,10 @@ strand_task adoption::ask()
     while (!is_empty()) {
         request now{*this};
         ++first().attempts;
-        answer const got = co_await sending_.send(core_.transport(), now.call);
+        answer const got = co_await sending_.send(now.call);
         judge(now, got);
-        if (got.what == answer::kind::not_now && !is_empty()) {
-            core_.rest(before_repeat_, core_.repeat_pause(++refusals_));
-            co_await before_repeat_.over;
-        }
+        if (!is_empty())
+            co_await sending_.repeats(got, {});
     }
     if (grant_.stands(clock::now()))
         give_back();
@@ -128,8 +126,6 @@ void adoption::judge(request const& asked, answer const& got)
     auto const proven = grant_.prove(asked.lease, got, asked.call.on);
     if (is.may_stand)
         grant_.may_stand(clock::now(), asked.lease);
-    if (is.what != kind::pause)
-        refusals_ = 0;
     if (is.what == kind::refused)
         grant_.refused();
     if (is_empty())
@@ -176,8 +172,8 @@ void adoption::give_back()
 
 void adoption::on_left(waiter&, bool was_first)
 {
-    if (!(was_first && sending_.withdraw(core_.transport())) && is_empty())
-        before_repeat_.finish();
+    if (was_first)
+        sending_.withdraw();
 }
 
 }  // namespace
