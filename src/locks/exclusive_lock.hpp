@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/recycling.hpp"
+#include "core/reliable.hpp"
 #include "core/subscription_manager.hpp"
 #include "decide/handover.hpp"
 #include "decide/possible_grant.hpp"
@@ -122,7 +123,7 @@ private:
     /// Asks the server for the head of the queue, with one attempt at a time.
     class asker : public recycled {
     public:
-        explicit asker(exclusive_lock& whose) : of_{whose} {}
+        explicit asker(exclusive_lock& whose) : of_{whose}, sending_{whose.core_} {}
 
         /// Begins. It ends when nobody waits.
         strand_task run();
@@ -144,8 +145,6 @@ private:
 
     private:
         friend struct attempt;
-        /// The consequence of an answer for the attempt.
-        enum class verdict { again, sleep };
 
         bool has_to_wait();
         void choose_number();
@@ -153,10 +152,13 @@ private:
         std::uint64_t tokens_to_ask() const;
         std::string counter() const;
         std::uint64_t followers() const noexcept;
-        verdict judge(attempt const&, answer const&);
+
+        // True if it has to sleep.
+        bool judge(attempt const&, answer const&);
+        bool on_refused(attempt const&, decide::acquire_answer const&);
+
         void on_granted(attempt const&, decide::acquire_answer const&, decide::proven_grant const&);
         void on_unsynced(error_code why);
-        verdict on_refused(attempt const&, decide::acquire_answer const&);
         void pause_between_tries(std::int64_t pttl);
         void give_back();
 
@@ -174,8 +176,7 @@ private:
         event<bool> wake_;
         std::uint64_t number_ = 0;      ///< of the requested ownership, until it is given out
         decide::possible_grant grant_;  ///< of that number
-        sent_step sending_;
-        std::uint32_t refusals_ = 0;  ///< for the moment, in a row
+        reliable sending_;
         bool running_ = false;
     };
 

@@ -70,11 +70,12 @@ strand_task exclusive_lock::asker::run()
         choose_number();
         attempt now{of_, *this};
         begin(now);
-        answer const got = co_await sending_.send(of_.core_.transport(), now.call);
-        if (judge(now, got) == verdict::sleep) {
+        answer const got = co_await sending_.send(now.call);
+        if (judge(now, got)) {
             co_await wake_;
             get_up();
-        }
+        } else if (!of_.is_empty())
+            co_await sending_.repeats(got, {});
     }
     if (!gives_back() && !of_.ownership_)
         of_.forget_tenure();
@@ -174,10 +175,9 @@ void exclusive_lock::asker::get_up() noexcept
 
 void exclusive_lock::asker::on_head_left()
 {
-    if (!sending_)
+    bool const goes_on = of_.is_empty() && sending_.withdraw();
+    if (!goes_on && !sending_)
         wake();
-    else if (of_.is_empty())
-        sending_.withdraw(of_.core_.transport());
 }
 
 void exclusive_lock::asker::take_over(ownership const& from)
@@ -187,27 +187,19 @@ void exclusive_lock::asker::take_over(ownership const& from)
     grant_.may_stand_until(from.server_until());
 }
 
-exclusive_lock::asker::verdict exclusive_lock::asker::judge(attempt const& asked, answer const& got)
+bool exclusive_lock::asker::judge(attempt const& asked, answer const& got)
 {
     auto const read = decide::read_acquire(got.value, asked.tokens > 1);
     auto const is = decide::judge(got, read, asked.call.alone);
     auto const proven = grant_.prove(asked.lease, got, asked.call.on);
     if (is.may_stand)
         grant_.may_stand(clock::now(), asked.lease);
-    if (is.what != decide::outcome::kind::pause)
-        refusals_ = 0;
     of_.note_answer(is, got, asked.call.replicas);
     switch (is.what) {
     case decide::outcome::kind::withdrawn:
+    case decide::outcome::kind::pause:
     case decide::outcome::kind::lost: break;
     case decide::outcome::kind::failed: of_.end_arrived(asked.calls, is.why); break;
-    case decide::outcome::kind::pause:
-        if (of_.is_empty())
-            break;
-        of_.ensure_contention().sleep_until(
-            clock::now() + of_.core_.repeat_pause(++refusals_), of_.first().deadline()
-        );
-        return verdict::sleep;
     case decide::outcome::kind::unsynced:
         if (!of_.is_empty() && of_.first().replicas != 0) {
             on_unsynced(is.why);
@@ -217,7 +209,7 @@ exclusive_lock::asker::verdict exclusive_lock::asker::judge(attempt const& asked
     case decide::outcome::kind::granted: on_granted(asked, read, proven); break;
     case decide::outcome::kind::refused: return on_refused(asked, read);
     }
-    return verdict::again;
+    return false;
 }
 
 // If nobody is left, the loop gives the grant back. If the head has left, and the next waiter wants
@@ -249,9 +241,7 @@ void exclusive_lock::asker::on_unsynced(error_code why)
         of_.dismiss(of_.first(), why);
 }
 
-exclusive_lock::asker::verdict exclusive_lock::asker::on_refused(
-    attempt const& asked, decide::acquire_answer const& got
-)
+bool exclusive_lock::asker::on_refused(attempt const& asked, decide::acquire_answer const& got)
 {
     number_ = 0;
     grant_.refused();
@@ -261,23 +251,23 @@ exclusive_lock::asker::verdict exclusive_lock::asker::on_refused(
     others.refused(got, !asked.place.empty());
     of_.send_away_who_tries_once();
     if (of_.is_empty())
-        return verdict::again;
+        return false;
     auto const& head = of_.first();
     if (head.attempts == 1)
         head.tell_waiting(milliseconds{got.pttl});
     if (!of_.how_.subscribes) {
         pause_between_tries(got.pttl);
-        return verdict::sleep;
+        return true;
     }
     // Messages from before the subscription was live were missed.
     if (others.hears_anew(asked.place, got.stands, of_.is_alone()))
-        return verdict::again;
+        return false;
     bool const is_first = got.subscribers == 1 && asked.place == decide::list_place::behind;
     if (got.stands && got.pttl < 0 && is_first)
         others.sleep_behind(head.deadline());
     else
         others.sleep_out(got.pttl, head.deadline());
-    return verdict::sleep;
+    return true;
 }
 
 void exclusive_lock::asker::pause_between_tries(std::int64_t pttl)

@@ -72,18 +72,6 @@ BOOST_AUTO_TEST_CASE(what_may_stand_in_redis_is_released_when_nobody_waits_any_m
     BOOST_TEST(client.stats().keys == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(a_server_that_says_not_now_is_asked_again_after_a_pause)
-{
-    server->expect(scripts::acquire).not_now();
-    auto got = acquire();
-    BOOST_TEST(server->written().size() == 1U);
-    server->expect(scripts::acquire).reply(granted(3));
-    time.advance(9ms);
-    BOOST_TEST(!got.is_done());
-    time.advance(12ms);
-    BOOST_TEST(got.succeeded());
-}
-
 BOOST_AUTO_TEST_CASE(a_refusal_by_the_server_fails_all_who_wait)
 {
     for (int i = 0; i != 2; ++i)  // the second has come after the first request
