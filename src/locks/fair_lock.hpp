@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/strand_task.hpp"
+#include "core/reliable.hpp"
 #include "core/subscription_manager.hpp"
 #include "decide/alarm_queue.hpp"
 #include "decide/names.hpp"
@@ -139,14 +140,15 @@ public:
 
 private:
     struct attempt;
-    /// The consequence of an answer for the next step.
-    enum class verdict { again, pause, sleep };
 
     strand_task ask();
-    verdict judge(attempt const&, answer const&);
+
+    // True if it has to sleep.
+    bool judge(attempt const&, answer const&);
+    bool on_refused(attempt const&, std::int64_t ask_in, time_point sent);
+
     void on_granted(attempt const&, std::uint64_t token, decide::proven_grant const&);
     void on_unsynced(error_code why);
-    verdict on_refused(attempt const&, std::int64_t ask_in, time_point sent);
     void may_stand(attempt const&) noexcept;
     void keep_ticket(time_point alive_at);
     void ask_now();
@@ -169,7 +171,7 @@ private:
     time_point asked_{};            ///< when the last answered attempt was sent
     std::string channel_;           ///< subscribed, if not empty
     event<bool> wake_;
-    sent_step sending_;
+    reliable sending_;
     bool has_ticket_ = false;
     bool sleeping_ = false;
     bool reviving_ = false;

@@ -51,6 +51,7 @@ fair_lock_state::asker::asker(fair_lock_state& of, waiter& who)
     , lock_{of}
     , who_{&who}
     , number_{core_.next_number()}
+    , sending_{core_}
 {}
 
 std::string fair_lock_state::asker::field() const { return core_.field(number_); }
@@ -69,31 +70,23 @@ heartbeat::names fair_lock_state::asker::names() const
 strand_task fair_lock_state::asker::ask()
 {
     core::activity const asking{core_};
-    core::pause before_repeat;
-    std::uint32_t refusals = 0;
     while (who_) {
         attempt now{*this};
         ++who_->attempts;
         wake_.reset();
-        answer const got = co_await sending_.send(core_.transport(), now.call);
-        auto const next = judge(now, got);
-        refusals = next == verdict::pause ? refusals + 1 : 0;
-        if (next == verdict::pause) {
-            core_.rest(before_repeat, core_.repeat_pause(refusals));
-            co_await before_repeat.over;
-        } else if (next == verdict::sleep) {
+        answer const got = co_await sending_.send(now.call);
+        if (judge(now, got)) {
             sleeping_ = true;
             co_await wake_;
             sleeping_ = false;
-        }
+        } else if (who_)
+            co_await sending_.repeats(got, {});
     }
     give_back();
     lock_.remove(*this);
 }
 
-fair_lock_state::asker::verdict fair_lock_state::asker::judge(
-    attempt const& asked, answer const& got
-)
+bool fair_lock_state::asker::judge(attempt const& asked, answer const& got)
 {
     auto const read = decide::read_acquire(got.value);
     auto const is = decide::judge(got, read, asked.call.alone);
@@ -104,14 +97,13 @@ fair_lock_state::asker::verdict fair_lock_state::asker::judge(
     if (got.what == answer::kind::replied)
         asked_ = got.sent;
     switch (is.what) {
-    case decide::outcome::kind::withdrawn:
-        return reviving_ && who_ ? verdict::sleep : verdict::again;
+    case decide::outcome::kind::withdrawn: return reviving_ && who_;
     case decide::outcome::kind::failed: fail(is.why); break;
     case decide::outcome::kind::lost:  // like a ticket with a place, it is kept alive and revived
         if (who_ && !asked.once)
             keep_ticket(clock::now());
         break;
-    case decide::outcome::kind::pause: return who_ ? verdict::pause : verdict::again;
+    case decide::outcome::kind::pause: break;
     case decide::outcome::kind::refused: return on_refused(asked, read.pttl, got.sent);
     case decide::outcome::kind::unsynced:
         if (who_) {
@@ -121,7 +113,7 @@ fair_lock_state::asker::verdict fair_lock_state::asker::judge(
         [[fallthrough]];
     case decide::outcome::kind::granted: on_granted(asked, read.last_token, proven); break;
     }
-    return verdict::again;
+    return false;
 }
 
 // A waiter whose grants are always late goes to the end of the queue.
@@ -152,26 +144,24 @@ void fair_lock_state::asker::on_unsynced(error_code why)
         begin_anew();
 }
 
-fair_lock_state::asker::verdict fair_lock_state::asker::on_refused(
-    attempt const& asked, std::int64_t ask_in, time_point sent
-)
+bool fair_lock_state::asker::on_refused(attempt const& asked, std::int64_t ask_in, time_point sent)
 {
     grant_.refused();
     if (asked.once) {
         fail({});
-        return verdict::again;
+        return false;
     }
     may_stand(asked);
     if (!who_)
-        return verdict::again;
+        return false;
     if (who_->attempts == 1)
         who_->tell_waiting(milliseconds{ask_in});
     keep_ticket(sent);
     // Messages from before the subscription was live were missed, so ask once more.
     if (channel_.empty() && subscribe())
-        return verdict::again;
+        return false;
     lock_.look_again(*this, ask_in);
-    return verdict::sleep;
+    return true;
 }
 
 // A slow server may have run it just now.
@@ -191,7 +181,7 @@ void fair_lock_state::asker::begin_revival()
 {
     reviving_ = true;
     missed_ = false;
-    sending_.withdraw(core_.transport());
+    sending_.withdraw();
 }
 
 void fair_lock_state::asker::ask_now()
@@ -244,10 +234,10 @@ void fair_lock_state::asker::fail(error_code why)
 void fair_lock_state::asker::let_go()
 {
     detach();
-    if (!sending_)
+    if (sleeping_)
         wake_.set(true);
     else
-        sending_.withdraw(core_.transport());
+        sending_.withdraw();
 }
 
 // ---- What it leaves in Redis -------------------------------------------------------------------

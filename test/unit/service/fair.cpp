@@ -108,17 +108,6 @@ BOOST_AUTO_TEST_CASE(a_lost_answer_is_asked_again_with_the_same_number)
     BOOST_TEST(server->written()[0].field() == server->written()[1].field());
 }
 
-BOOST_AUTO_TEST_CASE(a_server_that_says_not_now_is_asked_after_a_pause)
-{
-    server->expect(scripts::fair_acquire).not_now();
-    auto got = wait();
-    server->expect(scripts::fair_acquire).reply(granted(3));
-    time.advance(9ms);
-    BOOST_TEST(!got.is_done());
-    time.advance(12ms);
-    BOOST_TEST(got.succeeded());
-}
-
 // On two links the answers to two tickets may cross: which of them has the lock the server says.
 BOOST_AUTO_TEST_CASE(answers_that_cross_are_asked_about)
 {
