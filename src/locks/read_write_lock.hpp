@@ -3,6 +3,7 @@
 #include "base/recycling.hpp"
 #include "base/strand_task.hpp"
 #include "core/core.hpp"
+#include "core/reliable.hpp"
 #include "core/subscription_manager.hpp"
 #include "decide/alarm_queue.hpp"
 #include "decide/linked_list.hpp"
@@ -126,12 +127,12 @@ private:
         void withdraw();
 
     private:
-        enum class verdict { again, rest, over };
+        // True if it has to ask again.
+        bool judge(answer const&, step const& call);
+        bool on_granted(decide::proven_grant const&);
 
-        verdict judge(answer const&, step const& call);
-        verdict on_granted(decide::proven_grant const&);
-        verdict on_refused(std::int64_t pttl);
-        verdict fail(error_code);
+        void on_refused(std::int64_t pttl);
+        void fail(error_code);
         void give(decide::proven_grant const&);
         std::shared_ptr<ownership> make_ownership(owner const&);
         bool is_wanted() const noexcept { return who_->queue == &of_; }
@@ -143,11 +144,9 @@ private:
         std::string lease_text_, prefix_;
         std::string_view keys_[1];
         std::string_view arguments_[3];
-        sent_step sending_;
+        reliable sending_;
         std::uint64_t news_ = 0;        ///< the value of `readers::news_` when it was sent
         decide::possible_grant grant_;  ///< of that number
-        std::uint32_t refusals_ = 0;    ///< for the moment
-        core::pause resting_;
     };
 
     void look();

@@ -19,6 +19,7 @@ readers::attempt::attempt(readers& of, std::shared_ptr<waiter> who)
     , prefix_{of.how_.leases(of.name(), of.core_.settings().key_prefix)}
     , keys_{of.name()}
     , arguments_{field_, lease_text_, prefix_}
+    , sending_{of.core_}
 {
     of.attempts_.push_back(*this);
     who_->asking = this;
@@ -29,19 +30,15 @@ strand_task readers::attempt::run(readers& of, std::shared_ptr<waiter> who)
 {
     core::activity const asking{of.core_};
     attempt now{of, std::move(who)};
-    for (auto next = verdict::again; next != verdict::over;) {
-        if (next == verdict::rest) {
-            of.core_.rest(now.resting_, of.core_.repeat_pause(++now.refusals_));
-            co_await now.resting_.over;
-            if (!now.is_wanted())
-                break;
-        }
+    for (bool again = true; again && now.is_wanted();) {
         ++now.who_->attempts;
         now.news_ = of.news_;
         step call{*of.how_.script.acquire, of.slot(), now.keys_, now.arguments_};
         now.who_->ask_replicas(call);
-        answer const got = co_await now.sending_.send(of.core_.transport(), call);
-        next = now.judge(got, call);
+        answer const got = co_await now.sending_.send(call);
+        again = now.judge(got, call);
+        if (again)
+            co_await now.sending_.repeats(got, {});
     }
     // Gives back a grant, or a possible grant, that nobody wants any more.
     if (now.grant_.stands(clock::now()))
@@ -49,7 +46,7 @@ strand_task readers::attempt::run(readers& of, std::shared_ptr<waiter> who)
     of.look_again();
 }
 
-readers::attempt::verdict readers::attempt::judge(answer const& got, step const& call)
+bool readers::attempt::judge(answer const& got, step const& call)
 {
     auto const read = decide::read_acquire(got.value);
     auto const is = decide::judge(got, read, call.alone);
@@ -58,49 +55,47 @@ readers::attempt::verdict readers::attempt::judge(answer const& got, step const&
     if (is.may_stand)
         grant_.may_stand(clock::now(), who_->lease);
     switch (is.what) {
-    case decide::outcome::kind::withdrawn: return verdict::over;
-    case decide::outcome::kind::failed: return fail(is.why);
-    case decide::outcome::kind::lost: return is_wanted() ? verdict::again : verdict::over;
-    case decide::outcome::kind::pause: return verdict::rest;
-    case decide::outcome::kind::refused: return on_refused(read.pttl);
+    case decide::outcome::kind::withdrawn: break;
+    case decide::outcome::kind::failed: fail(is.why); break;
+    case decide::outcome::kind::pause:
+    case decide::outcome::kind::lost: return true;
+    case decide::outcome::kind::refused: on_refused(read.pttl); break;
+    case decide::outcome::kind::granted: return on_granted(proven);
     case decide::outcome::kind::unsynced:
+        if (!is_wanted())
+            return on_granted(proven);
         // The grant is given back; a waiter asks again with the others.
-        if (is_wanted())
-            return who_->once || is.why != error::not_replicated ? fail(is.why) : verdict::over;
-        [[fallthrough]];
-    case decide::outcome::kind::granted: break;
+        if (who_->once || is.why != error::not_replicated)
+            fail(is.why);
     }
-    return on_granted(proven);
+    return false;
 }
 
-readers::attempt::verdict readers::attempt::fail(error_code why)
+void readers::attempt::fail(error_code why)
 {
     if (is_wanted())
         of_.dismiss(*who_, why);
-    return verdict::over;
 }
 
-readers::attempt::verdict readers::attempt::on_granted(decide::proven_grant const& proven)
+bool readers::attempt::on_granted(decide::proven_grant const& proven)
 {
     of_.closed_ = false;
     if (!is_wanted())
-        return verdict::over;
+        return false;
     switch (grant_.use_of_grant(clock::now(), proven.sent, who_->lease, clock::resumed())) {
-    case decide::possible_grant::use::ask_again: return verdict::again;
+    case decide::possible_grant::use::ask_again: return true;
     case decide::possible_grant::use::give_back:  // so that writers have a chance
         of_.closed_ = true;
         of_.core_.set_alarm(of_.sleep_, clock::now() + of_.core_.repeat_pause(1));
-        return verdict::over;
-    case decide::possible_grant::use::give: break;
+        break;
+    case decide::possible_grant::use::give: grant_.is_taken_over(); give(proven);
     }
-    grant_.is_taken_over();
-    give(proven);
-    return verdict::over;
+    return false;
 }
 
 // Somebody writes. But a message since the question may say that the writer has left; then `look`
 // finds nothing that keeps the reader from asking again.
-readers::attempt::verdict readers::attempt::on_refused(std::int64_t pttl)
+void readers::attempt::on_refused(std::int64_t pttl)
 {
     grant_.refused();
     bool const is_new = news_ == of_.news_;
@@ -115,7 +110,6 @@ readers::attempt::verdict readers::attempt::on_refused(std::int64_t pttl)
         of_.core_.set_alarm(of_.sleep_, decide::wake_time(now, pttl, cap).value_or(now + cap));
         of_.subscribe();
     }
-    return verdict::over;
 }
 
 std::shared_ptr<ownership> readers::attempt::make_ownership(owner const& who)
@@ -133,6 +127,6 @@ void readers::attempt::give(decide::proven_grant const& proven)
     who_->grant(taken);
 }
 
-void readers::attempt::withdraw() { sending_.withdraw(of_.core_.transport()); }
+void readers::attempt::withdraw() { sending_.withdraw(); }
 
 }  // namespace colock
