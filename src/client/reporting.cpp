@@ -34,7 +34,7 @@ std::string default_label()
     return !host.empty() && decide::is_label(label) ? label : label_of("localhost");
 }
 
-reporting::reporting(core& owner) : core_{owner}, next_{[this] { send(); }} {}
+reporting::reporting(core& owner) : core_{owner}, next_{[this] { send(); }}, sending_{owner} {}
 
 void reporting::begin()
 {
@@ -48,7 +48,7 @@ void reporting::stop() { next_.clear(); }
 // A report that still waits for a connection is out of date, and is taken back.
 bool reporting::is_under_way()
 {
-    sending_.withdraw(core_.transport());
+    sending_.withdraw();
     return bool{sending_};
 }
 
@@ -82,7 +82,7 @@ strand_task reporting::send()
           "PX",
           std::to_string(decide::report_life.count())}},
         slot};
-    answer const got = co_await sending_.send(core_.transport(), call.call);
+    answer const got = co_await sending_.send(call.call);
     has_told_ = has_told_ || got.what != answer::kind::replied;  // then it is written again
     if (got.what == answer::kind::replied && got.value.what == decide::reply::kind::error &&
         decide::classify(got.value.text) == decide::fault::refused)

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/strand_task.hpp"
-#include "core/core.hpp"
+#include "core/reliable.hpp"
 #include "decide/alarm_queue.hpp"
 
 #include <string>
@@ -30,7 +30,7 @@ private:
 
     core& core_;
     decide::alarm_queue::alarm next_;
-    sent_step sending_;
+    reliable sending_;
     bool has_told_ = false;  ///< the last report has entries, or may not have come
     bool is_off_ = false;    ///< the server refuses it
 };

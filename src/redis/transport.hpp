@@ -7,7 +7,6 @@
 #include "decide/connection_life.hpp"
 #include "decide/linked_list.hpp"
 
-#include <coroutine>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -159,48 +158,6 @@ public:
 
     /// Destroys every task that waits for a step, because the client is destroyed.
     virtual void destroy_pending() noexcept = 0;
-};
-
-/// The step that a task has sent and awaits the answer of, if there is one. Others may take it
-/// back.
-class sent_step {
-public:
-    /// Sends it. Await the result once, which is the answer.
-    [[nodiscard]] auto send(transport& by, step& what)
-    {
-        struct awaiting {
-            bool await_ready() const noexcept { return of.step_->answered.await_ready(); }
-            void await_suspend(std::coroutine_handle<> task) noexcept
-            {
-                of.step_->answered.await_suspend(task);
-            }
-            answer await_resume()
-            {
-                return std::exchange(of.step_, nullptr)->answered.await_resume();
-            }
-
-            sent_step& of;
-        };
-        step_ = &what;
-        by.submit(what);
-        return awaiting{*this};
-    }
-
-    explicit operator bool() const noexcept { return step_ != nullptr; }
-    step const* operator->() const noexcept { return step_; }
-
-    /// If it waits for its connection, it is not sent at all, and its task goes on inside the call
-    /// without an answer. False otherwise.
-    bool withdraw(transport& from)
-    {
-        bool const is_back = step_ && from.withdraw(*step_);
-        if (is_back)
-            step_->answered.set({});  // which may destroy this
-        return is_back;
-    }
-
-private:
-    step* step_ = nullptr;
 };
 
 }  // namespace colock
