@@ -32,20 +32,20 @@ public:
         return {got.number > 0 ? kind::refused : kind::granted, 0, -1};
     }
 
-    time_point open_until(decide::request_state const&) const override { return never; }
+    time_point open_until(decide::open_request const&, time_point) const override { return never; }
     bool asks_for_all() const noexcept override { return true; }
-    bool fits(waiter const& first, decide::request_state const&) const override
+    bool fits(waiter const& first, decide::open_request const&) const override
     {
         return first.attempts != 0;
     }
 
-    void give(permit_queue& from, decide::request_state const&) override
+    void give(permit_queue& from, time_point) override
     {
         while (!from.is_empty() && from.first().attempts != 0)
             from.take_first()->grant();
     }
 
-    std::optional<script_call::request> undo(decide::request_state const&) override { return {}; }
+    std::optional<script_call::request> undo() override { return {}; }
 };
 
 }  // namespace

@@ -87,7 +87,7 @@ void permit_queue::on_reached()
 
 bool permit_queue::is_expired() const
 {
-    return request_.is_open() && clock::now() >= protocol_->open_until(request_);
+    return request_.is_open() && !request_.stands(clock::now());
 }
 
 permit_queue::action permit_queue::decide_next()
@@ -97,7 +97,7 @@ permit_queue::action permit_queue::decide_next()
         return found;
     if (protocol_->may_be_out_for_good())
         note_unreturned(error::unavailable);
-    request_.closed();
+    request_.close();
     return next_action();
 }
 
@@ -120,7 +120,7 @@ std::optional<script_call::request> permit_queue::script_for(action next)
     calls_ = core_.last_arrival();
     undoing_ = next == action::undo;
     if (undoing_)
-        return protocol_->undo(request_);
+        return protocol_->undo();
     if (next == action::begin) {
         protocol_->begin(first());
         wait_.stand_for(protocol_->wanted());
@@ -138,18 +138,18 @@ strand_task permit_queue::contend()
     wait_.begin();
     for (auto next = decide_next(); next != action::none; next = decide_next()) {
         if (next == action::give) {
-            protocol_->give(*this, std::exchange(request_, {}));
+            protocol_->give(*this, std::exchange(request_, {}).sent());
             continue;
         }
         auto what = script_for(next);
         if (!what) {
-            request_.closed();
+            request_.close();
             continue;
         }
         wake_.reset();
         wait_.begin_attempt();
         script_call now{std::move(*what), slot()};
-        auto const until = request_.is_open() ? protocol_->open_until(request_) : never;
+        auto const until = request_.is_open() ? request_.until() : never;
         answer const got = co_await sending_.send(now.call, until);
         bool const asleep = undoing_ ? conclude_undo(got) : conclude_request(got);
         if (asleep) {
@@ -175,20 +175,15 @@ bool permit_queue::conclude_request(answer const& got)
     auto const read = protocol_->read(got.value);
     auto const is = decide::judge(got, read);
     note_answer(is, got);
+    if (is.may_stand)
+        request_.may_stand(is, got.sent, protocol_->open_until(request_, got.sent));
     switch (is.what) {
     case decide::outcome::kind::withdrawn:
-    case decide::outcome::kind::pause: break;
-    case decide::outcome::kind::lost: request_.lost(got.sent, clock::now()); break;
-    case decide::outcome::kind::failed:
-        if (is.may_stand)
-            request_.lost(got.sent, clock::now());
-        end_arrived(calls_, is.why);
-        break;
+    case decide::outcome::kind::pause:
+    case decide::outcome::kind::lost: break;
+    case decide::outcome::kind::failed: end_arrived(calls_, is.why); break;
     case decide::outcome::kind::unsynced:
-    case decide::outcome::kind::granted:
-        wait_.granted();
-        request_.granted(got.sent, clock::now());
-        break;
+    case decide::outcome::kind::granted: wait_.granted(); break;
     case decide::outcome::kind::refused:
         wait_.refused(read, [this] { return protocol_->channel(); });
         request_.refused(protocol_->may_be_out_for_good());
@@ -214,7 +209,7 @@ bool permit_queue::conclude_undo(answer const& got)
         }
         note_unreturned(why_unanswered(got, core_.is_stopped()));
         [[fallthrough]];
-    case answer::kind::replied: request_.closed();
+    case answer::kind::replied: request_.close();
     }
     return false;
 }

@@ -6,8 +6,8 @@
 #include "core/script_call.hpp"
 #include "counters/permit_wait.hpp"
 #include "decide/alarm_queue.hpp"
+#include "decide/open_request.hpp"
 #include "decide/reply.hpp"
-#include "decide/request_state.hpp"
 #include "redis/transport.hpp"
 #include "waiting/wait_queue.hpp"
 
@@ -57,10 +57,10 @@ public:
         virtual std::int64_t wanted() const noexcept { return 0; }
         virtual decide::acquire_answer read(decide::reply const&) const = 0;
 
-        /// The time until which the open request may be repeated or undone. After that nothing of
-        /// it is left, or the server can't tell any more whether it took permits: see
-        /// `may_be_out_for_good`.
-        virtual time_point open_until(decide::request_state const& open) const = 0;
+        /// The time until which the request may be repeated or undone, if it was sent then, and the
+        /// server may have run it just now. After that nothing of it is left, or the server can't
+        /// tell any more whether it took permits: see `may_be_out_for_good`.
+        virtual time_point open_until(decide::open_request const&, time_point sent) const = 0;
 
         /// Whether permits that were taken, and are never given back, stay out.
         virtual bool may_be_out_for_good() const noexcept { return false; }
@@ -70,13 +70,14 @@ public:
         virtual bool asks_for_all() const noexcept { return false; }
 
         /// Whether the open request takes, or has taken, what the first in the queue wants.
-        virtual bool fits(waiter const& first, decide::request_state const& open) const = 0;
+        virtual bool fits(waiter const& first, decide::open_request const&) const = 0;
 
-        /// Grants the permits: takes at least the first request from the queue.
-        virtual void give(permit_queue&, decide::request_state const& taken) = 0;
+        /// Grants the permits of the request of `sent`: takes at least the first waiter from the
+        /// queue.
+        virtual void give(permit_queue&, time_point sent) = 0;
 
         /// The script that undoes the open request; nothing if the request takes nothing.
-        virtual std::optional<script_call::request> undo(decide::request_state const& open) = 0;
+        virtual std::optional<script_call::request> undo() = 0;
 
     protected:
         core& core_;
@@ -103,7 +104,7 @@ public:
     void end_waiters(error_code) override;
 
 private:
-    using action = decide::request_state::action;
+    using action = decide::open_request::action;
 
     strand_task contend();
     void end_contending();
@@ -127,7 +128,7 @@ private:
     void on_message(std::string_view payload);
 
     std::unique_ptr<protocol> protocol_;
-    decide::request_state request_;
+    decide::open_request request_;
     event<bool> wake_;
     permit_wait wait_;
     decide::alarm_queue::alarm sleep_;

@@ -64,20 +64,20 @@ public:
 
     // After their lease, which begins when the server runs the script, the permits come back
     // anyway.
-    time_point open_until(decide::request_state const& open) const override
+    time_point open_until(decide::open_request const&, time_point) const override
     {
-        return open.may_have_taken_at() + lease_;
+        return clock::now() + lease_;
     }
 
     // A grant is given out only while at least half of its validity is left.
-    bool fits(waiter const& first, decide::request_state const& open) const override
+    bool fits(waiter const& first, decide::open_request const& open) const override
     {
         return first.lease == lease_ && first.permits == permits_ &&
             (!open.is_taken() ||
-             decide::is_fresh(clock::now(), open.last_sent(), lease_, clock::resumed()));
+             decide::is_fresh(clock::now(), open.sent(), lease_, clock::resumed()));
     }
 
-    void give(permit_queue& from, decide::request_state const& taken) override
+    void give(permit_queue& from, time_point sent) override
     {
         auto const first = from.take_first();
         std::vector<waiter::held_permit> permits;
@@ -87,7 +87,7 @@ public:
             auto const made = make_recycled<ownership>(
                 core_, nullptr, colock::protocol::of_permits(), name_, number, first->who
             );
-            made->begin(held, {taken.last_sent(), first->lease});
+            made->begin(held, {sent, first->lease});
             permits.push_back(
                 {std::move(held), decide::hex_of(decide::permit_id(core_.uuid(), number))}
             );
@@ -95,7 +95,7 @@ public:
         first->grant(permits);
     }
 
-    std::optional<script_call::request> undo(decide::request_state const&) override
+    std::optional<script_call::request> undo() override
     {
         return script_call::request{&scripts::permit_release, {name_, leases_}, {ids_, channel()}};
     }

@@ -1,6 +1,5 @@
 #include "core/core.hpp"
 #include "counters/permit_wait.hpp"
-#include "decide/request_state.hpp"
 #include "decide/wait_plan.hpp"
 
 #include <algorithm>

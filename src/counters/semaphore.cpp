@@ -47,26 +47,26 @@ public:
     }
 
     // As long as the server still knows whether the request has run.
-    time_point open_until(decide::request_state const& open) const override
+    time_point open_until(decide::open_request const& open, time_point sent) const override
     {
-        return decide::repeat_until(open.first_sent());
+        return open.is_open() ? open.until() : decide::repeat_until(sent);
     }
 
     bool may_be_out_for_good() const noexcept override { return true; }
 
-    bool fits(waiter const& first, decide::request_state const&) const override
+    bool fits(waiter const& first, decide::open_request const&) const override
     {
         return first.permits == permits_;
     }
 
-    void give(permit_queue& from, decide::request_state const&) override
+    void give(permit_queue& from, time_point) override
     {
         auto const first = from.take_first();
         first->tell_acquired();
         first->grant();
     }
 
-    std::optional<script_call::request> undo(decide::request_state const&) override
+    std::optional<script_call::request> undo() override
     {
         return script_call::request{
             &scripts::semaphore_undo,

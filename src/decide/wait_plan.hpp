@@ -22,6 +22,18 @@ constexpr std::optional<time_point> wake_time(
     return now + milliseconds{pttl + 1};
 }
 
+/// How long the client sleeps after a refusal before it asks again without a message: until the
+/// time at which something changes of which no message tells, if that is known, but at most the
+/// poll cap, shortened by up to a tenth by `jitter` in [0, 1), so that many clients spread.
+constexpr milliseconds poll_pause(
+    std::optional<milliseconds> until, milliseconds poll_cap, double jitter
+) noexcept
+{
+    auto const cut = static_cast<double>(poll_cap.count()) / 10 * jitter;
+    auto const cap = poll_cap - milliseconds{static_cast<std::int64_t>(cut)};
+    return until && *until < cap ? *until + milliseconds{1} : cap;
+}
+
 /// A client that stands in a wait list asks at least this often: the list ends two minutes after it
 /// was kept alive, and is kept when less than 100 s of that are left. A holder with the default
 /// lease renews while more than 20 s of it are left, so its key does not count as one whose lease

@@ -5,7 +5,7 @@
 #include "decide/lease.hpp"
 #include "decide/lease_steps.hpp"
 #include "decide/linked_list.hpp"
-#include "decide/possible_grant.hpp"
+#include "decide/open_request.hpp"
 #include "decide/renewal.hpp"
 #include "decide/renewal_schedule.hpp"
 #include "holds/hold_list.hpp"

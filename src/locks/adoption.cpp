@@ -6,8 +6,8 @@
 #include "core/script_call.hpp"
 #include "decide/claim.hpp"
 #include "decide/names.hpp"
+#include "decide/open_request.hpp"
 #include "decide/outcome.hpp"
-#include "decide/possible_grant.hpp"
 #include "holds/ownership.hpp"
 #include "locks/exclusive_lock.hpp"
 #include "locks/protocols.hpp"
@@ -50,9 +50,8 @@ private:
 
     protocol const& how_;
     std::string lock_;
-    std::string field_;         ///< of the claim
-    std::uint64_t number_ = 0;  ///< of the ownership that it becomes
-    decide::possible_grant grant_;
+    std::string field_;             ///< of the claim
+    decide::open_request request_;  ///< with the number of the ownership that it becomes
     reliable sending_;
     bool running_ = false;
 };
@@ -70,7 +69,9 @@ struct adoption::request : script_call {
         script_call::request made{
             &scripts::adopt,
             {of.lock_},
-            {of.field_, of.core_.field(of.number_), std::to_string(of.first().lease.count())}};
+            {of.field_,
+             of.core_.field(of.request_.number()),
+             std::to_string(of.first().lease.count())}};
         if (of.how_.has_redisson_tokens)
             made.keys.push_back(decide::token_counter(of.lock_, of.core_.settings().key_prefix));
         else if (of.core_.settings().fencing)
@@ -103,9 +104,9 @@ strand_task adoption::ask()
 {
     core::activity const adopting{core_};
     running_ = true;
-    number_ = core_.next_number();
-    grant_.begin();
     while (!is_empty()) {
+        if (request_.number() == 0)
+            request_.begin(core_.next_number());
         request now{*this};
         ++first().attempts;
         answer const got = co_await sending_.send(now.call);
@@ -113,7 +114,7 @@ strand_task adoption::ask()
         if (!is_empty())
             co_await sending_.repeats(got, {});
     }
-    if (grant_.stands(clock::now()))
+    if (request_.stands(clock::now()))
         give_back();
     unregister();  // which may destroy this
 }
@@ -123,11 +124,7 @@ void adoption::judge(request const& asked, answer const& got)
     using kind = decide::outcome::kind;
     auto const read = decide::read_acquire(got.value);
     auto const is = decide::judge(got, read);  // the script never shares a call
-    auto const proven = grant_.prove(asked.lease, got, asked.call.on);
-    if (is.may_stand)
-        grant_.may_stand(clock::now(), asked.lease);
-    if (is.what == kind::refused)
-        grant_.refused();
+    auto const proven = request_.answered(is, got, asked.lease, asked.call.on, clock::now());
     if (is_empty())
         return;
     if (is.what == kind::refused)
@@ -142,32 +139,26 @@ void adoption::judge(request const& asked, answer const& got)
 // or the network is always that late.
 void adoption::on_moved(std::uint64_t token, decide::proven_grant const& proven)
 {
-    switch (grant_.use_of_grant(clock::now(), proven.sent, first().lease, clock::resumed())) {
-    case decide::possible_grant::use::ask_again: break;
-    case decide::possible_grant::use::give_back:
+    switch (request_.use_of_grant(clock::now(), proven.sent, first().lease, clock::resumed())) {
+    case decide::open_request::use::ask_again: break;
+    case decide::open_request::use::give_back:
         give_back();
         dismiss(first(), error::unavailable);
         break;
-    case decide::possible_grant::use::give: {
-        grant_.is_taken_over();
-        grant_.begin();
+    case decide::open_request::use::give: {
         auto const who = take_first();
         auto const make = [&] { return make_recycled<exclusive_lock>(core_, how_, lock_); };
         find_or_make<exclusive_lock>(core_.keyed_states(), state_of(how_.kind), lock_, make)
-            .adopt(who, std::exchange(number_, core_.next_number()), token, proven);
+            .adopt(who, request_.close(), token, proven);
     }
     }
 }
 
 void adoption::give_back()
 {
-    auto const unwanted = make_recycled<ownership>(
-        core_, nullptr, how_, lock_, std::exchange(number_, core_.next_number()), owner{}
-    );
-    auto const until = grant_.until();
-    grant_.is_taken_over();
-    grant_.begin();
-    unwanted->give_back(until);
+    auto const until = request_.until();
+    make_recycled<ownership>(core_, nullptr, how_, lock_, request_.close(), owner{})
+        ->give_back(until);
 }
 
 void adoption::on_left(waiter&, bool was_first)

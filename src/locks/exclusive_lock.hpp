@@ -4,7 +4,7 @@
 #include "core/reliable.hpp"
 #include "core/subscription_manager.hpp"
 #include "decide/handover.hpp"
-#include "decide/possible_grant.hpp"
+#include "decide/open_request.hpp"
 #include "decide/reply.hpp"
 #include "holds/ownership.hpp"
 #include "holds/ownership_listener.hpp"
@@ -141,13 +141,12 @@ private:
 
         /// The head will ask with this field, which may exist at the server until then.
         void take_over(ownership const&);
-        bool takes_over() const noexcept { return number_ != 0; }
+        bool takes_over() const noexcept { return request_.number() != 0; }
 
     private:
         friend struct attempt;
 
         bool has_to_wait();
-        void choose_number();
         void begin(attempt const&);
         std::uint64_t tokens_to_ask() const;
         std::string counter() const;
@@ -165,7 +164,7 @@ private:
         /// If the number may have the lock still, which nobody wants by that: gives it back.
         bool gives_back()
         {
-            bool const may_stand = number_ != 0 && grant_.stands(clock::now());
+            bool const may_stand = request_.stands(clock::now());
             if (may_stand)
                 give_back();
             return may_stand;
@@ -174,8 +173,7 @@ private:
 
         exclusive_lock& of_;
         event<bool> wake_;
-        std::uint64_t number_ = 0;      ///< of the requested ownership, until it is given out
-        decide::possible_grant grant_;  ///< of that number
+        decide::open_request request_;  ///< with the number of the ownership that it asks for
         reliable sending_;
         bool running_ = false;
     };

@@ -19,7 +19,7 @@ struct exclusive_lock::attempt {
         : calls{of.core_.last_arrival()}
         , lease{of.first().lease}
         , tokens{by.tokens_to_ask()}
-        , field{of.core_.field<recycled_string>(by.number_, of.how_.field_end)}
+        , field{of.core_.field<recycled_string>(by.request_.number(), of.how_.field_end)}
         , lease_text{std::to_string(lease.count())}
         , tokens_text{std::to_string(tokens)}
         , counter{by.counter()}
@@ -67,7 +67,8 @@ strand_task exclusive_lock::asker::run()
             get_up();
             continue;
         }
-        choose_number();
+        if (request_.number() == 0)
+            request_.begin(of_.core_.next_number());
         attempt now{of_, *this};
         begin(now);
         answer const got = co_await sending_.send(now.call);
@@ -80,7 +81,7 @@ strand_task exclusive_lock::asker::run()
     if (!gives_back() && !of_.ownership_)
         of_.forget_tenure();
     of_.end_contention();
-    number_ = 0;
+    request_.close();
     running_ = false;
     of_.asking_ended();  // which may destroy this, and the lock
 }
@@ -93,14 +94,6 @@ void exclusive_lock::asker::begin(attempt const& which)
     wake_.reset();
     if (of_.contention_)
         of_.contention_->begin_attempt();
-}
-
-void exclusive_lock::asker::choose_number()
-{
-    if (number_ != 0)
-        return;
-    number_ = of_.core_.next_number();
-    grant_.begin();
 }
 
 bool exclusive_lock::asker::has_to_wait()
@@ -182,18 +175,14 @@ void exclusive_lock::asker::on_head_left()
 
 void exclusive_lock::asker::take_over(ownership const& from)
 {
-    number_ = from.number();
-    grant_.begin(from.steps_sent());
-    grant_.may_stand_until(from.server_until());
+    request_.begin(from.number(), from.steps_sent(), from.server_until());
 }
 
 bool exclusive_lock::asker::judge(attempt const& asked, answer const& got)
 {
     auto const read = decide::read_acquire(got.value, asked.tokens > 1);
     auto const is = decide::judge(got, read, asked.call.alone);
-    auto const proven = grant_.prove(asked.lease, got, asked.call.on);
-    if (is.may_stand)
-        grant_.may_stand(clock::now(), asked.lease);
+    auto const proven = request_.answered(is, got, asked.lease, asked.call.on, clock::now());
     of_.note_answer(is, got, asked.call.replicas);
     switch (is.what) {
     case decide::outcome::kind::withdrawn:
@@ -223,13 +212,12 @@ void exclusive_lock::asker::on_granted(
     if (of_.is_empty() || of_.first().lease != asked.lease ||
         of_.first().replicas > asked.call.replicas)
         return;
-    switch (grant_.use_of_grant(clock::now(), proven.sent, asked.lease, clock::resumed())) {
-    case decide::possible_grant::use::ask_again: break;
-    case decide::possible_grant::use::give_back: give_back(); break;
-    case decide::possible_grant::use::give:
-        grant_.is_taken_over();
+    switch (request_.use_of_grant(clock::now(), proven.sent, asked.lease, clock::resumed())) {
+    case decide::open_request::use::ask_again: break;
+    case decide::open_request::use::give_back: give_back(); break;
+    case decide::open_request::use::give:
         auto const tokens = read.is_one_token ? 1 : asked.tokens;
-        of_.give({std::exchange(number_, 0), read.last_token, tokens, proven});
+        of_.give({request_.close(), read.last_token, tokens, proven});
     }
 }
 
@@ -243,8 +231,7 @@ void exclusive_lock::asker::on_unsynced(error_code why)
 
 bool exclusive_lock::asker::on_refused(attempt const& asked, decide::acquire_answer const& got)
 {
-    number_ = 0;
-    grant_.refused();
+    request_.close();
     if (!of_.ownership_)  // otherwise the client has adopted the lock meanwhile
         of_.forget_tenure();
     auto& others = of_.ensure_contention();
@@ -287,15 +274,14 @@ void exclusive_lock::asker::pause_between_tries(std::int64_t pttl)
 void exclusive_lock::asker::give_back()
 {
     auto* const listener = of_.ownership_ ? nullptr : &of_;
+    auto const until = request_.until();
     auto const unwanted = make_recycled<ownership>(
-        of_.core_, listener, of_.how_, of_.name(), std::exchange(number_, 0), owner{}
+        of_.core_, listener, of_.how_, of_.name(), request_.close(), owner{}
     );
     if (listener) {
         of_.forget_tenure();
         of_.ownership_ = unwanted;
     }
-    auto const until = grant_.until();
-    grant_.is_taken_over();
     unwanted->give_back(until);
 }
 

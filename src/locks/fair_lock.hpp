@@ -5,7 +5,7 @@
 #include "core/subscription_manager.hpp"
 #include "decide/alarm_queue.hpp"
 #include "decide/names.hpp"
-#include "decide/possible_grant.hpp"
+#include "decide/open_request.hpp"
 #include "holds/ownership.hpp"
 #include "holds/ownership_listener.hpp"
 #include "holds/protocol.hpp"
@@ -115,7 +115,7 @@ public:
     std::string field() const;
 
     /// Grows with each fair waiter of the client.
-    std::uint64_t number() const noexcept override { return number_; }
+    std::uint64_t number() const noexcept override { return request_.number(); }
     unsigned slot() const noexcept override;
     heartbeat::names names() const override;
     std::shared_ptr<heartbeat::ticket> share() override { return *position; }
@@ -166,8 +166,7 @@ private:
     core& core_;
     fair_lock_state& lock_;
     waiter* who_;  ///< in the queue of the lock; none once the caller has its answer
-    std::uint64_t number_;
-    decide::possible_grant grant_;  ///< a place in the queue, or the lock
+    decide::open_request request_;  ///< of a place in the queue, or of the lock
     time_point asked_{};            ///< when the last answered attempt was sent
     std::string channel_;           ///< subscribed, if not empty
     event<bool> wake_;

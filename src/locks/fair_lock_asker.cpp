@@ -50,11 +50,11 @@ fair_lock_state::asker::asker(fair_lock_state& of, waiter& who)
     : core_{*who.inside}
     , lock_{of}
     , who_{&who}
-    , number_{core_.next_number()}
+    , request_{core_.next_number()}
     , sending_{core_}
 {}
 
-std::string fair_lock_state::asker::field() const { return core_.field(number_); }
+std::string fair_lock_state::asker::field() const { return core_.field(number()); }
 
 unsigned fair_lock_state::asker::slot() const noexcept { return lock_.slot(); }
 
@@ -90,7 +90,7 @@ bool fair_lock_state::asker::judge(attempt const& asked, answer const& got)
 {
     auto const read = decide::read_acquire(got.value);
     auto const is = decide::judge(got, read, asked.call.alone);
-    auto const proven = grant_.prove(asked.lease, got, asked.call.on);
+    auto const proven = request_.answered(is, got, asked.lease, asked.call.on, clock::now());
     lock_.note_answer(is, got, asked.call.replicas);
     if (is.may_stand)
         may_stand(asked);
@@ -123,16 +123,15 @@ void fair_lock_state::asker::on_granted(
 {
     if (!who_)
         return;
-    switch (grant_.use_of_grant(clock::now(), proven.sent, asked.lease, clock::resumed())) {
-    case decide::possible_grant::use::ask_again: return;
-    case decide::possible_grant::use::give_back: begin_anew(); return;
-    case decide::possible_grant::use::give: break;
+    switch (request_.use_of_grant(clock::now(), proven.sent, asked.lease, clock::resumed())) {
+    case decide::open_request::use::ask_again: return;
+    case decide::open_request::use::give_back: begin_anew(); return;
+    case decide::open_request::use::give: break;
     }
-    grant_.is_taken_over();
     has_ticket_ = false;
     auto& granted = *who_;
     detach();
-    lock_.give(granted, number_, token, proven);
+    lock_.give(granted, request_.close(), token, proven);
 }
 
 // The grant is given back, and the waiter begins at the end of the queue.
@@ -146,7 +145,6 @@ void fair_lock_state::asker::on_unsynced(error_code why)
 
 bool fair_lock_state::asker::on_refused(attempt const& asked, std::int64_t ask_in, time_point sent)
 {
-    grant_.refused();
     if (asked.once) {
         fail({});
         return false;
@@ -167,7 +165,7 @@ bool fair_lock_state::asker::on_refused(attempt const& asked, std::int64_t ask_i
 // A slow server may have run it just now.
 void fair_lock_state::asker::may_stand(attempt const& asked) noexcept
 {
-    grant_.may_stand(clock::now(), std::max(asked.lease, decide::ticket_life));
+    request_.may_stand_until(clock::now() + std::max(asked.lease, decide::ticket_life));
     has_ticket_ = has_ticket_ || !asked.once;
 }
 
@@ -267,19 +265,18 @@ void fair_lock_state::asker::give_back()
     auto const now = clock::now();
     // A place stays until a script removes it, even if it counts as dead.
     if (has_ticket_)
-        grant_.may_stand(now, decide::ticket_life);
-    auto const until = grant_.until();
-    grant_.is_taken_over();
+        request_.may_stand_until(now + decide::ticket_life);
+    auto const until = request_.until();
+    auto const number = request_.close();
     if (until > now)
-        lock_.give_back(number_, until);
+        lock_.give_back(number, until);
     has_ticket_ = false;
 }
 
 void fair_lock_state::asker::begin_anew()
 {
     give_back();
-    number_ = core_.next_number();
-    grant_.begin();
+    request_.begin(core_.next_number());
     lock_.put_last(*this);
     if (ticket::is_linked())
         ticket::unlink();

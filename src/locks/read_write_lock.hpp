@@ -7,7 +7,7 @@
 #include "core/subscription_manager.hpp"
 #include "decide/alarm_queue.hpp"
 #include "decide/linked_list.hpp"
-#include "decide/possible_grant.hpp"
+#include "decide/open_request.hpp"
 #include "holds/ownership.hpp"
 #include "holds/ownership_listener.hpp"
 #include "locks/exclusive_lock.hpp"
@@ -139,14 +139,13 @@ private:
 
         readers& of_;
         std::shared_ptr<waiter> who_;
-        std::uint64_t number_;
+        decide::open_request request_;
         recycled_string field_;
         std::string lease_text_, prefix_;
         std::string_view keys_[1];
         std::string_view arguments_[3];
         reliable sending_;
-        std::uint64_t news_ = 0;        ///< the value of `readers::news_` when it was sent
-        decide::possible_grant grant_;  ///< of that number
+        std::uint64_t news_ = 0;  ///< the value of `readers::news_` when it was sent
     };
 
     void look();

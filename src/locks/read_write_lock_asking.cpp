@@ -13,8 +13,8 @@ namespace colock {
 readers::attempt::attempt(readers& of, std::shared_ptr<waiter> who)
     : of_{of}
     , who_{std::move(who)}
-    , number_{of.core_.next_number()}
-    , field_{of.core_.field<recycled_string>(number_, of.how_.field_end)}
+    , request_{of.core_.next_number()}
+    , field_{of.core_.field<recycled_string>(request_.number(), of.how_.field_end)}
     , lease_text_{std::to_string(who_->lease.count())}
     , prefix_{of.how_.leases(of.name(), of.core_.settings().key_prefix)}
     , keys_{of.name()}
@@ -41,8 +41,8 @@ strand_task readers::attempt::run(readers& of, std::shared_ptr<waiter> who)
             co_await now.sending_.repeats(got, {});
     }
     // Gives back a grant, or a possible grant, that nobody wants any more.
-    if (now.grant_.stands(clock::now()))
-        now.make_ownership(owner{})->give_back(now.grant_.until());
+    if (now.request_.stands(clock::now()))
+        now.make_ownership(owner{})->give_back(now.request_.until());
     of.look_again();
 }
 
@@ -50,10 +50,8 @@ bool readers::attempt::judge(answer const& got, step const& call)
 {
     auto const read = decide::read_acquire(got.value);
     auto const is = decide::judge(got, read, call.alone);
-    auto const proven = grant_.prove(who_->lease, got, call.on);
+    auto const proven = request_.answered(is, got, who_->lease, call.on, clock::now());
     of_.note_answer(is, got, call.replicas);
-    if (is.may_stand)
-        grant_.may_stand(clock::now(), who_->lease);
     switch (is.what) {
     case decide::outcome::kind::withdrawn: break;
     case decide::outcome::kind::failed: fail(is.why); break;
@@ -82,13 +80,13 @@ bool readers::attempt::on_granted(decide::proven_grant const& proven)
     of_.closed_ = false;
     if (!is_wanted())
         return false;
-    switch (grant_.use_of_grant(clock::now(), proven.sent, who_->lease, clock::resumed())) {
-    case decide::possible_grant::use::ask_again: return true;
-    case decide::possible_grant::use::give_back:  // so that writers have a chance
+    switch (request_.use_of_grant(clock::now(), proven.sent, who_->lease, clock::resumed())) {
+    case decide::open_request::use::ask_again: return true;
+    case decide::open_request::use::give_back:  // so that writers have a chance
         of_.closed_ = true;
         of_.core_.set_alarm(of_.sleep_, clock::now() + of_.core_.repeat_pause(1));
         break;
-    case decide::possible_grant::use::give: grant_.is_taken_over(); give(proven);
+    case decide::open_request::use::give: give(proven);
     }
     return false;
 }
@@ -97,7 +95,6 @@ bool readers::attempt::on_granted(decide::proven_grant const& proven)
 // finds nothing that keeps the reader from asking again.
 void readers::attempt::on_refused(std::int64_t pttl)
 {
-    grant_.refused();
     bool const is_new = news_ == of_.news_;
     of_.closed_ = of_.closed_ || is_new;
     if (is_wanted() && who_->once)
@@ -114,8 +111,9 @@ void readers::attempt::on_refused(std::int64_t pttl)
 
 std::shared_ptr<ownership> readers::attempt::make_ownership(owner const& who)
 {
-    auto made = make_recycled<ownership>(of_.core_, &of_, of_.how_, of_.name(), number_, who);
-    of_.ownerships_.emplace(number_, made);
+    auto const number = request_.number();
+    auto made = make_recycled<ownership>(of_.core_, &of_, of_.how_, of_.name(), number, who);
+    of_.ownerships_.emplace(number, made);
     return made;
 }
 
@@ -124,6 +122,7 @@ void readers::attempt::give(decide::proven_grant const& proven)
     of_.take_out(*who_);
     auto const taken = who_->make_hold();
     make_ownership(who_->who)->begin(taken, proven);
+    request_.close();
     who_->grant(taken);
 }
 

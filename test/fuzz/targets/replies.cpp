@@ -4,7 +4,6 @@
 // answer says no more than its reply, and no answer lets anybody wait longer than the poll cap or
 // ask at a time in the past.
 #include "decide/fair_wait.hpp"
-#include "decide/request_state.hpp"
 #include "decide/wait_plan.hpp"
 #include "fuzz/fuzz.hpp"
 #include "redis/call_batch.hpp"

@@ -1,6 +1,5 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "decide/outcome.hpp"
-#include "decide/possible_grant.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -11,8 +10,6 @@ namespace of_outcome {
 using namespace colock;
 using namespace colock::decide;
 using namespace std::chrono_literals;
-
-colock::decide::time_point const start{1'000s};
 
 acquire_answer const granted{acquire_answer::kind::granted, 7};
 acquire_answer const refused{acquire_answer::kind::refused, 0, 500};
@@ -72,34 +69,6 @@ BOOST_AUTO_TEST_CASE(an_unreadable_answer_may_be_a_grant)
     BOOST_TEST((is.what == outcome::kind::failed));
     BOOST_TEST((is.why == error::bad_reply));
     BOOST_TEST(is.may_stand);
-}
-
-BOOST_AUTO_TEST_CASE(the_longest_lease_of_all_attempts_counts)
-{
-    possible_grant one;
-    BOOST_TEST(!one.stands(start));
-    one.may_stand(start, 30s);
-    one.may_stand(start + 1s, 1s);
-    BOOST_TEST((one.until() == start + 30s));
-    BOOST_TEST(one.stands(start + 29s));
-    BOOST_TEST(!one.stands(start + 30s));
-    one.refused();
-    BOOST_TEST(!one.stands(start));
-}
-
-BOOST_AUTO_TEST_CASE(grants_that_are_always_late_are_given_back)
-{
-    possible_grant one;
-    auto const sent = start - 9s;
-    BOOST_TEST((one.use_of_grant(start, start - 1s, 10s) == possible_grant::use::give));
-    BOOST_TEST((one.use_of_grant(start, sent, 10s) == possible_grant::use::ask_again));
-    BOOST_TEST((one.use_of_grant(start, sent, 10s) == possible_grant::use::give_back));
-    one.is_taken_over();
-    BOOST_TEST((one.use_of_grant(start, sent, 10s) == possible_grant::use::give_back));
-    BOOST_TEST((one.use_of_grant(start, start - 1s, 10s) == possible_grant::use::give));
-    BOOST_TEST((one.use_of_grant(start, sent, 10s) == possible_grant::use::ask_again));
-    one.refused();
-    BOOST_TEST((one.use_of_grant(start, sent, 10s) == possible_grant::use::ask_again));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

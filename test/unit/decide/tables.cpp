@@ -2,7 +2,6 @@
 #include "decide/backoff.hpp"
 #include "decide/fair_wait.hpp"
 #include "decide/reply.hpp"
-#include "decide/request_state.hpp"
 #include "decide/validity.hpp"
 #include "decide/wait_plan.hpp"
 #include <colock/fence.hpp>

@@ -1,7 +1,8 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "decide/idempotency.hpp"
+#include "decide/open_request.hpp"
 #include "decide/permit_id.hpp"
-#include "decide/request_state.hpp"
+#include "decide/wait_plan.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -11,16 +12,21 @@
 namespace {
 
 using namespace colock::decide;
+using colock::answer;
 using namespace std::chrono_literals;
-using action = request_state::action;
+using action = open_request::action;
+using use = open_request::use;
 
 time_point const t{1'000s};
 
-BOOST_AUTO_TEST_SUITE(decide_request_state)
+outcome const lost{outcome::kind::lost, {}, true};
+outcome const granted{outcome::kind::granted, {}, true};
+
+BOOST_AUTO_TEST_SUITE(decide_open_request)
 
 BOOST_AUTO_TEST_CASE(who_is_refused_asks_anew)
 {
-    request_state one;
+    open_request one;
     BOOST_TEST((one.next(false, false) == action::none));
     BOOST_TEST((one.next(true, false) == action::begin));
     one.refused(true);
@@ -30,73 +36,94 @@ BOOST_AUTO_TEST_CASE(who_is_refused_asks_anew)
 
 BOOST_AUTO_TEST_CASE(what_is_taken_is_given_or_undone)
 {
-    request_state one;
-    one.granted(t, t);
+    open_request one;
+    one.may_stand(granted, t, t + 30s);
     BOOST_TEST(one.is_taken());
     BOOST_TEST((one.next(true, true) == action::give));
     BOOST_TEST((one.next(true, false) == action::undo));  // the next one wants something else
     BOOST_TEST((one.next(false, false) == action::undo));
-    one.closed();
+    one.close();
     BOOST_TEST((one.next(false, false) == action::none));
 }
 
 BOOST_AUTO_TEST_CASE(a_lost_answer_leaves_it_open)
 {
-    request_state one;
-    one.lost(t, t);
+    open_request one;
+    one.may_stand(lost, t, t + 30s);
     BOOST_TEST(!one.is_taken());
     BOOST_TEST((one.next(true, true) == action::again));
     BOOST_TEST((one.next(true, false) == action::undo));
     BOOST_TEST((one.next(false, false) == action::undo));
-    one.lost(t + 5s, t + 5s);
-    BOOST_TEST((one.first_sent() == t));
-    BOOST_TEST((one.last_sent() == t + 5s));
-    one.granted(t + 9s, t + 9s);
+    one.may_stand(lost, t + 5s, t + 30s);
+    BOOST_TEST((one.sent() == t + 5s));
+    one.may_stand(granted, t + 9s, t + 30s);
     BOOST_TEST((one.next(true, true) == action::give));
-    BOOST_TEST((one.last_sent() == t + 9s));
-    one.closed();
-    one.lost(t + 20s, t + 20s);
-    BOOST_TEST((one.first_sent() == t + 20s));  // of another request
+    one.close();
+    one.may_stand(lost, t, t + 30s);
     one.refused(false);
     BOOST_TEST((one.next(false, false) == action::none));
 }
 
 BOOST_AUTO_TEST_CASE(a_lost_request_that_is_refused_is_undone_if_its_permits_would_stay_out)
 {
-    request_state one;
-    one.lost(t, t);
+    open_request one;
+    one.may_stand(lost, t, t + 30s);
     one.refused(true);
     BOOST_TEST((one.next(true, true) == action::undo));
     BOOST_TEST((one.next(false, false) == action::undo));
-    one.closed();
+    one.close();
     BOOST_TEST((one.next(true, true) == action::begin));
     one.refused(true);
     BOOST_TEST((one.next(true, true) == action::begin));
 }
 
-BOOST_AUTO_TEST_CASE(a_slow_server_takes_late)
+BOOST_AUTO_TEST_CASE(what_was_granted_late_exists_for_its_whole_lease)
 {
-    request_state one;
-    one.lost(t, t + 3s);
-    BOOST_TEST((one.may_have_taken_at() == t + 3s));
-    one.granted(t + 4s, t + 9s);
-    BOOST_TEST((one.last_sent() == t + 4s));
-    BOOST_TEST((one.may_have_taken_at() == t + 9s));
+    open_request one{7};
+    answer const none{.what = answer::kind::lost, .sent = t};
+    BOOST_TEST(!one.stands(t));
+    one.answered(lost, none, 30s, {}, t + 3s);
+    one.answered(lost, none, 1s, {}, t + 4s);
+    BOOST_TEST((one.until() == t + 33s));
+    BOOST_TEST(one.stands(t + 32s));
+    BOOST_TEST(!one.stands(t + 33s));
+    one.answered({outcome::kind::refused}, {}, 30s, {}, t + 5s);
+    BOOST_TEST(!one.stands(t));
+    one.begin(8, {}, t + 2s);  // the field of an ownership
+    BOOST_TEST(one.stands(t));
+    BOOST_TEST(one.close() == 8U);
+    BOOST_TEST(one.number() == 0U);
+    BOOST_TEST(!one.stands(t));
+}
+
+BOOST_AUTO_TEST_CASE(grants_that_are_always_late_are_given_back)
+{
+    open_request one;
+    auto const late = t - 9s;
+    BOOST_TEST((one.use_of_grant(t, t - 1s, 10s) == use::give));
+    BOOST_TEST((one.use_of_grant(t, late, 10s) == use::ask_again));
+    BOOST_TEST((one.use_of_grant(t, late, 10s) == use::give_back));
+    one.close();
+    BOOST_TEST((one.use_of_grant(t, late, 10s) == use::give_back));
+    BOOST_TEST((one.use_of_grant(t, t - 1s, 10s) == use::give));
+    BOOST_TEST((one.use_of_grant(t, late, 10s) == use::ask_again));
+    one.refused();
+    BOOST_TEST((one.use_of_grant(t, late, 10s) == use::ask_again));
 }
 
 BOOST_AUTO_TEST_CASE(what_may_have_been_given_back_is_for_nobody)
 {
-    request_state taken, unsure;
-    taken.granted(t, t);
-    unsure.lost(t, t);
+    open_request taken, unsure;
+    taken.may_stand(granted, t, t + 30s);
+    unsure.may_stand(lost, t, t + 30s);
     for (auto* one : {&taken, &unsure}) {
         one->undo_lost();
         BOOST_TEST((one->next(true, true) == action::undo));
         BOOST_TEST((one->next(false, false) == action::undo));
         BOOST_TEST(one->is_open());
-        one->closed();
+        one->close();
         BOOST_TEST((one->next(true, true) == action::begin));
-        one->granted(t, t);
+        one->may_stand(granted, t, t + 30s);
         BOOST_TEST((one->next(true, true) == action::give));
     }
 }
