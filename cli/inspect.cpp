@@ -181,8 +181,8 @@ int unlock(options const& o)
     if (!o.yes && isatty(STDIN_FILENO) == 0)
         throw failure{
             status_usage,
-            shown(o.key) + ": unlock: there is no terminal to ask on; --yes takes the lock away " +
-                "without asking. Usage: colock unlock [OPTION...] KEY"};
+            shown(o.key) + ": there is no terminal to ask on; --yes takes the lock away without " +
+                "asking"};
     session s{o, settings_of(o)};
     return s.run(free_it(s, o));
 }

@@ -112,6 +112,14 @@ void blank_out(int argc, char** argv)
     }
 }
 
+/// The words behind an option that does not exist are left over as well, and are not to blame.
+std::string said_of_extras(std::vector<std::string> const& left, std::string otherwise)
+{
+    auto const wrong =
+        std::ranges::find_if(left, [](auto const& each) { return each.starts_with('-'); });
+    return wrong == left.end() ? std::move(otherwise) : "there is no option " + shown(*wrong);
+}
+
 std::string command_in(CLI::App const& app)
 {
     auto const chosen = app.get_subcommands();
@@ -144,7 +152,7 @@ options read_options(int argc, char** argv)
         o.command = command_in(app);
         if (o.runs_program() && program.empty())
             settle_program(o, {}, true);
-        refuse(command_in(app), e.what());
+        refuse(command_in(app), said_of_extras(app.remaining(true), e.what()));
     } catch (CLI::RequiredError const& e) {
         auto const command = command_in(app);
         if (!command.empty())

@@ -130,9 +130,7 @@ asio::awaitable<colock::hold> take_or_fail(
         throw s.because(
             wait == milliseconds{0} ? "acquire" : "wait for the lock for " + shown(wait), got.ec
         );
-    throw failure{
-        status_conflict,
-        shown(o.key) + ": somebody else has the lock; 'colock info' says who, --wait waits longer"};
+    throw failure{status_conflict, shown(o.key) + ": " + said_of_conflict(o)};
 }
 
 asio::awaitable<int> take_and_give(session& s, options const& o, claim_file const& to)

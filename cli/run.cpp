@@ -219,8 +219,7 @@ asio::awaitable<int> runner::refused(error_code ec)
         throw session_.because("acquire", ec);
     auto const waited = options_.wait == 0ms ? std::string{} : " after " + shown(*options_.wait);
     if (!options_.quiet)
-        say("somebody else has the lock" + waited + holder_.text() +
-            "; 'colock info' says who, --wait waits longer");
+        say(said_of_conflict(options_, waited + holder_.text()));
     co_return options_.conflict_status;
 }
 

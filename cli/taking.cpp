@@ -39,6 +39,14 @@ any_lock lock_of(lock_kind kind, colock::client& redis, std::string key)
 
 }  // namespace
 
+std::string said_of_conflict(options const& o, std::string const& after)
+{
+    return o.at_least == milliseconds{0}
+        ? "somebody else has the lock" + after + "; 'colock info' says who, --wait waits longer"
+        : "done in this period, or under way" + after +
+            "; 'colock info' says by whom, and how long the lock stays taken";
+}
+
 asio::awaitable<taken> take(colock::client& redis, options const& o, asio::cancellation_slot stop)
 {
     auto const lock = lock_of(o.kind, redis, o.key);

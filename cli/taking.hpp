@@ -10,6 +10,7 @@
 #include <boost/asio/cancellation_signal.hpp>
 
 #include <optional>
+#include <string>
 
 namespace cli {
 
@@ -23,6 +24,10 @@ struct taken {
 boost::asio::awaitable<taken> take(
     colock::client&, options const&, boost::asio::cancellation_slot stop
 );
+
+/// Says, with `after` in the middle, that the lock could not be had. With --at-least it may be
+/// taken although nobody holds it any more.
+std::string said_of_conflict(options const&, std::string const& after = {});
 
 /// Releases the lock for this one of its holders, and wakes who waits. False if it no longer had
 /// the lock: then nothing is released. \throws failure

@@ -39,7 +39,7 @@ class Usage(Case):
             (("run", "", "--", "true"), "KEY is empty"),
             (("run", long, "--", "true"), "10001 bytes"),
             (("run", "k", "more", "--", "true"), "more"),
-            (("run", "--waits", "1", "k", "--", "true"), "--waits"),
+            (("run", "--waits", "1", "k", "--", "true"), "there is no option --waits\n"),
             (("run", "--wait", "soon", "k", "--", "true"), "soon is no duration: write 500ms"),
             (("run", "--wait", "-1", "k", "--", "true"), "-1 is no duration"),
             (("run", "--wait", "1x", "k", "--", "true"), "1x is no duration"),
@@ -57,6 +57,7 @@ class Usage(Case):
             (("ls", "a", "b"), "b"),
             (("watch",), "KEY"),
             (("unlock",), "KEY"),
+            (("unlock", "k"), "there is no terminal"),
             (("doctor", "x"), "x"),
             (("bench",), "workload"),
             (("bench", "W99"), "W99"),
@@ -67,6 +68,7 @@ class Usage(Case):
                 self.assertIn(what, result.err)
                 name = f"colock {words[0]}" if words and words[0] in COMMANDS else "colock"
                 self.assertIn(f"Usage: {name} ", result.err)
+                self.assertEqual(result.err.count("Usage"), 1)
                 self.assertTrue(result.err.startswith(name + ": "), result.err)
 
     def test_bad_urls(self) -> None:

@@ -47,7 +47,7 @@ class Status(Case):
     def test_at_least_so_long(self) -> None:
         words = ("run", "--wait", "0", "--at-least", "2s", "k", "--", "echo", "ran")
         self.assertEqual(self.colock(*words).out, "ran\n")
-        self.check(self.colock(*words), 75, "k: somebody else")
+        self.check(self.colock(*words), 75, "k: done in this period, or under way")
         self.check_keys_soon_gone()
         self.assertEqual(self.colock(*words).out, "ran\n")
 
