@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/completion_turn.hpp"
+#include "base/error_place.hpp"
 #include "base/timer.hpp"
 #include <colock/error.hpp>
 
@@ -77,7 +78,7 @@ public:
             std::move(fallback_),
             [to = std::exchange(caller_, {}),
              handler = std::exchange(handler_, nullptr),
-             ec,
+             ec = without_place(ec),
              ... values = std::move(values)]() mutable {
                 to.execute([handler = std::move(handler), ec, ... values = std::move(values)](
                            ) mutable { std::move(handler)(ec, std::move(values)...); });

@@ -1,3 +1,4 @@
+#include "base/error_place.hpp"
 #include "decide/backoff.hpp"
 #include "redis/connection_loop.hpp"
 #include "redis/link_settings.hpp"
@@ -286,7 +287,7 @@ void connection_loop::on_closed(error_code why)
 {
     connected_ = false;
     if (!end_reason_)
-        end_reason_ = why;
+        end_reason_ = without_place(why);  // observers may print it
     news_.set(news::ended);
 }
 
