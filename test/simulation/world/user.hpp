@@ -137,6 +137,7 @@ private:
     }
     void check_error(error_code ec) const { check_error(ec, now_, *of_); }
     void check_error(error_code, section const&, object const&) const;
+    bool leaves_time(section const&, object const&) const;
     acquire_options options(asked_terms const&) const;
 
     template <class F>
