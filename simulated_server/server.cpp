@@ -68,7 +68,10 @@ public:
     explicit state(std::function<std::int64_t()> now) : now_{std::move(now)} {}
 
     keyspace& keys() noexcept { return keys_; }
-    workspace open(server const& of) { return {keys_, of.publish, of.subscribers, now_()}; }
+    workspace open(server const& of)
+    {
+        return {keys_, of.publish, of.subscribers, now_(), of.started};
+    }
 
     engine scripts;
 

@@ -129,6 +129,9 @@ public:
     publisher publish;
     subscriber_count subscribers;
 
+    /// When it has started, in microseconds since the epoch: what INFO says of its uptime.
+    std::int64_t started = 0;
+
     /// As with maxmemory reached and noeviction: scripts are refused what needs memory.
     bool is_full = false;
 

@@ -153,7 +153,8 @@ asio::awaitable<void> lesson(std::array<std::string, 3> urls)
     auto const executor = co_await asio::this_coro::executor;
     auto const settings = [&](std::size_t which) {
         auto one = colock::config::from_url(urls.at(which));
-        one.log = {};  // that two servers will be gone is meant
+        one.log = {};          // that two servers will be gone is meant
+        one.vote_after = 0ms;  // and none of them comes back without its locks
         return one;
     };
     // [clients

@@ -243,6 +243,13 @@ struct config {
     /// such gap.
     std::optional<milliseconds> poller_gap{};
 
+    /// How long this client's server has no vote in a `red_lock` after its start: until no lock
+    /// that it may have lost in a restart is valid any more. None: the longest lease that the red
+    /// lock knows, which is its own or a `lease` of its clients. If other clients use longer
+    /// leases, set the longest of them. 0: the server loses nothing in a restart, because it writes
+    /// each command to disk (`appendfsync always`).
+    std::optional<milliseconds> vote_after{};
+
     /// The maximum number of command connections to a server, 1 to 64. In a cluster each primary
     /// gets half as many, rounded up. The client opens one at first need, and more when more
     /// operations are under way. There is one more connection for pub/sub. In a cluster each

@@ -22,17 +22,35 @@ inline namespace v0_3 {
 ///   `acquire` asks all servers at once. It waits for each answer for at most `limit`, or, if there
 ///   is none, a twentieth of the lease (of the shortest lease, if the clients differ), but at least
 ///   20 ms and at most 1 s. If a majority has granted the lock and at least half of its validity
-///   there is left, it returns the hold. Otherwise it gives everything back, and tries again after
-///   a random pause of 50 to 150 ms.
+///   there is left, it raises the fencing counters of that majority to one token, in one more round
+///   trip of the same limit, and returns the hold. Otherwise it gives everything back, and tries
+///   again after a random pause of 50 to 150 ms.
+///
+///   While the hold is renewed, a part that is missing is taken again: at once when it is lost,
+///   then every third of the lease. So servers may restart one after the other under one hold.
+///
+///   A server that has started a short time ago, and may have lost its locks, has no vote: its part
+///   is taken, and counts when the longest lease is over (`config::vote_after`). So the first lock
+///   after all servers have started waits for about a lease, `try_acquire` ends with
+///   `error::no_quorum`, and the log says for how long. Set `config::vote_after = 0` for servers
+///   that lose nothing in a restart. A server that does not tell how long it has been up votes.
 /// \par Guarantees
 ///   `valid_until()` is the moment until which a majority is valid: the time of sending, plus the
 ///   lease, minus the clock drift. Each part is renewed separately, and the hold is lost when it no
-///   longer has a majority. No such lock can promise more than this: if a server loses writes in a
-///   restart, or its clock jumps, two owners may hold the lock. So servers should write to disk at
-///   each command, or stay down for one lease after a restart. The lock as a whole has no fencing
-///   token, so `fencing_token()` is 0: each part has its own, `fencing_token(i)`, and tokens of
-///   different parts can't be compared. If a wrong owner costs more than a wait, use one server
-///   with replicas and `fence`, or a consensus system.
+///   longer has a majority; a hold that is lost is never healed.
+///
+///   `fencing_token()` rises from hold to hold of all clients, also if any number of servers lose
+///   all that they had, at any time: a resource that refuses lower tokens is never written by an
+///   old owner after a new one. That assumes that no server's clock is set back below a token that
+///   it gave. And the clocks of the servers have to agree within `limit`: an acquire waits for the
+///   slowest of a majority, and ends with `error::no_quorum` if that takes longer. It is 0 if a
+///   part has no token that follows its server's clock: a reader, a `fenced_lock`, or with
+///   `config::fencing` off. An owner that enters again gets the same token. `fencing_token(i)` is
+///   what part `i` drew; such tokens can't be compared.
+///
+///   Without a resource that checks tokens, exclusion also assumes that clocks run at the same rate
+///   within 1 %, that `config::vote_after` is not below the longest lease of all clients, and that
+///   nobody forces the lock, flushes a server, or sets a server's clock.
 /// \par Releases and extensions
 ///   `release` and `extend` ask all servers of the hold, and complete when a majority has agreed or
 ///   can't any more. The others get theirs in the background, and `client::close()` waits for them.
@@ -44,9 +62,9 @@ inline namespace v0_3 {
 ///   says whether any was held.
 /// \par Errors
 ///   `error::no_quorum` from `try_acquire`, or at the end of a wait in which nobody was seen to
-///   have a part: too few servers answered. `acquire` goes on trying. The other errors are as for
-///   `lock`, when so many servers give them that no majority is left. `error::closed` also if the
-///   client of the first part closes: acquires and holds end with it.
+///   have a part: too few servers answered, or vote. `acquire` goes on trying. The other errors are
+///   as for `lock`, when so many servers give them that no majority is left. `error::closed` also
+///   if the client of the first part closes: acquires and holds end with it.
 ///
 /// Executor, thread-safety and lifetimes are as for `multi_lock`.
 class red_lock : public basic_lock<detail::lock_group> {

@@ -75,6 +75,7 @@ struct workspace {
     publisher const& publish;
     subscriber_count const& subscribers;
     std::int64_t now;          ///< in microseconds since the epoch
+    std::int64_t started = 0;  ///< the same
     bool is_full = false;      ///< there is no memory left
     bool has_written = false;  ///< then the rest of a script is let through
 

@@ -100,6 +100,14 @@ outcome time(workspace& on, words)
         reply::of(std::to_string(on.now % 1'000'000))});
 }
 
+outcome info(workspace& on, words given)
+{
+    if (given.size() != 2 || !is_option(given[1], "server"))
+        throw refusal{"ERR the simulated server has no section of INFO but server"};
+    auto const up = (on.now - on.started) / 1'000'000;
+    return reply::of("# Server\r\nuptime_in_seconds:" + std::to_string(up) + "\r\n");
+}
+
 outcome hand_out(workspace& on, audience to, words given)
 {
     return on.publish ? on.publish(to, given[1], given[2]) : 0;
@@ -159,6 +167,7 @@ constexpr std::array all{
     command{"pexpiretime", 2, &pexpiretime},
     command{"persist", 2, &persist},
     command{"time", 1, &time},
+    command{"info", -1, &info},
     command{"publish", 3, &publish},
     command{"spublish", 3, &spublish},
     command{"pubsub", -2, &pubsub},

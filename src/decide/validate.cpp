@@ -108,6 +108,8 @@ char const* validate_times(config const& s) noexcept
         return "max_hold must be positive";
     if (s.loss_margin && *s.loss_margin < milliseconds{0})
         return "loss_margin must not be negative";
+    if (s.vote_after && *s.vote_after < milliseconds{0})
+        return "vote_after must not be negative; 0 if the server loses nothing in a restart";
     if (s.close_timeout && *s.close_timeout < milliseconds{0})
         return "close_timeout must not be negative";
     if (s.poll_cap < milliseconds{10})
@@ -127,6 +129,7 @@ char const* validate_times(config const& s) noexcept
           s.connect_timeout.value_or(s.lease),
           s.silence_timeout.value_or(s.lease),
           s.max_hold.value_or(s.lease),
+          s.vote_after.value_or(s.lease),
           s.loss_margin.value_or(s.lease),
           s.close_timeout.value_or(s.lease)})
         if (limit > longest_lease)

@@ -69,6 +69,10 @@ public:
     std::string shown_name() const override { return field_.given_name(); }
     owner const& who() const noexcept { return who_; }
     std::uint64_t token() const noexcept { return token_; }
+
+    /// Holds that enter from now on get this token: it is a part of a red lock, which has another
+    /// one.
+    void set_token(std::uint64_t token) noexcept { token_ = token; }
     protocol const& how() const noexcept { return field_.how(); }
     time_point server_until() const noexcept { return server_.until(); }
 

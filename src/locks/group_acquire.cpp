@@ -1,3 +1,4 @@
+#include "base/printable.hpp"
 #include "core/keyed_state.hpp"
 #include "decide/validity.hpp"
 #include "locks/group_acquire.hpp"
@@ -18,6 +19,9 @@ namespace {
 /// part of the second.
 constexpr milliseconds shortest_pause{50};
 constexpr milliseconds more_pause{100};
+
+/// While servers do not vote yet.
+constexpr milliseconds longest_pause{1'000};
 
 /// The wait for each part, up to twice as long at random.
 constexpr milliseconds first_round_limit{1'500};
@@ -127,8 +131,20 @@ strand_task group_acquire::acquire_all()
             parts_.set_leases(deadline_);
             co_await parts_.over;
         }
+        auto const agreed_by = std::min(deadline_, clock::now() + server_limit());
+        while (parts_.has_enough() && !parts_.has_agreed() && !ended_ && clock::now() < agreed_by) {
+            if (auto const behind = parts_.behind(); behind != milliseconds{0}) {
+                life = shared_from_this();
+                inside_->rest(pause_, behind);
+                co_await pause_.over;
+            }
+            if (!parts_.agree(agreed_by))
+                break;
+            life.reset();
+            co_await parts_.over;
+        }
         parts_.clear_limit();
-        if (parts_.has_enough() && !ended_)
+        if (parts_.has_enough() && parts_.has_agreed() && !ended_)
             co_return grant();
         life = shared_from_this();
         if (why_end())
@@ -220,20 +236,36 @@ clock::duration group_acquire::next_round_limit() noexcept
 
 milliseconds group_acquire::pause_before_next()
 {
-    auto const pause =
-        shortest_pause + std::chrono::ceil<milliseconds>(more_pause * inside_->jitter());
+    auto pause = shortest_pause + std::chrono::ceil<milliseconds>(more_pause * inside_->jitter());
+    if (auto const vote = parts_.next_vote(); vote != never) {
+        say_who_waits_to_vote();
+        auto const left = std::chrono::ceil<milliseconds>(vote - clock::now());
+        pause = std::clamp(left, pause, longest_pause);
+    }
     if (deadline_ == never)
         return pause;
     return std::min(pause, std::chrono::ceil<milliseconds>(deadline_ - clock::now()));
+}
+
+void group_acquire::say_who_waits_to_vote()
+{
+    inside_->log(log_level::info, {.about = "votes", .cause = of_.name}, [this] {
+        auto const left =
+            std::chrono::ceil<std::chrono::seconds>(parts_.next_vote() - clock::now());
+        return "lock '" + printable(of_.name) +
+            "' waits: a server that has started a short time ago votes in " +
+            std::to_string(left.count()) +
+            " s at the earliest. Remedy: if it loses nothing in a restart, config::vote_after = 0";
+    });
 }
 
 // ---- The end -----------------------------------------------------------------------------------
 
 void group_acquire::grant()
 {
-    auto whole = make_group_hold(
-        inside_, of_, parts_.take_all(), *options_.as, parts_.lease_of(0), is_renewed()
-    );
+    auto const known = parts_.known();
+    auto const token = parts_.agreed_token();
+    auto whole = make_group_hold(inside_, of_, parts_.take_all(), known, token, options_);
     known_as_->over();
     std::visit([&](auto& c) { c(error_code{}, detail::make_hold(std::move(whole))); }, done);
 }

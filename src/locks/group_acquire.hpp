@@ -4,6 +4,7 @@
 #include "base/strand_task.hpp"
 #include "core/core.hpp"
 #include "decide/alarm_queue.hpp"
+#include "decide/quorum.hpp"
 #include <colock/multi_lock.hpp>
 
 #include <boost/asio/cancellation_signal.hpp>
@@ -62,6 +63,21 @@ private:
         /// Sets the leases of all parts again, because the first parts have waited for the last.
         void set_leases(time_point until);
 
+        // By majority: the parts agree on a token, and their servers say whether they vote.
+        // --------------------------------------------------------------------------------
+
+        /// So many have agreed that the lock may be given out. At once if all are needed.
+        bool has_agreed();
+
+        /// Asks those that have not agreed yet. False if it asks nobody.
+        bool agree(time_point until);
+
+        /// How long a server's clock is behind the token, at least; 0 if none is.
+        milliseconds behind() const noexcept { return behind_; }
+
+        /// When the next of the servers votes that does not yet; never if all do.
+        time_point next_vote() const noexcept;
+
         /// Releases what it has got. False if there is nothing, or nothing to wait for.
         bool release_all(time_point until);
 
@@ -89,6 +105,19 @@ private:
 
         /// The parts, which are the caller's from now on.
         std::vector<hold> take_all();
+        std::vector<decide::quorum_part> known() const
+        {
+            std::vector<decide::quorum_part> parts;
+            for (auto const& r : all())
+                parts.push_back(r.known);
+            return parts;
+        }
+
+        /// On which a majority has agreed; without a majority that of the first part.
+        std::uint64_t agreed_token() const noexcept
+        {
+            return of_.by_majority ? token_ : requests_[0].known.drawn;
+        }
 
         // ---- The outcome
         // ---------------------------------------------------------------------------
@@ -121,6 +150,7 @@ private:
             hold got;       ///< it is ours while this is true
             error_code ec;  ///< without error: this acquire has it, or somebody else
             bool answered = true;
+            decide::quorum_part known{};
         };
         struct reply;
 
@@ -128,6 +158,10 @@ private:
         auto expect(std::size_t i);
         void on_answer(std::size_t i, error_code ec);
         bool is_fresh(std::size_t i) const noexcept;
+        bool is_good(std::size_t i) const noexcept { return !requests_[i].ec && is_fresh(i); }
+        std::uint64_t token() const;
+        void on_raised(std::size_t i, decide::raise_answer const&);
+        void say_behind(std::size_t i, milliseconds by) const;
 
         operation& acquire_;
         core& core_;
@@ -135,7 +169,11 @@ private:
         acquire_options const& options_;
         std::unique_ptr<request[]> requests_;
         std::size_t unanswered_ = 0;
-        bool is_taken_ = false;             ///< a server has said so of a part
+        bool is_taken_ = false;    ///< a server has said so of a part
+        bool has_tokens_;          ///< all parts draw such that one can follow from them
+        std::uint64_t token_ = 0;  ///< on which they have agreed
+        milliseconds behind_{};
+        time_point agreed_by_{};
         decide::alarm_queue::alarm limit_;  ///< of the round
     };
 
@@ -145,10 +183,10 @@ private:
     /// Empty: it goes on. No error: somebody else has the lock.
     std::optional<error_code> why_end() const noexcept;
 
-    bool is_renewed() const noexcept { return !options_.lease || options_.renew; }
     milliseconds server_limit() const noexcept;
     clock::duration next_round_limit() noexcept;
     milliseconds pause_before_next();
+    void say_who_waits_to_vote();
     std::vector<std::size_t> in_order() const;
 
     void grant();

@@ -1,6 +1,9 @@
+#include "base/printable.hpp"
 #include "decide/validity.hpp"
 #include "holds/hold_state.hpp"
 #include "locks/group_acquire.hpp"
+#include "locks/quorum_steps.hpp"
+#include "redis/link_settings.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
@@ -17,11 +20,12 @@ namespace {
 using operations = detail::lock_operations<detail::lock_id>;
 
 /// Whether asking again does not help. It may help if a connection is down, after our own
-/// cancellation, and if a lock that is named twice was lost while the group asked for it again.
+/// cancellation, if a lock that is named twice was lost while the group asked for it again, and if
+/// a server does not vote yet.
 bool is_final(error_code ec) noexcept
 {
     return ec.category() == error_category() && ec != error::unavailable &&
-        ec != error::not_replicated && ec != error::lost;
+        ec != error::not_replicated && ec != error::lost && ec != error::no_quorum;
 }
 
 bool is_any(error_code ec) noexcept { return bool{ec}; }
@@ -45,6 +49,7 @@ group_acquire::requests::requests(
     , of_{group}
     , options_{options}
     , requests_{std::make_unique<request[]>(group.parts.size())}
+    , has_tokens_{std::ranges::all_of(group.parts, &follows_clock)}
     , limit_{[this] { cancel_unanswered(); }}
 {}
 
@@ -58,8 +63,16 @@ struct group_acquire::requests::reply {
 
     void operator()(error_code ec, hold got) const
     {
-        to.requests_[i].got = std::move(got);
+        auto& r = to.requests_[i];
+        r.known = {.drawn = got.fencing_token(), .reached = got.fencing_token()};
+        r.got = std::move(got);
         to.on_answer(i, ec);
+    }
+    void operator()(error_code ec, decide::raise_answer const& answer) const
+    {
+        if (!ec)
+            to.on_raised(i, answer);
+        to.on_answer(i, ec ? ec : to.requests_[i].ec);
     }
     void operator()(error_code ec, std::optional<hold> got) const
     {
@@ -152,6 +165,82 @@ void group_acquire::requests::cancel_unanswered()
             r.signal.emit(asio::cancellation_type::terminal);
 }
 
+// ---- Agreement ---------------------------------------------------------------------------------
+
+bool group_acquire::requests::has_agreed()
+{
+    if (!of_.by_majority)
+        return true;
+    token_ = token();
+    std::size_t agreed = 0;
+    for (std::size_t i = 0; i != of_.parts.size(); ++i)
+        agreed += is_good(i) && requests_[i].known.agrees(token_, clock::now());
+    return agreed >= of_.needed();
+}
+
+// Of the parts that are good now.
+std::uint64_t group_acquire::requests::token() const
+{
+    if (!has_tokens_)
+        return 0;
+    std::vector<std::uint64_t> drawn;
+    for (std::size_t i = 0; i != of_.parts.size(); ++i)
+        if (is_good(i))
+            drawn.push_back(requests_[i].known.drawn);
+    return decide::common_token(std::move(drawn), of_.needed()).value_or(0);
+}
+
+bool group_acquire::requests::agree(time_point until)
+{
+    core_.set_alarm(limit_, until);
+    behind_ = {};
+    agreed_by_ = until;
+    for (std::size_t i = 0; i != of_.parts.size(); ++i)
+        if (auto const& r = requests_[i]; is_good(i) && !r.known.agrees(token_, clock::now()))
+            raise_token(of_.parts[i], r.got, token_, expect(i));
+    return unanswered_ != 0;
+}
+
+// A server that does not vote yet, or whose clock is too far behind, counts as one that fails.
+void group_acquire::requests::on_raised(std::size_t i, decide::raise_answer const& answer)
+{
+    auto& r = requests_[i];
+    auto const behind = std::chrono::ceil<milliseconds>(answer.behind);
+    if (answer.received + behind > agreed_by_) {
+        r.ec = error::no_quorum;
+        say_behind(i, behind);
+    } else if (behind != milliseconds{0})
+        behind_ = behind_ == milliseconds{0} ? behind : std::min(behind_, behind);
+    else if (answer.reached == 0)
+        r.ec = error::lost;
+    r.known.reached = std::max(r.known.reached, answer.reached);
+    r.known.votes_from = decide::votes_from(answer, votes_after(of_.parts[i], lease_of(i)));
+    if (!r.ec && *r.known.votes_from > clock::now())
+        r.ec = error::no_quorum;
+}
+
+void group_acquire::requests::say_behind(std::size_t i, milliseconds by) const
+{
+    auto const& settings = of_.parts[i].where->settings();
+    auto const at =
+        settings.addresses.empty() ? std::string{} : describe(settings.addresses.front());
+    core_.log(log_level::warning, {.about = "clock of a part", .cause = at}, [&] {
+        return "lock '" + printable(of_.name) + "': the clock of " + at + " is " +
+            std::to_string(by.count()) +
+            " ms behind that of another of its servers, which is more than the limit of an answer. "
+            "Remedy: synchronize the servers' clocks";
+    });
+}
+
+time_point group_acquire::requests::next_vote() const noexcept
+{
+    auto next = never;
+    for (auto const& r : all())
+        if (r.ec == error::no_quorum && r.known.votes_from > clock::now())
+            next = std::min(next, *r.known.votes_from);
+    return next;
+}
+
 // ---- Parts -------------------------------------------------------------------------------------
 
 void group_acquire::requests::watch(std::size_t i)
@@ -212,7 +301,7 @@ bool group_acquire::requests::has_enough() const noexcept
 {
     auto const fresh = std::ranges::count_if(
         std::views::iota(std::size_t{0}, of_.parts.size()),
-        [this](std::size_t i) { return !requests_[i].ec && is_fresh(i); }
+        [this](std::size_t i) { return is_good(i); }
     );
     return static_cast<std::size_t>(fresh) >= of_.needed();
 }

@@ -5,16 +5,21 @@
 #include "holds/hold_state.hpp"
 #include "holds/hold_target.hpp"
 #include "locks/group_hold.hpp"
+#include "locks/quorum_steps.hpp"
 
 #include <boost/asio/bind_executor.hpp>
+#include <boost/container/small_vector.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <ranges>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace colock {
 
@@ -22,16 +27,53 @@ namespace {
 
 using status = hold_state::status;
 
+class group_hold;
+
+/// Makes one part of a red lock count that does not: it takes the part if somebody else had it or
+/// if it is lost, raises its counter to the token, and waits until its server votes.
+class healer {
+public:
+    healer(group_hold& whose, std::size_t part) noexcept : of_{whose}, i_{part} {}
+
+    /// In which the other parts show whether they are still there.
+    static constexpr milliseconds time_to_confirm{100};
+
+    /// Begins, after this pause. It ends when the part counts, or when the group no longer stands.
+    strand_task run(milliseconds pause);
+    bool is_running() const noexcept { return is_running_; }
+
+private:
+    struct raised {
+        error_code ec;
+        decide::raise_answer answer;
+    };
+
+    void take();
+    void raise();
+    milliseconds judge(raised const&);
+    milliseconds usual_pause() const noexcept;
+
+    group_hold& of_;
+    std::size_t i_;
+    bool is_running_ = false;
+    event<hold> taken_;
+    event<raised> raised_;
+    core::pause pause_;
+};
+
 /// The target of such a hold, which watches its parts.
 class group_hold final :
     public hold_target,
     public keyed_state,
     public std::enable_shared_from_this<group_hold> {
 public:
-    group_hold(core& inside, detail::lock_group const& of, std::vector<hold> parts);
+    group_hold(core& inside, detail::lock_group const& of, std::uint64_t token, acquire_options const&);
+
+    /// Comes before `begin`, for each part in the order of the locks.
+    void add(hold got, bool counts) { parts_.push_back({std::move(got), counts}); }
 
     /// Makes the hold for all parts, and watches the parts.
-    hold_ptr begin(core_ptr const&, owner const& who, milliseconds lease, bool renewed);
+    hold_ptr begin(core_ptr const&);
 
     void release(std::shared_ptr<hold_operation>) override;
     void extend(std::shared_ptr<hold_operation>, milliseconds lease) override;
@@ -47,73 +89,123 @@ public:
 
     time_point valid_until(hold_state const&) const noexcept override;
     std::uint64_t fencing_token(std::size_t i) const noexcept override;
-    std::string shown_name() const override { return names_; }
+    std::string shown_name() const override { return of_.name; }
 
 private:
+    friend healer;
+
+    struct member {
+        hold got;     ///< none: with a majority, others may have it
+        bool counts;  ///< towards those that the group needs
+    };
     using outcome = std::function<void(error_code)>;
 
     /// Not a part that was never acquired: with a majority, others may hold some parts.
-    static bool is_won(hold const& part) noexcept;
+    static bool is_won(member const& p) noexcept { return detail::state_of(p.got) != nullptr; }
 
     /// Applies the operation to all acquired parts. Reports no error if enough succeeded: as soon
     /// as that is clear if a majority is enough, otherwise when all have answered. `over` is called
     /// when all have.
     template <class Act>
     void for_all(Act act, outcome told, std::function<void()> over);
-    void on_part_ended(error_code why);
+
+    std::size_t counting() const noexcept
+    {
+        return static_cast<std::size_t>(std::ranges::count_if(parts_, &member::counts));
+    }
+
+    /// So many parts count, and are valid, as it needs.
+    bool stands() const noexcept;
+
+    /// A part that does not count may come to count. Not once the hold has ended: it would stand
+    /// for a time in which somebody else may have had the lock.
+    bool may_heal() const noexcept { return stands() && is_renewed(); }
+    bool is_renewed() const noexcept { return !options_.lease || options_.renew; }
+    milliseconds lease_of(std::size_t i) const noexcept
+    {
+        return options_.lease.value_or(of_.parts[i].where->settings().lease);
+    }
+
+    bool has(std::size_t i) const noexcept { return bool{parts_[i].got}; }
+    void heal(std::size_t i, milliseconds pause);
+    void put(std::size_t i, hold got);
+    void count(std::size_t i);
+    void watch(std::size_t i);
+    void on_part_ended(std::size_t i, error_code why);
     void close(error_code why);
 
-    std::string names_;
-    std::vector<hold> parts_;  ///< in the order of the locks
-    bool by_majority_;
-    std::size_t needed_;
-    std::size_t held_;  ///< acquired parts that have not ended
+    detail::lock_group of_;
+    acquire_options options_;
+    std::uint64_t token_;
+    mutable std::mutex change_;  ///< of the parts, at which any thread may look
+    std::vector<member> parts_;
+    std::vector<std::unique_ptr<healer>> healers_;
     bool is_any_lost_ = false;
     std::weak_ptr<hold_state> whole_;
 };
 
-group_hold::group_hold(core& inside, detail::lock_group const& of, std::vector<hold> parts)
+group_hold::group_hold(
+    core& inside, detail::lock_group const& of, std::uint64_t token, acquire_options const& options
+)
     : keyed_state{inside, state_kind::group}
-    , names_{of.name}
-    , parts_{std::move(parts)}
-    , by_majority_{of.by_majority}
-    , needed_{of.needed()}
-    , held_{static_cast<std::size_t>(std::ranges::count_if(parts_, &is_won))}
+    , of_{of}
+    , options_{options}
+    , token_{token}
 {}
 
-bool group_hold::is_won(hold const& part) noexcept { return detail::state_of(part) != nullptr; }
-
-hold_ptr group_hold::begin(
-    core_ptr const& inside, owner const& who, milliseconds lease, bool renewed
-)
+hold_ptr group_hold::begin(core_ptr const& inside)
 {
-    auto whole = make_recycled<hold_state>(inside, who, lease, renewed);
-    // Tokens of different servers can't be compared, so a majority has none.
-    whole->token = by_majority_ || parts_.empty() ? 0 : parts_.front().fencing_token();
+    auto whole = make_recycled<hold_state>(inside, *options_.as, lease_of(0), is_renewed());
+    whole->token = token_;
     whole->target = shared_from_this();
     whole_ = whole;
     core_.keyed_states().add(shared_from_this());
-    for (auto const& part : std::views::filter(parts_, &is_won))
-        part.lost(asio::bind_executor(core_.strand(), [weak = weak_from_this()](error_code ec) {
-            auto const self = weak.lock();
-            if (self && ec != asio::error::operation_aborted)  // which is our own cancellation
-                self->on_part_ended(ec);
-        }));
+    for (std::size_t i = 0; i != parts_.size(); ++i) {
+        bool const has_it = is_won(parts_[i]);
+        if (has_it)
+            watch(i);
+        if (!parts_[i].counts)
+            heal(i, has_it ? milliseconds{0} : lease_of(i) / 3);
+    }
     return whole;
 }
 
+void group_hold::watch(std::size_t i)
+{
+    auto& part = parts_[i].got;
+    if (of_.by_majority && token_ != 0)
+        set_token(of_.parts[i], part, token_);
+    part.lost(asio::bind_executor(
+        core_.strand(),
+        [weak = weak_from_this(), i, which = std::weak_ptr{detail::state_of(part)}](error_code ec) {
+            auto const self = weak.lock();
+            // Aborted: it is our own cancellation. And another hold may have taken its place.
+            if (self && ec != asio::error::operation_aborted && i < self->parts_.size() &&
+                detail::state_of(self->parts_[i].got) == which.lock())
+                self->on_part_ended(i, ec);
+        }
+    ));
+}
+
 // Lost, or released by its client, which closes.
-void group_hold::on_part_ended(error_code why)
+void group_hold::on_part_ended(std::size_t i, error_code why)
 {
     is_any_lost_ = is_any_lost_ || !why;
-    --held_;
+    {
+        std::lock_guard const changing{change_};
+        parts_[i].counts = false;
+    }
     auto const whole = whole_.lock();
-    if (held_ >= needed_ || !whole || whole->current_status() != status::held)
+    if (!whole || whole->current_status() != status::held)
         return;
-    if (is_any_lost_)
-        whole->lose();
-    else
-        close(why);
+    if (counting() < of_.needed())
+        return is_any_lost_ ? whole->lose() : close(why);
+    // Somebody may have forced all parts: then the others are gone, too, and this one must not be
+    // taken again.
+    for (std::size_t other = 0; other != parts_.size(); ++other)
+        if (parts_[other].counts)
+            confirm_part(of_.parts[other], parts_[other].got);
+    heal(i, healer::time_to_confirm);
 }
 
 // It is released while its owner still has it. A part may answer after its owner has dropped the
@@ -134,7 +226,127 @@ void group_hold::destroy_pending() noexcept
 {
     if (auto const whole = whole_.lock())
         auto const waits = std::exchange(whole->loss_waits, nullptr);
-    auto const parts = std::exchange(parts_, {});
+    auto const healing = std::exchange(healers_, {});
+    std::vector<member> parts;
+    std::lock_guard const changing{change_};
+    parts_.swap(parts);
+}
+
+// ---- Healing -----------------------------------------------------------------------------------
+
+bool group_hold::stands() const noexcept
+{
+    auto const whole = whole_.lock();
+    auto const valid =
+        std::ranges::count_if(parts_, [](auto const& p) { return p.counts && bool{p.got}; });
+    return whole && whole->current_status() == status::held &&
+        std::cmp_greater_equal(valid, of_.needed());
+}
+
+void group_hold::heal(std::size_t i, milliseconds pause)
+{
+    if (!of_.by_majority || !is_renewed())
+        return;
+    healers_.resize(parts_.size());
+    auto& healing = healers_[i];
+    if (!healing)
+        healing = std::make_unique<healer>(*this, i);
+    if (!healing->is_running())
+        healing->run(pause);
+}
+
+void group_hold::put(std::size_t i, hold got)
+{
+    {
+        std::lock_guard const changing{change_};
+        std::swap(parts_[i].got, got);
+    }
+    watch(i);
+}
+
+void group_hold::count(std::size_t i)
+{
+    std::lock_guard const changing{change_};
+    parts_[i].counts = true;
+}
+
+// Each pass asks the server once, or twice if it has to take the part again.
+strand_task healer::run(milliseconds pause)
+{
+    is_running_ = true;
+    do {
+        of_.core_.rest(pause_, pause);
+        co_await pause_.over;
+        pause = usual_pause();
+        if (of_.may_heal() && !of_.has(i_)) {
+            take();
+            if (hold got = co_await taken_; got && of_.may_heal())
+                of_.put(i_, std::move(got));
+        }
+        if (of_.may_heal() && of_.has(i_)) {
+            raise();
+            pause = judge(co_await raised_);
+        }
+    } while (of_.may_heal() && !of_.parts_[i_].counts);
+    is_running_ = false;
+}
+
+milliseconds healer::usual_pause() const noexcept
+{
+    return std::max(of_.lease_of(i_) / 3, time_to_confirm);
+}
+
+void healer::take()
+{
+    auto const& [where, id] = of_.of_.parts[i_];
+    detail::lock_operations<detail::lock_id>::try_acquire_for(
+        where,
+        asio::bind_executor(
+            of_.core_.strand(),
+            [weak = of_.weak_from_this(), this](error_code, std::optional<hold> got) {
+                if (auto const life = weak.lock())
+                    taken_.set(got ? std::move(*got) : hold{});
+            }
+        ),
+        id,
+        milliseconds{0},
+        of_.options_
+    );
+}
+
+void healer::raise()
+{
+    raise_token(
+        of_.of_.parts[i_],
+        of_.parts_[i_].got,
+        of_.token_,
+        asio::bind_executor(
+            of_.core_.strand(),
+            [weak = of_.weak_from_this(), this](error_code ec, decide::raise_answer const& got) {
+                if (auto const life = weak.lock())
+                    raised_.set({ec, got});
+            }
+        )
+    );
+}
+
+/// Counts the part if it can. Returns how long to wait before the server is asked again.
+milliseconds healer::judge(raised const& got)
+{
+    if (got.ec || !of_.may_heal() || !of_.has(i_))
+        return usual_pause();
+    auto const& [reached, behind, up, received] = got.answer;
+    if (behind != std::chrono::microseconds{0})
+        return std::chrono::ceil<milliseconds>(behind);
+    if (reached == 0)
+        return usual_pause();
+    auto const now = clock::now();
+    auto const votes =
+        decide::votes_from(got.answer, votes_after(of_.of_.parts[i_], of_.lease_of(i_)));
+    if (votes > now)
+        return std::min(usual_pause(), std::chrono::ceil<milliseconds>(votes - now));
+    of_.count(i_);
+    return {};
 }
 
 /// The answers of the parts to one operation.
@@ -165,10 +377,12 @@ void group_hold::for_all(Act act, outcome told, std::function<void()> over)
 {
     auto won = std::views::filter(parts_, &is_won);
     auto const asked = static_cast<std::size_t>(std::ranges::distance(won));
-    auto const all =
-        std::make_shared<tally>(asked, needed_, by_majority_, std::move(told), std::move(over));
+    auto const all = std::make_shared<tally>(
+        asked, of_.needed(), of_.by_majority, std::move(told), std::move(over)
+    );
     for (auto& part : won)
-        act(part, asio::bind_executor(core_.strand(), [all](error_code ec) { all->count(ec); }));
+        act(part.got,
+            asio::bind_executor(core_.strand(), [all](error_code ec) { all->count(ec); }));
 }
 
 void group_hold::release(std::shared_ptr<hold_operation> who)
@@ -190,6 +404,8 @@ void group_hold::extend(std::shared_ptr<hold_operation> who, milliseconds lease)
     auto const now = who->hold->current_status();
     if (now != status::held)
         return who->complete(now == status::lost ? error::lost : error::not_held);
+    options_.lease = lease;  // a part that is taken again gets the same
+    options_.renew = who->hold->renewed;
     for_all(
         [lease](hold& part, auto handler) { part.extend(lease, std::move(handler)); },
         [who](error_code ec) { who->complete(ec); },
@@ -204,26 +420,25 @@ void group_hold::abandon_hold(hold_ptr const& whole)
     unregister();
 }
 
+// The last moment at which enough parts are valid.
 time_point group_hold::valid_until(hold_state const&) const noexcept
 {
-    // The last moment at which enough parts are valid.
-    time_point last = never;
-    std::size_t passed = 0;
-    for (auto const& part : parts_) {
-        auto const until = part.valid_until();
-        auto const as_long =
-            static_cast<std::size_t>(std::ranges::count_if(parts_, [until](hold const& p) {
-                return p.valid_until() >= until;
-            }));
-        if (as_long >= needed_ && (passed++ == 0 || until > last))
-            last = until;
-    }
-    return passed == 0 ? time_point{} : last;
+    std::lock_guard const looking{change_};
+    boost::container::small_vector<time_point, 8> all;
+    for (auto const& part : parts_)
+        if (part.counts)
+            all.push_back(part.got.valid_until());
+    if (all.size() < of_.needed() || all.empty())
+        return {};
+    auto const at = all.begin() + static_cast<std::ptrdiff_t>(of_.needed() - 1);
+    std::ranges::nth_element(all, at, std::ranges::greater{});
+    return *at;
 }
 
 std::uint64_t group_hold::fencing_token(std::size_t i) const noexcept
 {
-    return i < parts_.size() ? parts_[i].fencing_token() : 0;
+    std::lock_guard const looking{change_};
+    return i < parts_.size() ? parts_[i].got.fencing_token() : 0;
 }
 
 }  // namespace
@@ -232,13 +447,15 @@ hold_ptr make_group_hold(
     core_ptr const& inside,
     detail::lock_group const& of,
     std::vector<hold> parts,
-    owner const& who,
-    milliseconds lease,
-    bool renewed
+    std::vector<decide::quorum_part> const& known,
+    std::uint64_t token,
+    acquire_options const& options
 )
 {
-    return std::make_shared<group_hold>(*inside, of, std::move(parts))
-        ->begin(inside, who, lease, renewed);
+    auto const made = std::make_shared<group_hold>(*inside, of, token, options);
+    for (std::size_t i = 0; i != parts.size(); ++i)
+        made->add(std::move(parts[i]), !of.by_majority || known[i].counts(token, clock::now()));
+    return made->begin(inside);
 }
 
 }  // namespace colock

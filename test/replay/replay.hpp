@@ -8,7 +8,8 @@
 #include <string>
 #include <utility>
 
-// What peers failed in, played again: docs/internals/failures.md says who saw it, and what colock does.
+// What peers failed in, played again: docs/internals/failures.md says who saw it, and what colock
+// does.
 namespace colock::test {
 
 /// A server behind a network that can be told to misbehave.

@@ -161,6 +161,8 @@ running_client& lab::connect(config settings)
 {
     auto lines = std::make_shared<log_lines>();
     settings.log = lines->sink();
+    if (!settings.vote_after)
+        settings.vote_after = 0ms;  // the servers of tests have just started
     // The sink is called by the inside, which may outlive this.
     settings.log.sink = [lines, sink = settings.log.sink](log_level at, std::string_view line) {
         sink(at, line);

@@ -10,13 +10,15 @@ namespace colock::test {
 
 namespace {
 
+using namespace std::chrono_literals;
+
 constexpr std::string_view somebody = "somebody:1";
 
 }  // namespace
 
-script_server::script_server()
-    : redis_{[] { return clock::now().time_since_epoch() / std::chrono::microseconds{1}; }}
+script_server::script_server() : redis_{[this] { return time(); }}
 {
+    redis_.started = time() - std::chrono::microseconds{24h}.count();
     redis_.publish = [this](
                          simulation::audience, std::string_view channel, std::string_view payload
                      ) { return publish(channel, payload); };
@@ -35,6 +37,8 @@ void script_server::attach(fake_transport& to)
         return std::optional{answer{answer::kind::replied, run(c), {}, {}}};
     };
 }
+
+void script_server::start_again() { redis_.started = time(); }
 
 reply script_server::run(call const& c)
 {

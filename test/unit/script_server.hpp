@@ -27,6 +27,11 @@ public:
     /// A command of somebody else.
     reply ask(std::initializer_list<std::string_view> words);
 
+    /// It has been up since this moment; before, for long.
+    void start_again();
+    /// Its clock is so far ahead of the clients'.
+    std::chrono::microseconds ahead{};
+
     // ---- Locks ---------------------------------------------------------------------------------
 
     bool is_locked(std::string const& key);
@@ -65,6 +70,10 @@ public:
 
 private:
     std::int64_t publish(std::string_view channel, std::string_view payload);
+    std::int64_t time() const
+    {
+        return (clock::now().time_since_epoch() + ahead) / std::chrono::microseconds{1};
+    }
 
     simulation::server redis_;
     std::vector<fake_transport*> clients_;

@@ -49,7 +49,8 @@ BOOST_AUTO_TEST_CASE(all_scripts_are_called)
     for (auto const& form : script_forms())
         BOOST_TEST(called.insert(form.what.name).second);
     for (auto const* const script : scripts::all)
-        all.insert(script->name);
+        if (script->name != "raise")  // its reply says how long the server has been up
+            all.insert(script->name);
     BOOST_TEST(called == all, boost::test_tools::per_element());
 }
 

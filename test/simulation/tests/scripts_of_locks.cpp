@@ -265,6 +265,31 @@ BOOST_DATA_TEST_CASE(tokens_rise_through_a_failover_that_no_link_notices, each_p
     BOOST_TEST(at.draw() - 64 >= lost);
 }
 
+BOOST_DATA_TEST_CASE(a_counter_is_raised_while_the_lock_is_held, each_place(), where)
+{
+    plain at{where};
+    auto const raise = [&](std::string const& who, std::int64_t token) {
+        auto const got = at.run(scripts::raise, {"k", "counter"}, {who, text(token)});
+        return got.what == reply::kind::list ? got.items.at(0).number : got.number;
+    };
+    at.acquire("a");
+    at.pass(5);
+    BOOST_TEST(raise("a", at.begin + 3'000) == at.begin + 3'000);
+    BOOST_TEST(at.get("counter") == text(at.begin + 3'000));
+    BOOST_TEST(raise("a", at.begin + 1'000) == at.begin + 3'000);  // it never falls
+    BOOST_TEST(raise("b", at.now()) == 0);
+    BOOST_TEST(raise("a", at.now() + 7'000) == -7'000);  // the clock is behind
+    BOOST_TEST(at.get("counter") == text(at.begin + 3'000));
+    BOOST_TEST(raise("a", 0) == at.begin + 3'000);
+    at.ask("DEL", "counter");
+    BOOST_TEST(raise("a", 0) == 1);
+    BOOST_TEST(!at.exists("counter"));
+    auto const up = at.run(scripts::raise, {"k", "counter"}, {"a", "0"}).items.at(1).number;
+    BOOST_TEST(up >= 0);
+    at.ask("SET", "text", "text");
+    BOOST_TEST(is(at.run(scripts::raise, {"text", "counter"}, {"a", "1"}).items.at(0), 0));
+}
+
 // The scripts with Redisson's counter, which follows no clock.
 BOOST_DATA_TEST_CASE(the_counter_is_redissons, each_place(), where)
 {

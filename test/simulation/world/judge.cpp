@@ -68,6 +68,8 @@ std::size_t judge::parts_lost(stay const& s) const
 // replicas had acknowledged it. Who has a lock at several servers loses it with the last of them.
 bool judge::is_excused(stay const& s) const
 {
+    if (s.of->outlives_restarts)
+        return has_clock_jumped(*s.of);
     auto const lost = parts_lost(s);
     return is_forced(s) || (s.of->what == kind::multi ? lost == s.of->at.size() : lost != 0);
 }
@@ -251,7 +253,33 @@ void judge::check_tokens(stay const& s)
                 o.name};
         last = std::max(last, token);
     }
+    check_whole_token(s);
     o.last_owner = s.owner;
+}
+
+// That of a red lock rises whatever its servers lose, as long as no clock is set.
+void judge::check_whole_token(stay const& s)
+{
+    auto& o = *s.of;
+    auto const token = s.held->fencing_token();
+    if (o.what != kind::red)
+        return;
+    bool const again = token == o.last_whole && s.owner != 0 && s.owner == o.last_owner;
+    if (token == 0 || (token <= o.last_whole && !again && *s.held && !has_clock_jumped(o)))
+        throw violation{
+            "tokens",
+            "the whole token " + std::to_string(token) + " of " + o.name + " comes after " +
+                std::to_string(o.last_whole),
+            o.name};
+    o.last_whole = std::max(o.last_whole, token);
+}
+
+// Of all losses some are not of data, or of a failover's last writes.
+bool judge::has_clock_jumped(object const& o)
+{
+    return std::ranges::any_of(o.at, [](auto const* at) {
+        return at->losses.any != at->losses.all;
+    });
 }
 
 // ---- The server's truth ------------------------------------------------------------------------

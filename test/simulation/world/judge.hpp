@@ -38,9 +38,11 @@ struct object {
     std::int64_t permits = 0;
 
     std::map<std::size_t, std::uint64_t> last_tokens;
-    std::uint64_t last_owner = 0;  ///< who had them
-    std::int64_t out = 0;          ///< permits of a semaphore that users have
-    bool is_doubtful = false;      ///< a count may have gone with a client or a server
+    std::uint64_t last_whole = 0;    ///< of a red lock: its own token
+    bool outlives_restarts = false;  ///< its servers vote only when nothing from before is valid
+    std::uint64_t last_owner = 0;    ///< who had them
+    std::int64_t out = 0;            ///< permits of a semaphore that users have
+    bool is_doubtful = false;        ///< a count may have gone with a client or a server
 
     std::optional<claim> given;  ///< the last that somebody gave away
 
@@ -81,6 +83,13 @@ public:
 
     /// A user was handed a hold, and trusts it from now on.
     place enter(stay);
+
+    /// Nobody may get it: servers of a red lock whose clocks differ by more than the limit of an
+    /// answer cannot agree on a token.
+    static bool may_stay_away(object const& o)
+    {
+        return o.what == kind::red && has_clock_jumped(o);
+    }
     /// It lets go of it: before it says so to the library. Returns what released() takes.
     std::uint64_t leave(place at, std::string_view how);
 
@@ -121,6 +130,8 @@ private:
     std::uint64_t log(stay const&) const;
     void log_end(stay const&, moment ends, char const* why) const;
     void check_tokens(stay const&);
+    static void check_whole_token(stay const&);
+    static bool has_clock_jumped(object const&);
     static std::uint64_t changes_of(object const&);
     static moment end_of(node const&, std::string const& key);
     moment end_at(node const&, stay const&, std::size_t part) const;

@@ -297,6 +297,7 @@ void node::fail_over()
 void node::empty()
 {
     restore({});
+    redis_.started = wall_clock();
     behind_.reset();
     lagging = 0;
     ++losses.any;

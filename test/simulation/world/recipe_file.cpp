@@ -4,6 +4,7 @@
 #include <istream>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <ostream>
 #include <sstream>
 #include <stdexcept>
@@ -29,6 +30,7 @@ void for_each_field(kept_recipe& of, Visit const& visit)
     visit("timeout", settings.timeout);
     visit("poll_cap", settings.poll_cap);
     visit("sync_timeout", settings.sync_timeout);
+    visit("vote_after", settings.vote_after);
     visit("topology", settings.topology);
     visit("publish", settings.publish);
     visit("length", length);
@@ -109,6 +111,12 @@ std::string text_of(std::pair<Named, Count> const& field)
     return text_of(field.second) + " " + text_of(field.first);
 }
 
+template <class Value>
+std::string text_of(std::optional<Value> const& field)
+{
+    return field ? text_of(*field) : "none";
+}
+
 void read(std::string const& text, std::string& field) { field = text; }
 
 template <class Number>
@@ -126,6 +134,14 @@ void read(std::string const& text, std::chrono::duration<Rep, Period>& field)
     Rep count{};
     read(text, count);
     field = std::chrono::duration<Rep, Period>{count};
+}
+
+template <class Value>
+void read(std::string const& text, std::optional<Value>& field)
+{
+    field.reset();
+    if (text != "none")
+        read(text, field.emplace());
 }
 
 void read(std::string const& text, kind& field) { field = kind_named(text); }

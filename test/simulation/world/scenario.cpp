@@ -282,8 +282,49 @@ scenario unkilled()
     return s;
 }
 
+/// Red locks whose servers restart empty: their tokens rise, and no overlap is excused.
+scenario quorum()
+{
+    auto s = arena();
+    s.name = "quorum";
+    s.servers = 5;
+    s.objects = {{kind::red, 3}};
+    s.tasks = 4;
+    s.settings.lease = 1s;
+    s.settings.vote_after = 1'020ms;  // the longest lease of all that are asked for
+    s.extensions = s.re_entries = 0;
+    s.long_stays = 40;
+    s.longest_pause = 300ms;
+    s.between_faults = 500ms;
+    s.longest_wait = 60s;
+    s.faults = {
+        {fault_kind::restart_empty, 20},
+        {fault_kind::cut_commands, 6},
+        {fault_kind::cut_one, 10},
+        {fault_kind::part, 5},
+        {fault_kind::slow, 5},
+        {fault_kind::lossy, 5},
+        {fault_kind::stand_still, 5},
+        {fault_kind::suspend, 5},
+        {fault_kind::server_down, 5},
+        {fault_kind::die, 3},
+        {fault_kind::close_client, 2}};
+    return s;
+}
+
 constexpr std::array makers{
-    contended, kinds, arena, storm, idle, failover, synced, shards, terms, broken_terms, unkilled};
+    contended,
+    kinds,
+    arena,
+    storm,
+    idle,
+    failover,
+    synced,
+    shards,
+    terms,
+    broken_terms,
+    unkilled,
+    quorum};
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace colock::simulation {
 
@@ -248,6 +249,12 @@ void world::calm_down()
         at->replication = usual_replication;
     }
     moving_slots_.clear();
+    // Servers whose clocks differ for ever never agree on a token.
+    moment ahead{};
+    for (auto const& at : nodes_)
+        ahead = std::max(ahead, at->clock_offset);
+    for (auto& at : nodes_)
+        at->losses.any += std::exchange(at->clock_offset, ahead) != ahead;
     make_counters_again();
     if (faults_now_ != 0)
         calm_since_ = time_.now();

@@ -291,11 +291,12 @@ void user::give()
     });
 }
 
-/// For the server to be asked: each part may have to connect and to bring its script.
+/// For the server to be asked: each part may have to connect and to bring its script, and the parts
+/// of a red lock agree on a token then.
 bool user::leaves_time(section const& when, object const& of) const
 {
     auto const longest_round_trip = 2 * home_.around().net().now.most;
-    auto const round_trips = 2 + 2 * of.parts.size();
+    auto const round_trips = 2 + 3 * of.parts.size();
     return when.how != section::way::timed || when.limit > round_trips * longest_round_trip;
 }
 
@@ -305,7 +306,7 @@ void user::check_error(error_code ec, section const& when, object const& of) con
         return;
     if (ec == boost::asio::error::operation_aborted && cancelled_)
         return;
-    if (ec == error::unavailable && !leaves_time(when, of))
+    if ((ec == error::unavailable || ec == error::no_quorum) && !leaves_time(when, of))
         return;
     // A writer that has lost its lock, and reads, is refused when it enters again to write.
     if ((ec == error::lost || ec == error::would_deadlock) &&

@@ -112,6 +112,7 @@ void world::make_objects()
             o->at = is_spread ? std::vector<node*>{} : nodes_of(0);
             o->is_cluster = !is_spread && plan_.shards > 1;
             o->parts = {o->name};
+            o->outlives_restarts = what == kind::red && plan_.settings.vote_after;
             if (is_spread) {
                 o->parts.clear();
                 for (std::size_t d = 0; d != deployments_.size(); ++d) {
@@ -207,7 +208,7 @@ void world::check_progress()
     auto const since = faults_now_ == 0 ? calm_since_ : time_.now();
     for (auto const& p : processes_)
         for (auto const& u : p ? p->users() : std::vector<std::shared_ptr<user>>{})
-            if (auto const began = u->waits_since())
+            if (auto const began = u->waits_since(); began && !judge::may_stay_away(*u->wants()))
                 if (time_.now() - std::max(*began, since) > plan_.longest_wait)
                     throw violation{
                         "progress",

@@ -147,7 +147,11 @@ BOOST_AUTO_TEST_CASE(each_command_of_the_scripts_is_asked_about)
         for (auto rest = script->text; rest.find(opening) != rest.npos;) {
             rest.remove_prefix(rest.find(opening) + opening.size());
             auto const command = std::string{rest.substr(0, rest.find('\''))};
-            BOOST_TEST(probe.bytes().find("\r\n" + command + "\r\n") != std::string::npos, command);
+            bool const is_needed = command != "info";  // a server that refuses it votes at once
+            BOOST_TEST(
+                (!is_needed || probe.bytes().find("\r\n" + command + "\r\n") != std::string::npos),
+                command
+            );
         }
 }
 

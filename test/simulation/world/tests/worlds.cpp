@@ -79,6 +79,7 @@ BOOST_AUTO_TEST_CASE(shards) { run_worlds("shards", 10); }
 BOOST_AUTO_TEST_CASE(terms) { run_worlds("terms", 15); }
 BOOST_AUTO_TEST_CASE(broken_terms) { run_worlds("broken_terms", 15); }
 BOOST_AUTO_TEST_CASE(unkilled) { run_worlds("unkilled", 15); }
+BOOST_AUTO_TEST_CASE(quorum) { run_worlds("quorum", 15); }
 
 BOOST_AUTO_TEST_SUITE_END()
 

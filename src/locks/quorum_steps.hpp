@@ -1,0 +1,31 @@
+#pragma once
+
+#include "decide/quorum.hpp"
+#include <colock/error.hpp>
+#include <colock/hold.hpp>
+#include <colock/multi_lock.hpp>
+
+#include <boost/asio/any_completion_handler.hpp>
+
+#include <cstdint>
+
+namespace colock {
+
+/// Raises the counter of a part that the client has to a token, and asks how long its server has
+/// been up. The counter stays if the server's clock is behind the token. Token 0: only asks.
+void raise_token(detail::lock_group::part const&, hold const& got, std::uint64_t token, boost::asio::any_completion_handler<void(error_code, decide::raise_answer)>);
+
+/// Renews the part now: whether it is still there shows in its hold.
+void confirm_part(detail::lock_group::part const&, hold const& got);
+
+/// Owners that enter the part again get this token.
+void set_token(detail::lock_group::part const&, hold const& got, std::uint64_t token);
+
+/// Whether the part draws from a counter that follows its server's clock: only such counters can be
+/// raised.
+bool follows_clock(detail::lock_group::part const&) noexcept;
+
+/// How long the part's server has no vote after its start, for a lock of this lease.
+milliseconds votes_after(detail::lock_group::part const&, milliseconds lease) noexcept;
+
+}  // namespace colock

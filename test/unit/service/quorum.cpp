@@ -1,0 +1,243 @@
+// Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
+// A red lock's token, its parts that are healed, and servers that have just started.
+#include "unit/service/group.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace colock::test {
+
+namespace {
+
+/// Three servers, of a client each.
+struct three_servers : served {
+    three_servers()
+    {
+        for (std::size_t i = 0; i != 3; ++i)
+            server_of(i).way_to_draw = clock_tokens;
+    }
+    red_lock most() const { return red_lock{mutex("it"), second.mutex("it"), third.mutex("it")}; }
+    script_server& server_of(std::size_t i)
+    {
+        return i == 0 ? redis : i == 1 ? second.redis : third.redis;
+    }
+    std::uint64_t counter(std::size_t i)
+    {
+        return std::stoull(server_of(i).ask({"GET", fence}).text);
+    }
+    std::uint64_t take_and_release()
+    {
+        auto held = take(most());
+        time.advance(20ms);  // until the slowest clock is there
+        BOOST_TEST_REQUIRE(held.succeeded());
+        auto const token = held.value().fencing_token();
+        BOOST_TEST(release(held.value()).succeeded());
+        return token;
+    }
+    /// It has lost all that it had, and has been up since.
+    void restart(std::size_t i)
+    {
+        server_of(i).ask({"FLUSHALL"});
+        server_of(i).start_again();
+    }
+
+    std::string const fence =
+        detail::client_access::inside(client)->fence_counter(decide::slot_of("it"));
+    elsewhere second{*this}, third{*this};
+};
+
+BOOST_FIXTURE_TEST_SUITE(service_quorum, three_servers)
+
+// ---- Tokens ------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(it_has_a_token_and_most_servers_have_reached_it)
+{
+    auto held = take(most());
+    BOOST_TEST_REQUIRE(held.succeeded());
+    auto const token = held.value().fencing_token();
+    BOOST_TEST(token != 0U);
+    BOOST_TEST((counter(0) >= token) + (counter(1) >= token) + (counter(2) >= token) >= 2);
+}
+
+BOOST_AUTO_TEST_CASE(tokens_rise_although_the_servers_clocks_differ)
+{
+    second.redis.ahead = 10ms;
+    std::uint64_t last = 0;
+    for (std::size_t away : {2U, 1U, 0U, 2U, 1U, 0U}) {
+        server_of(away).occupy("it", 1s);  // each time another majority
+        auto const token = take_and_release();
+        BOOST_TEST(token > last);
+        last = token;
+        server_of(away).ask({"DEL", "it"});
+    }
+}
+
+BOOST_AUTO_TEST_CASE(clocks_that_differ_by_more_than_the_limit_are_no_quorum)
+{
+    second.redis.ahead = 5s;
+    third.redis.ahead = 10s;
+    auto once = take_once(most());
+    BOOST_TEST((once.ec() == error::no_quorum));
+    BOOST_TEST(!redis.is_locked("it"));
+}
+
+BOOST_AUTO_TEST_CASE(tokens_rise_although_servers_restart_empty)
+{
+    auto last = take_and_release();
+    for (std::size_t i : {0U, 1U, 2U}) {
+        restart(i);
+        time.advance(10s);  // it votes again
+        auto const token = take_and_release();
+        BOOST_TEST(token > last);
+        last = token;
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_server_whose_clock_is_behind_is_waited_for)
+{
+    second.redis.ahead = 20ms;
+    third.redis.ahead = 20ms;
+    auto held = take(most());
+    BOOST_TEST(held.succeeded());
+    auto const token = held.value().fencing_token();
+    BOOST_TEST(release(held.value()).succeeded());
+    third.redis.occupy("it", 1s);
+    auto again = take(most());
+    BOOST_TEST(!again.is_done());  // the first server's clock is behind the token
+    time.advance(25ms);
+    BOOST_TEST_REQUIRE(again.succeeded());
+    BOOST_TEST(again.value().fencing_token() > token);
+}
+
+BOOST_AUTO_TEST_CASE(who_enters_again_has_the_same_token)
+{
+    owner const me;
+    auto outer = take(most(), {.as = me});
+    BOOST_TEST_REQUIRE(outer.succeeded());
+    auto inner = take(most(), {.as = me});
+    BOOST_TEST_REQUIRE(inner.succeeded());
+    BOOST_TEST(inner.value().fencing_token() == outer.value().fencing_token());
+}
+
+// ---- Healing -----------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_lost_part_is_taken_again)
+{
+    auto held = take(most());
+    BOOST_TEST_REQUIRE(held.succeeded());
+    redis.ask({"DEL", "it"});
+    time.advance(1'100ms);  // a renewal finds it gone
+    BOOST_TEST(redis.is_locked("it"));
+    BOOST_TEST(counter(0) >= held.value().fencing_token());
+    second.redis.ask({"DEL", "it"});
+    time.advance(1'100ms);
+    third.redis.ask({"DEL", "it"});
+    time.advance(1'100ms);
+    BOOST_TEST(bool{held.value()});
+    BOOST_TEST(release(held.value()).succeeded());
+    for (std::size_t i = 0; i != 3; ++i)
+        BOOST_TEST(!server_of(i).is_locked("it"));
+}
+
+BOOST_AUTO_TEST_CASE(a_part_that_somebody_else_had_is_taken_when_it_is_free)
+{
+    third.redis.occupy("it", 500ms);
+    auto held = take(most());
+    BOOST_TEST_REQUIRE(held.succeeded());
+    time.advance(1'100ms);
+    BOOST_TEST(third.redis.is_locked("it"));
+    redis.ask({"DEL", "it"});
+    time.advance(500ms);
+    BOOST_TEST(bool{held.value()});
+}
+
+BOOST_AUTO_TEST_CASE(what_is_lost_is_not_healed)
+{
+    auto held = take(most());
+    BOOST_TEST_REQUIRE(held.succeeded());
+    redis.ask({"DEL", "it"});
+    second.redis.ask({"DEL", "it"});
+    time.advance(1'100ms);
+    BOOST_TEST(!held.value());
+    time.advance(5s);
+    BOOST_TEST(!redis.is_locked("it"));
+}
+
+BOOST_AUTO_TEST_CASE(a_lease_that_is_not_renewed_is_not_healed)
+{
+    third.redis.occupy("it", 100ms);
+    auto held = take(most(), {.lease = 2s});
+    BOOST_TEST_REQUIRE(held.succeeded());
+    time.advance(1'500ms);
+    BOOST_TEST(!third.redis.is_locked("it"));
+}
+
+// ---- Votes -------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(a_server_that_has_just_started_does_not_help_to_give_it_out)
+{
+    restart(0);
+    second.redis.occupy("it", 60s);
+    auto waiting = take(most());
+    time.advance(3s);
+    BOOST_TEST(!waiting.is_done());
+    time.advance(3s);  // the lease, what its clock may be wrong by, and the pause between tries
+    BOOST_TEST(waiting.succeeded());
+}
+
+BOOST_AUTO_TEST_CASE(servers_that_have_all_just_started_are_no_quorum)
+{
+    for (std::size_t i = 0; i != 3; ++i)
+        restart(i);
+    auto once = take_once(most());
+    BOOST_TEST((once.ec() == error::no_quorum));
+    for (std::size_t i = 0; i != 3; ++i)
+        BOOST_TEST(!server_of(i).is_locked("it"));
+    time.advance(5s);
+    BOOST_TEST(take_once(most()).gave_something());
+}
+
+BOOST_AUTO_TEST_CASE(it_takes_part_without_a_vote)
+{
+    restart(0);
+    auto held = take(most());
+    BOOST_TEST_REQUIRE(held.succeeded());
+    BOOST_TEST(redis.is_locked("it"));
+    second.redis.ask({"DEL", "it"});
+    second.redis.occupy("it", 60s);
+    time.advance(1'100ms);
+    BOOST_TEST(!held.value());  // the part at the first server does not count yet
+}
+
+BOOST_AUTO_TEST_CASE(its_part_counts_once_it_votes)
+{
+    restart(0);
+    auto held = take(most());
+    BOOST_TEST_REQUIRE(held.succeeded());
+    time.advance(5s);
+    second.redis.ask({"DEL", "it"});
+    second.redis.occupy("it", 60s);
+    time.advance(1'100ms);
+    BOOST_TEST(bool{held.value()});
+}
+
+BOOST_AUTO_TEST_CASE(servers_may_restart_one_after_the_other)
+{
+    auto held = take(most());
+    BOOST_TEST_REQUIRE(held.succeeded());
+    for (int round = 0; round != 2; ++round)
+        for (std::size_t i = 0; i != 3; ++i) {
+            restart(i);
+            time.advance(6s);  // a lease, and the time until it is noticed
+            BOOST_TEST_REQUIRE(bool{held.value()});
+        }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+
+}  // namespace colock::test
