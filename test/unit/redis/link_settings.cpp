@@ -10,7 +10,7 @@ namespace colock::test {
 
 namespace {
 
-std::string shown(std::string_view text, std::string_view secret)
+std::string hidden(std::string_view text, std::string_view secret)
 {
     return redacted(text, {}, secret);
 }
@@ -21,20 +21,20 @@ BOOST_AUTO_TEST_SUITE(link_settings)
 
 BOOST_AUTO_TEST_CASE(a_secret_is_hidden_wherever_it_stands)
 {
-    BOOST_TEST(shown("ERR 'secret', secret and asecretb", "secret") == "ERR '***', *** and a***b");
-    BOOST_TEST(shown("ERR *****", "***") == "ERR *****");
-    BOOST_TEST(shown("ERR as it is", "") == "ERR as it is");
+    BOOST_TEST(hidden("ERR 'secret', secret and asecretb", "secret") == "ERR '***', *** and a***b");
+    BOOST_TEST(hidden("ERR *****", "***") == "ERR *****");
+    BOOST_TEST(hidden("ERR as it is", "") == "ERR as it is");
 }
 
 // "no ***ermissions" would show it.
 BOOST_AUTO_TEST_CASE(a_short_secret_is_hidden_as_a_word_alone)
 {
     std::string_view const text = "NOPERM this user has no permissions to run the 'p' command";
-    BOOST_TEST(shown(text, "p") == "NOPERM this user has no permissions to run the '***' command");
+    BOOST_TEST(hidden(text, "p") == "NOPERM this user has no permissions to run the '***' command");
     for (auto const* part : {"erm", "miss", "s", "NO", "and"})
-        BOOST_TEST(shown(text, part) == text);
-    BOOST_TEST(shown("ERR abcd:abcd@abcde", "abcd") == "ERR ***:***@abcde");
-    BOOST_TEST(shown("abcd", "abcd") == "***");
+        BOOST_TEST(hidden(text, part) == text);
+    BOOST_TEST(hidden("ERR abcd:abcd@abcde", "abcd") == "ERR ***:***@abcde");
+    BOOST_TEST(hidden("abcd", "abcd") == "***");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,6 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
-// Lookups of names: after a fork, for several callers, and when their context ends.
+// Lookups of names: after a fork, for several callers, and when their context ends. Each case has a
+// name of its own, because a lookup goes on when nobody waits for it any more, and others join it.
 #include "redis/name_lookup.hpp"
 #include "support/host_names.hpp"
 #include "support/thread_sanitizer.hpp"
@@ -48,14 +49,14 @@ BOOST_AUTO_TEST_SUITE(name_lookups)
 
 BOOST_AUTO_TEST_CASE(a_name_that_the_parent_is_looking_up_is_found_in_a_child)
 {
-    host_name const slow{"slow.example", {"127.0.0.1"}, 100ms};
-    looked_up const before{"slow.example"};
+    host_name const slow{"forked.example", {"127.0.0.1"}, 100ms};
+    looked_up const before{"forked.example"};
     slow.wait_until_asked();  // a sanitizer's locks are not free in a child of a busy process
     auto const child = ::fork();
     BOOST_TEST_REQUIRE(child >= 0);
     if (child == 0) {
         ::alarm(10);
-        looked_up here{"slow.example"};
+        looked_up here{"forked.example"};
         here.context.run_for(5s);
         ::_exit(here.addresses == 1 ? 0 : 1);
     }
@@ -68,8 +69,8 @@ BOOST_AUTO_TEST_CASE(a_name_that_the_parent_is_looking_up_is_found_in_a_child)
 
 BOOST_AUTO_TEST_CASE(a_context_waits_for_a_lookup)
 {
-    host_name const slow{"slow.example", {"127.0.0.1", "::1"}, 20ms};
-    looked_up lookup{"slow.example"};
+    host_name const slow{"awaited.example", {"127.0.0.1", "::1"}, 20ms};
+    looked_up lookup{"awaited.example"};
     lookup.context.run();
     BOOST_TEST_REQUIRE(lookup.answer.has_value());
     BOOST_TEST(!*lookup.answer, lookup.answer->message());
@@ -78,8 +79,8 @@ BOOST_AUTO_TEST_CASE(a_context_waits_for_a_lookup)
 
 BOOST_AUTO_TEST_CASE(a_context_does_not_wait_for_a_cancelled_lookup)
 {
-    host_name const slow{"slow.example", {"127.0.0.1"}, 1h};
-    looked_up lookup{"slow.example"};
+    host_name const slow{"cancelled.example", {"127.0.0.1"}, 1h};
+    looked_up lookup{"cancelled.example"};
     lookup.lookup.cancel();
     lookup.context.run();
     BOOST_TEST(!lookup.answer.has_value());
@@ -87,9 +88,9 @@ BOOST_AUTO_TEST_CASE(a_context_does_not_wait_for_a_cancelled_lookup)
 
 BOOST_AUTO_TEST_CASE(two_callers_are_told_by_one_lookup)
 {
-    host_name const slow{"slow.example", {"127.0.0.1"}, 20ms};
-    looked_up first{"slow.example"};
-    looked_up second{"slow.example"};
+    host_name const slow{"shared.example", {"127.0.0.1"}, 20ms};
+    looked_up first{"shared.example"};
+    looked_up second{"shared.example"};
     first.context.run();
     second.context.run();
     BOOST_TEST((first.addresses == 1 && second.addresses == 1));

@@ -7,7 +7,7 @@ namespace colock::test {
 
 namespace {
 
-using kind = answer::kind;
+using how_answered = answer::kind;
 
 constexpr reliable::terms always{.idempotent = true, .owed = true};
 
@@ -39,10 +39,10 @@ struct sender : harness {
     }
 
     auto& next() { return server->expect(scripts::inspect); }
-    bool ends_with(std::vector<kind> const& all) const { return is_over && answers == all; }
+    bool ends_with(std::vector<how_answered> const& all) const { return is_over && answers == all; }
 
     reliable sending{inside()};
-    std::vector<kind> answers;
+    std::vector<how_answered> answers;
     bool is_wanted = true;
     bool is_over = false;
 };
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(a_pause_ends_when_a_server_is_reached)
     cut();
     next().reply(done());
     mend();
-    BOOST_TEST(ends_with({kind::not_now, kind::replied}));
+    BOOST_TEST(ends_with({how_answered::not_now, how_answered::replied}));
 }
 
 BOOST_AUTO_TEST_CASE(an_idempotent_step_that_is_lost_is_sent_again_at_once)
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(an_idempotent_step_that_is_lost_is_sent_again_at_once)
     next().lose();
     next().out_of_memory();
     begin({.idempotent = true});
-    BOOST_TEST(ends_with({kind::lost, kind::lost, kind::failed}));
+    BOOST_TEST(ends_with({how_answered::lost, how_answered::lost, how_answered::failed}));
 }
 
 BOOST_AUTO_TEST_CASE(what_may_pass_is_repeated_only_if_it_is_owed)
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(what_may_pass_is_repeated_only_if_it_is_owed)
     cut();
     time.advance(20ms);
     mend();
-    BOOST_TEST(ends_with({kind::failed, kind::failed, kind::lost}));
+    BOOST_TEST(ends_with({how_answered::failed, how_answered::failed, how_answered::lost}));
     next().fail(error::wrong_type);
     begin(always);
     BOOST_TEST(answers.size() == 4U);  // a refusal is final
@@ -113,12 +113,12 @@ BOOST_AUTO_TEST_CASE(nothing_is_sent_after_its_time)
     time.advance(50ms);
     BOOST_TEST(!is_over);
     lose(slow);
-    BOOST_TEST(ends_with({kind::lost}));
+    BOOST_TEST(ends_with({how_answered::lost}));
     cut();
     how.until = clock::now() + 50ms;
     begin(how);
     time.advance(50ms);
-    BOOST_TEST(ends_with({kind::lost, kind::withdrawn}));
+    BOOST_TEST(ends_with({how_answered::lost, how_answered::withdrawn}));
     BOOST_TEST(server->unsent() == 0U);
 }
 
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(withdrawing_takes_back_what_is_not_written)
     BOOST_TEST(sending.withdraw());
     BOOST_TEST(server->unsent() == 1U);  // the task has sent another
     give_up();
-    BOOST_TEST(ends_with({kind::withdrawn, kind::withdrawn}));
+    BOOST_TEST(ends_with({how_answered::withdrawn, how_answered::withdrawn}));
     BOOST_TEST(server->unsent() == 0U);
 }
 
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(withdrawing_does_not_stop_what_is_written)
     give_up();
     BOOST_TEST(bool{sending});
     lose(written);
-    BOOST_TEST(ends_with({kind::lost}));
+    BOOST_TEST(ends_with({how_answered::lost}));
     BOOST_TEST(!sending.withdraw());
 }
 
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(withdrawing_ends_a_pause)
     next().not_now();
     begin();
     give_up();
-    BOOST_TEST(ends_with({kind::not_now}));
+    BOOST_TEST(ends_with({how_answered::not_now}));
 }
 
 BOOST_AUTO_TEST_CASE(a_stopped_client_sends_nothing_again)
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(a_stopped_client_sends_nothing_again)
     next().not_now();
     begin(always);
     stop();
-    BOOST_TEST(ends_with({kind::lost, kind::not_now}));
+    BOOST_TEST(ends_with({how_answered::lost, how_answered::not_now}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
