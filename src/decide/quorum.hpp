@@ -18,6 +18,8 @@ struct raise_answer {
     std::chrono::microseconds behind{};  ///< if not 0: so far is its clock behind the token
     std::optional<std::chrono::seconds> up{};  ///< since its start; none: it does not tell
     time_point received{};
+
+    bool is_there() const noexcept { return reached != 0 || behind.count() != 0; }
 };
 
 /// From when on a server votes: from so long after its last start on, when no lock that it may

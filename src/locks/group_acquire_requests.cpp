@@ -208,10 +208,11 @@ void group_acquire::requests::on_raised(std::size_t i, decide::raise_answer cons
     auto const behind = std::chrono::ceil<milliseconds>(answer.behind);
     if (answer.received + behind > agreed_by_) {
         r.ec = error::no_quorum;
-        say_behind(i, behind);
+        if (behind != milliseconds{0})
+            say_behind(i, behind);
     } else if (behind != milliseconds{0})
         behind_ = behind_ == milliseconds{0} ? behind : std::min(behind_, behind);
-    else if (answer.reached == 0)
+    else if (!answer.is_there())
         r.ec = error::lost;
     r.known.reached = std::max(r.known.reached, answer.reached);
     r.known.votes_from = decide::votes_from(answer, votes_after(of_.parts[i], lease_of(i)));

@@ -30,13 +30,12 @@ using status = hold_state::status;
 class group_hold;
 
 /// Makes one part of a red lock count that does not: it takes the part if somebody else had it or
-/// if it is lost, raises its counter to the token, and waits until its server votes.
+/// if it is lost, raises its counter to the token, and waits until its server votes. It takes no
+/// part before most servers have said that theirs are there, because somebody may have forced the
+/// lock: then none may be taken again.
 class healer {
 public:
     healer(group_hold& whose, std::size_t part) noexcept : of_{whose}, i_{part} {}
-
-    /// In which the other parts show whether they are still there.
-    static constexpr milliseconds time_to_confirm{100};
 
     /// Begins, after this pause. It ends when the part counts, or when the group no longer stands.
     strand_task run(milliseconds pause);
@@ -48,6 +47,8 @@ private:
         decide::raise_answer answer;
     };
 
+    void confirm();
+    void on_confirmed(std::size_t other, error_code&, decide::raise_answer const&);
     void take();
     void raise();
     milliseconds judge(raised const&);
@@ -56,6 +57,7 @@ private:
     group_hold& of_;
     std::size_t i_;
     bool is_running_ = false;
+    event<bool> confirmed_;
     event<hold> taken_;
     event<raised> raised_;
     core::pause pause_;
@@ -82,6 +84,7 @@ public:
 
     // ---- For the core --------------------------------------------------------------------------
 
+    void on_reached() override { heal_all(); }
     void release_all() override { close(error::closed); }
     void destroy_pending() noexcept override;
 
@@ -97,6 +100,7 @@ private:
     struct member {
         hold got;     ///< none: with a majority, others may have it
         bool counts;  ///< towards those that the group needs
+        bool is_lost = false;
     };
     using outcome = std::function<void(error_code)>;
 
@@ -119,7 +123,10 @@ private:
 
     /// A part that does not count may come to count. Not once the hold has ended: it would stand
     /// for a time in which somebody else may have had the lock.
-    bool may_heal() const noexcept { return stands() && is_renewed(); }
+    bool may_heal() const noexcept
+    {
+        return stands() && of_.by_majority && is_renewed() && !core_.is_stopped();
+    }
     bool is_renewed() const noexcept { return !options_.lease || options_.renew; }
     milliseconds lease_of(std::size_t i) const noexcept
     {
@@ -127,6 +134,7 @@ private:
     }
 
     bool has(std::size_t i) const noexcept { return bool{parts_[i].got}; }
+    void heal_all();
     void heal(std::size_t i, milliseconds pause);
     void put(std::size_t i, hold got);
     void count(std::size_t i);
@@ -140,7 +148,6 @@ private:
     mutable std::mutex change_;  ///< of the parts, at which any thread may look
     std::vector<member> parts_;
     std::vector<std::unique_ptr<healer>> healers_;
-    bool is_any_lost_ = false;
     std::weak_ptr<hold_state> whole_;
 };
 
@@ -160,13 +167,10 @@ hold_ptr group_hold::begin(core_ptr const& inside)
     whole->target = shared_from_this();
     whole_ = whole;
     core_.keyed_states().add(shared_from_this());
-    for (std::size_t i = 0; i != parts_.size(); ++i) {
-        bool const has_it = is_won(parts_[i]);
-        if (has_it)
+    for (std::size_t i = 0; i != parts_.size(); ++i)
+        if (is_won(parts_[i]))
             watch(i);
-        if (!parts_[i].counts)
-            heal(i, has_it ? milliseconds{0} : lease_of(i) / 3);
-    }
+    heal_all();
     return whole;
 }
 
@@ -190,7 +194,7 @@ void group_hold::watch(std::size_t i)
 // Lost, or released by its client, which closes.
 void group_hold::on_part_ended(std::size_t i, error_code why)
 {
-    is_any_lost_ = is_any_lost_ || !why;
+    parts_[i].is_lost = !why;
     {
         std::lock_guard const changing{change_};
         parts_[i].counts = false;
@@ -199,13 +203,8 @@ void group_hold::on_part_ended(std::size_t i, error_code why)
     if (!whole || whole->current_status() != status::held)
         return;
     if (counting() < of_.needed())
-        return is_any_lost_ ? whole->lose() : close(why);
-    // Somebody may have forced all parts: then the others are gone, too, and this one must not be
-    // taken again.
-    for (std::size_t other = 0; other != parts_.size(); ++other)
-        if (parts_[other].counts)
-            confirm_part(of_.parts[other], parts_[other].got);
-    heal(i, healer::time_to_confirm);
+        return std::ranges::any_of(parts_, &member::is_lost) ? whole->lose() : close(why);
+    heal(i, {});
 }
 
 // It is released while its owner still has it. A part may answer after its owner has dropped the
@@ -243,9 +242,17 @@ bool group_hold::stands() const noexcept
         std::cmp_greater_equal(valid, of_.needed());
 }
 
+// A part that others have stays theirs for a while.
+void group_hold::heal_all()
+{
+    for (std::size_t i = 0; i != parts_.size(); ++i)
+        if (!parts_[i].counts)
+            heal(i, has(i) ? milliseconds{0} : lease_of(i) / 3);
+}
+
 void group_hold::heal(std::size_t i, milliseconds pause)
 {
-    if (!of_.by_majority || !is_renewed())
+    if (!may_heal())
         return;
     healers_.resize(parts_.size());
     auto& healing = healers_[i];
@@ -261,6 +268,7 @@ void group_hold::put(std::size_t i, hold got)
         std::lock_guard const changing{change_};
         std::swap(parts_[i].got, got);
     }
+    parts_[i].is_lost = false;
     watch(i);
 }
 
@@ -270,7 +278,31 @@ void group_hold::count(std::size_t i)
     parts_[i].counts = true;
 }
 
-// Each pass asks the server once, or twice if it has to take the part again.
+/// The answers of the parts to one operation.
+struct tally {
+    std::size_t unanswered, needed;
+    bool by_majority;
+    std::function<void(error_code)> told;
+    std::function<void()> over;
+    std::size_t succeeded = 0;
+    error_code first{};
+
+    void count(error_code ec)
+    {
+        succeeded += !ec;
+        if (ec && (!first || (!by_majority && ec == error::lost)))
+            first = ec;  // a loss says more than a failed release
+        --unanswered;
+        bool const is_clear = succeeded >= needed || succeeded + unanswered < needed;
+        if (told && (unanswered == 0 || (by_majority && is_clear)))
+            std::exchange(told, nullptr)(succeeded >= needed ? error_code{} : first);
+        if (unanswered == 0)
+            over();
+    }
+};
+
+// Each pass asks the server once, or if it has to take the part again, the others and then it
+// twice.
 strand_task healer::run(milliseconds pause)
 {
     is_running_ = true;
@@ -279,9 +311,12 @@ strand_task healer::run(milliseconds pause)
         co_await pause_.over;
         pause = usual_pause();
         if (of_.may_heal() && !of_.has(i_)) {
-            take();
-            if (hold got = co_await taken_; got && of_.may_heal())
-                of_.put(i_, std::move(got));
+            confirm();
+            if (co_await confirmed_ && of_.may_heal()) {
+                take();
+                if (hold got = co_await taken_; got && of_.may_heal())
+                    of_.put(i_, std::move(got));
+            }
         }
         if (of_.may_heal() && of_.has(i_)) {
             raise();
@@ -293,7 +328,49 @@ strand_task healer::run(milliseconds pause)
 
 milliseconds healer::usual_pause() const noexcept
 {
-    return std::max(of_.lease_of(i_) / 3, time_to_confirm);
+    constexpr milliseconds shortest{100};
+    return std::max(of_.lease_of(i_) / 3, shortest);
+}
+
+void healer::confirm()
+{
+    auto const all = std::make_shared<tally>(
+        of_.counting(),
+        of_.of_.needed(),
+        true,
+        [weak = of_.weak_from_this(), this](error_code ec) {
+            if (auto const life = weak.lock())
+                confirmed_.set(!ec);
+        },
+        [] {}
+    );
+    for (std::size_t other = 0; other != of_.parts_.size(); ++other)
+        if (of_.parts_[other].counts)
+            raise_token(
+                of_.of_.parts[other],
+                of_.parts_[other].got,
+                of_.token_,
+                asio::bind_executor(
+                    of_.core_.strand(),
+                    [weak = of_.weak_from_this(), this, all, other](
+                        error_code ec, decide::raise_answer const& got
+                    ) {
+                        if (auto const life = weak.lock())
+                            on_confirmed(other, ec, got);
+                        all->count(ec);
+                    }
+                )
+            );
+}
+
+// A part that is gone learns of it by a renewal.
+void healer::on_confirmed(std::size_t other, error_code& ec, decide::raise_answer const& got)
+{
+    if (ec || got.is_there())
+        return;
+    ec = error::lost;
+    if (of_.stands() && of_.has(other))
+        confirm_part(of_.of_.parts[other], of_.parts_[other].got);
 }
 
 void healer::take()
@@ -348,29 +425,6 @@ milliseconds healer::judge(raised const& got)
     of_.count(i_);
     return {};
 }
-
-/// The answers of the parts to one operation.
-struct tally {
-    std::size_t unanswered, needed;
-    bool by_majority;
-    std::function<void(error_code)> told;
-    std::function<void()> over;
-    std::size_t succeeded = 0;
-    error_code first{};
-
-    void count(error_code ec)
-    {
-        succeeded += !ec;
-        if (ec && (!first || (!by_majority && ec == error::lost)))
-            first = ec;  // a loss says more than a failed release
-        --unanswered;
-        bool const is_clear = succeeded >= needed || succeeded + unanswered < needed;
-        if (told && (unanswered == 0 || (by_majority && is_clear)))
-            std::exchange(told, nullptr)(succeeded >= needed ? error_code{} : first);
-        if (unanswered == 0)
-            over();
-    }
-};
 
 template <class Act>
 void group_hold::for_all(Act act, outcome told, std::function<void()> over)

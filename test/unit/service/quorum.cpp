@@ -166,6 +166,45 @@ BOOST_AUTO_TEST_CASE(what_is_lost_is_not_healed)
     BOOST_TEST(!redis.is_locked("it"));
 }
 
+BOOST_AUTO_TEST_CASE(what_others_have_forced_is_not_healed)
+{
+    auto held = take(most());
+    BOOST_TEST_REQUIRE(held.succeeded());
+    for (std::size_t i : {1U, 2U})
+        server_of(i).ask({"DEL", "it"});
+    force("it");  // of this part alone the client hears
+    time.settle();
+    BOOST_TEST(!redis.is_locked("it"));
+    BOOST_TEST(!held.value());
+}
+
+BOOST_AUTO_TEST_CASE(a_healed_loss_does_not_make_a_loss_of_a_close)
+{
+    auto held = take(most());
+    BOOST_TEST_REQUIRE(held.succeeded());
+    auto told = lost(held.value());
+    redis.ask({"DEL", "it"});
+    time.advance(1'100ms);
+    BOOST_TEST(redis.is_locked("it"));
+    for (auto* const other : {&second.client, &third.client})
+        BOOST_TEST(other->close(settled()).succeeded());
+    BOOST_TEST((told.ec() == error::closed));
+}
+
+BOOST_AUTO_TEST_CASE(healing_waits_for_a_stopped_client)
+{
+    third.redis.occupy("it", 200ms);
+    auto held = take(most());
+    BOOST_TEST_REQUIRE(held.succeeded());
+    client.stop();
+    time.advance(1'200ms);
+    BOOST_TEST(!third.redis.is_locked("it"));
+    auto again = client.run(settled());
+    time.advance(1'200ms);
+    BOOST_TEST(third.redis.is_locked("it"));
+    BOOST_TEST(bool{held.value()});
+}
+
 BOOST_AUTO_TEST_CASE(a_lease_that_is_not_renewed_is_not_healed)
 {
     third.redis.occupy("it", 100ms);
