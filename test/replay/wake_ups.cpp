@@ -38,17 +38,26 @@ BOOST_AUTO_TEST_SUITE_END()
 
 // Wake-ups that are missed. The poll cap is 30 s here: what a message should bring comes by one.
 
-/// Has a connection that is known to the network as that of subscriptions.
+/// Has a connection that is known to the network as that of subscriptions, and on which no change
+/// is under way.
 inline asio::awaitable<void> listen_once(far_lab& at, running_client& c)  // NOLINT(*-reference-*)
 {
     auto const name = unique_name("listen");
     take_by_hand(at.server(), name);
-    BOOST_TEST((!co_await lock{c.client, name}.try_acquire_for(50ms)));
-    // Until the server has been told so: one change is under way at a time.
+    lock const other{c.client, name};
+    tasks all{at.context()};
+    asio::cancellation_signal leave;
+    all.start([&]() -> asio::awaitable<void> {
+        auto const [ec, none] =
+            co_await other.acquire(asio::bind_cancellation_slot(leave.slot(), tuple));
+        BOOST_TEST(ec == asio::error::operation_aborted);
+    });
+    BOOST_TEST(co_await is_waited_for(at.server(), name));
+    leave.emit(asio::cancellation_type::terminal);
+    co_await all.join(4s);
     auto const channel = "redisson_lock__channel:{" + name + "}";
     bool const over = co_await eventually([&] {
-        return c.client.stats().subscriptions == 0 &&
-            at.server().ask("PUBSUB", "NUMSUB", channel).items.at(1).number == 0;
+        return c.client.stats().subscriptions == 0 && at.server().listeners(channel) == 0;
     });
     BOOST_TEST(over);
     at.server().ask("DEL", name);
