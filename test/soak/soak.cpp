@@ -3,7 +3,7 @@
 // Many tasks take locks of all kinds while connections and the server suffer, for as long as is
 // wanted. In the end nothing may be left, and no more memory be used than after the warm-up.
 #include "soak/soak.hpp"
-#include "support/seed.hpp"
+#include "support/environment.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>

@@ -1,10 +1,11 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
+#include "support/environment.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <cstdint>
-#include <cstdlib>
 #include <random>
 #include <string>
 
@@ -14,21 +15,6 @@
 // switches the random walks, the worlds, the crowds, the chaos, the soak, and the identity and the
 // delays of each client that a test makes over a fake transport or with `lab`.
 namespace colock::test {
-
-/// The number in a variable of the environment, or the other: by these a long run does more than
-/// one in passing.
-inline int from_environment(char const* variable, int otherwise)
-{
-    auto const* given = std::getenv(variable);
-    return given ? std::stoi(given) : otherwise;
-}
-
-/// COLOCK_SEED, or the other.
-inline std::uint32_t given_seed(std::uint32_t otherwise)
-{
-    auto const* given = std::getenv("COLOCK_SEED");
-    return given ? static_cast<std::uint32_t>(std::stoul(given)) : otherwise;
-}
 
 /// The number of a name, by FNV-1a: the same with each standard library.
 inline std::uint32_t seed_of_name(std::string const& name)
