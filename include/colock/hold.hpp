@@ -212,8 +212,8 @@ public:
 
     /// Grows with each ownership of the name, and stays the same through re-entry. Pass it to the
     /// resource, which refuses a token that is lower than the highest it has seen
-    /// (`colock::fence`). 0 if the hold is empty, a read side, a permit or one of a red lock, or
-    /// `config::fencing` is off and the lock is no `fenced_lock`.
+    /// (`colock::fence`). 0 if the hold is empty, a read side or a permit, or `config::fencing` is
+    /// off and the lock is no `fenced_lock`. `red_lock` says when its holds have one.
     std::uint64_t fencing_token() const noexcept;
 
     /// For a hold on several locks: the token of lock `i`, counted from 0; 0 if there is none.
