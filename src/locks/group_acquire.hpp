@@ -105,11 +105,14 @@ private:
 
         /// The parts, which are the caller's from now on.
         std::vector<hold> take_all();
+
+        /// Their state, as far as it is known. A part that is gone by its server's last answer, or
+        /// that has none, counts for nothing until it is healed.
         std::vector<decide::quorum_part> known() const
         {
             std::vector<decide::quorum_part> parts;
             for (auto const& r : all())
-                parts.push_back(r.known);
+                parts.push_back(r.ec ? decide::quorum_part{} : r.known);
             return parts;
         }
 

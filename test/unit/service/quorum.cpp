@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -140,6 +141,24 @@ BOOST_AUTO_TEST_CASE(a_lost_part_is_taken_again)
     BOOST_TEST(release(held.value()).succeeded());
     for (std::size_t i = 0; i != 3; ++i)
         BOOST_TEST(!server_of(i).is_locked("it"));
+}
+
+BOOST_AUTO_TEST_CASE(a_part_that_is_gone_when_it_is_granted_does_not_count)
+{
+    third.redis.ahead = 10ms;  // so it has drawn more than the token
+    third.server->serve = [this](call const& c) -> std::optional<answer> {
+        if (c.what == &scripts::renew)
+            return {};
+        if (c.what == &scripts::raise)
+            third.redis.ask({"DEL", "it"});
+        return answer{answer::kind::replied, third.redis.run(c), {}, {}};
+    };
+    auto held = take(most());
+    BOOST_TEST_REQUIRE(held.succeeded());
+    second.redis.ask({"DEL", "it"});
+    second.redis.occupy("it", 60s);
+    time.advance(1'100ms);  // its renewal finds that; the third server does not answer one
+    BOOST_TEST(!held.value());
 }
 
 BOOST_AUTO_TEST_CASE(a_part_that_somebody_else_had_is_taken_when_it_is_free)
