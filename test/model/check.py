@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""Checks the model of the lock's protocol with spin, exhaustively.
+"""Checks the models of the protocols with spin, exhaustively.
 
-    check.py                 all configurations and mutants
-    check.py NAME...         these
+    check.py                 all configurations and mutants, but the large ones
+    check.py --full          the large ones, too
+    check.py NAME...         these: a model, its configurations or mutants, or one of them
     check.py --list          their names
 
 A configuration has to be free of violations in all its states. A mutant, the same with one rule
@@ -11,6 +12,8 @@ it is otherwise, and shows the shortest schedule that leads to what was not expe
 spin or a C compiler.
 """
 
+import collections
+import functools
 import os
 import pathlib
 import re
@@ -19,22 +22,40 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 
-MODEL = pathlib.Path(__file__).resolve().parent / "lock.pml"
+HERE = pathlib.Path(__file__).resolve().parent
 COMPILER = next((c for c in (os.environ.get("CC"), "cc", "gcc", "clang") if c and shutil.which(c)), None)
 SKIPPED = 77
-
-# Time stands still while anybody has something to do, and nobody renews: leases outlast holds.
-TIMELY = "TIMELY LISTEN LEASE=3 RENEW_AT=0 LONGEST_TENURE=1 "
-
 
 class Configuration(NamedTuple):
     about: str
     switches: str
+    is_large: bool = False  # takes minutes, or gigabytes
 
 
-CONFIGURATIONS = {
+class Mutant(NamedTuple):
+    about: str
+    of: str
+    rejected_by: str  # part of the assertion; several, separated by |
+
+
+class Model(NamedTuple):
+    """A file with this name, and what is checked of it."""
+
+    configurations: dict[str, Configuration]
+    mutants: dict[str, Mutant]
+    options: tuple[str, ...] = ()  # for the C compiler
+    arguments: tuple[str, ...] = ()  # for the search
+
+
+# ---- The lock ----------------------------------------------------------------------------------
+
+# Time stands still while anybody has something to do, and nobody renews: leases outlast holds.
+TIMELY = "TIMELY LISTEN LEASE=3 RENEW_AT=0 LONGEST_TENURE=1 "
+
+LOCK = {
     "exclusion": Configuration(
         "3 clients, hand-over, any delay: mutual exclusion", "CLIENTS=3 LEASE=3"
     ),
@@ -76,14 +97,7 @@ CONFIGURATIONS = {
     ),
 }
 
-
-class Mutant(NamedTuple):
-    about: str
-    of: str
-    rejected_by: str  # part of the assertion; several, separated by |
-
-
-MUTANTS = {
+LOCK_MUTANTS = {
     "no_drift": Mutant("the server's clock is trusted", "exclusion", "<=1"),
     "from_the_answer": Mutant(
         "validity is counted from the answer", "exclusion", "<=1)|owner==cl[c].number"
@@ -99,6 +113,109 @@ MUTANTS = {
     "echo_ends_stand_back": Mutant("one's own echo ends it", "turns", "stood_back!="),
 }
 
+# ---- The quorum lock ---------------------------------------------------------------------------
+
+QUORUM = {
+    "exclusion": Configuration(
+        "2 clients, clocks that differ: mutual exclusion, tokens rise", "EXCLUSIVE"
+    ),
+    "breaks": Configuration(
+        "a step is lost, late or run twice: the same", "EXCLUSIVE BREAKS=1 LEAP=0"
+    ),
+    "restart": Configuration(
+        "a server restarts empty and votes at once: tokens rise", "CRASHES=1"
+    ),
+    "restarts": Configuration("two restarts: tokens rise", "CRASHES=2 LEAP=0"),
+    "votes": Configuration(
+        "a server that restarts empty has no vote: mutual exclusion, too",
+        "EXCLUSIVE VOTING CRASHES=1",
+    ),
+    "rotation": Configuration(
+        "servers restart in turn and vote at once: a hold is not lost", "ROTATE CRASHES=3"
+    ),
+    "voted_rotation": Configuration(
+        "the same without votes after a restart: mutual exclusion, too",
+        "ROTATE EXCLUSIVE VOTING CRASHES=3",
+    ),
+    "clockless": Configuration(
+        "the same, and counters begin at 0: tokens rise", "ROTATE CLOCKLESS CRASHES=3"
+    ),
+    "force": Configuration(
+        "all servers are forced: the hold does not come back", "FORCES LEAP=0"
+    ),
+    "three": Configuration("3 clients: mutual exclusion", "EXCLUSIVE CLIENTS=3 LEAP=0", True),
+    "again": Configuration(
+        "two attempts of each client: mutual exclusion", "EXCLUSIVE ATTEMPTS=2 LEAP=0", True
+    ),
+    "breaks_with_clocks": Configuration(
+        "a step is lost, late or run twice, and clocks differ", "EXCLUSIVE BREAKS=1", True
+    ),
+    "restart_and_break": Configuration(
+        "a restart, and a step that is lost, late or run twice: tokens rise",
+        "CRASHES=1 BREAKS=1 LEAP=0",
+        True,
+    ),
+    "voted_restarts": Configuration(
+        "two restarts: mutual exclusion", "EXCLUSIVE VOTING CRASHES=2 LEAP=0", True
+    ),
+    "proxy": Configuration(
+        "a late step outlives the restart: mutual exclusion",
+        "EXCLUSIVE VOTING CRASHES=1 BREAKS=1 PROXY LEAP=0",
+        True,
+    ),
+    "force_with_clocks": Configuration("the same as force, and clocks differ", "FORCES", True),
+}
+
+TOKENS_RISE = "token>since[c]|used>>cl[c].token|token>highest"
+ALONE = "!(other_stands)"
+NEVER_AGAIN = "!(began[c])"
+
+QUORUM_MUTANTS = {
+    "no_raise": Mutant("counters are not raised", "exclusion", TOKENS_RISE),
+    "lowest_token": Mutant("the token is the lowest drawn", "exclusion", TOKENS_RISE),
+    "token_of_one": Mutant("the token is that of one answer", "exclusion", TOKENS_RISE),
+    "one_fewer": Mutant("half of the parts is enough", "exclusion", ALONE),
+    "from_the_answer": Mutant("validity is counted from the answer", "exclusion", ALONE),
+    "lapsed_parts_stand": Mutant(
+        "a part that has lapsed still stands for its token", "exclusion", ALONE
+    ),
+    "heals_after_the_end": Mutant("parts of a lost hold are healed", "exclusion", NEVER_AGAIN),
+    "late_renewal_revives": Mutant(
+        "a renewal brings a lapsed part back", "exclusion", NEVER_AGAIN
+    ),
+    "no_answer_is_yes": Mutant(
+        "a raise without an answer counts as done", "breaks", TOKENS_RISE
+    ),
+    "raises_for_anybody": Mutant(
+        "a raise does not look for its field", "restart", TOKENS_RISE
+    ),
+    "lost_counter_from_zero": Mutant(
+        "a lost counter does not begin at the clock", "restart", TOKENS_RISE
+    ),
+    "raises_past_clock": Mutant(
+        "a raise does not look at the clock", "restart", TOKENS_RISE
+    ),
+    "always_votes": Mutant("a server that has restarted votes at once", "votes", ALONE),
+    "votes_unasked": Mutant("a server votes until it says that it does not", "votes", ALONE),
+    "healed_parts_vote": Mutant(
+        "a part that is taken again counts at once", "votes", ALONE
+    ),
+    "heals_without_raise": Mutant(
+        "a part that is taken again is not raised", "clockless", TOKENS_RISE
+    ),
+    "no_confirmation": Mutant(
+        "a part is taken again without asking the others", "force", "!(forced[c])"
+    ),
+    "releases_by_name": Mutant("a release removes any field", "three", ALONE),
+}
+
+MODELS = {
+    "lock": Model(LOCK, LOCK_MUTANTS),
+    "quorum": Model(
+        QUORUM, QUORUM_MUTANTS, ("-DNOREDUCE", "-DVECTORSZ=512"), ("-E", "-w24")
+    ),
+}
+
 
 class Outcome(NamedTuple):
     violation: str  # none if empty
@@ -112,10 +229,11 @@ def flags(switches: str) -> list[str]:
     return ["-D" + switch for switch in switches.split()]
 
 
-def build(folder: pathlib.Path, what: Configuration, options: list[str]) -> None:
+def build(folder: pathlib.Path, of: str, switches: str, options: list[str]) -> None:
+    compiler = [str(COMPILER), *options, *MODELS[of].options, "-w", "-DSAFETY", "-DMEMLIM=6000"]
     for command in (
-        ["spin", "-a", *flags(what.switches), str(MODEL)],
-        [str(COMPILER), *options, "-w", "-DSAFETY", "-DMEMLIM=3000", "-o", "pan", "pan.c"],
+        ["spin", "-a", *flags(switches), str(HERE / f"{of}.pml")],
+        [*compiler, "-o", "pan", "pan.c"],
     ):
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         complaints = [l for l in (done.stdout + done.stderr).splitlines() if "rror" in l]
@@ -126,7 +244,7 @@ def build(folder: pathlib.Path, what: Configuration, options: list[str]) -> None
 def verify(folder: pathlib.Path, arguments: list[str]) -> Outcome:
     begin = time.monotonic()
     done = subprocess.run(
-        ["./pan", *arguments], cwd=folder, capture_output=True, text=True, timeout=300
+        ["./pan", *arguments], cwd=folder, capture_output=True, text=True, timeout=1800
     )
     text = done.stdout
     violation = re.search(r"^pan:1: (.*) \(at depth", text, re.MULTILINE)
@@ -150,38 +268,48 @@ def verify(folder: pathlib.Path, arguments: list[str]) -> Outcome:
 
 # ---- Schedules ---------------------------------------------------------------------------------
 
-STATEMENT = re.compile(r"proc +\d+ \((?P<who>\w+):\d+\) .*?(?P<file>\w+\.pml):(?P<line>\d+) \(state \d+\)\s+\[(?P<text>.*)\]$")
-BORING = re.compile(r"^(IF|DO|else|sub-sequence|\.?\(goto\)|\(1\)|goto|break|k ?=|\(\(?k<=|step = 0|got = 0|number = 0|receivers = 0|told_ttl = 0|news = 0|c = )")
+CREATION = re.compile(r"creates proc +(?P<number>\d+) \((?P<who>\w+)\)")
+STATEMENT = re.compile(
+    r"proc +(?P<number>\d+) \((?P<who>\w+):\d+\) .*?(?P<file>\w+\.pml):(?P<line>\d+)"
+    r" \(state \d+\)\s+\[(?P<text>.*)\]$"
+)
+BORING = re.compile(
+    r"^(IF|DO|else|sub-sequence|\.?\(goto\)|\(1\)|goto|break|[ijklnx] ?=|\(\([ijkl]<=|step = 0|got = 0"
+    r"|drew = 0|number = 0|receivers = 0|told_ttl = 0|news = 0|c = )"
+)
 
 
-def schedule(of: Configuration) -> str:
+def schedule(of: str, switches: str) -> str:
     """The shortest one that leads to a violation."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        build(folder, of, ["-O1", "-DBFS"])
-        verify(folder, [])
+        build(folder, of, switches, ["-O1", "-DBFS"])
+        verify(folder, [a for a in MODELS[of].arguments if a != "-E"])
         trail = next(folder.glob("*.trail"), None)
         if not trail:
             return "(no schedule)"
         replay = subprocess.run(
-            ["spin", "-k", str(trail), "-p", *flags(of.switches), str(MODEL)],
+            ["spin", "-k", str(trail), "-p", *flags(switches), str(HERE / f"{of}.pml")],
             cwd=folder,
             capture_output=True,
             text=True,
         ).stdout
     lines: list[str] = []
+    names: dict[str, str] = {}
+    made: collections.Counter[str] = collections.Counter()
     step = ""
     for line in replay.splitlines():
+        if creation := CREATION.search(line):
+            who = creation["who"]
+            names[creation["number"]] = f"{who} {made[who]}"
+            made[who] += 1
         found = STATEMENT.search(line)
         if not found or BORING.match(found["text"]):
             continue
         process = line.split("(")[0]
-        number = re.search(r"proc +(\d+)", process)[1]
         if process.split(":")[-1] != step:
             step = process.split(":")[-1]
-            client = (int(number) - 1) // 2
-            who = found["who"] if found["who"] in ("clock", "fate") else f"{found['who']} {client}"
-            lines.append(f"  {who}")
+            lines.append(f"  {names.get(found['number'], found['who'])}")
         lines.append(f"      {found['file']}:{found['line']}: {found['text'][:90]}")
     return "\n".join(lines)
 
@@ -189,54 +317,83 @@ def schedule(of: Configuration) -> str:
 # ---- What to check -----------------------------------------------------------------------------
 
 
-def check_configuration(name: str) -> bool:
-    what = CONFIGURATIONS[name]
+def check_configuration(of: str, name: str) -> bool:
+    model = MODELS[of]
+    what = model.configurations[name]
     with tempfile.TemporaryDirectory() as folder:
-        build(pathlib.Path(folder), what, ["-O1"])
-        got = verify(pathlib.Path(folder), ["-m5000000"])
+        build(pathlib.Path(folder), of, what.switches, ["-O1"])
+        got = verify(pathlib.Path(folder), ["-m6000000", *model.arguments])
     good = not got.violation and got.exhaustive
     print(
-        f"{'ok' if good else 'FAILED':7}{name:17}{got.states:9} states, depth {got.depth:8},"
-        f" {got.seconds:5.1f} s  {what.about}"
+        f"{'ok' if good else 'FAILED':7}{of + '/' + name:26}{got.states:9} states, depth {got.depth:8},"
+        f" {got.seconds:5.1f} s  {what.about}",
+        flush=True,
     )
     if got.violation:
-        print(f"  {got.violation}\n{schedule(what)}")
+        print(f"  {got.violation}\n{schedule(of, what.switches)}")
     elif not got.exhaustive:
         print("  not all states were looked at")
     return good
 
 
-def check_mutant(name: str) -> bool:
-    what = MUTANTS[name]
-    of = CONFIGURATIONS[what.of]
-    mutant = of._replace(switches=f"{of.switches} MUTANT_{name.upper()}")
+def check_mutant(of: str, name: str) -> bool:
+    model = MODELS[of]
+    what = model.mutants[name]
+    switches = f"{model.configurations[what.of].switches} MUTANT_{name.upper()}"
     with tempfile.TemporaryDirectory() as folder:
-        build(pathlib.Path(folder), mutant, ["-O0"])
-        got = verify(pathlib.Path(folder), ["-m3000000"])
+        build(pathlib.Path(folder), of, switches, ["-O0"])
+        got = verify(pathlib.Path(folder), ["-m3000000", *model.arguments])
     good = any(part in got.violation.replace(" ", "") for part in what.rejected_by.split("|"))
     print(
-        f"{'ok' if good else 'FAILED':7}{name:25}of {what.of:17}"
-        f" {'rejected: ' + got.violation if got.violation else 'NOT REJECTED'}  ({what.about})"
+        f"{'ok' if good else 'FAILED':7}{of + '/' + name:39}of {what.of:17}"
+        f" {'rejected: ' + got.violation if got.violation else 'NOT REJECTED'}  ({what.about})",
+        flush=True,
     )
     if got.violation and not good:
-        print(schedule(mutant))
+        print(schedule(of, switches))
     return good
 
 
+class Check(NamedTuple):
+    groups: tuple[str, ...]
+    is_large: bool
+    run: Callable[[], bool]
+
+
+def all_checks() -> dict[str, Check]:
+    """By name: a model, a slash, and the name in it."""
+    found = {}
+    for of, model in MODELS.items():
+        for name, what in model.configurations.items():
+            found[f"{of}/{name}"] = Check(
+                (of, f"{of}/configurations", "configurations"),
+                what.is_large,
+                functools.partial(check_configuration, of, name),
+            )
+        for name in model.mutants:
+            found[f"{of}/{name}"] = Check(
+                (of, f"{of}/mutants", "mutants"), False, functools.partial(check_mutant, of, name)
+            )
+    return found
+
+
 def main(names: list[str]) -> int:
+    known = all_checks()
     if names == ["--list"]:
-        print(*CONFIGURATIONS, *MUTANTS, sep="\n")
+        print(*known, sep="\n")
         return 0
     if not shutil.which("spin") or not COMPILER:
         print("skipped: needs spin and a C compiler (tools/setup installs them)")
         return SKIPPED
-    known = {**{n: check_configuration for n in CONFIGURATIONS}, **{n: check_mutant for n in MUTANTS}}
-    groups = {"configurations": list(CONFIGURATIONS), "mutants": list(MUTANTS)}
-    wanted = [n for name in names or known for n in groups.get(name, [name])]
-    if unknown := [name for name in wanted if name not in known]:
-        sys.exit(f"unknown: {' '.join(unknown)}; --list names what there is")
+    is_full = "--full" in names
+    wanted: list[str] = []
+    for asked in [n for n in names if n != "--full"] or MODELS:
+        some = [n for n, c in known.items() if asked in c.groups and (is_full or not c.is_large)]
+        if not some and asked not in known:
+            sys.exit(f"unknown: {asked}; --list names what there is")
+        wanted += some or [asked]
     begin = time.monotonic()
-    failed = [name for name in wanted if not known[name](name)]
+    failed = [name for name in wanted if not known[name].run()]
     print(f"{len(wanted) - len(failed)} of {len(wanted)} as expected, {time.monotonic() - begin:.0f} s")
     return 1 if failed else 0
 

@@ -117,10 +117,10 @@ byte free_for;                      /* ticks in a row that the lock is free and 
 byte nobody_for;                    /* ticks in a row that it is wanted and nobody gets in */
 byte stood_back;                    /* 1 + who released while others heard it and waited */
 
-#include "properties.pml"
-#include "server.pml"
-#include "client.pml"
-#include "time.pml"
+#include "lock/properties.pml"
+#include "lock/server.pml"
+#include "lock/client.pml"
+#include "lock/time.pml"
 
 init {
     atomic {

@@ -98,6 +98,7 @@ RULES = [
     Rule(r"python3 cmake/embed_scripts\.py .*"),
     Rule(r"redis-cli SCRIPT EXISTS (.*)", r"redis-cli --version && echo \1"),
     # The long ones.
+    Rule(r"test/model/check\.py --full.*", part="long-model"),
     Rule(r"test/model/check\.py.*", part="model"),
     Rule(r"tools/chaos.*", part="long-chaos"),
     Rule(r"tools/soak.*", part="long-soak"),
