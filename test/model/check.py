@@ -209,10 +209,80 @@ QUORUM_MUTANTS = {
     "releases_by_name": Mutant("a release removes any field", "three", ALONE),
 }
 
+# ---- Durability --------------------------------------------------------------------------------
+
+DURABILITY = {
+    "all_kill": Configuration("all replicas acknowledge, and the primary dies", "KILLS"),
+    "all_cut": Configuration(
+        "the same, and the old primary goes on, with replicas or without", "CUTS STAY LAG=1"
+    ),
+    "majority_kill": Configuration(
+        "one of two acknowledges, and the one with the most is promoted", "ACKS=1 KILLS HIGHEST"
+    ),
+    "majority_cut": Configuration(
+        "the same, and the old primary goes on without replicas", "ACKS=1 CUTS HIGHEST LAG=1"
+    ),
+    "majority_pause": Configuration(
+        "one of two acknowledges, and the primary waits for the promoted one", "ACKS=1 PAUSES"
+    ),
+    "mixed": Configuration("some callers want no replicas", "KILLS MIXED LAG=1"),
+    "all_cut_behind": Configuration(
+        "as all_cut, and replicas are further behind", "CUTS STAY", True
+    ),
+    "majority_cut_behind": Configuration(
+        "as majority_cut, and replicas are further behind", "ACKS=1 CUTS HIGHEST", True
+    ),
+    "twice": Configuration("as all_kill, with two failovers", "KILLS FAILOVERS=2", True),
+    "cut_twice": Configuration(
+        "as all_cut, with two failovers", "CUTS STAY FAILOVERS=2 LAG=1", True
+    ),
+    "renewals": Configuration("as all_kill, with more renewals", "KILLS LEASES=3", True),
+}
+
+KEPT = "!(is_hold_taken)"
+NO_ORPHAN = "!(is_without_holder)"
+
+DURABILITY_MUTANTS = {
+    "no_wait": Mutant("a grant does not wait for replicas", "all_kill", KEPT),
+    "wait_on_another_connection": Mutant(
+        "WAIT runs on a connection that has written nothing", "all_kill", f"{KEPT}|{NO_ORPHAN}"
+    ),
+    "next_connection_covers": Mutant(
+        "a WAIT counts for steps of the connection before", "all_kill", f"{KEPT}|{NO_ORPHAN}"
+    ),
+    "unblocked_covers": Mutant(
+        "a WAIT that the end of the primary ends counts", "all_kill", f"{KEPT}|{NO_ORPHAN}"
+    ),
+    "one_fewer": Mutant("one replica fewer is enough", "all_kill", f"{KEPT}|{NO_ORPHAN}"),
+    "as_many_as_are_there": Mutant(
+        "only replicas that are attached have to acknowledge", "all_cut", f"{KEPT}|{NO_ORPHAN}"
+    ),
+    "renewal_is_not_strict": Mutant(
+        "a renewal that replicas lack extends the validity", "all_kill", KEPT
+    ),
+    "late_grant": Mutant("a grant after its lease", "all_kill", KEPT),
+    "from_the_answer": Mutant("validity is counted from the answer", "all_kill", KEPT),
+    "hands_over_uncovered": Mutant(
+        "a lock that replicas lack is handed to a caller that wants them", "mixed", KEPT
+    ),
+    "no_marker": Mutant("a release that finds nothing writes nothing", "all_kill", NO_ORPHAN),
+    "release_is_not_owed": Mutant(
+        "a release is over when the primary has answered", "all_kill", NO_ORPHAN
+    ),
+    "undo_is_not_owed": Mutant("a lost undo is not repeated", "all_kill", NO_ORPHAN),
+    "any_is_promoted": Mutant(
+        "a replica that has less is promoted", "majority_kill", f"{KEPT}|{NO_ORPHAN}"
+    ),
+    "some_stay": Mutant("a replica stays with the old primary", "majority_cut", KEPT),
+}
+
 MODELS = {
     "lock": Model(LOCK, LOCK_MUTANTS),
     "quorum": Model(
         QUORUM, QUORUM_MUTANTS, ("-DNOREDUCE", "-DVECTORSZ=512"), ("-E", "-w24")
+    ),
+    "durability": Model(
+        DURABILITY, DURABILITY_MUTANTS, ("-DNOREDUCE", "-DVECTORSZ=512"), ("-E", "-w24")
     ),
 }
 
@@ -268,14 +338,14 @@ def verify(folder: pathlib.Path, arguments: list[str]) -> Outcome:
 
 # ---- Schedules ---------------------------------------------------------------------------------
 
-CREATION = re.compile(r"creates proc +(?P<number>\d+) \((?P<who>\w+)\)")
+CREATION = re.compile(r"Starting (?P<who>\w+) with pid (?P<number>\d+)")
 STATEMENT = re.compile(
     r"proc +(?P<number>\d+) \((?P<who>\w+):\d+\) .*?(?P<file>\w+\.pml):(?P<line>\d+)"
     r" \(state \d+\)\s+\[(?P<text>.*)\]$"
 )
 BORING = re.compile(
-    r"^(IF|DO|else|sub-sequence|\.?\(goto\)|\(1\)|goto|break|[ijklnx] ?=|\(\([ijkl]<=|step = 0|got = 0"
-    r"|drew = 0|number = 0|receivers = 0|told_ttl = 0|news = 0|c = )"
+    r"^(IF|DO|else|sub-sequence|\.?\(goto\)|\(1\)|goto|break|assert|[ijklnx] ?=|\(\([ijkl]<="
+    r"|step = 0|got = 0|drew = 0|number = 0|receivers = 0|told_ttl = 0|news = 0|c = )"
 )
 
 
