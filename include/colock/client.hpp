@@ -41,6 +41,8 @@ struct client_stats {
                                     ///< of work
 };
 
+class client;
+
 namespace detail {
 using finished = void(error_code);
 using inspected = void(error_code, lock_info);
@@ -48,6 +50,7 @@ void client_inspect(core_ptr, asio::any_completion_handler<inspected>, std::stri
 using adopted = void(error_code, hold);
 void adopt_claim(core_ptr, asio::any_completion_handler<adopted>, claim, acquire_options);
 struct client_access;  // of the tests
+core_ptr const& core_of(client const&) noexcept;
 void client_run(core_ptr, asio::any_completion_handler<finished>);
 void client_close(core_ptr, asio::any_completion_handler<finished>);
 
@@ -297,10 +300,13 @@ private:
     friend class permit_semaphore;
     friend class semaphore;
     friend struct detail::client_access;
+    friend detail::core_ptr const& detail::core_of(client const&) noexcept;
     explicit client(detail::core_ptr inside) noexcept : core_{std::move(inside)} {}
 
     detail::core_ptr core_;
 };
+
+inline detail::core_ptr const& detail::core_of(client const& of) noexcept { return of.core_; }
 
 }  // namespace v0_3
 }  // namespace colock

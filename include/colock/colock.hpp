@@ -3,6 +3,7 @@
 
 /// Distributed locks for C++20 coroutines on Boost.Asio, over Redis or Valkey.
 
+#include <colock/acquire_many.hpp>
 #include <colock/blocking.hpp>
 #include <colock/claim.hpp>
 #include <colock/client.hpp>

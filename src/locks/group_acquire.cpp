@@ -9,6 +9,7 @@
 #include <ranges>
 #include <span>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 namespace colock {
@@ -81,7 +82,7 @@ void group_acquire::start()
     }
     known_as_ = std::make_shared<registry_entry>(*inside_, weak_from_this());
     inside_->keyed_states().add(known_as_);
-    acquire_all();
+    takes_free ? acquire_free() : acquire_all();
 }
 
 void group_acquire::cancel() { stop(asio::error::operation_aborted); }
@@ -154,6 +155,20 @@ strand_task group_acquire::acquire_all()
         co_await pause_.over;
     } while (!why_end());
     give_up(*why_end(), std::move(life));
+}
+
+strand_task group_acquire::acquire_free()
+{
+    parts_.try_all(never);
+    co_await parts_.over;
+    if (parts_.has_stale() && !ended_) {
+        parts_.set_leases(never);
+        co_await parts_.over;
+    }
+    if (ended_ || parts_.has_failed(false))
+        give_up(ended_ ? ended_ : parts_.first_error(), shared_from_this());
+    else
+        grant();
 }
 
 // Gives everything back before it reports the failure, because somebody may try at once then. But
@@ -263,11 +278,20 @@ void group_acquire::say_who_waits_to_vote()
 
 void group_acquire::grant()
 {
+    if (auto* const many = std::get_if<completion<held_locks>>(&done)) {
+        auto holds = held_locks{parts_.take_all()};
+        known_as_->over();
+        return (*many)({}, std::move(holds));
+    }
     auto const known = parts_.known();
     auto const token = parts_.agreed_token();
     auto whole = make_group_hold(inside_, of_, parts_.take_all(), known, token, options_);
     known_as_->over();
-    std::visit([&](auto& c) { c(error_code{}, detail::make_hold(std::move(whole))); }, done);
+    auto const give = [&](auto& c) {
+        if constexpr (!std::is_same_v<decltype(c), completion<held_locks>&>)
+            c(error_code{}, detail::make_hold(std::move(whole)));
+    };
+    std::visit(give, done);
 }
 
 void group_acquire::fail(error_code ec)

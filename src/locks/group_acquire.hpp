@@ -5,6 +5,7 @@
 #include "core/core.hpp"
 #include "decide/alarm_queue.hpp"
 #include "decide/quorum.hpp"
+#include <colock/acquire_many.hpp>
 #include <colock/multi_lock.hpp>
 
 #include <boost/asio/cancellation_signal.hpp>
@@ -13,6 +14,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <variant>
 #include <vector>
@@ -25,13 +27,15 @@ using detail::lock_group;
 /// acquires the parts as a user would.
 class group_acquire final : public operation {
 public:
-    using result = std::variant<completion<hold>, completion<std::optional<hold>>>;
+    /// One hold for all parts, or a hold for each.
+    using result =
+        std::variant<completion<hold>, completion<std::optional<hold>>, completion<held_locks>>;
 
     group_acquire(core_ptr inside, lock_group of, acquire_options options);
 
     void cancel() override;
 
-    /// Takes them, all together or by majority.
+    /// Takes them, all together or by majority; or those that are free.
     void start();
 
     /// Ends it for this reason, whatever request is under way.
@@ -39,6 +43,7 @@ public:
 
     result done;
     bool once = false;
+    bool takes_free = false;
     std::optional<milliseconds> wait{};
 
 private:
@@ -60,7 +65,7 @@ private:
         /// Waits for one part.
         void acquire(std::size_t i, time_point until);
 
-        /// Sets the leases of all parts again, because the first parts have waited for the last.
+        /// Sets the leases of the parts it has again, because the first have waited for the last.
         void set_leases(time_point until);
 
         // By majority: the parts agree on a token, and their servers say whether they vote.
@@ -126,6 +131,15 @@ private:
         // ---------------------------------------------------------------------------
 
         bool has_all() const noexcept;
+
+        /// It has parts of which less than half of the validity is left.
+        bool has_stale() const noexcept
+        {
+            return std::ranges::any_of(
+                std::views::iota(std::size_t{0}, of_.parts.size()),
+                [this](std::size_t i) { return has(i) && !is_fresh(i); }
+            );
+        }
         bool has_all_of(std::span<std::size_t const> some) const noexcept
         {
             return std::ranges::all_of(some, [this](std::size_t i) { return has(i); });
@@ -181,6 +195,7 @@ private:
     };
 
     strand_task acquire_all();
+    strand_task acquire_free();
     strand_task give_up(error_code why, std::shared_ptr<operation> life);
 
     /// Empty: it goes on. No error: somebody else has the lock.
