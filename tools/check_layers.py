@@ -108,6 +108,12 @@ def layer_of(path: str) -> str | None:
 OWN_NAMESPACE = re.compile(r"^namespace colock\b[^\n]*\n(?:inline namespace (\w+) \{)?", re.MULTILINE)
 
 
+# Its end has a comment, which is blank by then.
+UNNAMED = re.compile(r"^namespace \{$(.*?)^\}  ", re.MULTILINE | re.DOTALL)
+# Constants and types; functions may be overloads.
+OF_ONE_SOURCE = re.compile(r"^(?:constexpr [\w:<> ]+? |class |struct )(\w+)(?=\{| = | \{| final|\n)", re.MULTILINE)
+
+
 def chooses(path: str) -> bool:
     return path.startswith(CHOOSING)
 
@@ -168,7 +174,21 @@ class Tree:
             self.check_words(path, layer)
         self.check_cycles()
         self.check_units()
+        self.check_unnamed()
         return self.findings
+
+    def check_unnamed(self) -> None:
+        """A unity build compiles several sources as one, and which these are changes with each new file."""
+        known: dict[str, str] = {}
+        for path in sorted(self.files):
+            if not path.startswith("src/") or not path.endswith(".cpp"):
+                continue
+            code = NOT_CODE.sub(blank, self.files[path])
+            for space in UNNAMED.finditer(code):
+                for name in OF_ONE_SOURCE.finditer(space[1]):
+                    line = code.count("\n", 0, space.start(1) + name.start(1)) + 1
+                    if (other := known.setdefault(name[1], path)) != path:
+                        self.find(path, line, f"{other} has an unnamed {name[1]}, too, and a unity build has one")
 
     def check_own(self, path: str, layer: str, include: Include) -> None:
         if include.own is None:
@@ -303,6 +323,14 @@ def load(root: pathlib.Path) -> dict[str, str]:
 
 # Each case: files, and what the one finding begins with and holds; nothing when all is well.
 CASES: list[tuple[dict[str, str], str, str]] = [
+    (
+        {
+            "src/core/a.cpp": "namespace {\nint f() {\n}\nconstexpr int most = 3;\n}  // namespace\n",
+            "src/locks/b.cpp": "namespace {\n\nconstexpr int most{4};\n}  // namespace\n",
+        },
+        "src/locks/b.cpp:3:",
+        "src/core/a.cpp has an unnamed most",
+    ),
     (
         {
             "include/colock/error.hpp": "#include <boost/system/error_code.hpp>\n",

@@ -8,7 +8,7 @@ namespace colock {
 
 namespace {
 
-constexpr milliseconds first_pause{1'000};
+constexpr milliseconds first_line_pause{1'000};
 
 /// Of one kind. Servers have few reasons to refuse; where their words vary, the pauses count.
 constexpr std::size_t most_causes = 8;
@@ -95,7 +95,7 @@ void paced_log::put(state& s)
     bool const is_in_pause = now < s.due;
     if (++s.written < s.at.at_once || is_in_pause)
         return;
-    s.pause = std::clamp(2 * s.pause, first_pause, s.at.longest);
+    s.pause = std::clamp(2 * s.pause, first_line_pause, s.at.longest);
     s.due = now + s.pause;
 }
 

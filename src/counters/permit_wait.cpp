@@ -11,7 +11,7 @@ namespace colock {
 namespace {
 
 /// How long the first of the list, at least, lets those ask that the same release may have told.
-constexpr clock::duration shortest_pause = milliseconds{1};
+constexpr clock::duration shortest_permit_pause = milliseconds{1};
 
 }  // namespace
 
@@ -132,7 +132,7 @@ void permit_wait::note_message(std::string_view payload, time_point deadline)
     // The first of the list is alone with the message. If it is from a client that knows the list,
     // others may have been told whose turn it is, and ask first: an attempt in vain would tell even
     // more. Many messages do not put the attempt off.
-    auto const delay = stands ? std::max<clock::duration>(least, shortest_pause)
+    auto const delay = stands ? std::max<clock::duration>(least, shortest_permit_pause)
                               : others_.heard(room, least, core_.jitter());
     auto const at = decide::crowd::in_time(now, now + delay, deadline, core_.jitter());
     heard_ = stands ? std::min(heard_, at) : at;

@@ -11,7 +11,7 @@ namespace colock {
 
 namespace {
 
-constexpr std::string_view form = "colock-claim-1";
+constexpr std::string_view claim_form = "colock-claim-1";
 
 /// Takes the text up to the next space.
 std::string_view take_word(std::string_view& text) noexcept
@@ -25,7 +25,7 @@ std::string_view take_word(std::string_view& text) noexcept
 
 std::string claim::to_string() const
 {
-    std::string text{form};
+    std::string text{claim_form};
     for (auto const& word :
          {kind, std::to_string(token), std::to_string(valid_for.count()), field, name})
         text.append(1, ' ').append(word);
@@ -34,7 +34,7 @@ std::string claim::to_string() const
 
 std::optional<claim> claim::parse(std::string_view text)
 {
-    if (take_word(text) != form)
+    if (take_word(text) != claim_form)
         return {};
     claim read;
     read.kind = take_word(text);

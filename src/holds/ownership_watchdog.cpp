@@ -21,17 +21,14 @@ namespace {
 
 // Renewals that are due within this time go with those that are due now; of the default lease those
 // within some 300 ms, see `renewal_schedule::take`. To be woken more often costs more than they do.
-constexpr milliseconds coalescing_window{512};
-
-/// Locks or permits per renewal call: a long call would make the server's other clients wait.
-constexpr std::size_t largest_call = 128;
+constexpr milliseconds renewal_window{512};
 
 /// The holds that are lost within this time are renewed first: a million renewals take some
 /// seconds.
 constexpr milliseconds urgent{5'000};
 
 /// Calls under way per lane.
-constexpr unsigned most_under_way = 2;
+constexpr unsigned most_renewals_under_way = 2;
 
 /// From this many holds on, first renewals spread.
 constexpr std::size_t many_holds = 1'000;
@@ -162,7 +159,7 @@ asio::awaitable<void, strand_type> watchdog::run(core_ptr owner, std::uint64_t l
 
 void watchdog::process_due()
 {
-    auto const due = schedule_.take(clock::now(), coalescing_window);
+    auto const due = schedule_.take(clock::now(), renewal_window);
     std::vector<std::shared_ptr<ownership>> lost;
     lost.reserve(due.lost.size());
     for (auto* const e : due.lost)
@@ -216,7 +213,7 @@ void watchdog::send(unsigned lane)
 {
     lane_renewals& here = in(lane);
     ++here.under_way;  // an answer that comes at once must not end the lane
-    while (here.next() && here.under_way <= most_under_way && !core_.is_stopped()) {
+    while (here.next() && here.under_way <= most_renewals_under_way && !core_.is_stopped()) {
         if (!core_.transport().is_up(lane)) {
             core_.transport().want_link(lane);
             break;

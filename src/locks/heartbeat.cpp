@@ -13,13 +13,10 @@ namespace colock {
 namespace {
 
 /// The heartbeat of tickets that are due within this time goes with those that are due now.
-constexpr milliseconds coalescing_window{50};
-
-/// Tickets per call: a long call would make the server's other clients wait.
-constexpr std::size_t largest_call = 128;
+constexpr milliseconds heartbeat_window{50};
 
 /// Calls under way per lane.
-constexpr unsigned most_under_way = 4;
+constexpr unsigned most_heartbeats_under_way = 4;
 
 }  // namespace
 
@@ -111,8 +108,8 @@ void heartbeat::revive(ring& here, slot_filter const& which)
 void heartbeat::run(ring& here)
 {
     auto const now = clock::now();
-    while (!here.due.empty() && here.due.front().due_ <= now && here.under_way < most_under_way &&
-           core_.transport().is_up(here.lane))
+    while (!here.due.empty() && here.due.front().due_ <= now &&
+           here.under_way < most_heartbeats_under_way && core_.transport().is_up(here.lane))
         beat(here, take_due(here, now));
     if (!here.due.empty() && here.due.front().due_ > now)
         core_.set_alarm(here.alarm, here.due.front().due_);
@@ -139,7 +136,7 @@ heartbeat::tickets heartbeat::take_due(ring& from, time_point now)
 {
     tickets taken;
     auto const again = now + decide::ticket_beat;
-    while (taken.size() != largest_call && from.due.front().due_ <= now + coalescing_window) {
+    while (taken.size() != largest_call && from.due.front().due_ <= now + heartbeat_window) {
         auto& next = from.due.front();
         from.due.pop_front();
         next.due_ = again;

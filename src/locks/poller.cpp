@@ -13,16 +13,13 @@ namespace colock {
 namespace {
 
 // The client asks for keys that are due within this time together with those that are due now.
-constexpr milliseconds coalescing_window{5};
+constexpr milliseconds question_window{5};
 
 // Where it asks each 20 s because it waits for many, a call is for some hundred of them then.
 milliseconds window_of(milliseconds interval) noexcept
 {
-    return std::max(coalescing_window, interval / 200);
+    return std::max(question_window, interval / 200);
 }
-
-/// Keys per call: a long call would make the server's other clients wait.
-constexpr std::size_t largest_call = 128;
 
 /// For each key what the call has told: the rest of its lease where that ends soon.
 std::vector<std::optional<std::int64_t>> read_expiring(decide::reply const& got, std::size_t keys)

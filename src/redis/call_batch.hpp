@@ -31,10 +31,6 @@ class call_batch final :
     public resp::reply_handler,
     public std::enable_shared_from_this<call_batch> {
 public:
-    /// How many locks a script call may have. A long call makes other clients of the server wait,
-    /// and leaves this client idle while the server works.
-    static constexpr std::size_t largest_call = 128;
-
     class listener {
     public:
         /// `in_company`: this is an error that answers a whole call for several steps, so it may be

@@ -92,7 +92,7 @@ error_code join(std::string const& host, std::shared_ptr<shared_lookup>& joined)
     }
 }
 
-constexpr std::chrono::milliseconds first_pause{1}, longest_pause{32};
+constexpr std::chrono::milliseconds first_look{1}, longest_between_looks{32};
 
 }  // namespace
 
@@ -108,7 +108,7 @@ void name_lookup::start(std::string const& host, std::uint16_t port, on_found do
     asked_ = std::make_shared<question>(this);
     port_ = port;
     done_ = std::move(done);
-    look_after(first_pause);
+    look_after(first_look);
 }
 
 void name_lookup::look_after(std::chrono::milliseconds pause)
@@ -123,7 +123,7 @@ void name_lookup::look_after(std::chrono::milliseconds pause)
 void name_lookup::look(std::chrono::milliseconds paused)
 {
     if (!lookup_->is_over)
-        return look_after(std::min(paused * 2, longest_pause));
+        return look_after(std::min(paused * 2, longest_between_looks));
     auto const looked = lookup_;
     auto const done = std::exchange(done_, nullptr);
     cancel();

@@ -14,8 +14,8 @@ enum probe_place : std::size_t { place_slots, place_sharded, places };
 
 /// A cluster that recovers does so within seconds. If a node stays down for long, do not go on
 /// asking so often: the answer is long, and many clients ask.
-constexpr milliseconds shortest_pause{100};
-constexpr milliseconds longest_pause{2'000};
+constexpr milliseconds shortest_refresh_pause{100};
+constexpr milliseconds longest_refresh_pause{2'000};
 
 /// A node that is cut off from the others has nothing new, however often it is asked.
 constexpr int most_in_vain = 3;
@@ -45,7 +45,7 @@ void topology_refresher::asker::write_probe(resp::writer& to)
 topology_refresher::topology_refresher(link_context const& context, listener& who)
     : context_{context}
     , listener_{who}
-    , pause_{shortest_pause}
+    , pause_{shortest_refresh_pause}
 {
     for (auto const& where : context.settings.addresses)
         note(where);
@@ -134,7 +134,7 @@ void topology_refresher::refresh()
 // The pause may have grown since the last failover.
 void topology_refresher::refresh_soon()
 {
-    pause_ = shortest_pause;
+    pause_ = shortest_refresh_pause;
     again_.clear();
     refresh();
 }
@@ -209,14 +209,14 @@ void topology_refresher::judge_answer()
     if (is_news || is_content)
         in_vain_ = 0;
     if (is_news)
-        pause_ = shortest_pause;
+        pause_ = shortest_refresh_pause;
     if (!is_content && !is_news && ++in_vain_ > most_in_vain)
         return move_on();
     if (std::exchange(wanted_, false) || !is_content) {
         ask_after(pause_);
-        pause_ = std::min(pause_ + pause_ / 2, longest_pause);
+        pause_ = std::min(pause_ + pause_ / 2, longest_refresh_pause);
     } else if (is_content)
-        pause_ = shortest_pause;
+        pause_ = shortest_refresh_pause;
 }
 
 /// Asks another node, if there is one.
@@ -226,7 +226,7 @@ void topology_refresher::move_on()
     asking_ = false;
     if (nodes_.size() == 1) {
         ask_after(pause_);
-        pause_ = std::min(pause_ + pause_ / 2, longest_pause);
+        pause_ = std::min(pause_ + pause_ / 2, longest_refresh_pause);
     } else if (up_)
         up_->loop().restart(error::closed);
 }

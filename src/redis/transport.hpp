@@ -25,6 +25,10 @@ inline constexpr std::string_view clock_tokens = "clock", redisson_tokens = "red
 /// Not a script but a plain command.
 inline constexpr scripts::script ping_command{"PING", "", ""};
 
+/// How many keys a script call may have. A long call makes other clients of the server wait, and
+/// leaves this client idle while the server works.
+inline constexpr std::size_t largest_call = 128;
+
 /// One lock's part of a script call, or, if `whole`, a call for many: each script takes any number
 /// of locks, and a link joins the steps of one pass of the event loop into few calls. It lives in
 /// the frame of the task that awaits `answered`, and so do the texts that it refers to.

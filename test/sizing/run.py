@@ -177,9 +177,9 @@ class Joining(unittest.TestCase):
             return float(re.search(pattern, (ROOT / file).read_text())[1].replace("'", ""))
 
         watchdog, poller = "src/holds/ownership_watchdog.cpp", "src/locks/poller.cpp"
-        window = r"coalescing_window\{(\d+)\}"
-        self.assertEqual(found(watchdog, r"largest_call = (\d+)"), sizing.LARGEST_CALL)
-        self.assertEqual(found(poller, r"largest_call = (\d+)"), sizing.LARGEST_CALL)
+        window = r"_window\{(\d+)\}"
+        call = found("src/redis/transport.hpp", r"largest_call = (\d+)")
+        self.assertEqual(call, sizing.LARGEST_CALL)
         self.assertEqual(found(watchdog, window) / 1000, sizing.RENEWAL_WINDOW)
         self.assertEqual(found(poller, window) / 1000, sizing.POLL_WINDOW)
         slots = found("src/decide/names.hpp", r"slot_count = ([\d']+)")
