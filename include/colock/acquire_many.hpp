@@ -123,16 +123,16 @@ private:
 ///
 /// \par Effects
 ///   Asks for all names at once; names on one connection go in script calls of up to 128, in a
-///   cluster by slot. `many::free` is over then: each hold that it gives is one that nobody had.
-///   `many::all` goes on as `multi_lock` does: if some names are refused, it takes them one after
-///   the other, in an order that is the same for all, so that two calls never wait for each other;
-///   and it gives back what it has when it waits for longer than 1.5 to 3 s a name.
+///   cluster by slot. `many::free` is over then: it gives a hold for each name that no other owner
+///   has. `many::all` goes on as `multi_lock` does: if some names are refused, it takes them one
+///   after the other, in an order that is the same for all, so that two calls never wait for each
+///   other; and it gives back what it has when it waits for longer than 1.5 to 3 s a name.
 /// \par Guarantees
 ///   At least half of each hold's validity is left. `many::all` gives a hold for each name, or, if
 ///   `acquire_many_options::wait` is over and somebody else has one of the locks, none: then the
 ///   result is empty. The holds have one owner. After an error nothing is held, unless a server is
-///   silent for `config::timeout`, the wait is over, or the call was cancelled: then what may have
-///   been granted is released in the background.
+///   silent for `config::timeout`, the wait is over, the client closes, or the call was cancelled:
+///   then what may have been granted is released in the background.
 /// \par Completion signature
 ///   `void(error_code, held_locks)`
 /// \par Errors
@@ -140,8 +140,8 @@ private:
 ///     `lock` refuses; a wait below 0, or any with `many::free`; options that `multi_lock` refuses.
 ///     Nothing was sent.
 ///   - the first error of one of the locks, as of `lock::acquire`, and with `many::free` or a wait
-///   as
-///     of `lock::try_acquire`: so one node of a cluster that can't be reached fails all.
+///     as of `lock::try_acquire`: so one node of a cluster that can't be reached fails all.
+///   - `error::lost` — with `many::free`: a lock was lost while another was still asked for.
 /// \par Cancellation
 ///   terminal, partial, total. Completes at once with `operation_aborted`, and leaves nothing of
 ///   any name behind.

@@ -18,11 +18,11 @@ namespace {
 
 /// After giving everything back, the next try comes after the first of these pauses plus a random
 /// part of the second.
-constexpr milliseconds shortest_pause{50};
-constexpr milliseconds more_pause{100};
+constexpr milliseconds shortest_round_pause{50};
+constexpr milliseconds more_round_pause{100};
 
 /// While servers do not vote yet.
-constexpr milliseconds longest_pause{1'000};
+constexpr milliseconds longest_round_pause{1'000};
 
 /// The wait for each part, up to twice as long at random.
 constexpr milliseconds first_round_limit{1'500};
@@ -119,9 +119,9 @@ strand_task group_acquire::acquire_all()
                 if (!parts_.has(i)) {
                     parts_.acquire(i, std::min(deadline_, until));
                     co_await parts_.over;
+                    if (!parts_.has_all_of(std::span{all}.first(n + 1)) || ended_)
+                        break;
                 }
-                if (!parts_.has_all_of(std::span{all}.first(n + 1)) || ended_)
-                    break;
                 parts_.watch(i);
                 if (until == never)
                     until = clock::now() + next_round_limit();
@@ -165,8 +165,10 @@ strand_task group_acquire::acquire_free()
         parts_.set_leases(never);
         co_await parts_.over;
     }
-    if (ended_ || parts_.has_failed(false))
-        give_up(ended_ ? ended_ : parts_.first_error(), shared_from_this());
+    if (!ended_ && parts_.has_failed(false))
+        give_up(parts_.first_error(), shared_from_this());
+    else if (ended_ || parts_.has_stale())
+        give_up(error::lost, shared_from_this());
     else
         grant();
 }
@@ -222,9 +224,7 @@ std::optional<error_code> group_acquire::why_end() const noexcept
         return parts_.first_error();
     if (once && parts_.has_failed(false))
         return of_.by_majority ? error_code{error::no_quorum} : parts_.first_error();
-    if (once)
-        return error_code{};
-    if (clock::now() >= deadline_)
+    if (once || clock::now() >= deadline_)
         return parts_.why_unserved();
     return {};
 }
@@ -251,11 +251,12 @@ clock::duration group_acquire::next_round_limit() noexcept
 
 milliseconds group_acquire::pause_before_next()
 {
-    auto pause = shortest_pause + std::chrono::ceil<milliseconds>(more_pause * inside_->jitter());
+    auto pause = shortest_round_pause +
+        std::chrono::ceil<milliseconds>(more_round_pause * inside_->jitter());
     if (auto const vote = parts_.next_vote(); vote != never) {
         say_who_waits_to_vote();
         auto const left = std::chrono::ceil<milliseconds>(vote - clock::now());
-        pause = std::clamp(left, pause, longest_pause);
+        pause = std::clamp(left, pause, longest_round_pause);
     }
     if (deadline_ == never)
         return pause;

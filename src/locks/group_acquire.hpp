@@ -132,12 +132,12 @@ private:
 
         bool has_all() const noexcept;
 
-        /// It has parts of which less than half of the validity is left.
+        /// It was granted parts of which less than half of the validity is left, or nothing.
         bool has_stale() const noexcept
         {
             return std::ranges::any_of(
                 std::views::iota(std::size_t{0}, of_.parts.size()),
-                [this](std::size_t i) { return has(i) && !is_fresh(i); }
+                [this](std::size_t i) { return detail::state_of(requests_[i].got) && !is_fresh(i); }
             );
         }
         bool has_all_of(std::span<std::size_t const> some) const noexcept

@@ -141,7 +141,7 @@ void group_acquire::requests::set_leases(time_point until)
     bool const renewed = !options_.lease || options_.renew;
     for (std::size_t i = 0; i != of_.parts.size(); ++i) {
         auto& part = requests_[i].got;
-        if (!part)
+        if (!detail::state_of(part))
             continue;
         if (!renewed)
             asio::dispatch(of_.parts[i].where->strand(), [state = detail::state_of(part)] {

@@ -32,7 +32,7 @@ class group_hold;
 /// Makes one part of a red lock count that does not: it takes the part if somebody else had it or
 /// if it is lost, raises its counter to the token, and waits until its server votes. It takes no
 /// part before most servers have said that theirs are there, because somebody may have forced the
-/// lock: then none may be taken again.
+/// lock.
 class healer {
 public:
     healer(group_hold& whose, std::size_t part) noexcept : of_{whose}, i_{part} {}
@@ -40,6 +40,9 @@ public:
     /// Begins, after this pause. It ends when the part counts, or when the group no longer stands.
     strand_task run(milliseconds pause);
     bool is_running() const noexcept { return is_running_; }
+
+    /// Ends a pause, and with it the run if the group no longer stands.
+    void wake() { pause_.finish(); }
 
 private:
     struct raised {
@@ -125,7 +128,9 @@ private:
     /// for a time in which somebody else may have had the lock.
     bool may_heal() const noexcept
     {
-        return stands() && of_.by_majority && is_renewed() && !core_.is_stopped();
+        auto const whole = whole_.lock();
+        return of_.by_majority && stands() && !core_.is_stopped() &&
+            whole->is_renewed(clock::now(), core_.settings().max_hold);
     }
     bool is_renewed() const noexcept { return !options_.lease || options_.renew; }
     milliseconds lease_of(std::size_t i) const noexcept
@@ -141,6 +146,7 @@ private:
     void watch(std::size_t i);
     void on_part_ended(std::size_t i, error_code why);
     void close(error_code why);
+    void leave();
 
     detail::lock_group of_;
     acquire_options options_;
@@ -164,6 +170,7 @@ hold_ptr group_hold::begin(core_ptr const& inside)
 {
     auto whole = make_recycled<hold_state>(inside, *options_.as, lease_of(0), is_renewed());
     whole->token = token_;
+    whole->born = clock::now();
     whole->target = shared_from_this();
     whole_ = whole;
     core_.keyed_states().add(shared_from_this());
@@ -216,8 +223,18 @@ void group_hold::close(error_code why)
     for_all(
         [](hold& part, auto handler) { part.release(std::move(handler)); },
         [](error_code) {},
-        [life = core_.shared_from_this(), self = shared_from_this()] { self->unregister(); }
+        [life = core_.shared_from_this(), self = shared_from_this()] { self->leave(); }
     );
+}
+
+// From now on the last owner may destroy this on any thread, so nothing of it may be linked into
+// the client.
+void group_hold::leave()
+{
+    for (auto const& each : healers_)
+        if (each)
+            each->wake();
+    unregister();
 }
 
 // A handler that waits for the loss may own the hold itself, and each part keeps its client alive.
@@ -313,9 +330,13 @@ strand_task healer::run(milliseconds pause)
         if (of_.may_heal() && !of_.has(i_)) {
             confirm();
             if (co_await confirmed_ && of_.may_heal()) {
+                auto const lease = of_.lease_of(i_);
                 take();
-                if (hold got = co_await taken_; got && of_.may_heal())
+                if (hold got = co_await taken_; got && of_.may_heal()) {
+                    if (of_.lease_of(i_) != lease)  // its owner has extended the others meanwhile
+                        got.extend(of_.lease_of(i_), [](error_code) {});
                     of_.put(i_, std::move(got));
+                }
             }
         }
         if (of_.may_heal() && of_.has(i_)) {
@@ -414,7 +435,7 @@ milliseconds healer::judge(raised const& got)
         return usual_pause();
     auto const& [reached, behind, up, received] = got.answer;
     if (behind != std::chrono::microseconds{0})
-        return std::chrono::ceil<milliseconds>(behind);
+        return std::min(usual_pause(), std::chrono::ceil<milliseconds>(behind));
     if (reached == 0)
         return usual_pause();
     auto const now = clock::now();
@@ -449,7 +470,7 @@ void group_hold::release(std::shared_ptr<hold_operation> who)
     for_all(
         [](hold& part, auto handler) { part.release(std::move(handler)); },
         [who, was_lost](error_code ec) { who->complete(was_lost ? error_code{error::lost} : ec); },
-        [life = core_.shared_from_this(), self = shared_from_this()] { self->unregister(); }
+        [life = core_.shared_from_this(), self = shared_from_this()] { self->leave(); }
     );
 }
 
@@ -471,7 +492,7 @@ void group_hold::abandon_hold(hold_ptr const& whole)
 {
     whole->mark_released(asio::error::operation_aborted);
     parts_.clear();  // which releases each in the background
-    unregister();
+    leave();
 }
 
 // The last moment at which enough parts are valid.
@@ -481,7 +502,7 @@ time_point group_hold::valid_until(hold_state const&) const noexcept
     boost::container::small_vector<time_point, 8> all;
     for (auto const& part : parts_)
         if (part.counts)
-            all.push_back(part.got.valid_until());
+            all.push_back(detail::state_of(part.got)->valid_until());
     if (all.size() < of_.needed() || all.empty())
         return {};
     auto const at = all.begin() + static_cast<std::ptrdiff_t>(of_.needed() - 1);

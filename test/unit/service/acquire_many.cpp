@@ -166,6 +166,43 @@ BOOST_AUTO_TEST_CASE(as_many_as_it_may_be)
     BOOST_TEST(client.stats().keys == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(all_of_many_waits_for_the_last)
+{
+    auto all = numbered(2'000);
+    redis.occupy(all.back(), 500ms);
+    auto got = take_many(all);
+    BOOST_TEST(!got.is_done());
+    time.advance(600ms);
+    BOOST_TEST_REQUIRE(got.succeeded());
+    BOOST_TEST(got.value().held() == all.size());
+}
+
+// The process stood still after the last answer; then nothing is asked of what has lapsed.
+BOOST_AUTO_TEST_CASE(what_has_lapsed_meanwhile_is_no_success)
+{
+    auto const serve = server->serve;
+    for (auto const take : {many::free, many::all}) {
+        never_answer();
+        if (take == many::free)
+            redis.occupy("b", 1'700ms);
+        auto const from = server->written().size();
+        {
+            auto got = take_many({"a", "b"}, {.take = take, .with = {.lease = 1s}});
+            BOOST_TEST_REQUIRE(server->written().size() == from + 2);
+            server->answer_call(from, *serve(server->written()[from]));
+            time.settle();
+            time.jump(1'500ms);
+            server->answer_call(from + 1, *serve(server->written()[from + 1]));
+            serve_again();
+            time.advance(300ms);
+            BOOST_TEST_REQUIRE(got.is_done());
+            BOOST_TEST((take == many::all || got.ec() == error::lost), got.ec().message());
+            BOOST_TEST(got.value().held() == (take == many::all ? 2U : 0U));
+        }
+        time.advance(1s);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(an_owner_enters_what_it_has)
 {
     owner const me;

@@ -15,7 +15,10 @@ namespace {
 
 /// Three servers, of a client each.
 struct three_servers : served {
-    three_servers()
+    explicit three_servers(config settings = short_leases())
+        : served{settings}
+        , second{*this, settings}
+        , third{*this, settings}
     {
         for (std::size_t i = 0; i != 3; ++i)
             server_of(i).way_to_draw = clock_tokens;
@@ -47,7 +50,17 @@ struct three_servers : served {
 
     std::string const fence =
         detail::client_access::inside(client)->fence_counter(decide::slot_of("it"));
-    elsewhere second{*this}, third{*this};
+    elsewhere second, third;
+};
+
+struct three_servers_for_a_while : three_servers {
+    three_servers_for_a_while() : three_servers{limited()} {}
+    static config limited()
+    {
+        auto c = short_leases();
+        c.max_hold = 7s;
+        return c;
+    }
 };
 
 BOOST_FIXTURE_TEST_SUITE(service_quorum, three_servers)
@@ -194,6 +207,21 @@ BOOST_AUTO_TEST_CASE(what_others_have_forced_is_not_healed)
     force("it");  // of this part alone the client hears
     time.settle();
     BOOST_TEST(!redis.is_locked("it"));
+    BOOST_TEST(!held.value());
+}
+
+BOOST_FIXTURE_TEST_CASE(healing_ends_with_the_longest_hold, three_servers_for_a_while)
+{
+    auto held = take(most());
+    BOOST_TEST_REQUIRE(held.succeeded());
+    for (std::size_t i : {1U, 2U}) {
+        time.advance(2'500ms);
+        server_of(i).ask({"DEL", "it"});
+    }
+    time.advance(1'500ms);
+    for (std::size_t i : {1U, 2U})
+        BOOST_TEST(server_of(i).is_locked("it"));  // a new part, which could be held for 7 s
+    time.advance(10s);
     BOOST_TEST(!held.value());
 }
 

@@ -3,6 +3,7 @@
 // The machine is suspended: leases go on at the server, the steady clock and the timers do not.
 #include "holds/watchdog.hpp"
 #include "unit/service/served_crowd.hpp"
+#include <colock/multi_lock.hpp>
 
 #include <chrono>
 
@@ -45,6 +46,20 @@ BOOST_AUTO_TEST_CASE(valid_until_moves_back_by_each_suspension)
     BOOST_TEST((before - mine.valid_until() == 1s));
     BOOST_TEST(bool{mine});
     BOOST_TEST(mine.valid_for(500ms));
+}
+
+// A suspension from before it was acquired.
+BOOST_AUTO_TEST_CASE(a_group_is_as_long_valid_as_its_parts)
+{
+    suspend(1h);
+    tell();
+    time.settle();
+    auto held = take(multi_lock{mutex("a"), mutex("b")});
+    BOOST_TEST_REQUIRE(held.succeeded());
+    BOOST_TEST(bool{held.value()});
+    BOOST_TEST(held.value().valid_for(validity - 1ms));
+    auto const steady = clock::now() - clock::suspended();
+    BOOST_TEST((held.value().valid_until() == steady + validity));
 }
 
 BOOST_AUTO_TEST_CASE(a_loss_is_told_when_the_machine_runs_again)
