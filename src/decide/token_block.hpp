@@ -49,6 +49,13 @@ public:
         next_ = last_ + 1;
     }
 
+    /// The owner has had this token: the next one has a higher one.
+    void pass(std::uint64_t token) noexcept
+    {
+        if (next_ <= token)
+            drop_rest();
+    }
+
     bool empty() const noexcept { return next_ > last_; }
 
     std::uint64_t take() noexcept

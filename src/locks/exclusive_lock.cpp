@@ -133,6 +133,8 @@ bool exclusive_lock::hand_over(hold_state& last)
         return false;
     waiter const& next = first();
     auto const held = ownership_;
+    if (contention_)
+        contention_->tokens.pass(held->token());  // that of a red lock may be above the block
     switch (how_to_pass(next, last)) {
     case decide::handover_kind::released: return false;
     case decide::handover_kind::by_script:

@@ -1,6 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
 // How many fencing tokens the holds of a busy lock cost.
+#include "locks/quorum_steps.hpp"
 #include "unit/service/group.hpp"
 #include <colock/fenced_lock.hpp>
 #include <colock/spin_lock.hpp>
@@ -138,6 +139,23 @@ BOOST_AUTO_TEST_CASE(tokens_that_others_have_passed_are_not_given)
     time.advance(20ms);
     BOOST_TEST_REQUIRE(got[3].succeeded());
     BOOST_TEST(got[3].value().fencing_token() > theirs);
+}
+
+BOOST_AUTO_TEST_CASE(tokens_that_a_red_lock_has_passed_are_not_given)
+{
+    std::vector<pending_hold> got;
+    for (int i = 0; i != 8; ++i)
+        got.push_back(acquire());
+    release(got[0].value());
+    release(got[1].value());  // there is a block now
+    BOOST_TEST_REQUIRE(got[2].succeeded());
+    redis.draw_tokens(1'000);
+    auto const raised = static_cast<std::uint64_t>(redis.last_token());
+    set_token({inside().shared_from_this(), {"k"}}, got[2].value(), raised);
+    time.settle();
+    release(got[2].value());
+    BOOST_TEST_REQUIRE(got[3].succeeded());
+    BOOST_TEST(got[3].value().fencing_token() > raised);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
