@@ -1,4 +1,5 @@
 # Gathers the headers of Boost that come with colock; see bundle_boost.py.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
 execute_process(
     COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/cmake/bundle_boost.py"
         "${CMAKE_CXX_COMPILER}" "${PROJECT_SOURCE_DIR}/include" "${Boost_INCLUDE_DIRS}"
