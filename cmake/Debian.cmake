@@ -12,7 +12,16 @@ set(CPACK_PACKAGE_NAME colock)
 set(CPACK_PACKAGE_VENDOR "the colock authors")
 # The first line of each description.
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "distributed locks over Redis or Valkey, as Redisson has them")
-set(CPACK_PACKAGE_CONTACT "the colock authors <colock@example.org>")
+# Nobody maintains the packages until packaging/owner.json names somebody.
+set(CPACK_PACKAGE_CONTACT "nobody <nobody@localhost>")
+set(owner "${PROJECT_SOURCE_DIR}/packaging/owner.json")
+if(EXISTS "${owner}")
+    file(READ "${owner}" owner)
+    string(JSON maintainer GET "${owner}" maintainer)
+    if(NOT maintainer MATCHES "^PUT IN")
+        set(CPACK_PACKAGE_CONTACT "${maintainer}")
+    endif()
+endif()
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
@@ -28,7 +37,7 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
 
 set(CPACK_DEBIAN_LIB_PACKAGE_NAME "libcolock${soversion}")
 set(CPACK_DEBIAN_LIB_PACKAGE_SECTION libs)
-set(CPACK_DEBIAN_LIB_PACKAGE_CONTROL_EXTRA "${PROJECT_SOURCE_DIR}/packaging/debian/triggers")
+set(CPACK_DEBIAN_LIB_PACKAGE_CONTROL_EXTRA "${PROJECT_SOURCE_DIR}/packaging/cpack/triggers")
 set(CPACK_COMPONENT_LIB_DESCRIPTION
     "Locks that processes share through a Redis or Valkey server, for C++20
 coroutines on Boost.Asio. This is the shared library.")
@@ -60,7 +69,7 @@ file(WRITE "${CPACK_COLOCK_CHANGELOG}"
 
  -- ${CPACK_PACKAGE_CONTACT}  Thu, 01 Jan 1970 00:00:00 +0000
 ")
-set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/packaging/debian/layout.cmake")
+set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/packaging/cpack/layout.cmake")
 
 set(CPACK_PACKAGE_DIRECTORY "${PROJECT_BINARY_DIR}/packages")
 

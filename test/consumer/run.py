@@ -11,8 +11,8 @@
 `library` builds what can be installed, if DIR is not yet such a build. `install` puts the build's package in a fresh prefix, which the others of its line use. `readme` does
 what README.md and docs/command.md say, in build/install as they do, but for the prefix.
 `fetched_boost` configures colock where find_package finds no Boost; nothing is downloaded.
-`subdirectory` and `fetch_content` compile colock in folders beside the build's; with the build's own
-flags ccache has most of it. `command` tries what comes with the colock command.
+`subdirectory` and `fetch_content` compile colock in folders beside the build's, the latter from the archive
+of a release; with the build's own flags ccache has most of what the former compiles. `command` tries what comes with the colock command.
 """
 
 import argparse
@@ -90,6 +90,15 @@ def install_lines(page: str) -> list[str]:
     """What a page says to type, up to the prefix."""
     return re.findall(r"^ *(cmake --(?:preset|build --preset|install) .*?)(?: (?:/\S+|\"\$HOME/\S+\"))?$",
                       (ROOT / page).read_text(), re.MULTILINE)
+
+
+def fetch_content_lines() -> list[str]:
+    """What docs/install.md says to type for FetchContent."""
+    section = (ROOT / "docs/install.md").read_text().partition("\n## From source")[2].partition("\n## ")[0]
+    shown = re.search(r"^```sh\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
+    if shown is None or "tools/release" not in shown[1]:
+        sys.exit("run.py: docs/install.md shows no lines for FetchContent")
+    return shown[1].splitlines()
 
 
 class Package:
@@ -236,10 +245,10 @@ class Package:
 
     # ---- From source -----------------------------------------------------------------------------
 
-    def from_source(self, *more: str) -> None:
+    def subdirectory(self) -> None:
         kind = self.given.build_type.upper()
         flags = [f"-DCMAKE_CXX_FLAGS_{kind}={self.given.flags}"] if self.given.flags else []
-        run(*self.configure("subdirectory", ".", "-DCOLOCK_WERROR=ON", *flags, *more))
+        run(*self.configure("subdirectory", ".", "-DCOLOCK_WERROR=ON", *flags))
         run("cmake", "--build", self.work, env={**os.environ, **SHARED_CACHE})
         run(self.work / "tested")
         self.first(self.work / "first")
@@ -247,31 +256,33 @@ class Package:
         if (self.work / "installed").exists():
             sys.exit("run.py: a project that has colock's sources installs them too")
 
-    def subdirectory(self) -> None:
-        self.from_source()
-
     def fetch_content(self) -> None:
-        """From a repository, as a shared library."""
-        source = self.work.with_name(f"{self.work.name}-source")
-        self.snapshot(source)
-        self.from_source("-DBUILD_SHARED_LIBS=ON", f"-DCMAKE_PREFIX_PATH={ROOT / '.deps/usr'}",
-                         f"-DCOLOCK_REPOSITORY=file://{source}", f"-DCOLOCK_TAG=v{VERSION}")
-        expect(run("readelf", "-d", self.work / "first"), SONAME)
-
-    def snapshot(self, to: pathlib.Path) -> None:
-        """The sources as they lie here, in a repository of their own."""
-        shutil.rmtree(to, ignore_errors=True)
-        listed = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
-        for name in run("git", "-C", ROOT, *listed).split("\0"):
-            if (ROOT / name).is_file():
-                (to / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, to / name)
-        nobody = ("-c", "user.name=nobody", "-c", "user.email=nobody@localhost",
-                  "-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null")
-        run("git", "init", "-q", to)
-        run("git", "-C", to, "add", ".")
-        run("git", "-C", to, *nobody, "commit", "-q", "-m", "The sources")
-        run("git", "-C", to, "tag", f"v{VERSION}")
+        """What docs/install.md says to do with the archive of a release, as a shared library and
+        without Python."""
+        shutil.rmtree(self.work, ignore_errors=True)
+        first = self.work / "first"
+        first.mkdir(parents=True)
+        shutil.copy(HERE / "fetched/CMakeLists.txt", first)  # which the page shows
+        shutil.copy(HERE / "first/main.cpp", first)
+        kind = self.given.build_type.upper()
+        more = {
+            "cmake -S": ["-G", "Ninja", f"-DCMAKE_CXX_COMPILER={self.given.compiler}",
+                         f"-DCMAKE_CXX_COMPILER_LAUNCHER={self.given.launcher}",
+                         f"-DCMAKE_BUILD_TYPE={self.given.build_type}",
+                         *([f"-DCMAKE_CXX_FLAGS_{kind}={self.given.flags}"] if self.given.flags else []),
+                         f"-DCMAKE_PREFIX_PATH={ROOT / '.deps/usr'}",
+                         "-DCMAKE_DISABLE_FIND_PACKAGE_Python3=ON", "-DBUILD_SHARED_LIBS=ON"],
+            "tools/release": ["--output", self.work / "archive"],
+        }
+        for line in fetch_content_lines():
+            # They are typed in the folder of colock's sources.
+            words = shlex.split(line.replace("$PWD/build/", f"{self.work}/"))
+            given = [word for begin, words_more in more.items() if line.startswith(begin) for word in words_more]
+            run(*words, *given, cwd=ROOT if words[0] == "tools/release" else self.work,
+                env={**os.environ, **SHARED_CACHE})
+        program = self.work / "build-first/first"
+        expect(run("readelf", "-d", program), SONAME)
+        self.first(program)
 
     # ---- The command -----------------------------------------------------------------------------
 

@@ -43,6 +43,7 @@ RULES = [
     Rule(r"tools/setup.*", r"tools/setup --dry-run"),
     Rule(r"tools/demo", "tools/demo"),
     Rule(r"tools/(?:test|proof)\b.*", reason="they run this"),
+    Rule(r"tools/release --draft"),
     # The builds.
     Rule(
         r"cmake --preset (?:dev|install|release)(?: -D\S+)?"
