@@ -2,10 +2,12 @@
 -- permits already keep them.
 -- KEYS for each semaphore: semaphore, its leases
 -- ARGV for each semaphore: ids, one for each permit, lease in ms, 'place:channel' as in acquire.lua,
---      client ('' without a place)
--- Reply: a list, for each semaphore 1 if they are taken; if there are too few, a list with the time
---        in ms until the next lease ends, -1 if none does, and two numbers more as of
---        semaphore_acquire.lua; an error if the keys do not hold a semaphore.
+--      client ('' without a place), how many permits a semaphore gets that does not exist, those that
+--      are out still among them ('': it is not made)
+-- Reply: a list, for each semaphore 1 if they are taken, or how many permits it has, with a minus
+--        sign, if it has others than these; if there are too few, a list with the time in ms until
+--        the next lease ends, -1 if none does, and more numbers as of semaphore_acquire.lua; an error
+--        if the keys do not hold a semaphore.
 -- Idempotent: a repeat finds its ids, and gives them at least this lease.
 local call = redis.call
 
@@ -37,9 +39,10 @@ local text = function(number) return string.format('%.0f', number) end
 local reply = {}
 for i = 1, #KEYS / 2 do
     local semaphore, leases = KEYS[2 * i - 1], KEYS[2 * i]
-    local ids, ends = ids_in(ARGV[4 * i - 3]), text(now + ARGV[4 * i - 2])
-    local place, channel = place_and_channel(ARGV[4 * i - 1])
-    local entry = entry_of(ARGV[4 * i], tostring(#ids))
+    local ids, ends = ids_in(ARGV[5 * i - 4]), text(now + ARGV[5 * i - 3])
+    local place, channel = place_and_channel(ARGV[5 * i - 2])
+    local entry = entry_of(ARGV[5 * i - 1], tostring(#ids))
+    local limit = tonumber(ARGV[5 * i])
     local value, mine = redis.pcall('get', semaphore), count_taken(leases, ids)
     local scores = {}
     for _, id in ipairs(ids) do
@@ -59,6 +62,13 @@ for i = 1, #KEYS / 2 do
         end
         reply[i] = 1
     else
+        local out = limit and call('zcount', leases, '-inf', '+inf')
+        local is_new = limit and not value
+        if is_new then
+            value = limit - out
+            call('set', semaphore, text(value))
+        end
+        local others = limit and value + out ~= limit and value + out
         -- Permits whose lease has ended come back, but only as many as unpack and a short script
         -- allow. So do those of the first call if the repeat finds only some: their lease has ended,
         -- and others may have the missing ones.
@@ -66,9 +76,10 @@ for i = 1, #KEYS / 2 do
             call('zrangebyscore', leases, 0, text(now), 'limit', 0, 1000)
         if #ended > 0 then
             value = call('incrby', semaphore, call('zrem', leases, unpack(ended)))
-            if value > 0 then
-                publish(channel, text(value))
-            end
+        end
+        local came = is_new or #ended > 0
+        if came and value > 0 then
+            publish(channel, text(value))
         end
         if value and tonumber(value) >= #ids then
             call('zadd', leases, unpack(scores))
@@ -77,16 +88,17 @@ for i = 1, #KEYS / 2 do
             if lasts > 0 then
                 call('pexpire', leases, lasts)
             end
-            follow(value, entry, channel, place, #ended > 0)
-            reply[i] = 1
+            follow(value, entry, channel, place, came)
+            reply[i] = others and -others or 1
         else
-            if #ended > 0 then
+            if came then
                 tell_first(wait_list(channel), channel, 0, value, value)
             end
             local first = call('zrange', leases, 0, 0, 'withscores')
             local never = not first[2] or tonumber(first[2]) >= 922337203685477
             local ends_in = never and -1 or math.max(first[2] - now, 0)
             reply[i] = refuse_permits(ends_in, tonumber(value or 0), entry, channel, place)
+            add_limit(reply[i], value, others)
         end
     end
 end

@@ -93,13 +93,16 @@ answer double_server::run(step const& s)
     return answer_of(run_beside_others(s));
 }
 
-/// As a link does it. Tokens begin at 1, and not at the server's time.
-reply double_server::run_script(step const& s)
+/// As a link does it. Tokens begin at 1, and not at the server's time. Somebody else has as many
+/// permits as there are: no limit of the code under test differs from that.
+reply double_server::run_script(step const& s, bool beside_others)
 {
     std::vector<std::string_view> arguments;
     if (s.what.traits.draws_tokens)
         arguments.push_back(s.tokens.empty() ? s.tokens : redisson_tokens);
     arguments.insert(arguments.end(), s.arguments.begin(), s.arguments.end());
+    if (beside_others && counts_permits(s.what.name) && s.what.name.ends_with("acquire"))
+        arguments.back() = {};
     auto got = redis_.call(s.what.text, s.keys, arguments);
     if (!s.whole && got.what == reply::kind::list && got.items.size() == 1)
         return std::exchange(got.items.front(), {});
@@ -115,7 +118,7 @@ reply double_server::run_beside_others(step const& s)
             if (occupied_.contains(std::string{key}))
                 taken.emplace_back(key);
     if (taken.empty())
-        return run_script(s);
+        return run_script(s, false);
     auto const ours = redis_.data();
     auto with_others = ours;
     for (auto const& key : taken)
@@ -127,7 +130,7 @@ reply double_server::run_beside_others(step const& s)
         taken.push_back(leases);
     }
     redis_.restore(std::move(with_others));
-    auto got = run_script(s);
+    auto got = run_script(s, true);
     auto after = redis_.data();
     for (auto const& key : taken) {
         if (asks(s.what.name))

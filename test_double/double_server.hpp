@@ -53,7 +53,7 @@ public:
     std::map<std::string, time_point> const& refused() const noexcept { return refused_; }
 
 private:
-    reply run_script(step const&);
+    reply run_script(step const&, bool beside_others);
     reply run_beside_others(step const&);
     simulation::value content_for(std::string_view script, std::string const& key);
     reply ask(std::initializer_list<std::string_view> words);

@@ -50,6 +50,7 @@ public:
     {
         next_->waiting(n, lease);
     }
+    void no_permits_set(std::string_view n) noexcept override { next_->no_permits_set(n); }
     void gave_up(std::string_view n, microseconds waited, std::uint32_t attempts) noexcept override
     {
         next_->gave_up(n, waited, attempts);

@@ -128,10 +128,9 @@ asio::awaitable<void> lesson(std::string url)
     b.run(asio::detached);
 
     // [make
-    colock::semaphore const partner{a, "partner"};
-    co_await partner.try_set_permits(2);  // the first process sets them; later calls change nothing
+    colock::semaphore const partner{a, "partner", 2};  // the first acquire sets the two permits
     // make]
-    colock::semaphore const same{b, "partner"};
+    colock::semaphore const same{b, "partner", 2};
     co_await six_requests(partner, same);
     co_await too_busy(partner);
     co_await call_throws(partner);

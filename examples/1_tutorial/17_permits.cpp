@@ -122,10 +122,9 @@ asio::awaitable<void> lesson(std::string url)
     b.run(asio::detached);
 
     // [make
-    colock::permit_semaphore const seats{a, "seats"};
-    co_await seats.try_set_permits(2);
+    colock::permit_semaphore const seats{a, "seats", 2};  // the first acquire sets the two permits
     // make]
-    colock::permit_semaphore const same{b, "seats"};
+    colock::permit_semaphore const same{b, "seats", 2};
     co_await three_users(seats, same);
     co_await work_throws(seats);
     co_await process_dies(seats, url);

@@ -1,7 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
-// A job that tries again after errors that pass. In the program Redis has no memory at first. Then
-// a task takes a permit of a semaphore that does not exist.
+// A job that tries again after errors that pass. In the program Redis has no memory at first.
 //
 //     retry [URL]        redis://127.0.0.1:6379 by default; its maxmemory is changed
 #include "../raw_redis.hpp"
@@ -18,7 +17,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
-#include <optional>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -58,22 +56,6 @@ asio::awaitable<int> run_with_retries(colock::lock lock, job work)
 }
 // retry]
 
-constexpr auto patience = 200ms;  // some seconds in a service
-
-// [seat
-/// A permit, also of a semaphore that has vanished: it is set again when the wait is over. While it
-/// exists, try_set_permits changes nothing.
-asio::awaitable<colock::permit> take_seat(colock::permit_semaphore seats)
-{
-    for (;;) {
-        std::optional<colock::permit> seat = co_await seats.try_acquire_for(patience);
-        if (seat)
-            co_return std::move(*seat);
-        co_await seats.try_set_permits(5);
-    }
-}
-// seat]
-
 asio::awaitable<void> mend(examples::raw_redis server)
 {
     asio::steady_timer later{co_await asio::this_coro::executor, 500ms};
@@ -97,10 +79,6 @@ asio::awaitable<void> example(std::string url)
     std::puts(tries > 1 ? "it took several tries" : "it took one try");
     if (tries == 1)
         throw std::logic_error{"no refusal"};
-
-    colock::permit seat = co_await take_seat({redis, "seats"});
-    std::puts("a seat of a semaphore that nobody had set");
-    co_await seat.release();
     co_await redis.close();
 }
 

@@ -93,6 +93,7 @@ struct metrics_snapshot {
     std::uint64_t links_lost = 0;    ///< connections that ended
     std::uint64_t reconnects = 0;    ///< connections that came up again
     std::uint64_t subscriptions_refused = 0;
+    std::uint64_t no_permits_set = 0;  ///< waits for a semaphore that does not exist
 
     std::uint64_t acquired() const noexcept { return waited.total(); }
     std::uint64_t released() const noexcept { return held.total(); }
@@ -147,6 +148,7 @@ public:
         std::string_view name, microseconds waited, std::uint32_t attempts
     ) noexcept override;
     void waiting(std::string_view name, milliseconds lease) noexcept override;
+    void no_permits_set(std::string_view name) noexcept override;
     void gave_up(
         std::string_view name, microseconds waited, std::uint32_t attempts
     ) noexcept override;
@@ -183,6 +185,7 @@ private:
         lost_{};
     counter handed_over_here_{}, handed_over_there_{};
     counter links_opened_{}, links_lost_{}, reconnects_{}, subscriptions_refused_{};
+    counter no_permits_set_{};
     mutable std::mutex mutex_;
     std::vector<std::weak_ptr<detail::client_counters const>> clients_;
 };

@@ -53,6 +53,10 @@ public:
     /// then (LOADING, BUSY), the wait ends without this having been told.
     virtual void waiting(std::string_view /*name*/, milliseconds /*lease*/) noexcept {}
 
+    /// A caller waits for permits of a semaphore that does not exist, and has named no limit with
+    /// which to make it. Told once, for as long as callers of this client wait for it.
+    virtual void no_permits_set(std::string_view /*name*/) noexcept {}
+
     /// A wait ran out after `waited`, without the lock or the permits; the client sent `attempts`
     /// scripts for it. A call that does not wait, such as `try_acquire`, is not told.
     virtual void gave_up(

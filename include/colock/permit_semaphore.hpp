@@ -46,12 +46,17 @@ using tried_permit = void(error_code, std::optional<permit>);
 using permitted_many = void(error_code, std::vector<permit>);
 
 void permit_acquire(
-    core_ptr, asio::any_completion_handler<permitted>, std::string, acquire_options
+    core_ptr,
+    asio::any_completion_handler<permitted>,
+    std::string,
+    std::optional<std::int64_t> limit,
+    acquire_options
 );
 void permit_try_acquire_for(
     core_ptr,
     asio::any_completion_handler<tried_permit>,
     std::string,
+    std::optional<std::int64_t> limit,
     std::chrono::milliseconds wait,
     acquire_options
 );
@@ -59,6 +64,7 @@ void permit_acquire_many(
     core_ptr,
     asio::any_completion_handler<permitted_many>,
     std::string,
+    std::optional<std::int64_t> limit,
     std::int64_t permits,
     acquire_options
 );
@@ -66,6 +72,7 @@ void permit_try_acquire_many_for(
     core_ptr,
     asio::any_completion_handler<permitted_many>,
     std::string,
+    std::optional<std::int64_t> limit,
     std::chrono::milliseconds wait,
     std::int64_t permits,
     acquire_options
@@ -121,8 +128,27 @@ public:
         , name_{std::move(name)}
     {}
 
+    /// The same, with `limit` permits if nobody has set it: the first acquire makes it, in the same
+    /// round trip. So nobody has to call `try_set_permits`, and a semaphore that is lost is set
+    /// again. Permits whose leases are still there count among them.
+    ///
+    /// A semaphore that exists wins. If it has more permits or fewer, a warning in the log says so
+    /// once.
+    ///
+    /// \par Errors
+    ///   The limit is 1 to 2^31-1. With another, each acquire ends with `error::invalid_argument`,
+    ///   and so does one that wants more permits than the limit. Nothing is sent.
+    permit_semaphore(client const& where, std::string name, std::int64_t limit)
+        : core_{where.core_}
+        , name_{std::move(name)}
+        , limit_{limit}
+    {}
+
     /// As it was given, without `config::key_prefix`.
     std::string const& name() const noexcept { return name_; }
+
+    /// As it was given, if it was.
+    std::optional<std::int64_t> limit() const noexcept { return limit_; }
 
     /// Makes the semaphore with this number of permits, unless it exists. The result says whether
     /// it was made.
@@ -173,6 +199,9 @@ public:
 
     /// Takes one permit. Waits until there is one.
     ///
+    /// If the semaphore does not exist and has no limit, the call waits until somebody sets it. A
+    /// warning in the log and `observer::no_permits_set` say so, once a wait.
+    ///
     /// \par Effects
     ///   `scripts/permit_acquire.lua`, one round trip if there is one. If not, the client
     ///   subscribes to a channel of its own and stands in a wait list at the server. After that it
@@ -201,7 +230,7 @@ public:
     auto acquire(acquire_options options, Token&& token = {}) const
     {
         return detail::initiate<detail::permitted>(
-            core_, &detail::permit_acquire, std::forward<Token>(token), name_, options
+            core_, &detail::permit_acquire, std::forward<Token>(token), name_, limit_, options
         );
     }
 
@@ -234,6 +263,7 @@ public:
             &detail::permit_try_acquire_for,
             std::forward<Token>(token),
             name_,
+            limit_,
             milliseconds{0},
             options
         );
@@ -276,6 +306,7 @@ public:
             &detail::permit_try_acquire_for,
             std::forward<Token>(token),
             name_,
+            limit_,
             detail::round_up<milliseconds>(wait),
             options
         );
@@ -308,14 +339,21 @@ public:
     ///   `void(error_code, std::vector<permit>)`; as many permits as were asked for, or none and an
     ///   error.
     /// \par Errors
-    ///   As `acquire`, and `error::invalid_argument` for a number below 1 or over 1,000.
+    ///   As `acquire`, and `error::invalid_argument` for a number below 1, over 1,000 or over the
+    ///   limit.
     /// \par Cancellation
     ///   As `acquire`.
     template <detail::token_for<detail::permitted_many> Token = boost::asio::deferred_t>
     auto acquire_many(std::int64_t permits, acquire_options options, Token&& token = {}) const
     {
         return detail::initiate<detail::permitted_many>(
-            core_, &detail::permit_acquire_many, std::forward<Token>(token), name_, permits, options
+            core_,
+            &detail::permit_acquire_many,
+            std::forward<Token>(token),
+            name_,
+            limit_,
+            permits,
+            options
         );
     }
 
@@ -362,6 +400,7 @@ public:
             &detail::permit_try_acquire_many_for,
             std::forward<Token>(token),
             name_,
+            limit_,
             detail::round_up<milliseconds>(wait),
             permits,
             options
@@ -493,7 +532,12 @@ public:
     auto add_permits(std::int64_t permits, Token&& token = {}) const
     {
         return detail::initiate<detail::finished>(
-            core_, &detail::semaphore_change, std::forward<Token>(token), name_, permits, true
+            core_,
+            &detail::semaphore_change,
+            std::forward<Token>(token),
+            name_,
+            permits,
+            detail::permits_change::add
         );
     }
 
@@ -516,7 +560,8 @@ public:
         );
     }
 
-    /// How many permits are available: those that are left, and those whose lease has ended.
+    /// How many permits are available: those that are left, and those whose lease has ended. None
+    /// before the first acquire makes the semaphore.
     ///
     /// \par Effects
     ///   `scripts/permit_count.lua`, one round trip. The answer may be out of date when it arrives.
@@ -576,6 +621,7 @@ public:
 private:
     detail::client_share core_;
     std::string name_;
+    std::optional<std::int64_t> limit_{};
 };
 
 }  // namespace v0_3

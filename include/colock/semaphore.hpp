@@ -23,12 +23,17 @@ using answered_bool = void(error_code, bool);
 using answered_count = void(error_code, std::int64_t);
 
 void semaphore_acquire(
-    core_ptr, asio::any_completion_handler<finished>, std::string, std::int64_t permits
+    core_ptr,
+    asio::any_completion_handler<finished>,
+    std::string,
+    std::optional<std::int64_t> limit,
+    std::int64_t permits
 );
 void semaphore_try_acquire_for(
     core_ptr,
     asio::any_completion_handler<answered_bool>,
     std::string,
+    std::optional<std::int64_t> limit,
     std::chrono::milliseconds wait,
     std::int64_t permits
 );
@@ -39,12 +44,13 @@ void semaphore_set(
     std::int64_t permits,
     std::optional<std::chrono::milliseconds> life
 );
+enum class permits_change { give, give_if_there, add };
 void semaphore_change(
     core_ptr,
     asio::any_completion_handler<finished>,
     std::string,
     std::int64_t permits,
-    bool may_take
+    permits_change
 );
 void semaphore_release_existing(
     core_ptr, asio::any_completion_handler<answered_bool>, std::string, std::int64_t permits
@@ -80,8 +86,28 @@ public:
     /// any kind; a part in braces decides its slot, as in Redis.
     semaphore(client const& where, std::string name) : core_{where.core_}, name_{std::move(name)} {}
 
+    /// The same, with `limit` permits if nobody has set it: the first acquire makes it, in the same
+    /// round trip. So nobody has to call `try_set_permits`, and a semaphore that is lost is set
+    /// again.
+    ///
+    /// A semaphore that exists wins, and a warning in the log says so once if more of its permits
+    /// are left than the limit. Redis has only the number that is left, so a limit that is higher
+    /// than that of the semaphore goes unnoticed.
+    ///
+    /// \par Errors
+    ///   The limit is 1 to 2^31-1. With another, each acquire ends with `error::invalid_argument`,
+    ///   and so does one that wants more permits than the limit. Nothing is sent.
+    semaphore(client const& where, std::string name, std::int64_t limit)
+        : core_{where.core_}
+        , name_{std::move(name)}
+        , limit_{limit}
+    {}
+
     /// As it was given, without `config::key_prefix`.
     std::string const& name() const noexcept { return name_; }
+
+    /// As it was given, if it was.
+    std::optional<std::int64_t> limit() const noexcept { return limit_; }
 
     /// Makes the semaphore with this number of permits, unless it exists. The result says whether
     /// it was made.
@@ -133,6 +159,9 @@ public:
     /// Takes permits. Waits until there are enough. Zero permits are there at once: nothing is
     /// sent, and nothing is taken.
     ///
+    /// If the semaphore does not exist and has no limit, the call waits until somebody sets it. A
+    /// warning in the log and `observer::no_permits_set` say so, once a wait.
+    ///
     /// \par Effects
     ///   `scripts/semaphore_acquire.lua`, one round trip if there are enough. If not, the client
     ///   subscribes to a channel of its own and stands in a wait list at the server. After that it
@@ -145,8 +174,9 @@ public:
     /// \par Completes when
     ///   The permits are taken, or one of the errors. While no connection is up, it waits.
     /// \par Errors
-    ///   - `error::invalid_argument` — an empty or over-long name, a number below 0 or over 2^31-1.
-    ///     Nothing was sent.
+    ///   - `error::invalid_argument` — an empty or over-long name, a bad limit, a number below 0,
+    ///   over
+    ///     2^31-1 or over the limit. Nothing was sent.
     ///   - `error::wrong_type` — the key does not hold a semaphore.
     ///   - those of every operation; see `client`.
     /// \par Cancellation
@@ -158,7 +188,7 @@ public:
     auto acquire(std::int64_t permits, Token&& token = {}) const
     {
         return detail::initiate<detail::finished>(
-            core_, &detail::semaphore_acquire, std::forward<Token>(token), name_, permits
+            core_, &detail::semaphore_acquire, std::forward<Token>(token), name_, limit_, permits
         );
     }
 
@@ -191,6 +221,7 @@ public:
             &detail::semaphore_try_acquire_for,
             std::forward<Token>(token),
             name_,
+            limit_,
             milliseconds{0},
             permits
         );
@@ -233,6 +264,7 @@ public:
             &detail::semaphore_try_acquire_for,
             std::forward<Token>(token),
             name_,
+            limit_,
             detail::round_up<milliseconds>(wait),
             permits
         );
@@ -253,13 +285,15 @@ public:
     }
 
     /// Gives permits back, whether or not they were acquired. Makes the semaphore if it does not
-    /// exist. Zero permits change nothing, and nothing is sent.
+    /// exist, unless it has a limit: then the next acquire makes it, with all permits. Zero permits
+    /// change nothing, and nothing is sent.
     ///
     /// \par Preconditions
     ///   Nothing checks that the caller has the permits: a release too many lets one too many in.
     /// \par Effects
-    ///   `scripts/semaphore_release.lua`, one round trip; releases at the same time share one.
-    ///   After a lost connection the client sends it again.
+    ///   `scripts/semaphore_release.lua`, with a limit `scripts/semaphore_release_existing.lua`,
+    ///   one round trip; releases at the same time share one. After a lost connection the client
+    ///   sends it again.
     /// \par Completion signature
     ///   `void(error_code)`
     /// \par Completes when
@@ -273,8 +307,14 @@ public:
     template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
     auto release(std::int64_t permits, Token&& token = {}) const
     {
+        using how = detail::permits_change;
         return detail::initiate<detail::finished>(
-            core_, &detail::semaphore_change, std::forward<Token>(token), name_, permits, false
+            core_,
+            &detail::semaphore_change,
+            std::forward<Token>(token),
+            name_,
+            permits,
+            limit_ ? how::give_if_there : how::give
         );
     }
 
@@ -313,14 +353,19 @@ public:
     /// back. Makes the semaphore if it does not exist.
     ///
     /// \par Effects, completion signature and cancellation
-    ///   As `release`, which is the same with a positive number.
+    ///   As `release` without a limit, which is the same with a positive number.
     /// \par Errors
     ///   As `release`; the number may be from -(2^31-1) to 2^31-1.
     template <detail::token_for<detail::finished> Token = boost::asio::deferred_t>
     auto add_permits(std::int64_t permits, Token&& token = {}) const
     {
         return detail::initiate<detail::finished>(
-            core_, &detail::semaphore_change, std::forward<Token>(token), name_, permits, true
+            core_,
+            &detail::semaphore_change,
+            std::forward<Token>(token),
+            name_,
+            permits,
+            detail::permits_change::add
         );
     }
 
@@ -342,7 +387,8 @@ public:
         );
     }
 
-    /// How many permits are left; 0 if the semaphore does not exist.
+    /// How many permits are left; 0 if the semaphore does not exist, also before the first acquire
+    /// makes it.
     ///
     /// \par Effects
     ///   `scripts/count.lua`, one round trip. The answer may be out of date when it arrives.
@@ -367,6 +413,7 @@ private:
 
     detail::client_share core_;
     std::string name_;
+    std::optional<std::int64_t> limit_{};
 };
 
 }  // namespace v0_3

@@ -132,6 +132,7 @@ public:
     {
         next_->waiting(name, lease);
     }
+    void no_permits_set(std::string_view name) noexcept override { next_->no_permits_set(name); }
     void renewed(std::string_view name, milliseconds valid_for) noexcept override
     {
         next_->renewed(name, valid_for);

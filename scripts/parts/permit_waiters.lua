@@ -29,3 +29,14 @@ local function follow(left, entry, channel, place, came)
         tell_first(list, channel, 0, left, left)
     end
 end
+
+-- Adds to that answer what a client has to know of a semaphore that does not exist, or that has
+-- `others` than its own number of permits.
+local function add_limit(answer, exists, others)
+    if not exists then
+        answer[3] = answer[3] + 8
+    elseif others then
+        answer[3] = answer[3] + 16
+        answer[4] = others
+    end
+end

@@ -13,6 +13,9 @@ constexpr milliseconds first_line_pause{1'000};
 /// Of one kind. Servers have few reasons to refuse; where their words vary, the pauses count.
 constexpr std::size_t most_causes = 8;
 
+/// As many lines that are written once are remembered. The names in them may be without end.
+constexpr std::size_t most_once = 1'000;
+
 /// A line that is written at least this much later than it came says so.
 constexpr std::chrono::seconds late{2};
 
@@ -57,6 +60,13 @@ void paced_log::write(log_level level, kind const& of, std::string line)
         put_left_out_with(s);
     else if (s.left_out == 1)
         catch_up();
+}
+
+bool paced_log::is_first(std::string about)
+{
+    if (once_.size() == most_once)
+        once_.clear();
+    return once_.insert(std::move(about)).second;
 }
 
 bool paced_log::is_down_in_log(std::string const& server) const

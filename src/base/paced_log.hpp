@@ -52,6 +52,9 @@ public:
 
     void write(log_level, kind const&, std::string line);
 
+    /// Whether this is the first line about it. That is forgotten after many others.
+    bool is_first(std::string about);
+
     /// Writes what was left out, where the pause is over.
     void catch_up();
 
@@ -85,6 +88,7 @@ private:
     logger const& to_;
     std::function<void(time_point)> wake_;
     std::map<std::string, state> kinds_;
+    std::set<std::string> once_;
 };
 
 }  // namespace colock

@@ -118,7 +118,8 @@ metrics_snapshot metrics::snapshot() const
         .links_opened = read(links_opened_),
         .links_lost = read(links_lost_),
         .reconnects = read(reconnects_),
-        .subscriptions_refused = read(subscriptions_refused_)};
+        .subscriptions_refused = read(subscriptions_refused_),
+        .no_permits_set = read(no_permits_set_)};
 }
 
 std::vector<named_snapshot> metrics::by_name() const
@@ -165,6 +166,12 @@ void metrics::waiting(std::string_view name, milliseconds lease) noexcept
     if (auto* const apart = find(name))
         add(apart->waits);
     next_->waiting(name, lease);
+}
+
+void metrics::no_permits_set(std::string_view name) noexcept
+{
+    add(no_permits_set_);
+    next_->no_permits_set(name);
 }
 
 void metrics::gave_up(std::string_view name, microseconds waited, std::uint32_t attempts) noexcept

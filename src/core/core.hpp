@@ -231,6 +231,14 @@ public:
     }
     paced_log& faults() noexcept { return faults_; }
 
+    /// The same for what is said once.
+    template <class MakeLine>
+    void log_once(log_level level, std::string about, MakeLine const& make_line) noexcept
+    {
+        if (faults_.takes(level) && faults_.is_first(std::move(about)))
+            write_log(settings_.log, level, make_line());
+    }
+
     // ---- From any thread -----------------------------------------------------------------------
 
     /// Shared, so that metrics may read them from any thread without keeping the core alive.

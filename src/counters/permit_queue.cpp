@@ -27,6 +27,7 @@ void permit_queue::admit(std::shared_ptr<waiter> const& who)
         who->give_up();
         return;
     }
+    share_total(*who);
     join(who);
     // A call with a limit may end before the message that was lost is made up for.
     bool const needs_answer = protocol_->asks_for_all() && (who->once || who->wait);
@@ -36,6 +37,22 @@ void permit_queue::admit(std::shared_ptr<waiter> const& who)
         wake();
     else if (next_action() == action::give)
         ask_for_next();
+}
+
+// The client asks for the first call alone: if a later one has said how many permits there are, the
+// first need not wait for somebody to set them.
+void permit_queue::share_total(waiter& from)
+{
+    if (is_empty())
+        return;
+    if (from.total == 0) {
+        from.total = first().total;
+    } else if (first().total == 0) {
+        for (waiter& other : queue_)
+            other.total = from.total;
+        if (sleeping_)
+            wake();
+    }
 }
 
 void permit_queue::on_left(waiter&, bool was_first)
@@ -115,6 +132,32 @@ void permit_queue::note_unreturned(error_code why)
     core_.note_unreleased("of permits of " + name() + std::string{until}, why);
 }
 
+// Those at the server win, and nobody else tells of them.
+void permit_queue::tell_others(std::int64_t permits)
+{
+    auto const here = std::to_string(protocol_->total());
+    bool const is_sure = kind() == state_kind::permit_semaphore;
+    core_.log_once(log_level::warning, "permits of " + name(), [&] {
+        return "permits of " + name() + ": this program says " + here + ", but Redis has " +
+            (is_sure ? "" : "at least ") + std::to_string(permits) +
+            ", which count. Remedy: name the same limit in all programs, or change it once by " +
+            (is_sure ? "set_permits(" + here + ')' : "add_permits");
+    });
+}
+
+// Permits that nobody has set are waited for without end.
+void permit_queue::tell_absent()
+{
+    if (std::exchange(is_told_absent_, true))
+        return;
+    core_.events().no_permits_set(name());
+    core_.log(log_level::warning, {"no semaphore " + name()}, [this] {
+        return "permits of " + name() +
+            ": the semaphore does not exist, so its callers wait until somebody sets it. Remedy: "
+            "try_set_permits, or name the limit where the semaphore is named";
+    });
+}
+
 std::optional<script_call::request> permit_queue::script_for(action next)
 {
     calls_ = core_.last_arrival();
@@ -175,6 +218,8 @@ bool permit_queue::conclude_request(answer const& got)
     auto const read = protocol_->read(got.value);
     auto const is = decide::judge(got, read);
     note_answer(is, got);
+    if (got.what == answer::kind::replied && read.permits)
+        tell_others(*read.permits);
     if (is.may_stand)
         request_.may_stand(is, got.sent, protocol_->open_until(request_, got.sent));
     switch (is.what) {
@@ -226,6 +271,12 @@ bool permit_queue::on_refused(decide::acquire_answer const& refused)
         return false;
     if (first().attempts == 1)
         first().tell_waiting(milliseconds{refused.pttl});
+    if (refused.is_absent && protocol_->total() == 0 && first().total != 0)
+        return false;  // it has been said since
+    if (refused.is_absent)
+        tell_absent();
+    else
+        is_told_absent_ = false;
     if (wait_.hears_anew(refused))
         return false;
     wait_.expect(refused.pttl);

@@ -55,6 +55,9 @@ public:
 
         /// How many permits the request wants; zero if its kind has no wait list.
         virtual std::int64_t wanted() const noexcept { return 0; }
+
+        /// How many permits there are by the caller of the request; zero if that has not said.
+        virtual std::int64_t total() const noexcept { return 0; }
         virtual decide::acquire_answer read(decide::reply const&) const = 0;
 
         /// The time until which the request may be repeated or undone, if it was sent then, and the
@@ -119,6 +122,9 @@ private:
     std::optional<script_call::request> script_for(action next);
     bool is_expired() const;
     void note_unreturned(error_code why);
+    void share_total(waiter& from);
+    void tell_others(std::int64_t permits);
+    void tell_absent();
     void count_attempt();
     void send_away_who_tried_once();
     void on_left(waiter&, bool was_first) override;
@@ -137,6 +143,7 @@ private:
     bool undoing_ = false;     ///< the step under way is for no waiting call
     bool contending_ = false;
     bool sleeping_ = false;
+    bool is_told_absent_ = false;
 };
 
 }  // namespace colock

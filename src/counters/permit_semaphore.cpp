@@ -34,6 +34,7 @@ public:
     void begin(waiter const& first) override
     {
         permits_ = first.permits;
+        total_ = first.total;
         lease_ = first.lease;
         ids_.clear();
         for (std::int64_t i = 0; i != permits_; ++i) {
@@ -45,6 +46,7 @@ public:
     }
 
     std::int64_t wanted() const noexcept override { return permits_; }
+    std::int64_t total() const noexcept override { return total_; }
 
     script_call::request ask(std::string_view place) const override
     {
@@ -54,7 +56,8 @@ public:
             {ids_,
              std::to_string(lease_.count()),
              decide::place_and_channel<std::string>(place, channel()),
-             place.empty() ? std::string{} : core_.uuid()}};
+             place.empty() ? std::string{} : core_.uuid(),
+             total_ == 0 ? std::string{} : std::to_string(total_)}};
     }
 
     decide::acquire_answer read(decide::reply const& got) const override
@@ -103,6 +106,7 @@ public:
 private:
     std::string leases_;
     std::int64_t permits_ = 0;
+    std::int64_t total_ = 0;
     std::uint64_t first_number_ = 0;  ///< of the ownerships, which count on from here
     std::string ids_;                 ///< one after the other
     milliseconds lease_{};
@@ -112,12 +116,13 @@ error_code check(
     core const& inside,
     std::string const& name,
     std::int64_t permits,
+    std::optional<std::int64_t> limit,
     acquire_options const& options
 ) noexcept
 {
-    bool const good = permits >= 1 && permits <= most_at_once && !check_lease(options);
+    bool const good = permits <= most_at_once && !check_lease(options);
     return good && options.sync_replicas == 0 && options.at_least == milliseconds{0}
-        ? check_name(inside, name)
+        ? check_permits(inside, name, permits, 1, limit)
         : error_code{error::invalid_argument};
 }
 
@@ -127,11 +132,12 @@ void take(
     asio::any_completion_handler<void(error_code, Value)> handler,
     std::string name,
     std::int64_t permits,
+    std::optional<std::int64_t> limit,
     std::optional<milliseconds> wait,
     acquire_options const& options
 )
 {
-    auto wrong = check(*inside, name, permits, options);
+    auto wrong = check(*inside, name, permits, limit, options);
     auto const who = make_waiter(
         std::move(inside),
         std::move(handler),
@@ -140,6 +146,7 @@ void take(
         options
     );
     who->permits = permits;
+    who->total = limit.value_or(0);
     if (wait)
         if (auto const negative = who->limit_to(*wait); !wrong)
             wrong = negative;
@@ -167,44 +174,48 @@ void permit_acquire(
     core_ptr inside,
     asio::any_completion_handler<permitted> handler,
     std::string name,
+    std::optional<std::int64_t> limit,
     acquire_options options
 )
 {
-    take(std::move(inside), std::move(handler), std::move(name), 1, {}, options);
+    take(std::move(inside), std::move(handler), std::move(name), 1, limit, {}, options);
 }
 
 void permit_try_acquire_for(
     core_ptr inside,
     asio::any_completion_handler<tried_permit> handler,
     std::string name,
+    std::optional<std::int64_t> limit,
     milliseconds wait,
     acquire_options options
 )
 {
-    take(std::move(inside), std::move(handler), std::move(name), 1, wait, options);
+    take(std::move(inside), std::move(handler), std::move(name), 1, limit, wait, options);
 }
 
 void permit_acquire_many(
     core_ptr inside,
     asio::any_completion_handler<permitted_many> handler,
     std::string name,
+    std::optional<std::int64_t> limit,
     std::int64_t permits,
     acquire_options options
 )
 {
-    take(std::move(inside), std::move(handler), std::move(name), permits, {}, options);
+    take(std::move(inside), std::move(handler), std::move(name), permits, limit, {}, options);
 }
 
 void permit_try_acquire_many_for(
     core_ptr inside,
     asio::any_completion_handler<permitted_many> handler,
     std::string name,
+    std::optional<std::int64_t> limit,
     milliseconds wait,
     std::int64_t permits,
     acquire_options options
 )
 {
-    take(std::move(inside), std::move(handler), std::move(name), permits, wait, options);
+    take(std::move(inside), std::move(handler), std::move(name), permits, limit, wait, options);
 }
 
 void permit_return(

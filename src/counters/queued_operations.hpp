@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -30,6 +31,21 @@ inline error_code check_amount(
 {
     return amount >= least && amount <= most ? check_name(inside, name)
                                              : error_code{error::invalid_argument};
+}
+
+/// The same for permits that a call takes, at least so many, of a semaphore that may have a limit.
+/// The call would wait for more than that without end.
+inline error_code check_permits(
+    core const& inside,
+    std::string const& name,
+    std::int64_t permits,
+    std::int64_t least,
+    std::optional<std::int64_t> limit
+) noexcept
+{
+    if (limit && (*limit < 1 || *limit > most_permits))
+        return error::invalid_argument;
+    return check_amount(inside, name, permits, least, limit.value_or(most_permits));
 }
 
 /// Admits a waiter to the queue of its key, which is made if there is none.

@@ -25,9 +25,11 @@ public:
     {
         number_ = core_.next_number();
         permits_ = first.permits;
+        total_ = first.total;
     }
 
     std::int64_t wanted() const noexcept override { return permits_; }
+    std::int64_t total() const noexcept override { return total_; }
 
     script_call::request ask(std::string_view place) const override
     {
@@ -38,7 +40,8 @@ public:
              std::to_string(number_),
              decide::record_life_text(),
              decide::place_and_channel<std::string>(place, channel()),
-             place.empty() ? std::string{} : core_.uuid()}};
+             place.empty() ? std::string{} : core_.uuid(),
+             total_ == 0 ? std::string{} : std::to_string(total_)}};
     }
 
     decide::acquire_answer read(decide::reply const& got) const override
@@ -82,16 +85,22 @@ private:
     std::string record_;
     std::uint64_t number_ = 0;
     std::int64_t permits_ = 0;
+    std::int64_t total_ = 0;
 };
 
 template <class Handler>
 std::shared_ptr<waiter> make_waiter_for(
-    core_ptr inside, Handler handler, std::string name, std::int64_t permits
+    core_ptr inside,
+    Handler handler,
+    std::string name,
+    std::int64_t permits,
+    std::optional<std::int64_t> limit = {}
 )
 {
     auto who =
         make_waiter(std::move(inside), std::move(handler), state_kind::semaphore, std::move(name));
     who->permits = permits;
+    who->total = limit.value_or(0);
     return who;
 }
 
@@ -110,12 +119,13 @@ void semaphore_acquire(
     core_ptr inside,
     asio::any_completion_handler<finished> handler,
     std::string name,
+    std::optional<std::int64_t> limit,
     std::int64_t permits
 )
 {
-    auto const wrong = check_amount(*inside, name, permits, 0, most_permits);
+    auto const wrong = check_permits(*inside, name, permits, 0, limit);
     auto const who =
-        make_waiter_for(std::move(inside), std::move(handler), std::move(name), permits);
+        make_waiter_for(std::move(inside), std::move(handler), std::move(name), permits, limit);
     start(who, wrong, &enter_for_permits);
 }
 
@@ -123,13 +133,14 @@ void semaphore_try_acquire_for(
     core_ptr inside,
     asio::any_completion_handler<answered_bool> handler,
     std::string name,
+    std::optional<std::int64_t> limit,
     milliseconds wait,
     std::int64_t permits
 )
 {
-    auto const wrong = check_amount(*inside, name, permits, 0, most_permits);
+    auto const wrong = check_permits(*inside, name, permits, 0, limit);
     auto const who =
-        make_waiter_for(std::move(inside), std::move(handler), std::move(name), permits);
+        make_waiter_for(std::move(inside), std::move(handler), std::move(name), permits, limit);
     auto const negative = who->limit_to(wait);
     start(who, wrong ? wrong : negative, &enter_for_permits);
 }
@@ -139,11 +150,11 @@ void semaphore_change(
     asio::any_completion_handler<finished> handler,
     std::string name,
     std::int64_t permits,
-    bool may_take
+    permits_change how
 )
 {
-    auto const wrong =
-        check_amount(*inside, name, permits, may_take ? -most_permits : 0, most_permits);
+    auto const least = how == permits_change::add ? -most_permits : 0;
+    auto const wrong = check_amount(*inside, name, permits, least, most_permits);
     if (permits == 0) {
         auto const who = make_waiter_for(std::move(inside), std::move(handler), std::move(name), 0);
         return start(who, wrong, &enter_for_permits);
@@ -151,7 +162,12 @@ void semaphore_change(
     start_update(
         std::move(inside),
         std::move(handler),
-        {std::move(name), scripts::semaphore_release, permits, &decide::semaphore_channel, true},
+        {std::move(name),
+         how == permits_change::give_if_there ? scripts::semaphore_release_existing
+                                              : scripts::semaphore_release,
+         permits,
+         &decide::semaphore_channel,
+         true},
         wrong
     );
 }

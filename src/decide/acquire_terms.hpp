@@ -5,6 +5,7 @@
 #include <colock/owner.hpp>
 
 #include <algorithm>
+#include <cstdint>
 
 namespace colock::decide {
 
@@ -41,6 +42,12 @@ struct acquire_terms {
     {
         return is_alike(others) && replicas == 0;
     }
+};
+
+/// The permits that a call wants of a semaphore.
+struct permit_terms {
+    std::int64_t permits = 0;
+    std::int64_t total = 0;  ///< that the semaphore gets if it does not exist; zero: it is not made
 };
 
 }  // namespace colock::decide

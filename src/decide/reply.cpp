@@ -113,23 +113,36 @@ acquire_answer read_acquire(reply const& r, bool may_be_one) noexcept
 acquire_answer read_permit(reply const& r, bool has_leases) noexcept
 {
     using kind = acquire_answer::kind;
-    if (r.what == reply::kind::integer && r.number == 1)
-        return {kind::granted};
-    auto const no = read_refusal(r);
+    acquire_answer got;
+    if (r.what == reply::kind::integer && (r.number == 1 || r.number < 0)) {
+        got.what = kind::granted;
+        if (r.number < 0)
+            got.permits = 0 - r.number;
+        return got;
+    }
+    auto const no = read_refusal(r, 4);
     if (!no.well_formed)
-        return {};
-    auto const known = has_leases ? std::max<std::int64_t>(no.number, -1) : -1;
-    return {kind::refused, 0, known, no.subscribers, no.list % 2 == 1, no.list / 2 == 1};
+        return got;
+    got.what = kind::refused;
+    got.pttl = has_leases ? std::max<std::int64_t>(no.number, -1) : -1;
+    got.subscribers = no.subscribers;
+    got.stands = (no.list & 1) != 0;
+    got.wakes = (no.list & 2) != 0;
+    got.is_first = (no.list & 4) != 0;
+    got.is_absent = (no.list & 8) != 0;
+    if ((no.list & 16) != 0)
+        got.permits = no.last;
+    return got;
 }
 
-refusal_answer read_refusal(reply const& r) noexcept
+refusal_answer read_refusal(reply const& r, std::size_t most) noexcept
 {
     auto const is_number = [](reply const& item) { return item.what == reply::kind::integer; };
-    if (r.what != reply::kind::list || r.items.empty() || r.items.size() > 3 ||
+    if (r.what != reply::kind::list || r.items.empty() || r.items.size() > most ||
         !std::ranges::all_of(r.items, is_number))
         return {};
     auto const number = [&](std::size_t i) { return i < r.items.size() ? r.items[i].number : 0; };
-    return {true, number(0), number(1), number(2)};
+    return {true, number(0), number(1), number(2), number(3)};
 }
 
 release_answer read_release(reply const& r) noexcept

@@ -2,6 +2,7 @@
 
 #include "decide/number.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -80,14 +81,17 @@ struct acquire_answer {
     bool wakes = false;            ///< refused: the holder's release tells the first of that list
     bool is_first = false;         ///< refused: the client is the first of it
     bool is_one_token = false;     ///< granted: however many were asked for
+    bool is_absent = false;        ///< refused: the semaphore does not exist
+    /// Of a semaphore, if there are others than its caller has said: how many.
+    std::optional<std::int64_t> permits{};
 };
 
 /// `may_be_one`: more than one token was asked for. Otherwise a number below zero is malformed: it
 /// comes from a counter of Redisson's that somebody has set so low.
 acquire_answer read_acquire(reply const&, bool may_be_one = false) noexcept;
 
-/// Reply of the scripts that take permits: 1, or a refusal. `has_leases`: its number says when the
-/// next permit comes back.
+/// Reply of the scripts that take permits: 1, or with a minus sign how many there are, or a
+/// refusal. `has_leases`: the number of the refusal says when the next permit comes back.
 acquire_answer read_permit(reply const&, bool has_leases) noexcept;
 
 /// Reply of the release scripts: an integer is the number of receivers, nil says that it was gone.
@@ -107,16 +111,18 @@ struct release_answer {
 
 release_answer read_release(reply const&) noexcept;
 
-/// A refusal: a number; how many wait if they were counted, else zero; and what it says of the wait
-/// list, else zero.
+/// A refusal: a number; how many wait if they were counted, else zero; what it says of the wait
+/// list, else zero; and a last number, else zero.
 struct refusal_answer {
     bool well_formed = false;
     std::int64_t number = 0;
     std::int64_t subscribers = 0;
     std::int64_t list = 0;
+    std::int64_t last = 0;
 };
 
-refusal_answer read_refusal(reply const&) noexcept;
+/// `most`: so many numbers it has at most.
+refusal_answer read_refusal(reply const&, std::size_t most = 3) noexcept;
 
 /// Reply of the extend scripts, and of each place in a renewal.
 enum class extend_answer { extended, gone, malformed };

@@ -26,7 +26,11 @@ class wait_queue;
 
 /// A call that wants a lock, permits, or a latch at zero, until it has its answer. Its queue is the
 /// state of its kind and name.
-struct waiter final : operation, decide::acquire_terms, boost::intrusive::list_base_hook<> {
+struct waiter final :
+    operation,
+    decide::acquire_terms,
+    decide::permit_terms,
+    boost::intrusive::list_base_hook<> {
     /// The kind of its answer: a hold, a permit or several, or the mere fact; for a call that waits
     /// without end, or for one that tries.
     using result = std::variant<
@@ -83,7 +87,6 @@ struct waiter final : operation, decide::acquire_terms, boost::intrusive::list_b
     state_kind kind;
     std::string name;                    ///< of the key at the server
     backoff pauses{};                    ///< of a spin lock
-    std::int64_t permits = 0;            ///< how many, of a semaphore
     bool once = false;                   ///< one attempt
     std::optional<milliseconds> wait{};  ///< the longest
     time_point asked{};

@@ -35,6 +35,52 @@ BOOST_DATA_TEST_CASE(a_key_of_another_type, each_server(), kind)
     });
 }
 
+BOOST_DATA_TEST_CASE(a_limit_sets_what_is_not_there_and_sets_it_again, each_server(), kind)
+{
+    counter_lab<semaphore> at{kind, [](config& c) { c.poll_cap = 50ms; }};
+    at.run([&](semaphore const& mine) -> asio::awaitable<void> {
+        semaphore const two{at.client, mine.name(), 2};
+        co_await two.acquire(2);
+        BOOST_TEST(at.stored() == "0");
+        BOOST_TEST(!co_await two.try_acquire());
+        tasks all{at.context()};
+        bool is_in = false;
+        all.start([&]() -> asio::awaitable<void> {
+            co_await two.acquire();
+            is_in = true;
+        });
+        co_await eventually([&] { return at.client.stats().waiters == 1; });
+        at.server().ask("DEL", mine.name());
+        BOOST_TEST(co_await eventually([&] { return is_in; }));
+        BOOST_TEST(at.stored() == "1");
+        at.server().ask("DEL", mine.name());
+        co_await two.release();
+        BOOST_TEST(at.stored().empty());  // the next acquire makes it
+        BOOST_TEST(co_await two.try_acquire_for(1s, 2));
+        co_await all.join(1s);
+    });
+}
+
+BOOST_DATA_TEST_CASE(a_limit_lets_those_in_that_waited_for_it, each_server(), kind)
+{
+    counter_lab<semaphore> at{kind};
+    at.run([&](semaphore const& mine) -> asio::awaitable<void> {
+        auto& other = at.connect(at.settings()).client;
+        tasks all{at.context()};
+        int in = 0;
+        for (int i = 0; i != 2; ++i)
+            all.start([&]() -> asio::awaitable<void> {
+                co_await mine.acquire();
+                ++in;
+            });
+        co_await eventually([&] { return at.listeners("redisson_sc:") == 1; });
+        co_await semaphore{other, mine.name(), 3}.acquire();
+        BOOST_TEST(co_await eventually([&] { return in == 2; }));
+        BOOST_TEST(at.stored() == "0");
+        co_await all.join(1s);
+    });
+}
+
 BOOST_DATA_TEST_CASE(a_cancelled_acquire_leaves_nothing, each_server(), kind)
 {
     counter_lab<semaphore> at{kind};

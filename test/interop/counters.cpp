@@ -44,6 +44,26 @@ BOOST_AUTO_TEST_CASE(counts_agree)
     });
 }
 
+BOOST_AUTO_TEST_CASE(one_that_names_its_limit_is_an_ordinary_one_there)
+{
+    java_lab at;
+    shared_object<semaphore> s{at, "semaphore"};
+    at.run([&]() -> asio::awaitable<void> {
+        auto const entering = s.begin("acquire", two);  // before anybody has set it
+        co_await s.subscribed(s.channel(), 1);
+        semaphore const limited{s.c.client, s.mine.name(), 3};
+        co_await limited.acquire(1);
+        auto const entered = co_await entering.wait();
+        BOOST_TEST(!entered.failed, entered.text);
+        BOOST_TEST(co_await s.ask("trySetPermits", one) == "false");
+        BOOST_TEST(co_await s.ask("availablePermits") == "0");
+        co_await limited.release(1);
+        co_await s.ask("release", two);
+        BOOST_TEST(co_await s.ask("drainPermits") == "3");
+        s.server.ask("DEL", s.name);
+    });
+}
+
 BOOST_AUTO_TEST_CASE(numbers_below_zero_and_a_life)
 {
     java_lab at;

@@ -231,6 +231,17 @@ BOOST_AUTO_TEST_CASE(a_subscription_that_is_refused)
     BOOST_TEST(now().subscriptions_refused == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(a_semaphore_that_nobody_has_set)
+{
+    auto waits = semaphore{client, "s"}.acquire(settled());
+    BOOST_TEST(now().no_permits_set == 1U);
+    BOOST_TEST(events->count("no_permits_set") == 1);
+    auto sets = semaphore{client, "s", 2}.acquire(settled());
+    BOOST_TEST(sets.succeeded());
+    BOOST_TEST(waits.succeeded());
+    BOOST_TEST(now().no_permits_set == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(a_loss_that_the_release_finds)
 {
     auto mine = acquire();

@@ -132,6 +132,7 @@ BOOST_AUTO_TEST_CASE(each_event_is_passed_on)
     tracing.handed_over("k");
     tracing.found_lost("k");
     tracing.lost("k", error::lost);
+    tracing.no_permits_set("k");
     tracing.link_up(0, 1);
     tracing.link_down(0, error::unavailable);
     tracing.subscription_failed("k", error::subscription_failed);
@@ -142,6 +143,7 @@ BOOST_AUTO_TEST_CASE(each_event_is_passed_on)
           "handed_over",
           "found_lost",
           "lost",
+          "no_permits_set",
           "link_up",
           "link_down",
           "subscription_failed"})

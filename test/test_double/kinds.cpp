@@ -175,6 +175,27 @@ BOOST_AUTO_TEST_CASE(permit_semaphore)
     BOOST_TEST(redis.held().empty());
 }
 
+BOOST_AUTO_TEST_CASE(semaphores_with_a_limit)
+{
+    std::string warned;
+    colock::config settings;
+    settings.log.sink = [&](auto, std::string_view line) { warned += line; };
+    scripted_client redis{std::move(settings)};
+    redis.run([](scripted_client& r) -> asio::awaitable<void> {
+        colock::semaphore const permits{r, "s", 2};
+        r.occupy("s", 2s);
+        BOOST_TEST(!co_await permits.try_acquire());
+        co_await permits.acquire(2);
+        BOOST_TEST(co_await permits.available() == 0);
+        colock::permit_semaphore const leased{r, "p", 3};
+        r.occupy("p", 2s);
+        BOOST_TEST(!co_await leased.try_acquire());
+        auto const one = co_await leased.acquire();
+        BOOST_TEST(co_await leased.available() == 2);
+    }(redis));
+    BOOST_TEST(warned.empty(), warned);
+}
+
 BOOST_AUTO_TEST_CASE(countdown_latch)
 {
     scripted_client redis;

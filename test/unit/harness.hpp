@@ -133,6 +133,7 @@ struct recorder final : observer {
         note("waiting", n);
         last_lease = lease;
     }
+    void no_permits_set(std::string_view n) noexcept override { note("no_permits_set", n); }
     void renewed(std::string_view n, milliseconds valid) noexcept override
     {
         note("renewed", n);

@@ -88,6 +88,12 @@ private:
             "Acquires that the server refused, and that began to wait.",
             now.waits
         );
+        counter(
+            to,
+            "no_permits_set_total",
+            "Waits for permits of a semaphore that does not exist.",
+            now.no_permits_set
+        );
         counter(to, "gave_up_total", "Waits that ran out.", now.gave_up);
         counter(to, "cancelled_total", "Acquires that their callers cancelled.", now.cancelled);
         auto& passed = family(

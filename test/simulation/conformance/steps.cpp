@@ -63,7 +63,7 @@ std::vector<script_form> const& script_forms()
         {semaphore_acquire,
          "semaphore",
          "lock takings",
-         "amount request life place_and_channel client"},
+         "amount request life place_and_channel client permits"},
         {semaphore_undo,
          "semaphore",
          "lock takings",
@@ -87,7 +87,7 @@ std::vector<script_form> const& script_forms()
         {count, "semaphore latch", "lock", ""},
         {leader_publish, "plain", "lock words", "field number spoken life"},
         {leader_read, "plain", "lock words", ""},
-        {permit_acquire, "permits", "lock leases", "ids lease place_and_channel client"},
+        {permit_acquire, "permits", "lock leases", "ids lease place_and_channel client permits"},
         {permit_extend, "permits", "leases", "id lease"},
         {permit_release, "permits", "lock leases", "ids semaphore_channel"},
         {permit_return, "permits", "lock changes leases", "ids request life semaphore_channel"},
@@ -272,6 +272,8 @@ std::string step_maker::argument(std::string_view role, std::string const& of)
         return number(1, 3);
     if (role == "limit")
         return one_of("0", "400", "30000", "60000");
+    if (role == "permits")
+        return one_of("", "", "3", "6");
     if (role == "amount")
         return number(1, 4);
     if (role == "difference")

@@ -18,9 +18,11 @@ struct counting : script_bench {
     {
         return run(by, {"k", "changes"}, {amount, number, "5000", "c"});
     }
-    reply take(std::string const& permits, std::string const& number)
+    reply take(std::string const& permits, std::string const& number, std::string const& limit = "")
     {
-        return run(scripts::semaphore_acquire, {"k", "taken"}, {permits, number, "5000", ":c", ""});
+        return run(
+            scripts::semaphore_acquire, {"k", "taken"}, {permits, number, "5000", ":c", "", limit}
+        );
     }
     reply undo(std::string const& request, std::string const& number, std::string const& permits)
     {
@@ -38,7 +40,7 @@ BOOST_AUTO_TEST_SUITE(scripts_of_counters)
 BOOST_DATA_TEST_CASE(no_more_permits_are_out_than_there_are, each_place(), where)
 {
     counting at{where};
-    BOOST_TEST(is_refused(at.take("1", "1"), 0, 1));
+    BOOST_TEST(refusal(at.take("1", "1")) == 0);
     BOOST_TEST(is(at.change(scripts::semaphore_set, "3", "2"), 1));
     BOOST_TEST(is(at.take("2", "3"), 1));
     BOOST_TEST(is_refused(at.take("2", "4"), 1, 1));
@@ -66,9 +68,54 @@ BOOST_DATA_TEST_CASE(each_request_takes_once, each_place(), where)
     BOOST_TEST(at.get("taken") == "4");
     at.listen("redisson_sc:{k}:x");
     at.run(
-        scripts::semaphore_acquire, {"k", "taken"}, {"9", "3", "5000", "last:redisson_sc:{k}", "x"}
+        scripts::semaphore_acquire,
+        {"k", "taken"},
+        {"9", "3", "5000", "last:redisson_sc:{k}", "x", ""}
     );
     BOOST_TEST(at.keys() == "k taken");  // nobody waits for it any more
+}
+
+BOOST_DATA_TEST_CASE(a_limit_makes_the_semaphore_that_does_not_exist, each_place(), where)
+{
+    counting at{where};
+    auto const missing = at.take("2", "1");
+    BOOST_TEST_REQUIRE(missing.items.size() == 3U);
+    BOOST_TEST(is(missing.items[2], 2 + 8));
+    BOOST_TEST(!at.exists("k"));
+    BOOST_TEST(is(at.take("2", "2", "5"), 1));
+    BOOST_TEST(at.left() == "3");
+    BOOST_TEST(at.pttl("k") == -1);  // an ordinary number, as Redisson's
+    BOOST_TEST(at.heard() == "c=3");
+    BOOST_TEST(is(at.take("2", "2", "5"), 1));  // a repeat
+    BOOST_TEST(is(at.take("3", "3", "5"), 1));
+    BOOST_TEST(at.left() == "0");
+    BOOST_TEST(at.heard().empty());
+    BOOST_TEST(is_refused(at.take("1", "4", "5"), 0, 1));
+    // Lost while permits are out: all are there again.
+    at.ask("DEL", "k");
+    BOOST_TEST(is(at.take("1", "5", "5"), 1));
+    BOOST_TEST(at.left() == "4");
+    at.ask("DEL", "k");
+    BOOST_TEST(refusal(at.take("1", "3", "5")) == 5);  // an older one
+    BOOST_TEST(refusal(at.take("6", "6", "5")) == 5);  // never enough
+    BOOST_TEST(!at.exists("k"));
+}
+
+BOOST_DATA_TEST_CASE(what_is_there_wins_over_a_limit, each_place(), where)
+{
+    counting at{where};
+    at.ask("SET", "k", "7");
+    BOOST_TEST(is(at.take("1", "1", "5"), -7));
+    BOOST_TEST(at.left() == "6");
+    auto const refused = at.take("9", "2", "5");
+    BOOST_TEST_REQUIRE(refused.items.size() == 4U);
+    BOOST_TEST(is(refused.items[2], 2 + 16));
+    BOOST_TEST(is(refused.items[3], 6));
+    BOOST_TEST(is(at.take("2", "3", "5"), -6));
+    BOOST_TEST(is(at.take("1", "4", "5"), 1));  // it could be 5 now
+    at.ask("SET", "k", "text");
+    BOOST_TEST(is_wrong_type(at.take("1", "5", "5")));
+    BOOST_TEST(at.left() == "text");
 }
 
 BOOST_DATA_TEST_CASE(an_undo_gives_back_what_was_taken_and_bars_it, each_place(), where)
@@ -167,9 +214,11 @@ struct leasing : script_bench {
     /// One of 16 bytes with a zero among them.
     static std::string id(char last) { return std::string("\0fedcba98765432", 15) + last; }
 
-    reply take(std::string const& ids, std::string const& lease = "1000")
+    reply take(
+        std::string const& ids, std::string const& lease = "1000", std::string const& limit = ""
+    )
     {
-        return run(scripts::permit_acquire, {"k", "leases"}, {ids, lease, ":c", ""});
+        return run(scripts::permit_acquire, {"k", "leases"}, {ids, lease, ":c", "", limit});
     }
     reply give(std::string const& ids)
     {
@@ -216,6 +265,47 @@ BOOST_DATA_TEST_CASE(no_more_are_out_than_there_are, each_place(), where)
     BOOST_TEST(at.heard() == "c=1");
     BOOST_TEST(refusal(at.take(a)) == 1'000);
     BOOST_TEST(at.left() == "0");
+}
+
+BOOST_DATA_TEST_CASE(a_limit_makes_the_permits_that_do_not_exist, each_place(), where)
+{
+    leasing at{where};
+    at.ask("DEL", "k");
+    auto const missing = at.take(a);
+    BOOST_TEST_REQUIRE(missing.items.size() == 3U);
+    BOOST_TEST(is(missing.items[2], 2 + 8));
+    BOOST_TEST(!at.exists("k"));
+    BOOST_TEST(is(at.take(a, "1000", "3"), 1));
+    BOOST_TEST(at.heard() == "c=3");
+    BOOST_TEST(at.count() == "2 1");
+    BOOST_TEST(at.pttl("k") == -1);
+    // Lost with permits that are out: those count still.
+    at.ask("DEL", "k");
+    BOOST_TEST(is_refused(at.take(b + c + leasing::id('d'), "1000", "3"), 1'000, 1));
+    BOOST_TEST(at.count() == "2 1");
+    at.ask("DEL", "k");
+    at.pass(1'000);
+    BOOST_TEST(is(at.take(b + c, "1000", "3"), 1));
+    BOOST_TEST(at.count() == "1 2");
+    at.ask("DEL", "k", "leases");
+    BOOST_TEST(is(at.take(a, "1000", "3"), 1));
+    BOOST_TEST(at.count() == "2 1");
+}
+
+BOOST_DATA_TEST_CASE(the_permits_that_are_there_win_over_a_limit, each_place(), where)
+{
+    leasing at{where};
+    BOOST_TEST(is(at.take(a, "1000", "3"), -2));
+    BOOST_TEST(is(at.take(b, "1000", "2"), 1));
+    BOOST_TEST(is(at.take(b, "1000", "3"), 1));  // a repeat
+    auto const refused = at.take(c, "1000", "1");
+    BOOST_TEST_REQUIRE(refused.items.size() == 4U);
+    BOOST_TEST(is(refused.items[2], 2 + 16));
+    BOOST_TEST(is(refused.items[3], 2));
+    BOOST_TEST(is_refused(at.take(c, "1000", "2"), 1'000, 1));
+    at.ask("SET", "k", "text");
+    BOOST_TEST(is_wrong_type(at.take(c, "1000", "2")));
+    BOOST_TEST(at.left() == "text");
 }
 
 BOOST_DATA_TEST_CASE(what_is_given_back_comes_back_once_and_tells, each_place(), where)
@@ -343,7 +433,7 @@ BOOST_DATA_TEST_CASE(a_key_of_another_type_has_no_permits, each_place(), where)
     auto const got = at.run_many(
         scripts::permit_acquire,
         {"k", "leases", "other", "more"},
-        {a, "5000", ":c", "", b, "5000", ":c", ""}
+        {a, "5000", ":c", "", "", b, "5000", ":c", "", ""}
     );
     BOOST_TEST_REQUIRE(got.size() == 2U);
     BOOST_TEST(is_wrong_type(got[0]));
@@ -400,19 +490,29 @@ struct permit_waiters : script_bench {
     }
 
     reply take(
-        std::string const& place, std::string const& client, std::string const& permits = "1"
+        std::string const& place,
+        std::string const& client,
+        std::string const& permits = "1",
+        std::string const& limit = ""
     )
     {
         return run(
             scripts::semaphore_acquire,
             {"k", "taken by " + client},
-            {permits, text(++number_), "3600000", place + ':' + channel, client}
+            {permits, text(++number_), "3600000", place + ':' + channel, client, limit}
         );
     }
-    reply lease(std::string const& place, std::string const& client, std::string const& id)
+    reply lease(
+        std::string const& place,
+        std::string const& client,
+        std::string const& id,
+        std::string const& limit = ""
+    )
     {
         return run(
-            scripts::permit_acquire, {"k", "leases"}, {id, "1000", place + ':' + channel, client}
+            scripts::permit_acquire,
+            {"k", "leases"},
+            {id, "1000", place + ':' + channel, client, limit}
         );
     }
     reply give(std::string const& permits) { return give(scripts::semaphore_release, permits); }
@@ -624,6 +724,21 @@ BOOST_DATA_TEST_CASE(what_is_too_little_for_the_first_is_told_to_others, each_pl
     BOOST_TEST(at.stands(at.take("check", "a", "3"), 5));
     BOOST_TEST(at.told() == "b");
     BOOST_TEST(at.entries() == "a:3 c");
+}
+
+BOOST_DATA_TEST_CASE(a_limit_tells_those_that_waited_for_a_semaphore, each_place(), where)
+{
+    permit_waiters at{where};
+    at.listen_as({"a", "b", "c"});
+    at.ask("DEL", "k");
+    BOOST_TEST(at.stands(at.take("last", "a"), 5 + 8));
+    BOOST_TEST(at.stands(at.take("last", "b"), 3 + 8));
+    BOOST_TEST(is(at.take("last", "c", "1", "2"), 1));
+    BOOST_TEST(at.told() == "*a");
+    at.ask("DEL", "k", at.list);
+    at.join({"b"});
+    BOOST_TEST(is(at.lease("last", "c", std::string(16, '1'), "2"), 1));
+    BOOST_TEST(at.told() == "*b");
 }
 
 BOOST_DATA_TEST_CASE(permits_whose_lease_has_ended_are_told, each_place(), where)
