@@ -95,10 +95,35 @@ asio::awaitable<bool> tell_counter(session& s, options const& o)
     co_return true;
 }
 
+/// Of a key that does not exist: nobody holds it as a lock, and it is no semaphore either.
+asio::awaitable<void> tell_absent(session& s, options const& o, picture const& p)
+{
+    auto const waiting = co_await count_permit_waiters(s, o.key);
+    if (o.json) {
+        auto made = to_json(p);
+        made["exists"] = false;
+        if (waiting != 0)
+            made["waiting_for_permits"] = waiting;
+        std::printf("%s\n", boost::json::serialize(made).c_str());
+        co_return;
+    }
+    if (waiting == 0) {
+        print(p);
+        row("key", "does not exist: no lock that is held, no semaphore and no latch");
+        co_return;
+    }
+    std::printf("%s: does not exist\n", shown(o.key).c_str());
+    row("waiting", counted(waiting, "client") + " for permits, until somebody sets them");
+}
+
 asio::awaitable<int> tell(session& s, options const& o)
 {
     co_await s.connect();
     auto const found = co_await read_picture(s, o.key);
+    if (found.what == picture::content::nothing) {
+        co_await tell_absent(s, o, found);
+        co_return status_ok;
+    }
     bool const is_other = found.what == picture::content::something_else;
     if (is_other && found.type == "string" && co_await tell_counter(s, o))
         co_return status_ok;

@@ -83,6 +83,20 @@ std::vector<std::string> channels_of(std::string const& key)
     return {decide::lock_channel(key), decide::read_write_channel(key)};
 }
 
+// The first of the wait list listens to the semaphore's own channel.
+asio::awaitable<std::int64_t> count_permit_waiters(session& from, std::string key)
+{
+    auto const channel = decide::semaphore_channel(key);
+    std::vector<session::question> asked{
+        {key, {"PUBSUB", "NUMSUB", channel}},
+        {key, {"PUBSUB", "SHARDNUMSUB", channel}},
+        {key, {"LRANGE", decide::wait_list(key), "0", "-1"}}};
+    auto const answers = co_await from.ask_all(std::move(asked));
+    auto const listening = sum_of(answers[0]) + sum_of(answers[1]);
+    auto const in_list = static_cast<std::int64_t>(answers[2].items.size());
+    co_return listening == 0 ? 0 : std::max(listening, in_list);
+}
+
 asio::awaitable<picture> read_picture(session& from, std::string key)
 {
     auto answers = co_await from.ask_all(questions_about(key));

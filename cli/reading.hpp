@@ -15,6 +15,9 @@ asio::awaitable<void> add_labels(session&, std::span<picture>);
 /// Reads what there is under the key, with who waits for it.
 asio::awaitable<picture> read_picture(session&, std::string key);
 
+/// How many clients wait for permits of that name, at least.
+asio::awaitable<std::int64_t> count_permit_waiters(session&, std::string key);
+
 /// The field under the key that is ours; its beginning, which all of ours share, if there is none.
 asio::awaitable<std::string> own_field(session&, std::string key);
 

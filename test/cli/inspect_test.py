@@ -221,6 +221,19 @@ class Info(Case):
         self.assertEqual((found["kind"], found["value"]), ("permits", 3))
         self.assertEqual([h["owner"] for h in found["holders"]], [b"0123456789abcdef".hex()])
 
+    def test_what_does_not_exist(self) -> None:
+        self.assertIn("\n  key       does not exist: no lock that is held, no semaphore and no latch\n",
+                      self.colock("info", "k").out)
+        self.assertEqual(self.info()["exists"], False)
+        with socket.socket(socket.AF_UNIX) as waits:
+            waits.connect(self.server.path)
+            waits.sendall(b"SUBSCRIBE redisson_sc:{s}\r\n")
+            waits.recv(1)
+            self.server.ask("RPUSH", "colock_wait:{s}", "one", "two:3")
+            self.assertEqual(self.colock("info", "s").out,
+                             "s: does not exist\n  waiting   2 clients for permits, until somebody sets them\n")
+            self.assertEqual(self.info("s")["waiting_for_permits"], 2)
+
     def test_says_who_holds_it_and_since_when(self) -> None:
         self.hold()
         label = f"{socket.gethostname()}:"
