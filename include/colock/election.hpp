@@ -48,7 +48,7 @@ bool may_stand_again(error_code) noexcept;
 /// token, validity and fencing token are those of a hold.
 ///
 /// Destroying it resigns. Executor, thread-safety and lifetimes are as for `hold`.
-class leadership : public hold {
+class [[nodiscard]] leadership : public hold {
 public:
     leadership() noexcept = default;
 
@@ -243,11 +243,11 @@ private:
     template <class Work>
     static auto lead_for(
         boost::asio::awaitable<leadership> campaigning, Work work, std::string name
-    ) -> boost::asio::awaitable<typename std::invoke_result_t<Work&, leadership&>::value_type>
+    ) -> boost::asio::awaitable<detail::work_result<Work, leadership>>
     {
         leadership mine = co_await std::move(campaigning);
         // NOLINTNEXTLINE(cppcoreguidelines-avoid-reference-coroutine-parameters): no coroutine
-        auto with_mine = [&](hold&) { return work(mine); };
+        auto with_mine = [&](hold&) { return detail::begin_work(work, mine); };
         // The work is done: a campaign for it would do it twice.
         auto const late = detail::late_loss::logged;
         co_return co_await detail::run_and_release(mine, with_mine, "lead " + name, late);

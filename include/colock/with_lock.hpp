@@ -44,8 +44,54 @@ asio::awaitable<void> release_after_work(hold& held, std::string doing, late_los
 /// Throws the error, if it is one, with the name of what could not be acquired.
 void throw_if(error_code ec, char const* doing, std::string const& name);
 
-template <class Work>
-using work_result = typename std::invoke_result_t<Work&, hold&>::value_type;
+/// The result of work that is called with `Held&` or with nothing. No work: a plain sentence.
+template <class Work, class Held>
+struct work_of {
+    static constexpr bool takes_held = std::is_invocable_v<Work&, Held&>;
+    static_assert(
+        takes_held || std::is_invocable_v<Work&>,
+        "colock: the work takes a reference to what is held, or nothing: "
+        "[](colock::hold& held) -> boost::asio::awaitable<void> { ... }"
+    );
+
+    template <class Result>
+    struct of {
+        static_assert(
+            std::is_void_v<Result> && !std::is_void_v<Result>,
+            "colock: the work is a coroutine that returns boost::asio::awaitable<T>"
+        );
+        using type = void;
+    };
+    template <class T, class Executor>
+    struct of<asio::awaitable<T, Executor>> {
+        using type = T;
+    };
+    struct no_work {};
+
+    static auto returned()
+    {
+        if constexpr (takes_held)
+            return std::type_identity<std::invoke_result_t<Work&, Held&>>{};
+        else if constexpr (std::is_invocable_v<Work&>)
+            return std::type_identity<std::invoke_result_t<Work&>>{};
+        else
+            return std::type_identity<asio::awaitable<void>>{};
+    }
+    using result = typename of<typename decltype(returned())::type>::type;
+};
+
+template <class Work, class Held = hold>
+using work_result = typename work_of<Work, Held>::result;
+
+/// Calls the work, which may not want to know what is held.
+template <class Work, class Held>
+auto begin_work(Work& work, Held& held)
+{
+    if constexpr (work_of<Work, Held>::takes_held)
+        return work(held);
+    else
+        return work();
+}
 
 /// The type of `with_lock_for`: a bool says whether work without a result was run.
 template <class Result>
@@ -56,10 +102,12 @@ template <class Work>
 asio::awaitable<work_result<Work>> run_guarded(hold& held, Work& work, std::string doing)
 {
     if constexpr (std::is_void_v<work_result<Work>>) {
-        co_await run_while_held(held, work(held), std::move(doing));
+        co_await run_while_held(held, begin_work(work, held), std::move(doing));
     } else {
         std::optional<work_result<Work>> result;
-        auto keep = [&]() -> asio::awaitable<void> { result.emplace(co_await work(held)); };
+        auto keep = [&]() -> asio::awaitable<void> {
+            result.emplace(co_await begin_work(work, held));
+        };
         co_await run_while_held(held, keep(), std::move(doing));
         co_return std::move(*result);
     }
@@ -96,8 +144,8 @@ asio::awaitable<work_result<Work>> run_and_release(
 
 }  // namespace detail
 
-/// Runs the coroutine `work(hold&)` under the lock: acquires the lock, cancels the work (terminal)
-/// if the hold is lost, and releases the lock on every way out.
+/// Runs the coroutine `work(hold&)`, or `work()`, under the lock: acquires the lock, cancels the
+/// work (terminal) if the hold is lost, and releases the lock on every way out.
 ///
 /// \par Effects
 ///   As `lock::acquire` and `hold::release`. The work runs on a strand of the calling coroutine's
@@ -178,8 +226,8 @@ template <class Lock, class Rep, class Period, class Work>
     return with_lock_for(std::move(lock), wait, acquire_options{}, std::move(work));
 }
 
-/// Runs the coroutine `work(hold&)` under a lock that is held already, and cancels it (terminal) if
-/// the hold is lost. The hold stays with the caller: `guard` does not release it.
+/// Runs the coroutine `work(hold&)`, or `work()`, under a lock that is held already, and cancels it
+/// (terminal) if the hold is lost. The hold stays with the caller: `guard` does not release it.
 ///
 /// It is the part of `with_lock` after the acquire, and the work runs as there. Prefer it to `work
 /// || held.lost()` of Asio's awaitable operators: there, work that throws leaves the caller waiting

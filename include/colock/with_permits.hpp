@@ -50,7 +50,7 @@ void owe(owed_ptr const&, std::int64_t permits) noexcept;
 ///   `client::close()` waits for living guards, at most `config::close_timeout`. If the client is
 ///   stopped or destroyed before the guard, or its process dies, the permits are out for good, as
 ///   any permit of a `semaphore`; the log says so where it can.
-class permit_guard {
+class [[nodiscard]] permit_guard {
     friend struct detail::guard_access;
 
 public:
@@ -128,20 +128,17 @@ struct guard_access {
     }
 };
 
-template <class Work>
-using plain_result = typename std::invoke_result_t<Work&>::value_type;
-
 /// Runs the work, and gives the permits back after it.
 template <class Work>
-asio::awaitable<plain_result<Work>> run_with_permits(permit_guard permits, Work work)
+asio::awaitable<work_result<Work, permit_guard>> run_with_permits(permit_guard permits, Work work)
 {
-    if constexpr (std::is_void_v<plain_result<Work>>) {
-        co_await work();
+    if constexpr (std::is_void_v<work_result<Work, permit_guard>>) {
+        co_await begin_work(work, permits);
         auto const mine = co_await asio::this_coro::cancellation_state;
         if (may_await(mine))
             co_await permits.release(asio::as_tuple(asio::deferred));
     } else {
-        auto result = co_await work();
+        auto result = co_await begin_work(work, permits);
         auto const mine = co_await asio::this_coro::cancellation_state;
         if (may_await(mine))
             co_await permits.release(asio::as_tuple(asio::deferred));
@@ -151,8 +148,9 @@ asio::awaitable<plain_result<Work>> run_with_permits(permit_guard permits, Work 
 
 }  // namespace detail
 
-/// Runs the coroutine `work()` while it has `permits` permits of `of`, and gives them back on every
-/// way out: after the work, after its exception and after a cancellation.
+/// Runs the coroutine `work(permit_guard&)`, or `work()`, while it has `permits` permits of `of`,
+/// and gives them back on every way out: after the work, after its exception and after a
+/// cancellation.
 ///
 /// \par Effects
 ///   As `semaphore::acquire` and `semaphore::release`. The work runs in the calling coroutine. It
@@ -170,7 +168,7 @@ asio::awaitable<plain_result<Work>> run_with_permits(permit_guard permits, Work 
 /// \par Lifetimes
 ///   The semaphore and the work are copied into the coroutine.
 template <class Work>
-boost::asio::awaitable<detail::plain_result<Work>> with_permits(
+boost::asio::awaitable<detail::work_result<Work, permit_guard>> with_permits(
     semaphore of, std::int64_t permits, Work work
 )
 {
@@ -188,7 +186,8 @@ boost::asio::awaitable<detail::plain_result<Work>> with_permits(
 ///   The result of `work` in an optional, which is empty if the wait ran out; for work without a
 ///   result, whether it was run.
 template <class Rep, class Period, class Work>
-[[nodiscard]] boost::asio::awaitable<detail::if_run<detail::plain_result<Work>>> with_permits_for(
+[[nodiscard]] boost::asio::awaitable<detail::if_run<detail::work_result<Work, permit_guard>>>
+with_permits_for(
     semaphore of, std::chrono::duration<Rep, Period> wait, std::int64_t permits, Work work
 )
 {
@@ -196,11 +195,11 @@ template <class Rep, class Period, class Work>
     auto asked = of.try_acquire_for(wait, permits, boost::asio::as_tuple(boost::asio::deferred));
     auto const [ec, is_taken] = co_await std::move(asked);
     detail::throw_if(ec, "with_permits_for ", of.name());
-    using result = detail::if_run<detail::plain_result<Work>>;
+    using result = detail::if_run<detail::work_result<Work, permit_guard>>;
     if (!is_taken)
         co_return result{};
     detail::guard_access::owe(taken, permits);
-    if constexpr (std::is_void_v<detail::plain_result<Work>>) {
+    if constexpr (std::is_void_v<detail::work_result<Work, permit_guard>>) {
         co_await detail::run_with_permits(std::move(taken), std::move(work));
         co_return true;
     } else {

@@ -31,6 +31,21 @@ BOOST_AUTO_TEST_CASE(permits_come_back_after_the_work)
     BOOST_TEST(redis.counter("s") == 3);
 }
 
+BOOST_AUTO_TEST_CASE(work_may_give_its_permits_back_early)
+{
+    auto const s = permits(3);
+    auto const work = [this](permit_guard& mine) -> asio::awaitable<void> {
+        BOOST_TEST(mine.count() == 2);
+        co_await mine.release();
+        BOOST_TEST(redis.counter("s") == 3);
+        co_await rest(5ms);
+    };
+    running const section{*this, [&] { return with_permits(s, 2, work); }};
+    time.advance(6ms);
+    BOOST_TEST(section.succeeded());
+    BOOST_TEST(redis.counter("s") == 3);
+}
+
 // A cancelled coroutine begins no operation any more: a plain release would never be sent.
 BOOST_AUTO_TEST_CASE(permits_come_back_after_a_cancellation)
 {

@@ -116,6 +116,18 @@ BOOST_AUTO_TEST_CASE(work_that_takes_the_hold_over_is_guarded_no_more)
     BOOST_TEST(redis.is_locked("k"));
 }
 
+BOOST_AUTO_TEST_CASE(work_need_not_take_the_hold)
+{
+    bool was_locked = false;
+    begin([&]() -> asio::awaitable<void> {
+        was_locked = redis.is_locked("k");
+        co_return;
+    });
+    BOOST_TEST((ended && !thrown));
+    BOOST_TEST(was_locked);
+    BOOST_TEST(!redis.is_locked("k"));
+}
+
 BOOST_AUTO_TEST_CASE(gives_what_the_work_returns_and_releases)
 {
     std::string got;
