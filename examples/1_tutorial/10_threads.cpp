@@ -58,7 +58,7 @@ int hundred_contenders(colock::client& redis, asio::thread_pool& pool)
 // NOLINTBEGIN(cppcoreguidelines-avoid-reference-coroutine-parameters)
 
 // [rush
-using attempt = std::future<std::optional<colock::hold>>;
+using attempt = std::future<colock::if_acquired<colock::hold>>;
 
 int thousand_in_a_rush(colock::client& redis)
 {
@@ -127,7 +127,7 @@ int threads_that_block(colock::client& redis)
 void a_thread_is_told(colock::client& redis)
 {
     colock::lock const nameless{redis, ""};
-    auto const take = [&] { nameless.acquire(asio::use_future).get(); };
+    auto const take = [&] { auto const held = nameless.acquire(asio::use_future).get(); };
     std::future<void> thread = std::async(std::launch::async, take);
     try {
         thread.get();

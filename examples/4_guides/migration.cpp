@@ -98,9 +98,8 @@ asio::awaitable<void> expect_both_free(raw_redis* server, colock::lock lock)
 asio::awaitable<void> same_name(raw_redis* server, colock::client* redis)
 {
     co_await try_old(server, "old version");
-    colock::error_code ec;
     colock::lock const lock{*redis, old_name};  // the name that SET NX uses
-    co_await lock.try_acquire(asio::redirect_error(asio::deferred, ec));
+    auto const [ec, held] = co_await lock.try_acquire(asio::as_tuple(asio::deferred));
     auto const value = co_await server->command("GET", old_name);
     std::printf(
         "the same name: %s, and the key is still \"%s\"\n",

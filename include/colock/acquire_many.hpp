@@ -60,7 +60,7 @@ inline constexpr std::size_t most_names = 16'384;
 /// Move-only. Each hold is an ordinary one: it is renewed, lost and released by itself, and may be
 /// moved out. Destroying this destroys the holds, which are then released in the background. Not
 /// thread-safe.
-class held_locks {
+class [[nodiscard]] held_locks {
 public:
     held_locks() = default;
     explicit held_locks(std::vector<hold> all) noexcept : all_{std::move(all)} {}

@@ -19,7 +19,7 @@ inline namespace v0_3 {
 ///   either. If nobody adopts it within `valid_for`, or a little more, the lock is free.
 /// \par Security
 ///   Anybody who has the text can take the lock over. It contains no password.
-struct claim {
+struct [[nodiscard]] claim {
     std::string kind;         ///< `lock`, `spin` or `fenced`
     std::string name;         ///< of the lock, without `config::key_prefix`
     std::string field;        ///< in Redis: the ownership that moves

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -67,7 +68,7 @@ void wait_lost(core_ptr, asio::any_completion_handler<finished>, hold_ptr);
 ///   time.
 /// \par Lifetimes
 ///   A hold shares ownership of its client's state. It must not outlive the execution context.
-class hold {
+class [[nodiscard]] hold {
 public:
     /// The clock of all time points here.
     using clock = std::chrono::steady_clock;
@@ -245,7 +246,10 @@ public:
 
     /// Whether the lock is held: the hold is not empty, released or lost, and it is still valid by
     /// the clock.
-    explicit operator bool() const noexcept;
+    explicit operator bool() const& noexcept;
+
+    /// A temporary is released before the caller can work under it: keep it in a variable.
+    explicit operator bool() const&& = delete;
 
 private:
     friend hold detail::make_hold(detail::hold_ptr) noexcept;
@@ -256,6 +260,28 @@ private:
     void abandon() noexcept;
 
     detail::hold_ptr state_;
+};
+
+/// The result of an operation that may find nothing to hold: a `std::optional` of a `hold` or a
+/// `permit`. Two mistakes would release the lock at once, so the compiler tells of them:
+///
+///     if (auto held = co_await lock.try_acquire())  // right: it is held in this block
+///         …
+///     if (co_await lock.try_acquire())              // wrong: it does not compile
+///         …
+///     co_await lock.try_acquire();                  // wrong: clang warns (-Wunused-result)
+///
+/// A program that only asks, and wants to drop what it gets, calls `has_value()`.
+template <class Held>
+class [[nodiscard]] if_acquired : public std::optional<Held> {
+public:
+    using std::optional<Held>::optional;
+
+    /// Whether there is one.
+    explicit operator bool() const& noexcept { return this->has_value(); }
+
+    /// A temporary would be released before the caller can work under it: keep it in a variable.
+    explicit operator bool() const&& = delete;
 };
 
 }  // namespace v0_3

@@ -24,7 +24,7 @@ namespace detail {
 struct lock_group;
 
 using acquired = void(error_code, hold);
-using tried = void(error_code, std::optional<hold>);
+using tried = void(error_code, if_acquired<hold>);
 using answered_bool = void(error_code, bool);
 using answered_count = void(error_code, std::int64_t);
 using answered_lease = void(error_code, std::optional<std::chrono::milliseconds>);
@@ -142,7 +142,7 @@ public:
     ///   already has waiters for it. If this client has an attempt in flight, the call shares its
     ///   result, and takes the attempt over if the first caller cancels.
     /// \par Completion signature
-    ///   `void(error_code, std::optional<hold>)`; empty if somebody else has the lock.
+    ///   `void(error_code, if_acquired<hold>)`; empty if somebody else has the lock.
     /// \par Errors
     ///   As `acquire`, and
     ///   - `error::unavailable`, or the connection's last error — the server did not answer within
@@ -180,7 +180,7 @@ public:
     ///   As `acquire`. The limit counts from the call and includes connecting. It also holds while
     ///   the server is silent.
     /// \par Completion signature
-    ///   `void(error_code, std::optional<hold>)`; empty if the wait ran out and somebody else has
+    ///   `void(error_code, if_acquired<hold>)`; empty if the wait ran out and somebody else has
     ///   the lock, as a server has said that is still reached.
     /// \par Errors
     ///   As `acquire`, and `error::invalid_argument` for a negative wait. If the server has not
@@ -229,7 +229,7 @@ public:
     /// \par Effects, errors and cancellation
     ///   As `try_acquire_for`.
     /// \par Completion signature
-    ///   `void(error_code, std::optional<hold>)`; empty if the wait ran out.
+    ///   `void(error_code, if_acquired<hold>)`; empty if the wait ran out.
     template <
         class Clock,
         class Duration,

@@ -20,7 +20,7 @@ inline namespace v0_3 {
 /// One permit of a `permit_semaphore`, while it is held: a hold with an id. It has all operations
 /// of a hold; its fencing token is 0, because several owners hold the name at once. `extend` is
 /// Redisson's updateLeaseTime.
-class permit : public hold {
+class [[nodiscard]] permit : public hold {
 public:
     permit() noexcept = default;
 
@@ -36,14 +36,21 @@ private:
     std::string id_;
 };
 
+/// Several permits: a `std::vector`. Its destructor gives them back, so keep it; clang warns of a
+/// result that is dropped.
+class [[nodiscard]] permit_list : public std::vector<permit> {
+public:
+    using std::vector<permit>::vector;
+};
+
 namespace detail {
 
 using finished = void(error_code);
 using answered_bool = void(error_code, bool);
 using answered_count = void(error_code, std::int64_t);
 using permitted = void(error_code, permit);
-using tried_permit = void(error_code, std::optional<permit>);
-using permitted_many = void(error_code, std::vector<permit>);
+using tried_permit = void(error_code, if_acquired<permit>);
+using permitted_many = void(error_code, permit_list);
 
 void permit_acquire(
     core_ptr,
@@ -249,7 +256,7 @@ public:
     /// \par Effects
     ///   `scripts/permit_acquire.lua`, one round trip.
     /// \par Completion signature
-    ///   `void(error_code, std::optional<permit>)`
+    ///   `void(error_code, if_acquired<permit>)`
     /// \par Errors
     ///   As `acquire`, and `error::unavailable` or the connection's last error after
     ///   `config::timeout`.
@@ -286,7 +293,7 @@ public:
     ///   As `acquire`. The limit counts from the call and includes connecting. It also holds while
     ///   the server is silent.
     /// \par Completion signature
-    ///   `void(error_code, std::optional<permit>)`
+    ///   `void(error_code, if_acquired<permit>)`
     /// \par Errors
     ///   As `acquire`, and `error::invalid_argument` for a negative wait. If the server has not
     ///   said in the wait that too few are left: `error::unavailable`, or the connection's last
@@ -336,7 +343,7 @@ public:
     /// \par Guarantees
     ///   As `acquire`, for each permit.
     /// \par Completion signature
-    ///   `void(error_code, std::vector<permit>)`; as many permits as were asked for, or none and an
+    ///   `void(error_code, permit_list)`; as many permits as were asked for, or none and an
     ///   error.
     /// \par Errors
     ///   As `acquire`, and `error::invalid_argument` for a number below 1, over 1,000 or over the
@@ -377,7 +384,7 @@ public:
     ///   As `acquire_many`. The limit counts from the call and includes connecting. It also holds
     ///   while the server is silent.
     /// \par Completion signature
-    ///   `void(error_code, std::vector<permit>)`; as many permits as were asked for, or none.
+    ///   `void(error_code, permit_list)`; as many permits as were asked for, or none.
     /// \par Errors
     ///   As `acquire_many`, and `error::invalid_argument` for a negative wait. If the server has
     ///   not said in the wait that too few are left: `error::unavailable`, or the connection's last

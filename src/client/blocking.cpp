@@ -122,7 +122,7 @@ bool mutex::try_lock_within(std::chrono::milliseconds wait)
     expect_other_thread("try_lock ");
     if (has_it())
         return false;
-    auto [ec, got] = wait_for<std::optional<hold>>([&](auto handler) {
+    auto [ec, got] = wait_for<if_acquired<hold>>([&](auto handler) {
         of_.try_acquire_for(wait, options_, std::move(handler));
     });
     throw_if_failed(ec, "try_lock " + name());

@@ -29,7 +29,7 @@ class group_acquire final : public operation {
 public:
     /// One hold for all parts, or a hold for each.
     using result =
-        std::variant<completion<hold>, completion<std::optional<hold>>, completion<held_locks>>;
+        std::variant<completion<hold>, completion<if_acquired<hold>>, completion<held_locks>>;
 
     group_acquire(core_ptr inside, lock_group of, acquire_options options);
 

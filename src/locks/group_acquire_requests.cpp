@@ -74,7 +74,7 @@ struct group_acquire::requests::reply {
             to.on_raised(i, answer);
         to.on_answer(i, ec ? ec : to.requests_[i].ec);
     }
-    void operator()(error_code ec, std::optional<hold> got) const
+    void operator()(error_code ec, if_acquired<hold> got) const
     {
         to.is_taken_ = to.is_taken_ || (!ec && !got);
         (*this)(ec, got ? std::move(*got) : hold{});

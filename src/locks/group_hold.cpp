@@ -401,7 +401,7 @@ void healer::take()
         where,
         asio::bind_executor(
             of_.core_.strand(),
-            [weak = of_.weak_from_this(), this](error_code, std::optional<hold> got) {
+            [weak = of_.weak_from_this(), this](error_code, if_acquired<hold> got) {
                 if (auto const life = weak.lock())
                     taken_.set(got ? std::move(*got) : hold{});
             }

@@ -71,7 +71,7 @@ void waiter::grant(hold_ptr const& taken)
     limit.clear();
     begin(taken);
     tell_acquired();
-    if (auto* const tries = std::get_if<completion<std::optional<hold>>>(&done))
+    if (auto* const tries = std::get_if<completion<if_acquired<hold>>>(&done))
         (*tries)({}, detail::make_hold(taken));
     else
         std::get<completion<hold>>(done)({}, detail::make_hold(taken));
@@ -80,15 +80,15 @@ void waiter::grant(hold_ptr const& taken)
 void waiter::grant(std::vector<held_permit> const& taken)
 {
     limit.clear();
-    std::vector<permit> got;
+    permit_list got;
     for (auto const& [held, id] : taken) {
         begin(held);
         got.emplace_back(detail::make_hold(held), id);
     }
     tell_acquired();
-    if (auto* const all = std::get_if<completion<std::vector<permit>>>(&done))
+    if (auto* const all = std::get_if<completion<permit_list>>(&done))
         (*all)({}, std::move(got));
-    else if (auto* const tries = std::get_if<completion<std::optional<permit>>>(&done))
+    else if (auto* const tries = std::get_if<completion<if_acquired<permit>>>(&done))
         (*tries)({}, std::move(got.front()));
     else
         std::get<completion<permit>>(done)({}, std::move(got.front()));

@@ -35,10 +35,10 @@ struct waiter final :
     /// without end, or for one that tries.
     using result = std::variant<
         completion<hold>,
-        completion<std::optional<hold>>,
+        completion<if_acquired<hold>>,
         completion<permit>,
-        completion<std::optional<permit>>,
-        completion<std::vector<permit>>,
+        completion<if_acquired<permit>>,
+        completion<permit_list>,
         completion<>,
         completion<bool>>;
 

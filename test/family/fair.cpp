@@ -161,7 +161,7 @@ BOOST_DATA_TEST_CASE(after_an_outage_they_stand_in_the_order_of_arrival, each_se
             BOOST_TEST(co_await eventually([&] { return network.connections() > made + 4; }));
             at.let_tickets_die();
             if (is_noticed) {
-                BOOST_TEST(!co_await at.of(other).try_acquire());
+                BOOST_TEST(is_refused(co_await at.of(other).try_acquire()));
                 BOOST_TEST(at.queued() == 0);
             }
             network.serve(true);

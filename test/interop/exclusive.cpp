@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(the_depth_is_seen, Kind, counted_kinds)
             BOOST_TEST(depth() == expected);
         }
         for (int i = 0; i != 3; ++i) {
-            BOOST_TEST(!co_await s.mine.try_acquire());
+            BOOST_TEST(is_refused(co_await s.mine.try_acquire()));
             co_await s.ask("t1", "unlock");
         }
         owner const me;
@@ -365,7 +365,7 @@ BOOST_AUTO_TEST_CASE(who_gives_up_leaves_no_place)
         hold first = co_await s.mine.acquire();
         auto const none = s.begin("t1", "tryLock", 300ms, by_watchdog);
         BOOST_TEST(co_await eventually([&] { return s.waiting() == 1; }));
-        BOOST_TEST(!co_await s.mine.try_acquire_for(200ms));
+        BOOST_TEST(is_refused(co_await s.mine.try_acquire_for(200ms)));
         BOOST_TEST((co_await none.wait()).text == "false");
         BOOST_TEST(s.waiting() == 0);
         co_await first.release();

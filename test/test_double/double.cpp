@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(what_never_ends_says_why)
     scripted_client redis;
     redis.occupy("order:7");
     auto const forever = [&]() -> asio::awaitable<void> {
-        co_await colock::lock{redis, "order:7"}.acquire();
+        auto const held = co_await colock::lock{redis, "order:7"}.acquire();
     };
     BOOST_CHECK_EXCEPTION(redis.run(forever()), std::runtime_error, [](auto const& e) {
         BOOST_TEST_MESSAGE(e.what());

@@ -37,8 +37,10 @@ asio::awaitable<void> check_taking(scripted_client& redis, Lock lock, std::strin
     BOOST_TEST(!redis.is_held(name));
 
     redis.occupy(name);
-    BOOST_TEST(!co_await lock.try_acquire());
-    BOOST_TEST(!co_await lock.try_acquire_for(1min));
+    auto const none = co_await lock.try_acquire();
+    BOOST_TEST(!none.has_value());
+    auto const waited = co_await lock.try_acquire_for(1min);
+    BOOST_TEST(!waited.has_value());
 
     redis.occupy(name, 10s);
     auto late = co_await lock.try_acquire_for(1min);
@@ -98,7 +100,7 @@ BOOST_AUTO_TEST_CASE(multi_lock)
         co_await held.lost();
         co_await held.release(asio::as_tuple(asio::deferred));
         r.occupy("b");
-        BOOST_TEST(!co_await l.try_acquire_for(5s));
+        BOOST_TEST(!(co_await l.try_acquire_for(5s)).has_value());
     }(redis, both));
     BOOST_TEST(redis.held().empty());
 }
@@ -164,7 +166,7 @@ BOOST_AUTO_TEST_CASE(permit_semaphore)
         co_await permits.try_set_permits(1);
         auto one = co_await permits.acquire();
         BOOST_TEST(r.is_held("k"));
-        BOOST_TEST(!co_await permits.try_acquire());
+        BOOST_TEST(!(co_await permits.try_acquire()).has_value());
         r.lose("k");
         co_await one.lost();
         BOOST_TEST(co_await permits.available() == 1);
@@ -189,7 +191,7 @@ BOOST_AUTO_TEST_CASE(semaphores_with_a_limit)
         BOOST_TEST(co_await permits.available() == 0);
         colock::permit_semaphore const leased{r, "p", 3};
         r.occupy("p", 2s);
-        BOOST_TEST(!co_await leased.try_acquire());
+        BOOST_TEST(!(co_await leased.try_acquire()).has_value());
         auto const one = co_await leased.acquire();
         BOOST_TEST(co_await leased.available() == 2);
     }(redis));

@@ -7,7 +7,7 @@ namespace colock::test {
 
 template class pending<>;
 template class pending<hold>;
-template class pending<std::optional<hold>>;
+template class pending<if_acquired<hold>>;
 template class pending<bool>;
 template class pending<permit>;
 

@@ -108,11 +108,11 @@ struct settling {
 };
 
 using pending_hold = pending<hold>;
-using pending_try = pending<std::optional<hold>>;
+using pending_try = pending<if_acquired<hold>>;
 
 extern template class pending<>;
 extern template class pending<hold>;
-extern template class pending<std::optional<hold>>;
+extern template class pending<if_acquired<hold>>;
 extern template class pending<bool>;
 extern template class pending<permit>;
 

@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(errors_are_thrown_or_given_as_the_token_says)
         lock const bad = mutex("");
         bool thrown = false;
         try {
-            co_await bad.acquire();
+            auto const held = co_await bad.acquire();
         } catch (boost::system::system_error const& e) {
             thrown = e.code() == error::invalid_argument;
         }
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(errors_are_thrown_or_given_as_the_token_says)
         BOOST_TEST((with_name == error::invalid_argument));
         BOOST_TEST(!nothing);
         error_code given;
-        co_await bad.try_acquire(asio::redirect_error(asio::deferred, given));
+        auto const none = co_await bad.try_acquire(asio::redirect_error(asio::deferred, given));
         BOOST_TEST((given == error::invalid_argument));
     }));
 }

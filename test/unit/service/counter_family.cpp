@@ -22,7 +22,7 @@ struct family : counters {
         return std::move(asked.value());
     }
 
-    pending<std::vector<permit>> take_many(std::int64_t n, acquire_options options = {})
+    pending<permit_list> take_many(std::int64_t n, acquire_options options = {})
     {
         return leased.acquire_many(n, options, settled());
     }
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(each_of_several_permits_is_renewed_and_lost_by_itself)
 BOOST_AUTO_TEST_CASE(a_wait_for_several_permits_runs_out_and_takes_none)
 {
     redis.set_counter("k", 2);
-    pending<std::vector<permit>> waits;
+    pending<permit_list> waits;
     auto once = leased.try_acquire_many_for(0ms, 3, settled());
     BOOST_TEST(once.succeeded());
     BOOST_TEST(once.value().empty());
