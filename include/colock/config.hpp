@@ -201,6 +201,15 @@ struct config {
     /// lock for ever. None: renewed without end.
     std::optional<milliseconds> max_hold{};
 
+    /// A line in the log, at warning level, says that a call has waited this long for a lock, for
+    /// permits or for a latch: the name, how long, and the holder if it is of this client. Calls
+    /// that wait for one name share a line. None: no such lines.
+    std::optional<milliseconds> warn_wait{};
+
+    /// The same for a lock or a permit that is held for this long: the name, how long, and its id
+    /// in Redis. A wrong value for healthy work costs lines, and nothing else.
+    std::optional<milliseconds> warn_hold{};
+
     /// A hold counts as lost this long before its validity ends, so that its owner can stop before
     /// anybody else gets the lock. None: a tenth of the lease, but at least 10 ms and at most 1 s.
     std::optional<milliseconds> loss_margin{};

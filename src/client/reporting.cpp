@@ -9,6 +9,7 @@
 #include <boost/asio/ip/host_name.hpp>
 
 #include <string>
+#include <utility>
 
 namespace colock {
 
@@ -34,16 +35,46 @@ std::string default_label()
     return !host.empty() && decide::is_label(label) ? label : label_of("localhost");
 }
 
-reporting::reporting(core& owner) : core_{owner}, next_{[this] { send(); }}, sending_{owner} {}
+reporting::reporting(core& owner)
+    : core_{owner}
+    , next_{[this] { send(); }}
+    , next_look_{[this] { look(); }}
+    , sending_{owner}
+{}
 
 void reporting::begin()
 {
+    if (limits().is_any()) {
+        last_look_ = clock::now();
+        core_.set_alarm(next_look_, long_times{limits(), last_look_, last_look_}.next_look());
+    }
     auto const& label = core_.settings().label;
     if (label && !label->empty() && !is_off_)
         core_.set_alarm(next_, clock::now() + first_beat);
 }
 
-void reporting::stop() { next_.clear(); }
+void reporting::stop()
+{
+    next_.clear();
+    next_look_.clear();
+}
+
+long_times::limits reporting::limits() const
+{
+    return {core_.settings().warn_wait, core_.settings().warn_hold};
+}
+
+void reporting::look()
+{
+    auto const now = clock::now();
+    long_times found{limits(), std::exchange(last_look_, now), now};
+    if (limits().wait && core_.count.waiters != 0)
+        core_.keyed_states().tell(found);
+    core_.holds().tell(found);
+    core_.set_alarm(next_look_, found.next_look());
+    for (auto const& line : found.lines())
+        core_.log(log_level::warning, {"long", {}, paced_log::of_locks}, [&] { return line; });
+}
 
 // A report that still waits for a connection is out of date, and is taken back.
 bool reporting::is_under_way()
@@ -57,7 +88,7 @@ strand_task reporting::send()
     core_.set_alarm(next_, clock::now() + decide::report_beat);
     if (is_under_way())
         co_return;
-    presence now{clock::now()};
+    reported_presence now{clock::now()};
     now.told.client = core_.uuid();
     now.told.label = *core_.settings().label;
     core_.holds().tell(now);

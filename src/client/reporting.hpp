@@ -3,6 +3,7 @@
 #include "base/strand_task.hpp"
 #include "core/reliable.hpp"
 #include "decide/alarm_queue.hpp"
+#include "decide/long_times.hpp"
 
 #include <string>
 
@@ -11,8 +12,10 @@ namespace colock {
 /// The label of a client that is given none: `host:pid` of this process.
 std::string default_label();
 
-/// Keeps the client's report at the server, while the client is connected and has a label: who it
-/// is, and what it has held or waited for longer than a second.
+/// Tells others of what the client has held or waited for longer than a second: the server, by the
+/// client's report, and the log, where `config::warn_wait` and `warn_hold` ask for that.
+///
+/// Keeps the report at the server, while the client is connected and has a label.
 ///
 /// One SET every few seconds while there is something to report, and nothing in the scripts of the
 /// locks. Nothing depends on it: a report that is lost is written again.
@@ -25,11 +28,15 @@ public:
 
 private:
     strand_task send();
+    void look();
+    long_times::limits limits() const;
     bool is_under_way();
     void refused(std::string_view why);
 
     core& core_;
     decide::alarm_queue::alarm next_;
+    decide::alarm_queue::alarm next_look_;
+    time_point last_look_{};
     reliable sending_;
     bool has_told_ = false;  ///< the last report has entries, or may not have come
     bool is_off_ = false;    ///< the server refuses it

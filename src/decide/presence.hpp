@@ -11,29 +11,51 @@
 
 namespace colock {
 
-/// Collects for the client's report what the client holds and waits for.
+/// Is told what a client holds, and what its calls wait for.
 class presence {
+public:
     using time_point = decide::time_point;
     using milliseconds = decide::milliseconds;
 
+    /// `id`: the field of the hold in Redis, or the id of the permit.
+    virtual void holds(
+        std::string_view kind, std::string const& key, std::string id, owner who, time_point since
+    ) = 0;
+    virtual void waits(
+        std::string_view kind, std::string const& key, owner who, time_point since
+    ) = 0;
+
+    /// Nobody need look further, because no more is taken.
+    virtual bool is_full() const noexcept { return false; }
+    virtual bool has_enough_holds() const noexcept { return false; }
+
+protected:
+    ~presence() = default;
+};
+
+/// Collects it for the client's report.
+class reported_presence final : public presence {
 public:
-    explicit presence(time_point now) : now_{now} {}
+    explicit reported_presence(time_point now) : now_{now} {}
 
     void holds(
         std::string_view kind, std::string const& key, std::string id, owner who, time_point since
-    )
+    ) override
     {
         add(holds_, {false, std::string{kind}, key, std::move(id), who.number(), age(since)});
     }
 
-    void waits(std::string_view kind, std::string const& key, owner who, time_point since)
+    void waits(std::string_view kind, std::string const& key, owner who, time_point since) override
     {
         add(waits_, {true, std::string{kind}, key, {}, who.number(), age(since)});
     }
 
-    /// Both sorts are full, and it is known that there is more, so nobody need look further.
-    bool is_full() const noexcept { return has_enough_holds() && waits_ == decide::most_reported; }
-    bool has_enough_holds() const noexcept
+    /// Both sorts are full, and it is known that there is more.
+    bool is_full() const noexcept override
+    {
+        return has_enough_holds() && waits_ == decide::most_reported;
+    }
+    bool has_enough_holds() const noexcept override
     {
         return holds_ == decide::most_reported && !told.is_whole;
     }

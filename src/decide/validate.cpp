@@ -106,6 +106,10 @@ char const* validate_times(config const& s) noexcept
         return "lease must be from 100 ms to ten years";
     if (s.max_hold && *s.max_hold <= milliseconds{0})
         return "max_hold must be positive";
+    if (s.warn_wait && *s.warn_wait <= milliseconds{0})
+        return "warn_wait must be positive";
+    if (s.warn_hold && *s.warn_hold <= milliseconds{0})
+        return "warn_hold must be positive";
     if (s.loss_margin && *s.loss_margin < milliseconds{0})
         return "loss_margin must not be negative";
     if (s.vote_after && *s.vote_after < milliseconds{0})

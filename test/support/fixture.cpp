@@ -105,7 +105,7 @@ config brief(config where)
 bool is_waiting(client const& at, std::string const& name)
 {
     auto const& inside = *detail::client_access::inside(at);
-    presence of_it{std::chrono::steady_clock::now() + 1min};  // the youngest as well
+    reported_presence of_it{std::chrono::steady_clock::now() + 1min};  // the youngest as well
     for (auto const& each : inside.keyed_states().all())
         if (each->name() == name)
             each->tell(of_it);
