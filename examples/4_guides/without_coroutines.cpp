@@ -79,6 +79,23 @@ bool print(colock::blocking::mutex& printer, std::function<void()> const& page)
 }
 // guard]
 
+// [wait
+/// Every operation takes the token: of semaphores, permits, both sides of a read-write lock, …
+void lead_and_simulate(colock::blocking::client& blocking, std::function<void()> const& work)
+{
+    using colock::blocking::wait;
+    colock::election const office{blocking.async(), "scheduler"};
+    colock::leadership mine = colock::blocking::run(blocking, office.campaign("10.0.0.1:80"));
+
+    colock::permit_semaphore const seats{blocking.async(), "seats", 2};
+    {
+        colock::permit const seat = seats.acquire(wait);  // the thread waits
+        work();
+    }
+    mine.resign(wait);
+}
+// wait]
+
 // [loss
 /// Works step by step until it is done or the lock is lost; false after a loss.
 bool work_while_held(colock::hold const& held, int steps, std::function<void()> const& step)
@@ -179,6 +196,7 @@ void threads_that_block(colock::client& redis)
     colock::blocking::client blocking{redis};  // or {config}: a client and a thread of its own
     // facade]
     std::printf("std::lock_guard: 8 threads count to %d\n", count_in_threads(blocking));
+    lead_and_simulate(blocking, [] { std::puts("a thread leads, and has a seat"); });
     colock::blocking::mutex printer{blocking, "printer"};
     std::printf("std::unique_lock: %s\n", print(printer, [] {}) ? "printed" : "not printed");
 

@@ -8,21 +8,107 @@
 #include <colock/options.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/system/system_error.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <concepts>
+#include <exception>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 
-/// Locks for threads that wait, without coroutines: `std::unique_lock` and its sisters take them.
+/// For threads that wait, without coroutines: `std::unique_lock` and its sisters take a `mutex`,
+/// and every other operation takes the token `wait`.
 namespace colock {
 inline namespace v0_3 {
 namespace blocking {
+
+/// The type of `wait`.
+struct wait_t {};
+
+/// A completion token: the calling thread waits for the operation, and gets its result.
+///
+///     colock::blocking::client redis{settings};
+///     colock::permit_semaphore const seats{redis.async(), "seats", 5};
+///     colock::permit seat = seats.acquire(colock::blocking::wait);
+///
+/// It works with each operation that takes a token: of semaphores, permits, both sides of a
+/// read-write lock, latches, holds, `client::inspect` and all others. For those of an `election`,
+/// which are coroutines, there is `run`.
+///
+/// \throws boost::system::system_error with the errors of the operation, and with
+///   `error::would_deadlock` on a thread that serves the client, because the thread would wait for
+///   itself. Nothing was sent then. That is known of a client on Asio's `io_context` or
+///   `thread_pool`; on another context such a call never returns
+inline constexpr wait_t wait{};
+
+namespace detail {
+
+/// Throws `error::would_deadlock` if this thread serves the executor.
+void expect_other_thread(boost::asio::any_io_executor const&);
+
+inline void throw_if_failed(error_code ec)
+{
+    if (ec)
+        throw boost::system::system_error{ec};
+}
+inline void throw_if_failed(std::exception_ptr const& thrown)
+{
+    if (thrown)
+        std::rethrow_exception(thrown);
+}
+
+template <class... Values>
+auto single(std::tuple<Values...> values)
+{
+    if constexpr (sizeof...(Values) == 1)
+        return std::get<0>(std::move(values));
+    else if constexpr (sizeof...(Values) > 1)
+        return values;
+}
+
+/// Begins the operation with a handler, and waits until that is called. `Failure` is an error code
+/// or an exception.
+template <class Failure, class... Values, class Begin>
+std::pair<Failure, std::tuple<Values...>> wait_for(Begin&& begin)
+{
+    using outcome = std::pair<Failure, std::tuple<Values...>>;
+    std::promise<outcome> told;
+    auto answer = told.get_future();
+    std::forward<Begin>(begin)([told = std::move(told)](Failure failed, Values... values) mutable {
+        told.set_value(outcome{std::move(failed), std::tuple<Values...>{std::move(values)...}});
+    });
+    return answer.get();
+}
+
+template <class Failure, class... Values>
+struct waiting {
+    template <class Initiation, class... Arguments>
+    static auto initiate(Initiation&& initiation, wait_t, Arguments&&... arguments)
+    {
+        if constexpr (requires { initiation.get_executor(); })
+            expect_other_thread(initiation.get_executor());
+        auto [failed, values] = wait_for<Failure, Values...>([&](auto handler) {
+            std::forward<Initiation>(initiation)(
+                std::move(handler), std::forward<Arguments>(arguments)...
+            );
+        });
+        throw_if_failed(failed);
+        return single(std::move(values));
+    }
+};
+
+}  // namespace detail
 
 /// A client for threads: a `colock::client`, and a thread that serves it.
 ///
@@ -60,6 +146,16 @@ private:
     std::unique_ptr<own_client> own_;
     colock::client* used_;
 };
+
+/// Runs a coroutine on the client's executor, and waits for its result:
+/// `run(redis, office.campaign("10.0.0.1"))` gives a `leadership`.
+///
+/// \throws what the coroutine throws, and `error::would_deadlock` as with `wait`
+template <class T>
+T run(client& where, boost::asio::awaitable<T> work)
+{
+    return boost::asio::co_spawn(where.async().get_executor(), std::move(work), wait);
+}
 
 /// A mutex that all processes share: a lock of any kind, whose hold belongs to the thread that has
 /// locked it. It is *Lockable* and *TimedLockable*, so `std::lock_guard`, `std::unique_lock` and
@@ -118,10 +214,10 @@ public:
     /// Waits at most that long. False if the wait ran out. False at once if this thread has the
     /// lock.
     template <class Rep, class Period>
-    bool try_lock_for(std::chrono::duration<Rep, Period> wait)
+    bool try_lock_for(std::chrono::duration<Rep, Period> longest)
     {
         using limit = std::chrono::milliseconds;
-        return try_lock_within(std::max(limit{0}, colock::detail::round_up<limit>(wait)));
+        return try_lock_within(std::max(limit{0}, colock::detail::round_up<limit>(longest)));
     }
 
     /// Waits until that moment at most.
@@ -150,7 +246,7 @@ public:
     hold const& held() const;
 
 private:
-    bool try_lock_within(std::chrono::milliseconds wait);
+    bool try_lock_within(std::chrono::milliseconds longest);
     bool has_it() const;
     void expect_other_thread(char const* doing) const;
     void keep(hold taken);
@@ -166,3 +262,11 @@ private:
 }  // namespace blocking
 }  // namespace v0_3
 }  // namespace colock
+
+template <class... Values>
+struct boost::asio::async_result<colock::blocking::wait_t, void(colock::error_code, Values...)> :
+    colock::blocking::detail::waiting<colock::error_code, Values...> {};
+
+template <class... Values>
+struct boost::asio::async_result<colock::blocking::wait_t, void(std::exception_ptr, Values...)> :
+    colock::blocking::detail::waiting<std::exception_ptr, Values...> {};

@@ -17,19 +17,6 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// Waits until the operation has called its handler. `begin` gets the handler.
-template <class... Values, class Begin>
-std::pair<error_code, std::tuple<Values...>> wait_for(Begin begin)
-{
-    using outcome = std::pair<error_code, std::tuple<Values...>>;
-    std::promise<outcome> told;
-    auto answer = told.get_future();
-    begin([told = std::move(told)](error_code ec, Values... values) mutable {
-        told.set_value(outcome{ec, std::tuple<Values...>{std::move(values)...}});
-    });
-    return answer.get();
-}
-
 /// Whether this thread serves this kind of executor, or a strand of it.
 template <class Executor>
 bool is_served_here_by(asio::any_io_executor const& by) noexcept
@@ -69,7 +56,20 @@ void throw_if_failed(error_code ec, std::string const& doing)
         throw boost::system::system_error{ec, doing};
 }
 
+/// Waits for the operation, and gives its error in place of an exception.
+template <class... Values, class Begin>
+std::pair<error_code, std::tuple<Values...>> wait_for(Begin begin)
+{
+    return detail::wait_for<error_code, Values...>(std::move(begin));
+}
+
 }  // namespace
+
+void detail::expect_other_thread(asio::any_io_executor const& by)
+{
+    if (is_served_here(by))
+        throw boost::system::system_error{error::would_deadlock, "wait"};
+}
 
 // ---- The client --------------------------------------------------------------------------------
 
@@ -117,13 +117,13 @@ void mutex::lock()
 
 bool mutex::try_lock() { return try_lock_within(std::chrono::milliseconds{0}); }
 
-bool mutex::try_lock_within(std::chrono::milliseconds wait)
+bool mutex::try_lock_within(std::chrono::milliseconds longest)
 {
     expect_other_thread("try_lock ");
     if (has_it())
         return false;
     auto [ec, got] = wait_for<if_acquired<hold>>([&](auto handler) {
-        of_.try_acquire_for(wait, options_, std::move(handler));
+        of_.try_acquire_for(longest, options_, std::move(handler));
     });
     throw_if_failed(ec, "try_lock " + name());
     auto& taken = std::get<0>(got);

@@ -4,6 +4,10 @@
 #include "integration/suites.hpp"
 #include "support/patience.hpp"
 #include <colock/blocking.hpp>
+#include <colock/election.hpp>
+#include <colock/permit_semaphore.hpp>
+#include <colock/read_write_lock.hpp>
+#include <colock/semaphore.hpp>
 
 #include <boost/asio/execution.hpp>
 #include <boost/asio/prefer.hpp>
@@ -11,9 +15,11 @@
 #include <boost/asio/thread_pool.hpp>
 
 #include <atomic>
+#include <functional>
 #include <future>
 #include <initializer_list>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -86,6 +92,48 @@ BOOST_AUTO_TEST_CASE(standard_locks_take_it)
     BOOST_TEST(exists(server, name));
 }
 
+BOOST_AUTO_TEST_CASE(every_operation_may_be_waited_for)
+{
+    using blocking::wait;
+    permit_semaphore const seats{redis.async(), name + "p", 1};
+    permit seat = seats.acquire(wait);
+    BOOST_TEST(is_refused(seats.try_acquire_for(20ms, wait)));
+    seat.release(wait);
+    BOOST_TEST(seats.available(wait) == 1);
+    semaphore const partner{redis.async(), name + "s", 2};
+    partner.acquire(2, wait);
+    BOOST_TEST(!partner.try_acquire(wait));
+    partner.release(2, wait);
+    read_write_lock const both{redis.async(), name + "rw"};
+    {
+        hold const first = both.read().acquire(wait), second = both.read().acquire(wait);
+        BOOST_TEST(is_refused(both.write().try_acquire_for(20ms, wait)));
+    }
+    BOOST_TEST((code_of([&] {
+                    semaphore{redis.async(), ""}.acquire(wait);
+                }) == error::invalid_argument));
+    auto const [up, reach] = std::pair{redis.async().ping(wait), 5s};
+    BOOST_TEST((up < reach));
+    server.ask("DEL", partner.name(), seats.name());
+}
+
+BOOST_AUTO_TEST_CASE(an_election_in_a_thread)
+{
+    election const office{redis.async(), name};
+    leadership mine = blocking::run(redis, office.campaign("here"));
+    BOOST_TEST(bool{mine});
+    BOOST_TEST(office.current(blocking::wait)->words == "here");
+    mine.resign(blocking::wait);
+    int terms = 0;
+    blocking::run(redis, office.stand("again", [&](leadership&) -> asio::awaitable<void> {
+        ++terms;
+        co_return;
+    }));
+    BOOST_TEST(terms == 1);
+    auto const failing = [&](leadership&) -> asio::awaitable<int> { throw std::logic_error{"no"}; };
+    BOOST_CHECK_THROW(blocking::run(redis, office.lead("third", failing)), std::logic_error);
+}
+
 BOOST_AUTO_TEST_CASE(a_thread_does_not_wait_for_itself)
 {
     blocking::mutex mine{redis, name};
@@ -104,11 +152,14 @@ BOOST_AUTO_TEST_CASE(a_thread_does_not_wait_for_itself)
         client shared{executor, quick(server.by_socket())};
         blocking::client on_pool{shared};
         blocking::mutex there{on_pool, name + "p"};
-        std::promise<error_code> refusal;
-        asio::post(pool, [&] { refusal.set_value(code_of([&] { there.lock(); })); });
-        auto refused = refusal.get_future();
-        BOOST_TEST_REQUIRE((refused.wait_for(5s) == std::future_status::ready));
-        BOOST_TEST((refused.get() == error::would_deadlock));
+        for (std::function<void()> const& waits : std::initializer_list<std::function<void()>>{
+                 [&] { there.lock(); }, [&] { shared.ping(blocking::wait); }}) {
+            std::promise<error_code> refusal;
+            asio::post(pool, [&] { refusal.set_value(code_of(waits)); });
+            auto refused = refusal.get_future();
+            BOOST_TEST_REQUIRE((refused.wait_for(5s) == std::future_status::ready));
+            BOOST_TEST((refused.get() == error::would_deadlock));
+        }
         {
             std::scoped_lock const here{there};
         }
