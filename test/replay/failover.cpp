@@ -119,14 +119,15 @@ BOOST_DATA_TEST_CASE(servers_restarted_one_by_one_erode_the_majority, each_serve
 {
     three_servers those{kind};
     lab at{those.first};
-    auto long_lease = [](config of) {
+    auto const settings = [](config of, milliseconds vote_after) {
         of.lease = 30s;
+        of.vote_after = vote_after;
         return of;
     };
     std::array const clients{
-        &at.connect(long_lease(quick(those.first.by_socket()))),
-        &at.connect(long_lease(quick(those.second.by_socket()))),
-        &at.connect(long_lease(quick(those.third.by_socket())))};
+        &at.connect(settings(quick(those.first.by_socket()), 0ms)),
+        &at.connect(settings(quick(those.second.by_socket()), 0ms)),
+        &at.connect(settings(quick(those.third.by_socket()), 1h))};  // it has no vote yet
     at.run([&]() -> asio::awaitable<void> {
         auto const name = unique_name("erosion");
         hold held = co_await those.over(clients, name).acquire();
