@@ -188,7 +188,7 @@ class Reader(Case):
 class Unlock(Case):
     def test_has_to_be_told_where_there_is_no_terminal(self) -> None:
         self.hold()
-        self.check(self.colock("unlock", "k"), 64, "k: unlock", "--yes", "Usage: ")
+        self.check(self.colock("unlock", "k"), 64, "colock unlock: k: ", "--yes", "Usage: ")
         self.assertEqual(self.server.keys(), ["k"])
 
     def test_wakes_who_waits(self) -> None:
