@@ -31,7 +31,7 @@ asio::awaitable<void> sell(colock::client& redis, names items)
 // all]
 
 // [free
-/// What nobody works on; it does not wait.
+/// Does the jobs that nobody has; it does not wait.
 asio::awaitable<std::size_t> work(colock::client& redis, names jobs)
 {
     auto mine = co_await colock::acquire_many(redis, std::move(jobs), {.take = colock::many::free});

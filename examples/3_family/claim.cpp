@@ -73,7 +73,7 @@ asio::awaitable<void> example(std::string url)
 
     colock::lock const order{web_server, "order:7"};
     std::string const job = co_await check(order, 1min);
-    if ((co_await order.try_acquire()).has_value())
+    if (co_await order.try_acquire())
         throw std::logic_error{"a lock that travels is free"};
     co_await ship(worker, job);
     co_await ship(worker, job);  // the queue delivers the job twice

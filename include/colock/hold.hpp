@@ -246,10 +246,7 @@ public:
 
     /// Whether the lock is held: the hold is not empty, released or lost, and it is still valid by
     /// the clock.
-    explicit operator bool() const& noexcept;
-
-    /// A temporary is released before the caller can work under it: keep it in a variable.
-    explicit operator bool() const&& = delete;
+    explicit operator bool() const noexcept;
 
 private:
     friend hold detail::make_hold(detail::hold_ptr) noexcept;
@@ -263,25 +260,17 @@ private:
 };
 
 /// The result of an operation that may find nothing to hold: a `std::optional` of a `hold` or a
-/// `permit`. Two mistakes would release the lock at once, so the compiler tells of them:
+/// `permit`. Keep it in a variable, because it releases the lock when it is destroyed:
 ///
 ///     if (auto held = co_await lock.try_acquire())  // right: it is held in this block
 ///         …
-///     if (co_await lock.try_acquire())              // wrong: it does not compile
+///     if (co_await lock.try_acquire())              // wrong: released before the block begins
 ///         …
 ///     co_await lock.try_acquire();                  // wrong: clang warns (-Wunused-result)
-///
-/// A program that only asks, and wants to drop what it gets, calls `has_value()`.
 template <class Held>
 class [[nodiscard]] if_acquired : public std::optional<Held> {
 public:
     using std::optional<Held>::optional;
-
-    /// Whether there is one.
-    explicit operator bool() const& noexcept { return this->has_value(); }
-
-    /// A temporary would be released before the caller can work under it: keep it in a variable.
-    explicit operator bool() const&& = delete;
 };
 
 }  // namespace v0_3

@@ -168,7 +168,7 @@ std::string hold::name() const
 owner const& hold::as() const noexcept { return state_->who; }
 
 // Looks at the clock as well: a stopped process may call this before its timer reports the loss.
-hold::operator bool() const& noexcept
+hold::operator bool() const noexcept
 {
     return state_ && state_->current_status() == hold_state::status::held &&
         valid_past(clock::duration{0});

@@ -19,7 +19,6 @@ SKIPPED = 77
 
 # How a compiler refuses a line with this mark.
 WORDS = {
-    "temporary": r"error: (use of|attempt to use a) deleted function",
     "argument": r"error: static assertion failed.*the work takes a reference to what is held, or nothing",
     "coroutine": r"error: static assertion failed.*the work is a coroutine that returns boost::asio::awaitable",
 }

@@ -6,25 +6,9 @@
 
 #include <boost/asio/awaitable.hpp>
 
-#include <chrono>
 #include <cstdint>
 
 namespace asio = boost::asio;
-using namespace std::chrono_literals;
-
-asio::awaitable<void> ask_temporaries(colock::lock lock, colock::permit_semaphore seats)
-{
-    if (co_await lock.try_acquire())  // [temporary]
-        co_return;
-    if (!co_await lock.try_acquire_for(1s))  // [temporary]
-        co_return;
-    if (co_await lock.acquire())  // [temporary]
-        co_return;
-    if (co_await seats.try_acquire())  // [temporary]
-        co_return;
-}
-
-// ---- Work that is no work ----------------------------------------------------------------------
 
 asio::awaitable<void> run_work(colock::lock lock, colock::semaphore partner)
 {
