@@ -121,7 +121,6 @@ void add_options(CLI::App& app, request& r)
     add("--lease", r.lease_ms, "of holds, in ms");
     add("--poll-cap", r.poll_cap_ms, "the longest sleep of a waiter, in ms");
     add("--max-tenure", r.max_tenure_ms, "how long a lock stays with the client, in ms");
-    add("--poller-gap", r.poller_gap_ms, "how long a lock is left free each second, in ms");
     app.add_flag("--no-fencing", r.no_fencing, "without tokens");
     app.add_flag("--metrics", r.metrics, "counted by colock::metrics; not in W6 and W9");
 }
@@ -150,8 +149,6 @@ plan plan_of(request const& r, colock::config where)
         where.poll_cap = milliseconds{r.poll_cap_ms};
     if (r.max_tenure_ms >= 0)
         where.max_tenure = milliseconds{r.max_tenure_ms};
-    if (r.poller_gap_ms >= 0)
-        where.poller_gap = milliseconds{r.poller_gap_ms};
     auto asked = r.asked;
     asked.redis = std::move(where);
     asked.hold = std::chrono::microseconds{r.hold_us};

@@ -23,7 +23,6 @@ struct request {
     int lease_ms = 0;
     int poll_cap_ms = 0;
     int max_tenure_ms = -1;
-    int poller_gap_ms = -1;
     bool no_fencing = false;
     bool metrics = false;
 };

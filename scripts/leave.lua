@@ -19,7 +19,7 @@ local function is_held_by_teller(lock)
         return false
     end
     local holder = redis.pcall('hkeys', lock)[1]
-    return holder and string.sub(holder, 15, 15) == '8'
+    return holder and string.sub(holder, 15, 15) == '9'
 end
 
 local reply = {}

@@ -1,7 +1,8 @@
 -- traits: looks_around
--- Takes one side of each read-write lock away from its holders and tells the waiters.
+-- Takes one side of each read-write lock away from its holders, tells these, and the waiters.
 -- KEYS the locks
--- ARGV for each lock: side, 'read' or 'write'; channel; prefix of the lease keys
+-- ARGV for each lock: side, 'read' or 'write'; channel; prefix of the lease keys; how the names of
+--      the mailboxes begin
 -- Reply: a list, for each lock 1 if that side was held, else 0; an error if the key does not hold a
 --        lock, which stays as it is.
 -- Not idempotent: a repeat could take the lock away from a later owner, so it is sent once.
@@ -13,6 +14,7 @@ local call, pcall = redis.call, redis.pcall
 -- include wait_list.lua
 -- include crowd.lua
 -- include tell_first.lua
+-- include tell_forced.lua
 
 -- The leases of all readers; the writer may be one of them.
 local function remove_leases(lock, prefix)
@@ -26,13 +28,14 @@ end
 
 local reply = {}
 for i = 1, #KEYS do
-    local side = ARGV[3 * i - 2]
+    local side, channel, prefix, box = unpack(ARGV, 4 * i - 3, 4 * i)
     local mode = pcall('hget', KEYS[i], 'mode')
     reply[i] = type(mode) == 'table' and mode or 0
     if mode == side then
-        remove_leases(KEYS[i], ARGV[3 * i])
+        local fields = call('hkeys', KEYS[i])
+        remove_leases(KEYS[i], prefix)
         call('del', KEYS[i])
-        local channel = ARGV[3 * i - 1]
+        tell_forced(KEYS[i], fields, box)
         local receivers = publish(channel, side == 'read' and '0' or '1')
         tell_first(wait_list(channel), channel, receivers)
         reply[i] = 1

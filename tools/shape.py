@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 STRAND = ("core", "holds", "waiting", "locks", "counters")
 
 LIMITS = {
-    "classes of the strand layers": 36,
+    "classes of the strand layers": 37,
     "abstract classes of the strand layers": 9,
     "data members of a class": 15,
     "functions of a class that are not inline": 25,

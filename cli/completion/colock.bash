@@ -49,7 +49,7 @@ _colock() {
         bench)
             words="$server --json --seconds --warmup --workers --locks --processes --hungry --poller"
             words+=' --hold-us --start-at --xfile --variant --key --links --lease --poll-cap'
-            words+=' --max-tenure --poller-gap --no-fencing --metrics'
+            words+=' --max-tenure --no-fencing --metrics'
             if [[ $word != -* ]]; then words='W1 W2 W3 W4 W5 W6 W7 W8 W9 W10 W11 W12 W1d keys'; fi
             ;;
         esac

@@ -35,7 +35,8 @@ struct client_stats {
     std::size_t holds = 0;          ///< holds that are neither released nor lost
     std::size_t waiters = 0;        ///< acquires that are waiting
     std::size_t keys = 0;           ///< names with a hold, a waiter or a release under way
-    std::size_t subscriptions = 0;  ///< subscribed channels, with or without a waiter
+    std::size_t subscriptions = 0;  ///< subscribed channels, with or without a waiter; not the
+                                    ///< client's own mailbox
     std::size_t owed_releases = 0;  ///< releases that the server has not confirmed yet
     std::uint64_t reconnects = 0;   ///< connections that came up again, after a loss or for want
                                     ///< of work

@@ -247,11 +247,6 @@ struct config {
     /// 0: no hand-over.
     milliseconds max_tenure{10};
 
-    /// Clients that poll find a contended lock free only by chance. If this is set, one release per
-    /// second leaves the lock free for this long, so that they can get it. At most 1 s. None: no
-    /// such gap.
-    std::optional<milliseconds> poller_gap{};
-
     /// How long this client's server has no vote in a `red_lock` after its start: until no lock
     /// that it may have lost in a restart is valid any more. None: the longest lease that the red
     /// lock knows, which is its own or a `lease` of its clients. If other clients use longer
@@ -262,8 +257,8 @@ struct config {
     /// The maximum number of command connections to a server, 1 to 64. In a cluster each primary
     /// gets half as many, rounded up. The client opens one at first need, and more when more
     /// operations are under way. There is one more connection for pub/sub. In a cluster each
-    /// primary whose locks have waiters has one for pub/sub, and one more connection reads the slot
-    /// map.
+    /// primary whose locks have waiters, or are renewed, has one for pub/sub, and one more
+    /// connection reads the slot map.
     unsigned links = 4;
 
     /// The time limit of operations that take no wait. At least 1 ms.

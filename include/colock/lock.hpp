@@ -318,9 +318,10 @@ public:
     /// Takes the lock away from its holder, and wakes the waiters.
     ///
     /// \par Effects
-    ///   `scripts/force.lua`, one round trip. A hold of this client is lost at once, and so is a
-    ///   hold of another client that has waiters for the lock. Any other holder learns of it at its
-    ///   next renewal. The result says whether there was a lock.
+    ///   `scripts/force.lua`, one round trip. A hold of this client is lost at once. A hold of
+    ///   another client is lost one message and one script later if that client has waited for a
+    ///   lock, or renewed one, within the last minute, and at its next renewal otherwise. The
+    ///   result says whether there was a lock.
     /// \par Completion signature
     ///   `void(error_code, bool)`
     /// \par Errors and cancellation

@@ -28,7 +28,7 @@ bool any_slot(unsigned) { return true; }
 }  // namespace
 
 client_state::client_state(asio::any_io_executor executor, config settings, identity drawn)
-    : core{std::move(executor), std::move(settings), std::move(drawn), {&states_, &holds_, &watchdog_, &poller_, &heartbeats_, &subscriptions_}}
+    : core{std::move(executor), std::move(settings), std::move(drawn), {&states_, &holds_, &watchdog_, &poller_, &heartbeats_, &subscriptions_, &mailbox_}}
     , process_{process_id()}
     , close_limit_{[this] { finish_closing(error::unavailable); }}
     , idle_look_{[this] { look_if_idle(); }}
@@ -39,6 +39,7 @@ client_state::client_state(asio::any_io_executor executor, config settings, iden
     , poller_{*this}
     , heartbeats_{*this}
     , subscriptions_{*this}
+    , mailbox_{*this}
 {}
 
 core_ptr client_state::make(
@@ -210,7 +211,10 @@ void client_state::look_if_idle()
 {
     if (life_.now != phase::running || running_)
         return;
-    if (std::exchange(was_wanted_, false) || !is_idle())
+    bool const is_quiet = !std::exchange(was_wanted_, false) && is_idle();
+    if (is_quiet)
+        mailbox_.close();
+    if (!is_quiet || count.subscriptions != 0)
         return set_alarm(idle_look_, clock::now() + idle_after);
     states_.forget();
     life_.now = phase::idle;
@@ -220,7 +224,7 @@ void client_state::look_if_idle()
 bool client_state::is_idle() const noexcept
 {
     return life_.activities == 0 && holds_.is_empty() && !states_.is_in_use() &&
-        count.subscriptions == 0 && count.guards == 0 && !holds_.has_dropped();
+        count.guards == 0 && !holds_.has_dropped();
 }
 
 /// Closes the connections, with all that serves them.
@@ -234,6 +238,7 @@ void client_state::part()
     end_pauses();
     poller_.stop();
     heartbeats_.stop();
+    mailbox_.stop();
     subscriptions_.stop();
     watchdog_.stop();
     faults().finish();

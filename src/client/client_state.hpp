@@ -4,6 +4,7 @@
 #include "client/reporting.hpp"
 #include "core/core.hpp"
 #include "core/keyed_state.hpp"
+#include "core/mailbox.hpp"
 #include "core/subscription_manager.hpp"
 #include "holds/hold_registry.hpp"
 #include "holds/watchdog.hpp"
@@ -109,6 +110,7 @@ private:
     colock::poller poller_;
     heartbeat heartbeats_;
     subscription_manager subscriptions_;
+    colock::mailbox mailbox_;
     std::unique_ptr<colock::transport> transport_owner_;
 };
 

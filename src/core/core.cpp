@@ -5,23 +5,24 @@
 #include <boost/uuid/uuid_io.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <random>
 
 namespace colock::detail {
 
 namespace {
 
-// The releases of this client tell the first of a lock's wait list. Scripts know that by the
-// version of its id, because older versions of colock, and Redisson, draw random ids: of version 4.
+// The releases of this client tell the first of a lock's wait list, and it has a mailbox. Scripts
+// know that by the version of its id: that of colock 0.2 is 8, and that of Redisson 4.
 constexpr std::size_t version_place = 14;
-constexpr char version_that_wakes = '8';
+constexpr char version_of_ids = '9';
 
 }  // namespace
 
 core::identity core::identity::draw()
 {
     auto id = boost::uuids::to_string(boost::uuids::random_generator{}());
-    id[version_place] = version_that_wakes;
+    id[version_place] = version_of_ids;
     std::random_device system;  // gives 32 bits at a time
     return {std::move(id), std::uint64_t{system()} << 32U | system()};
 }
@@ -29,7 +30,7 @@ core::identity core::identity::draw()
 core::identity core::identity::of(std::uint64_t number)
 {
     std::mt19937_64 engine{number};
-    std::string id = "xxxxxxxx-xxxx-8xxx-axxx-xxxxxxxxxxxx";
+    std::string id = "xxxxxxxx-xxxx-9xxx-axxx-xxxxxxxxxxxx";
     for (char& digit : id)
         if (digit == 'x')
             digit = "0123456789abcdef"[engine() >> 60U];
@@ -106,6 +107,14 @@ std::string core::fence_counter(unsigned slot) const
     std::string key;
     key.reserve(settings_.key_prefix.size() + counter.size());
     return key.append(settings_.key_prefix).append(counter);
+}
+
+std::string core::mailbox_prefix(unsigned slot) const
+{
+    bool const is_by_slot = settings_.topology == topology::cluster;
+    return decide::mailbox_prefix(
+        is_by_slot ? std::optional{slot} : std::nullopt, settings_.key_prefix
+    );
 }
 
 void core::tell(acquire_step const& step) noexcept

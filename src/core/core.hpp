@@ -26,6 +26,7 @@ namespace colock {
 class heartbeat;
 class hold_registry;
 class keyed_state_registry;
+class mailbox;
 class poller;
 class subscription_manager;
 class watchdog;
@@ -67,6 +68,7 @@ public:
     heartbeat& heartbeats() const noexcept { return *parts_.heartbeats; }
     hold_registry& holds() const noexcept { return *parts_.holds; }
     keyed_state_registry& keyed_states() const noexcept { return *parts_.states; }
+    colock::mailbox& mailbox() const noexcept { return *parts_.letters; }
     colock::poller& poller() const noexcept { return *parts_.polled; }
     subscription_manager& subscriptions() const noexcept { return *parts_.subscriptions; }
     colock::watchdog& watchdog() const noexcept { return *parts_.renewals; }
@@ -205,6 +207,10 @@ public:
     /// The counter from which the locks of this slot draw their tokens.
     std::string fence_counter(unsigned slot) const;
 
+    /// How the names of the mailboxes begin that serve the locks of this slot. The id of a client
+    /// follows.
+    std::string mailbox_prefix(unsigned slot) const;
+
     /// In [0, 1).
     double jitter() noexcept
     {
@@ -268,6 +274,7 @@ protected:
         colock::poller* polled;
         heartbeat* heartbeats;
         subscription_manager* subscriptions;
+        colock::mailbox* letters;
     };
 
     core(asio::any_io_executor, config, identity, parts);

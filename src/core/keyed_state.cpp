@@ -13,15 +13,16 @@ namespace {
 
 std::atomic<std::uint64_t> last_unnamed = 0;
 
+constexpr std::array<std::string_view, 6> lock_words{
+    "lock", "spin", "fenced", "fair", "read", "write"};
+static_assert(lock_words.size() == static_cast<std::size_t>(detail::lock_kind::write) + 1);
+
 }  // namespace
 
 std::string_view word_of(state_kind kind) noexcept
 {
-    constexpr std::array<std::string_view, 6> locks{
-        "lock", "spin", "fenced", "fair", "read", "write"};
-    static_assert(locks.size() == static_cast<std::size_t>(detail::lock_kind::write) + 1);
-    if (auto const i = static_cast<std::size_t>(kind); i < locks.size())
-        return locks[i];
+    if (is_lock(kind))
+        return lock_words.at(static_cast<std::size_t>(kind));
     switch (kind) {
     case state_kind::semaphore: return "semaphore";
     case state_kind::permit_semaphore: return "permit";
@@ -75,6 +76,16 @@ std::shared_ptr<keyed_state> keyed_state_registry::remove(keyed_state& s) noexce
     if (at == known_.end() || at->get() != &s)
         return {};
     return std::move(known_.extract(at).value());
+}
+
+bool keyed_state_registry::forced(std::string_view name, std::uint64_t number) const
+{
+    bool has_it = false;  // both sides of a read-write lock may
+    for (std::size_t i = 0; i != lock_words.size(); ++i) {
+        auto* const found = find(static_cast<state_kind>(i), name);
+        has_it |= found && found->on_forced(number);
+    }
+    return has_it;
 }
 
 std::vector<std::shared_ptr<keyed_state>> keyed_state_registry::all() const

@@ -7,6 +7,7 @@
 #include <colock/error.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -37,6 +38,11 @@ constexpr state_kind state_of(detail::lock_kind kind) noexcept
     return static_cast<state_kind>(kind);
 }
 
+constexpr bool is_lock(state_kind kind) noexcept
+{
+    return kind <= state_of(detail::lock_kind::write);
+}
+
 /// The word for it in a client's report.
 std::string_view word_of(state_kind) noexcept;
 
@@ -63,6 +69,9 @@ public:
 
     /// Its server is reached again: it may be another one, and messages may have been missed.
     virtual void on_reached() {}
+
+    /// Somebody has forced the lock. True if this state has the ownership with that number.
+    virtual bool on_forced(std::uint64_t /*number*/) { return false; }
 
     /// Tells the client's report what it holds and the acquires that wait.
     virtual void tell(presence&) const {}
@@ -109,6 +118,18 @@ public:
     std::vector<std::shared_ptr<keyed_state>> all() const;
     bool is_empty() const noexcept { return known_.empty(); }
     bool is_in_use() const noexcept;
+
+    /// Somebody has forced the lock of this name: true if one of its kinds has that ownership.
+    bool forced(std::string_view name, std::uint64_t number) const;
+
+    /// For the slot of each lock that is held or waited for.
+    template <class Call>
+    void for_each_lock_in_use(Call const& call) const
+    {
+        for (auto const& each : known_)
+            if (is_lock(each->kind()) && each->is_in_use())
+                call(each->slot());
+    }
 
     // The same call for all of them.
     void on_reached(slot_filter const&);

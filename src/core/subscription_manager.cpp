@@ -7,10 +7,7 @@
 
 namespace colock {
 
-subscription_manager::subscription_manager(core& owner)
-    : core_{owner}
-    , copies_{owner.settings().publish == publishing::both ? 2U : 1U}
-{}
+subscription_manager::subscription_manager(core& owner) : core_{owner} {}
 
 subscription_manager::line::line(subscription_manager& whose, unsigned which)
     : of{whose}
@@ -42,6 +39,7 @@ void subscription_manager::count_channels() noexcept
     std::size_t count = 0;
     for (auto const& [pubsub, there] : lines_)
         count += there->table.in_use();
+    count -= std::min(count, core_.count.mailboxes.load());
     core_.count.subscriptions = core_.is_stopped() ? 0 : count;  // they end with their links
 }
 
@@ -78,26 +76,10 @@ void subscription_manager::remove(std::string const& name, listener& who, bool l
         pump_by(there, there.table.next_expiry());
 }
 
-std::uint32_t subscription_manager::expect_echo(std::string_view name, listener const& who)
-{
-    auto const at = channels_.find(name);
-    bool const is_news = at != channels_.end() &&
-        std::ranges::any_of(at->second.listeners,
-                            [&](listener const* l) { return l != &who && !l->hears_echoes(); });
-    auto* const there = const_cast<line*>(carrier_of(name));
-    return is_news || !there ? 0 : there->table.expect_echo(name, copies_);
-}
-
-void subscription_manager::expect_no_echo(std::string_view name, std::uint32_t epoch)
-{
-    for (auto const& [pubsub, there] : lines_)
-        there->table.expect_no_echo(name, epoch, copies_);
-}
-
-std::uint32_t subscription_manager::epoch_of(std::string_view name) const noexcept
+bool subscription_manager::is_live(std::string_view name) const noexcept
 {
     auto const* const there = carrier_of(name);
-    return there ? there->table.epoch() : 0;
+    return there && there->table.is_live(name);
 }
 
 template <class Call>
@@ -175,7 +157,6 @@ void subscription_manager::on_rerouted()
             from.table.remove(name, clock::now());
             is_live = to.table.add(name, clock::now()) == decide::subscription_table::state::live;
         }
-        from.table.forget_echoes(name);
         core_.transport().want_pubsub(c.pubsub);
         pump_by(from, from.table.next_expiry());
         pump_by(to, clock::now());
@@ -191,7 +172,7 @@ void subscription_manager::on_rerouted()
 void subscription_manager::on_pubsub_up(unsigned pubsub)
 {
     line& there = over(pubsub);
-    there.table.link_up(++connections_);
+    there.table.link_up();
     pump_by(there, clock::now());
 }
 
@@ -230,8 +211,9 @@ void subscription_manager::on_refused(unsigned pubsub, std::string_view name, st
     core_.log(log_level::warning, {"subscribe"}, [&] {
         return "subscribe to " + std::string{name} +
             ": refused by the server: " + redacted(why, core_.settings()) +
-            "; its waiters ask again when the lease ends and at the poll cap. Remedy: allow the"
-            " user this channel";
+            "; waiters ask again when the lease ends and at the poll cap, and holders learn at "
+            "their"
+            " next renewal that their lock was forced. Remedy: allow the user this channel";
     });
     core_.events().subscription_failed(name, error::subscription_failed);
     for_each_listener(name, [](listener& who) { who.on_not_subscribed(); });
@@ -259,16 +241,8 @@ void subscription_manager::on_message(
     unsigned pubsub, std::string_view name, std::string_view payload
 )
 {
-    line& there = over(pubsub);
-    bool const is_echo = there.table.take_echo(name);
-    if (carrier_of(name) != &there)
-        return;
-    for_each_listener(name, [&](listener& who) {
-        if (!is_echo)
-            who.on_message(payload);
-        else if (who.hears_echoes())
-            who.on_echo();
-    });
+    if (carrier_of(name) == &over(pubsub))
+        for_each_listener(name, [&](listener& who) { who.on_message(payload); });
 }
 
 }  // namespace colock

@@ -16,7 +16,7 @@ namespace colock {
 
 using detail::core;
 
-/// Multiplexes the unlock channels of all waiters over the pub/sub link, of which a cluster has one
+/// Multiplexes the channels of all that listen over the pub/sub link, of which a cluster has one
 /// a node.
 ///
 /// Runs on the client's strand. Each link's `subscription_table` decides what to subscribe next;
@@ -37,10 +37,6 @@ public:
         /// The server does not allow the user this channel. It is asked again after a while.
         virtual void on_not_subscribed() {}
 
-        /// Whether it also gets messages that this client has published itself.
-        virtual bool hears_echoes() const { return false; }
-        virtual void on_echo() {}
-
     protected:
         ~listener() = default;
     };
@@ -55,13 +51,8 @@ public:
     /// once.
     void remove(std::string const& channel, listener&, bool lingers = true);
 
-    /// Call it before publishing. Returns the connection epoch if our own message will come back
-    /// and is passed on only as an echo; 0 if another local listener must see it as a message.
-    std::uint32_t expect_echo(std::string_view channel, listener const& who);
-    void expect_no_echo(std::string_view channel, std::uint32_t epoch);
-
-    /// The epoch of the connection that carries the channel, 0 if there is none.
-    std::uint32_t epoch_of(std::string_view channel) const noexcept;
+    /// Whether the server sends the messages of this channel, with or without a listener.
+    bool is_live(std::string_view channel) const noexcept;
 
     /// The client runs, perhaps again: what is still listened to needs its connections.
     void start();
@@ -109,10 +100,8 @@ private:
     void for_each_listener(std::string_view channel, Call const& call);
 
     core& core_;
-    unsigned copies_;                                  ///< in which a message of our own comes back
     std::map<unsigned, std::unique_ptr<line>> lines_;  ///< by pub/sub link
     std::map<std::string, channel, std::less<>> channels_;
-    std::uint32_t connections_ = 0;
 };
 
 }  // namespace colock

@@ -22,7 +22,7 @@ struct handover {
     milliseconds lease;                      ///< from which that was calculated
     time_point resumed = time_point::min();  ///< the end of the machine's last suspension
     bool is_alike = true;                    ///< both are renewed, with the same lease
-    bool is_undisturbed = true;              ///< nobody can have forced it unnoticed
+    bool is_undisturbed = true;              ///< nobody is known to have forced it
     bool has_token = true;
     bool is_quiet = true;  ///< no step of the ownership is under way
 

@@ -105,6 +105,13 @@ std::string turn_channel(std::string_view lock_channel, std::string_view client)
     return std::string{lock_channel}.append(":").append(client);
 }
 
+std::string mailbox_prefix(std::optional<unsigned> slot, std::string_view prefix)
+{
+    auto tag = slot ? fence_counter(*slot) : std::string_view{"{colock}"};
+    tag.remove_prefix(tag.find('{'));
+    return std::string{prefix}.append("redisson_lock__channel:").append(tag).append(":");
+}
+
 std::string request_channel(std::string_view lock_channel)
 {
     return std::string{lock_channel}.append(":request");

@@ -41,10 +41,9 @@ void subscription_table::list(map_type::iterator at)
         expiries_.emplace(at->second.until, at->first);
 }
 
-void subscription_table::link_up(std::uint32_t epoch)
+void subscription_table::link_up()
 {
     up_ = true;
-    epoch_ = epoch;
     busy_ = false;
     wanted_.clear();
     for (auto& [name, c] : channels_)
@@ -59,10 +58,8 @@ void subscription_table::link_down()
     up_ = false;
     busy_ = false;
     for (auto& [name, c] : channels_)
-        if (c.is != state::refused) {
+        if (c.is != state::refused)
             c.is = state::wanted;
-            c.echoes = 0;
-        }
 }
 
 bool subscription_table::confirm(std::string_view name)
@@ -74,36 +71,6 @@ bool subscription_table::confirm(std::string_view name)
         return false;  // of an earlier subscription, ended since
     at->second.is = state::live;
     return at->second.waiters != 0;
-}
-
-std::uint32_t subscription_table::expect_echo(std::string_view name, unsigned copies)
-{
-    auto const at = channels_.empty() ? channels_.end() : channels_.find(name);
-    if (at == channels_.end() || at->second.is != state::live)
-        return 0;
-    at->second.echoes += copies;
-    return epoch_;
-}
-
-void subscription_table::forget_echoes(std::string_view name)
-{
-    if (auto const at = channels_.find(name); at != channels_.end())
-        at->second.echoes = 0;
-}
-
-void subscription_table::expect_no_echo(std::string_view name, std::uint32_t epoch, unsigned copies)
-{
-    for (; epoch == epoch_ && copies != 0; --copies)
-        take_echo(name);
-}
-
-bool subscription_table::take_echo(std::string_view name)
-{
-    auto const at = channels_.empty() ? channels_.end() : channels_.find(name);
-    if (at == channels_.end() || at->second.echoes == 0)
-        return false;
-    --at->second.echoes;
-    return true;
 }
 
 void subscription_table::take_wanted(change& next)
@@ -193,7 +160,6 @@ bool subscription_table::end_by_server(std::string_view name)
     if (at == channels_.end() || at->second.is != state::live)
         return false;
     at->second.is = state::wanted;
-    at->second.echoes = 0;
     if (at->second.waiters != 0)
         wanted_.push_back(at->first);
     return true;

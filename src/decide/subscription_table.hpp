@@ -3,7 +3,6 @@
 #include "decide/time.hpp"
 
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -35,25 +34,12 @@ public:
     /// One less waits for it. The last one leaves it to linger, or to end.
     void remove(std::string_view channel, time_point now, bool lingers = true);
 
-    /// A new connection is up, without subscriptions. `epoch` distinguishes it from all others.
-    void link_up(std::uint32_t epoch);
+    /// A new connection is up, without subscriptions.
+    void link_up();
     void link_down();
 
     /// The server has confirmed the subscription. True if the channel has a waiter.
     bool confirm(std::string_view channel);
-
-    /// Call it before this client publishes a message. Returns the epoch of the connection on which
-    /// the message will come back, or zero if the subscription is not live.
-    std::uint32_t expect_echo(std::string_view channel, unsigned copies = 1);
-
-    /// The message that was expected on that connection will not come.
-    void expect_no_echo(std::string_view channel, std::uint32_t epoch, unsigned copies = 1);
-
-    /// No expected message will come any more, on any connection.
-    void forget_echoes(std::string_view channel);
-
-    /// True if this message was expected.
-    bool take_echo(std::string_view channel);
 
     /// The change to ask for now; empty if there is none, a change is under way, or the link is
     /// down.
@@ -61,6 +47,12 @@ public:
 
     /// The server has refused the channel. That does not end the change under way.
     void refuse(std::string_view channel, time_point until);
+
+    bool is_live(std::string_view name) const noexcept
+    {
+        auto const at = channels_.find(name);
+        return at != channels_.end() && at->second.is == state::live;
+    }
 
     /// It is refused for longer than a moment.
     bool is_refused(std::string_view channel, time_point now) const;
@@ -79,12 +71,9 @@ public:
     /// remembered as refused, is not.
     std::size_t in_use() const noexcept { return channels_.size() - remembered_; }
 
-    std::uint32_t epoch() const noexcept { return epoch_; }
-
 private:
     struct channel {
         std::size_t waiters = 0;
-        std::size_t echoes = 0;  ///< own messages that are still to come
         state is = state::wanted;
         bool is_listed = false;  ///< among the expiries
         time_point until{};      ///< lingering, or refused: when it may go or be asked for again
@@ -102,7 +91,6 @@ private:
     std::vector<std::string> wanted_;  ///< names to subscribe, perhaps gone since
     std::multimap<time_point, std::string> expiries_;
     std::size_t remembered_ = 0;  ///< refused channels without a waiter
-    std::uint32_t epoch_ = 0;
     bool busy_ = false;
     bool up_ = false;
 };

@@ -21,11 +21,9 @@ public:
     using duration = std::chrono::steady_clock::duration;
 
     /// `longest`: the longest delay, unless so many clients wait that all would ask at that moment.
-    /// `poller_gap`: how long the lock stays free once a second for clients that poll; 0 for never.
     /// `poll_cap`: see `crowd`.
-    turns(milliseconds longest, milliseconds poller_gap, milliseconds poll_cap) noexcept
+    turns(milliseconds longest, milliseconds poll_cap) noexcept
         : longest_{longest}
-        , poller_gap_{poller_gap}
         , crowd_{poll_cap}
     {}
 
@@ -46,15 +44,7 @@ public:
             back_until_ += delay;
             next_vain_ = in_vain_ != 0 && delay == longest_ ? now + 5 * longest_ : now;
         }
-        if (poller_gap_ > milliseconds{0} && now >= next_gap_) {
-            back_until_ = std::max(back_until_, now + poller_gap_);
-            next_gap_ = now + std::chrono::seconds{1};
-        }
     }
-
-    /// The earliest time at which a release leaves the next gap for clients that poll; long ago if
-    /// never.
-    time_point next_gap() const noexcept { return next_gap_; }
 
     /// Do not ask for the lock before this time.
     time_point back_until() const noexcept { return back_until_; }
@@ -137,7 +127,6 @@ private:
     static constexpr milliseconds longest_yield_pause{1'000};
 
     milliseconds longest_;
-    milliseconds poller_gap_;
     crowd crowd_;
     bool is_last_ = false;  ///< this client comes after those that heard its last release
     unsigned others_ = 0;   ///< so many have
@@ -148,7 +137,6 @@ private:
     /// Until then this client does not stand back in vain again. If nobody asked within the longest
     /// delay, the counted subscribers may be gone, so once per five such delays is enough.
     time_point next_vain_{};
-    time_point next_gap_{};
     time_point next_yield_{};
     milliseconds yield_pause_ = longest_yield_pause;
 };

@@ -122,8 +122,6 @@ char const* validate_times(config const& s) noexcept
         return "linger must not be negative";
     if (s.max_tenure < milliseconds{0})
         return "max_tenure must not be negative; 0 turns hand-over off";
-    if (s.poller_gap && (*s.poller_gap <= milliseconds{0} || *s.poller_gap > milliseconds{1'000}))
-        return "poller_gap must be positive and at most 1 s";
     for (auto const limit :
          {s.poll_cap,
           s.max_tenure,

@@ -1,5 +1,6 @@
 #include "base/recycling.hpp"
 #include "core/core.hpp"
+#include "core/mailbox.hpp"
 #include "holds/ownership.hpp"
 
 #include <algorithm>
@@ -40,6 +41,8 @@ void ownership::begin(hold_ptr first, decide::proven_grant const& by)
     if (listener_)
         listen();
     watch();
+    if (inside().mailbox().take_letter_about(number()))
+        suspect();
 }
 
 void ownership::begin_beside(ownership& other)
@@ -273,6 +276,8 @@ std::optional<decide::lease_steps::step> ownership::begin_renewal(script_texts& 
         renewal_.plan(never);
         return {};
     }
+    if (how().subscribes && !how().is_permit)
+        inside().mailbox().open(slot());
     auto const made = begin_step(promise());
     renewal_.begin(made.number);
     field_.write_lease(to, made.lease);

@@ -259,13 +259,10 @@ private:
 
     // ---- For the settlement --------------------------------------------------------------------
 
-    /// False if it had begun before.
-    bool begin_release() noexcept
+    void begin_release() noexcept
     {
-        bool const begins = std::exchange(stage_, stage::releasing) != stage::releasing;
-        if (begins)
+        if (std::exchange(stage_, stage::releasing) != stage::releasing)
             ++inside().count.owed_releases;
-        return begins;
     }
     bool is_releasing() const noexcept { return stage_ == stage::releasing; }
 
@@ -419,5 +416,15 @@ private:
     std::unique_ptr<settlement> steps_;          ///< none before the first step
     std::unique_ptr<loss_notice> notice_;        ///< none unless the config asks for it
 };
+
+/// Somebody has taken the ownership with this number away: true if it is this one, which asks the
+/// server then.
+inline bool suspect_if(ownership* held, std::uint64_t number)
+{
+    bool const is_meant = held && held->number() == number;
+    if (is_meant)
+        held->suspect();
+    return is_meant;
+}
 
 }  // namespace colock

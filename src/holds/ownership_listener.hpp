@@ -2,8 +2,6 @@
 
 #include "base/clock.hpp"
 
-#include <cstdint>
-#include <string>
 #include <string_view>
 
 namespace colock {
@@ -20,10 +18,6 @@ public:
     /// The last hold is released. True if the lock is handed over: a waiter has the ownership now,
     /// or will ask with its field.
     virtual bool hand_over(detail::hold_state& last) = 0;
-
-    /// The release message is about to be published. Not zero if that message will come back and is
-    /// passed on to nobody; see `subscription_manager`.
-    virtual std::uint32_t expect_echo(std::string const& channel) = 0;
 
     /// A release is about to be sent. True if the script is to put this client at the end of the
     /// wait list when it tells another client. `joined` follows if the release is answered.

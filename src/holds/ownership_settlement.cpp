@@ -159,9 +159,7 @@ void settlement::begin(request& which, hold_operations const& doing)
 {
     if (!which.last)
         return ask_replicas(which.call, doing, of_.holds_.shortest_due(clock::now()));
-    // Without a listener another ownership may begin. It must get this message like any other.
-    if (of_.begin_release() && of_.listener_)
-        echo_ = of_.listener_->expect_echo(which.channel);
+    of_.begin_release();
 }
 
 void settlement::keep_due(request const& which, hold_operations& doing, answer const& got)
@@ -235,8 +233,6 @@ error_code settlement::conclude_release(
     // A call for several locks may have failed behind this one, and was sent again in parts.
     bool const before = may_be_own && (unsure_ || which.call.alone);
     bool const released = r.what == kind::released;
-    if (echo_ != 0 && !(released && r.receivers >= 0) && !before)
-        core_.subscriptions().expect_no_echo(which.channel, echo_);
     if (released && r.receivers == r.refused)
         core_.log(log_level::warning, {"publish"}, [&] {
             return "release " + of_.name() +
@@ -275,12 +271,13 @@ error_code settlement::conclude_extension(
     return {};
 }
 
-// If the server does not report receivers, there may be one.
+// If the server does not report receivers, there may be one. This client's own subscription may
+// linger.
 unsigned settlement::others_of(std::int64_t receivers, std::string_view channel) const noexcept
 {
     if (receivers < 0)
         return 1;
-    bool const by_us = echo_ != 0 && echo_ == core_.subscriptions().epoch_of(channel);
+    bool const by_us = core_.subscriptions().is_live(channel);
     return static_cast<unsigned>(std::max<std::int64_t>(0, receivers - std::int64_t{by_us}));
 }
 

@@ -49,7 +49,6 @@ private:
     ownership& of_;
     hold_operations asked_;
     reliable sending_;
-    std::uint32_t echo_ = 0;  ///< the connection on which its own message is expected, if any
     bool running_ = false;
     bool unsure_ = false;          ///< a release's answer was lost: a repeat may find its effect
     bool unsure_of_stay_ = false;  ///< the same of a lease that keeps a released lock taken

@@ -36,7 +36,7 @@ contention::contention(
     std::function<void()> on_alarm
 )
     : entry{lock.name(), lock.slot()}
-    , turns{longest_turn(inside.settings()), inside.settings().poller_gap.value_or(milliseconds{0}), inside.settings().poll_cap}
+    , turns{longest_turn(inside.settings()), inside.settings().poll_cap}
     , list{inside, lock, how.has_list ? &channel_ : nullptr, wake, *this}
     , core_{inside}
     , channel_{how.subscribes ? how.channel(lock.name(), inside.settings().key_prefix) : std::string{}}
@@ -62,15 +62,12 @@ void contention::unsubscribe()
     is_live = false;
 }
 
-bool contention::hears_anew(std::string_view asked, bool stands, bool is_alone)
+bool contention::hears_anew(std::string_view asked, bool stands)
 {
     switch (list.refused(asked, stands)) {
     case wait_list::next::sleep: return false;
     case wait_list::next::ask: return true;
-    case wait_list::next::list_alone:
-        if (is_alone)  // with followers the lock is handed over, which needs the channel
-            unsubscribe();
-        return false;
+    case wait_list::next::list_alone: unsubscribe(); return false;
     case wait_list::next::channel: break;
     }
     return subscribe();
@@ -88,7 +85,6 @@ bool contention::joins_behind(bool once)
 // The poll cap counts from now: the message that has come was not lost.
 void contention::on_message(time_point deadline)
 {
-    disturbed = true;
     if (list.wakes && list.place.is_standing())
         return;  // the first of the list has its turn
     heard_ = turns.heard(
@@ -124,7 +120,7 @@ void contention::released(unsigned receivers, bool told)
     if (told)
         list.told_another();
     heard_ = never;  // that message was about an older release
-    remembered_ = std::max(others != 0 ? now + memory : now, turns.next_gap());
+    remembered_ = others != 0 ? now + memory : now;
 }
 
 // ---- The sleep of the head ---------------------------------------------------------------------
@@ -225,7 +221,6 @@ void contention::begin_attempt() noexcept
 {
     asked_ = clock::now();
     heard_ = never;
-    disturbed = false;
 }
 
 void contention::refused(decide::acquire_answer const& got, bool named) noexcept

@@ -39,8 +39,11 @@ public:
 
     /// After a refusal: subscribes to the client's own channel or to the lock's, as the refusal
     /// requires. True if a message may have been missed until now, so that the client has to ask
-    /// once more. `is_alone`: nobody waits here behind the head.
-    bool hears_anew(std::string_view asked, bool stands, bool is_alone);
+    /// once more.
+    bool hears_anew(std::string_view asked, bool stands);
+
+    /// Nobody else has the lock, so there is nothing to hear.
+    void unsubscribe();
 
     /// The client asks for a place behind the others, instead of waiting until they had their
     /// chance.
@@ -100,8 +103,7 @@ public:
     decide::token_block tokens;
     decide::turns turns;
     wait_list list;
-    bool is_live = false;    ///< messages of the lock's channel arrive
-    bool disturbed = false;  ///< the lock may have been forced since the attempt was sent
+    bool is_live = false;  ///< messages of the lock's channel arrive
 
 private:
     void wake() override;
@@ -114,7 +116,6 @@ private:
     }
     void on_turn(unsigned listening) override;
     void on_unheard() override;
-    void unsubscribe();
 
     core& core_;
     std::string const channel_;  ///< empty where nobody subscribes

@@ -54,8 +54,6 @@ void exclusive_lock::give(grant const& what)
     auto const taken = make_hold(*who, what.last_token);
     begin(*who, taken, what);
     send_away_who_tries_once();
-    if (contention_ && contention_->disturbed)
-        ownership_->suspect();
 }
 
 void exclusive_lock::taken_away(time_point sent)
@@ -67,6 +65,8 @@ void exclusive_lock::taken_away(time_point sent)
 // An ownership that stands already ends: only one owner at a time has the lock at the server.
 void exclusive_lock::begin(waiter& who, hold_ptr const& taken, grant const& what)
 {
+    if (contention_)
+        contention_->unsubscribe();
     if (auto const before = std::exchange(ownership_, nullptr))
         before->replaced(what.proven.sent);
     ownership_ = make_recycled<ownership>(core_, this, how_, name(), what.number, who.who);
@@ -88,8 +88,7 @@ void exclusive_lock::adopt(
     since_ = clock::now();
     auto const taken = who->make_hold();
     taken->token = token;
-    // A message since the script may have been about it, or another owner's grant.
-    bool const is_doubtful = ownership_ || contention_;
+    bool const is_doubtful = ownership_ != nullptr;  // another owner's grant may be the later one
     begin(*who, taken, {number, token, 0, proven});
     send_away_who_tries_once();
     if (is_doubtful)
@@ -119,7 +118,7 @@ decide::handover_kind exclusive_lock::how_to_pass(waiter const& next, hold_state
         .lease = last.proven,
         .resumed = clock::resumed(),
         .is_alike = next.is_alike(last),
-        .is_undisturbed = contention_ && contention_->is_live && !ownership_->is_suspect(),
+        .is_undisturbed = !ownership_->is_suspect(),
         .has_token = !draws_tokens() || (contention_ && !contention_->tokens.empty()),
         .is_quiet = !ownership_->is_setting()}
         .decide();
@@ -149,7 +148,7 @@ bool exclusive_lock::hand_over(hold_state& last)
     core_.events().handed_over(name());
     who->grant(taken);
     admit_same_owner(*who);
-    if (is_empty())  // without waiters nothing stays subscribed
+    if (is_empty() && contention_)  // without waiters it is not kept for long
         contention_->set_alarm(clock::now() + core_.settings().linger);
     return true;
 }
@@ -240,8 +239,7 @@ void exclusive_lock::joined(bool stands)
 
 void exclusive_lock::published(unsigned receivers, bool told)
 {
-    bool const somebody_cares =
-        receivers != 0 || told || contention_ || core_.settings().poller_gap;
+    bool const somebody_cares = receivers != 0 || told || contention_;
     if (!somebody_cares || core_.refusal())
         return;
     ensure_contention().released(receivers, told);
@@ -252,21 +250,13 @@ void exclusive_lock::published(unsigned receivers, bool told)
 // Messages from before the subscription were missed.
 void exclusive_lock::on_subscribed()
 {
-    auto& others = ensure_contention();
-    others.is_live = true;
-    others.disturbed = true;
-    if (ownership_)
-        ownership_->suspect();
-    else
-        asker_->wake();
+    ensure_contention().is_live = true;
+    asker_->wake();
 }
 
 void exclusive_lock::on_message(std::string_view)
 {
-    if (ownership_)
-        ownership_->suspect();  // only a client that takes this lock away publishes now
-    else
-        ensure_contention().on_message(head() ? head()->deadline() : never);
+    ensure_contention().on_message(head() ? head()->deadline() : never);
 }
 
 }  // namespace colock

@@ -26,7 +26,7 @@ namespace colock {
 class exclusive_lock :
     public wait_queue,
     public ownership_listener,
-    protected subscription_manager::listener {
+    private subscription_manager::listener {
 public:
     exclusive_lock(core& inside, protocol const&, std::string name);
     ~exclusive_lock() override;
@@ -43,6 +43,7 @@ public:
 
     ownership* held(owner const&) const noexcept override { return held(); }
     void taken_away(time_point sent) override;
+    bool on_forced(std::uint64_t number) override { return suspect_if(ownership_.get(), number); }
 
     /// Admits an acquire: it re-enters, joins the queue, or gets its answer at once.
     void admit(std::shared_ptr<waiter> const&) override;
@@ -54,10 +55,6 @@ public:
     // ---- For the ownership ---------------------------------------------------------------------
 
     bool hand_over(hold_state& last) override;
-    std::uint32_t expect_echo(std::string const& channel) override
-    {
-        return core_.subscriptions().expect_echo(channel, *this);
-    }
     bool joins_list() override;
     void joined(bool stands) override;
     void published(unsigned others, bool told) override;
@@ -114,8 +111,6 @@ protected:
     /// Without a live subscription a sleeping head asks at once. May end the last waiter and so
     /// destroy this.
     bool ask_unless_told();
-
-    void on_message(std::string_view) override;
 
 private:
     struct attempt;
@@ -249,7 +244,9 @@ private:
             asker_->on_head_left();
     }
 
+    // Only a client that waits for somebody else listens to the channel of the lock.
     void on_subscribed() override;
+    void on_message(std::string_view) override;
     void on_interrupted() override { ensure_contention().is_live = false; }
 
     protocol const& how_;

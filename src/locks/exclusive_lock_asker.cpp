@@ -1,6 +1,7 @@
 // How a lock asks the server for the head of its queue.
 #include "base/recycling.hpp"
 #include "core/core.hpp"
+#include "core/mailbox.hpp"
 #include "decide/backoff.hpp"
 #include "decide/names.hpp"
 #include "decide/outcome.hpp"
@@ -100,11 +101,7 @@ bool exclusive_lock::asker::has_to_wait()
 {
     auto const& head = of_.first();
     if (of_.ownership_) {
-        // Hand-over needs the channel, to notice a forced release. A lock that is being released is
-        // not handed over.
-        bool const passes_on = of_.core_.settings().max_tenure > milliseconds{0};
-        if (passes_on && of_.ownership_->is_held() && of_.ensure_contention().subscribe())
-            of_.ownership_->suspect();  // a message may have come while nobody here listened
+        of_.ensure_contention();  // it has the tokens of those who follow
         return true;
     }
     if (of_.stands_behind(head)) {
@@ -149,8 +146,7 @@ std::uint64_t exclusive_lock::asker::tokens_to_ask() const
 // If there can be no such hand-over, a block of tokens would be drawn in vain.
 std::uint64_t exclusive_lock::asker::followers() const noexcept
 {
-    bool const passes_on = of_.core_.settings().max_tenure > milliseconds{0};
-    if (!passes_on || !of_.contention_ || !of_.contention_->is_live)
+    if (of_.core_.settings().max_tenure <= milliseconds{0})
         return 0;
     auto const& head = of_.first();
     std::uint64_t found = 0;
@@ -246,8 +242,9 @@ bool exclusive_lock::asker::on_refused(attempt const& asked, decide::acquire_ans
         pause_between_tries(got.pttl);
         return true;
     }
+    of_.core_.mailbox().open(of_.slot());
     // Messages from before the subscription was live were missed.
-    if (others.hears_anew(asked.place, got.stands, of_.is_alone()))
+    if (others.hears_anew(asked.place, got.stands))
         return false;
     bool const is_first = got.subscribers == 1 && asked.place == decide::list_place::behind;
     if (got.stands && got.pttl < 0 && is_first)

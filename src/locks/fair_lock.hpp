@@ -32,6 +32,7 @@ public:
     std::string const& channel() const noexcept { return channel_; }
     ownership* held(owner const&) const noexcept override { return ownership_.get(); }
     void taken_away(time_point sent) override;
+    bool on_forced(std::uint64_t number) override { return suspect_if(ownership_.get(), number); }
 
     /// Admits an acquire: it re-enters, becomes a waiter, or gets its answer at once.
     void admit(std::shared_ptr<waiter> const&) override;
@@ -57,7 +58,6 @@ public:
     // ---- For the ownership ---------------------------------------------------------------------
 
     bool hand_over(hold_state&) override { return false; }
-    std::uint32_t expect_echo(std::string const&) override { return 0; }
     void published(unsigned, bool) override {}
     void unheard(ownership const&) override;
     void ended(ownership&) override;

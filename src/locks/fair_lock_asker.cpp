@@ -1,4 +1,5 @@
 #include "core/core.hpp"
+#include "core/mailbox.hpp"
 #include "core/subscription_manager.hpp"
 #include "decide/fair_wait.hpp"
 #include "decide/names.hpp"
@@ -155,6 +156,7 @@ bool fair_lock_state::asker::on_refused(attempt const& asked, std::int64_t ask_i
     if (who_->attempts == 1)
         who_->tell_waiting(milliseconds{ask_in});
     keep_ticket(sent);
+    core_.mailbox().open(lock_.slot());
     // Messages from before the subscription was live were missed, so ask once more.
     if (channel_.empty() && subscribe())
         return false;

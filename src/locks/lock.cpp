@@ -125,14 +125,16 @@ void tell_taken_away(core& inside, lock_id const& id, time_point sent)
 }
 
 /// The script that takes the lock away from its holder.
-script_call::request force_request(lock_id const& id, std::string const& prefix)
+script_call::request force_request(lock_id const& id, core const& inside)
 {
+    auto const& prefix = inside.settings().key_prefix;
     auto const& how = protocol_of(id.kind);
     script_call::request about{
         how.script.force, how.queue_keys(id.name, prefix), {how.channel(id.name, prefix)}, true};
     about.keys.insert(about.keys.begin(), id.name);
     if (auto const more = how.release_argument(id.name, prefix); !more.empty())
         about.arguments.push_back(more);
+    about.arguments.push_back(inside.mailbox_prefix(decide::slot_of(id.name)));
     if (how.is_side())
         about.arguments.emplace(about.arguments.begin(), how.side);
     return about;
@@ -222,7 +224,7 @@ void single::force_release(core_ptr inside, handler<answered_bool> handler, lock
 {
     auto const wrong = check_name(*inside, id.name);
     id.name = inside->key_of(std::move(id.name));
-    auto about = force_request(id, inside->settings().key_prefix);
+    auto about = force_request(id, *inside);
     auto forced = [weak = std::weak_ptr{inside},
                    id = std::move(id)](answer const& r, bool& was_locked) {
         auto const ec = read_flag(r, was_locked);

@@ -146,8 +146,6 @@ private:
             hear(payload);
             of.hand_out();
         }
-        bool hears_echoes() const override { return true; }
-        void on_echo() override { on_message({}); }
         void on_interrupted() override { is_live = is_refused = false; }
         void on_not_subscribed() override
         {

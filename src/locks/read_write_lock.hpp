@@ -72,19 +72,14 @@ public:
             core_.set_alarm(look_, clock::now());
     }
 
-    /// The lock may have been taken away.
-    void suspect();
-
     ownership* held(owner const& who) const noexcept override { return reading(who).get(); }
     void taken_away(time_point sent) override;
+    bool on_forced(std::uint64_t number) override { return suspect_if(reading(number), number); }
     bool is_taken() const noexcept override;
 
     // ---- For an ownership ----------------------------------------------------------------------
 
-    // A released read side is for all waiters of all clients, so its own message is handled like
-    // any other.
     bool hand_over(hold_state&) override { return false; }
-    std::uint32_t expect_echo(std::string const&) override { return 0; }
     void published(unsigned, bool) override {}
     void ended(ownership&) override;
     bool keep_lost() override
@@ -168,9 +163,6 @@ private:
     void on_subscribed() override { ask_again(); }
     void on_message(std::string_view) override;
     void on_interrupted() override {}  // the poll cap serves until it is confirmed again
-    bool hears_echoes() const override { return true; }
-    void on_echo() override { open(); }
-    void open();
 
     writers* beside() const noexcept;
 
@@ -221,7 +213,6 @@ private:
     bool stands_behind(waiter const&) const override;
     bool may_go_on(ownership const&) const override;
     void on_queue_changed() override;
-    void on_message(std::string_view) override;
 
     decide::alarm_queue::alarm let_pass_;
     std::uint64_t passed_ = 0;  ///< readers that arrived up to that number pass

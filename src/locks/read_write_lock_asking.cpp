@@ -1,6 +1,7 @@
 // How a reader asks: one script, until it is answered.
 #include "base/recycling.hpp"
 #include "core/core.hpp"
+#include "core/mailbox.hpp"
 #include "decide/outcome.hpp"
 #include "decide/wait_plan.hpp"
 #include "locks/read_write_lock.hpp"
@@ -105,6 +106,7 @@ void readers::attempt::on_refused(std::int64_t pttl)
         auto const now = clock::now();
         auto const cap = of_.core_.settings().poll_cap;
         of_.core_.set_alarm(of_.sleep_, decide::wake_time(now, pttl, cap).value_or(now + cap));
+        of_.core_.mailbox().open(of_.slot());
         of_.subscribe();
     }
 }

@@ -140,14 +140,10 @@ bool readers::may_ask(waiter const& who) const
     return !closed_ || (!sleep_.is_set() && is_first && attempts_.empty());
 }
 
-// For readers that wait for a writer of this client: listens, to learn if somebody takes the lock
-// away from that writer.
 void readers::stay_behind()
 {
     auto* const w = beside();
-    if (w && w->held())
-        subscribe();
-    else if (w && !is_closed())
+    if (w && !w->held() && !is_closed())
         w->let_pass_in_time();
 }
 
@@ -212,17 +208,6 @@ void readers::ended(ownership& which)
     look_again();
 }
 
-void readers::suspect()
-{
-    std::vector<std::shared_ptr<ownership>> all;
-    all.reserve(ownerships_.size());
-    for (auto const& [number, held] : ownerships_)
-        all.push_back(held);
-    for (auto const& held : all)
-        if (held->is_held())
-            held->suspect();
-}
-
 void readers::taken_away(time_point sent)
 {
     auto const life = shared_from_this();
@@ -252,19 +237,9 @@ void readers::ask_again()
     look_again();
 }
 
-void readers::on_message(std::string_view payload)
-{
-    // The lock is free, or free of a writer: earlier holders do not have it any more.
-    if (payload == "0")
-        suspect();
-    if (auto* const writing = written())
-        writing->suspect();
-    open();
-}
-
 // As far as the client knows, nobody writes any more. An answer under way may say otherwise, but
 // may be older.
-void readers::open()
+void readers::on_message(std::string_view)
 {
     ++news_;
     closed_ = false;

@@ -90,13 +90,4 @@ void writers::ended(ownership& which)
     exclusive_lock::ended(which);
 }
 
-// The lock was free: readers of this client do not read any more, or have begun since.
-void writers::on_message(std::string_view payload)
-{
-    auto const r = beside();
-    exclusive_lock::on_message(payload);
-    if (r && payload == "0")
-        r->suspect();
-}
-
 }  // namespace colock

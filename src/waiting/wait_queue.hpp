@@ -49,7 +49,6 @@ protected:
     bool is_empty() const noexcept { return queue_.empty(); }
     waiter& first() noexcept { return queue_.front(); }
     waiter const& first() const noexcept { return queue_.front(); }
-    bool is_alone() const noexcept { return &queue_.front() == &queue_.back(); }
 
     /// A call begins.
     void arrive(waiter&);

@@ -111,7 +111,9 @@ BOOST_AUTO_TEST_CASE(what_one_link_knows_of_a_name_the_others_know)
         auto& redis = at.connect(settings);
         at.run([&]() -> asio::awaitable<void> {
             lock const mine{redis.client, unique_name("shared")};
-            hold const held = co_await mine.acquire(acquire_options{.lease = 30s});
+            server.ask("HSET", mine.name(), "somebody:1", "1");
+            bool const is_taken = co_await mine.is_locked();  // over the first link
+            BOOST_TEST(is_taken);
             if (!has_name) {
                 name.reset();
                 name.emplace("shared.test", std::vector<std::string>{}, 12s);
@@ -124,6 +126,7 @@ BOOST_AUTO_TEST_CASE(what_one_link_knows_of_a_name_the_others_know)
             BOOST_TEST(co_await eventually([&] { return redis.client.stats().links_up == 2; }));
             BOOST_TEST(watch.ms() < within(800));
             co_await waiting.join(within(5s));
+            server.ask("DEL", mine.name());
         });
     }
 }

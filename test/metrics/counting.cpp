@@ -192,6 +192,7 @@ BOOST_AUTO_TEST_CASE(renewals_and_a_loss)
     time.advance(1'100ms);
     BOOST_TEST(now().renewals == 1U);
     server->all_down();
+    server->pubsub_down();
     time.advance(3s);
     auto after = now();
     BOOST_TEST(after.lost == 1U);
@@ -201,6 +202,7 @@ BOOST_AUTO_TEST_CASE(renewals_and_a_loss)
     BOOST_TEST(after.links_lost > 0U);
     BOOST_TEST(after.reconnects == 0U);
     server->all_up();
+    server->pubsub_up();
     time.settle();
     after = now();
     BOOST_TEST(after.reconnects == after.links_lost);

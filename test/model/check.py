@@ -85,7 +85,7 @@ LOCK = {
     ),
     "force": Configuration(
         "2 clients, forced releases: told at once or at a renewal, nothing handed over after it",
-        TIMELY.replace("RENEW_AT=0", "RENEW_AT=1") + "CLIENTS=2 FORCES LONGEST_FREE=0",
+        TIMELY.replace("RENEW_AT=0", "RENEW_AT=1") + "CLIENTS=2 FORCES LONGEST_FREE=1",
     ),
     "re-entry": Configuration(
         "2 clients, re-entry, forced releases, any delay: no old ownership comes back",
@@ -108,9 +108,13 @@ LOCK_MUTANTS = {
     "no_retry": Mutant("no re-try after subscribing", "wake", "free_for<="),
     "silent_head": Mutant("a head leaves with what it heard", "leave", "free_for<="),
     "no_cap": Mutant("no poll cap", "cap", "free_for<="),
-    "doubt_ignored": Mutant("hand-over though a message came", "force", "!(told[c])"),
+    "doubt_ignored": Mutant("hand-over though a letter came", "force", "!(told[c])"),
+    "silent_force": Mutant("a force writes no letter", "force", "!(written_to["),
+    "early_letter_forgotten": Mutant(
+        "a letter that overtakes the grant is forgotten", "force", "!(written_to["
+    ),
     "re_entry_creates": Mutant("re-entry creates the key", "re-entry", "!(overtaken["),
-    "echo_ends_stand_back": Mutant("one's own echo ends it", "turns", "stood_back!="),
+    "no_stand_back": Mutant("who has released asks at once", "turns", "stood_back!="),
 }
 
 # ---- The quorum lock ---------------------------------------------------------------------------

@@ -77,6 +77,13 @@ chan push[CLIENTS] = [2] of { mtype:news };
 mtype:step late_step;
 byte late = NOBODY;
 
+#ifdef FORCES
+/* Mailboxes. A client opens its own when it is first refused, or renews, and keeps it. */
+chan letters[CLIENTS] = [2] of { byte };                      /* the ownership that was forced */
+bool has_box[CLIENTS];
+bool wants_box[CLIENTS];            /* SUBSCRIBE is under way */
+#endif
+
 /* ---- The clients ----------------------------------------------------------------------------- */
 
 typedef client_state {
@@ -93,12 +100,11 @@ typedef client_state {
     byte tenure;                    /* ticks since the first grant */
 
     mtype:channel heard_on;         /* what the client knows of its subscription */
-    byte echoes;                    /* own messages that are still to come */
     bool wake;                      /* ask at once */
     byte heard;                     /* ask after so many ticks, because of a message */
     byte sleep;                     /* ask after so many ticks in any case */
-    byte doubt;                     /* 1: somebody may have taken it; 2: a renewal asks */
-    bool disturbed;                 /* a message came since the acquire was sent */
+    byte doubt;                     /* 1: somebody may have taken it; 2: a step asks */
+    bool disturbed;                 /* a letter came before the answer of the acquire */
 
     byte back;                      /* stands back for so many ticks */
     byte others;                    /* who heard the last release */
@@ -113,6 +119,7 @@ client_state cl[CLIENTS];
 bool overtaken[CLIENTS];            /* another ownership was granted since this client's */
 bool forced[CLIENTS];               /* its ownership was taken away */
 bool told[CLIENTS];                 /* has heard that its ownership was taken away */
+bool written_to[CLIENTS];           /* its mailbox was live when that happened */
 byte free_for;                      /* ticks in a row that the lock is free and wanted */
 byte nobody_for;                    /* ticks in a row that it is wanted and nobody gets in */
 byte stood_back;                    /* 1 + who released while others heard it and waited */

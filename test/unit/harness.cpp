@@ -1,5 +1,6 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #include "client/client_access.hpp"
+#include "core/mailbox.hpp"
 #include "support/fake_transport.hpp"
 #include "unit/harness.hpp"
 
@@ -40,6 +41,18 @@ detail::core_ptr harness::make_core(config settings)
         std::move(settings),
         [this](fake_transport& made) { server = &made; }
     );
+}
+
+void harness::open_mailbox()
+{
+    inside().mailbox().open(0);
+    time.settle();
+}
+
+std::string harness::letter_about(std::string const& field, std::string const& key)
+{
+    auto const number = field.substr(field.find(':') + 1);
+    return "forced " + number.substr(0, number.find(':')) + ' ' + key;
 }
 
 pending_hold harness::acquire(lock const& of, acquire_options options)

@@ -237,6 +237,10 @@ struct harness {
     unsigned link() const { return server->link_of(decide::slot_of("k")); }
     call const& last() const { return server->written().back(); }
     static std::string channel() { return "redisson_lock__channel:{k}"; }
+    std::string mailbox() { return inside().mailbox_prefix(0) + inside().uuid(); }
+    void open_mailbox();
+    /// What it gets when somebody forces the ownership that has this key, by its field.
+    static std::string letter_about(std::string const& field, std::string const& key = "k");
 
     /// Lets the client go and ends what waits for real time.
     asio::io_context context;

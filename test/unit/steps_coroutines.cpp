@@ -152,6 +152,7 @@ BOOST_AUTO_TEST_CASE(coroutines_cancelled_after_each_handler)
                     BOOST_TEST(!w.redis.is_locked(name), name);
                 auto const stats = w.client->it.stats();
                 BOOST_TEST(stats.keys + stats.holds + stats.waiters + stats.subscriptions == 0U);
+                BOOST_TEST(std::ranges::all_of(w.server->subscribed(), &is_mailbox));
             }
 }
 

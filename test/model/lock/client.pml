@@ -26,7 +26,8 @@ inline forget_number(c) {
 #ifdef FORCES
     ; overtaken[c] = false;
     forced[c] = false;
-    told[c] = false
+    told[c] = false;
+    written_to[c] = false
 #endif
 }
 
@@ -76,7 +77,6 @@ inline unsubscribe(c) {
     :: empty(push[c]) -> break
     od;
     me.heard_on = deaf;
-    me.echoes = 0;
     listens[c] = false;
     wants_channel[c] = false
 }
@@ -92,41 +92,41 @@ inline age(c) {
 }
 
 inline on_message(c) {
+    me.back = 0;
     if
-    :: me.echoes > 0 ->
-        me.echoes--
-#ifdef MUTANT_ECHO_ENDS_STAND_BACK
-        ; me.back = 0;
-        me.wake = true
-#endif
-    :: else ->
-        if
-        :: me.phase == holding || me.phase == entering ->
-            me.doubt = 1
-#ifdef FORCES
-            ; told[c] = (owner != me.number)
-#endif
-        :: me.phase == asking || me.phase == asleep ->
-            me.disturbed = (me.phase == asking);
-            me.back = 0;
-            age(c)
-        :: me.phase == resting || me.phase == leaving -> me.back = 0
-        fi
+    :: me.phase == asking || me.phase == asleep -> age(c)
+    :: else
     fi
 }
 
 /* What was published before is missed. */
 inline on_confirmed(c) {
     me.heard_on = live;
-    me.echoes = 0;
-    if
-    :: me.phase == holding || me.phase == entering -> me.doubt = 1
-    :: me.phase == asking || me.phase == asleep ->
-        me.disturbed = (me.phase == asking)
 #ifndef MUTANT_NO_RETRY
-        ; me.wake = true
+    me.wake = (me.phase == asking || me.phase == asleep)
 #endif
-    :: me.phase == resting || me.phase == leaving
+}
+
+/* ---- The mailbox ------------------------------------------------------------------------------ */
+
+inline open_box(c) {
+#ifdef FORCES
+    wants_box[c] = !has_box[c]
+#else
+    skip
+#endif
+}
+
+/* What is about another ownership means nothing. */
+inline on_letter(c) {
+    if
+    :: number == me.number && (me.phase == holding || me.phase == entering) ->
+        me.doubt = 1;
+        told[c] = (owner != me.number)
+#ifndef MUTANT_EARLY_LETTER_FORGOTTEN
+    :: number == me.number && me.phase == asking -> me.disturbed = true
+#endif
+    :: else
     fi
 }
 
@@ -157,6 +157,9 @@ inline let_in(c) {
     me.back = 0;
     me.lost = 0;
     stop_sleeping(c);
+#ifdef LISTEN
+    unsubscribe(c);                                 /* nobody else has it, so there is nothing to hear */
+#endif
     me.disturbed = false;
 #ifdef FORCES
     told[c] = false;
@@ -180,6 +183,7 @@ inline on_asked(c) {
     :: got == refused ->
         forget_number(c);
         me.back = 0;
+        open_box(c);
 #ifdef LISTEN
         me.phase = asleep;
         subscribe(c);
@@ -242,7 +246,6 @@ inline crash(c) {
 #define must_get_up(c) (cl[c].phase == asleep && nobody_waits(c))
 #define must_renew(c) (cl[c].phase == holding && !cl[c].in_flight && cl[c].left > 0 && \
     (cl[c].left <= RENEW_AT || cl[c].doubt == 1))
-#define must_subscribe(c) (cl[c].phase == holding && waits(c) && cl[c].heard_on == deaf)
 #define must_end(c) (cl[c].phase == holding && (cl[c].tenure >= LONGEST_TENURE || cl[c].left == 0))
 
 proctype client(byte c) {
@@ -301,7 +304,6 @@ proctype client(byte c) {
         told_ttl = 0
     }
 #ifdef LISTEN
-    :: d_step { must_subscribe(c) -> subscribe(c) }
 #ifdef UNSUBSCRIBES
     :: d_step {                                     /* the linger is over */
         me.phase == resting && me.tasks == 0 && me.number == NOBODY && me.heard_on == live ->
@@ -316,6 +318,9 @@ proctype client(byte c) {
         fi;
         news = 0
     }
+#endif
+#ifdef FORCES
+    :: d_step { letters[c] ? number -> on_letter(c); number = 0 }
 #endif
 #ifdef BREAKS
     :: atomic { nempty(link[c]) || nempty(answers[c]) -> break_link(c) }

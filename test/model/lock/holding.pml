@@ -5,6 +5,7 @@ inline begin_renewal(c) {
     me.in_flight = true;
     me.renewal_left = VALID;
     me.doubt = (me.doubt == 1 -> 2 : me.doubt);
+    open_box(c);
     link[c] ! renew(me.number)
 }
 
@@ -38,10 +39,6 @@ inline leave(c) {
     forget_hold(c);
     me.tenure = 0;
     me.phase = leaving;
-    if
-    :: me.heard_on == live -> me.echoes++
-    :: else
-    fi;
     link[c] ! release(me.number)
 }
 
@@ -49,14 +46,11 @@ inline on_left(c) {
     if
     :: got == unanswered -> link[c] ! release(me.number)
     :: else ->
-        if
-        :: got == gone && me.echoes > 0 -> me.echoes--
-        :: else
-        fi;
 #ifdef TURNS
-        /* turns::released: the message reached so many others. */
-        me.others = (me.heard_on == live && told_ttl > 0 -> told_ttl - 1 : told_ttl);
+        me.others = told_ttl;                       /* turns::released: the message reached so many */
+#ifndef MUTANT_NO_STAND_BACK
         me.back = me.others;
+#endif
         me.lost = 0;
 #endif
         forget_number(c);
@@ -70,14 +64,10 @@ inline on_left(c) {
 #define may_pass_at_once(c) true
 #else
 #define still_valid(c) (cl[c].left > 0)
-#ifdef LISTEN
 #ifdef MUTANT_DOUBT_IGNORED
-#define may_pass_at_once(c) (cl[c].heard_on == live && fresh(cl[c].left))
-#else
-#define may_pass_at_once(c) (cl[c].heard_on == live && cl[c].doubt == 0 && fresh(cl[c].left))
-#endif
-#else
 #define may_pass_at_once(c) fresh(cl[c].left)
+#else
+#define may_pass_at_once(c) (cl[c].doubt == 0 && fresh(cl[c].left))
 #endif
 #endif
 
@@ -111,6 +101,7 @@ inline enter_again(c) {
     me.phase = entering;
     me.renewing = false;
     me.step_left = VALID;
+    me.doubt = (me.doubt == 1 -> 2 : me.doubt);
     link[c] ! extend(me.number)
 }
 
@@ -119,7 +110,7 @@ inline on_entered(c) {
     :: me.left == 0 -> leave(c)
     :: me.left > 0 && got == done ->
         me.left = (me.step_left > me.left -> me.step_left : me.left);
-        me.doubt = 0;
+        me.doubt = (me.doubt == 2 -> 0 : me.doubt);
         me.phase = holding;
         mutual_exclusion()
     :: me.left > 0 && got == gone -> lose_all(c)

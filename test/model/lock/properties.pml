@@ -57,11 +57,11 @@ inline taken_in_time() {
 #endif
 }
 
-/* A forced release is heard at once by who listens, and found by others with the next renewal. */
+/* A forced release is heard at once by who has a mailbox, and found by others with the next renewal. */
 inline notice_in_time(k) {
     if
     :: relies(k) && owner != cl[k].number ->
-        assert(cl[k].heard_on != live);             /* told at once */
+        assert(!written_to[k]);                     /* told at once */
         assert(cl[k].left > RENEW_AT)               /* told at the next renewal */
     :: else
     fi

@@ -8,7 +8,9 @@
 
 #define is_there(number) (owner != NOBODY && field(owner) == field(number))
 
-#if CLIENTS == 2
+#ifdef FORCES
+#define room_to_publish (nfull(push[0]) && nfull(push[1]) && nfull(letters[0]) && nfull(letters[1]))
+#elif CLIENTS == 2
 #define room_to_publish (nfull(push[0]) && nfull(push[1]))
 #else
 #define room_to_publish (nfull(push[0]) && nfull(push[1]) && nfull(push[2]))
@@ -25,7 +27,7 @@ inline publish() {
             if
             :: push[k] ! message
 #ifdef LOSSY
-            :: k != client_of(number)               /* lost; with an echo the link would be, too */
+            :: true                                 /* lost */
 #endif
             fi
         :: else
@@ -98,15 +100,9 @@ inline note_taken(number) {
     skip
 }
 
-/* Who waits, in earnest, while another one releases and stands back for him.
- *
- * Echoes are counted, not told apart: if an older message of another client is still on its way to
- * who releases, that one is taken for the echo and the echo for news. And who
- * releases while its subscription is being confirmed counts itself among the others. Such turns
- * aren't judged. */
+/* Who waits, in earnest, while another one releases and stands back for him. */
 #define waits_for(k, who) (k != who && listens[k] && cl[k].tasks > 0 && cl[k].others < CLIENTS && \
-    (cl[k].phase == asleep || cl[k].phase == asking) && \
-    cl[who].echoes == 1 && len(push[who]) == 0)
+    (cl[k].phase == asleep || cl[k].phase == asking))
 
 inline note_released(number) {
 #ifdef TURNS
@@ -164,6 +160,9 @@ proctype server(byte c) {
         answers[c] ! step, got, receivers;
         forget()
     }
+#ifdef FORCES
+    :: atomic { wants_box[c] -> wants_box[c] = false; has_box[c] = true }
+#endif
 #ifdef LISTEN
     :: atomic {
         wants_channel[c] && nfull(push[c]) ->
@@ -179,7 +178,7 @@ proctype server(byte c) {
 proctype fate() {
     mtype:step step;
     mtype:answer got;
-    byte number, receivers, k;
+    byte number, receivers, k, c;
     do
 #ifdef BREAKS
     :: atomic {
@@ -198,7 +197,17 @@ proctype fate() {
 #ifdef FORCES
     :: atomic {
         owner != NOBODY && room_to_publish ->       /* scripts/force.lua */
-        forced[client_of(owner)] = (owner == cl[client_of(owner)].number);
+        c = client_of(owner);
+        forced[c] = (owner == cl[c].number);
+        if
+        :: has_box[c] ->
+            written_to[c] = forced[c];
+#ifndef MUTANT_SILENT_FORCE
+            letters[c] ! owner
+#endif
+        :: else
+        fi;
+        c = 0;
         owner = NOBODY;
         ttl = 0;
         publish();

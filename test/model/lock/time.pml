@@ -3,12 +3,12 @@
 /* Whoever must act has acted: what is under way arrives, and who is due asks, within a tick. */
 #define quiet(c) (empty(link[c]) && empty(answers[c]) && empty(push[c]) && !wants_channel[c] && \
     !must_ask(c) && !must_give_back(c) && !must_get_up(c) && !must_end(c) && !must_renew(c) && \
-    !must_listen(c))
+    has_read(c))
 
-#ifdef LISTEN
-#define must_listen(c) must_subscribe(c)
+#ifdef FORCES
+#define has_read(c) (empty(letters[c]) && !wants_box[c])
 #else
-#define must_listen(c) false
+#define has_read(c) true
 #endif
 
 #ifdef TIMELY

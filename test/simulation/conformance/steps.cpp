@@ -33,7 +33,7 @@ std::vector<script_form> const& script_forms()
         {renew, "plain fair read_write", "lock", "holder lease"},
         {release, "plain", "lock", "field listed_channel wait_list joining_entry"},
         {leave, "plain read_write semaphore permits", "lock", "listed_channel entry"},
-        {force, "plain", "lock", "channel"},
+        {force, "plain", "lock", "channel box"},
         {adopt, "plain", "lock counter", "claimed field lease", "way"},
         {request, "plain", "lock", "channel"},
         {expiring, "plain fair read_write", "lock", "kept_list", "limit"},
@@ -45,7 +45,7 @@ std::vector<script_form> const& script_forms()
          "way"},
         {fair_keep, "fair", fair, "field wait kept_life"},
         {fair_release, "fair", fair, "field channel wait"},
-        {fair_force, "fair", fair, "channel wait"},
+        {fair_force, "fair", fair, "channel wait box"},
         {read_acquire, "read_write", "lock", "field lease prefix"},
         {read_extend, "read_write", "lock", "field depth lease prefix"},
         {read_renew, "read_write", "lock", "field lease prefix"},
@@ -59,7 +59,7 @@ std::vector<script_form> const& script_forms()
          "read_write",
          "lock",
          "writer listed_channel wait_list joining_entry prefix"},
-        {read_write_force, "read_write", "lock", "side read_write_channel prefix"},
+        {read_write_force, "read_write", "lock", "side read_write_channel prefix box"},
         {semaphore_acquire,
          "semaphore",
          "lock takings",
@@ -209,7 +209,7 @@ std::string step_maker::field() { return field_of(dice_.one_in(8) ? 1 + dice_.be
 
 std::string step_maker::field_of(int owner)
 {
-    return (owner < 3 ? "0b7e4b0c-1111-4:" : "8743c9c0-0795-8:") + std::to_string(owner);
+    return (owner < 3 ? "0b7e4b0c-1111-4:" : "8743c9c0-0795-9:") + std::to_string(owner);
 }
 
 std::string step_maker::id(char second) const
@@ -288,6 +288,8 @@ std::string step_maker::argument(std::string_view role, std::string const& of)
         return one_of("read", "write");
     if (role == "prefix")
         return decide::lease_prefix(of);
+    if (role == "box")
+        return decide::mailbox_prefix({});
     if (role == "id")
         return id();
     if (role == "ids")  // one or two of one owner
@@ -386,6 +388,8 @@ std::int64_t step_maker::pause()
 std::string step_maker::channel()
 {
     change_scene();
+    if (dice_.one_in(6))
+        return decide::mailbox_prefix({}) + field().substr(0, 15);
     if (kind_ == "fair")
         return decide::fair_channel(name_, field());
     return channel_of(

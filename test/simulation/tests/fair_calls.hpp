@@ -44,7 +44,7 @@ struct fair_calls : script_bench {
     {
         return run(scripts::fair_keep, keys_of_call(), {field, wait, "5000"});
     }
-    reply force() { return run(scripts::fair_force, keys_of_call(), {channel(), wait}); }
+    reply force() { return run(scripts::fair_force, keys_of_call(), {channel(), wait, mailboxes}); }
 
     // ---- Redisson, step by step ----------------------------------------------------------------
 

@@ -46,6 +46,21 @@ inline std::string ours(int number)
 {
     return "0b7e4b0c-1111-4907-87fd-6c719a6b4586:" + text(number);
 }
+/// Of a client that has a mailbox, and its channel.
+inline std::string newer(int number)
+{
+    return "5f2a1d7c-8b2e-9c11-9c55-0d3f5e2b7a10:" + text(number);
+}
+inline std::string const mailboxes = decide::mailbox_prefix({});
+inline std::string mailbox_of(std::string const& field)
+{
+    return mailboxes + field.substr(0, field.find(':'));
+}
+/// The letter that it gets, as `script_bench::heard` writes it.
+inline std::string letter_to(std::string const& field, std::string const& lock)
+{
+    return mailbox_of(field) + " forced " + field.substr(field.find(':') + 1) + '=' + lock;
+}
 inline std::string java(int thread)
 {
     return "8743c9c0-0795-4907-87fd-6c719a6b4586:" + text(thread);

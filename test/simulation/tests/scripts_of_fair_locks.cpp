@@ -70,6 +70,17 @@ BOOST_DATA_TEST_CASE(scores_are_redissons, each_place(), where)
     }
 }
 
+BOOST_DATA_TEST_CASE(a_force_tells_the_holder_and_the_first, each_place(), where)
+{
+    fair_calls lock{where};
+    lock.listen(mailbox_of(newer(1)));
+    lock.listen_as({b});
+    lock.acquire(newer(1));
+    lock.acquire(b);
+    BOOST_TEST(is(lock.force(), 1));
+    BOOST_TEST(lock.heard() == letter_to(newer(1), lock.name) + ' ' + lock.told(b));
+}
+
 BOOST_DATA_TEST_CASE(a_release_tells_the_first_alone, each_place(), where)
 {
     for (auto const* name : {"order:42", "{tag}:order"}) {

@@ -149,13 +149,29 @@ BOOST_DATA_TEST_CASE(without_memory_renewals_and_releases_go_on, each_place(), w
 BOOST_DATA_TEST_CASE(a_force_takes_it_away_and_tells, each_place(), where)
 {
     plain at{where};
-    auto const force = [&] { return at.run(scripts::force, {"k"}, {plain::channel}); };
+    auto const force = [&] { return at.run(scripts::force, {"k"}, {plain::channel, mailboxes}); };
     BOOST_TEST(is(force(), 0));
     BOOST_TEST(at.heard().empty());
     at.acquire("a");
     BOOST_TEST(is(force(), 1));
     BOOST_TEST(!at.exists("k"));
     BOOST_TEST(at.heard() == "redisson_lock__channel:{k}=0");
+    at.ask("SET", "k", "text");
+    BOOST_TEST(is_wrong_type(force()));
+    BOOST_TEST(at.heard().empty());
+}
+
+// Redisson and older versions have no mailbox.
+BOOST_DATA_TEST_CASE(a_force_tells_the_holder_by_its_mailbox, each_place(), where)
+{
+    plain at{where};
+    at.listen(mailbox_of(newer(7)));
+    for (auto const& holder : {ours(7), newer(7)}) {
+        at.acquire(holder);
+        BOOST_TEST(is(at.run(scripts::force, {"k"}, {plain::channel, mailboxes}), 1));
+        auto const letter = holder == newer(7) ? letter_to(holder, "k") + ' ' : std::string{};
+        BOOST_TEST(at.heard() == letter + plain::channel + "=0");
+    }
 }
 
 BOOST_DATA_TEST_CASE(a_look_sees_what_is_there, each_place(), where)
@@ -415,7 +431,7 @@ BOOST_DATA_TEST_CASE(a_refusal_says_who_is_told_and_who_is_first, each_place(), 
     plain at{where};
     for (bool const knows_lists : {false, true}) {
         auto holder = ours(1);
-        holder[14] = knows_lists ? '8' : '4';
+        holder[14] = knows_lists ? '9' : '4';
         at.ask("DEL", "k", plain::list);
         at.acquire(holder);
         auto const sum = [&](std::string const& who, std::string const& place) {

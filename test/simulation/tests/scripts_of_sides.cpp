@@ -49,7 +49,7 @@ struct sides : script_bench {
     }
     reply force(std::string const& side)
     {
-        return run(scripts::read_write_force, {name}, {side, channel, prefix});
+        return run(scripts::read_write_force, {name}, {side, channel, prefix, mailboxes});
     }
 
     // ---- Redisson, step by step ----------------------------------------------------------------
@@ -369,6 +369,21 @@ BOOST_DATA_TEST_CASE(a_force_is_of_its_side, each_place(), where)
     BOOST_TEST(is(lock.force("write"), 1));
     BOOST_TEST(lock.heard() == lock.channel + "=1");
     BOOST_TEST(lock.is_empty());
+}
+
+BOOST_DATA_TEST_CASE(a_force_tells_all_holders_of_its_side, each_place(), where)
+{
+    sides lock{where};
+    lock.listen(mailbox_of(newer(1)));
+    lock.read(newer(1));
+    lock.read(newer(2));
+    lock.read(a);
+    BOOST_TEST(is(lock.force("read"), 1));
+    auto const told = letter_to(newer(1), lock.name) + ' ' + letter_to(newer(2), lock.name);
+    BOOST_TEST(lock.heard() == told + ' ' + lock.channel + "=0");
+    lock.write(newer(3));
+    BOOST_TEST(is(lock.force("write"), 1));
+    BOOST_TEST(lock.heard() == letter_to(newer(3), lock.name) + ' ' + lock.channel + "=1");
 }
 
 // What the name has in it is not the word of the channel.

@@ -13,7 +13,7 @@ BOOST_AUTO_TEST_SUITE(chance)
 BOOST_AUTO_TEST_CASE(a_number_has_one_identity)
 {
     auto const made = detail::core::identity::of(7);
-    BOOST_TEST(made.uuid == "cf1e20de-4bc9-864d-a4ff-d494001255aa");
+    BOOST_TEST(made.uuid == "cf1e20de-4bc9-964d-a4ff-d494001255aa");
     BOOST_TEST(made.seed == 9'224'575'002'857'886'219U);
 }
 

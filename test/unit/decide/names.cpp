@@ -133,6 +133,15 @@ BOOST_AUTO_TEST_CASE(channels_are_redissons)
     BOOST_TEST(slot_of(lock_channel("{order}:7")) == slot_of("{order}:7"));
 }
 
+BOOST_AUTO_TEST_CASE(mailboxes_are_one_for_all_or_one_a_slot)
+{
+    BOOST_TEST(mailbox_prefix({}) == "redisson_lock__channel:{colock}:");
+    BOOST_TEST(mailbox_prefix({}, "shop:") == "shop:redisson_lock__channel:{colock}:");
+    BOOST_TEST(mailbox_prefix(slot_of("9"), "shop:") == "shop:redisson_lock__channel:{9}:");
+    for (unsigned slot = 0; slot < slot_count; slot += 97)
+        BOOST_TEST_REQUIRE(slot_of(mailbox_prefix(slot) + "id") == slot);
+}
+
 BOOST_AUTO_TEST_CASE(each_slot_has_a_fence_counter_of_its_own)
 {
     std::set<std::string_view> distinct;

@@ -33,7 +33,6 @@ struct link_of_table {
     std::multiset<std::string> waiting;
     subscription_table::change under_way;
     names refused;
-    std::uint32_t epoch = 0;
     int changes = 0;
     bool up = false;
 
@@ -50,7 +49,7 @@ struct link_of_table {
     void connect()
     {
         up = true;
-        table.link_up(++epoch);
+        table.link_up();
     }
     void disconnect()
     {
@@ -226,9 +225,9 @@ BOOST_AUTO_TEST_CASE(what_the_server_ends_is_asked_for_again)
     link.connect();
     link.add("a");
     link.settle();
-    link.table.expect_echo("a");
+    BOOST_TEST(link.table.is_live("a"));
     link.end("a");
-    BOOST_TEST(!link.table.take_echo("a"));
+    BOOST_TEST(!link.table.is_live("a"));
     BOOST_TEST((link.add("a") == state::wanted));
     link.settle();
     BOOST_TEST(link.subscribed.contains("a"));
@@ -295,29 +294,6 @@ BOOST_AUTO_TEST_CASE(a_channel_that_comes_and_goes_is_listed_once)
     link.now = start + 99ms + linger;
     link.settle();
     BOOST_TEST(link.subscribed.empty());
-}
-
-BOOST_AUTO_TEST_CASE(an_echo_is_of_one_connection)
-{
-    link_of_table link;
-    BOOST_TEST(link.table.expect_echo("a") == 0U);
-    link.connect();
-    link.add("a");
-    link.settle();
-    auto const before = link.table.expect_echo("a");
-    BOOST_TEST(before != 0U);
-    link.table.expect_no_echo("a", before);
-    BOOST_TEST(!link.table.take_echo("a"));
-    link.table.expect_no_echo("a", link.table.expect_echo("a", 2), 2);  // plain and sharded
-    BOOST_TEST(!link.table.take_echo("a"));
-    link.disconnect();
-    link.connect();
-    link.settle();
-    auto const after = link.table.expect_echo("a");
-    link.table.expect_no_echo("a", before);
-    BOOST_TEST(link.table.take_echo("a"));
-    BOOST_TEST(!link.table.take_echo("a"));
-    BOOST_TEST(after != before);
 }
 
 BOOST_AUTO_TEST_CASE(a_refused_channel_that_nobody_wants_is_forgotten)
@@ -404,7 +380,7 @@ BOOST_AUTO_TEST_CASE(whatever_happens_what_is_wanted_is_subscribed_in_the_end)
 BOOST_AUTO_TEST_CASE(a_confirmation_before_the_channel_is_asked_for_is_of_an_earlier_subscription)
 {
     subscription_table table{linger};
-    table.link_up(1);
+    table.link_up();
     BOOST_TEST((table.add("c", start) != state::live));
     BOOST_TEST(!table.confirm("c"));
     BOOST_TEST((table.add("c", start) != state::live));

@@ -167,31 +167,6 @@ BOOST_AUTO_TEST_CASE(closing_does_not_wait_for_what_is_remembered)
     BOOST_TEST(closed.succeeded());
 }
 
-struct with_gap : served {
-    with_gap()
-        : served{[] {
-            auto c = short_leases();
-            c.poller_gap = 20ms;
-            return c;
-        }()}
-    {}
-};
-
-BOOST_FIXTURE_TEST_CASE(a_gap_for_pollers_comes_once_a_second, with_gap)
-{
-    auto const begun = time.now();
-    int gaps = 0;
-    for (int i = 0; i != 20; ++i) {
-        auto mine = acquire();
-        gaps += !mine.is_done();
-        time.advance(20ms);
-        BOOST_TEST_REQUIRE(mine.succeeded());
-        release(mine.value());
-    }
-    BOOST_TEST((time.now() - begun < 1s));
-    BOOST_TEST(gaps == 1);
-}
-
 struct with_max_hold : served {
     with_max_hold()
         : served{[] {

@@ -245,7 +245,8 @@ BOOST_AUTO_TEST_CASE(forced_by_this_client_it_is_lost_at_once)
     auto forced = mine.force_release(settled());
     BOOST_TEST(forced.gave_something());
     BOOST_TEST(last().keys.size() == 4U);
-    std::vector<std::string> const expected{channel(), "300000"};
+    std::vector<std::string> const expected{
+        channel(), "300000", "redisson_lock__channel:{colock}:"};
     BOOST_TEST(last().arguments == expected, boost::test_tools::per_element());
     BOOST_TEST(!held);
 }

@@ -10,23 +10,6 @@ namespace {
 
 BOOST_FIXTURE_TEST_SUITE(service_forced, served)
 
-BOOST_AUTO_TEST_CASE(what_was_published_on_a_lingering_channel_is_asked_for)
-{
-    redis.occupy("k", 10s);
-    auto earlier = acquire();
-    redis.free("k");
-    time.settle();
-    BOOST_TEST_REQUIRE(earlier.succeeded());
-    BOOST_TEST(server->subscribed().contains(channel()));  // it lingers
-    redis.free("k");                                       // forced, and nobody here listens
-    redis.occupy("k", 1s);
-    auto next = acquire();
-    BOOST_TEST(server->count(scripts::renew) == 1U);
-    BOOST_TEST(!earlier.value());
-    release(earlier.value());
-    BOOST_TEST(!next.is_done());
-}
-
 // The answer to force_release may be overtaken, on another link, by that of a later acquire.
 BOOST_AUTO_TEST_CASE(what_was_granted_after_it_was_forced_is_kept)
 {
@@ -38,7 +21,6 @@ BOOST_AUTO_TEST_CASE(what_was_granted_after_it_was_forced_is_kept)
     BOOST_TEST_REQUIRE(forcing.has_come());
     redis.clear();
     serve_again();
-    server->publish(channel());
     exclusive_lock::find(inside(), detail::lock_kind::plain, "k")->held()->suspect();
     time.advance(1ms);
     BOOST_TEST(!before.value());
@@ -52,31 +34,7 @@ BOOST_AUTO_TEST_CASE(what_was_granted_after_it_was_forced_is_kept)
     BOOST_TEST(client.stats().holds == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(a_message_during_the_attempt_puts_its_outcome_in_doubt)
-{
-    redis.occupy("k", 10s);
-    auto first = acquire();
-    auto second = acquire();
-    redis.clear();
-    be_silent();
-    auto& asked = server->expect(scripts::acquire);
-    publish(channel());
-    BOOST_TEST_REQUIRE(asked.has_come());
-    server->publish(channel());  // forced as soon as it was taken
-    time.settle();
-    auto& check = server->expect(scripts::renew);
-    respond(asked, granted(64));
-    BOOST_TEST(first.succeeded());
-    BOOST_TEST_REQUIRE(check.has_come());
-    server->expect(scripts::acquire).reply(refused(1'000));
-    respond(check, not_there());
-    BOOST_TEST(!first.value());
-    BOOST_TEST(!second.is_done());
-    serve_again();
-    time.advance(2s);
-}
-
-/// Two wait, and a message comes between the attempt for the first and its grant.
+/// Two wait, and a letter comes between the attempt for the first and its grant.
 struct disturbed : served {
     disturbed()
     {
@@ -91,7 +49,7 @@ struct disturbed : served {
         time.advance(10ms);
         BOOST_TEST_REQUIRE(asked.has_come());
         redis.occupy("k", asked.seen().field(), 3s);
-        publish(channel());
+        publish(mailbox(), letter());
         serve_again();
         respond(asked, granted(64));
         BOOST_TEST_REQUIRE(first.succeeded());
@@ -101,29 +59,31 @@ struct disturbed : served {
     pending_hold first, second;
 };
 
-BOOST_FIXTURE_TEST_CASE(a_message_with_the_grant_is_not_asked_about_at_once, disturbed)
+BOOST_FIXTURE_TEST_CASE(a_letter_with_the_grant_is_not_asked_about_at_once, disturbed)
 {
     time.advance(10ms);
     BOOST_TEST(server->count(scripts::renew) == 0U);
     time.advance(20ms);
     BOOST_TEST(server->count(scripts::renew) == 1U);
-    server->publish(channel());  // and of one that comes later it is asked at once
+    server->publish(mailbox(), letter());  // and of one that comes later it is asked at once
     time.settle();
     BOOST_TEST(server->count(scripts::renew) == 2U);
 }
 
-// The answer is older than the second message.
-BOOST_FIXTURE_TEST_CASE(a_message_during_the_question_leads_to_another, served)
+// The answer is older than the second letter.
+BOOST_FIXTURE_TEST_CASE(a_letter_during_the_question_leads_to_another, served)
 {
     auto mine = acquire({.lease = 3s});
     auto const waits = acquire();
     time.advance(100ms);
+    open_mailbox();
+    auto const said = letter();
     auto& asked = server->expect(scripts::renew);
-    publish(channel());
+    publish(mailbox(), said);
     BOOST_TEST_REQUIRE(asked.has_come());
     time.advance(1ms);
     redis.occupy("k", 10s);  // by force
-    publish(channel());
+    publish(mailbox(), said);
     respond(asked, done());
     BOOST_TEST(!mine.value());
 }
@@ -133,9 +93,11 @@ BOOST_FIXTURE_TEST_CASE(a_question_that_the_server_cannot_answer_now_is_asked_ag
     auto mine = acquire({.lease = 3s});
     auto const waits = acquire();
     time.advance(100ms);
+    open_mailbox();
+    auto const said = letter();
     server->expect(scripts::renew).not_now();
     redis.occupy("k", 10s);  // by force
-    server->publish(channel());
+    server->publish(mailbox(), said);
     time.advance(100ms);
     BOOST_TEST(!mine.value());
 }
@@ -163,7 +125,7 @@ BOOST_FIXTURE_TEST_CASE(with_a_lease_of_its_own_it_is_asked_about_too, served)
     server->publish(channel());
     time.advance(10ms);
     BOOST_TEST_REQUIRE(asked.has_come());
-    publish(channel());
+    publish(mailbox(), letter_about(asked.seen().field()));
     serve_again();
     respond(asked, granted(64));
     BOOST_TEST_REQUIRE(first.succeeded());
@@ -184,22 +146,6 @@ BOOST_AUTO_TEST_CASE(the_release_of_a_lost_hold_wakes_who_waits_here)
     auto next = acquire();
     BOOST_TEST(!next.is_done());
     release(mine.value());
-    time.advance(1ms);
-    BOOST_TEST(next.succeeded());
-}
-
-BOOST_AUTO_TEST_CASE(a_message_that_was_not_published_swallows_none)
-{
-    redis.occupy("k", 1s);
-    auto mine = acquire();
-    time.advance(1'100ms);
-    BOOST_TEST_REQUIRE(mine.succeeded());
-    server->expect(scripts::release).reply(released(-1));  // may not publish
-    release(mine.value());
-    redis.occupy("k", 10s);
-    auto next = acquire();
-    BOOST_TEST(!next.is_done());
-    redis.free("k");
     time.advance(1ms);
     BOOST_TEST(next.succeeded());
 }

@@ -37,6 +37,10 @@ struct served : harness {
         auto p = mutex(name).force_release(settled());
         BOOST_TEST(p.succeeded());
     }
+    std::string letter(std::string const& key = "k")
+    {
+        return letter_about(*redis.fields(key).begin(), key);
+    }
     void be_silent() { server->serve = {}; }
     void serve_again() { redis.attach(*server); }
     void never_answer()

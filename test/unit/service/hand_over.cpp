@@ -28,6 +28,7 @@ BOOST_AUTO_TEST_CASE(a_released_lock_goes_to_the_next_waiter_without_a_command)
         BOOST_TEST(!got[i].value());
     }
     BOOST_TEST(sent_since() == 1U);
+    BOOST_TEST(server->changes().empty());
     BOOST_TEST(events->count("handed_over") == 4);
     BOOST_TEST(events->count("acquired") == 6);
     BOOST_TEST(events->count("released") == 5);
@@ -152,13 +153,15 @@ BOOST_AUTO_TEST_CASE(all_wait_under_one_owner_and_share_what_is_handed_over)
     BOOST_TEST(got[3].succeeded());
 }
 
-BOOST_AUTO_TEST_CASE(a_message_during_a_tenure_means_that_it_was_forced)
+BOOST_AUTO_TEST_CASE(a_letter_during_a_tenure_means_that_it_was_forced)
 {
+    open_mailbox();
     fill(2);
     release_of(0);
     BOOST_TEST_REQUIRE(got[1].succeeded());
-    redis.free("k");  // and publishes
+    auto const said = letter();
     redis.occupy("k", 1s);
+    publish(mailbox(), said);
     auto told = lost(got[1].value());
     BOOST_TEST(told.is_done());  // long before a renewal was due
     BOOST_TEST(!got[1].value());
@@ -175,7 +178,7 @@ BOOST_AUTO_TEST_CASE(while_in_doubt_a_script_hands_over)
     release_of(0);
     server->serve = {};
     auto& renewal = server->expect(scripts::renew);
-    message();
+    doubt();
     BOOST_TEST(renewal.has_come());
     auto& really = server->expect(scripts::release);
     release_of(1);  // with a step under way its field is not used again
@@ -188,7 +191,7 @@ BOOST_AUTO_TEST_CASE(a_renewal_not_yet_sent_goes_with_its_ownership)
     fill(2);
     release_of(0);
     cut_all();
-    message();  // asks for a renewal, which has to wait for the link
+    doubt();  // asks for a renewal, which has to wait for the link
     release_of(1);
     BOOST_TEST(!got[2].is_done());
     auto const renewals = server->count(scripts::renew);
@@ -202,35 +205,16 @@ BOOST_AUTO_TEST_CASE(after_the_doubt_is_settled_no_command_is_needed)
 {
     fill(2);
     release_of(0);
-    message();
+    doubt();
     sent = server->written().size();
     release_of(1);
     BOOST_TEST(got[2].succeeded());
-    BOOST_TEST(sent_since() == 0U);
-}
-
-BOOST_AUTO_TEST_CASE(without_a_live_subscription_a_script_hands_over)
-{
-    fill(3);
-    release_of(0);
-    pubsub_down();
-    sent = server->written().size();
-    release_of(1);
-    BOOST_TEST(got[2].succeeded());
-    BOOST_TEST(sent_since() == 1U);
-    BOOST_TEST((last().what == &scripts::acquire));
-    pubsub_up();
-    BOOST_TEST((last().what == &scripts::renew));  // what was published meanwhile is missed
-    sent = server->written().size();
-    release_of(2);
-    BOOST_TEST(got[3].succeeded());
     BOOST_TEST(sent_since() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_field_that_is_gone_is_not_handed_over)
 {
     fill(2);
-    pubsub_down();
     redis.occupy("k", 1s);
     release_of(0);
     BOOST_TEST(!got[1].is_done());
@@ -276,19 +260,6 @@ BOOST_AUTO_TEST_CASE(closing_hands_nothing_over)
     for (std::size_t i = 1; i != 4; ++i)
         BOOST_TEST((got[i].ec() == error::closed));
     BOOST_TEST(!redis.is_locked("k"));
-}
-
-BOOST_AUTO_TEST_CASE(what_nobody_waits_for_is_not_subscribed_for_ever)
-{
-    fill(1);
-    release_of(0);
-    BOOST_TEST_REQUIRE(got[1].succeeded());
-    time.advance(2'100ms);
-    BOOST_TEST(server->subscribed().empty());
-    BOOST_TEST(client.stats().subscriptions == 0U);
-    auto next = acquire();
-    release_of(1);
-    BOOST_TEST(next.succeeded());
 }
 
 struct without_tenures : served_crowd {

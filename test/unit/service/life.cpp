@@ -23,7 +23,6 @@ BOOST_AUTO_TEST_CASE(ends_waiters_releases_holds_and_ends_the_run)
 {
     owner const me;
     auto const first = held({.as = me});
-    server->expect(scripts::renew).reply(done());  // nobody has forced it before we could hear that
     auto waiting = acquire();
     auto told = lost(first);
     auto& undo = server->expect(scripts::release);

@@ -50,7 +50,6 @@ BOOST_AUTO_TEST_CASE(passes_the_queue_by)
 {
     owner const me;
     auto outer = held({.as = me});
-    server->expect(scripts::renew).reply(done());
     auto other = acquire();
     server->expect(scripts::extend).reply(done());
     auto inner = try_acquire({.as = me});
@@ -61,7 +60,6 @@ BOOST_AUTO_TEST_CASE(passes_the_queue_by)
 BOOST_AUTO_TEST_CASE(without_the_owner_it_waits)
 {
     auto outer = held();
-    server->expect(scripts::renew).reply(done());
     auto second = acquire({.as = owner{}});
     BOOST_TEST(!second.is_done());
     server->expect(scripts::acquire).reply(granted(2));

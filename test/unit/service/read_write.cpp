@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(a_writer_who_reads_gives_the_lock_to_no_other_writer)
     auto next = at.acquire(at.writing());
     BOOST_TEST(at.release(write).succeeded());
     BOOST_TEST(at.server->count(scripts::write_release) == 1U);
-    at.publish("1");  // the echo of that
+    at.publish("1");  // its own message
     at.time.advance(5ms);
     BOOST_TEST(!next.is_done());
     auto const before = at.server->count(scripts::write_acquire);

@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(a_lost_reader_is_not_handed_on_with_the_lock)
     auto next = at.acquire(at.writing());
     auto const before = at.server->count(scripts::write_acquire);
     BOOST_TEST(at.release(write).succeeded());
-    at.publish("1");  // the echo
+    at.publish("1");  // its own message
     at.time.advance(50ms);
     BOOST_TEST_REQUIRE(next.succeeded());
     BOOST_TEST(at.server->count(scripts::write_release) == 1U);

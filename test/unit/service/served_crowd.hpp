@@ -1,6 +1,7 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
+#include "locks/exclusive_lock.hpp"
 #include "unit/service/group.hpp"
 
 #include <cstddef>
@@ -23,7 +24,12 @@ struct served_crowd : served {
     }
     pending<> release_of(std::size_t i) { return release(got.at(i).value()); }
     std::size_t sent_since() const { return server->written().size() - sent; }
-    void message() { publish(channel()); }
+    /// It may have been forced.
+    void doubt()
+    {
+        exclusive_lock::find(inside(), detail::lock_kind::plain, "k")->held()->suspect();
+        time.settle();
+    }
 
     std::vector<pending_hold> got;
     std::size_t sent = 0;

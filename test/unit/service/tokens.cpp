@@ -130,10 +130,12 @@ BOOST_AUTO_TEST_CASE(tokens_that_others_have_passed_are_not_given)
     release(got[0].value());
     release(got[1].value());  // there is a block now
     BOOST_TEST_REQUIRE(got[2].succeeded());
+    open_mailbox();
+    auto const said = letter();
     redis.draw_tokens(1'000);
     redis.occupy("k", 10ms);  // somebody has forced it, and had a token
     auto const theirs = static_cast<std::uint64_t>(redis.last_token());
-    publish(channel());
+    publish(mailbox(), said);
     BOOST_TEST(!got[2].value());
     release(got[2].value());
     time.advance(20ms);

@@ -169,7 +169,6 @@ BOOST_AUTO_TEST_CASE(a_limited_wait_for_a_lock_that_was_seen_taken_ends_with_not
 BOOST_AUTO_TEST_CASE(a_limited_wait_for_a_lock_of_this_client_ends_with_nothing)
 {
     auto const mine = held();
-    server->expect(scripts::renew).reply(done());
     auto got = try_for(120ms);
     time.advance(121ms);
     BOOST_TEST((got.succeeded() && !got.value()));
@@ -179,7 +178,6 @@ BOOST_AUTO_TEST_CASE(a_limited_wait_for_a_lock_of_this_client_ends_with_nothing)
 BOOST_AUTO_TEST_CASE(so_does_one_behind_a_hold_that_has_just_ended)
 {
     auto mine = held();
-    server->expect(scripts::renew).reply(done());
     auto got = try_for(120ms);
     time.advance(119ms);
     server->expect(scripts::release).reply(released());

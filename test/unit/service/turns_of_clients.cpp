@@ -28,7 +28,7 @@ BOOST_AUTO_TEST_CASE(its_own_message_does_not_end_that)
     time.advance(10ms);
     release_of(0);  // the fake publishes to us as well
     BOOST_TEST(!got[1].is_done());
-    message();  // somebody came, and has released
+    publish(channel());  // somebody came, and has released
     BOOST_TEST(got[1].is_done() == false);
     time.advance(5ms);  // two places ahead of us
     BOOST_TEST(got[1].succeeded());
@@ -106,12 +106,12 @@ BOOST_AUTO_TEST_CASE(alone_the_next_tenure_begins_at_once)
 BOOST_AUTO_TEST_CASE(what_lingers_is_nobody_else)
 {
     inside().round_trip().note(1ms);
-    fill(1);
-    release_of(0);
+    redis.occupy("k", 5ms);
+    auto first = acquire();
     time.advance(10ms);
-    BOOST_TEST_REQUIRE(got[1].succeeded());
-    BOOST_TEST(server->subscribed().size() == 1U);
-    release_of(1);
+    BOOST_TEST_REQUIRE(first.succeeded());
+    BOOST_TEST(server->subscribed().contains(channel()));
+    release(first.value());
     BOOST_TEST(acquire().succeeded());
 }
 
