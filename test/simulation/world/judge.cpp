@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 namespace colock::simulation {
 
@@ -113,6 +114,7 @@ judge::place judge::enter(stay s)
         if (auto const token = s.held->fencing_token(std::min(i, o.parts.size() - 1)); token != 0)
             s.before[i] = o.at[i]->mishaps_before(part_at(o, i), token);
     s.granted_until = s.ends = trusts_until(s);
+    s.forces = forces_of(s);
     s.number = log(s);
     past_.note(
         time_.now(),
@@ -391,6 +393,40 @@ void judge::check_loss(stay const& s) const
             s.of->name};
 }
 
+std::uint64_t judge::forces_of(stay const& s)
+{
+    std::uint64_t all = 0;
+    for (auto const* at : s.of->at)
+        all += at->mishaps_of(s.of->parts.front()).forced;
+    return all;
+}
+
+// As a script tells it: only clients of this version have one.
+bool judge::has_mailbox(stay const& s)
+{
+    auto const& client = s.uuids.front();
+    auto const slot = decide::slot_of(s.of->name);
+    auto const channel =
+        decide::mailbox_prefix(s.of->is_cluster ? std::optional{slot} : std::nullopt) + client;
+    return client[14] == '9' &&
+        std::ranges::any_of(s.of->at, [&](auto const* at) { return at->is_heard(channel); });
+}
+
+// One message, and one script after those that are under way.
+void judge::check_forced(stay& s) const
+{
+    constexpr auto to_be_told = std::chrono::milliseconds{200};
+    auto const now = time_.now();
+    if (s.told_by == never_again && forces_of(s) != s.forces)
+        s.told_by = has_mailbox(s) ? now + to_be_told : never_again - moment{1};
+    if (s.told_by < now && trusts_until(s) > now)
+        throw violation{
+            "forced",
+            "client " + std::to_string(s.client) + " was not told that " + s.of->name +
+                " was forced, and believes in it for another " + seconds_of(trusts_until(s) - now),
+            s.of->name};
+}
+
 // By the client's clock, which may be fast, and the server's, which shows milliseconds.
 void judge::reserve(stay const& by, moment asked, milliseconds at_least)
 {
@@ -444,6 +480,8 @@ void judge::look()
     for (auto& s : stays_) {
         auto const shown = shown_by(s);
         auto const changes = changes_of(*s.of);
+        if (only_forced_)
+            check_forced(s);
         if (shown == s.shown && changes == s.changes)
             continue;
         if (shown == time_point{} && s.shown != time_point{})

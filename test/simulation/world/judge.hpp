@@ -53,7 +53,12 @@ struct object {
 /// time it really is. Throws a violation.
 class judge {
 public:
-    judge(timeline& time, history& past) : time_{time}, past_{past} {}
+    /// `only_forced`: nothing but `force_release` takes anything away, so that the holders hear it.
+    judge(timeline& time, history& past, bool only_forced = false)
+        : time_{time}
+        , past_{past}
+        , only_forced_{only_forced}
+    {}
 
     struct stay {
         object* of;
@@ -75,6 +80,8 @@ public:
         time_point shown{};
         moment shown_for{};  ///< the longest that it was valid since it was made shorter
         std::uint64_t changes = 0;
+        std::uint64_t forces = 0;      ///< of its lock before it was handed out
+        moment told_by = never_again;  ///< it was forced since, and its client has a mailbox
     };
     using place = std::list<stay>::iterator;
 
@@ -138,6 +145,9 @@ private:
     moment ends_at_server(stay const&) const;
     void check_end(stay&) const;
     void check_loss(stay const&) const;
+    void check_forced(stay&) const;
+    static bool has_mailbox(stay const&);
+    static std::uint64_t forces_of(stay const&);
     void check_reserved();
     void check_reserved(stay const& newcomer) const;
     void check_alone(stay const&);
@@ -153,6 +163,7 @@ private:
     history& past_;
     std::list<stay> stays_;
     std::vector<reservation> reserved_;
+    bool only_forced_;
     bool is_calm_ = true;
     std::uint64_t grants_ = 0;
     std::uint64_t excused_ = 0;

@@ -179,7 +179,7 @@ void node::note(
             remember_grant(words[i * width], decide::read_acquire(one, true).last_token);
         if (is_number && one.number != 0 && (grants || what.name == "extend"))
             set_at_[std::string{words[i * width]}] = time_.now();
-        if (is_number && what.name.find("force") != what.name.npos)
+        if (is_number && one.number != 0 && what.name.find("force") != what.name.npos)
             ++forced_[std::string{words[i * width]}];
         past_.note(
             time_.now(),

@@ -126,6 +126,9 @@ public:
 
     void forget_scripts() { known_.clear(); }
 
+    /// Whether somebody listens to it.
+    bool is_heard(std::string_view channel) const { return heard_.contains(channel); }
+
     /// The replica that is promoted next gets nothing from now on.
     void fall_behind();
     void fail_over();

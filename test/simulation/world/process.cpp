@@ -64,7 +64,7 @@ process::known_client process::make_client(std::size_t deployment)
         settings.max_tenure = milliseconds{0};
     settings.max_hold = max_hold_;
     settings.loss_margin = loss_margin_;
-    auto uuid = draw_uuid(dice_, number_, older != 0 && number_ % older == older - 1 ? '4' : '8');
+    auto uuid = draw_uuid(dice_, number_, older != 0 && number_ % older == older - 1 ? '4' : '9');
     auto inside = detail::client_state::make(
         computer_.get_executor(),
         std::move(settings),

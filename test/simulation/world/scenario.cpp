@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 21> fault_names{
     "forget scripts", "server down", "lag",      "late replicas",  "fail over",    "restart empty",
     "clock jump",     "force",       "move slot"};
 
-constexpr std::array<std::string_view, 12> mutant_names{
+constexpr std::array<std::string_view, 13> mutant_names{
     "none",
     "release_ignores_owner",
     "renewal_revives",
@@ -41,7 +41,8 @@ constexpr std::array<std::string_view, 12> mutant_names{
     "slow_clock",
     "permits_never_end",
     "latch_opens_early",
-    "claim_stays"};
+    "claim_stays",
+    "force_is_silent"};
 
 template <class Named, std::size_t Count>
 Named named(std::array<std::string_view, Count> const& names, std::string_view name)
@@ -312,6 +313,33 @@ scenario quorum()
     return s;
 }
 
+/// Somebody forces locks again and again, and nothing else is wrong: each holder with a mailbox is
+/// told at once.
+scenario forced()
+{
+    auto s = kinds();
+    s.name = "forced";
+    s.servers = 1;
+    s.tasks = 4;
+    s.objects = {{kind::plain, 3}, {kind::fair, 1}, {kind::read_write, 2}};
+    s.longest_pause = 100ms;
+    s.long_stays = 40;
+    s.between_faults = 100ms;
+    s.faults = {{fault_kind::force, 1}};
+    return s;
+}
+
+/// The same in a cluster, where each slot has its mailboxes.
+scenario forced_shards()
+{
+    auto s = forced();
+    s.name = "forced_shards";
+    s.shards = 3;
+    s.settings.topology = topology::cluster;
+    s.settings.publish = publishing::sharded;
+    return s;
+}
+
 constexpr std::array makers{
     contended,
     kinds,
@@ -324,7 +352,9 @@ constexpr std::array makers{
     terms,
     broken_terms,
     unkilled,
-    quorum};
+    quorum,
+    forced,
+    forced_shards};
 
 }  // namespace
 

@@ -58,7 +58,8 @@ enum class mutant {
     slow_clock,             ///< clients' clocks are 3 % slow: they trust too long
     permits_never_end,      ///< the semaphore's script gives one more than there are
     latch_opens_early,      ///< a latch goes with its first count
-    claim_stays             ///< whoever adopts a lock leaves its claim good
+    claim_stays,            ///< whoever adopts a lock leaves its claim good
+    force_is_silent         ///< the holder of a forced lock is not told
 };
 std::string_view name_of(mutant) noexcept;
 

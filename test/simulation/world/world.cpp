@@ -13,6 +13,13 @@ using namespace std::chrono_literals;
 
 namespace {
 
+bool is_only_forced(scenario const& plan)
+{
+    return !plan.faults.empty() && std::ranges::all_of(plan.faults, [](auto const& f) {
+        return f.first == fault_kind::force;
+    });
+}
+
 /// The world goes by true time; a process stands for a client's number in the history.
 void replace(std::string& in, std::string_view what, std::string_view by)
 {
@@ -29,7 +36,7 @@ world::world(scenario const& plan, recipe const& how, std::ostream* operations)
     , how_{how}
     , dice_{how.seed}
     , net_{time_, dice_.apart(1).apart(how.luck)}
-    , judge_{time_, past_}
+    , judge_{time_, past_, is_only_forced(plan_)}
 {
     if (operations)
         past_.operations().write_to(*operations);
@@ -385,6 +392,10 @@ std::string_view world::broken_text(scripts::script const& what)
     case mutant::latch_opens_early:
         return by("latch_count_down", "if left > 0 then", "if left > 1 then");
     case mutant::claim_stays: return by("adopt", "if from ~= to then", "if false then");
+    case mutant::force_is_silent:  // plain or sharded
+        return by(
+            what.name.starts_with("force") ? what.name : "force", "== '9' then", "== '0' then"
+        );
     default: return {};
     }
 }

@@ -80,6 +80,8 @@ BOOST_AUTO_TEST_CASE(terms) { run_worlds("terms", 15); }
 BOOST_AUTO_TEST_CASE(broken_terms) { run_worlds("broken_terms", 15); }
 BOOST_AUTO_TEST_CASE(unkilled) { run_worlds("unkilled", 15); }
 BOOST_AUTO_TEST_CASE(quorum) { run_worlds("quorum", 15); }
+BOOST_AUTO_TEST_CASE(forced) { run_worlds("forced", 10); }
+BOOST_AUTO_TEST_CASE(forced_shards) { run_worlds("forced_shards", 10); }
 
 BOOST_AUTO_TEST_SUITE_END()
 
@@ -157,6 +159,11 @@ BOOST_AUTO_TEST_CASE(a_latch_that_opens_early_is_found)
     check_found(mutant::latch_opens_early, "kinds");
 }
 BOOST_AUTO_TEST_CASE(a_claim_that_stays_is_found) { check_found(mutant::claim_stays, "kinds"); }
+BOOST_AUTO_TEST_CASE(a_force_that_nobody_hears_of_is_found)
+{
+    check_found(mutant::force_is_silent, "forced");
+    check_found(mutant::force_is_silent, "forced_shards");
+}
 
 BOOST_AUTO_TEST_CASE(a_failure_is_made_small)
 {
