@@ -27,32 +27,37 @@ void permit_queue::admit(std::shared_ptr<waiter> const& who)
         who->give_up();
         return;
     }
-    share_total(*who);
+    bool const first_knows_more = share_total(*who);
     join(who);
+    // Last, because it may end the calls at once, and with the last of them this queue.
     // A call with a limit may end before the message that was lost is made up for.
     bool const needs_answer = protocol_->asks_for_all() && (who->once || who->wait);
     if (!contending_)
         contend();
-    else if (sleeping_ && needs_answer)
+    else if (sleeping_ && (needs_answer || first_knows_more))
         wake();
     else if (next_action() == action::give)
         ask_for_next();
 }
 
 // The client asks for the first call alone: if a later one has said how many permits there are, the
-// first need not wait for somebody to set them.
-void permit_queue::share_total(waiter& from)
+// first need not wait for somebody to set them. A call that wants more than that would not get
+// them. True if the first has learned it.
+bool permit_queue::share_total(waiter& from)
 {
     if (is_empty())
-        return;
-    if (from.total == 0) {
-        from.total = first().total;
-    } else if (first().total == 0) {
-        for (waiter& other : queue_)
-            other.total = from.total;
-        if (sleeping_)
-            wake();
-    }
+        return false;
+    auto const share = [](waiter& to, std::int64_t total) {
+        bool const is_new = to.total == 0 && total != 0 && std::cmp_less_equal(to.permits, total);
+        if (is_new)
+            to.total = total;
+        return is_new;
+    };
+    share(from, first().total);
+    bool const first_knows_more = share(first(), from.total);
+    for (waiter& other : queue_)
+        share(other, from.total);
+    return first_knows_more;
 }
 
 void permit_queue::on_left(waiter&, bool was_first)

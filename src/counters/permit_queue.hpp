@@ -122,7 +122,7 @@ private:
     std::optional<script_call::request> script_for(action next);
     bool is_expired() const;
     void note_unreturned(error_code why);
-    void share_total(waiter& from);
+    bool share_total(waiter& from);
     void tell_others(std::int64_t permits);
     void tell_absent();
     void count_attempt();

@@ -126,6 +126,33 @@ BOOST_AUTO_TEST_CASE(the_limit_of_one_call_is_for_those_that_wait_before_it)
     BOOST_TEST(idle());
 }
 
+BOOST_AUTO_TEST_CASE(who_wants_more_than_the_limit_of_another_call_is_told_that_nothing_is_there)
+{
+    server->expect(scripts::semaphore_acquire).reply(absent());
+    server->expect(scripts::semaphore_acquire).reply(absent());  // when subscribed
+    auto waits = take(6);
+    auto behind = five.acquire(settled());
+    auto& asked = server->expect(scripts::semaphore_acquire);
+    time.advance(1'000ms);  // the poll cap
+    BOOST_TEST_REQUIRE(asked.has_come());
+    BOOST_TEST(argument(5).empty());
+    BOOST_TEST(events->count("no_permits_set") == 1);
+    respond(asked, absent());
+}
+
+BOOST_AUTO_TEST_CASE(a_refusal_ends_all_who_have_just_learned_the_limit)
+{
+    server->expect(scripts::semaphore_acquire).reply(absent());
+    server->expect(scripts::semaphore_acquire).reply(absent());  // when subscribed
+    auto waits = take();
+    server->down_reason_to_tell = error::server_refused;
+    cut_all();
+    auto knows = five.acquire(settled());
+    BOOST_TEST((waits.ec() == error::server_refused));
+    BOOST_TEST((knows.ec() == error::server_refused));
+    BOOST_TEST(idle());
+}
+
 BOOST_AUTO_TEST_CASE(one_that_nobody_has_set_is_told_once_a_wait)
 {
     server->expect(scripts::semaphore_acquire).reply(absent());
