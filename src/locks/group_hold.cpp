@@ -143,6 +143,9 @@ private:
     void heal(std::size_t i, milliseconds pause);
     void put(std::size_t i, hold got);
     void count(std::size_t i);
+
+    /// The counter of the part has reached the token, which owners get who enter the part again.
+    void enter_with_token(std::size_t i);
     void watch(std::size_t i);
     void on_part_ended(std::size_t i, error_code why);
     void close(error_code why);
@@ -174,9 +177,12 @@ hold_ptr group_hold::begin(core_ptr const& inside)
     whole->target = shared_from_this();
     whole_ = whole;
     core_.keyed_states().add(shared_from_this());
-    for (std::size_t i = 0; i != parts_.size(); ++i)
+    for (std::size_t i = 0; i != parts_.size(); ++i) {
         if (is_won(parts_[i]))
             watch(i);
+        if (of_.by_majority && parts_[i].counts)
+            enter_with_token(i);
+    }
     heal_all();
     return whole;
 }
@@ -184,8 +190,6 @@ hold_ptr group_hold::begin(core_ptr const& inside)
 void group_hold::watch(std::size_t i)
 {
     auto& part = parts_[i].got;
-    if (of_.by_majority && token_ != 0)
-        set_token(of_.parts[i], part, token_);
     part.lost(asio::bind_executor(
         core_.strand(),
         [weak = weak_from_this(), i, which = std::weak_ptr{detail::state_of(part)}](error_code ec) {
@@ -277,6 +281,8 @@ void group_hold::heal(std::size_t i, milliseconds pause)
         healing = std::make_unique<healer>(*this, i);
     if (!healing->is_running())
         healing->run(pause);
+    else if (pause == milliseconds{0})
+        healing->wake();
 }
 
 void group_hold::put(std::size_t i, hold got)
@@ -286,13 +292,24 @@ void group_hold::put(std::size_t i, hold got)
         std::swap(parts_[i].got, got);
     }
     parts_[i].is_lost = false;
+    if (auto const whole = whole_.lock())
+        set_birth(of_.parts[i], parts_[i].got, whole->born);
     watch(i);
 }
 
 void group_hold::count(std::size_t i)
 {
-    std::lock_guard const changing{change_};
-    parts_[i].counts = true;
+    {
+        std::lock_guard const changing{change_};
+        parts_[i].counts = true;
+    }
+    enter_with_token(i);
+}
+
+void group_hold::enter_with_token(std::size_t i)
+{
+    if (token_ != 0)
+        set_token(of_.parts[i], parts_[i].got, token_);
 }
 
 /// The answers of the parts to one operation.
@@ -436,8 +453,10 @@ milliseconds healer::judge(raised const& got)
     auto const& [reached, behind, up, received] = got.answer;
     if (behind != std::chrono::microseconds{0})
         return std::min(usual_pause(), std::chrono::ceil<milliseconds>(behind));
-    if (reached == 0)
+    if (reached == 0) {  // it is gone, and learns of it by a renewal
+        confirm_part(of_.of_.parts[i_], of_.parts_[i_].got);
         return usual_pause();
+    }
     auto const now = clock::now();
     auto const votes =
         decide::votes_from(got.answer, votes_after(of_.of_.parts[i_], of_.lease_of(i_)));

@@ -70,6 +70,13 @@ void confirm_part(detail::lock_group::part const& part, hold const& got)
     asio::dispatch(part.where->strand(), [held = ownership_of(got)] { held->suspect(); });
 }
 
+void set_birth(detail::lock_group::part const& part, hold const& got, time_point born)
+{
+    asio::dispatch(part.where->strand(), [state = detail::state_of(got), born] {
+        state->born = born;
+    });
+}
+
 void set_token(detail::lock_group::part const& part, hold const& got, std::uint64_t token)
 {
     asio::dispatch(part.where->strand(), [held = ownership_of(got), token] {

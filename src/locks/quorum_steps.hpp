@@ -18,7 +18,10 @@ void raise_token(detail::lock_group::part const&, hold const& got, std::uint64_t
 /// Renews the part now: whether it is still there shows in its hold.
 void confirm_part(detail::lock_group::part const&, hold const& got);
 
-/// Owners that enter the part again get this token.
+/// The part is renewed as if it had been held since then.
+void set_birth(detail::lock_group::part const&, hold const& got, time_point born);
+
+/// Owners that enter the part again get this token, which its counter has reached.
 void set_token(detail::lock_group::part const&, hold const& got, std::uint64_t token);
 
 /// Whether the part draws from a counter that follows its server's clock: only such counters can be

@@ -136,6 +136,24 @@ BOOST_AUTO_TEST_CASE(who_enters_again_has_the_same_token)
     BOOST_TEST(inner.value().fencing_token() == outer.value().fencing_token());
 }
 
+// Its counter has not reached the token, so a later hold there would have a lower one.
+BOOST_AUTO_TEST_CASE(a_part_whose_clock_is_behind_is_entered_with_a_token_of_its_own)
+{
+    second.redis.ahead = 20ms;
+    third.redis.ahead = 20ms;
+    owner const me;
+    auto whole = take(most(), {.as = me});
+    BOOST_TEST_REQUIRE(whole.succeeded());
+    auto inner = take(mutex("it"), {.as = me});
+    BOOST_TEST_REQUIRE(inner.succeeded());
+    auto const token = inner.value().fencing_token();
+    release(inner.value());
+    release(whole.value());
+    auto next = take(mutex("it"));
+    BOOST_TEST_REQUIRE(next.succeeded());
+    BOOST_TEST(next.value().fencing_token() > token);
+}
+
 // ---- Healing -----------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(a_lost_part_is_taken_again)
@@ -172,6 +190,20 @@ BOOST_AUTO_TEST_CASE(a_part_that_is_gone_when_it_is_granted_does_not_count)
     second.redis.occupy("it", 60s);
     time.advance(1'100ms);  // its renewal finds that; the third server does not answer one
     BOOST_TEST(!held.value());
+}
+
+BOOST_AUTO_TEST_CASE(a_part_that_is_gone_when_it_is_granted_is_taken_at_once)
+{
+    third.redis.ahead = 10ms;  // so it has drawn more than the token
+    third.server->serve = [this, deleted = false](call const& c) mutable -> std::optional<answer> {
+        if (c.what == &scripts::raise && !std::exchange(deleted, true))
+            third.redis.ask({"DEL", "it"});
+        return answer{answer::kind::replied, third.redis.run(c), {}, {}};
+    };
+    auto held = take(most());
+    BOOST_TEST_REQUIRE(held.succeeded());
+    time.advance(50ms);
+    BOOST_TEST(third.redis.is_locked("it"));
 }
 
 BOOST_AUTO_TEST_CASE(a_part_that_somebody_else_had_is_taken_when_it_is_free)
@@ -221,7 +253,7 @@ BOOST_FIXTURE_TEST_CASE(healing_ends_with_the_longest_hold, three_servers_for_a_
     time.advance(1'500ms);
     for (std::size_t i : {1U, 2U})
         BOOST_TEST(server_of(i).is_locked("it"));  // a new part, which could be held for 7 s
-    time.advance(10s);
+    time.advance(4s);  // until the last lease is over
     BOOST_TEST(!held.value());
 }
 
