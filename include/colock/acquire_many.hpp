@@ -99,9 +99,15 @@ public:
     auto release(Token&& token = {})
     {
         auto const where = first_client();
-        return detail::initiate<detail::finished>(
-            where, &release_all, std::forward<Token>(token), take()
-        );
+        auto const taken = take();
+        try {
+            return detail::initiate<detail::finished>(
+                where, &release_all, std::forward<Token>(token), taken
+            );
+        } catch (...) {
+            all_ = std::move(*taken);  // the token has refused to begin: nothing was sent
+            throw;
+        }
     }
 
 private:

@@ -124,6 +124,7 @@ void held_locks::release_all(
     detail::core_ptr inside, asio::any_completion_handler<detail::finished> to, shared_holds all
 )
 {
+    all = std::make_shared<std::vector<hold>>(std::exchange(*all, {}));
     // An empty place is one that somebody else has, or whose hold was moved out.
     std::erase_if(*all, [](hold const& each) { return !detail::state_of(each); });
     if (all->empty())

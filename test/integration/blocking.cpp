@@ -3,6 +3,7 @@
 // Threads that wait for locks.
 #include "integration/suites.hpp"
 #include "support/patience.hpp"
+#include <colock/acquire_many.hpp>
 #include <colock/blocking.hpp>
 #include <colock/election.hpp>
 #include <colock/permit_semaphore.hpp>
@@ -159,6 +160,17 @@ BOOST_AUTO_TEST_CASE(a_thread_does_not_wait_for_itself)
             auto refused = refusal.get_future();
             BOOST_TEST_REQUIRE((refused.wait_for(5s) == std::future_status::ready));
             BOOST_TEST((refused.get() == error::would_deadlock));
+        }
+        {
+            auto both = acquire_many(shared, {name + "m", name + "n"}, blocking::wait);
+            std::promise<error_code> refusal;
+            asio::post(pool, [&] {
+                refusal.set_value(code_of([&] { both.release(blocking::wait); }));
+            });
+            BOOST_TEST((refusal.get_future().get() == error::would_deadlock));
+            BOOST_TEST(both.held() == 2U);
+            both.release(blocking::wait);
+            BOOST_TEST(both.empty());
         }
         {
             std::scoped_lock const here{there};
