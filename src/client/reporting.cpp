@@ -68,12 +68,18 @@ void reporting::look()
 {
     auto const now = clock::now();
     long_times found{limits(), std::exchange(last_look_, now), now};
-    if (limits().wait && core_.count.waiters != 0)
+    if (limits().wait && core_.may_have_waits())
         core_.keyed_states().tell(found);
     core_.holds().tell(found);
     core_.set_alarm(next_look_, found.next_look());
-    for (auto const& line : found.lines())
-        core_.log(log_level::warning, {"long", {}, paced_log::of_locks}, [&] { return line; });
+    auto const write = [this](std::string_view kind, std::vector<std::string> const& lines) {
+        for (auto const& line : lines)
+            core_.log(log_level::warning, {std::string{kind}, {}, paced_log::of_locks}, [&] {
+                return line;
+            });
+    };
+    write("long waits", found.wait_lines());
+    write("long holds", found.hold_lines());
 }
 
 // A report that still waits for a connection is out of date, and is taken back.
@@ -92,7 +98,7 @@ strand_task reporting::send()
     now.told.client = core_.uuid();
     now.told.label = *core_.settings().label;
     core_.holds().tell(now);
-    if (core_.count.waiters != 0) {  // otherwise a walk over all held locks would find nothing
+    if (core_.may_have_waits()) {  // otherwise a walk over all held locks would find nothing
         if (core_.count.keys <= most_keys)
             core_.keyed_states().tell(now);
         else

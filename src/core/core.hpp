@@ -99,6 +99,9 @@ public:
         return refuses ? error_code{error::closed} : error_code{};
     }
 
+    /// Otherwise a walk over all keys would find nobody who waits.
+    bool may_have_waits() const noexcept { return count.waiters != 0 || life_.activities != 0; }
+
     /// Work that needs the server, or that a caller waits for. While there is any, the client is
     /// not idle. A client that is destroyed finishes it, unless it only asks: it then owes nothing.
     class activity {

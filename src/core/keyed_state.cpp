@@ -27,6 +27,7 @@ std::string_view word_of(state_kind kind) noexcept
     case state_kind::semaphore: return "semaphore";
     case state_kind::permit_semaphore: return "permit";
     case state_kind::latch: return "latch";
+    case state_kind::group: return "group";
     default: return "";  // nobody holds these, or waits for them
     }
 }

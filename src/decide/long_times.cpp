@@ -8,7 +8,8 @@ namespace colock {
 
 namespace {
 
-/// A look walks over all that is held, so it is not made more often than this.
+/// A look walks over all that is held: at most so many in the time of the shorter limit.
+constexpr int most_looks = 8;
 constexpr std::chrono::milliseconds shortest_between_looks{20};
 
 /// "10.2 s".
@@ -36,13 +37,14 @@ bool long_times::has_become_long(std::optional<milliseconds> limit, time_point s
     return at > last_look_ && at <= now_;
 }
 
-void long_times::waits(std::string_view, std::string const& key, owner, time_point since)
+void long_times::waits(std::string_view kind, std::string const& key, owner, time_point since)
 {
     if (!has_become_long(limits_.wait, since))
         return;
     auto& one = waits_[key];
     one.since = one.calls == 0 ? since : std::min(one.since, since);
     ++one.calls;
+    one.is_group = kind == "group";
 }
 
 void long_times::holds(
@@ -59,7 +61,7 @@ void long_times::holds(
     }
 }
 
-std::vector<std::string> long_times::lines() const
+std::vector<std::string> long_times::wait_lines() const
 {
     std::vector<std::string> all;
     for (auto const& [key, of] : waits_) {
@@ -67,11 +69,11 @@ std::vector<std::string> long_times::lines() const
         if (of.calls > 1)
             line += ", the longest of " + std::to_string(of.calls) + " calls";
         line += of.holder.empty()
-            ? "; 'colock info " + key + "' says who holds it"
+            ? "; 'colock info" + (of.is_group ? "' for each of them" : ' ' + key + '\'') +
+                " says who holds it"
             : "; held by this client for " + in_seconds(now_ - of.held_since) + ", as " + of.holder;
         all.push_back(std::move(line));
     }
-    all.insert(all.end(), held_.begin(), held_.end());
     return all;
 }
 
@@ -79,10 +81,11 @@ std::vector<std::string> long_times::lines() const
 decide::time_point long_times::next_look() const noexcept
 {
     constexpr milliseconds longest_pause = std::chrono::hours{1};
-    auto const least =
-        std::min(limits_.wait.value_or(longest_pause), limits_.hold.value_or(longest_pause));
-    auto const new_ones = now_ + std::min(least, longest_pause);
-    return std::max(now_ + shortest_between_looks, std::min(next_, new_ones));
+    auto const least = std::min(
+        {limits_.wait.value_or(longest_pause), limits_.hold.value_or(longest_pause), longest_pause}
+    );
+    auto const pause = std::max(shortest_between_looks, least / most_looks);
+    return std::max(now_ + pause, std::min(next_, now_ + least));
 }
 
 }  // namespace colock

@@ -32,15 +32,19 @@ public:
     /// No hold has to be looked at: none has a limit, and no wait has to name its holder.
     bool has_enough_holds() const noexcept override { return !limits_.hold && waits_.empty(); }
 
-    /// One line for each hold, and one for all waits of a name.
-    std::vector<std::string> lines() const;
+    /// One for all waits of a name.
+    std::vector<std::string> wait_lines() const;
+
+    /// One for each hold.
+    std::vector<std::string> const& hold_lines() const noexcept { return held_; }
 
     time_point next_look() const noexcept;
 
 private:
     struct wait {
         std::size_t calls = 0;
-        time_point since{};  ///< the longest of them
+        bool is_group = false;  ///< for several locks, which the key lists
+        time_point since{};     ///< the longest of them
         std::string holder{};
         time_point held_since{};
     };

@@ -131,6 +131,8 @@ char const* validate_times(config const& s) noexcept
           s.connect_timeout.value_or(s.lease),
           s.silence_timeout.value_or(s.lease),
           s.max_hold.value_or(s.lease),
+          s.warn_wait.value_or(s.lease),
+          s.warn_hold.value_or(s.lease),
           s.vote_after.value_or(s.lease),
           s.loss_margin.value_or(s.lease),
           s.close_timeout.value_or(s.lease)})

@@ -1,5 +1,6 @@
 #include "base/printable.hpp"
 #include "core/keyed_state.hpp"
+#include "decide/presence.hpp"
 #include "decide/validity.hpp"
 #include "locks/group_acquire.hpp"
 #include "locks/group_hold.hpp"
@@ -7,7 +8,6 @@
 #include <algorithm>
 #include <numeric>
 #include <ranges>
-#include <span>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -33,11 +33,16 @@ constexpr milliseconds first_round_limit{1'500};
 /// client is not closed.
 class group_acquire::registry_entry final : public keyed_state {
 public:
-    registry_entry(core& inside, std::weak_ptr<operation> of)
+    registry_entry(core& inside, std::weak_ptr<operation> of, std::string name, owner who)
         : keyed_state{inside, state_kind::group}
         , of_{std::move(of)}
+        , asked_name_{std::move(name)}
+        , who_{who}
         , activity_{inside}
     {}
+
+    /// Each of its parts waits only until a round is over, if at all.
+    void tell(presence& to) const override { to.waits(word_of(kind()), asked_name_, who_, begun_); }
 
     void end_waiters(error_code why) override
     {
@@ -52,6 +57,9 @@ public:
 
 private:
     std::weak_ptr<operation> of_;
+    std::string asked_name_;
+    owner who_;
+    time_point begun_ = clock::now();
     core::activity activity_;
 };
 
@@ -80,7 +88,8 @@ void group_acquire::start()
         deadline_ =
             answer_by_ - std::min<clock::duration>(2 * inside_->round_trip().usual(), *wait / 10);
     }
-    known_as_ = std::make_shared<registry_entry>(*inside_, weak_from_this());
+    known_as_ =
+        std::make_shared<registry_entry>(*inside_, weak_from_this(), of_.name, *options_.as);
     inside_->keyed_states().add(known_as_);
     takes_free ? acquire_free() : acquire_all();
 }
@@ -119,7 +128,7 @@ strand_task group_acquire::acquire_all()
                 if (!parts_.has(i)) {
                     parts_.acquire(i, std::min(deadline_, until));
                     co_await parts_.over;
-                    if (!parts_.has_all_of(std::span{all}.first(n + 1)) || ended_)
+                    if (!parts_.has(i) || parts_.has_lost() || ended_)
                         break;
                 }
                 parts_.watch(i);

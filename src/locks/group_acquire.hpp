@@ -140,10 +140,8 @@ private:
                 [this](std::size_t i) { return detail::state_of(requests_[i].got) && !is_fresh(i); }
             );
         }
-        bool has_all_of(std::span<std::size_t const> some) const noexcept
-        {
-            return std::ranges::all_of(some, [this](std::size_t i) { return has(i); });
-        }
+        /// One that was watched is lost.
+        bool has_lost() const noexcept { return has_lost_; }
 
         /// So many parts as the group needs are held, and at least half of their validity is left.
         bool has_enough() const noexcept;
@@ -187,6 +185,7 @@ private:
         std::unique_ptr<request[]> requests_;
         std::size_t unanswered_ = 0;
         bool is_taken_ = false;    ///< a server has said so of a part
+        bool has_lost_ = false;    ///< in this round
         bool has_tokens_;          ///< all parts draw such that one can follow from them
         std::uint64_t token_ = 0;  ///< on which they have agreed
         milliseconds behind_{};

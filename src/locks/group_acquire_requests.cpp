@@ -113,6 +113,7 @@ void group_acquire::requests::on_answer(std::size_t i, error_code ec)
 
 void group_acquire::requests::try_all(time_point until)
 {
+    has_lost_ = false;
     core_.set_alarm(limit_, until);
     for (std::size_t i = 0; i != of_.parts.size(); ++i) {
         auto const& [where, id] = of_.parts[i];
@@ -262,6 +263,7 @@ void group_acquire::requests::watch(std::size_t i)
             if (!now || now != watched.lock())
                 return;  // it was of an earlier round
             requests_[i].ec = ec;
+            has_lost_ = true;
             cancel_unanswered();
         }
     ));

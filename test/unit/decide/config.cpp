@@ -403,6 +403,8 @@ BOOST_AUTO_TEST_CASE(connections_that_cannot_be)
     BOOST_TEST(with([](config& c) { c.warn_wait = 0ms; }) != "");
     BOOST_TEST(with([](config& c) { c.warn_hold = 0ms; }) != "");
     BOOST_TEST(with([](config& c) { c.warn_wait = c.warn_hold = 1ms; }) == "");
+    BOOST_TEST(with([](config& c) { c.warn_wait = config::milliseconds::max(); }) != "");
+    BOOST_TEST(with([](config& c) { c.warn_hold = config::milliseconds::max(); }) != "");
     BOOST_TEST(with([](config& c) { c.close_timeout = -1ms; }) != "");
     BOOST_TEST(with([](config& c) { c.close_timeout = 0ms; }) == "");
     BOOST_TEST(with([](config& c) { c.sync_timeout = config::milliseconds::max(); }) != "");

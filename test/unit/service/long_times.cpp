@@ -1,7 +1,9 @@
 // Copyright the colock authors. Distributed under the Boost Software License, Version 1.0.
 //
 // The lines about long waits and long holds.
+#include "decide/long_times.hpp"
 #include "unit/harness.hpp"
+#include <colock/multi_lock.hpp>
 #include <colock/permit_semaphore.hpp>
 
 #include <string>
@@ -107,6 +109,35 @@ BOOST_FIXTURE_TEST_CASE(permits_are_waited_for_and_held_as_locks_are, watched)
     time.advance(6s);
     BOOST_TEST(lines("wait for seats: 2.0 s so far; held by this client for 2.0 s").size() == 1U);
     BOOST_TEST(lines("hold of seats: held for 5.0 s so far, as " + held.value().id()).size() == 1U);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_wait_for_several_locks_is_one_wait, watched_waits)
+{
+    redis.occupy("b", 1h);
+    redis.occupy("c", 1h);
+    red_lock const most{mutex("a"), mutex("b"), mutex("c")};
+    auto waits = most.acquire(settled());
+    time.advance(1'200ms);
+    BOOST_TEST(lines("wait for a").size() == 1U);
+    BOOST_TEST(lines("wait for ").size() == 1U);
+}
+
+// To look is to walk over all that is held.
+BOOST_AUTO_TEST_CASE(there_are_few_looks_however_many_become_long)
+{
+    auto const start = clock::now();
+    auto now = start, last = start;
+    int looks = 0;
+    std::size_t told = 0;
+    for (; now < start + 2min; ++looks) {
+        long_times look{{.wait = {}, .hold = 1min}, last, now};
+        for (int i = 0; i != 1'000; ++i)
+            look.holds("lock", "k", "id", {}, start + i * 50ms);
+        told += look.hold_lines().size();
+        last = std::exchange(now, look.next_look());
+    }
+    BOOST_TEST(looks <= 16);
+    BOOST_TEST(told == 1'000U);
 }
 
 BOOST_FIXTURE_TEST_CASE(without_a_limit_nothing_is_said, unwatched)

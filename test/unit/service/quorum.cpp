@@ -253,7 +253,7 @@ BOOST_FIXTURE_TEST_CASE(healing_ends_with_the_longest_hold, three_servers_for_a_
     time.advance(1'500ms);
     for (std::size_t i : {1U, 2U})
         BOOST_TEST(server_of(i).is_locked("it"));  // a new part, which could be held for 7 s
-    time.advance(4s);  // until the last lease is over
+    time.advance(4s);                              // until the last lease is over
     BOOST_TEST(!held.value());
 }
 
