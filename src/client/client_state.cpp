@@ -2,6 +2,7 @@
 #include "client/client_registry.hpp"
 #include "client/client_state.hpp"
 #include "decide/validate.hpp"
+#include "redis/link_settings.hpp"
 #include "redis/server_links.hpp"
 #include "system/process.hpp"
 
@@ -33,6 +34,7 @@ client_state::client_state(asio::any_io_executor executor, config settings, iden
     , close_limit_{[this] { finish_closing(error::unavailable); }}
     , idle_look_{[this] { look_if_idle(); }}
     , flush_limit_{[this] { give_up_flush(); }}
+    , outage_look_{[this] { tell_of_outage(); }}
     , reporting_{*this}
     , holds_{*this}
     , watchdog_{*this}
@@ -144,6 +146,9 @@ std::size_t client_state::number_of(unsigned pubsub) const noexcept
 void client_state::on_link_up(std::size_t link, std::uint64_t epoch)
 {
     tell_up(link, epoch);
+    outage_.link_up(link, clock::now());
+    if (outage_.is_to_be_told())
+        set_alarm(outage_look_, outage_.next_look());
     watchdog_.send_all();  // renewals that wait for the link, if it is the first
 }
 
@@ -161,6 +166,10 @@ void client_state::on_reached(slot_filter const& mine)
 void client_state::on_link_down(std::size_t link, error_code why)
 {
     tell_down(link, why);
+    if (why != error::closed) {
+        outage_.link_down(link, clock::now(), count.lost);
+        outage_look_.clear();
+    }
     if (has_links())
         return;
     // The steps under way have their answers by then. Nothing may still wait for their time limits,
@@ -203,6 +212,17 @@ void client_state::on_pubsub_down(unsigned pubsub, error_code why)
     subscriptions_.on_pubsub_down(pubsub);
 }
 
+// The links of a server have lines about its faults. This one is about the locks.
+void client_state::tell_of_outage()
+{
+    auto const line = outage_.tell(clock::now(), holds_.count(), count.lost);
+    if (!line)
+        return set_alarm(outage_look_, outage_.next_look());
+    log(log_level::warning, {"connected again"}, [&] {
+        return describe_servers(settings()) + ": " + *line;
+    });
+}
+
 // ---- Idle --------------------------------------------------------------------------------------
 
 // Waiters and holds keep the connections open, and so the context busy. Otherwise only `run()`
@@ -232,6 +252,8 @@ void client_state::part()
 {
     idle_look_.clear();
     flush_limit_.clear();
+    outage_look_.clear();
+    outage_.clear();
     reporting_.stop();
     transport().stop();
     states_.end_waiters(error::closed);

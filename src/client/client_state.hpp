@@ -69,6 +69,7 @@ private:
     void on_ended(unsigned pubsub, std::string_view channel) override;
     void on_message(unsigned pubsub, std::string_view channel, std::string_view payload) override;
 
+    void tell_of_outage();
     void tell_up(std::size_t link, std::uint64_t epoch);
     void tell_down(std::size_t link, error_code why);
     std::size_t number_of(unsigned pubsub) const noexcept;
@@ -99,6 +100,8 @@ private:
     alarm_clock::alarm close_limit_;
     alarm_clock::alarm idle_look_;
     alarm_clock::alarm flush_limit_;
+    decide::outage outage_;
+    alarm_clock::alarm outage_look_;
     reporting reporting_;
     core_ptr flushing_;  ///< itself: the client is gone, and releases are being sent
 

@@ -14,6 +14,7 @@ struct client_counters {
     std::atomic<std::size_t> subscriptions = 0, links_up = 0;
     std::atomic<std::size_t> mailboxes = 0;  ///< open ones, which `subscriptions` does not count
     std::atomic<std::uint64_t> reconnects = 0;
+    std::atomic<std::uint64_t> lost = 0;  ///< holds
     std::atomic<std::size_t> guards = 0;  ///< that have permits, or wait for some
 };
 

@@ -1,4 +1,5 @@
 #include "decide/long_times.hpp"
+#include "decide/seconds.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -6,18 +7,13 @@
 
 namespace colock {
 
+using decide::in_seconds;
+
 namespace {
 
 /// A look walks over all that is held: at most so many in the time of the shorter limit.
 constexpr int most_looks = 8;
 constexpr std::chrono::milliseconds shortest_between_looks{20};
-
-/// "10.2 s".
-std::string in_seconds(decide::time_point::duration time)
-{
-    auto const tenths = std::chrono::duration_cast<std::chrono::milliseconds>(time).count() / 100;
-    return std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) + " s";
-}
 
 }  // namespace
 

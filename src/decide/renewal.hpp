@@ -18,6 +18,9 @@ public:
     bool is_wanted() const noexcept { return wanted_; }
     void want() noexcept { wanted_ = true; }
 
+    /// The last one has failed.
+    bool has_failed() const noexcept { return failures_ != 0; }
+
     /// Another event replaces it. Its answer does not matter any more.
     void forget() noexcept { wanted_ = false; }
 

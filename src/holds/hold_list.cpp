@@ -120,6 +120,7 @@ void hold_list::lose(
     hold.lose();
     if (!hold.given)
         return;  // its acquire fails, and no owner has relied on it
+    ++hold.inside->count.lost;
     hold.inside->events().lost(of.name(), why);
     hold.inside->log(log_level::warning, {"lost", {}, paced_log::of_locks}, [&] {
         return "hold " + of.description() + ": lost: " + std::string{because} +

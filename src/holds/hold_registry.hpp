@@ -1,6 +1,7 @@
 #pragma once
 
 #include "decide/linked_list.hpp"
+#include "decide/outage.hpp"
 #include "redis/transport.hpp"
 #include <colock/detail/initiate.hpp>
 #include <colock/hold.hpp>
@@ -32,6 +33,9 @@ public:
 
     /// The servers of these slots may be other ones: asks whether they still have it.
     void confirm(slot_filter const&);
+
+    /// How many holds it has said that of.
+    decide::outage::holds count() const;
 
     /// The client closes: releases all of them, some at a time. `release_more` goes on when one of
     /// them is gone.

@@ -101,6 +101,9 @@ public:
     bool is_held() const noexcept { return living_holds() != 0; }
     std::size_t living_holds() const noexcept { return holds_.living(); }
 
+    /// The server has not said yet whether it is still there.
+    bool is_open() const noexcept { return awaits_renewal() || renewal_.has_failed(); }
+
     /// It has a hold that is not lost, confirmed or not.
     bool is_wanted() const noexcept { return holds_.is_wanted(); }
 

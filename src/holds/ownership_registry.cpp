@@ -49,6 +49,14 @@ void hold_registry::confirm(slot_filter const& mine)
             of(each).renew_now();
 }
 
+decide::outage::holds hold_registry::count() const
+{
+    decide::outage::holds found;
+    for (auto const& each : all_)
+        (of(each).is_open() ? found.open : found.confirmed) += of(each).living_holds();
+    return found;
+}
+
 void hold_registry::release_all()
 {
     next_release_ = all_.begin();

@@ -29,6 +29,39 @@ BOOST_AUTO_TEST_CASE(a_shorter_lease_that_was_lost_does_not_hide_a_longer_one)
     BOOST_TEST(!redis.is_locked("k"));
 }
 
+// ---- Outages -----------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(the_log_says_what_has_become_of_the_holds)
+{
+    std::vector<pending_hold> all;
+    for (auto const* const name : {"a", "b", "c", "d"})
+        all.push_back(acquire(mutex(name)));
+    server->all_down();
+    time.advance(300ms);
+    redis.ask({"DEL", "d"});
+    log.clear();
+    mend_all();
+    time.advance(100ms);
+    BOOST_TEST(
+        log.back() == "127.0.0.1:6379: connected again after 0.3 s; 3 holds confirmed, 1 lost"
+    );
+    log.clear();
+    time.advance(10s);
+    BOOST_TEST(log.empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_lost_during_an_outage_is_counted)
+{
+    auto held = acquire();
+    server->all_down();
+    time.advance(10s);
+    mend_all();
+    time.advance(100ms);
+    BOOST_TEST(
+        log.back() == "127.0.0.1:6379: connected again after 10.0 s; 0 holds confirmed, 1 lost"
+    );
+}
+
 // ---- Renewals ----------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(a_refused_call_is_not_sent_again_for_who_leaves)
