@@ -86,6 +86,19 @@ inline std::string describe(address const& a)
     return (is_v6 ? "[" + a.host + "]" : a.host) + ":" + std::to_string(a.port);
 }
 
+/// The servers of a client, for people.
+inline std::string describe_servers(config const& c)
+{
+    auto first = c.addresses.empty() ? std::string{} : describe(c.addresses.front());
+    switch (c.topology) {
+    case topology::single: return first;
+    case topology::sentinel: return "the primary of " + c.master_name;
+    case topology::cluster: return "the cluster of " + first;
+    case topology::replicated: return "the primary of " + first;
+    }
+    return first;
+}
+
 /// Errors that waiting does not cure: waiting steps are answered with them at once.
 inline bool is_refusal(error_code ec) noexcept
 {

@@ -44,18 +44,22 @@ server_links::server_links(
     , look_{[this] { look_at_load(); }}
 {
     auto const first = number * links_a_server(context.settings);
-    auto const name = [&](std::string const& what) {
-        return number == 0 ? what : what + " of " + describe(where);
-    };
+    bool const is_node = context.settings.topology == topology::cluster;
+    auto const server = is_node ? describe(where) : describe_servers(context.settings);
+    auto const name = [&](std::string const& purpose) { return server + " (" + purpose + ")"; };
     for (std::size_t i = 0; i != lanes_; ++i) {
         links_.push_back(std::make_unique<command_link>(
             context,
             commands,
-            command_link::description{name("link " + std::to_string(i)), first + i, where, publish}
+            command_link::description{
+                name(i == 0 ? "commands" : "commands " + std::to_string(i + 1)),
+                first + i,
+                where,
+                publish}
         ));
         links_.back()->when_answered([this] { on_answered(); });
     }
-    pubsub_ = std::make_unique<pubsub_link>(context, pushes, name("pub/sub link"), number, where);
+    pubsub_ = std::make_unique<pubsub_link>(context, pushes, name("messages"), number, where);
 }
 
 void server_links::start()

@@ -820,7 +820,7 @@ BOOST_AUTO_TEST_CASE(a_subscription_that_is_confirmed_by_a_reply_is_told)
     auto const waiting = acquire("k");
     BOOST_TEST_REQUIRE(comes([&] { return server.count("SUBSCRIBE", message_channel) >= 5; }));
     BOOST_TEST(log.size() < 4U);  // one, if it does not take longer than a second
-    BOOST_TEST(says("pub/sub link: lost: SUBSCRIBE is not confirmed by a push of RESP3"));
+    BOOST_TEST(says("(messages): lost: SUBSCRIBE is not confirmed by a push of RESP3"));
     BOOST_TEST(redis->stats().reconnects >= 4U);
     auto const seen = counted->snapshot();
     BOOST_TEST(seen.reconnects >= 4U);
