@@ -43,9 +43,8 @@ inline namespace v0_3 {
 ///   That is not an error: it goes to the end of the queue. The waiters of one client keep their
 ///   order when that happens.
 /// \par Differences from lock
-///   If another client forces the lock, the holder learns of it at its next renewal, because there
-///   is no channel that could tell it. An owner that began to wait for the lock before it got a
-///   hold on it is let in at once, and leaves the queue.
+///   An owner that began to wait for the lock before it got a hold on it is let in at once, and
+///   leaves the queue.
 /// \par Together with Redisson
 ///   Redisson's defects remain where its scripts run. Behind a dead waiter of Redisson everybody
 ///   waits for five minutes or more; meanwhile the other waiters of Redisson ask without a pause,
