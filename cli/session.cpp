@@ -42,8 +42,10 @@ colock::config with_ears(
             auto const text = safe_to_print(std::string{line});
             if (is_verbose)
                 remark("colock " + command + ": " + text);
-            // Without a label the command works as well: that explains no failure.
-            if (!text.starts_with("label: ") && std::ranges::find(*said, text) == said->end())
+            // These explain no failure: without a label the command works as well.
+            bool const is_cause =
+                !text.starts_with("label: ") && text.find(": connected again after ") == text.npos;
+            if (is_cause && std::ranges::find(*said, text) == said->end())
                 said->push_back(text);
         },
         colock::log_level::warning};

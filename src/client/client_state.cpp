@@ -216,11 +216,12 @@ void client_state::on_pubsub_down(unsigned pubsub, error_code why)
 void client_state::tell_of_outage()
 {
     auto const line = outage_.tell(clock::now(), holds_.count(), count.lost);
-    if (!line)
-        return set_alarm(outage_look_, outage_.next_look());
-    log(log_level::warning, {"connected again"}, [&] {
-        return describe_servers(settings()) + ": " + *line;
-    });
+    if (line)
+        log(log_level::warning, {"connected again"}, [&] {
+            return describe_servers(settings()) + ": " + *line;
+        });
+    else if (outage_.is_to_be_told())
+        set_alarm(outage_look_, outage_.next_look());
 }
 
 // ---- Idle --------------------------------------------------------------------------------------

@@ -13,6 +13,9 @@ namespace {
 constexpr milliseconds first_wait{50};
 constexpr milliseconds longest_silence{2'000};
 
+/// A connection that is replaced at once delays nobody by more than a steady client notices.
+constexpr milliseconds shortest_news{1'000};
+
 }  // namespace
 
 // A link that ends again at once was not up for long enough to ask for anything.
@@ -48,8 +51,10 @@ std::optional<std::string> outage::tell(time_point now, holds const& of, std::ui
         return {};
     }
     auto const lost_since = lost - std::exchange(lost_before_, lost);
-    auto line = "connected again after " + in_seconds(reached_ - *since_);
-    since_.reset();
+    auto const lasted = reached_ - *std::exchange(since_, std::nullopt);
+    if (lasted < shortest_news && lost_since == 0)
+        return {};
+    auto line = "connected again after " + in_seconds(lasted);
     if (of.confirmed + of.open + lost_since == 0)
         return line;
     line += "; " + std::to_string(of.confirmed) + (of.confirmed == 1 ? " hold" : " holds") +

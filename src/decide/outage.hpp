@@ -35,7 +35,8 @@ public:
     bool is_to_be_told() const noexcept { return since_.has_value(); }
     time_point next_look() const noexcept { return next_look_; }
 
-    /// The line, which is told by that; none if it has to wait until `next_look()`.
+    /// The line. None if it has to wait until `next_look()`, and none is to be told any more after
+    /// a short outage that has cost no hold.
     std::optional<std::string> tell(time_point now, holds const& of, std::uint64_t lost);
 
 private:

@@ -58,8 +58,19 @@ BOOST_AUTO_TEST_CASE(it_does_not_wait_for_ever)
 BOOST_AUTO_TEST_CASE(a_client_without_holds_has_only_the_time)
 {
     of.link_down(0, start, 7);
+    of.link_up(0, start + 1'100ms);
+    BOOST_TEST(of.tell(of.next_look(), {}, 7).value() == "connected again after 1.1 s");
+}
+
+BOOST_AUTO_TEST_CASE(a_short_one_is_told_if_it_has_cost_a_hold)
+{
+    of.link_down(0, start, 7);
     of.link_up(0, start + 100ms);
-    BOOST_TEST(of.tell(of.next_look(), {}, 7).value() == "connected again after 0.1 s");
+    BOOST_TEST(!of.tell(of.next_look(), {.confirmed = 1}, 7));
+    BOOST_TEST(!of.is_to_be_told());
+    of.link_down(0, start + 5s, 7);
+    of.link_up(0, start + 5'100ms);
+    BOOST_TEST(!!of.tell(of.next_look(), {.confirmed = 1}, 8));
 }
 
 BOOST_AUTO_TEST_CASE(a_connection_that_ends_at_once_does_not_end_it)
